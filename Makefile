@@ -1,0 +1,41 @@
+# Everything a developer or CI does. PYTHON is the interpreter that makes the virtual environment.
+PYTHON ?= python3
+BIN := .venv/bin
+export OMP_NUM_THREADS = 1
+unexport PYTHONDONTWRITEBYTECODE
+
+.PHONY: install demo test format format-check lint types check bench clean
+
+install: .venv/installed
+
+.venv/installed: pyproject.toml constraints.txt
+	test -x $(BIN)/python || $(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install -q --upgrade "pip>=25.1"
+	$(BIN)/python -m pip install -q --prefer-binary -c constraints.txt -e '.[local,optuna]' --group dev
+	touch .venv/installed
+
+demo: install
+	$(BIN)/goldassay demo
+
+test: install
+	$(BIN)/python -m pytest -n 2
+
+format: install
+	$(BIN)/ruff format . && $(BIN)/ruff check --fix .
+
+format-check: install
+	$(BIN)/ruff format --check .
+
+lint: install
+	$(BIN)/ruff check .
+
+types: install
+	$(BIN)/mypy && $(BIN)/pyright
+
+check: format-check lint types test
+
+bench: install
+	$(BIN)/python -m benchmarks
+
+clean:
+	rm -rf .venv build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -1,0 +1,63 @@
+"""goldassay: score DSPy programs against gold, and tune them in the same loop.
+
+The names below are loaded when first used, so that ``import goldassay`` costs nothing.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from goldassay.exceptions import GoldassayError
+    from goldassay.guarding import guard
+    from goldassay.measure import Assessment, Error, Measure
+    from goldassay.metric import Metric
+    from goldassay.score import Score, Total
+    from goldassay.tally import Bins, By, Confusion, Counts, Mean, Tally
+
+__version__ = "0.1.0"
+
+_HOME = {
+    "Assessment": "measure",
+    "Bins": "tally",
+    "By": "tally",
+    "Confusion": "tally",
+    "Counts": "tally",
+    "Error": "measure",
+    "GoldassayError": "exceptions",
+    "Mean": "tally",
+    "Measure": "measure",
+    "Metric": "metric",
+    "Score": "score",
+    "Tally": "tally",
+    "Total": "score",
+    "guard": "guarding",
+}
+
+__all__ = [
+    "Assessment",
+    "Bins",
+    "By",
+    "Confusion",
+    "Counts",
+    "Error",
+    "GoldassayError",
+    "Mean",
+    "Measure",
+    "Metric",
+    "Score",
+    "Tally",
+    "Total",
+    "guard",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name in _HOME:
+        return getattr(import_module(f"goldassay.{_HOME[name]}"), name)
+    raise AttributeError(f"module 'goldassay' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted([*__all__, "__version__"])

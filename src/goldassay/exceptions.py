@@ -1,0 +1,77 @@
+"""The exceptions of goldassay: one small tree.
+
+::
+
+    GoldassayError              exit code 2: the input or the call is wrong
+    ├── DataError               a file, a record or a field is wrong; says where
+    │   └── LeakError           the same example stands on two sides of a split
+    ├── FieldError              a gold example or a prediction lacks a field
+    ├── ConventionError         two numbers were made under different conventions
+    ├── ModelError              a language model or an embedder cannot be used
+    └── MissingExtra            an optional dependency is not installed
+
+Every message is one line: what, where, what was found, how to mend it.
+"""
+
+from __future__ import annotations
+
+
+class GoldassayError(Exception):
+    """The input or the call is wrong; the message says how to mend it."""
+
+
+class DataError(GoldassayError):
+    """A file, a record or a field is wrong.
+
+    >>> str(DataError("end before start", file="gold.jsonl", line=3, record="nl-1", field="entities[0]"))
+    'gold.jsonl:3: record nl-1, entities[0]: end before start'
+    """
+
+    def __init__(
+        self,
+        what: str,
+        *,
+        file: object = None,
+        line: int | None = None,
+        record: object = None,
+        field: str | None = None,
+    ) -> None:
+        self.what, self.file, self.line, self.record, self.field = what, file, line, record, field
+        place = "" if file is None else f"{file}:{line}" if line is not None else str(file)
+        if file is None and line is not None:
+            place = f"line {line}"
+        inside = ", ".join(([f"record {record}"] if record is not None else []) + ([field] if field else []))
+        super().__init__(": ".join(part for part in (place, inside, what) if part))
+
+    def at(self, **place: object) -> DataError:
+        """The same error with more of its place known (file, line, record, field)."""
+        known: dict[str, object] = {"file": self.file, "line": self.line, "record": self.record, "field": self.field}
+        known |= {key: value for key, value in place.items() if known.get(key) is None}
+        return type(self)(self.what, **known)  # type: ignore[arg-type]
+
+
+class LeakError(DataError):
+    """The same example stands on two sides of a split, exactly or nearly."""
+
+
+class FieldError(GoldassayError):
+    """A gold example or a prediction lacks a field that a measure needs."""
+
+
+class ConventionError(GoldassayError):
+    """Two numbers that were made under different conventions were put side by side."""
+
+
+class ModelError(GoldassayError):
+    """A language model or an embedder cannot be found, loaded or read."""
+
+
+class MissingExtra(GoldassayError):
+    """An optional dependency is not installed.
+
+    >>> str(MissingExtra("xllamacpp", "local"))
+    "this needs xllamacpp, which is not installed: pip install 'goldassay[local]'"
+    """
+
+    def __init__(self, package: str, extra: str) -> None:
+        super().__init__(f"this needs {package}, which is not installed: pip install 'goldassay[{extra}]'")

@@ -1,0 +1,112 @@
+"""Reading the fields of gold examples and predictions, whatever they are.
+
+A record may be a dict, a ``dspy.Example`` or ``Prediction``, a pydantic model or any object with attributes. ``columns``
+maps a measure's name of a field to the program's: a name, a dotted path or a callable that gets the record.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+from goldassay.exceptions import FieldError
+
+Column = str | Callable[[Any], Any]
+Columns = Mapping[str, Column]
+_ABSENT = object()
+
+
+def read(record: Any, path: str, default: Any = _ABSENT) -> Any:
+    """The value at a dotted path.
+
+    >>> read({"rag": {"contexts": ["a"]}}, "rag.contexts")
+    ['a']
+    >>> read({"text": "x"}, "entities")
+    Traceback (most recent call last):
+    goldassay.exceptions.FieldError: no field 'entities'; it has text
+    """
+    value = _step(record, path)
+    if value is not _ABSENT:
+        return value
+    here = record
+    for key in path.split("."):
+        step = _step(here, key)
+        if step is _ABSENT:
+            if default is not _ABSENT:
+                return default
+            inside = f" of {path!r}" if key != path else ""
+            raise FieldError(f"no field {key!r}{inside}; it has {', '.join(names(here)) or 'none'}")
+        here = step
+    return here
+
+
+def _step(record: Any, key: str) -> Any:
+    if isinstance(record, Mapping):
+        return record.get(key, _ABSENT)
+    store = getattr(record, "_store", None)
+    if isinstance(store, dict):
+        return store.get(key, _ABSENT)
+    if key.startswith("_") or record is None or isinstance(record, (str, bytes, int, float, list, tuple)):
+        return _ABSENT
+    value = getattr(record, key, _ABSENT)
+    return _ABSENT if callable(value) else value
+
+
+def names(record: Any) -> list[str]:
+    """The names of the fields that a record has."""
+    store = getattr(record, "_store", None)
+    known: Iterable[Any] = store if isinstance(store, dict) else record if isinstance(record, Mapping) else ()
+    if not known and hasattr(record, "__dict__"):
+        known = vars(record)
+    return [str(key) for key in known if not str(key).startswith(("_", "dspy_"))]
+
+
+class Renamed(Mapping[str, Any]):
+    """A record seen through ``columns``: the measure's names for the program's fields.
+
+    >>> Renamed({"rag": {"ctx": ["a"]}, "id": 7}, {"retrieved_contexts": "rag.ctx"})["retrieved_contexts"]
+    ['a']
+    """
+
+    def __init__(self, record: Any, columns: Columns) -> None:
+        self.record, self.columns = record, columns
+
+    def __getitem__(self, key: str) -> Any:
+        column = self.columns.get(key)
+        if column is None:
+            value = read(self.record, key, None)
+            if value is None and key not in names(self.record):
+                raise KeyError(key)
+            return value
+        return column(self.record) if callable(column) else read(self.record, column)
+
+    def __iter__(self) -> Any:
+        return iter(dict.fromkeys([*self.columns, *names(self.record)]))
+
+    def __len__(self) -> int:
+        return len(list(iter(self)))
+
+
+def sides(columns: Columns | None, gold: Any, pred: Any) -> tuple[Any, Any]:
+    """Gold and prediction as a measure reads them.
+
+    A key ``gold.NAME`` or ``pred.NAME`` renames on that side alone. A bare key renames on the prediction, and on the
+    gold example too where a name or path leads to something there; a bare callable gets the prediction.
+    """
+    if not columns:
+        return gold, pred
+    on_gold = {key[5:]: column for key, column in columns.items() if key.startswith("gold.")}
+    on_pred = {key[5:]: column for key, column in columns.items() if key.startswith("pred.")}
+    for key, column in columns.items():
+        if key.startswith(("gold.", "pred.")):
+            continue
+        if callable(column):
+            on_pred.setdefault(key, column)
+            continue
+        in_gold = read(gold, column, None) is not None
+        in_pred = read(pred, column, None) is not None
+        if in_gold:
+            on_gold.setdefault(key, column)
+        if in_pred or not in_gold:
+            on_pred.setdefault(key, column)
+    return (Renamed(gold, on_gold) if on_gold else gold), (Renamed(pred, on_pred) if on_pred else pred)

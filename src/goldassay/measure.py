@@ -1,0 +1,172 @@
+"""What a measure is: a value that turns one (gold, prediction) pair into an assessment."""
+
+from __future__ import annotations
+
+import ast
+import importlib
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, fields
+from typing import Any, ClassVar, Generic
+
+from goldassay.exceptions import FieldError, GoldassayError
+from goldassay.fields import names, read
+from goldassay.tally import T
+
+TASKS = ("extraction", "classification", "linking", "retrieval", "answering", "triples")
+
+
+@dataclass(frozen=True, slots=True)
+class Error:
+    """One typed mistake, with what stood in gold, what was predicted, and where.
+
+    ``kind`` is a short word such as ``missed``, ``spurious``, ``wrong_type``, ``wrong_boundary``, ``wrong_link``;
+    ``message`` says it to a person in one sentence; ``field`` is the output field that carries it; ``start`` and ``end``
+    are character offsets in ``text`` of the gold example; ``context`` holds the words around.
+    """
+
+    kind: str
+    message: str
+    gold: str = ""
+    pred: str = ""
+    gold_type: str = ""
+    pred_type: str = ""
+    start: int | None = None
+    end: int | None = None
+    context: str = ""
+    field: str = ""
+
+    def state(self) -> dict[str, Any]:
+        """As JSON: only what is known."""
+        return {key: value for key, value in asdict(self).items() if value not in ("", None)}
+
+
+@dataclass(frozen=True, slots=True)
+class Assessment(Generic[T]):
+    """The evidence of one example, the errors found in it, and what was right (in words, for feedback)."""
+
+    tally: T
+    errors: tuple[Error, ...] = ()
+    right: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Measure(Generic[T]):
+    """A definition, as a value: hashable; its repr names every convention and reads back as the same measure.
+
+    Subclasses are frozen dataclasses whose fields are the conventions that can be chosen; they set ``task``, ``name``,
+    ``zero``, ``gold_fields``, ``pred_fields``, ``fixed`` (conventions that cannot be chosen), ``formula`` and ``source``,
+    and write ``assess``.
+    """
+
+    task: ClassVar[str]
+    name: ClassVar[str]
+    zero: ClassVar[Any]
+    gold_fields: ClassVar[tuple[str, ...]] = ()
+    pred_fields: ClassVar[tuple[str, ...]] = ()
+    fixed: ClassVar[Mapping[str, str]] = {}
+    formula: ClassVar[str] = ""
+    source: ClassVar[str] = ""
+
+    def assess(self, gold: Any, pred: Any) -> Assessment[T]:
+        """The evidence and the errors of one pair."""
+        raise GoldassayError(f"{type(self).__name__} does not say how to assess a pair")
+
+    def __call__(self, gold: Any, pred: Any, /) -> Assessment[T]:
+        return self.assess(gold, pred)
+
+    @property
+    def key(self) -> str:
+        """The name of its value in a report, such as ``strict_f1`` or ``nDCG@10``."""
+        return self.name
+
+    @property
+    def conventions(self) -> str:
+        """The name with every convention, chosen or fixed: ``strict_f1[match=span+type, average=micro]``."""
+        chosen = {f.name: getattr(self, f.name) for f in fields(self)}
+        text = ", ".join(f"{key}={_plain(value)}" for key, value in {**chosen, **self.fixed}.items())
+        return f"{self.key}[{text}]"
+
+
+def _plain(value: Any) -> str:
+    return "+".join(map(str, value)) if isinstance(value, (tuple, frozenset)) else str(value)
+
+
+def gold_field(gold: Any, name: str, default: Any = ...) -> Any:
+    """A field of a gold example; a FieldError that lists what it has."""
+    try:
+        return read(gold, name) if default is ... else read(gold, name, default)
+    except (FieldError, KeyError):
+        raise FieldError(
+            f"the gold example has no field {name!r}; it has {', '.join(names(gold)) or 'none'}; "
+            f"rename with columns={{'gold.{name}': …}}"
+        ) from None
+
+
+def pred_field(pred: Any, name: str, default: Any = ...) -> Any:
+    """A field of a prediction; empty where the program failed (see ``guard``), else a FieldError that lists what it has."""
+    try:
+        return read(pred, name) if default is ... else read(pred, name, default)
+    except (FieldError, KeyError):
+        if failed(pred):
+            return None
+        raise FieldError(
+            f"the prediction has no field {name!r}; it has {', '.join(names(pred)) or 'none'}; "
+            f"rename with columns={{'pred.{name}': …}}"
+        ) from None
+
+
+FAILURE = "goldassay_failure"
+
+
+def failed(pred: Any) -> str:
+    """What went wrong in the program that should have made this prediction; empty when nothing did.
+
+    A prediction of ``None`` and one without any field (what dspy puts where a program raised) count as failures.
+    """
+    if pred is None:
+        return "no prediction"
+    message = read(pred, FAILURE, "")
+    if message:
+        return str(message)
+    store = getattr(pred, "_store", None)
+    return "empty prediction" if isinstance(store, dict) and not store else ""
+
+
+def parse(text: str) -> Measure[Any]:
+    """The measure that a stored ``task.Repr(...)`` names. Nothing is executed: only literal arguments are read.
+
+    >>> parse("extraction.StrictF1()")
+    StrictF1()
+    """
+    task, _, call = text.partition(".")
+    try:
+        node = ast.parse(call, mode="eval").body
+        if task not in TASKS or not isinstance(node, ast.Call) or not isinstance(node.func, ast.Name):
+            raise ValueError(text)
+        found = getattr(importlib.import_module(f"goldassay.measures.{task}"), node.func.id)
+        if not (isinstance(found, type) and issubclass(found, Measure)):
+            raise ValueError(text)
+        arguments = [ast.literal_eval(argument) for argument in node.args]
+        options = {str(option.arg): ast.literal_eval(option.value) for option in node.keywords}
+        return found(*arguments, **options)
+    except (SyntaxError, ValueError, AttributeError, TypeError):
+        raise GoldassayError(f"no measure reads as {text!r}; expected something like 'extraction.StrictF1()'") from None
+
+
+def stored(measure: Measure[Any]) -> str:
+    """The text that ``parse`` reads back."""
+    return f"{measure.task}.{measure!r}"
+
+
+__all__ = [
+    "FAILURE",
+    "TASKS",
+    "Assessment",
+    "Error",
+    "Measure",
+    "failed",
+    "gold_field",
+    "parse",
+    "pred_field",
+    "stored",
+]

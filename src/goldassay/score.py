@@ -1,0 +1,175 @@
+"""What a metric returns for one example, and what such scores add up to.
+
+``dspy.Evaluate`` computes ``100 * sum(scores) / n`` on whatever a metric returns. A `Score` adds to a `Total`, which
+keeps the evidence, and a `Total` divided by a number is the corpus value: so an unmodified ``Evaluate`` reports true
+micro-F1, not the mean of per-example F1.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import dspy
+
+from goldassay.tally import By, Number, Tally, divide
+
+Weights = Mapping[str, float]
+
+
+class Evidence(By[str, Tally]):
+    """The tallies of one or many examples by measure name, with the weights that make one number of them."""
+
+    def __init__(self, tallies: Mapping[str, Tally] = {}, weights: Weights = {}) -> None:
+        super().__init__(tallies)
+        self.weights = dict(weights)
+
+    def __reduce__(self) -> Any:
+        return Evidence, (dict(self), self.weights)
+
+    def __add__(self, other: Mapping[str, Tally], /) -> Evidence:
+        out = Evidence(self, self.weights or getattr(other, "weights", {}))
+        for key, tally in other.items():
+            mine = out.get(key)
+            out[key] = tally if mine is None else mine + tally
+        return out
+
+    @property
+    def value(self) -> Number:
+        """The weighted mean of the measures' values, over the measures that have evidence."""
+        if len(self) == 1:
+            (tally,) = self.values()
+            return tally.value
+        total = weight = 0.0
+        for key, tally in self.items():
+            share = self.weights.get(key, 1.0) * _has(tally.weight)
+            total, weight = total + share * tally.value, weight + share
+        return divide(total, weight, empty=1.0)
+
+    def from_state(self, state: Mapping[str, Any]) -> Evidence:
+        return Evidence({key: self[key].from_state(inner) for key, inner in state.items()}, self.weights)
+
+
+def _has(weight: Number) -> Number:
+    return float(weight > 0) if isinstance(weight, (int, float)) else (weight > 0).astype(float)
+
+
+class Total:
+    """The sum of many scores. ``total / n`` is the corpus value; n does not matter, the evidence does.
+
+    Plain numbers in the sum (dspy's ``failure_score``) count as examples without evidence; they stay visible in
+    ``plain``. To have a failed example's gold count as missed, wrap the program with ``goldassay.guard``.
+    """
+
+    __slots__ = ("count", "evidence", "factor", "plain")
+
+    def __init__(self, evidence: Evidence, count: int = 0, plain: float = 0.0, factor: float = 1.0) -> None:
+        self.evidence, self.count, self.plain, self.factor = evidence, count, plain, factor
+
+    def __add__(self, other: Any) -> Total:
+        if isinstance(other, Score):
+            return Total(self.evidence + other.evidence, self.count + 1, self.plain, self.factor)
+        if isinstance(other, Total):
+            return Total(
+                self.evidence + other.evidence, self.count + other.count, self.plain + other.plain, self.factor
+            )
+        if isinstance(other, (int, float)):
+            return Total(self.evidence, self.count, self.plain + other, self.factor)
+        return NotImplemented
+
+    __radd__ = __add__
+
+    @property
+    def value(self) -> float:
+        """The corpus value."""
+        return float(self.evidence.value)
+
+    def __mul__(self, factor: float) -> Total:
+        return Total(self.evidence, self.count, self.plain, self.factor * factor)
+
+    __rmul__ = __mul__
+
+    def __truediv__(self, n: float) -> float:
+        return self.value * self.factor
+
+    def __float__(self) -> float:
+        """What a progress bar shows before the slash: the corpus value times the number of examples."""
+        return self.value * self.factor * self.count
+
+    def __format__(self, spec: str) -> str:
+        return format(float(self), spec)
+
+    def __repr__(self) -> str:
+        return f"Total(value={self.value:.4f}, examples={self.count})"
+
+
+class Score(dspy.Prediction):
+    """What a metric returns for one example: ``score``, ``feedback``, ``objective_scores`` and the tallies.
+
+    It is a ``dspy.Prediction``, as GEPA and SIMBA want; ``bool(score)`` says whether the pass mark is reached, as
+    bootstrapping wants; scores add to a `Total`, as ``Evaluate`` wants.
+    """
+
+    def __init__(
+        self,
+        score: float = 0.0,
+        feedback: str = "",
+        objective_scores: Mapping[str, float] | None = None,
+        *,
+        evidence: Evidence | None = None,
+        errors: tuple[Any, ...] = (),
+        passed: bool = False,
+    ) -> None:
+        super().__init__(score=float(score), feedback=feedback, objective_scores=dict(objective_scores or {}))
+        self.__dict__["_evidence"] = Evidence() if evidence is None else evidence
+        self.__dict__["_errors"] = errors
+        self.__dict__["_passed"] = passed
+
+    @property
+    def evidence(self) -> Evidence:
+        """The tallies by measure name."""
+        return self.__dict__["_evidence"]  # type: ignore[no-any-return]
+
+    @property
+    def tally(self) -> Evidence:
+        """The tallies by measure name; the same as ``evidence``."""
+        return self.evidence
+
+    @property
+    def errors(self) -> tuple[Any, ...]:
+        """The errors found in this example."""
+        return self.__dict__["_errors"]  # type: ignore[no-any-return]
+
+    def __bool__(self) -> bool:
+        return bool(self.__dict__["_passed"])
+
+    def __float__(self) -> float:
+        return float(self._store["score"])
+
+    def __format__(self, spec: str) -> str:
+        return format(float(self), spec) if spec else repr(self)
+
+    def __add__(self, other: Any) -> Total:
+        return Total(self.evidence, 1) + other
+
+    __radd__ = __add__
+
+    def __reduce__(self) -> Any:
+        return _rebuild, (dict(self._store), self.evidence, self.errors, bool(self))
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Score:
+        return _rebuild(dict(self._store), self.evidence, self.errors, bool(self))
+
+    def __copy__(self) -> Score:
+        return self.__deepcopy__({})
+
+    def copy(self, **changes: Any) -> Score:
+        out = self.__deepcopy__({})
+        out._store.update(changes)
+        return out
+
+
+def _rebuild(store: dict[str, Any], evidence: Evidence, errors: tuple[Any, ...], passed: bool) -> Score:
+    score = Score(evidence=evidence, errors=errors, passed=passed)
+    score._store.update(store)
+    return score
