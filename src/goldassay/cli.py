@@ -1,5 +1,168 @@
-"""The command line."""
+"""The command line: parse, call, print. What each command does lives in ``goldassay.commands``."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from goldassay.exceptions import GoldassayError
+
+app = typer.Typer(
+    name="goldassay",
+    help="Score DSPy programs against gold, and tune them in the same loop.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+)
+
+Task = Annotated[
+    str, typer.Argument(help="extraction, classification, linking, retrieval, answering or triples", metavar="TASK")
+]
+Json = Annotated[bool, typer.Option("--json", help="Print one JSON object on standard output.")]
+
+
+@app.command()
+def score(
+    task: Task,
+    gold: Annotated[Path, typer.Option(help="The gold file or folder.")],
+    pred: Annotated[Path, typer.Option(help="The predictions, in the same format.")],
+    format: Annotated[
+        str | None, typer.Option(help="jsonl, iob2, hipe, tsv, csv, trec, squad, text2kgbench … (default: by extension)")
+    ] = None,
+    column: Annotated[str | None, typer.Option(help="HIPE column, such as NE-COARSE-LIT or NEL-LIT.")] = None,
+    measure: Annotated[list[str] | None, typer.Option(help="Retrieval: ask for a measure by its ir_measures name.")] = None,
+    protocol: Annotated[str | None, typer.Option(help="An official protocol by its name: hipe, text2kgbench.")] = None,
+    ontology: Annotated[Path | None, typer.Option(help="Triples: the ontology (text2kgbench JSON).")] = None,
+    equivalent: Annotated[Path | None, typer.Option(help="Linking: a table of equivalent ids (two columns, tsv or csv).")] = None,
+    against: Annotated[
+        Path | None, typer.Option(help="An earlier --json output: show the differences; other conventions are refused.")
+    ] = None,
+    explain: Annotated[bool, typer.Option("--explain", help="Print each value's definition, convention and source.")] = False,
+    json: Json = False,
+) -> None:
+    """Score predictions that already exist."""
+    from goldassay.commands.score import run
+
+    run(
+        task,
+        gold,
+        pred,
+        format=format,
+        column=column,
+        measures=measure,
+        protocol=protocol,
+        ontology=ontology,
+        equivalent=equivalent,
+        against=against,
+        explain=explain,
+        as_json=json,
+    )
+
+
+@app.command("eval")
+def evaluate(
+    program: Annotated[str, typer.Argument(help="A task, TASK:NAME, or FILE:NAME (programs/extraction.py:program).", metavar="TASK|FILE")],
+    gold: Annotated[str, typer.Option(help="A gold set's name, or a file or folder.")] = "heritage",
+    split: Annotated[str, typer.Option(help="Which split to evaluate on: train, dev, test or all.")] = "dev",
+    format: Annotated[str | None, typer.Option(help="The format of a gold file.")] = None,
+    task: Annotated[str | None, typer.Option(help="The task, where the file's name does not say it.")] = None,
+    metric: Annotated[str | None, typer.Option(help="FILE[:NAME] of a metric (default: metrics/TASK.py:metric).")] = None,
+    lm: Annotated[str | None, typer.Option(help="local/smollm2-135m (default), local:FILE.gguf, or any dspy.LM name.")] = None,
+    state: Annotated[Path | None, typer.Option(help="A tuned program: the folder or state.json to load.")] = None,
+    limit: Annotated[int | None, typer.Option(min=1, help="Only the first N examples.")] = None,
+    threads: Annotated[int, typer.Option(min=1, help="How many examples at once.")] = 1,
+    seed: Annotated[int, typer.Option(help="Seed of the intervals.")] = 0,
+    runs: Annotated[Path, typer.Option(help="Where run folders go.")] = Path("runs"),
+    resume: Annotated[Path | None, typer.Option(help="Go on with an interrupted run.")] = None,
+    gate: Annotated[bool, typer.Option("--gate", help="Exit with 1 when a target of the metric is missed.")] = False,
+    json: Json = False,
+) -> None:
+    """Run a program over a gold set and measure it."""
+    from goldassay.commands.evaluate import run
+
+    run(
+        program,
+        gold=gold,
+        split=split,
+        format=format,
+        task=task,
+        metric=metric,
+        lm=lm,
+        state=state,
+        limit=limit,
+        threads=threads,
+        seed=seed,
+        runs=runs,
+        resume=resume,
+        gate=gate,
+        as_json=json,
+    )
+
+
+@app.command()
+def demo(
+    runs: Annotated[Path, typer.Option(help="Where run folders go.")] = Path("runs"),
+    lm: Annotated[str | None, typer.Option(help="Another model than the embedded one.")] = None,
+    limit: Annotated[int | None, typer.Option(min=2, help="Only N examples of each split (for a quick look).")] = None,
+    threads: Annotated[int, typer.Option(min=1, help="How many examples at once.")] = 1,
+) -> None:
+    """The whole loop, offline, in minutes: measure, tune, measure again."""
+    from goldassay.commands.demo import run
+
+    run(runs=runs, lm=lm, limit=limit, threads=threads)
+
+
+@app.command()
+def init(folder: Annotated[Path, typer.Argument(metavar="DIR", help="A new or empty folder.")]) -> None:
+    """Write a workspace of your own: programs/, metrics/ and gold/."""
+    from goldassay.commands.init import run
+
+    run(folder)
+
+
+@app.command()
+def conform(
+    data: Annotated[Path, typer.Option(help="The folder of official data.")] = Path("../shared/data"),
+    suite: Annotated[list[str] | None, typer.Option(help="Only this suite (repeatable).")] = None,
+    gold: Annotated[Path | None, typer.Option(help="hipe2022: the folder of gold files.")] = None,
+    systems: Annotated[Path | None, typer.Option(help="hipe2022: the folder of system files.")] = None,
+    official: Annotated[Path | None, typer.Option(help="hipe2022: the folder of official results.")] = None,
+    mutations: Annotated[bool, typer.Option("--mutations", help="Show which measure notices which damage.")] = False,
+    json: Json = False,
+) -> None:
+    """Replay official results: how many official numbers come out the same."""
+    from goldassay.commands.conform import run
+
+    run(data, suites=suite, gold=gold, systems=systems, official=official, mutations=mutations, as_json=json)
+
+
+@app.callback(invoke_without_command=True)
+def top(version: Annotated[bool, typer.Option("--version", help="Print the version.")] = False) -> None:
+    """Score DSPy programs against gold, and tune them in the same loop."""
+    if version:
+        from goldassay import __version__
+
+        typer.echo(__version__)
+        raise typer.Exit
 
 
 def main() -> None:
-    """Entry."""
+    """Run a command; what is wrong with the input is one line on standard error and exit code 2."""
+    try:
+        app()
+    except GoldassayError as error:
+        print(f"goldassay: {error}", file=sys.stderr)
+        sys.exit(2)
+    except KeyboardInterrupt:
+        print("goldassay: interrupted", file=sys.stderr)
+        sys.exit(3)
+    except BrokenPipeError:
+        sys.stderr.close()
+        sys.exit(0)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,133 @@
+"""``goldassay score``: predictions that already exist, against gold."""
+
+from __future__ import annotations
+
+import json
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from goldassay.exceptions import ConventionError, DataError, GoldassayError
+from goldassay.measure import TASKS
+from goldassay.scorecard import Scorecard
+
+
+def run(
+    task: str,
+    gold: Path,
+    pred: Path,
+    *,
+    format: str | None = None,
+    column: str | None = None,
+    measures: list[str] | None = None,
+    protocol: str | None = None,
+    ontology: Path | None = None,
+    equivalent: Path | None = None,
+    against: Path | None = None,
+    explain: bool = False,
+    as_json: bool = False,
+) -> None:
+    """Score and print; the arguments are the command's options."""
+    card = scored(
+        task,
+        gold,
+        pred,
+        format=format,
+        column=column,
+        measures=measures,
+        protocol=protocol,
+        ontology=ontology,
+        equivalent=equivalent,
+    )
+    earlier = _earlier(against, card) if against else None
+    if as_json:
+        print(json.dumps({**card.state(), **({"explain": card.explain} if explain else {})}, ensure_ascii=False))
+        return
+    from goldassay.reporting import terminal
+
+    terminal.scorecard(card, earlier=earlier)
+    if explain:
+        terminal.explanations(card)
+
+
+def scored(
+    task: str,
+    gold: Path,
+    pred: Path,
+    *,
+    format: str | None = None,
+    column: str | None = None,
+    measures: list[str] | None = None,
+    protocol: str | None = None,
+    ontology: Path | None = None,
+    equivalent: Path | None = None,
+) -> Scorecard:
+    """Read both sides, align them, and score."""
+    if task not in TASKS:
+        raise GoldassayError(f"no task {task!r}; the tasks are {', '.join(TASKS)}")
+    from goldassay.gold import pairs
+
+    reading: dict[str, Any] = {"column": column} if column else {}
+    options: dict[str, Any] = {}
+    _only(task, "--measure", measures, ("retrieval",), options, "measures")
+    _only(task, "--protocol", protocol, ("extraction", "linking", "triples"), options, "protocol")
+    _only(task, "--equivalent", equivalent, ("linking",), options, "equivalent", table)
+    _only(task, "--ontology", ontology, ("triples",), options, "ontology", _json)
+    aligned = pairs(task, gold, pred, format=format, **reading)
+    card: Scorecard = import_module(f"goldassay.measures.{task}").scorecard(aligned.gold, aligned.pred, **options)
+    card.warnings = [*aligned.warnings, *card.warnings]
+    return card
+
+
+def _only(
+    task: str, flag: str, value: Any, tasks: tuple[str, ...], options: dict[str, Any], name: str, read: Any = None
+) -> None:
+    """Take an option that only some tasks have."""
+    if not value:
+        return
+    if task not in tasks:
+        raise GoldassayError(f"{flag} is for {' and '.join(tasks)}, not for {task}")
+    options[name] = read(value) if read else value
+
+
+def table(file: Path) -> dict[str, str]:
+    """Equivalent ids: each line two ids, separated by a tab or a comma; the second is the one counted."""
+    out: dict[str, str] = {}
+    for number, line in enumerate(_text(file).splitlines(), start=1):
+        cells = [cell.strip() for cell in line.replace("\t", ",").split(",")]
+        if line.strip() and not line.startswith("#"):
+            if len(cells) != 2 or not all(cells):
+                raise DataError(f"expected two ids, separated by a tab or a comma, not {line!r}", file=file, line=number)
+            out[cells[0]] = cells[1]
+    return out
+
+
+def _json(file: Path) -> Any:
+    try:
+        return json.loads(_text(file))
+    except json.JSONDecodeError as error:
+        raise DataError(f"not JSON: {error.msg} at column {error.colno}", file=file, line=error.lineno) from None
+
+
+def _text(file: Path) -> str:
+    try:
+        return file.read_text(encoding="utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise DataError(f"not UTF-8 at byte {error.start}", file=file) from None
+    except OSError as error:
+        raise DataError(f"cannot be read: {error.strerror}", file=file) from None
+
+
+def _earlier(file: Path, card: Scorecard) -> dict[str, float | None]:
+    """The values of an earlier ``--json`` output, if they were made under the same conventions."""
+    before = _json(file)
+    if not isinstance(before, dict) or not isinstance(before.get("values"), dict):
+        raise DataError("not the output of `goldassay score --json`", file=file)
+    if before.get("task") != card.task:
+        raise ConventionError(f"{file} holds {before.get('task')}, this is {card.task}")
+    for name, convention in card.conventions.items():
+        other = before.get("conventions", {}).get(name, convention)
+        if other != convention:
+            raise ConventionError(f"{name} was made under other conventions: {other} in {file}, {convention} here")
+    values: dict[str, float | None] = before["values"]
+    return values

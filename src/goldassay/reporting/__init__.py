@@ -1,0 +1,1 @@
+"""What people see: tables for the terminal, pages, rankings."""

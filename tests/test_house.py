@@ -1,0 +1,54 @@
+"""The house: the six tasks have a file in every room, and rooms keep their doors."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import goldassay
+from goldassay.measure import TASKS
+
+HEAVY = ("dspy", "numpy", "scipy", "sklearn", "torch", "pydantic", "litellm", "rapidfuzz", "xllamacpp")
+
+
+@pytest.mark.parametrize("task", TASKS)
+@pytest.mark.parametrize("room", ["src/goldassay/measures", "metrics", "programs"])
+def test_every_room_has_every_task(root: Path, room: str, task: str) -> None:
+    assert (root / room / f"{task}.py").is_file() or (root / room / task / "__init__.py").is_file()
+
+
+@pytest.mark.parametrize("task", TASKS)
+def test_every_task_has_tests(root: Path, task: str) -> None:
+    assert list((root / "tests" / "measures").glob(f"test_{task}*.py"))
+    assert list((root / "tests" / "programs").glob(f"test_{task}*.py"))
+
+
+@pytest.mark.parametrize("room", ["programs", "metrics"])
+def test_the_workspace_imports_only_the_library(root: Path, room: str) -> None:
+    assert not (root / room / "__init__.py").exists()
+    for file in (root / room).glob("*.py"):
+        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+            names = [node.module or ""] if isinstance(node, ast.ImportFrom) else []
+            names += [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
+            assert not [n for n in names if n.split(".")[0] in ("programs", "metrics", "tests")], file
+
+
+@pytest.mark.parametrize("command", [["import goldassay"], ["import sys; sys.argv = ['goldassay', '--help']", "main()"]])
+def test_neither_the_import_nor_the_help_loads_anything_heavy(command: list[str]) -> None:
+    code = command[0]
+    if len(command) == 2:
+        code += "\nfrom goldassay.cli import main\ntry:\n    main()\nexcept SystemExit:\n    pass"
+    code += f"\nimport sys\nprint('LOADED', [name for name in {HEAVY!r} if name in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip().endswith("LOADED []")
+
+
+def test_the_public_names_are_these_and_all_load() -> None:
+    for name in goldassay.__all__:
+        assert getattr(goldassay, name).__name__ == name
+    with pytest.raises(AttributeError, match="no attribute 'nothing'"):
+        _ = goldassay.nothing
