@@ -24,9 +24,13 @@ class Guard(dspy.Module):
         try:
             made = self.program(**inputs)
         except Exception as error:
-            text = " ".join(str(error).split())[:500]
-            return dspy.Prediction(**{FAILURE: f"{type(error).__name__}: {text}"})
+            return _failure(error)
         return made if isinstance(made, dspy.Prediction) else dspy.Prediction(output=made)
+
+
+def _failure(error: Exception) -> dspy.Prediction:
+    text = " ".join(str(error).split())[:500]
+    return dspy.Prediction(**{FAILURE: f"{type(error).__name__}: {text}"})
 
 
 def guard(program: Any) -> Guard:
@@ -36,3 +40,33 @@ def guard(program: Any) -> Guard:
     'ZeroDivisionError: division by zero'
     """
     return program if isinstance(program, Guard) else Guard(program)
+
+
+def guarded(program: Any) -> Any:
+    """A deep copy of ``program`` of the same shape that never raises.
+
+    Unlike `guard` it wraps nothing: predictors keep their names, so an optimizer may work on it and its state loads into
+    the program that was given. `unguarded` gives the plain class back.
+    """
+    copy = program.deepcopy()
+    plain = type(copy)
+    if not issubclass(plain, _Guarded):
+        copy.__class__ = type(plain.__name__, (_Guarded, plain), {"__module__": plain.__module__})
+    return copy
+
+
+def unguarded(program: Any) -> Any:
+    """The same program, of the class it had before `guarded`."""
+    if isinstance(program, _Guarded):
+        program.__class__ = type(program).__mro__[2]
+    return program
+
+
+class _Guarded:
+    """Comes before a program's own class and catches what its ``forward`` raises."""
+
+    def forward(self, **inputs: Any) -> dspy.Prediction:
+        try:
+            return super().forward(**inputs)  # type: ignore[misc]
+        except Exception as error:
+            return _failure(error)

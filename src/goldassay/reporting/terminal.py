@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, redirect_stderr, redirect_stdout
+from dataclasses import dataclass
+from typing import Any
 
 from rich.console import Console
 from rich.table import Table
@@ -90,3 +94,99 @@ def explanations(card: Scorecard) -> None:
         out.print(f"[bold]{name}[/]  {card.conventions.get(name, '')}", markup=True)
         if name in card.explain:
             out.print(f"    {card.explain[name]}", markup=False)
+
+
+def line(text: str) -> None:
+    """One line of prose."""
+    console().print(text, markup=True)
+
+
+@contextmanager
+def working(text: str) -> Iterator[None]:
+    """A spinner on standard error while something long runs."""
+    out = console(error=True)
+    if not out.is_terminal:
+        out.print(text)
+        yield
+        return
+    with out.status(text):
+        yield
+
+
+@contextmanager
+def quiet() -> Iterator[None]:
+    """Keep what optimizers print on standard output out of the tables."""
+    with open(os.devnull, "w", encoding="utf-8") as nowhere, redirect_stdout(nowhere), redirect_stderr(nowhere):
+        yield
+
+
+def with_interval(run: Any, name: str) -> str:
+    """A value with its 95 % interval: ``0.6176 [0.4706, 0.7647]``."""
+    interval = run.intervals.get(name)
+    return number(run.values.get(name)) + (f" [{interval.low:.3f}, {interval.high:.3f}]" if interval else "")
+
+
+@dataclass(frozen=True)
+class Row:
+    """A program in a table of programs."""
+
+    name: str
+    run: Any
+
+
+def demo_table(task: str, value: str, rows: Sequence[Row], on_dev: Mapping[str, float]) -> None:
+    """What each program is worth on test and what it cost; what the candidates were worth on dev."""
+    names = [name for name in rows[0].run.values]
+    table = Table(title=f"{task} on test", title_justify="left")
+    table.add_column("program")
+    for name in names:
+        table.add_column(f"{name} [95 %]", justify="right")
+    for name in ("calls", "tokens", "seconds"):
+        table.add_column(name, justify="right")
+    for row in rows:
+        cost = row.run.cost
+        tokens = cost.get("prompt_tokens", 0) + cost.get("completion_tokens", 0)
+        seconds = f"{cost.get('seconds', 0):.1f}"
+        table.add_row(row.name, *(with_interval(row.run, name) for name in names), f"{cost.get('calls', 0)}", f"{tokens}", seconds)
+    out = console()
+    out.print(table)
+    out.print(f"Chosen on dev by the metric: {', '.join(f'{name} {value:.3f}' for name, value in on_dev.items())}.")
+
+
+def run(done: Any, metric: Any) -> None:
+    """A run: its values with intervals and targets, its cost, its folder."""
+    table = Table(title=f"{done.name}: {len(done.rows)} examples", title_justify="left")
+    table.add_column("value")
+    table.add_column("[95 %]", justify="right")
+    table.add_column("target", justify="right")
+    table.add_column("met", justify="center")
+    met = metric.met(done.values)
+    for name in done.values:
+        target = metric.targets.get(name)
+        table.add_row(
+            name, with_interval(done, name), "" if target is None else f"{target:.2f}", {True: "yes", False: "no"}.get(met.get(name), "")
+        )
+    out = console()
+    out.print(table)
+    failed = sum(1 for row in done.rows if row.get("error"))
+    if failed:
+        console(error=True).print(f"[yellow]warning:[/] {failed} of {len(done.rows)} examples failed; their gold counts as missed")
+    cost = done.cost
+    tokens = cost.get("prompt_tokens", 0) + cost.get("completion_tokens", 0)
+    out.print(f"{cost.get('calls', 0)} calls, {tokens} tokens, {cost.get('seconds', 0):.1f} s. Run folder: {done.folder}")
+
+
+def conformance(results: Sequence[Any]) -> None:
+    """How many official numbers came out the same, by suite, with the first differences."""
+    table = Table(title="official numbers reproduced", title_justify="left")
+    table.add_column("suite")
+    table.add_column("reproduced", justify="right")
+    for result in results:
+        table.add_row(result.name, f"{result.reproduced} of {result.total}")
+    out = console()
+    out.print(table)
+    for result in results:
+        for difference in result.differences:
+            out.print(f"  {result.name}: {difference}", markup=False)
+    done, total = sum(r.reproduced for r in results), sum(r.total for r in results)
+    out.print(f"{done} of {total} official numbers reproduced.")

@@ -1,0 +1,40 @@
+"""``goldassay conform``: replay official results and count the numbers that come out the same."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from goldassay.exceptions import GoldassayError
+
+
+def run(
+    data: Path,
+    *,
+    suites: list[str] | None = None,
+    gold: Path | None = None,
+    systems: Path | None = None,
+    official: Path | None = None,
+    mutations: bool = False,
+    as_json: bool = False,
+) -> None:
+    """Replay and print; exit code 1 when a number differs. ``mutations`` shows which measure notices which damage."""
+    if mutations:
+        from goldassay import mutation
+
+        mutation.show(as_json=as_json)
+        return
+    from goldassay import conform
+    from goldassay.reporting import terminal
+
+    folders = {"gold": gold, "systems": systems, "official": official}
+    if any(folders.values()) and not all(folders.values()):
+        raise GoldassayError("the suite hipe2022 needs --gold, --systems and --official together")
+    given = {name: folder for name, folder in folders.items() if folder is not None}
+    results = conform.run(data, suites=suites, **given)
+    if as_json:
+        print(json.dumps({"suites": [result.state() for result in results]}, ensure_ascii=False))
+    else:
+        terminal.conformance(results)
+    if any(result.reproduced < result.total for result in results):
+        raise SystemExit(1)

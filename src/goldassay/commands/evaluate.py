@@ -1,0 +1,115 @@
+"""``goldassay eval``: run a program over a gold set and measure it."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from goldassay import workspace
+from goldassay.exceptions import DataError, GoldassayError
+
+SPLITS = ("train", "dev", "test", "all")
+
+
+def run(
+    program: str,
+    *,
+    gold: str,
+    split: str,
+    format: str | None = None,
+    task: str | None = None,
+    metric: str | None = None,
+    lm: str | None = None,
+    state: Path | None = None,
+    limit: int | None = None,
+    threads: int = 1,
+    seed: int = 0,
+    runs: Path = Path("runs"),
+    resume: Path | None = None,
+    gate: bool = False,
+    as_json: bool = False,
+) -> None:
+    """Evaluate and print; the arguments are the command's options."""
+    from goldassay.reporting import terminal
+    from goldassay.running import evaluate, new_folder
+
+    target = workspace.target(program, task)
+    measured = workspace.metric(target.task, metric)
+    data = examples(gold, target.task, split, format)
+    chosen = data.asked[:limit] if limit else data.asked
+    made = prepared(target, data.train, state)
+    model = language_model(made, lm)
+    label = target.label.replace(":", "-")
+    done = evaluate(
+        made,
+        chosen,
+        measured,
+        lm=model.lm,
+        adapter=model.adapter,
+        threads=threads,
+        folder=None if resume else new_folder(runs, label),
+        resume=resume,
+        seed=seed,
+        name=label,
+        settings={"program": program, "gold": gold, "split": split, "limit": limit, "lm": model.name},
+    )
+    if as_json:
+        print(json.dumps(done.summary(), ensure_ascii=False))
+    else:
+        terminal.run(done, metric=measured)
+    if gate and not all(measured.met(done.values).values()):
+        raise SystemExit(1)
+
+
+@dataclass(frozen=True)
+class Asked:
+    """The examples that were asked for, and the training examples that a baseline may learn from."""
+
+    asked: list[Any]
+    train: list[Any]
+
+
+def examples(gold: str, task: str, split: str, format: str | None = None) -> Asked:
+    """The examples of a split. A file without splits is taken whole; its baselines learn nothing from it."""
+    from goldassay.gold import load
+
+    if split not in SPLITS:
+        raise GoldassayError(f"no split {split!r}; splits are {', '.join(SPLITS)}")
+    part = getattr(load(gold, format=format, task=task), task)
+    if not part.splits:
+        return Asked(list(part.all), [])
+    asked = list(part.all if split == "all" else getattr(part, split))
+    if not asked:
+        raise DataError(f"the {split} split of {task} is empty", file=gold)
+    return Asked(asked, list(part.train) if "train" in part.splits else [])
+
+
+def prepared(target: workspace.Target, train: list[Any], state: Path | None = None) -> Any:
+    """The program, loaded with a tuned state, and fitted on train where it can be."""
+    program = target.load()
+    if state is not None:
+        from goldassay.tuning import load_state
+
+        program = load_state(program, state)
+    return program.fit(train) if train and hasattr(program, "fit") else program
+
+
+@dataclass(frozen=True)
+class Model:
+    """A language model with the adapter that suits it; all ``None`` for a program that needs none."""
+
+    name: str | None = None
+    lm: Any = None
+    adapter: Any = None
+
+
+def language_model(program: Any, name: str | None) -> Model:
+    """The model for a program: none where it has no predictor."""
+    if hasattr(program, "predictors") and not program.predictors():
+        return Model()
+    from goldassay import lm
+
+    model = lm.resolve(name)
+    return Model(str(model.model), model, lm.adapter(model))

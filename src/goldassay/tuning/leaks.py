@@ -1,0 +1,75 @@
+"""The leak guard: what a program learns from must not stand in what it is measured on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from rapidfuzz import fuzz, process
+
+from goldassay.exceptions import LeakError
+from goldassay.fields import read
+
+NEAR = 90.0  # per cent of similar characters: a text with a word changed, not one on the same subject
+WORDS = 8  # as many words in a row are a copy, not chance
+
+
+def text_of(example: Any) -> str:
+    """The text by which an example is recognised: its inputs, one after the other."""
+    keys = getattr(example, "_input_keys", None) or ("text", "question", "query")
+    return " ".join(" ".join(str(read(example, key, "")) for key in sorted(keys)).split())
+
+
+def check_examples(train: Sequence[Any], held_out: dict[str, Sequence[Any]]) -> None:
+    """Raise a LeakError if a train example stands in a held-out split, exactly or nearly (90 % of its characters).
+
+    >>> import dspy
+    >>> one = [dspy.Example(id="a", text="The museum opened in 1885.").with_inputs("text")]
+    >>> check_examples(one, {"dev": [dspy.Example(id="b", text="The museum  opened in 1886.").with_inputs("text")]})
+    Traceback (most recent call last):
+    goldassay.exceptions.LeakError: record a: the train example is nearly (96 %) dev example b; remove it from one side
+    """
+    texts = [text_of(example) for example in train]
+    known: dict[str, int] = {}
+    for index, text in enumerate(texts):
+        known.setdefault(text.casefold(), index)
+    folded = [text.casefold() for text in texts]
+    for split, examples in held_out.items():
+        for example in examples:
+            text = text_of(example).casefold()
+            if not text:
+                continue
+            if text in known:
+                raise _leak(train[known[text]], example, split, "exactly")
+            near = process.extractOne(text, folded, scorer=fuzz.ratio, score_cutoff=NEAR)
+            if near is not None:
+                raise _leak(train[near[2]], example, split, f"nearly ({near[1]:.0f} %)")
+
+
+def _leak(train: Any, other: Any, split: str, how: str) -> LeakError:
+    return LeakError(
+        f"the train example is {how} {split} example {read(other, 'id', '?')}; remove it from one side",
+        record=read(train, "id", "?"),
+    )
+
+
+def check_instructions(instructions: Iterable[str], held_out: dict[str, Sequence[Any]], words: int = WORDS) -> None:
+    """Raise a LeakError if an instruction copies ``words`` words in a row from a held-out example.
+
+    >>> check_instructions(["Find years."], {"dev": [{"id": "b", "text": "Founded in 1885 by the city of Amsterdam itself"}]})
+    """
+    grams: dict[tuple[str, ...], tuple[str, Any]] = {}
+    for split, examples in held_out.items():
+        for example in examples:
+            for gram in _grams(text_of(example), words):
+                grams.setdefault(gram, (split, example))
+    for instruction in instructions:
+        for gram in _grams(instruction, words):
+            if gram in grams:
+                split, example = grams[gram]
+                raise LeakError(f"an instruction copies {' '.join(gram)!r} from the {split} split", record=read(example, "id", "?"))
+
+
+def _grams(text: str, words: int) -> Iterable[tuple[str, ...]]:
+    tokens = text.casefold().split()
+    return (tuple(tokens[i : i + words]) for i in range(len(tokens) - words + 1))

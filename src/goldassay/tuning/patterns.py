@@ -1,0 +1,151 @@
+"""Error patterns: mistakes of one kind, grouped by what they look like, with what they cost.
+
+A pattern is kind × gold type × predicted type × surface form. Its **loss** is how much higher the corpus value would be
+if the pattern's errors had not been made (leave-the-pattern-out): each error's share of its example's evidence is
+repaired, and the value is taken again over all examples.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from goldassay.measure import Error
+from goldassay.score import Evidence
+from goldassay.tally import By, Confusion, Counts, Mean
+
+FOUND, ADDED = ("missed",), ("spurious", "not_in_text")
+
+
+@dataclass(frozen=True)
+class Case:
+    """One evaluated example, as a run's row keeps it."""
+
+    id: str
+    evidence: Evidence
+    errors: tuple[Error, ...] = ()
+    strata: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Pattern:
+    """Errors that belong together: how many, in which documents, at what cost, with examples."""
+
+    kind: str
+    gold_type: str
+    pred_type: str
+    surfaces: tuple[str, ...]
+    errors: tuple[Error, ...]
+    documents: tuple[str, ...]
+    loss: float
+    strata: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+
+    @property
+    def name(self) -> str:
+        """Kind, types and the commonest form: ``wrong_type TOP→GRP.HER.MUS: Rijksmuseum``."""
+        types = "→".join(part for part in (self.gold_type, self.pred_type) if part)
+        form = f": {self.surfaces[0]}" if self.surfaces else ""
+        return " ".join(part for part in (self.kind, types) if part) + form
+
+    @property
+    def count(self) -> int:
+        """How many errors."""
+        return len(self.errors)
+
+
+def find(cases: Sequence[Case], *, least: int = 1) -> list[Pattern]:
+    """The patterns of a run's errors with at least ``least`` errors, most costly first."""
+    groups: dict[tuple[str, str, str], list[tuple[int, Error]]] = {}
+    for index, case in enumerate(cases):
+        for error in case.errors:
+            groups.setdefault((error.kind, error.gold_type, error.pred_type), []).append((index, error))
+    if not groups:
+        return []
+    total = sum((case.evidence for case in cases[1:]), cases[0].evidence)
+    whole = float(total.value)
+    out = []
+    for (kind, gold_type, pred_type), members in groups.items():
+        for cluster in _clusters(members):
+            if len(cluster) < least:
+                continue
+            hit = sorted({index for index, _ in cluster})
+            forms = Counter(error.gold or error.pred for _, error in cluster if error.gold or error.pred)
+            out.append(
+                Pattern(
+                    kind,
+                    gold_type,
+                    pred_type,
+                    tuple(form for form, _ in forms.most_common(12)),
+                    tuple(error for _, error in cluster),
+                    tuple(cases[index].id for index in hit),
+                    float(_without(total, cases, cluster).value) - whole,
+                    _strata([cases[index] for index in hit]),
+                )
+            )
+    return sorted(out, key=lambda pattern: (-pattern.loss, -pattern.count, pattern.name))
+
+
+def _clusters(members: list[tuple[int, Error]], near: float = 0.6) -> list[list[tuple[int, Error]]]:
+    """Split a group by surface form: agglomerative clustering on character n-grams, small rests kept together."""
+    forms = sorted({error.gold or error.pred for _, error in members})
+    if len(forms) < 6 or len(forms) > 2000:
+        return [members]
+    from sklearn.cluster import AgglomerativeClustering
+    from sklearn.feature_extraction.text import TfidfVectorizer
+
+    vectors = TfidfVectorizer(analyzer="char_wb", ngram_range=(2, 4)).fit_transform(forms).toarray()
+    found = AgglomerativeClustering(n_clusters=None, distance_threshold=near, metric="cosine", linkage="average")
+    label = dict(zip(forms, found.fit_predict(vectors).tolist(), strict=True))
+    sizes = Counter(label[error.gold or error.pred] for _, error in members)
+    out: dict[int, list[tuple[int, Error]]] = {}
+    for index, error in members:
+        key = label[error.gold or error.pred]
+        out.setdefault(key if sizes[key] >= max(3, len(members) // 10) else -1, []).append((index, error))
+    return list(out.values())
+
+
+def _without(total: Evidence, cases: Sequence[Case], cluster: list[tuple[int, Error]]) -> Evidence:
+    """The evidence of all examples, had the errors of ``cluster`` not been made."""
+    per_case: dict[int, list[Error]] = {}
+    for index, error in cluster:
+        per_case.setdefault(index, []).append(error)
+    out = Evidence(total, total.weights)
+    for index, errors in per_case.items():
+        share = len(errors) / max(1, len(cases[index].errors))
+        for key, tally in cases[index].evidence.items():
+            out[key] = out[key] + _repair(tally, errors, share)
+    return out
+
+
+def _repair(tally: Any, errors: list[Error], share: float) -> Any:
+    """What to add to the evidence so that these errors are gone; ``share`` is their part of the example's errors."""
+    if isinstance(tally, Counts):
+        fn = min(tally.fn, sum(error.kind not in ADDED for error in errors))
+        fp = min(tally.fp, sum(error.kind not in FOUND for error in errors))
+        return type(tally)(fn, -fp, -fn)
+    if isinstance(tally, Mean):
+        return type(tally)((tally.weight - tally.total) * share, 0.0)
+    if isinstance(tally, Confusion):
+        wrong = {pair: count for pair, count in tally.items() if pair[0] != pair[1]}
+        moved = type(tally)({pair: -count * share for pair, count in wrong.items()})
+        return moved + type(tally)(_diagonal(wrong, share))
+    if isinstance(tally, By):
+        return type(tally)({key: _repair(inner, errors, share) for key, inner in tally.items()})
+    return type(tally)()
+
+
+def _diagonal(wrong: Mapping[tuple[str, str], float], share: float) -> dict[tuple[str, str], float]:
+    out: dict[tuple[str, str], float] = {}
+    for (gold, _), count in wrong.items():
+        out[gold, gold] = out.get((gold, gold), 0.0) + count * share
+    return out
+
+
+def _strata(cases: Sequence[Case]) -> dict[str, dict[str, int]]:
+    out: dict[str, Counter[str]] = {}
+    for case in cases:
+        for name, value in case.strata.items():
+            out.setdefault(str(name), Counter())[str(value)] += 1
+    return {name: dict(counts.most_common()) for name, counts in out.items()}

@@ -1,0 +1,177 @@
+"""Who proposes patches for a pattern: from train examples, from the errors themselves, or by a model's reflection."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal, Protocol
+
+import dspy
+from pydantic import BaseModel
+
+from goldassay.exceptions import GoldassayError
+from goldassay.tuning.edits import fingerprint
+from goldassay.tuning.patches import Patch
+from goldassay.tuning.patterns import Pattern
+
+
+class Proposer(Protocol):
+    """Proposes patches for a pattern; ``train`` are examples that may be shown (see ``tune.demonstrable``)."""
+
+    def propose(self, pattern: Pattern, program: Any, train: Sequence[Any]) -> list[Patch]: ...
+
+
+def predictor_for(pattern: Pattern, program: Any) -> tuple[str, Any]:
+    """The predictor that writes the field in which the errors stand; the last one where none does."""
+    predictors = program.named_predictors()
+    if not predictors:
+        raise GoldassayError("this program has no predictor, so there is no prompt to patch")
+    fields = {error.field for error in pattern.errors}
+    for name, predictor in predictors:
+        if fields & set(predictor.signature.output_fields):
+            return name, predictor
+    found: tuple[str, Any] = predictors[-1]
+    return found
+
+
+def _patch(pattern: Pattern, program: Any, proposer: str, **edit: Any) -> Patch:
+    why = f"{pattern.count} errors in {len(pattern.documents)} examples cost {pattern.loss:.4f}: {pattern.name}"
+    return Patch(
+        predictor=predictor_for(pattern, program)[0],
+        rationale=why,
+        pattern=pattern.name,
+        examples=list(pattern.documents[:20]),
+        proposer=proposer,
+        program=fingerprint(program),
+        **edit,
+    )
+
+
+@dataclass(frozen=True)
+class Examples:
+    """Train examples that show the pattern, chosen for how much of it they hold and how little they repeat."""
+
+    most: int = 3
+
+    def propose(self, pattern: Pattern, program: Any, train: Sequence[Any]) -> list[Patch]:
+        _, predictor = predictor_for(pattern, program)
+        wanted = set(pattern.documents)
+        keys = [*predictor.signature.input_fields, *predictor.signature.output_fields]
+        shown = {str(demo.get("text", demo)) for demo in predictor.demos or []}
+        candidates = [example for example in train if str(example.get("id")) in wanted and all(k in example for k in keys)]
+        weight = {str(example.get("id")): _shows(example, pattern) for example in candidates}
+        candidates.sort(key=lambda example: (-weight[str(example.get("id"))], len(str(example.get("text", "")))))
+        out: list[Patch] = []
+        seen: set[str] = set()
+        for example in candidates:
+            new = set(pattern.surfaces) & _words_of(example, pattern.surfaces)
+            if str(example.get("text", example)) in shown or (out and new <= seen):
+                continue
+            seen |= new
+            demo = {key: _plain(example[key]) for key in keys}
+            out.append(_patch(pattern, program, "examples", action="add_example", example=demo))
+            if len(out) == self.most:
+                break
+        return out
+
+
+def _shows(example: Any, pattern: Pattern) -> int:
+    return sum(error.gold in str(example.toDict()) for error in pattern.errors if error.gold)
+
+
+def _words_of(example: Any, surfaces: Sequence[str]) -> set[str]:
+    text = str(example.toDict())
+    return {surface for surface in surfaces if surface in text}
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, BaseModel):
+        return value.model_dump()
+    return [_plain(item) for item in value] if isinstance(value, list) else value
+
+
+@dataclass(frozen=True)
+class Rules:
+    """Rules written from the errors: what is what, what to look for, what to leave out, where a span ends."""
+
+    most: int = 6
+
+    def propose(self, pattern: Pattern, program: Any, train: Sequence[Any]) -> list[Patch]:
+        words = getattr(program, "type_words", {})
+        gold, pred = (words.get(t, t) for t in (pattern.gold_type, pattern.pred_type))
+        quoted = ", ".join(f'"{surface}"' for surface in pattern.surfaces[: self.most])
+        texts = {
+            "missed": [f"Do not miss {gold}, such as {quoted}."],
+            "spurious": [f"Do not give {quoted} as {pred}."],
+            "not_in_text": ["Copy each name exactly as it stands in the text."],
+            "wrong_type": [f"{quoted}: this is {gold}, not {pred}.", f"What looks like {pred} is {gold} when it is used as in {quoted}."],
+            "wrong_boundary": _boundary(pattern, gold),
+            "wrong_label": [f"Texts of this kind are {gold}, not {pred}."],
+        }.get(pattern.kind, [])
+        return [_patch(pattern, program, "rules", action="add_instruction", text=text) for text in texts if text.strip(" .")]
+
+
+def _boundary(pattern: Pattern, what: str) -> list[str]:
+    """Which words at the edges are too much or are missing, most frequent first."""
+    extra: Counter[str] = Counter()
+    lacking: Counter[str] = Counter()
+    for error in pattern.errors:
+        gold, pred = error.gold.split(), error.pred.split()
+        if not gold or not pred:
+            continue
+        extra.update(word for word in (pred[0], pred[-1]) if word not in gold)
+        lacking.update(word for word in (gold[0], gold[-1]) if word not in pred)
+    out = []
+    if extra:
+        out.append(f"Leave {', '.join(repr(w) for w, _ in extra.most_common(4))} out of {what}.")
+    if lacking:
+        out.append(f"Include {', '.join(repr(w) for w, _ in lacking.most_common(4))} in {what}: give the whole name.")
+    return out
+
+
+class Edit(BaseModel):
+    """One edit that a model proposes."""
+
+    action: Literal["add_instruction", "replace_instruction"]
+    text: str
+    old: str = ""
+
+
+class Reflect(dspy.Signature):  # type: ignore[misc]
+    """Propose short edits of an instruction so that a group of mistakes is not made again. Write general rules that also
+    help on new texts; never copy whole sentences from the evidence."""
+
+    instruction: str = dspy.InputField()
+    mistakes: str = dspy.InputField(desc="what kind of mistake, how often, what it costs")
+    evidence: list[str] = dspy.InputField(desc="single mistakes with the words around")
+    edits: list[Edit] = dspy.OutputField(desc="at most three")
+
+
+@dataclass(frozen=True)
+class Reflection:
+    """A language model that reads the pattern's evidence and proposes edits; its model is bound here."""
+
+    lm: Any
+    evidence: int = 8
+    predict: Any = field(default_factory=lambda: dspy.Predict(Reflect), repr=False, compare=False)
+
+    def propose(self, pattern: Pattern, program: Any, train: Sequence[Any]) -> list[Patch]:
+        _, predictor = predictor_for(pattern, program)
+        text = predictor.signature.instructions
+        with dspy.context(lm=self.lm, adapter=dspy.JSONAdapter()):
+            try:
+                found = self.predict(
+                    instruction=text,
+                    mistakes=f"{pattern.name}: {pattern.count} times, loss {pattern.loss:.4f}",
+                    evidence=[error.message for error in pattern.errors[: self.evidence]],
+                )
+            except Exception as error:
+                raise GoldassayError(f"the reflection model gave no usable edit: {error}") from error
+        out = []
+        for edit in found.edits[:3]:
+            if edit.action == "replace_instruction" and text.count(edit.old) == 1 and edit.old:
+                out.append(_patch(pattern, program, "reflection", action=edit.action, old=edit.old, text=edit.text))
+            elif edit.text.strip():
+                out.append(_patch(pattern, program, "reflection", action="add_instruction", text=edit.text.strip()))
+        return out

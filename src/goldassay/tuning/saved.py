@@ -1,0 +1,78 @@
+"""A tuned program is a folder: ``state.json``, ``tuning.json``, ``prompt.diff``."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import platform
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from importlib.metadata import version
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from goldassay import __version__
+from goldassay.exceptions import DataError, GoldassayError
+from goldassay.fields import read
+from goldassay.tuning.leaks import text_of
+from goldassay.tuning.nearest import NearestDemos
+from goldassay.tuning.prompts import diff
+
+if TYPE_CHECKING:
+    from goldassay.tuning.tuner import Trial, Tuned
+
+SCHEMA = 1
+
+
+def save(tuned: Tuned, before: Any, folder: Path, splits: Mapping[str, Sequence[Any]], adapter: Any = None) -> Path:
+    """Write a tuned program; ``state.json`` is DSPy's own and loads with ``program.load``."""
+    folder.mkdir(parents=True, exist_ok=True)
+    tuned.program.save(str(folder / "state.json"))
+    (folder / "prompt.diff").write_text(diff(before, tuned.program, adapter), encoding="utf-8")
+    about = {
+        "schema": SCHEMA,
+        "made": datetime.now(UTC).isoformat(timespec="seconds"),
+        "optimizer": tuned.optimizer,
+        "wrapper": "nearest" if tuned.optimizer == "knn" else None,
+        "seed": tuned.seed,
+        "stopped": tuned.stopped or None,
+        "versions": {"goldassay": __version__, "dspy": version("dspy"), "python": platform.python_version()},
+        "splits": {name: {"examples": len(part), "sha256": digest(part)} for name, part in splits.items()},
+        "dev": _trial(tuned.dev),
+        "test": _trial(tuned.test) if tuned.test else None,
+        "cost": tuned.cost,
+    }
+    text = json.dumps(about, ensure_ascii=False, indent=1)
+    (folder / "tuning.json").write_text(f"{text}\n", encoding="utf-8")
+    return folder
+
+
+def _trial(trial: Trial) -> dict[str, Any]:
+    difference = trial.difference
+    return {
+        "before": trial.before.summary()["values"],
+        "after": trial.after.summary()["values"],
+        "runs": [trial.before.folder.name, trial.after.folder.name] if trial.before.folder and trial.after.folder else [],
+        "difference": difference.state(),
+    }
+
+
+def digest(examples: Sequence[Any]) -> str:
+    """A hash of the examples' ids and inputs, independent of their order."""
+    lines = sorted(f"{read(example, 'id', '')}\t{text_of(example)}" for example in examples)
+    return hashlib.sha256("\n".join(lines).encode()).hexdigest()
+
+
+def load_state(program: Any, place: Path) -> Any:
+    """``program`` with the state of a tuned folder, or of a ``state.json`` alone."""
+    file = place / "state.json" if place.is_dir() else place
+    if not file.is_file():
+        raise GoldassayError(f"no tuned program at {place}: expected state.json there")
+    about = file.with_name("tuning.json")
+    wrapper = json.loads(about.read_text(encoding="utf-8")).get("wrapper") if about.is_file() else None
+    made = NearestDemos().empty(program) if wrapper == "nearest" else program.deepcopy()
+    try:
+        made.load(str(file))
+    except (KeyError, ValueError, json.JSONDecodeError) as error:
+        raise DataError(f"not the state of this program: {type(error).__name__}: {error}", file=file) from None
+    return made

@@ -1,0 +1,144 @@
+"""Tuning: made on train, chosen on dev, reported once on test."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import dspy
+
+from goldassay.exceptions import DataError, GoldassayError
+from goldassay.guarding import guarded, unguarded
+from goldassay.running import Run, evaluate
+from goldassay.statistics import Comparison, compare
+from goldassay.tuning import leaks, optimizers
+from goldassay.tuning.budget import Budget, BudgetSpent, Meter
+from goldassay.tuning.prompts import instructions
+from goldassay.tuning.watch import Watch
+
+
+@dataclass(frozen=True)
+class Trial:
+    """A program before and after on one split, and the paired difference."""
+
+    before: Run
+    after: Run
+    difference: Comparison
+
+
+@dataclass(frozen=True)
+class Tuned:
+    """What tuning made: the program, what it was worth on dev and test, what it cost, and how it ended."""
+
+    program: Any
+    optimizer: str
+    dev: Trial
+    test: Trial | None
+    cost: dict[str, float]
+    seed: int
+    stopped: str = ""
+
+
+def tune(
+    program: Any,
+    gold: Any,
+    metric: Any,
+    optimizer: str = "bootstrap",
+    *,
+    lm: Any = None,
+    reflection_lm: Any = None,
+    adapter: Any = None,
+    budget: Budget | str | None = None,
+    seed: int = 0,
+    threads: int = 1,
+    folder: Path | None = None,
+    progress: bool = True,
+    test: bool = True,
+    options: Mapping[str, Any] | None = None,
+) -> Tuned:
+    """Make ``program`` better on ``gold.train``, choose on ``gold.dev``, and report once on ``gold.test``.
+
+    ``gold`` has the splits as attributes or keys. The program that is passed in is never changed. ``budget`` reads like
+    ``"calls=200,minutes=5"``; when it is spent, the best program that was evaluated on the whole dev split is taken.
+    With ``folder`` everything is saved there (see `goldassay.tuning.saved`).
+    """
+    train, dev, held = (_split(gold, name) for name in ("train", "dev", "test"))
+    if not train or not dev:
+        raise DataError("tuning needs examples in train and in dev")
+    leaks.check_examples(train, {"dev": dev, "test": held})
+    make = optimizers.named(optimizer)
+    meter = Meter(Budget.parse(budget) if isinstance(budget, str) else budget)
+    student = guarded(program)
+    stopped = ""
+    with ExitStack() as stack:
+        watch = stack.enter_context(Watch(metric, len(dev), progress))
+        around = {"callbacks": [*dspy.settings.get("callbacks", []), meter, watch]}
+        around |= {key: value for key, value in (("lm", lm), ("adapter", adapter)) if value is not None}
+        stack.enter_context(dspy.context(**around))
+        job = optimizers.Job(
+            student=student,
+            train=demonstrable(program, train),
+            dev=dev,
+            metric=watch,
+            reflection_lm=reflection_lm or lm or dspy.settings.lm,
+            threads=threads,
+            seed=seed,
+            folder=folder,
+            options=dict(options or {}),
+        )
+        try:
+            meter.check()
+            made = make(job)
+        except BudgetSpent as spent:
+            stopped = str(spent)
+            made = watch.best[1] if watch.best else student
+        watch.check()
+    made = unguarded(made)
+    leaks.check_instructions(instructions(made), {"dev": dev, "test": held})
+    options_of_run = {"lm": lm, "adapter": adapter, "threads": threads, "seed": seed, "progress": progress}
+    on_dev = trial(program, made, dev, metric, "dev", folder, **options_of_run)
+    on_test = trial(program, made, held, metric, "test", folder, **options_of_run) if test and held else None
+    tuned = Tuned(made, optimizer, on_dev, on_test, meter.state(), seed, stopped)
+    if folder is not None:
+        from goldassay.tuning.saved import save
+
+        save(tuned, program, folder, {"train": train, "dev": dev, "test": held}, adapter)
+    return tuned
+
+
+def trial(
+    before: Any, after: Any, examples: Sequence[Any], metric: Any, split: str, folder: Path | None, **options: Any
+) -> Trial:
+    """Both programs on the same examples, and the paired difference of the metric."""
+    runs = [
+        evaluate(
+            program, examples, metric, folder=folder / f"{split}-{name}" if folder else None, name=f"{split}-{name}", **options
+        )
+        for name, program in (("before", before), ("after", after))
+    ]
+    return Trial(runs[0], runs[1], compare(runs[1].evidence, runs[0].evidence, metric.zero, seed=options.get("seed", 0)))
+
+
+def demonstrable(program: Any, examples: Sequence[Any]) -> list[Any]:
+    """Examples that also hold the outputs of the program's predictors, by its ``to_demo``, so that they can be shown."""
+    to_demo = getattr(program, "to_demo", None)
+    if to_demo is None:
+        return list(examples)
+    out = []
+    for example in examples:
+        demo = to_demo(example)
+        extra = {key: demo[key] for key in demo.keys() if key not in example}  # noqa: SIM118
+        out.append(example.copy(**extra).with_inputs(*example.inputs().keys()))
+    return out
+
+
+def _split(gold: Any, name: str) -> list[Any]:
+    found = gold.get(name) if isinstance(gold, Mapping) else getattr(gold, name, None)
+    if found is None:
+        if name == "test":
+            return []
+        raise GoldassayError(f"the gold has no {name} split; give an object or a mapping with train, dev and test")
+    return list(found)

@@ -1,0 +1,91 @@
+"""Watching an optimizer at work: the best program so far, what failed, and a progress bar."""
+
+from __future__ import annotations
+
+import threading
+from typing import Any
+
+from dspy.utils.callback import BaseCallback
+from rich.console import Console
+from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
+from goldassay.exceptions import GoldassayError
+from goldassay.measure import failed
+
+
+class Watch(BaseCallback):  # type: ignore[misc]
+    """Stands between an optimizer and the metric, and hears of every evaluation on the whole dev split."""
+
+    def __init__(self, metric: Any, dev_size: int, progress: bool = True) -> None:
+        self.metric, self.dev_size = metric, dev_size
+        self.best: tuple[float, Any] | None = None
+        self.scored = self.failures = 0
+        self.first_failure = ""
+        self.metric_error: Exception | None = None
+        self._open: dict[str, Any] = {}
+        self._lock = threading.Lock()
+        console = Console(stderr=True)
+        self._bar = Progress(
+            SpinnerColumn(),
+            TextColumn("{task.description}"),
+            TimeElapsedColumn(),
+            console=console,
+            disable=not (progress and console.is_terminal),
+            transient=True,
+        )
+        self._task = self._bar.add_task("tuning")
+
+    def __enter__(self) -> Watch:
+        self._bar.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._bar.stop()
+
+    def __call__(
+        self,
+        gold: Any,
+        pred: Any,
+        trace: Any = None,
+        pred_name: str | None = None,
+        pred_trace: Any = None,
+        program_trace: Any = None,
+    ) -> Any:
+        """The metric's score; a metric that raises is remembered, since optimizers hide it."""
+        try:
+            score = self.metric(gold, pred, trace, pred_name, pred_trace, program_trace)
+        except Exception as error:
+            with self._lock:
+                self.metric_error = self.metric_error or error
+            raise
+        why = failed(pred)
+        with self._lock:
+            self.scored += 1
+            self.failures += bool(why)
+            self.first_failure = self.first_failure or why
+            best = "" if self.best is None else f", best on dev {self.best[0]:.4f}"
+            self._bar.update(self._task, description=f"tuning: {self.scored} examples scored{best}")
+        return score
+
+    def on_evaluate_start(self, call_id: str, instance: Any, inputs: dict[str, Any]) -> None:
+        """Remember which program is evaluated, if on the whole dev split."""
+        devset = inputs.get("devset") or instance.devset
+        if len(devset) == self.dev_size:
+            self._open[call_id] = inputs.get("program")
+
+    def on_evaluate_end(self, call_id: str, outputs: Any, exception: Exception | None = None) -> None:
+        """Keep the best program."""
+        program = self._open.pop(call_id, None)
+        if program is None or outputs is None:
+            return
+        value = float(outputs.score) / 100
+        if self.best is None or value > self.best[0]:
+            self.best = (value, program)
+
+    def check(self) -> None:
+        """Raise if the metric raised, or if the program never worked: an optimizer's silence is no result."""
+        if self.metric_error is not None:
+            error = self.metric_error
+            raise GoldassayError(f"the metric raised {type(error).__name__}: {error}") from error
+        if self.scored and self.failures == self.scored:
+            raise GoldassayError(f"the program failed on all {self.scored} examples; the first: {self.first_failure}")

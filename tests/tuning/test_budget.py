@@ -1,0 +1,44 @@
+"""Budgets that really stop."""
+
+from __future__ import annotations
+
+import pytest
+
+from goldassay.exceptions import GoldassayError
+from goldassay.tuning.budget import Budget, BudgetSpent, Meter
+
+
+@pytest.mark.parametrize("text", ["calls", "calls=x", "calls=0", "minutes=-1", "hours=2", "calls=nan"])
+def test_a_budget_that_cannot_be_read_says_how_it_reads(text: str) -> None:
+    with pytest.raises(GoldassayError, match="budget"):
+        Budget.parse(text)
+
+
+def test_a_meter_stops_before_the_call_that_is_too_many() -> None:
+    meter = Meter(Budget(calls=2))
+    meter.on_lm_start("a", None, {})
+    meter.on_lm_start("b", None, {})
+    with pytest.raises(BudgetSpent, match="2 calls is spent"):
+        meter.on_lm_start("c", None, {})
+    assert meter.state()["calls"] == 2
+
+
+def test_spent_is_not_an_exception_that_an_optimizer_swallows() -> None:
+    assert not issubclass(BudgetSpent, Exception)
+
+
+def test_tokens_are_counted_once_from_the_models_history() -> None:
+    class Model:
+        history = [{"uuid": "1", "usage": {"total_tokens": 7}, "cost": 0.5}]
+
+    meter = Meter(Budget(tokens=10))
+    for call in ("a", "b"):
+        meter.on_lm_start(call, Model(), {})
+        meter.on_lm_end(call, None)
+    assert (meter.tokens, meter.usd) == (7, 0.5)
+    Model.history.append({"uuid": "2", "usage": {"prompt_tokens": 2, "completion_tokens": 1}, "cost": None})  # type: ignore[dict-item]
+    meter.on_lm_start("c", Model(), {})
+    meter.on_lm_end("c", None)
+    assert meter.tokens == 10
+    with pytest.raises(BudgetSpent, match="10 tokens"):
+        meter.check()

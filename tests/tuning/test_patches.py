@@ -1,0 +1,95 @@
+"""Patches: written, read, applied and taken back."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import dspy
+import pytest
+
+from goldassay.exceptions import DataError, GoldassayError
+from goldassay.tuning.edits import apply, fingerprint, inverse
+from goldassay.tuning.patches import Patch, read, read_all, write
+
+
+class Program(dspy.Module):  # type: ignore[misc]
+    def __init__(self) -> None:
+        super().__init__()
+        self.extract = dspy.Predict(dspy.Signature("text -> names", "Find the names.\nBe careful."))
+        self.extract.demos = [dspy.Example(text="a", names="b")]
+
+    def forward(self, text: str) -> Any:
+        return self.extract(text=text)
+
+
+EDITS: list[dict[str, Any]] = [
+    {"action": "add_instruction", "text": "Years are no names."},
+    {"action": "remove_instruction", "old": "\nBe careful."},
+    {"action": "replace_instruction", "old": "careful", "text": "quick"},
+    {"action": "add_example", "example": {"text": "c", "names": "d"}},
+    {"action": "add_example", "example": {"text": "c", "names": "d"}, "index": 0},
+    {"action": "remove_example", "index": 0},
+    {"action": "describe_field", "field": "names", "text": "one a line"},
+]
+
+
+@pytest.mark.parametrize("edit", EDITS)
+def test_apply_and_its_inverse_give_the_same_program_back(edit: dict[str, Any]) -> None:
+    program = Program()
+    before = fingerprint(program)
+    patch = Patch(predictor="extract", program=before, **edit)
+    patched = apply(program, patch)
+    assert fingerprint(program) == before != fingerprint(patched)
+    assert fingerprint(apply(patched, inverse(program, patch))) == before
+
+
+def test_a_patch_for_another_version_says_so() -> None:
+    program = Program()
+    patch = Patch(predictor="extract", action="add_instruction", text="x", program=fingerprint(program))
+    patched = apply(program, patch)
+    with pytest.raises(GoldassayError, match="was made for version"):
+        apply(patched, patch)
+    assert apply(patched, patch, any_version=True).extract.signature.instructions.endswith("x\nx")
+
+
+@pytest.mark.parametrize(
+    ("edit", "says"),
+    [
+        ({"predictor": "other", "action": "add_instruction", "text": "x"}, "no predictor 'other'; the program has extract"),
+        ({"action": "remove_instruction", "old": "not there"}, "stands 0 times"),
+        ({"action": "remove_instruction", "old": "Find the names.\nBe careful."}, "would leave no instructions"),
+        ({"action": "remove_example", "index": 4}, "no example 4; the predictor shows 1"),
+        ({"action": "describe_field", "field": "nope", "text": "x"}, "no field 'nope'"),
+    ],
+)
+def test_an_edit_that_does_not_fit_says_what_is_there(edit: dict[str, Any], says: str) -> None:
+    with pytest.raises(GoldassayError, match=says):
+        apply(Program(), Patch(**{"predictor": "extract", **edit}))
+
+
+def test_a_patch_file_reads_back(tmp_path: Path) -> None:
+    patch = Patch(predictor="extract", action="add_example", example={"text": "é", "names": ["x"]}, rationale="why")
+    file = write(patch, tmp_path / "patches")
+    assert read(file) == patch
+    assert read_all(tmp_path / "patches") == [(file, patch)]
+
+
+@pytest.mark.parametrize(
+    ("body", "says"),
+    [
+        ("predictor: x\naction: add_instruction\n", "add_instruction needs text"),
+        ("predictor: x\naction: explode\ntext: y\n", "action"),
+        ("- a list\n", "a patch is a mapping"),
+        ("predictor: [x\n", "not YAML"),
+        ("predictor: x\naction: add_instruction\ntext: y\nsurprise: 1\n", "surprise"),
+        ("!!python/object/apply:os.system ['true']\n", "not YAML"),
+    ],
+)
+def test_a_file_edited_into_nonsense_is_one_clear_line(tmp_path: Path, body: str, says: str) -> None:
+    file = tmp_path / "p.yaml"
+    file.write_text(body)
+    with pytest.raises(DataError, match=says) as raised:
+        read(file)
+    assert "p.yaml" in str(raised.value)
+    assert "\n" not in str(raised.value)

@@ -1,0 +1,48 @@
+"""Error patterns and what they cost."""
+
+from __future__ import annotations
+
+import pytest
+
+from goldassay import Counts, Error
+from goldassay.score import Evidence
+from goldassay.tuning.patterns import Case, find
+
+
+def case(name: str, counts: Counts, *errors: Error, **strata: str) -> Case:
+    return Case(name, Evidence({"f1": counts}), errors, strata)
+
+
+def test_patterns_are_grouped_counted_and_ordered_by_what_they_cost() -> None:
+    missed = [Error("missed", "m", gold=f"Stadsarchief {i}", gold_type="ARC") for i in range(3)]
+    spurious = Error("spurious", "s", pred="gisteren", pred_type="TMP")
+    cases = [
+        case("a", Counts(1, 0, 2), missed[0], missed[1], language="nl"),
+        case("b", Counts(1, 1, 1), missed[2], spurious, language="nl"),
+        case("c", Counts(4, 0, 0)),
+    ]
+    patterns = find(cases)
+    assert [(p.kind, p.count, p.documents) for p in patterns] == [("missed", 3, ("a", "b")), ("spurious", 1, ("b",))]
+    # together tp 6, fp 1, fn 3: F1 = 12/16; with the three found tp 9, fp 1: 18/19; without the spurious one 12/15
+    assert patterns[0].loss == pytest.approx(18 / 19 - 12 / 16)
+    assert patterns[1].loss == pytest.approx(12 / 15 - 12 / 16)
+    assert patterns[0].strata == {"language": {"nl": 2}}
+    assert patterns[0].name == "missed ARC: Stadsarchief 0"
+
+
+def test_a_wrong_type_is_repaired_on_both_sides() -> None:
+    wrong = Error("wrong_type", "w", gold="Teylers", pred="Teylers", gold_type="MUS", pred_type="ARC")
+    (pattern,) = find([case("a", Counts(1, 1, 1), wrong)])
+    assert pattern.loss == pytest.approx(1 - 2 / 4)
+
+
+def test_forms_that_look_different_are_different_patterns() -> None:
+    isil = [Error("missed", "m", gold=f"NL-Am{i:03d}", gold_type="IDENTIFIER") for i in range(8)]
+    names = [Error("missed", "m", gold=f"Koninklijke Bibliotheek {c}", gold_type="IDENTIFIER") for c in "abcdefgh"]
+    cases = [case(str(i), Counts(0, 0, 1), error) for i, error in enumerate([*isil, *names])]
+    assert sorted(p.count for p in find(cases)) == [8, 8]
+
+
+def test_no_errors_no_patterns() -> None:
+    assert find([case("a", Counts(1, 0, 0))]) == []
+    assert find([]) == []
