@@ -1,0 +1,70 @@
+"""Reading files: UTF-8 with or without a byte-order mark, LF or CRLF, and what can be wrong with that."""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from goldassay.exceptions import DataError
+
+LARGEST_LINE = 64_000_000
+
+
+def text(path: str | Path) -> str:
+    """The whole file as text, line ends as they are; a byte-order mark is left out."""
+    raw = content(path)
+    try:
+        return raw.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = raw.count(b"\n", 0, error.start) + 1
+        raise DataError(
+            f"not UTF-8 at byte {error.start} (0x{raw[error.start]:02x}); save the file as UTF-8", file=path, line=line
+        ) from None
+
+
+def content(path: str | Path) -> bytes:
+    """The bytes of a file that must not be empty."""
+    file = Path(path)
+    if file.is_dir():
+        raise DataError("this is a folder; name a file in it", file=path)
+    try:
+        raw = file.read_bytes()
+    except FileNotFoundError:
+        raise DataError("no such file", file=path) from None
+    except OSError as error:
+        raise DataError(f"cannot be read: {error.strerror}", file=path) from None
+    if not raw.strip(b"\xef\xbb\xbf \t\r\n"):
+        raise DataError("the file is empty", file=path)
+    return raw
+
+
+def lines(path: str | Path) -> list[str]:
+    """The lines of a file without their ends: split at LF and CRLF alone, never at other Unicode separators."""
+    found = text(path).split("\n")
+    if found and not found[-1]:
+        found.pop()
+    return [line.removesuffix("\r") for line in found]
+
+
+@contextmanager
+def uncollected() -> Iterator[None]:
+    """Pause the garbage collector: in a bulk load of records it costs more than validating them."""
+    running = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if running:
+            gc.enable()
+
+
+def save(path: str | Path, content: str) -> None:
+    """Write text as UTF-8 with the line ends that it has."""
+    file = Path(path)
+    try:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_bytes(content.encode("utf-8"))
+    except OSError as error:
+        raise DataError(f"cannot be written: {error.strerror}", file=path) from None

@@ -1,0 +1,118 @@
+"""``iob2`` and ``conll``: a token and a tag a line, an empty line between sentences; IOB1, IOB2, IOE, IOBES, BILOU.
+
+The token is the first column, the tag the last, or the column that is named by its number (1 is the first). Documents
+begin at ``-DOCSTART-`` or at a comment with an id (``# id …``, ``# newdoc id = …``, ``# document_id = …``); without
+either, each sentence is a document, named by its number. Text is the tokens with a space between them and a line break
+between sentences.
+
+Source: https://www.clips.uantwerpen.be/conll2003/ner/
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+from goldassay.exceptions import DataError, GoldassayError
+from goldassay.gold import files, tagged
+from goldassay.gold.alignment import align
+from goldassay.gold.records import Side
+from goldassay.gold.tokens import Document, once
+
+TASKS = ("extraction",)
+NAME = re.compile(r"#\s*(?:newdoc\s+id\s*=|(?:[\w.-]+:)?document_id\s*=|id\s*=?)\s*(\S+)")
+REMARK = re.compile(r"#\s*(?:[\w.: -]+=|id\s|newdoc\b|newpar\b)")
+DOCSTART = "-DOCSTART-"
+
+
+def read(
+    path: str | Path,
+    task: str,
+    side: Side = "gold",
+    *,
+    column: str | None = None,
+    repeated: str = "error",
+    **options: Any,
+) -> list[dict[str, Any]]:
+    """The records of a file, one a document (or a sentence, where it marks no documents)."""
+    return tagged.records(documents(path, task, column, repeated), side, file=path, sentences=True, **options)
+
+
+def pairs(
+    task: str, gold: str | Path, pred: str | Path, *, column: str | None = None, repeated: str = "error", **options: Any
+) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    """Both sides, the system's tokens laid on gold's."""
+    left = documents(gold, task, column, repeated)
+    right = align(left, documents(pred, task, column, repeated), file=pred)
+    return (
+        tagged.records(left, "gold", file=gold, sentences=True, **options),
+        tagged.records(right, "pred", file=pred, sentences=True, **options),
+    )
+
+
+def documents(path: str | Path, task: str, column: str | None = None, repeated: str = "error") -> list[Document]:
+    """The tokenised documents of a file."""
+    if task != "extraction":
+        raise GoldassayError(f"format iob2 holds extraction, not {task}")
+    index = _index(column)
+    found: list[Document] = []
+    marked, open_sentence = False, False
+    for number, row in enumerate(files.lines(path), start=1):
+        name = NAME.match(row) if row.startswith("#") else None
+        start = row.startswith(DOCSTART)
+        if start or (name is not None and _is_remark(row)):
+            title = name[1] if name else _title(row)
+            marked = True
+            found.append(Document(title or str(len(found) + 1), line=number, unnamed=not title))
+            open_sentence = False
+        elif row.startswith("#") and _is_remark(row):
+            continue
+        elif not row.strip():
+            open_sentence = False
+        else:
+            if not open_sentence:
+                if not marked:
+                    found.append(Document(str(len(found) + 1), line=number, unnamed=True))
+                elif found[-1].forms:
+                    found[-1].breaks.append(len(found[-1].forms))
+                    found[-1].after[-1] = "\n"
+                open_sentence = True
+            _token(found[-1], row, number, index, path)
+    found = [document for document in found if document.forms]
+    if not found:
+        raise DataError("no tokens in the file", file=path)
+    once(found, path, repeated)
+    return found
+
+
+def _index(column: str | None) -> int:
+    if column is None:
+        return -1
+    if not column.isdigit() or column == "0":
+        raise GoldassayError(f"iob2 names a column by its number (1 is the first), not {column!r}")
+    return int(column) - 1
+
+
+def _is_remark(row: str) -> bool:
+    """A line of the file's own, not a token ``#`` with its tag."""
+    return not row.startswith("#\t") and REMARK.match(row) is not None
+
+
+def _title(row: str) -> str:
+    """The id after ``-DOCSTART-``, where it is in brackets or stands behind ``id=``."""
+    found = re.search(r"\(([^()\s]+)[^()]*\)|id\s*=\s*(\S+)", row)
+    return (found[1] or found[2]) if found else ""
+
+
+def _token(document: Document, row: str, number: int, index: int, path: str | Path) -> None:
+    cells = row.split("\t") if "\t" in row else row.split()
+    if len(cells) < 2:
+        raise DataError(f"one column ({row.strip()!r}); a token and a tag are needed", file=path, line=number)
+    if index >= len(cells):
+        raise DataError(f"no column {index + 1}; this line has {len(cells)}", file=path, line=number)
+    document.forms.append(cells[0])
+    document.after.append(" ")
+    document.cells.append(cells[index].strip())
+    document.marks.append("O")
+    document.lines.append(number)

@@ -1,0 +1,131 @@
+"""``read`` a file, and bring gold and predictions together as ``pairs``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from goldassay.exceptions import DataError, GoldassayError
+from goldassay.gold import formats, offsets
+from goldassay.gold.records import Side
+from goldassay.measure import TASKS
+
+EMPTY: dict[str, Callable[[], dict[str, Any]]] = {
+    "extraction": lambda: {"entities": []},
+    "classification": lambda: {"label": None},
+    "linking": lambda: {"links": []},
+    "retrieval": lambda: {"results": []},
+    "answering": lambda: {"answer": ""},
+    "triples": lambda: {"triples": []},
+}
+
+
+@dataclass(slots=True)
+class Pairs:
+    """Gold records and their predictions, in gold's order, and what a person should know about them."""
+
+    gold: list[dict[str, Any]]
+    pred: list[dict[str, Any]]
+    warnings: list[str] = field(default_factory=list)
+
+    def __len__(self) -> int:
+        return len(self.gold)
+
+
+def read(
+    path: str | Path,
+    *,
+    format: str | None = None,  # noqa: A002
+    task: str,
+    side: Side = "gold",
+    column: str | None = None,
+    **options: Any,
+) -> list[dict[str, Any]]:
+    """The records of a file. Without ``format`` the file's name tells it."""
+    if task not in TASKS:
+        raise GoldassayError(f"no task {task!r}; the tasks are {', '.join(TASKS)}")
+    name = format or formats.guess(path, task)
+    records: list[dict[str, Any]] = formats.module(name).read(path, task, side, **_given(name, task, column, options))
+    once(records, path)
+    return records
+
+
+def pairs(
+    task: str,
+    gold: str | Path,
+    pred: str | Path,
+    *,
+    format: str | None = None,  # noqa: A002
+    pred_format: str | None = None,
+    column: str | None = None,
+    **options: Any,
+) -> Pairs:
+    """Gold and predictions of a task, aligned by id.
+
+    A gold record without a prediction gets an empty one and is counted in a warning; a prediction for an unknown
+    document is an error. Tokenised formats are aligned by their tokens. ``pred_format`` is for predictions in another
+    format than gold's.
+    """
+    if task not in TASKS:
+        raise GoldassayError(f"no task {task!r}; the tasks are {', '.join(TASKS)}")
+    name = format or formats.guess(gold, task)
+    other = pred_format or (format if format else formats.guess(pred, task))
+    module = formats.module(name)
+    if module is formats.module(other) and hasattr(module, "pairs"):
+        left, right = module.pairs(task, gold, pred, **_given(name, task, column, options))
+        once(left, gold)
+        once(right, pred)
+    else:
+        left = read(gold, format=name, task=task, column=column, **options)
+        right = read(pred, format=other, task=task, side="pred", column=column if name == other else None, **options)
+    return aligned(task, left, right, pred)
+
+
+def aligned(task: str, gold: Sequence[dict[str, Any]], pred: Sequence[Mapping[str, Any]], file: object = None) -> Pairs:
+    """Records that are already read, aligned by id; predicted spans are proved against gold's text."""
+    known = {record["id"] for record in gold}
+    by_id: dict[str, dict[str, Any]] = {}
+    for record in pred:
+        if record["id"] not in known:
+            raise DataError("prediction for a document that gold does not have", file=file, record=record["id"])
+        by_id[record["id"]] = dict(record)
+    spans = offsets.FIELDS.get(task)
+    found, missing = [], []
+    for record in gold:
+        answer = by_id.get(record["id"])
+        if answer is None:
+            missing.append(record["id"])
+            answer = {"id": record["id"], **EMPTY[task]()}
+        elif spans:
+            try:
+                offsets.prove(record["text"], answer[spans], spans, record["id"])
+            except DataError as error:
+                raise error.at(file=file) from None
+        found.append(answer)
+    warnings = []
+    if missing:
+        some = ", ".join(missing[:3]) + (", …" if len(missing) > 3 else "")
+        warnings.append(
+            f"{len(missing)} of {len(gold)} gold records have no prediction and are counted as empty ones ({some})"
+        )
+    return Pairs(list(gold), found, warnings)
+
+
+def once(records: Sequence[Mapping[str, Any]], file: object) -> None:
+    """Raise if an id is used twice."""
+    seen: set[str] = set()
+    for record in records:
+        if record["id"] in seen:
+            raise DataError("duplicate document id; each record needs its own", file=file, record=record["id"])
+        seen.add(record["id"])
+
+
+def _given(name: str, task: str, column: str | None, options: Mapping[str, Any]) -> dict[str, Any]:
+    """The options that were given; a column is only for formats that have several."""
+    if column is None:
+        return dict(options)
+    if name not in ("hipe", "iob2", "conll"):
+        raise GoldassayError(f"--column is for hipe and iob2, not for {name}")
+    return {**options, "column": column}

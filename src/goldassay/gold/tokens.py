@@ -1,0 +1,89 @@
+"""Tokenised documents: tokens with the white space after them, so that text and character offsets can be rebuilt."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+from typing import Any
+
+from goldassay.exceptions import DataError
+
+
+@dataclass(slots=True)
+class Document:
+    """Tokens of one document, one cell of annotation each.
+
+    ``after`` is the white space behind a token and ``lines`` where it stood in the file; ``cells`` are the annotations
+    of the column that was asked for, ``marks`` those of the column that bounds them; ``breaks`` are the indices at
+    which a sentence begins. ``base`` and ``where`` are set when the tokens stand in another text: that text and their
+    places in it.
+    """
+
+    id: str
+    forms: list[str] = field(default_factory=list)
+    after: list[str] = field(default_factory=list)
+    cells: list[str] = field(default_factory=list)
+    marks: list[str] = field(default_factory=list)
+    lines: list[int] = field(default_factory=list)
+    breaks: list[int] = field(default_factory=lambda: [0])
+    language: str | None = None
+    line: int = 0
+    unnamed: bool = False
+    base: str | None = None
+    where: list[tuple[int, int]] | None = None
+
+    def text(self) -> str:
+        """The text; what follows the last token is left out."""
+        if self.base is not None:
+            return self.base
+        parts: list[str] = []
+        for form, space in zip(self.forms, self.after, strict=True):
+            parts += (form, space)
+        return "".join(parts[:-1])
+
+    def starts(self) -> list[int]:
+        """The offset at which each token starts."""
+        return [start for start, _ in self.places()]
+
+    def places(self) -> list[tuple[int, int]]:
+        """The offsets of each token."""
+        if self.where is not None:
+            return self.where
+        place, found = 0, []
+        for form, space in zip(self.forms, self.after, strict=True):
+            end = place + len(form)
+            found.append((place, end))
+            place = end + len(space)
+        return found
+
+    def sentences(self) -> list[tuple[int, int]]:
+        """The ranges of tokens between the breaks."""
+        bounds = sorted({0, *self.breaks, len(self.forms)})
+        return list(pairwise(bounds))
+
+
+def mentions(document: Document, spans: Sequence[tuple[int, int, str]]) -> list[dict[str, Any]]:
+    """Token spans (first, after the last, type) as records with character offsets and text."""
+    places, text, found = document.places(), document.text(), []
+    for first, last, kind in spans:
+        start, end = places[first][0], places[last - 1][1]
+        found.append({"start": start, "end": end, "type": kind, "text": text[start:end]})
+    return found
+
+
+def once(documents: Sequence[Document], file: object, repeated: str = "error") -> None:
+    """Raise if an id is used twice; with ``repeated="number"`` the second is named ``ID#2`` instead."""
+    seen: dict[str, list[int]] = {}
+    for document in documents:
+        lines = seen.setdefault(document.id, [])
+        if lines and repeated != "number":
+            raise DataError(
+                f"duplicate document id (first in line {lines[0]}); give it its own, or read with repeated='number'",
+                file=file,
+                line=document.line,
+                record=document.id,
+            )
+        lines.append(document.line)
+        if len(lines) > 1:
+            document.id = f"{document.id}#{len(lines)}"

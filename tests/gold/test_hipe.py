@@ -1,0 +1,170 @@
+"""HIPE TSV: text and offsets, both campaigns' comments, NEL cells, and systems that were cut differently."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from goldassay.exceptions import DataError
+from goldassay.gold import pairs, read
+from goldassay.gold.formats import hipe
+
+HEADER = "TOKEN\tNE-COARSE-LIT\tNEL-LIT\tMISC"
+ROWS = [
+    "# hipe2022:document_id = one",
+    "Das\tO\t_\t_",
+    "Museum\tB-org\tQ1|Q2\t_",
+    "Lud\tI-org\tQ1|Q2\tNoSpaceAfter",
+    "¬\tI-org\tQ1|Q2\tEndOfLine|NoSpaceAfter",
+    "wig\tI-org\tQ1|Q2\tNoSpaceAfter",
+    ".\tO\t_\tEndOfSentence",
+    "# hipe2022:document_id = two",
+    "Otto\tB-pers\tNIL\t_",
+    "Anna\tB-pers\tNIL\t_",
+]
+
+
+def write(file: Path, rows: list[str], header: str = HEADER) -> Path:
+    file.write_text("\n".join([header, *rows]) + "\n", encoding="utf-8")
+    return file
+
+
+def test_text_and_offsets_follow_the_flags(tmp_path: Path) -> None:
+    records = read(write(tmp_path / "a.tsv", ROWS), task="extraction")
+    assert [record["text"] for record in records] == ["Das Museum Lud¬\nwig.", "Otto Anna"]
+    assert records[0]["entities"] == [{"start": 4, "end": 19, "type": "org", "text": "Museum Lud¬\nwig"}]
+
+
+def test_nel_cells_hold_alternatives_and_neighbouring_nil_mentions(tmp_path: Path) -> None:
+    file = write(tmp_path / "a.tsv", ROWS)
+    gold = read(file, task="linking")
+    assert gold[0]["links"] == [{"start": 4, "end": 19, "text": "Museum Lud¬\nwig", "ids": {"wikidata": ["Q1", "Q2"]}}]
+    assert [(link["text"], link["ids"]) for link in gold[1]["links"]] == [("Otto", {}), ("Anna", {})]
+    joined = read(file, task="linking", adjacent="none")
+    assert [link["text"] for link in joined[1]["links"]] == ["Otto Anna"]
+    pred = read(file, task="linking", side="pred")
+    assert pred[0]["links"][0]["candidates"] == [{"id": "Q1", "score": 1.0}, {"id": "Q2", "score": 0.5}]
+
+
+def test_adjacent_mentions_of_one_id_are_one_unless_all_are_split(tmp_path: Path) -> None:
+    rows = ["Otto\tB-pers\tQ5\t_", "Otto\tB-pers\tQ5\t_"]
+    file = write(tmp_path / "a.tsv", rows)
+    assert len(read(file, task="linking")[0]["links"]) == 1
+    assert len(read(file, task="linking", adjacent="all")[0]["links"]) == 2
+
+
+def test_a_system_without_comments_is_aligned_by_its_tokens(tmp_path: Path) -> None:
+    gold = write(tmp_path / "gold.tsv", ROWS)
+    bare = [row for row in ROWS if not row.startswith("#")]
+    both = pairs("extraction", gold, write(tmp_path / "pred.tsv", bare))
+    assert [record["id"] for record in both.pred] == ["one", "two"]
+    assert [record["entities"] for record in both.pred] == [record["entities"] for record in both.gold]
+
+
+def test_a_system_that_cut_words_otherwise_is_aligned_by_its_characters(tmp_path: Path) -> None:
+    gold = write(tmp_path / "gold.tsv", ROWS)
+    rows = ["Das\tO\t_", "Museum\tB-org\tQ1", "Lud¬wig.\tI-org\tQ1", "Ot\tB-pers\tNIL", "to\tI-pers\tNIL", "Anna\tO\t_"]
+    both = pairs("extraction", gold, write(tmp_path / "pred.tsv", rows, "TOKEN\tNE-COARSE-LIT\tNEL-LIT"))
+    assert both.pred[0]["entities"] == [{"start": 4, "end": 20, "type": "org", "text": "Museum Lud¬\nwig."}]
+    assert both.pred[1]["entities"] == [{"start": 0, "end": 4, "type": "pers", "text": "Otto"}]
+
+
+def test_documents_in_another_order_are_found_by_their_ids(tmp_path: Path) -> None:
+    gold = write(tmp_path / "gold.tsv", ROWS)
+    both = pairs("extraction", gold, write(tmp_path / "pred.tsv", [*ROWS[7:], *ROWS[:7]]))
+    assert [record["entities"] for record in both.pred] == [record["entities"] for record in both.gold]
+
+
+def message(gold: Path, pred: Path) -> str:
+    with pytest.raises(DataError) as caught:
+        pairs("extraction", gold, pred)
+    assert "\n" not in str(caught.value)
+    return str(caught.value).replace(str(pred.parent) + "/", "")
+
+
+def test_a_real_mismatch_names_document_token_and_both_forms(tmp_path: Path) -> None:
+    gold = write(tmp_path / "gold.tsv", ROWS)
+    rows = [row.replace("Otto\t", "Hugo\t") for row in ROWS]
+    expected = "token 1 is 'Otto' in gold and 'Hugo' in the system; both files must hold the same text"
+    assert message(gold, write(tmp_path / "pred.tsv", rows)) == f"pred.tsv:10: record two: {expected}"
+
+
+def test_a_system_that_ends_early_or_goes_on(tmp_path: Path) -> None:
+    gold = write(tmp_path / "gold.tsv", ROWS)
+    short = write(tmp_path / "short.tsv", ROWS[:-1])
+    assert message(gold, short) == "short.tsv: record two: the system ends before token 2 ('Anna')"
+    long = write(tmp_path / "long.tsv", [*ROWS, "Karl\tO\t_\t_"])
+    assert message(gold, long) == "long.tsv:12: record two: the system goes on with 'Karl' after gold's last token"
+
+
+def test_an_unknown_document(tmp_path: Path) -> None:
+    gold = write(tmp_path / "gold.tsv", ROWS)
+    other = write(tmp_path / "pred.tsv", ["# document_id = three", "Otto\tO\t_\t_"])
+    assert message(gold, other) == "pred.tsv:2: record three: prediction for a document that gold does not have"
+
+
+def complaint(file: Path, **options: Any) -> str:
+    with pytest.raises(DataError) as caught:
+        read(file, task="extraction", **options)
+    return str(caught.value).replace(str(file.parent) + "/", "")
+
+
+def test_a_wrong_column_lists_the_columns(tmp_path: Path) -> None:
+    file = write(tmp_path / "a.tsv", ROWS)
+    expected = "a.tsv:1: no column NE-FINE-LIT; there are TOKEN, NE-COARSE-LIT, NEL-LIT, MISC"
+    assert complaint(file, column="NE-FINE-LIT") == expected
+
+
+def test_a_tag_outside_the_scheme(tmp_path: Path) -> None:
+    file = write(tmp_path / "a.tsv", [*ROWS, "Karl\tX-pers\t_\t_"])
+    expected = "tag 'X-pers' is outside the scheme IOB2, which has O, I-TYPE, B-TYPE"
+    assert complaint(file) == f"a.tsv:12: record two: {expected}"
+
+
+def test_a_line_cut_off(tmp_path: Path) -> None:
+    file = write(tmp_path / "a.tsv", [*ROWS, "Karl"])
+    assert complaint(file) == "a.tsv:12: 1 columns where the header has 4; is the line cut off?"
+
+
+def test_a_duplicate_document_id_is_an_error_or_gets_a_number(tmp_path: Path) -> None:
+    file = write(tmp_path / "a.tsv", [*ROWS, "# document_id = one", "Karl\tO\t_\t_"])
+    assert complaint(file).startswith("a.tsv:12: record one: duplicate document id (first in line 2)")
+    assert [record["id"] for record in read(file, task="extraction", repeated="number")] == ["one", "two", "one#2"]
+
+
+def test_a_hash_can_be_a_token(tmp_path: Path) -> None:
+    file = write(tmp_path / "a.tsv", ["#\tO\t_\tNoSpaceAfter", "7\tO\t_\t_"])
+    assert read(file, task="extraction")[0]["text"] == "#7"
+
+
+def test_comments_of_2020_and_comments_spread_over_columns(shared_data: Path) -> None:
+    scorer = shared_data / "hipe-scorer"
+    records = read(scorer / "unittest-true_bundle3_de_2020.tsv", task="extraction")
+    assert [record["id"] for record in records] == ["NZZ-1918-11-08-a-p0001", "NZZ-1898-11-17-c-p0002"]
+    spread = read(scorer / "unittest-nel-2-pred.tsv", task="linking", side="pred")
+    assert spread[0]["id"] == "EXP-1888-01-09-a-i0035"
+
+
+@pytest.mark.parametrize("column", ["NE-COARSE-LIT", "NE-COARSE-METO", "NE-FINE-LIT", "NE-FINE-COMP", "NE-NESTED"])
+def test_every_column_of_the_real_files_is_read_with_proved_offsets(shared_data: Path, column: str) -> None:
+    for file in sorted((shared_data / "hipe2022").glob("ajmc-*.tsv")):
+        for record in read(file, task="extraction", column=column, repeated="number"):
+            for span in record["entities"]:
+                assert record["text"][span["start"] : span["end"]] == span["text"]
+
+
+def test_mentions_of_the_real_files_are_counted_like_their_begin_tags(shared_data: Path) -> None:
+    """Every B- begins an entity; the German training file has one entity more, whose type changes half-way."""
+    extra = {"ajmc-train-de.tsv": 1}
+    for file in sorted((shared_data / "hipe2022").glob("*.tsv")):
+        rows = [row.split("\t") for row in file.read_text(encoding="utf-8").split("\n")]
+        begins = sum(1 for row in rows if len(row) > 1 and row[1].startswith("B-"))
+        found = read(file, task="extraction", format="hipe", repeated="number")
+        assert sum(len(record["entities"]) for record in found) == begins + extra.get(file.name, 0)
+
+
+def test_a_real_duplicate_is_found(shared_data: Path) -> None:
+    with pytest.raises(DataError, match="duplicate document id"):
+        hipe.read(shared_data / "hipe2022" / "ajmc-train-en.tsv", "extraction")

@@ -1,0 +1,112 @@
+"""Gold sets: loading in one line, splits, cards."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from goldassay.exceptions import DataError, GoldassayError
+from goldassay.gold import load
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "card.yaml").write_text("name: small\nversion: '1.0'\nlanguages: [nl]\n", encoding="utf-8")
+    rows = [
+        {"id": "a", "split": "train", "text": "Utrecht", "entities": []},
+        {"id": "b", "split": "dev", "text": "Leiden", "entities": []},
+    ]
+    save(tmp_path / "extraction.jsonl", rows)
+    save(tmp_path / "retrieval.jsonl", [{"id": "q", "split": "test", "query": "museum?", "relevant": {"p": 2}}])
+    save(tmp_path / "passages.jsonl", [{"id": "p", "text": "A museum."}])
+    return tmp_path
+
+
+def save(file: Path, rows: list[Any]) -> None:
+    file.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+
+
+def test_a_folder_is_loaded_with_its_card_tasks_and_splits(folder: Path) -> None:
+    gold = load(folder)
+    assert gold.name == "small"
+    assert gold.card["version"] == "1.0"
+    assert list(gold.tasks) == ["extraction", "retrieval"]
+    assert [example.id for example in gold.extraction.train] == ["a"]
+    assert [example.id for example in gold.extraction.all] == ["a", "b"]
+    assert list(gold.extraction.dev[0].inputs()) == ["text"]
+    assert list(gold.retrieval.test[0].inputs()) == ["query"]
+    assert gold.retrieval.passages == [{"id": "p", "text": "A museum."}]
+
+
+def test_an_absent_split_names_those_that_exist(folder: Path) -> None:
+    with pytest.raises(DataError, match="no split 'test' of extraction; there are train, dev"):
+        load(folder).extraction.test  # noqa: B018
+
+
+def test_an_absent_task_names_those_that_exist(folder: Path) -> None:
+    with pytest.raises(DataError, match="no gold for triples; it has extraction, retrieval"):
+        load(folder).triples  # noqa: B018
+
+
+def test_a_name_is_looked_up_under_gold(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    here = tmp_path / "elsewhere"
+    (here / "gold").mkdir(parents=True)
+    (here / "gold" / "mine").symlink_to(folder)
+    monkeypatch.chdir(here)
+    assert load("mine").extraction.splits == ["train", "dev"]
+
+
+def test_an_unknown_name() -> None:
+    with pytest.raises(DataError, match="no gold set 'nowhere'"):
+        load("nowhere")
+
+
+def test_a_single_file_tells_its_task_by_its_format(tmp_path: Path) -> None:
+    file = tmp_path / "x.iob2"
+    file.write_text("Utrecht B-TOP\n", encoding="utf-8")
+    gold = load(file)
+    assert gold.extraction.all[0].text == "Utrecht"
+    with pytest.raises(DataError, match="no split 'train' of extraction; there are none"):
+        gold.extraction.train  # noqa: B018
+
+
+def test_a_file_that_does_not_tell_its_task(tmp_path: Path) -> None:
+    save(tmp_path / "x.jsonl", [{"id": "a"}])
+    with pytest.raises(GoldassayError, match="which task is this gold for"):
+        load(tmp_path / "x.jsonl")
+
+
+def test_a_card_names_native_files_and_their_splits(tmp_path: Path) -> None:
+    (tmp_path / "dev.tok").write_text("Utrecht B-TOP\n", encoding="utf-8")
+    card = "name: native\nfiles:\n  extraction:\n  - {path: dev.tok, format: iob2, split: dev}\n"
+    (tmp_path / "card.yaml").write_text(card, encoding="utf-8")
+    assert load(tmp_path).extraction.dev[0].text == "Utrecht"
+
+
+def test_a_card_cannot_reach_outside_its_folder(tmp_path: Path) -> None:
+    (tmp_path / "card.yaml").write_text("files: {extraction: ../secret.jsonl}\n", encoding="utf-8")
+    with pytest.raises(DataError, match=r"'../secret.jsonl' lies outside the set"):
+        load(tmp_path)
+
+
+BOMB = "a: &a [x, x]\nb: &b [*a, *a]\nc: [*b, *b]\n"
+
+
+@pytest.mark.parametrize(
+    ("card", "expected"),
+    [
+        (BOMB, r"card.yaml:2: not YAML: alias \*a: aliases are not read here; write the value out"),
+        ("name: [", r"card.yaml:\d+: not YAML: "),
+        ("- a\n- b\n", r"card.yaml: a card is a mapping"),
+        ("x: " + "[" * 5000, r"card.yaml: not YAML that can be read: it is nested too deeply"),
+        ("x: !!python/object/apply:os.getcwd []\n", r"card.yaml:1: not YAML: could not determine a constructor"),
+    ],
+)
+def test_hostile_and_broken_cards(folder: Path, card: str, expected: str) -> None:
+    (folder / "card.yaml").write_text(card, encoding="utf-8")
+    with pytest.raises(DataError, match=expected) as caught:
+        load(folder)
+    assert "\n" not in str(caught.value)
