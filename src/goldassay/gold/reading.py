@@ -74,22 +74,26 @@ def pairs(
     other = pred_format or (format if format else formats.guess(pred, task))
     module = formats.module(name)
     if module is formats.module(other) and hasattr(module, "pairs"):
-        left, right = module.pairs(task, gold, pred, **_given(name, task, column, options))
+        left, right, warnings = module.pairs(task, gold, pred, **_given(name, task, column, options))
         once(left, gold)
         once(right, pred)
     else:
         left = read(gold, format=name, task=task, column=column, **options)
         right = read(pred, format=other, task=task, side="pred", column=column if name == other else None, **options)
-    return aligned(task, left, right, pred)
+        warnings = []
+    both = aligned(task, left, right, pred)
+    both.warnings[:0] = warnings
+    return both
 
 
 def aligned(task: str, gold: Sequence[dict[str, Any]], pred: Sequence[Mapping[str, Any]], file: object = None) -> Pairs:
     """Records that are already read, aligned by id; predicted spans are proved against gold's text."""
+    noun = {"retrieval": "query", "answering": "question"}.get(task, "document")
     known = {record["id"] for record in gold}
     by_id: dict[str, dict[str, Any]] = {}
     for record in pred:
         if record["id"] not in known:
-            raise DataError("prediction for a document that gold does not have", file=file, record=record["id"])
+            raise DataError(f"prediction for a {noun} that gold does not have", file=file, record=record["id"])
         by_id[record["id"]] = dict(record)
     spans = offsets.FIELDS.get(task)
     found, missing = [], []

@@ -71,4 +71,4 @@ def _first_line(file: Path) -> str:
 
 def _text2kgbench(file: Path) -> bool:
     head = _first_line(file)
-    return '"sent":' in head or '"response":' in head
+    return any(mark in head for mark in ('"sent":', '"response":', '"triples": [['))

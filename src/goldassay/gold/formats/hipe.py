@@ -43,11 +43,11 @@ def read(
 
 def pairs(
     task: str, gold: str | Path, pred: str | Path, *, column: str | None = None, repeated: str = "error", **options: Any
-) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+) -> tuple[list[dict[str, Any]], list[dict[str, Any]], list[str]]:
     """Both sides, the system's tokens laid on gold's."""
     left = documents(gold, task, column, repeated)
     right = align(left, documents(pred, task, column, repeated), file=pred)
-    return records(left, task, "gold", gold, **options), records(right, task, "pred", pred, **options)
+    return records(left, task, "gold", gold, **options), records(right, task, "pred", pred, **options), []
 
 
 def records(

@@ -41,13 +41,14 @@ def read(
 
 def pairs(
     task: str, gold: str | Path, pred: str | Path, *, column: str | None = None, repeated: str = "error", **options: Any
-) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+) -> tuple[list[dict[str, Any]], list[dict[str, Any]], list[str]]:
     """Both sides, the system's tokens laid on gold's."""
     left = documents(gold, task, column, repeated)
     right = align(left, documents(pred, task, column, repeated), file=pred)
     return (
         tagged.records(left, "gold", file=gold, sentences=True, **options),
         tagged.records(right, "pred", file=pred, sentences=True, **options),
+        [],
     )
 
 

@@ -1,0 +1,116 @@
+"""``trec``: judgements (qrels: ``query 0 document grade``) and runs (``query Q0 document rank score tag``).
+
+A run's rank column is ignored, as in trec_eval: the scores give the order. Grades are 0 or more. The text of the
+queries is not in either file; ``topics`` names a file that has it (``id<TAB>text`` a line), else the query's id stands
+for it.
+
+Source: https://trec.nist.gov/data/qrels_eng/ and trec_eval's README
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from goldassay.exceptions import DataError, GoldassayError
+from goldassay.gold import files
+from goldassay.gold.records import Side
+
+TASKS = ("retrieval",)
+KINDS = {4: "qrels (query 0 document grade)", 6: "a run (query Q0 document rank score tag)"}
+
+
+def read(path: str | Path, task: str, side: Side = "gold", *, topics: str | Path | None = None) -> list[dict[str, Any]]:
+    """One record a query, in the order in which they appear."""
+    if task not in TASKS:
+        raise GoldassayError(f"format trec holds retrieval, not {task}")
+    with files.uncollected():
+        return _qrels(path, topics) if side == "gold" else _run(path)
+
+
+def _rows(path: str | Path, width: int) -> Iterator[tuple[int, list[str]]]:
+    for number, line in enumerate(files.lines(path), start=1):
+        cells = line.split()
+        if not cells:
+            continue
+        if len(cells) != width:
+            other = f"; is this {KINDS[len(cells)]}?" if len(cells) in KINDS else "; is the line cut off?"
+            raise DataError(f"{len(cells)} columns where {KINDS[width]} has {width}{other}", file=path, line=number)
+        yield number, cells
+
+
+def _qrels(path: str | Path, topics: str | Path | None) -> list[dict[str, Any]]:
+    queries = _topics(topics) if topics else {}
+    found: dict[str, dict[str, float]] = {}
+    for number, (query, _, document, cell) in _rows(path, 4):
+        try:
+            grade = int(cell)
+        except ValueError:
+            raise DataError(f"a grade is a whole number, not {cell!r}", file=path, line=number, record=query) from None
+        if grade < 0:
+            raise DataError(
+                f"grade {grade} of {document} is negative; grades are 0 or more", file=path, line=number, record=query
+            )
+        judged = found.setdefault(query, {})
+        if document in judged:
+            raise DataError(f"document {document} is judged twice", file=path, line=number, record=query)
+        judged[document] = grade
+    return [{"id": query, "query": queries.get(query, query), "relevant": judged} for query, judged in found.items()]
+
+
+def _run(path: str | Path) -> list[dict[str, Any]]:
+    found: dict[str, list[dict[str, Any]]] = {}
+    seen: dict[str, set[str]] = {}
+    for number, (query, _, document, _, cell, tag) in _rows(path, 6):
+        try:
+            score = float(cell)
+        except ValueError:
+            raise DataError(f"a score is a number, not {cell!r}", file=path, line=number, record=query) from None
+        if not math.isfinite(score):
+            raise DataError(f"the score of {document} is {cell}", file=path, line=number, record=query)
+        known = seen.setdefault(query, set())
+        if document in known:
+            raise DataError(f"document {document} stands twice in the results", file=path, line=number, record=query)
+        known.add(document)
+        found.setdefault(query, []).append({"doc_id": document, "score": score, "source": tag})
+    return [{"id": query, "results": results} for query, results in found.items()]
+
+
+def _topics(path: str | Path) -> dict[str, str]:
+    found: dict[str, str] = {}
+    for number, line in enumerate(files.lines(path), start=1):
+        if not line.strip():
+            continue
+        name, tab, text = line.partition("\t")
+        if not tab:
+            raise DataError("a topic is an id, a tab and a text", file=path, line=number)
+        if name in found:
+            raise DataError("duplicate topic", file=path, line=number, record=name)
+        found[name] = text
+    return found
+
+
+def write(path: str | Path, records: Iterable[Mapping[str, Any]], task: str, side: Side = "gold") -> None:
+    """Write qrels or a run; ranks are counted in the order of the results."""
+    lines = []
+    for record in records:
+        query = _word(record["id"], record)
+        if side == "gold":
+            relevant = record["relevant"]
+            grades = relevant if isinstance(relevant, Mapping) else dict.fromkeys(relevant, 1)
+            lines += [f"{query} 0 {_word(name, record)} {grade:g}" for name, grade in grades.items()]
+            continue
+        for rank, result in enumerate(record["results"], start=1):
+            score = result.get("score")
+            name = _word(result["doc_id"], record)
+            number = repr(float(score)) if score is not None else repr(float(-rank))
+            lines.append(f"{query}\tQ0\t{name}\t{rank}\t{number}\t{(result.get('source') or 'goldassay')}")
+    files.save(path, "".join(f"{line}\n" for line in lines))
+
+
+def _word(name: str, record: Mapping[str, Any]) -> str:
+    if not name or name.split() != [name]:
+        raise DataError(f"an id with white space ({name!r}) cannot stand in a TREC file", record=record["id"])
+    return name

@@ -1,0 +1,81 @@
+"""Text2KGBench: ground truth and outputs, with the real ones' oddities."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from goldassay.exceptions import DataError
+from goldassay.gold import pairs, read
+from goldassay.gold.formats import text2kgbench
+
+ONTOLOGIES = ["10_culture", "4_book"]
+
+
+def write(file: Path, *rows: object) -> Path:
+    file.write_text(
+        "".join((row if isinstance(row, str) else json.dumps(row)) + "\n" for row in rows), encoding="utf-8"
+    )
+    return file
+
+
+def test_both_sides(tmp_path: Path) -> None:
+    gold = write(tmp_path / "g.jsonl", {"id": "a", "sent": "x", "triples": [{"sub": "s", "rel": "r", "obj": "o"}]})
+    pred = write(tmp_path / "p.jsonl", {"id": "a", "response": "r(s,p)", "triples": [["s", "r", "p"]]})
+    both = pairs("triples", gold, pred)
+    assert both.gold == [{"id": "a", "text": "x", "triples": [{"subject": "s", "predicate": "r", "object": "o"}]}]
+    assert both.pred == [{"id": "a", "triples": [{"subject": "s", "predicate": "r", "object": "p"}]}]
+
+
+@pytest.mark.parametrize("ontology", ONTOLOGIES)
+def test_responses_are_parsed_as_the_benchmark_parsed_them(shared_data: Path, ontology: str) -> None:
+    files = sorted((shared_data / "text2kgbench").glob(f"*llm_responses__ont_{ontology}*"))
+    assert len(files) == 2
+    for file in files:
+        for line in file.read_text(encoding="utf-8").splitlines():
+            row = json.loads(line)
+            parsed = text2kgbench.parse(row["response"])
+            assert [[t["subject"], t["predicate"], t["object"]] for t in parsed] == row["triples"]
+
+
+def test_the_last_of_repeated_outputs_counts_and_is_warned_of(shared_data: Path) -> None:
+    """Alpaca's book outputs hold each of the 550 ids twice; the official results are those of the last lines."""
+    folder = shared_data / "text2kgbench"
+    pred = folder / "baselines__Alpaca-LoRA-13B__llm_responses__ont_4_book_lora-13b_responses_v2.jsonl"
+    both = pairs("triples", folder / "ground_truth__ont_4_book_ground_truth.jsonl", pred)
+    assert both.warnings == ["550 outputs repeat an id; the last line of each counts"]
+    official = folder / "baselines__Alpaca-LoRA-13B__eval_metrics__ont_4_book_llm_stats.jsonl"
+    rows = {row["id"]: row for row in map(json.loads, official.read_text(encoding="utf-8").splitlines())}
+    for record in both.pred:
+        triples = [[t["subject"], t["predicate"], t["object"]] for t in record["triples"]]
+        assert triples == rows[record["id"]]["llm_triples"]
+
+
+@pytest.mark.parametrize(
+    ("row", "side", "expected"),
+    [
+        ('{"id": "a", "sent": "x', "gold", "g.jsonl:1: not JSON: Unterminated string starting at (column 21)"),
+        ({"sent": "x"}, "gold", "g.jsonl:1: a line is an object with an 'id'"),
+        ({"id": "a", "triples": []}, "gold", "g.jsonl:1: record a, sent: no text"),
+        ({"id": "a"}, "pred", "g.jsonl:1: record a: neither 'triples' nor 'response'"),
+        (
+            {"id": "a", "triples": [["s", "r"]]},
+            "pred",
+            "g.jsonl:1: record a, triples[0]: a triple is a subject, a relation",
+        ),
+        ({"id": "a", "sent": "x", "triples": "s"}, "gold", "g.jsonl:1: record a, triples: a list of triples is needed"),
+    ],
+)
+def test_what_is_wrong_is_said(tmp_path: Path, row: object, side: str, expected: str) -> None:
+    file = write(tmp_path / "g.jsonl", row)
+    with pytest.raises(DataError) as caught:
+        read(file, format="text2kgbench", task="triples", side="gold" if side == "gold" else "pred")
+    assert str(caught.value).replace(str(tmp_path) + "/", "").startswith(expected)
+
+
+def test_repeated_gold_is_an_error(tmp_path: Path) -> None:
+    row = {"id": "a", "sent": "x", "triples": []}
+    with pytest.raises(DataError, match=r"g.jsonl:2: record a: duplicate document id"):
+        read(write(tmp_path / "g.jsonl", row, row), format="text2kgbench", task="triples")

@@ -1,0 +1,102 @@
+"""TREC: judgements and runs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from goldassay.exceptions import DataError
+from goldassay.gold import pairs, read
+from goldassay.gold.formats import trec
+
+
+def write(file: Path, *rows: str) -> Path:
+    file.write_text("\n".join(rows) + "\n", encoding="utf-8")
+    return file
+
+
+def test_judgements_and_runs(tmp_path: Path) -> None:
+    gold = write(tmp_path / "a.qrels", "q1 0 d1 3", "q1 0 d2 0", "q2 0 d1 1")
+    pred = write(tmp_path / "a.run", "q1\tQ0\td2\t1\t 1.5\tbm25", "q1 Q0 d1 2 -0.5 bm25")
+    both = pairs("retrieval", gold, pred)
+    assert both.gold[0] == {"id": "q1", "query": "q1", "relevant": {"d1": 3, "d2": 0}}
+    assert both.pred[0]["results"] == [
+        {"doc_id": "d2", "score": 1.5, "source": "bm25"},
+        {"doc_id": "d1", "score": -0.5, "source": "bm25"},
+    ]
+    assert both.pred[1] == {"id": "q2", "results": []}
+    assert both.warnings == ["1 of 2 gold records have no prediction and are counted as empty ones (q2)"]
+
+
+def test_topics_give_the_queries_their_text(tmp_path: Path) -> None:
+    gold = write(tmp_path / "a.qrels", "q1 0 d1 3")
+    topics = write(tmp_path / "topics.tsv", "q1\twat is een museum?")
+    assert read(gold, task="retrieval", topics=topics)[0]["query"] == "wat is een museum?"
+
+
+def test_the_real_files(shared_data: Path) -> None:
+    both = pairs("retrieval", shared_data / "trec/qrels.test", shared_data / "trec/results.test", format="trec")
+    assert len(both) == 3
+    assert sum(len(record["results"]) for record in both.pred) == 1500
+    assert sum(grade > 0 for record in both.gold for grade in record["relevant"].values()) == 561
+    assert both.warnings == []
+
+
+def complaint(file: Path, side: str = "gold") -> str:
+    with pytest.raises(DataError) as caught:
+        read(file, format="trec", task="retrieval", side="gold" if side == "gold" else "pred")
+    assert "\n" not in str(caught.value)
+    return str(caught.value).replace(str(file.parent) + "/", "")
+
+
+def test_a_negative_grade(tmp_path: Path) -> None:
+    file = write(tmp_path / "a.qrels", "q1 0 d1 1", "q1 0 d2 -1")
+    assert complaint(file) == "a.qrels:2: record q1: grade -1 of d2 is negative; grades are 0 or more"
+
+
+def test_a_grade_that_is_no_number(tmp_path: Path) -> None:
+    assert complaint(write(tmp_path / "a.qrels", "q1 0 d1 x")) == (
+        "a.qrels:1: record q1: a grade is a whole number, not 'x'"
+    )
+
+
+def test_a_document_judged_twice(tmp_path: Path) -> None:
+    file = write(tmp_path / "a.qrels", "q1 0 d1 1", "q1 0 d1 0")
+    assert complaint(file) == "a.qrels:2: record q1: document d1 is judged twice"
+
+
+@pytest.mark.parametrize("score", ["nan", "inf", "-inf"])
+def test_a_score_that_is_not_finite(tmp_path: Path, score: str) -> None:
+    file = write(tmp_path / "a.run", f"q1 Q0 d1 1 {score} x")
+    assert complaint(file, "pred") == f"a.run:1: record q1: the score of d1 is {score}"
+
+
+def test_a_document_twice_in_a_run(tmp_path: Path) -> None:
+    file = write(tmp_path / "a.run", "q1 Q0 d1 1 2.0 x", "q1 Q0 d1 2 1.0 x")
+    assert complaint(file, "pred") == "a.run:2: record q1: document d1 stands twice in the results"
+
+
+def test_the_wrong_kind_of_file(tmp_path: Path) -> None:
+    file = write(tmp_path / "a.qrels", "q1 Q0 d1 1 2.0 x")
+    assert complaint(file) == (
+        "a.qrels:1: 6 columns where qrels (query 0 document grade) has 4; "
+        "is this a run (query Q0 document rank score tag)?"
+    )
+
+
+def test_a_line_cut_off(tmp_path: Path) -> None:
+    assert complaint(write(tmp_path / "a.qrels", "q1 0 d1 1", "q1 0")).endswith("is the line cut off?")
+
+
+def test_an_unknown_query(tmp_path: Path) -> None:
+    gold = write(tmp_path / "a.qrels", "q1 0 d1 1")
+    pred = write(tmp_path / "a.run", "q9 Q0 d1 1 2.0 x")
+    with pytest.raises(DataError, match=r"a.run: record q9: prediction for a query that gold does not have"):
+        pairs("retrieval", gold, pred)
+
+
+def test_an_id_with_a_space_cannot_be_written(tmp_path: Path) -> None:
+    record = {"id": "q 1", "relevant": {"d": 1}}
+    with pytest.raises(DataError, match="cannot stand in a TREC file"):
+        trec.write(tmp_path / "x", [record], "retrieval")
