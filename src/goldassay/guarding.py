@@ -24,11 +24,12 @@ class Guard(dspy.Module):
         try:
             made = self.program(**inputs)
         except Exception as error:
-            return _failure(error)
+            return failure(error)
         return made if isinstance(made, dspy.Prediction) else dspy.Prediction(output=made)
 
 
-def _failure(error: Exception) -> dspy.Prediction:
+def failure(error: Exception) -> dspy.Prediction:
+    """The prediction of a program that raised: no field but the error."""
     text = " ".join(str(error).split())[:500]
     return dspy.Prediction(**{FAILURE: f"{type(error).__name__}: {text}"})
 
@@ -69,4 +70,4 @@ class _Guarded:
         try:
             return super().forward(**inputs)  # type: ignore[misc]
         except Exception as error:
-            return _failure(error)
+            return failure(error)

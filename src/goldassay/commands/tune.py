@@ -1,0 +1,67 @@
+"""``goldassay tune``: make a program better, and show by how much and how sure that is."""
+
+from __future__ import annotations
+
+import json
+import logging
+from pathlib import Path
+
+
+from goldassay import workspace
+from goldassay.commands.evaluate import language_model
+from goldassay.exceptions import GoldassayError
+
+
+def run(
+    program: str,
+    *,
+    optimizer: str,
+    gold: str = "heritage",
+    format: str | None = None,
+    task: str | None = None,
+    metric: str | None = None,
+    lm: str | None = None,
+    reflection_lm: str | None = None,
+    budget: str | None = None,
+    seed: int = 0,
+    threads: int = 1,
+    limit: int | None = None,
+    out: Path | None = None,
+    as_json: bool = False,
+) -> None:
+    """Tune and print; the arguments are the command's options."""
+    from goldassay import lm as models
+    from goldassay.gold import load
+    from goldassay.reporting import terminal
+    from goldassay.running import new_folder
+    from goldassay.tuning import tune
+
+    logging.getLogger("dspy").setLevel(logging.ERROR)
+    target = workspace.target(program, task)
+    student = target.load()
+    if not student.predictors():
+        raise GoldassayError(f"{program} has no predictor, so there is no prompt to tune")
+    part = getattr(load(gold, format=format, task=target.task), target.task)
+    splits = {name: list(getattr(part, name))[:limit] for name in ("train", "dev", "test")}
+    model = language_model(student, lm)
+    folder = out or new_folder(Path("runs"), f"tune-{target.label.replace(':', '-')}-{optimizer}")
+    with terminal.quiet_output():
+        tuned = tune(
+            student,
+            splits,
+            workspace.metric(target.task, metric),
+            optimizer,
+            lm=model.lm,
+            reflection_lm=models.resolve(reflection_lm) if reflection_lm else None,
+            adapter=model.adapter,
+            budget=budget,
+            seed=seed,
+            threads=threads,
+            folder=folder,
+        )
+    if as_json:
+        print((folder / "tuning.json").read_text(encoding="utf-8").strip().replace("\n", " "))
+        return
+    terminal.tuned(tuned, folder)
+
+

@@ -1,0 +1,180 @@
+"""A run: one evaluation, in memory or on disk as ``run.json`` and ``rows.jsonl``."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from goldassay.exceptions import DataError, GoldassayError
+from goldassay.measure import Error, parse
+from goldassay.score import Evidence
+from goldassay.statistics import Interval, interval
+from goldassay.tally import Mean
+from goldassay.tuning.patterns import Case
+
+PLAIN = "score"  # the name of the value of a metric that is a plain function
+
+
+@dataclass
+class Run:
+    """Every row, the evidence, the settings. ``rows`` are in the order of the gold examples.
+
+    ``value`` is the metric's corpus value, ``values`` and ``intervals`` those of its measures; ``evidence`` holds the
+    tallies of each row, ``tallies(name)`` those of one measure.
+    """
+
+    about: dict[str, Any]
+    rows: list[dict[str, Any]]
+    zero: Evidence
+    folder: Path | None = None
+    resamples: int = field(default=2000, repr=False)
+
+    @property
+    def name(self) -> str:
+        """What was run."""
+        return str(self.about.get("name", "run"))
+
+    @property
+    def cost(self) -> dict[str, Any]:
+        """Calls, tokens, seconds and money."""
+        found: dict[str, Any] = self.about.get("cost", {})
+        return found
+
+    @cached_property
+    def evidence(self) -> list[Evidence]:
+        """The tallies of each row."""
+        return [self.zero.from_state(row["tallies"]) for row in self.rows]
+
+    def tallies(self, name: str) -> list[Any]:
+        """One measure's tally of each row."""
+        if name not in self.zero:
+            raise GoldassayError(f"this run has no {name!r}; it has {', '.join(self.zero)}")
+        return [evidence[name] for evidence in self.evidence]
+
+    @cached_property
+    def total(self) -> Evidence:
+        """The evidence of all rows together."""
+        out = self.zero
+        for evidence in self.evidence:
+            out = out + evidence
+        return out
+
+    @property
+    def value(self) -> float:
+        """The metric's corpus value."""
+        return float(self.total.value)
+
+    @cached_property
+    def values(self) -> dict[str, float]:
+        """Each measure's corpus value; measures without evidence are left out."""
+        return {key: float(tally.value) for key, tally in self.total.items() if tally.weight > 0}
+
+    @cached_property
+    def intervals(self) -> dict[str, Interval]:
+        """Each measure's 95 % interval: percentile bootstrap over examples, or over documents where rows name one."""
+        clusters = [row.get("document", row["index"]) for row in self.rows]
+        grouped = clusters if len(set(clusters)) < len(clusters) else None
+        return {
+            key: interval(
+                self.tallies(key), self.zero[key], clusters=grouped, resamples=self.resamples, seed=self.about.get("seed", 0)
+            )
+            for key in self.values
+        }
+
+    @cached_property
+    def by_stratum(self) -> dict[str, dict[str, dict[str, float]]]:
+        """For each stratum its keys, with the number of examples and each measure's corpus value."""
+        out: dict[str, dict[str, Evidence]] = {}
+        sizes: dict[tuple[str, str], int] = {}
+        for row, evidence in zip(self.rows, self.evidence, strict=True):
+            for stratum, key in (row.get("strata") or {}).items():
+                found = out.setdefault(stratum, {})
+                found[str(key)] = found.get(str(key), self.zero) + evidence
+                sizes[stratum, str(key)] = sizes.get((stratum, str(key)), 0) + 1
+        return {
+            stratum: {
+                key: {"examples": sizes[stratum, key], **{name: float(t.value) for name, t in evidence.items() if t.weight > 0}}
+                for key, evidence in sorted(keys.items())
+            }
+            for stratum, keys in out.items()
+        }
+
+    @cached_property
+    def cases(self) -> list[Case]:
+        """The rows as error patterns are found from them."""
+        return [
+            Case(
+                str(row["id"]),
+                evidence,
+                tuple(Error(**error) for error in row.get("errors", ())),
+                {**(row.get("strata") or {}), **({"language": row["language"]} if row.get("language") else {})},
+            )
+            for row, evidence in zip(self.rows, self.evidence, strict=True)
+        ]
+
+    def summary(self) -> dict[str, Any]:
+        """What ``run.json`` and ``--json`` say of the result."""
+        return {
+            "name": self.name,
+            "status": self.about.get("status"),
+            "examples": len(self.rows),
+            "failed": sum(1 for row in self.rows if row.get("error")),
+            "truncated": sum(1 for row in self.rows if row.get("truncated")),
+            "value": self.value,
+            "values": self.values,
+            "intervals": {key: [found.low, found.high] for key, found in self.intervals.items()},
+            "by": self.by_stratum,
+            "conventions": {key: about["conventions"] for key, about in self.about.get("measures", {}).items()},
+            "targets": {key: m["target"] for key, m in self.about.get("measures", {}).items() if m.get("target") is not None},
+            "cost": self.cost,
+            "folder": str(self.folder) if self.folder else None,
+        }
+
+    @classmethod
+    def load(cls, folder: Path | str, metric: Any = None) -> Run:
+        """A run from its folder, also an interrupted one. ``metric`` is needed only for measures of one's own."""
+        place = Path(folder)
+        about = _json(place / "run.json")
+        rows: dict[int, dict[str, Any]] = {}
+        file = place / "rows.jsonl"
+        lines = file.read_text(encoding="utf-8").split("\n") if file.is_file() else []
+        for number, line in enumerate(lines, start=1):
+            if not line.strip():
+                continue
+            try:
+                row = json.loads(line)
+                rows[row["index"]] = row
+            except (json.JSONDecodeError, KeyError, TypeError):
+                if number >= len(lines) - 1:
+                    continue  # the last line was being written when the run was stopped
+                raise DataError("not a row of a run", file=file, line=number) from None
+        zero = metric.zero if metric is not None else zero_of(about.get("measures", {}))
+        return cls(about, [rows[index] for index in sorted(rows)], zero, place)
+
+
+def zero_of(measures: dict[str, dict[str, Any]]) -> Evidence:
+    """The empty evidence of the measures that a run names."""
+    weights = {key: float(about.get("weight", 1.0)) for key, about in measures.items()}
+    tallies = {key: Mean() if about["measure"] == PLAIN else parse(about["measure"]).zero for key, about in measures.items()}
+    return Evidence(tallies, weights)
+
+
+def _json(file: Path) -> dict[str, Any]:
+    try:
+        found = json.loads(file.read_text(encoding="utf-8"))
+    except OSError:
+        raise GoldassayError(f"no run at {file.parent}: expected {file.name} there") from None
+    except json.JSONDecodeError as error:
+        raise DataError(f"not JSON: {error.msg}", file=file, line=error.lineno) from None
+    if not isinstance(found, dict):
+        raise DataError("not a run", file=file)
+    return found
+
+
+def rows_done(runs: Sequence[dict[str, Any]]) -> set[int]:
+    """The indices of rows that need not be made again: those that did not fail."""
+    return {row["index"] for row in runs if not row.get("error")}
