@@ -2,8 +2,22 @@
 
 from __future__ import annotations
 
-from goldassay.gold.reading import Pairs, aligned, pairs, read
+from goldassay.gold.converting import Conversion, convert
+from goldassay.gold.reading import Pairs, aligned, pairs, read, write
 from goldassay.gold.records import check, schema
 from goldassay.gold.sets import GoldSet, TaskSet, load
 
-__all__ = ["GoldSet", "Pairs", "TaskSet", "aligned", "check", "load", "pairs", "read", "schema"]
+__all__ = [
+    "Conversion",
+    "GoldSet",
+    "Pairs",
+    "TaskSet",
+    "aligned",
+    "check",
+    "convert",
+    "load",
+    "pairs",
+    "read",
+    "schema",
+    "write",
+]

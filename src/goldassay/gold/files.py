@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import gc
+import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 from goldassay.exceptions import DataError
 
@@ -58,6 +60,27 @@ def uncollected() -> Iterator[None]:
     finally:
         if running:
             gc.enable()
+
+
+def json_value(path: str | Path) -> Any:
+    """The content of a JSON file; NaN and Infinity are not JSON."""
+    try:
+        return json.loads(text(path), parse_constant=_constant)
+    except json.JSONDecodeError as error:
+        raise DataError(f"not JSON: {error.msg} (column {error.colno})", file=path, line=error.lineno) from None
+    except DataError as error:
+        raise error.at(file=path) from None
+    except RecursionError:
+        raise DataError("not JSON that can be read: it is nested too deeply", file=path) from None
+
+
+def _constant(name: str) -> Any:
+    raise DataError(f"{name} is not JSON")
+
+
+def save_json(path: str | Path, value: Any) -> None:
+    """Write a JSON file, indented."""
+    save(path, json.dumps(value, ensure_ascii=False, indent=2, allow_nan=False) + "\n")
 
 
 def save(path: str | Path, content: str) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -84,6 +84,20 @@ def pairs(
     both = aligned(task, left, right, pred)
     both.warnings[:0] = warnings
     return both
+
+
+def write(
+    path: str | Path,
+    records: Iterable[Mapping[str, Any]],
+    *,
+    format: str | None = None,  # noqa: A002
+    task: str,
+    side: Side = "gold",
+    **options: Any,
+) -> None:
+    """Write records. Without ``format`` the file's name tells it."""
+    name = format or formats.by_name(path)
+    formats.writer(name).write(path, list(records), task, side, **options)
 
 
 def aligned(task: str, gold: Sequence[dict[str, Any]], pred: Sequence[Mapping[str, Any]], file: object = None) -> Pairs:

@@ -43,6 +43,20 @@ def module(name: str) -> ModuleType:
     return import_module(f"goldassay.gold.formats.{MODULES[name]}")
 
 
+def writer(name: str) -> ModuleType:
+    """The module that writes a format."""
+    return import_module("goldassay.gold.formats.hipe_writer") if name == "hipe" else module(name)
+
+
+def by_name(path: str | Path) -> str:
+    """The format that a file's name alone suggests."""
+    file = Path(path)
+    known = {**EXTENSIONS, ".tsv": "tsv", ".json": "json"}
+    if file.suffix.lower() not in known:
+        raise GoldassayError(f"the name of {file} does not tell its format; say it: {', '.join(MODULES)}")
+    return known[file.suffix.lower()]
+
+
 def guess(path: str | Path, task: str) -> str:
     """The format that a file's name, its first line and the task suggest."""
     file = Path(path)
@@ -58,10 +72,16 @@ def guess(path: str | Path, task: str) -> str:
     if suffix == ".tsv":
         return "hipe" if _first_line(file).split("\t")[0] == "TOKEN" else "tsv"
     if suffix == ".json":
-        return "squad" if task == "answering" else "json"
+        entries = any(f'"{part}"' in _head(file) for part in ("ner_annotations", "qa_pairs", "entity_linking"))
+        return "squad" if task in ("answering", "retrieval") and not entries else "json"
     if task == "retrieval":
         return "trec"
     raise DataError(f"its format cannot be told from the name; say it with --format ({', '.join(MODULES)})", file=path)
+
+
+def _head(file: Path) -> str:
+    with file.open("rb") as stream:
+        return stream.read(1_000_000).decode("utf-8-sig", errors="replace")
 
 
 def _first_line(file: Path) -> str:

@@ -114,8 +114,8 @@ def _columns(header: Sequence[str], name: str, path: str | Path) -> tuple[int, i
 
 
 def _remark(row: str, width: int) -> bool:
-    """A comment that sets nothing; a token ``#`` fills the columns of the header."""
-    return row.startswith("#") and not (row.startswith("#\t") and row.count("\t") == width - 1)
+    """A comment that sets nothing; a token that begins with ``#`` fills the columns of the header."""
+    return row.startswith("#") and (row[1:2] == " " or row.count("\t") != width - 1)
 
 
 def _token(

@@ -11,18 +11,20 @@ Source: https://www.clips.uantwerpen.be/conll2003/ner/
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 from goldassay.exceptions import DataError, GoldassayError
-from goldassay.gold import files, tagged
+from goldassay.gold import files, marking, tagged, tagging
 from goldassay.gold.alignment import align
 from goldassay.gold.records import Side
 from goldassay.gold.tokens import Document, once
 
 TASKS = ("extraction",)
-NAME = re.compile(r"#\s*(?:newdoc\s+id\s*=|(?:[\w.-]+:)?document_id\s*=|id\s*=?)\s*(\S+)")
-REMARK = re.compile(r"#\s*(?:[\w.: -]+=|id\s|newdoc\b|newpar\b)")
+NAME = re.compile(r"# \s*(?:newdoc\s+id\s*=|(?:[\w.-]+:)?document_id\s*=|id\s*=?)\s*(\S+)")
+REMARK = re.compile(r"# \s*(?:[\w.: -]+=|id\s|newdoc\b|newpar\b)")
 DOCSTART = "-DOCSTART-"
 
 
@@ -97,7 +99,7 @@ def _index(column: str | None) -> int:
 
 def _is_remark(row: str) -> bool:
     """A line of the file's own, not a token ``#`` with its tag."""
-    return not row.startswith("#\t") and REMARK.match(row) is not None
+    return REMARK.match(row) is not None
 
 
 def _title(row: str) -> str:
@@ -117,3 +119,36 @@ def _token(document: Document, row: str, number: int, index: int, path: str | Pa
     document.cells.append(cells[index].strip())
     document.marks.append("O")
     document.lines.append(number)
+
+
+def write(
+    path: str | Path, records: Iterable[Mapping[str, Any]], task: str, side: Side = "gold", *, scheme: str = "IOB2"
+) -> None:
+    """Write documents, a line break in the text as a sentence break; a document's id stands in a comment above it."""
+    if task != "extraction":
+        raise GoldassayError(f"format iob2 holds extraction, not {task}")
+    name = tagging.named(scheme, ())
+    lines = []
+    for record in records:
+        if "text" not in record:
+            raise DataError("iob2 needs the text; give these predictions theirs, or write jsonl", record=record["id"])
+        lines.append(f"# document_id = {record['id']}\n")
+        tokens = marking.places(record, "entities")
+        runs = marking.covered(record["entities"], tokens, record["id"])
+        spans = [(start, end, record["entities"][number]["type"]) for start, end, number in runs]
+        breaks = _breaks(record["text"], tokens, runs)
+        for index, tag in enumerate(marking.tags(spans, len(tokens), name, breaks)):
+            start, end = tokens[index]
+            lines.append(("\n" if index in breaks else "") + f"{record['text'][start:end]}\t{tag}\n")
+        lines.append("\n")
+    files.save(path, "".join(lines))
+
+
+def _breaks(text: str, tokens: Sequence[tuple[int, int]], runs: Sequence[tuple[int, int, int]]) -> set[int]:
+    """The tokens behind a line break, where no entity runs over it."""
+    inside = {token for start, end, _ in runs for token in range(start + 1, end)}
+    return {
+        index
+        for index, ((_, end), (start, _)) in enumerate(pairwise(tokens), start=1)
+        if index not in inside and "\n" in text[end:start]
+    }

@@ -1,9 +1,9 @@
 """``tsv`` and ``csv``: classification, one document a line under a header (``text gold_type secondary_types``).
 
 Columns are found by their names: the text, the type, the secondary types (separated by ``|``, ``,`` or ``;``), an
-``id`` and, for predictions, a ``confidence``. Without an ``id`` the record is named by its number. Where the type column
-is ``gold_type`` and the types are single letters, they are the institution types GLAMORCUBESFIXPHDNT, and another letter
-is an error; ``labels`` gives another list.
+``id`` and, for predictions, a ``confidence``. Without an ``id`` the record is named by its number. Where the type
+column is ``gold_type`` and the types are single letters, they are the institution types GLAMORCUBESFIXPHDNT, and
+another letter is an error; ``labels`` gives another list.
 """
 
 from __future__ import annotations

@@ -1,0 +1,63 @@
+"""``convert`` one format into another, and say what the new file cannot hold: it is read back and compared."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from goldassay.gold import formats
+from goldassay.gold.reading import read, write
+from goldassay.gold.records import Side
+
+TOKENISED = ("hipe", "iob2", "conll")
+
+
+@dataclass(slots=True)
+class Conversion:
+    """How many records went over, and per field in how many of them something did not."""
+
+    records: int
+    lost: dict[str, int] = field(default_factory=dict)
+
+    def __str__(self) -> str:
+        if not self.lost:
+            return f"{self.records} records, nothing lost"
+        parts = ", ".join(f"{name} ({count})" for name, count in self.lost.items())
+        return f"{self.records} records; not the same in the new file: {parts}"
+
+
+def convert(
+    source: str | Path,
+    target: str | Path,
+    *,
+    task: str,
+    side: Side = "gold",
+    source_format: str | None = None,
+    target_format: str | None = None,
+    column: str | None = None,
+    **options: Any,
+) -> Conversion:
+    """Read ``source``, write ``target``, read that back, and report the fields that differ."""
+    before = source_format or formats.guess(source, task)
+    after = target_format or formats.by_name(target)
+    reading: dict[str, Any] = {"tokens": True} if before in TOKENISED and side == "gold" else {}
+    records = read(source, format=before, task=task, side=side, column=column, **reading, **options)
+    write(target, records, format=after, task=task, side=side)
+    return Conversion(len(records), differences(records, read(target, format=after, task=task, side=side)))
+
+
+def differences(before: Sequence[Mapping[str, Any]], after: Sequence[Mapping[str, Any]]) -> dict[str, int]:
+    """In how many records each field changed; ``tokens`` are a means and not compared."""
+    found: Counter[str] = Counter()
+    there = {record["id"]: record for record in after}
+    for record in before:
+        other = there.get(record["id"], {})
+        found.update(
+            key
+            for key in {*record, *other} - {"tokens"}
+            if record.get(key) != other.get(key) and (record.get(key) or other.get(key))
+        )
+    return dict(sorted(found.items()))

@@ -1,0 +1,155 @@
+"""``brat``: standoff annotation, a folder of ``.txt`` files with an ``.ann`` beside each.
+
+Read are T (text-bound, discontinuous ones too), R (relations), N (references to knowledge bases) and A
+(attributes); events, notes and equivalences are left alone. A T is an entity; with an N it is a link, and with the
+attribute ``NIL`` a link to nothing; an R is a triple of the texts of its arguments. In brat a line break inside a span
+reads as a space.
+
+Source: https://brat.nlplab.org/standoff.html
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from goldassay.exceptions import DataError, GoldassayError
+from goldassay.gold import files, offsets
+from goldassay.gold.records import Side
+
+TASKS = ("extraction", "linking", "triples")
+BOUND = re.compile(r"(T\S+)\t(\S+) (\d+ \d+(?:;\d+ \d+)*)\t(.*)$")
+RELATION = re.compile(r"(R\S+)\t(\S+) Arg1:(\S+) Arg2:(\S+)\s*$")
+REFERENCE = re.compile(r"(N\S+)\tReference (\S+) ([^:\s]+):(\S+)(?:\t.*)?$")
+ATTRIBUTE = re.compile(r"([AM]\S+)\t(\S+) (\S+)(?: (\S+))?\s*$")
+PATTERNS = {"T": BOUND, "R": RELATION, "N": REFERENCE, "A": ATTRIBUTE, "M": ATTRIBUTE}
+SPACE = re.compile(r"\s")
+UNSAFE = re.compile(r"^[/\\]|(?:^|[/\\])\.\.(?:[/\\]|$)|^[A-Za-z]:|\0")
+
+
+@dataclass(slots=True)
+class Standoff:
+    """The annotations of one document."""
+
+    spans: dict[str, dict[str, Any]] = field(default_factory=dict)
+    ids: dict[str, dict[str, list[str]]] = field(default_factory=dict)
+    nil: set[str] = field(default_factory=set)
+    relations: list[tuple[str, str, str, int]] = field(default_factory=list)
+
+
+def read(path: str | Path, task: str, side: Side = "gold") -> list[dict[str, Any]]:
+    """One record a document; its id is the file's path in the folder, without the extension."""
+    if task not in TASKS:
+        raise GoldassayError(f"format brat holds {', '.join(TASKS)}, not {task}")
+    place = Path(path)
+    if not place.exists():
+        raise DataError("no such file or folder", file=path)
+    found = sorted(place.rglob("*.ann")) if place.is_dir() else [place.with_suffix(".ann")]
+    if not found:
+        raise DataError("no .ann file in this folder", file=path)
+    base = place if place.is_dir() else place.parent
+    return [_record(file, file.relative_to(base).with_suffix("").as_posix(), task, side) for file in found]
+
+
+def _record(file: Path, name: str, task: str, side: Side) -> dict[str, Any]:
+    beside = file.with_suffix(".txt")
+    text = files.text(beside) if beside.exists() or side == "gold" else None
+    marks = parse(file, name, text)
+    record: dict[str, Any] = {"id": name}
+    if text is not None and side == "gold":
+        record["text"] = text
+    if task == "extraction":
+        return record | {"entities": list(marks.spans.values())}
+    if task == "triples":
+        return record | {"triples": [_triple(marks, relation, file, name) for relation in marks.relations]}
+    return record | {"links": [_link(marks, key, side) for key in marks.spans if key in marks.ids or key in marks.nil]}
+
+
+def parse(file: Path, name: str, text: str | None) -> Standoff:
+    """The lines of an ``.ann`` file, spans proved against the text."""
+    marks = Standoff()
+    rows = files.lines(file) if file.exists() and file.stat().st_size else []
+    for number, row in enumerate(rows, start=1):
+        if not row.strip() or row[0] not in PATTERNS:
+            continue
+        found = PATTERNS[row[0]].match(row)
+        if found is None:
+            raise DataError(f"not a brat annotation: {row[:60]!r}", file=file, line=number, record=name)
+        if row[0] == "T":
+            if found[1] in marks.spans:
+                raise DataError(f"{found[1]} stands twice", file=file, line=number, record=name)
+            marks.spans[found[1]] = _span(found, file, number, name, text)
+        elif row[0] == "R":
+            marks.relations.append((found[2], found[3], found[4], number))
+        elif row[0] == "N":
+            marks.ids.setdefault(found[2], {}).setdefault(found[3].lower(), []).append(found[4])
+        elif found[2] == "NIL":
+            marks.nil.add(found[3])
+    return marks
+
+
+def _span(found: re.Match[str], file: Path, number: int, name: str, text: str | None) -> dict[str, Any]:
+    pieces = [(int(start), int(end)) for start, end in (piece.split() for piece in found[3].split(";"))]
+    span: dict[str, Any] = {"start": pieces[0][0], "end": pieces[-1][1], "type": found[2], "text": found[4]}
+    if len(pieces) > 1:
+        span["fragments"] = pieces
+    if text is not None:
+        stands = offsets.covered(text, span)
+        if SPACE.sub(" ", stands) != SPACE.sub(" ", found[4]):
+            what = offsets.fault(text, span)
+            if what:
+                raise DataError(what, file=file, line=number, record=name, field=found[1])
+        span["text"] = stands
+    return span
+
+
+def _link(marks: Standoff, key: str, side: Side) -> dict[str, Any]:
+    span = {name: marks.spans[key][name] for name in ("start", "end", "text", "type")}
+    ids = marks.ids.get(key, {})
+    if side == "gold":
+        return {**span, "ids": ids}
+    return {**span, "candidates": [{"id": one, "kb": kb} for kb, found in ids.items() for one in found]}
+
+
+def _triple(marks: Standoff, relation: tuple[str, str, str, int], file: Path, name: str) -> dict[str, Any]:
+    predicate, first, second, line = relation
+    for key in (first, second):
+        if key not in marks.spans:
+            raise DataError(f"relation {predicate} names {key}, which is not here", file=file, line=line, record=name)
+    return {"subject": marks.spans[first]["text"], "predicate": predicate, "object": marks.spans[second]["text"]}
+
+
+def write(path: str | Path, records: Iterable[Mapping[str, Any]], task: str, side: Side = "gold") -> None:
+    """Write a folder of ``.txt`` and ``.ann`` files; entities and links, spans with their types."""
+    if task not in ("extraction", "linking"):
+        raise GoldassayError("format brat is written for extraction and linking")
+    for record in records:
+        name = record["id"]
+        if not name or UNSAFE.search(name):
+            raise DataError("this id cannot be the name of a file inside the folder", record=name)
+        file = Path(path) / f"{name}.txt"
+        if "text" in record:
+            files.save(file, record["text"])
+        files.save(file.parent / (file.name.removesuffix(".txt") + ".ann"), _annotations(record, task))
+
+
+def _annotations(record: Mapping[str, Any], task: str) -> str:
+    lines, notes = [], []
+    for number, span in enumerate(record[offsets.FIELDS[task]], start=1):
+        kind = span.get("type") or "Mention"
+        if kind.split() != [kind]:
+            raise DataError(f"a type with white space ({kind!r}) cannot stand in brat", record=record["id"])
+        places = ";".join(f"{start} {end}" for start, end in span.get("fragments") or [(span["start"], span["end"])])
+        stands = offsets.covered(record["text"], span) if "text" in record else span.get("text", "")
+        lines.append(f"T{number}\t{kind} {places}\t{SPACE.sub(' ', stands)}\n")
+        if task == "linking":
+            ids = [(kb, one) for kb, found in span.get("ids", {}).items() for one in found]
+            ids += [(found.get("kb", "wikidata"), found["id"]) for found in span.get("candidates", [])]
+            notes += [(f"Reference T{number} {kb}:{one}", stands) for kb, one in ids]
+            if not ids:
+                lines.append(f"A{number}\tNIL T{number}\n")
+    lines += [f"N{number}\t{note}\t{SPACE.sub(' ', text)}\n" for number, (note, text) in enumerate(notes, start=1)]
+    return "".join(lines)

@@ -1,0 +1,261 @@
+"""What is written is read back the same: generated records in every format, and the real files byte for byte."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from goldassay.gold import convert, read, write
+from goldassay.gold.formats import hipe_writer
+
+QUICK = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+WORDS = st.text(st.sampled_from("abéß🏛אc7"), min_size=1, max_size=5)
+KINDS = st.sampled_from(["TOP", "GRP.HER.MUS", "TMP"])
+TEXT = st.text(st.characters(exclude_categories=("Cs", "Cc")), max_size=30)
+IDS = st.lists(st.from_regex(r"[a-z][a-z0-9_-]{0,6}", fullmatch=True), min_size=1, max_size=4, unique=True)
+QIDS = st.lists(st.from_regex(r"Q[1-9][0-9]{0,4}", fullmatch=True), max_size=2, unique=True)
+
+
+@st.composite
+def spans(draw: st.DrawFn, *, breaks: bool = True, overlaps: bool = False) -> tuple[str, list[dict[str, Any]]]:
+    """A text of words, with spaces and line breaks, and spans of whole words."""
+    words = draw(st.lists(WORDS, min_size=1, max_size=8))
+    gaps = [draw(st.sampled_from([" ", "\n"] if breaks else [" "])) for _ in words[1:]]
+    text, places = "", []
+    for word, gap in zip(words, [*gaps, ""], strict=True):
+        places.append((len(text), len(text) + len(word)))
+        text += word + gap
+    found, first = [], 0
+    while first < len(words):
+        size = draw(st.integers(0, 3))
+        if size:
+            last = min(first + size, len(words))
+            if not overlaps and "\n" in text[places[first][0] : places[last - 1][1]]:
+                last = first + 1
+            start, end = places[first][0], places[last - 1][1]
+            found.append({"start": start, "end": end, "type": draw(KINDS), "text": text[start:end]})
+            first = first + 1 if overlaps else last
+        else:
+            first += 1
+    return text, found
+
+
+@st.composite
+def extraction(draw: st.DrawFn, /, **options: Any) -> list[dict[str, Any]]:
+    out = []
+    for name in draw(IDS):
+        text, found = draw(spans(**options))
+        out.append({"id": name, "text": text, "entities": found})
+    return out
+
+
+@st.composite
+def linking(draw: st.DrawFn) -> list[dict[str, Any]]:
+    out = []
+    for name in draw(IDS):
+        text, found = draw(spans())
+        links = []
+        for span in found:
+            ids = draw(QIDS)
+            links.append(
+                {key: span[key] for key in ("start", "end", "text", "type")} | {"ids": {"wikidata": ids} if ids else {}}
+            )
+        out.append({"id": name, "text": text, "links": links})
+    return out
+
+
+def there_and_back(
+    file: Path, records: list[dict[str, Any]], task: str, name: str, **options: Any
+) -> list[dict[str, Any]]:
+    write(file, records, format=name, task=task, **options)
+    return read(file, format=name, task=task)
+
+
+@QUICK
+@given(extraction(overlaps=True))
+def test_jsonl_keeps_everything(tmp_path: Path, records: list[dict[str, Any]]) -> None:
+    records[0] |= {"language": "nl", "split": "dev", "strata": {"tier": 1, "country": "NL"}}
+    assert there_and_back(tmp_path / "x.jsonl", records, "extraction", "jsonl") == records
+
+
+@pytest.mark.parametrize("scheme", ["IOB1", "IOB2", "IOE", "IOE1", "IOE2", "IOBES", "BILOU"])
+@settings(QUICK, max_examples=25)
+@given(records=extraction())
+def test_iob2_in_every_scheme(tmp_path: Path, scheme: str, records: list[dict[str, Any]]) -> None:
+    file = tmp_path / "x.iob2"
+    write(file, records, task="extraction", scheme=scheme)
+    for malformed in ("conlleval", "strict"):
+        assert plain(read(file, task="extraction", scheme=scheme, malformed=malformed)) == plain(records)
+
+
+def plain(records: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Signs that were cut from words are words of their own in a tokenised text; compare what stands there."""
+    return [
+        {
+            "id": record["id"],
+            "text": "".join(record["text"].split()),
+            "entities": [("".join(span["text"].split()), span["type"]) for span in record["entities"]],
+        }
+        for record in records
+    ]
+
+
+@QUICK
+@given(extraction())
+def test_hipe_keeps_text_and_offsets(tmp_path: Path, records: list[dict[str, Any]]) -> None:
+    assert there_and_back(tmp_path / "x.tsv", records, "extraction", "hipe") == records
+
+
+@QUICK
+@given(linking())
+def test_hipe_keeps_links(tmp_path: Path, records: list[dict[str, Any]]) -> None:
+    write(tmp_path / "x.tsv", records, format="hipe", task="linking")
+    bare = [
+        {**record, "links": [{key: link[key] for key in ("start", "end", "text", "ids")} for link in record["links"]]}
+        for record in records
+    ]
+    assert read(tmp_path / "x.tsv", task="linking", adjacent="all") == bare
+
+
+@QUICK
+@given(extraction(overlaps=True))
+def test_brat_keeps_overlaps(tmp_path_factory: pytest.TempPathFactory, records: list[dict[str, Any]]) -> None:
+    folder = tmp_path_factory.mktemp("brat")
+    found = there_and_back(folder, records, "extraction", "brat")
+    assert found == sorted(records, key=lambda record: record["id"] + ".ann")
+
+
+@QUICK
+@given(linking())
+def test_brat_keeps_links(tmp_path_factory: pytest.TempPathFactory, records: list[dict[str, Any]]) -> None:
+    folder = tmp_path_factory.mktemp("brat")
+    assert there_and_back(folder, records, "linking", "brat") == sorted(
+        records, key=lambda record: record["id"] + ".ann"
+    )
+
+
+@QUICK
+@given(extraction(overlaps=True))
+def test_json_keeps_entities(tmp_path: Path, records: list[dict[str, Any]]) -> None:
+    assert there_and_back(tmp_path / "x.json", records, "extraction", "json") == records
+
+
+@QUICK
+@given(st.lists(st.tuples(TEXT, st.sampled_from("GLAM"), st.lists(st.sampled_from("RED"), unique=True)), min_size=1))
+@pytest.mark.parametrize("suffix", ["tsv", "csv", "json"])
+def test_classification(tmp_path: Path, suffix: str, rows: list[tuple[str, str, list[str]]]) -> None:
+    records = [
+        {"id": f"d{number}", "text": text.strip(), "label": label, "secondary_labels": others}
+        for number, (text, label, others) in enumerate(rows)
+    ]
+    assert there_and_back(tmp_path / f"x.{suffix}", records, "classification", suffix) == records
+
+
+@QUICK
+@given(IDS, st.dictionaries(st.from_regex(r"[A-Z]+-[0-9]+", fullmatch=True), st.integers(0, 3), min_size=1))
+def test_trec_judgements(tmp_path: Path, names: list[str], grades: dict[str, int]) -> None:
+    records = [{"id": name, "query": name, "relevant": grades} for name in names]
+    assert there_and_back(tmp_path / "x.qrels", records, "retrieval", "trec") == records
+
+
+@QUICK
+@given(IDS, st.lists(st.floats(allow_nan=False, allow_infinity=False), min_size=1, max_size=5))
+def test_trec_runs_keep_scores_to_the_last_bit(tmp_path: Path, names: list[str], scores: list[float]) -> None:
+    results = [{"doc_id": f"d{rank}", "score": score, "source": "bm25"} for rank, score in enumerate(scores)]
+    records = [{"id": name, "results": results} for name in names]
+    write(tmp_path / "x.run", records, task="retrieval", side="pred")
+    assert read(tmp_path / "x.run", task="retrieval", side="pred") == records
+
+
+@QUICK
+@given(IDS, st.lists(st.tuples(TEXT, TEXT, TEXT), max_size=3), TEXT)
+def test_text2kgbench(tmp_path: Path, names: list[str], rows: list[tuple[str, str, str]], text: str) -> None:
+    triples = [dict(zip(("subject", "predicate", "object"), row, strict=True)) for row in rows]
+    records = [{"id": name, "text": text, "triples": triples} for name in names]
+    assert there_and_back(tmp_path / "x.jsonl", records, "triples", "text2kgbench") == records
+    pred = [{"id": name, "triples": triples} for name in names]
+    write(tmp_path / "p.jsonl", pred, format="text2kgbench", task="triples", side="pred")
+    assert read(tmp_path / "p.jsonl", format="text2kgbench", task="triples", side="pred") == pred
+
+
+@pytest.mark.parametrize("name", ["xquad.en.json", "xquad.de.json"])
+def test_the_real_squad_files_by_value(shared_data: Path, tmp_path: Path, name: str) -> None:
+    source = shared_data / "xquad" / name
+    records = read(source, task="answering")
+    assert len(records) == 1190
+    write(tmp_path / name, records, format="squad", task="answering")
+    written = json.loads((tmp_path / name).read_text(encoding="utf-8"))
+    assert written == json.loads(source.read_text(encoding="utf-8"))
+
+
+def real_hipe(shared_data: Path) -> list[Path]:
+    return sorted((shared_data / "hipe2022").glob("*.tsv")) + sorted((shared_data / "hipe-scorer").glob("*.tsv"))
+
+
+@pytest.mark.parametrize(
+    ("task", "column"),
+    [
+        ("extraction", "NE-COARSE-LIT"),
+        ("extraction", "NE-FINE-LIT"),
+        ("extraction", "NE-NESTED"),
+        ("linking", "NEL-LIT"),
+    ],
+)
+def test_the_real_hipe_files_byte_for_byte(shared_data: Path, tmp_path: Path, task: str, column: str) -> None:
+    """Tags are made anew from the spans. Where the file's own tags are malformed, the line that differs is named."""
+    malformed = {("ajmc-train-de.tsv", "NE-COARSE-LIT"), ("ajmc-train-de.tsv", "NE-FINE-LIT")}
+    for source in real_hipe(shared_data):
+        records = read(source, format="hipe", task=task, column=column, repeated="number")
+        target = tmp_path / source.name
+        hipe_writer.write(target, records, task, column=column, source=source, repeated="number")
+        before, after = source.read_bytes().split(b"\n"), target.read_bytes().split(b"\n")
+        changed = [(a, b) for a, b in zip(before, after, strict=True) if a != b]
+        if (source.name, column) in malformed:
+            assert len(changed) == 1, source.name
+            assert changed[0][0].replace(b"I-", b"B-") == changed[0][1].replace(b"I-", b"B-")
+        else:
+            assert changed == [], source.name
+
+
+@pytest.mark.parametrize("side", ["gold", "pred"])
+def test_the_real_trec_files_byte_for_byte(shared_data: Path, tmp_path: Path, side: str) -> None:
+    """White space and ranks aside: a run's ranks are counted anew, its scores are the same numbers."""
+    which = "gold" if side == "gold" else "pred"
+    source = shared_data / "trec" / ("qrels.test" if side == "gold" else "results.test")
+    records = read(source, format="trec", task="retrieval", side="gold" if which == "gold" else "pred")
+    write(tmp_path / "x", records, format="trec", task="retrieval", side="gold" if which == "gold" else "pred")
+    if side == "gold":
+        assert (tmp_path / "x").read_bytes() == source.read_bytes()
+        return
+    before = [line.split() for line in source.read_text(encoding="utf-8").splitlines()]
+    after = [line.split() for line in (tmp_path / "x").read_text(encoding="utf-8").splitlines()]
+    assert [(a[0], a[2], float(a[4]), a[5]) for a in before] == [(b[0], b[2], float(b[4]), b[5]) for b in after]
+
+
+@pytest.mark.parametrize("ontology", ["10_culture", "4_book"])
+def test_the_real_ground_truth_byte_for_byte(shared_data: Path, tmp_path: Path, ontology: str) -> None:
+    source = shared_data / "text2kgbench" / f"ground_truth__ont_{ontology}_ground_truth.jsonl"
+    write(tmp_path / "x.jsonl", read(source, task="triples"), format="text2kgbench", task="triples")
+    written, original = (file.read_text(encoding="utf-8").splitlines() for file in (tmp_path / "x.jsonl", source))
+    assert [json.loads(line) for line in written] == [json.loads(line) for line in original]
+
+
+def test_convert_says_what_the_new_file_cannot_hold(shared_data: Path, tmp_path: Path) -> None:
+    source = shared_data / "hipe2022" / "ajmc-dev-en.tsv"
+    done = convert(source, tmp_path / "x.jsonl", task="extraction")
+    assert (done.records, done.lost, str(done)) == (14, {}, "14 records, nothing lost")
+    back = convert(tmp_path / "x.jsonl", tmp_path / "x.iob2", task="extraction")
+    assert back.lost["language"] == 14
+    assert "language (14)" in str(back)
+
+
+def test_hipe_to_jsonl_and_back_is_the_same_text_and_tags(shared_data: Path, tmp_path: Path) -> None:
+    source = shared_data / "hipe2022" / "ajmc-dev-fr.tsv"
+    convert(source, tmp_path / "x.jsonl", task="extraction")
+    convert(tmp_path / "x.jsonl", tmp_path / "x.tsv", task="extraction", target_format="hipe")
+    assert read(tmp_path / "x.tsv", task="extraction") == read(source, task="extraction")
