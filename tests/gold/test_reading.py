@@ -168,3 +168,39 @@ def test_predicted_offsets_are_proved_against_golds_text(tmp_path: Path) -> None
 def test_deep_nesting_is_an_error_and_no_crash(tmp_path: Path) -> None:
     file = write(tmp_path / "gold.jsonl", '{"id": "a", "meta": ' + '{"x":' * 100_000)
     assert complaint(file).startswith("gold.jsonl:1: not JSON")
+
+
+def test_a_line_of_enormous_length_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The bound is 64 million characters; here it is lowered, the code is the same."""
+    monkeypatch.setattr("goldassay.gold.files.LARGEST_LINE", 1000)
+    file = write(tmp_path / "gold.jsonl", GOLD, '{"id": "' + "x" * 2000)
+    assert complaint(file) == "gold.jsonl:2: a line of 2,008 characters"
+
+
+def test_right_to_left_and_combining_characters_keep_their_offsets(tmp_path: Path) -> None:
+    text = "متحف‎ الخط — מוזיאון e\u0301"
+    start = text.index("מוזיאון")
+    spans = [{"start": start, "end": start + 7, "type": "GRP.HER.MUS", "text": "מוזיאון"}]
+    record = {"id": "a", "text": text, "entities": spans}
+    assert read(write(tmp_path / "gold.jsonl", record), task="extraction") == [record]
+
+
+def test_nan_is_no_score(tmp_path: Path) -> None:
+    record = '{"id": "q", "results": [{"doc_id": "d", "score": NaN}]}'
+    message = complaint(write(tmp_path / "run.jsonl", record), "retrieval", side="pred")
+    assert message.startswith("run.jsonl:1: record q, results[0].score: input should be a finite number")
+
+
+def test_a_negative_grade(tmp_path: Path) -> None:
+    record = {"id": "q", "query": "x", "relevant": {"d": -1}}
+    message = complaint(write(tmp_path / "gold.jsonl", record), "retrieval")
+    assert message == ("gold.jsonl:1: record q, relevant.d: input should be greater than or equal to 0, found -1")
+
+
+@pytest.mark.parametrize(("value", "good"), [("a", True), (7, True), (True, False), ([], False), ("", False)])
+def test_types_of_ids(tmp_path: Path, value: object, good: bool) -> None:
+    file = write(tmp_path / "gold.jsonl", {**GOLD, "id": value})
+    if good:
+        assert read(file, task="extraction")[0]["id"] == str(value)
+    else:
+        assert ", id: " in complaint(file)

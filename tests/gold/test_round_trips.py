@@ -241,8 +241,7 @@ def test_the_real_trec_files_byte_for_byte(shared_data: Path, tmp_path: Path, si
 def test_the_real_ground_truth_byte_for_byte(shared_data: Path, tmp_path: Path, ontology: str) -> None:
     source = shared_data / "text2kgbench" / f"ground_truth__ont_{ontology}_ground_truth.jsonl"
     write(tmp_path / "x.jsonl", read(source, task="triples"), format="text2kgbench", task="triples")
-    written, original = (file.read_text(encoding="utf-8").splitlines() for file in (tmp_path / "x.jsonl", source))
-    assert [json.loads(line) for line in written] == [json.loads(line) for line in original]
+    assert (tmp_path / "x.jsonl").read_bytes() == source.read_bytes()
 
 
 def test_convert_says_what_the_new_file_cannot_hold(shared_data: Path, tmp_path: Path) -> None:

@@ -44,10 +44,15 @@ def content(path: str | Path) -> bytes:
 
 def lines(path: str | Path) -> list[str]:
     """The lines of a file without their ends: split at LF and CRLF alone, never at other Unicode separators."""
-    found = text(path).split("\n")
+    content = text(path)
+    found = content.split("\n")
     if found and not found[-1]:
         found.pop()
-    return [line.removesuffix("\r") for line in found]
+    if len(content) > LARGEST_LINE:
+        longest = max(range(len(found)), key=lambda index: len(found[index]))
+        if len(found[longest]) > LARGEST_LINE:
+            raise DataError(f"a line of {len(found[longest]):,} characters", file=path, line=longest + 1)
+    return [line.removesuffix("\r") for line in found] if "\r" in content else found
 
 
 @contextmanager

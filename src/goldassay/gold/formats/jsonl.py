@@ -22,15 +22,11 @@ def read(path: str | Path, task: str, side: Side = "gold") -> list[dict[str, Any
     records: list[dict[str, Any]] = []
     with files.uncollected():
         for number, line in enumerate(files.lines(path), start=1):
-            if not line or line.isspace():
-                continue
-            if len(line) > files.LARGEST_LINE:
-                raise DataError(
-                    f"a line of {len(line):,} characters; is this really JSON Lines?", file=path, line=number
-                )
             try:
                 record = validate(line)
             except ValidationError as error:
+                if not line or line.isspace():
+                    continue
                 raise plain(error, record=_id(line)).at(file=path, line=number) from None
             if field and "text" in record:
                 try:

@@ -127,7 +127,7 @@ def write(path: str | Path, records: Iterable[Mapping[str, Any]], task: str, sid
             row["triples"] = [dict(zip([short for _, short in PARTS], part, strict=True)) for part in parts]
         else:
             row["triples"] = parts
-        lines.append(json.dumps(row, ensure_ascii=False) + "\n")
+        lines.append(json.dumps(row) + "\n")
     files.save(path, "".join(lines))
 
 

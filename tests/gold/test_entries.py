@@ -1,0 +1,140 @@
+"""The founding example's shape."""
+
+from __future__ import annotations
+
+import copy
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from goldassay.exceptions import DataError, GoldassayError
+from goldassay.gold import read, write
+
+TEXT = "Het Teylers Museum in Haarlem (NL-HlmTM) opende in 1784."
+ENTRY: dict[str, Any] = {
+    "id": "e1",
+    "text": TEXT,
+    "ner_annotations": [
+        {"text": "Teylers Museum", "type": "GRP.HER.MUS", "start": 4, "end": 18},
+        {"text": "Haarlem", "type": "TOP", "start": 22, "end": 29},
+        {"text": "NL-HlmTM", "type": "IDENTIFIER", "start": 31, "end": 39},
+        {"text": "1784", "type": "TMP", "start": 51, "end": 55},
+    ],
+    "type_classification": {"primary_type": "M", "secondary_types": ["R"], "rationale": "A museum with a cabinet"},
+    "entity_linking": {
+        "Teylers Museum": {"wikidata_id": "Q474563", "viaf_id": None, "isil_code": "NL-HlmTM", "ghcid": "X"},
+        "Haarlem": {"wikidata_id": None},
+    },
+    "qa_pairs": [
+        {
+            "question": "Wanneer opende het museum?",
+            "answer": "In 1784.",
+            "answer_type": "factual",
+            "supporting_facts": ["opende in 1784"],
+        }
+    ],
+}
+
+
+def save(folder: Path, content: Any) -> Path:
+    file = folder / "entries.json"
+    file.write_text(json.dumps(content, ensure_ascii=False), encoding="utf-8")
+    return file
+
+
+def test_entities_and_types(tmp_path: Path) -> None:
+    file = save(tmp_path, ENTRY)
+    assert read(file, task="extraction")[0]["entities"] == ENTRY["ner_annotations"]
+    record = read(file, task="classification")[0]
+    assert (record["label"], record["secondary_labels"], record["rationale"]) == ("M", ["R"], "A museum with a cabinet")
+
+
+def test_links_stand_at_the_annotated_places(tmp_path: Path) -> None:
+    links = read(save(tmp_path, [ENTRY]), task="linking")[0]["links"]
+    assert links == [
+        {
+            "start": 4,
+            "end": 18,
+            "text": "Teylers Museum",
+            "type": "GRP.HER.MUS",
+            "ids": {"wikidata": ["Q474563"], "isil": ["NL-HlmTM"], "ghcid": ["X"]},
+        },
+        {"start": 22, "end": 29, "text": "Haarlem", "type": "TOP", "ids": {}},
+    ]
+
+
+def test_a_mention_without_annotation_is_a_link_wherever_it_stands(tmp_path: Path) -> None:
+    entry = {"id": "e", "text": "Leiden, Leiden", "entity_linking": {"Leiden": {"wikidata_id": "Q43631"}}}
+    links = read(save(tmp_path, entry), task="linking")[0]["links"]
+    assert [(link["start"], link["end"]) for link in links] == [(0, 6), (8, 14)]
+
+
+def test_questions_are_named_after_their_document(tmp_path: Path) -> None:
+    record = read(save(tmp_path, ENTRY), format="json", task="answering")[0]
+    assert record["id"] == "e1-q1"
+    assert record["answers"] == ["In 1784."]
+    assert record["documents"] == ["e1"]
+
+
+def test_entries_can_be_predictions(tmp_path: Path) -> None:
+    file = save(tmp_path, ENTRY)
+    assert read(file, task="linking", side="pred")[0]["links"][0]["candidates"][0] == {
+        "id": "Q474563",
+        "kb": "wikidata",
+    }
+    assert read(file, task="classification", side="pred")[0]["label"] == "M"
+    assert read(file, format="json", task="answering", side="pred") == [{"id": "e1-q1", "answer": "In 1784."}]
+
+
+@pytest.mark.parametrize("task", ["extraction", "classification", "linking", "answering"])
+def test_what_is_written_reads_back(tmp_path: Path, task: str) -> None:
+    records = read(save(tmp_path, ENTRY), format="json", task=task)
+    write(tmp_path / "again.json", records, format="json", task=task)
+    assert read(tmp_path / "again.json", format="json", task=task) == records
+
+
+def test_wrong_offsets_are_named_with_the_right_place(tmp_path: Path) -> None:
+    entry = copy.deepcopy(ENTRY)
+    entry["ner_annotations"][1] |= {"start": 20, "end": 27}
+    with pytest.raises(DataError) as caught:
+        read(save(tmp_path, entry), task="extraction")
+    expected = "record e1, entities[1]: text[20:27] is 'n Haarl', not 'Haarlem', which stands at 22:29"
+    assert str(caught.value).endswith(expected)
+
+
+@pytest.mark.parametrize(
+    ("change", "task", "expected"),
+    [
+        (
+            {"entity_linking": {"Gouda": {}}},
+            "linking",
+            "record e1, entity_linking: mention 'Gouda' does not stand in the text",
+        ),
+        ({"entity_linking": ["Gouda"]}, "linking", "record e1, entity_linking: not as in the format"),
+        (
+            {"type_classification": {}},
+            "classification",
+            "record e1, type_classification: not as in the format: 'primary_type'",
+        ),
+        ({"ner_annotations": [{"start": 0}]}, "extraction", "record e1"),
+        ({"text": None}, "extraction", "[0]: an entry is an object with an 'id' and a 'text'"),
+    ],
+)
+def test_what_is_wrong_is_said(tmp_path: Path, change: dict[str, Any], task: str, expected: str) -> None:
+    with pytest.raises(GoldassayError) as caught:
+        read(save(tmp_path, {**ENTRY, **change}), task=task)
+    assert expected in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_a_file_without_the_part(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match="no entry has qa_pairs"):
+        read(save(tmp_path, {"id": "a", "text": "x"}), format="json", task="answering")
+
+
+def test_two_meanings_of_one_surface_cannot_be_written(tmp_path: Path) -> None:
+    links = [{"start": 0, "end": 1, "ids": {}}, {"start": 2, "end": 3, "ids": {"wikidata": ["Q1"]}}]
+    with pytest.raises(DataError, match="'a' has two meanings here"):
+        write(tmp_path / "x.json", [{"id": "d", "text": "a a", "links": links}], task="linking")
