@@ -1,0 +1,85 @@
+"""Retrieval: do the relevant documents stand at the top?
+
+Results are put in order by score, descending, compared in 32 bits; equal scores by document id, descending; a rank
+column is ignored (trec_eval's rules). Grades are used, not flattened; nDCG takes linear gain and its ideal from all
+judged documents. A query in the judgements that the run lacks counts 0. Each of these is an argument of the measures and
+stands in their ``conventions``; the names are those of ir_measures (`named`).
+
+Measures: `nDCG`, `P`, `R`, `RR`, `AP`, `Bpref`, `RBP`, `Rprec`, `Judged`, `Success`. `scorecard` computes any of them
+for many queries at once; `band` says between which values a mean lies over all orders of equal scores.
+
+Source: trec_eval, https://github.com/usnistgov/trec_eval; ir_measures, https://ir-measur.es
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from goldassay.measures.retrieval.batch import Batch
+from goldassay.measures.retrieval.card import DEFAULT, band, evaluate, means, scorecard
+from goldassay.measures.retrieval.founding import compute_retrieval_metrics, ndcg_at_k, retrieval_source_analysis
+from goldassay.measures.retrieval.measures import AP, RBP, RR, Bpref, Judged, P, R, Rprec, Success, bpref, nDCG
+from goldassay.measures.retrieval.names import named
+from goldassay.measures.retrieval.ranked import Ranked
+from goldassay.measures.retrieval.reading import grades, scores
+
+MEASURES: tuple[Ranked, ...] = (
+    nDCG(5),
+    nDCG(10),
+    nDCG(20),
+    nDCG(10, gain="exponential"),
+    nDCG(10, ties="stable", missing="skip"),
+    P(5),
+    P(10),
+    P(5, rel=2),
+    R(10),
+    RR(),
+    AP(),
+    Bpref(),
+    RBP(),
+    Rprec(),
+    Judged(),
+    Success(),
+)
+
+
+def perfect(gold: Any) -> dict[str, Any]:
+    """The prediction that ranks the relevant documents first, best grades on top.
+
+    >>> perfect({"relevant": {"a": 1, "b": 3, "c": 0}})["results"][0]
+    {'doc_id': 'b', 'score': 2.0, 'source': 'gold'}
+    """
+    judged = grades(gold)
+    relevant = sorted((document for document in judged if judged[document] > 0), key=lambda d: (-judged[d], d))
+    ranked = zip(relevant, range(len(relevant), 0, -1), strict=True)
+    return {"results": [{"doc_id": document, "score": float(score), "source": "gold"} for document, score in ranked]}
+
+
+__all__ = [
+    "AP",
+    "DEFAULT",
+    "MEASURES",
+    "RBP",
+    "RR",
+    "Batch",
+    "Bpref",
+    "Judged",
+    "P",
+    "R",
+    "Ranked",
+    "Rprec",
+    "Success",
+    "band",
+    "bpref",
+    "compute_retrieval_metrics",
+    "evaluate",
+    "grades",
+    "means",
+    "nDCG",
+    "named",
+    "ndcg_at_k",
+    "perfect",
+    "retrieval_source_analysis",
+    "scorecard",
+    "scores",
+]
