@@ -54,10 +54,11 @@ def evaluate(
 
     >>> import dspy
     >>> from goldassay import Metric
-    >>> from goldassay.measures import classification
-    >>> gold = [dspy.Example(id=str(i), text="x", label="MG"[i % 2]).with_inputs("text") for i in range(4)]
-    >>> evaluate(lambda text: dspy.Prediction(label="M"), gold, Metric(classification.Accuracy()), progress=False).value
-    0.5
+    >>> from goldassay.measures import extraction
+    >>> gold = [dspy.Example(id=str(i), text="in 1800", entities=[(3, 7, "TMP")][:i]).with_inputs("text") for i in range(2)]
+    >>> found = evaluate(lambda text: dspy.Prediction(entities=[(3, 7, "TMP")]), gold, Metric(extraction.StrictF1()))
+    >>> found.values["strict_f1"]     # one true positive, one false positive
+    0.6666666666666666
     """
     if not gold:
         raise GoldassayError("there are no gold examples to evaluate on")

@@ -14,7 +14,7 @@ from goldassay.tally.bins import Bins
 from goldassay.tally.by import By
 from goldassay.tally.confusion import Confusion
 from goldassay.tally.counts import Counts, PrecisionCounts, RecallCounts
-from goldassay.tally.mean import Mean
+from goldassay.tally.means import Mean
 
 __all__ = [
     "Bins",

@@ -1,0 +1,83 @@
+"""Tallies that only extraction needs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from goldassay.tally import By, Counts, Number, divide, mean
+from goldassay.tally.base import Sums
+
+
+@dataclass(frozen=True, slots=True)
+class SemEvalCounts(Sums):
+    """SemEval'13 counts; ``value`` is F1.
+
+    ACT = COR + INC + PAR + SPU, POS = COR + INC + PAR + MIS, P = (COR + ½ PAR) / ACT, R = (COR + ½ PAR) / POS. PAR is
+    only counted in the scheme ``partial``, so one formula serves all four schemes.
+    """
+
+    correct: Number = 0.0
+    incorrect: Number = 0.0
+    partial: Number = 0.0
+    missed: Number = 0.0
+    spurious: Number = 0.0
+
+    @property
+    def credit(self) -> Number:
+        """COR + ½ PAR."""
+        return self.correct + 0.5 * self.partial
+
+    @property
+    def actual(self) -> Number:
+        """How many were predicted (ACT)."""
+        return self.correct + self.incorrect + self.partial + self.spurious
+
+    @property
+    def possible(self) -> Number:
+        """How many stand in gold (POS)."""
+        return self.correct + self.incorrect + self.partial + self.missed
+
+    @property
+    def precision(self) -> Number:
+        return divide(self.credit, self.actual)
+
+    @property
+    def recall(self) -> Number:
+        return divide(self.credit, self.possible)
+
+    @property
+    def weight(self) -> Number:
+        return self.actual + self.possible
+
+    @property
+    def value(self) -> Number:
+        return divide(2 * self.credit, self.actual + self.possible, empty=1.0)
+
+
+class MacroGold(By[str, Counts]):
+    """Counts by type; ``value`` is the mean F1 over the types that stand in gold."""
+
+    @property
+    def value(self) -> Number:
+        return mean([(counts.f1, _some(counts.tp + counts.fn)) for counts in self.values()])
+
+
+class MacroSeen(By[str, Counts]):
+    """Counts by type; ``value`` is the mean F1 over all types seen, in gold or predicted."""
+
+    @property
+    def value(self) -> Number:
+        return mean([(counts.f1, _some(counts.weight)) for counts in self.values()])
+
+
+class Weighted(By[str, Counts]):
+    """Counts by type; ``value`` is the mean F1 over types, weighted by how often they stand in gold."""
+
+    @property
+    def value(self) -> Number:
+        return mean([(counts.f1, counts.tp + counts.fn) for counts in self.values()])
+
+
+def _some(amount: Number) -> Number:
+    """1.0 where there is any, 0.0 where there is none."""
+    return float(amount > 0) if isinstance(amount, (int, float)) else (amount > 0).astype(float)
