@@ -2,8 +2,8 @@
 
 Results are put in order by score, descending, compared in 32 bits; equal scores by document id, descending; a rank
 column is ignored (trec_eval's rules). Grades are used, not flattened; nDCG takes linear gain and its ideal from all
-judged documents. A query in the judgements that the run lacks counts 0. Each of these is an argument of the measures and
-stands in their ``conventions``; the names are those of ir_measures (`named`).
+judged documents. A query in the judgements that the run lacks counts 0. Each of these is an argument of the measures
+and stands in their ``conventions``; the names are those of ir_measures (`named`).
 
 Measures: `nDCG`, `P`, `R`, `RR`, `AP`, `Bpref`, `RBP`, `Rprec`, `Judged`, `Success`. `scorecard` computes any of them
 for many queries at once; `band` says between which values a mean lies over all orders of equal scores.

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Callable
+from dataclasses import fields
 from typing import Any
 
 from goldassay.exceptions import GoldassayError
@@ -53,8 +54,8 @@ Judged@k, Success@k, with rel=, p=, dcg=, gain=, ideal=, ties=, missing= in brac
     try:
         return make(**options)
     except TypeError:
-        fields = [field for field in KNOWN[name].__dataclass_fields__ if field != "k"]
-        raise GoldassayError(f"{text!r}: {name} takes {', '.join(fields)}") from None
+        taken = ", ".join(field.name for field in fields(KNOWN[name]) if field.name != "k")
+        raise GoldassayError(f"{text!r}: {name} takes {taken}") from None
 
 
 def _options(text: str, inner: str | None) -> dict[str, Any]:

@@ -1,0 +1,79 @@
+"""Retrieval against pytrec_eval-terrier and ir_measures: trec's own files and generated cases, exact to 1e-9."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import ir_measures
+import pytest
+import pytrec_eval
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from goldassay.gold import read
+from goldassay.measures import retrieval as r
+
+NAMES = {
+    **{f"ndcg_cut_{k}": f"nDCG@{k}" for k in (1, 5, 10, 20, 1000)},
+    **{f"P_{k}": f"P@{k}" for k in (1, 5, 10, 20)},
+    **{f"recall_{k}": f"R@{k}" for k in (1, 5, 10, 20, 1000)},
+    **{f"success_{k}": f"Success@{k}" for k in (1, 5, 10)},
+    **{f"map_cut_{k}": f"AP@{k}" for k in (5, 10)},
+    "ndcg": "nDCG",
+    "recip_rank": "RR",
+    "map": "AP",
+    "bpref": "Bpref",
+    "Rprec": "Rprec",
+}
+ASKED = {"ndcg_cut.1,5,10,20,1000", "P.1,5,10,20", "recall.1,5,10,20,1000", "success.1,5,10", "map_cut.5,10"} | {
+    "ndcg",
+    "recip_rank",
+    "map",
+    "bpref",
+    "Rprec",
+}
+IR = [
+    "nDCG@10", "P(rel=2)@5", "RR", "RR(rel=2)", "AP(rel=2)", "AP@10", "R(rel=2)@10", "Rprec(rel=2)", "Bpref(rel=2)",
+    "Success(rel=2)@5", "Judged@10", "P@5",
+]  # fmt: skip
+Qrels = dict[str, dict[str, int]]
+Run = dict[str, dict[str, float]]
+
+documents = st.sampled_from([f"d{i}" for i in range(12)] + ["é", "ж", "Z"])
+grade = st.integers(0, 3)
+score = st.one_of(st.integers(-2, 2).map(float), st.floats(-1e3, 1e3, width=32), st.floats(0, 1))
+
+
+def compare(qrels: Qrels, run: Run) -> None:
+    theirs = pytrec_eval.RelevanceEvaluator(qrels, ASKED).evaluate(run)
+    ours = r.evaluate(qrels, run, list(NAMES.values()))
+    for query, values in theirs.items():
+        for their_name, our_name in NAMES.items():
+            value = ours[our_name].get(query, 0.0)  # recall does not apply without relevant documents; trec_eval has 0
+            assert value == pytest.approx(values[their_name], abs=1e-9), (query, our_name)
+    relevant = {query: judged for query, judged in qrels.items() if any(judged.values()) and run.get(query)}
+    kept = {query: run[query] for query in relevant}
+    if not kept:
+        return
+    for metric in ir_measures.iter_calc([ir_measures.parse_measure(name) for name in IR], relevant, kept):
+        name = str(metric.measure)
+        if name not in IR:
+            name = next(known for known in IR if ir_measures.parse_measure(known) == metric.measure)
+        value = r.evaluate(relevant, kept, [name])[name].get(metric.query_id, 0.0)
+        assert value == pytest.approx(metric.value, abs=1e-9), (metric.query_id, name)
+
+
+def test_the_files_of_trec_eval(shared_data: Path) -> None:
+    gold = read(shared_data / "trec" / "qrels.test", format="trec", task="retrieval")
+    pred = read(shared_data / "trec" / "results.test", format="trec", task="retrieval", side="pred")
+    run = {answer["id"]: dict(r.scores(answer)) for answer in pred}
+    compare({example["id"]: example["relevant"] for example in gold}, run)
+
+
+@settings(max_examples=120, deadline=None)
+@given(
+    st.dictionaries(st.sampled_from(["1", "2", "3"]), st.dictionaries(documents, grade, min_size=1), min_size=1),
+    st.dictionaries(st.sampled_from(["1", "2", "3"]), st.dictionaries(documents, score, min_size=1), min_size=1),
+)
+def test_generated_cases(qrels: Qrels, run: Run) -> None:
+    compare(qrels, {query: results for query, results in run.items() if query in qrels})
