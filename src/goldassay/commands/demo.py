@@ -22,9 +22,8 @@ from goldassay.measure import Measure
 from goldassay.reporting import terminal
 from goldassay.running import Run, evaluate, new_folder
 from goldassay.statistics import compare
-from goldassay.tuning.nearest import NearestDemos
+from goldassay.tuning.nearest import NearestDemos, demonstrations
 from goldassay.tuning.optimizers import Job, bootstrap
-from goldassay.tuning.tuner import demonstrable
 
 
 @dataclass(frozen=True)
@@ -102,7 +101,7 @@ def _tuned(
     part: Part, program: Any, train: list[Any], dev: list[Any], metric: Any, model: Model, threads: int
 ) -> dict[str, Any]:
     """Programs tuned on train: nearest and bootstrapped demonstrations."""
-    shown = demonstrable(program, train)
+    shown = demonstrations(program, train)
     makers: dict[str, Callable[[], Any]] = {
         "nearest demos": lambda: NearestDemos(k=part.nearest).compile(program, trainset=shown),
         "bootstrapped demos": lambda: _bootstrapped(part, program, shown, dev, metric, threads),

@@ -45,11 +45,11 @@ def propose(program: str, run_folder: Path, *, gold: str, lm: str | None, most: 
     from goldassay.tuning.patches import write
     from goldassay.tuning.patterns import find as patterns
     from goldassay.tuning.proposers import Examples, Proposer, Reflection, Rules
-    from goldassay.tuning.tuner import demonstrable
+    from goldassay.tuning.nearest import demonstrations
 
     target = workspace.target(program)
     made = current(target)
-    train = demonstrable(made, examples(gold, target.task, "train").asked)
+    train = demonstrations(made, examples(gold, target.task, "train").asked)
     known = {str(example.get("id")) for example in train}
     cases = Run.load(run_folder).cases
     outside = [case.id for case in cases if case.id not in known]

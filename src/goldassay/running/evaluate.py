@@ -20,6 +20,7 @@ from goldassay import __version__
 from goldassay.exceptions import ConventionError, GoldassayError
 from goldassay.fields import read
 from goldassay.guarding import failure
+from goldassay.lm import truncation
 from goldassay.measure import failed, stored
 from goldassay.metric import Metric
 from goldassay.running.folder import Writer
@@ -158,6 +159,7 @@ def _measured(
 ) -> tuple[Evidence, dict[str, Any]]:
     """Run one example and measure what came out; ``usage`` is where this thread's tracker notes billed calls."""
     usage.clear()
+    cut = truncation.watch()
     started = time.perf_counter()
     try:
         made = program(**example.inputs())
@@ -188,7 +190,7 @@ def _measured(
         row["prediction"] = dict(pred.items())
     if usage:
         row["usage"] = _billed(usage)
-    if read(pred, "truncated", False):
+    if cut:
         row["truncated"] = True
     return evidence, row
 

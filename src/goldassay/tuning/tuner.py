@@ -16,6 +16,7 @@ from goldassay.running import Run, evaluate
 from goldassay.statistics import Comparison, compare
 from goldassay.tuning import leaks, optimizers
 from goldassay.tuning.budget import Budget, BudgetSpent, Meter
+from goldassay.tuning.nearest import demonstrations
 from goldassay.tuning.prompts import instructions
 from goldassay.tuning.watch import Watch
 
@@ -80,7 +81,7 @@ def tune(
         stack.enter_context(dspy.context(**around))
         job = optimizers.Job(
             student=student,
-            train=demonstrable(program, train),
+            train=demonstrations(program, train),
             dev=dev,
             metric=watch,
             reflection_lm=reflection_lm or lm or dspy.settings.lm,
@@ -120,19 +121,6 @@ def trial(
         for name, program in (("before", before), ("after", after))
     ]
     return Trial(runs[0], runs[1], compare(runs[1].evidence, runs[0].evidence, metric.zero, seed=options.get("seed", 0)))
-
-
-def demonstrable(program: Any, examples: Sequence[Any]) -> list[Any]:
-    """Examples that also hold the outputs of the program's predictors, by its ``to_demo``, so that they can be shown."""
-    to_demo = getattr(program, "to_demo", None)
-    if to_demo is None:
-        return list(examples)
-    out = []
-    for example in examples:
-        demo = to_demo(example)
-        extra = {key: demo[key] for key in demo.keys() if key not in example}  # noqa: SIM118
-        out.append(example.copy(**extra).with_inputs(*example.inputs().keys()))
-    return out
 
 
 def _split(gold: Any, name: str) -> list[Any]:
