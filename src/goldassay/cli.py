@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from goldassay.cli_patch import app as patch_app
 from goldassay.exceptions import GoldassayError
 
 app = typer.Typer(
@@ -17,6 +18,8 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
 )
+
+app.add_typer(patch_app, name="patch")
 
 Task = Annotated[
     str, typer.Argument(help="extraction, classification, linking, retrieval, answering or triples", metavar="TASK")
@@ -100,6 +103,57 @@ def evaluate(
         gate=gate,
         as_json=json,
     )
+
+
+@app.command()
+def tune(
+    program: Annotated[str, typer.Argument(help="A task, or FILE:NAME.", metavar="TASK|FILE")],
+    optimizer: Annotated[str, typer.Option(help="bootstrap, labeled, knn, mipro, simba, copro, inferrules, gepa or patches.")] = "bootstrap",
+    gold: Annotated[str, typer.Option(help="A gold set with the splits train, dev and test.")] = "heritage",
+    format: Annotated[str | None, typer.Option(help="The format of a gold file.")] = None,
+    task: Annotated[str | None, typer.Option(help="The task, where the file's name does not say it.")] = None,
+    metric: Annotated[str | None, typer.Option(help="FILE[:NAME] of a metric (default: metrics/TASK.py:metric).")] = None,
+    lm: Annotated[str | None, typer.Option(help="The model that the program runs on.")] = None,
+    reflection_lm: Annotated[str | None, typer.Option(help="The model that reflects and writes instructions (default: --lm).")] = None,
+    budget: Annotated[str | None, typer.Option(help="Such as calls=500,minutes=10 (calls, tokens, usd, minutes).")] = None,
+    seed: Annotated[int, typer.Option(help="Seed of the optimizer and the intervals.")] = 0,
+    threads: Annotated[int, typer.Option(min=1, help="How many examples at once.")] = 1,
+    limit: Annotated[int | None, typer.Option(min=2, help="Only the first N examples of each split.")] = None,
+    out: Annotated[Path | None, typer.Option(help="The folder of the tuned program (default: a new one in runs/).")] = None,
+    json: Json = False,
+) -> None:
+    """Make a program better on train, choose on dev, report once on test."""
+    from goldassay.commands.tune import run
+
+    run(
+        program,
+        optimizer=optimizer,
+        gold=gold,
+        format=format,
+        task=task,
+        metric=metric,
+        lm=lm,
+        reflection_lm=reflection_lm,
+        budget=budget,
+        seed=seed,
+        threads=threads,
+        limit=limit,
+        out=out,
+        as_json=json,
+    )
+
+
+@app.command()
+def compare(
+    runs: Annotated[list[Path], typer.Argument(metavar="RUN RUN...", help="Run folders; all are compared with the first.")],
+    test: Annotated[str, typer.Option(help="permutation, bootstrap, paired_t, wilcoxon or mcnemar.")] = "permutation",
+    seed: Annotated[int, typer.Option(help="Seed of the resampling.")] = 0,
+    json: Json = False,
+) -> None:
+    """Compare runs on the same gold: paired tests, intervals, which examples were won and lost."""
+    from goldassay.commands.compare import run
+
+    run(runs, test=test, seed=seed, as_json=json)
 
 
 @app.command()

@@ -45,7 +45,7 @@ def run(
     splits = {name: list(getattr(part, name))[:limit] for name in ("train", "dev", "test")}
     model = language_model(student, lm)
     folder = out or new_folder(Path("runs"), f"tune-{target.label.replace(':', '-')}-{optimizer}")
-    with terminal.quiet_output():
+    with terminal.quiet():
         tuned = tune(
             student,
             splits,

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from rich.console import Console
+from rich.markup import escape
 from rich.table import Table
 
 from goldassay.scorecard import Scorecard
@@ -69,8 +70,8 @@ def breakdown(facet: str, keys: Mapping[str, Values], out: Console, most: int = 
     """A facet's keys and their values, one row a key."""
     if not keys:
         return
-    names = [name for name in next(iter(keys.values()))]
-    if len(names) > 6:
+    names = list(dict.fromkeys(name for values in keys.values() for name in values))
+    if len(names) > 8:
         names = [name for name in names if name.endswith(("f1", "support", "value"))][:6] or names[:6]
     table = Table(title=f"by {facet}", title_justify="left")
     table.add_column(facet, no_wrap=True)
@@ -190,3 +191,114 @@ def conformance(results: Sequence[Any]) -> None:
             out.print(f"  {result.name}: {difference}", markup=False)
     done, total = sum(r.reproduced for r in results), sum(r.total for r in results)
     out.print(f"{done} of {total} official numbers reproduced.")
+
+
+def comparison(runs: Sequence[Any], found: Sequence[Any], missing: Sequence[str]) -> None:
+    """Values side by side, the paired differences, and which examples were won and lost."""
+    out = console()
+    table = Table(title=f"{len(runs)} runs on the same gold", title_justify="left")
+    table.add_column("value [95 %]")
+    for made in runs:
+        table.add_column(f"{made.name}\n{made.folder.name if made.folder else ''}", justify="right")
+    for name in dict.fromkeys(name for made in runs for name in made.values):
+        table.add_row(name, *("not available" if str(m.folder) in missing else with_interval(m, name) for m in runs))
+    out.print(table)
+    table = Table(title=f"against {runs[0].name}", title_justify="left")
+    for head in ("run", "value", "difference [95 %]", "p", "p corrected", "n", "smallest detectable", "won", "lost"):
+        table.add_column(head, justify="left" if head in ("run", "value") else "right")
+    for one in found:
+        f = one.found
+        table.add_row(
+            one.run.name,
+            one.measure,
+            f"{f.difference:+.4f} [{f.interval.low:+.3f}, {f.interval.high:+.3f}]",
+            f"{f.p:.4f}",
+            f"{one.corrected:.4f}",
+            str(f.n),
+            f"{f.smallest_detectable:.3f}",
+            str(len(one.won)),
+            str(len(one.lost)),
+        )
+    if found:
+        out.print(table)
+    for one in found:
+        if one.won or one.lost:
+            out.print(f"{one.run.name}, {one.measure}: won {_some(one.won)}; lost {_some(one.lost)}", markup=False)
+    for folder in missing:
+        out.print(f"not available: the program of {folder} failed on every example", markup=False)
+
+
+def _some(names: Sequence[str], most: int = 8) -> str:
+    return (", ".join(names[:most]) + (f" and {len(names) - most} more" if len(names) > most else "")) or "none"
+
+
+def tuned(done: Any, folder: Any) -> None:
+    """What tuning brought on dev and on test, what it cost, where it is."""
+    table = Table(title=f"tuned with {done.optimizer}", title_justify="left")
+    for head in ("split", "value", "before", "after", "difference [95 %]", "p"):
+        table.add_column(head, justify="left" if head in ("split", "value") else "right")
+    for split, trial in (("dev", done.dev), ("test", done.test)):
+        if trial is None:
+            continue
+        f = trial.difference
+        table.add_row(
+            split,
+            "metric",
+            number(trial.before.value),
+            number(trial.after.value),
+            f"{f.difference:+.4f} [{f.interval.low:+.3f}, {f.interval.high:+.3f}]",
+            f"{f.p:.4f}",
+        )
+        for name in trial.after.values:
+            table.add_row("", name, with_interval(trial.before, name), with_interval(trial.after, name), "", "")
+    out = console()
+    out.print(table)
+    if done.stopped:
+        out.print(f"Stopped early: {done.stopped}.")
+    cost = done.cost
+    out.print(f"{cost['calls']} calls, {cost['tokens']} tokens, {cost['seconds']:.0f} s to tune. Folder: {folder}")
+
+
+def patterns(found: Sequence[Any]) -> None:
+    """Error patterns, most costly first."""
+    table = Table(title="error patterns", title_justify="left")
+    for head in ("kind", "gold", "predicted", "errors", "examples", "loss", "such as"):
+        table.add_column(head, justify="right" if head in ("errors", "examples", "loss") else "left")
+    for one in found:
+        table.add_row(
+            one.kind,
+            one.gold_type,
+            one.pred_type,
+            str(one.count),
+            str(len(one.documents)),
+            f"{one.loss:.4f}",
+            escape("; ".join(one.surfaces[:4])),
+        )
+    console().print(table if found else "No errors.")
+
+
+def patches(found: Sequence[tuple[Any, Any]]) -> None:
+    """Patches with what they change, what they measured and the verdict."""
+    table = Table(title="patches", title_justify="left")
+    for head in ("id", "status", "effect [95 %]", "p", "edit"):
+        table.add_column(head, overflow="fold" if head in ("edit", "id") else "ellipsis")
+    for _, patch in found:
+        effect = patch.effects[-1] if patch.effects else None
+        shown = f"{effect.difference:+.4f} [{effect.low:+.3f}, {effect.high:+.3f}] {effect.split}" if effect else "not tested"
+        table.add_row(patch.id, patch.status, shown, f"{effect.p:.4f}" if effect else "", escape(patch.edit[:160]))
+    console().print(table if found else "No patches yet.")
+
+
+def patch(one: Any, diff: Sequence[str]) -> None:
+    """One patch: why, what it measured, and the prompt's diff."""
+    out = console()
+    out.print(f"[bold]{one.id}[/] {one.status} {escape(one.reason)}", markup=True)
+    out.print(f"why: {one.rationale}", markup=False)
+    for effect in one.effects:
+        out.print(
+            f"on {effect.split}: {effect.before:.4f} → {effect.after:.4f}, {effect.difference:+.4f} "
+            f"[{effect.low:+.3f}, {effect.high:+.3f}], p {effect.p:.4f}, n {effect.n}, {effect.calls} calls",
+            markup=False,
+        )
+    for row in diff:
+        out.print(row, markup=False, style="green" if row.startswith("+") else "red" if row.startswith("-") else None)
