@@ -8,7 +8,9 @@ from typing import Any
 from goldassay.exceptions import GoldassayError
 from goldassay.measures.extraction.corpus import Corpus, corpus
 from goldassay.measures.extraction.measures import MATCH, SCHEMES, SOURCE, sides
-from goldassay.measures.extraction.official import hipe_counts
+from goldassay.measures.extraction.official import as_counts, hipe, known_types
+from goldassay.measures.extraction.spans import Span
+from goldassay.measures.extraction.tally import SemEvalCounts
 from goldassay.scorecard import Scorecard, rates
 from goldassay.tally import Counts
 
@@ -35,8 +37,7 @@ def scorecard(gold: Sequence[Any], pred: Sequence[Any], *, protocol: str | None 
     read = [sides(g, p) for g, p in zip(gold, pred, strict=True)]
     found = corpus([g for g, _, _ in read], [p for _, p, _ in read], [text for _, _, text in read])
     if protocol == "hipe":
-        found.by_document["partial"] = [hipe_counts(g, p) for g, p, _ in read]
-        found.micro["partial"] = sum(found.by_document["partial"], Counts(0, 0, 0))
+        _official(found, [(g, p) for g, p, _ in read])
     card = Scorecard("extraction", len(gold))
     for match in (*MATCH, "token"):
         counts = _plain(found.micro[match])
@@ -56,6 +57,26 @@ def scorecard(gold: Sequence[Any], pred: Sequence[Any], *, protocol: str | None 
     if found.unlocated:
         card.warnings.append(f"{found.unlocated} predicted spans do not stand in their text and count as spurious")
     return card
+
+
+OFFICIAL = {"strict": "strict", "partial": "type", "exact": "exact"}
+
+
+def _official(found: Corpus, read: Sequence[tuple[list[Span], list[Span]]]) -> None:
+    """Put the official scorer's counts in the place of ours."""
+    types = known_types([g for g, _ in read])
+    documents = [hipe(g, p, types) for g, p in read]
+    for match, scheme in OFFICIAL.items():
+        found.by_document[match] = [as_counts(document["ALL"][scheme]) for document in documents]
+        found.micro[match] = sum(found.by_document[match], Counts(0, 0, 0))
+    for match in ("strict", "partial"):
+        found.types[match] = {}
+        for document in documents:
+            for kind in document.keys() - {"ALL"}:
+                counts = as_counts(document[kind][OFFICIAL[match]])
+                found.types[match][kind] = found.types[match].get(kind, Counts(0, 0, 0)) + counts
+    for scheme in SCHEMES:
+        found.semeval[scheme] = sum((d["ALL"][scheme] for d in documents), SemEvalCounts(0, 0, 0, 0, 0))
 
 
 def _plain(counts: Counts) -> dict[str, float]:
@@ -109,13 +130,13 @@ def _averages(card: Scorecard, found: Corpus) -> None:
         values = {
             "precision": _mean([c.precision for c in documents if c.tp + c.fp]),
             "recall": _mean([c.recall for c in documents if c.tp + c.fn]),
-            "f1": _mean([c.f1 for c in documents if c.weight]),
+            "f1": _mean([c.f1 for c in documents if c.tp + c.fp and c.tp + c.fn]),
         }
         for rate, value in values.items():
             card.values[prefix + rate] = value
             card.conventions[prefix + rate] = f"{prefix}{rate}[match={MATCH[match]}, average=macro by document]"
             card.explain[prefix + rate] = (
-                "mean over documents; those without predictions leave P, without gold leave R, without either leave F1. "
+                "mean over documents; those without predictions leave P and F1, those without gold leave R and F1. "
                 "Ehrmann et al. 2022 (HIPE)"
             )
 

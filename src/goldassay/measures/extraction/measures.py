@@ -181,7 +181,7 @@ class StrictWeightedF1(_SpanMeasure):
 
 @dataclass(frozen=True)
 class MacroDocF1(_SpanMeasure):
-    """The mean of the documents' strict F1; a document without gold and without predictions is left out (HIPE).
+    """The mean of the documents' strict F1; a document without gold or without predictions is left out (HIPE).
 
     >>> MacroDocF1()([(0, 5, "A"), (8, 9, "B")], [(0, 5, "A")]).tally.value
     0.6666666666666666
@@ -196,7 +196,7 @@ class MacroDocF1(_SpanMeasure):
     def tally(self, gold: Sequence[Span], pred: Sequence[Span], text: str) -> Mean:
         """F1 of the document."""
         found = counts(gold, pred, self.match)
-        return Mean.of(float(found.f1)) if found.weight else Mean()
+        return Mean.of(float(found.f1)) if gold and pred else Mean()
 
 
 @dataclass(frozen=True)
