@@ -1,0 +1,165 @@
+"""What one matching gives as tallies: counts by property, verdicts, confidence against correctness."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from goldassay.measures.triples.matching import Matching, Statement
+from goldassay.tally import Bins, By, Counts, Number, PrecisionCounts, divide, mean
+from goldassay.tally.base import Sums
+
+VERDICTS = ("correct", "incorrect", "uncertain", "in_wikidata")
+TRUE = ("correct", "in_wikidata")
+
+
+class ByProperty(By[str, Counts]):
+    """Counts by property; ``value`` is the mean F1 over the properties that gold has."""
+
+    def mean(self, rate: str) -> Number:
+        """The unweighted mean of a rate over the properties with gold statements."""
+        return mean([(getattr(counts, rate), _positive(counts.tp + counts.fn)) for counts in self.values()])
+
+    @property
+    def weight(self) -> Number:
+        return sum(counts.tp + counts.fn for counts in self.values())
+
+    @property
+    def value(self) -> Number:
+        return self.mean("f1")
+
+
+@dataclass(frozen=True, slots=True)
+class Known(Sums):
+    """Predictions known to be true, known to be false, and unknown; ``value`` is the least precision."""
+
+    true: Number = 0.0
+    false: Number = 0.0
+    unknown: Number = 0.0
+
+    @property
+    def weight(self) -> Number:
+        return self.true + self.false + self.unknown
+
+    @property
+    def low(self) -> Number:
+        """Precision if every unknown statement is false."""
+        return divide(self.true, self.weight, empty=1.0)
+
+    @property
+    def high(self) -> Number:
+        """Precision if every unknown statement is true."""
+        return divide(self.true + self.unknown, self.weight, empty=1.0)
+
+    @property
+    def value(self) -> Number:
+        return self.low
+
+
+class Calibrated(Bins):
+    """Confidence against correctness in four buckets; ``value`` is Pearson's ρ of midpoints and observed accuracy.
+
+    ρ is not defined for fewer than two filled buckets or for a constant accuracy; it is 0 then (nothing is shown).
+    """
+
+    @property
+    def correlation(self) -> float | None:
+        """Pearson's ρ; None where it is not defined."""
+        import numpy as np
+
+        filled = sorted(index for index, (n, _, _) in self.items() if n)
+        if len(filled) < 2:
+            return None
+        middles = np.array([(index + 0.5) / self.edges for index in filled])
+        accuracy = np.array([self[index][2] / self[index][0] for index in filled])
+        if np.ptp(accuracy) < 1e-12:
+            return None
+        return float(np.corrcoef(middles, accuracy)[0, 1])
+
+    @property
+    def value(self) -> Number:
+        if not all(isinstance(n, (int, float)) for n, _, _ in self.values()):
+            return self._resampled()
+        if not self.weight:
+            return 1.0
+        found = self.correlation
+        return 0.0 if found is None else found
+
+    def _resampled(self) -> Number:
+        import numpy as np
+
+        bins = [np.stack(np.broadcast_arrays(*evidence), axis=-1).tolist() for evidence in self.values()]
+        return np.array([Calibrated(zip(self, map(tuple, row), strict=True)).value for row in zip(*bins, strict=True)])
+
+
+def by_property(found: Matching, *, unaligned: str = "skip", supported: bool = False) -> ByProperty:
+    """tp and fn under gold's property, fp under the predicted one.
+
+    An unaligned prediction is unknown, not wrong, and left out (``unaligned="skip"``); so is an unaligned gold
+    statement. ``supported``: only gold statements that are annotated as supported by the text.
+    """
+    out: dict[str, list[float]] = {}
+    covered = {index: said for said, index in found.pairs.items()}
+    for index, gold in enumerate(found.gold):
+        if (unaligned == "skip" and not gold.aligned) or (supported and gold.triple.get("supported") is not True):
+            continue
+        out.setdefault(gold.counted_as, [0.0, 0.0, 0.0])[0 if index in covered else 2] += 1
+    for index in () if supported else found.unmatched:
+        said = found.pred[index]
+        if said.aligned or unaligned != "skip":
+            out.setdefault(_counted(said, found), [0.0, 0.0, 0.0])[1] += 1
+    return ByProperty({name: Counts(*counts) for name, counts in sorted(out.items())})
+
+
+def _counted(said: Statement, found: Matching) -> str:
+    """The property that a wrong prediction counts under: one that gold has, if its predicate may mean several."""
+    here = {name for gold in found.gold for name in gold.properties} & said.properties
+    return min(here) if here else said.counted_as
+
+
+def known(found: Matching) -> Known:
+    """What open-world knowledge says of the predictions: matched or judged true, judged false, unknown."""
+    counts = [0.0, 0.0, 0.0]
+    for index, said in enumerate(found.pred):
+        verdict = said.triple.get("verdict")
+        true = index in found.pairs or verdict in TRUE
+        counts[0 if true else 1 if verdict == "incorrect" else 2] += 1
+    return Known(*counts)
+
+
+def novel(found: Matching) -> PrecisionCounts:
+    """The verdicts on predictions that gold does not have: correct as tp, incorrect as fp."""
+    verdicts = [found.pred[index].triple.get("verdict") for index in found.unmatched]
+    return PrecisionCounts(float(verdicts.count("correct")), float(verdicts.count("incorrect")), 0.0)
+
+
+def confidences(found: Matching) -> list[tuple[float, float]]:
+    """Confidence and correctness of each prediction that has a confidence and a known truth.
+
+    Correct: matched, or judged correct. A prediction judged uncertain is left out; one not judged and not matched
+    counts as wrong, as gold does not have it.
+    """
+    out = []
+    for index, said in enumerate(found.pred):
+        confidence, verdict = said.triple.get("confidence"), said.triple.get("verdict")
+        if confidence is None or (index not in found.pairs and verdict == "uncertain"):
+            continue
+        out.append((float(confidence), float(index in found.pairs or verdict in TRUE)))
+    return out
+
+
+def bins(pairs: Sequence[tuple[float, float]]) -> Any:
+    """The confidences in four buckets."""
+    out = Calibrated()
+    for confidence, correct in pairs:
+        out += Calibrated.of(confidence, correct)
+    return out
+
+
+def _positive(support: Number) -> Number:
+    if isinstance(support, (int, float)):
+        return float(support > 0)
+    import numpy as np
+
+    return (np.asarray(support) > 0).astype(float)

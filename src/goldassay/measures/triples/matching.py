@@ -1,0 +1,198 @@
+"""One-to-one matching of predicted and gold statements: same subject, aligned predicate, same object.
+
+A gold statement is covered once; the matching with the most pairs is taken, so neither the order of statements nor a
+first near miss decides. Deprecated statements and excluded value types are left out of gold. Where predictions compete
+for a statement, the more confident one is served first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from goldassay.exceptions import DataError
+from goldassay.fields import read
+from goldassay.measure import gold_field, pred_field
+from goldassay.measures.triples import items, objects
+from goldassay.measures.triples.objects import Comparing, Value
+from goldassay.measures.triples.predicates import Alignment
+
+FIELDS = (
+    "subject", "predicate", "object", "object_type", "subject_id", "predicate_id", "object_id", "object_labels", "rank",
+    "domain", "verdict", "supported", "confidence",
+)  # fmt: skip
+NO_TABLE, AS_USUAL = Alignment(), Comparing()
+EXACT, PARTIAL, NO_MATCH = "exact", "partial", "no_match"
+
+
+@dataclass(slots=True)
+class Statement:
+    """A triple, read: its subject as an item, its properties, its value."""
+
+    triple: Mapping[str, Any]
+    subject: items.Item | None
+    properties: frozenset[str]
+    aligned: bool
+    kind: str
+    value: Value | None
+    key: tuple[str, str, str]
+
+    @property
+    def counted_as(self) -> str:
+        """The property that it is counted under."""
+        return min(self.properties)
+
+    @property
+    def words(self) -> str:
+        """The statement for a person."""
+        return f"({', '.join(self.key)})"
+
+
+@dataclass(slots=True)
+class Matching:
+    """The statements of one example and which prediction covers which gold statement."""
+
+    gold: list[Statement]
+    pred: list[Statement]
+    pairs: dict[int, int] = field(default_factory=dict)
+    """From the index of a prediction to that of the gold statement that it covers."""
+
+    @property
+    def missed(self) -> list[int]:
+        """Gold statements that nothing covers."""
+        covered = set(self.pairs.values())
+        return [index for index in range(len(self.gold)) if index not in covered]
+
+    @property
+    def unmatched(self) -> list[int]:
+        """Predictions that cover nothing."""
+        return [index for index in range(len(self.pred)) if index not in self.pairs]
+
+    def kind(self, index: int) -> str:
+        """``exact``: covers gold; ``partial``: gold has other objects for it; ``no_match``: gold is silent."""
+        if index in self.pairs:
+            return EXACT
+        said = self.pred[index]
+        return PARTIAL if any(related(gold, said) for gold in self.gold) else NO_MATCH
+
+
+def related(gold: Statement, pred: Statement, equivalents: Mapping[str, str] | None = None) -> bool:
+    """Whether both speak of one property of one subject."""
+    return bool(gold.properties & pred.properties) and _one_subject(gold, pred, equivalents)
+
+
+def _one_subject(gold: Statement, pred: Statement, equivalents: Mapping[str, str] | None) -> bool:
+    return gold.subject is not None and pred.subject is not None and items.same(gold.subject, pred.subject, equivalents)
+
+
+def match(
+    gold: Any,
+    pred: Any,
+    table: Alignment = NO_TABLE,
+    comparing: Comparing = AS_USUAL,
+    equivalents: Mapping[str, str] | None = None,
+    deprecated: bool = False,
+) -> Matching:
+    """The matching of one example.
+
+    >>> gold = {"triples": [{"subject": "Rijksmuseum", "predicate": "P571", "object": "1798-11-19"}]}
+    >>> pred = {"triples": [{"subject": "rijksmuseum", "predicate": "wdt:P571", "object": "19 November 1798"}]}
+    >>> match(gold, pred).pairs
+    {0: 0}
+    """
+    name = read(gold, "id", None)
+    wanted = [_statement(triple, table, name) for triple in _triples(gold_field(gold, "triples"), name)]
+    wanted = [s for s in wanted if s.kind != "excluded" and (deprecated or s.triple.get("rank") != "deprecated")]
+    said = [_statement(triple, table, name) for triple in _triples(pred_field(pred, "triples"), name)]
+    said = [s for s in said if s.kind != "excluded"]
+    wanted.sort(key=lambda statement: statement.key)
+    said.sort(key=lambda statement: (-_confidence(statement.triple, name), statement.key))
+    found = Matching(wanted, said)
+    found.pairs = _assign(_candidates(found, comparing, equivalents), len(wanted))
+    return found
+
+
+def _candidates(found: Matching, comparing: Comparing, equivalents: Mapping[str, str] | None) -> list[list[int]]:
+    """Per prediction, the gold statements that it could cover."""
+    by_property: dict[str, list[int]] = {}
+    for index, statement in enumerate(found.gold):
+        for name in statement.properties:
+            by_property.setdefault(name, []).append(index)
+    out: list[list[int]] = []
+    for said in found.pred:
+        read_as: dict[str, Value | None] = {}
+        near = sorted({index for name in said.properties for index in by_property.get(name, ())})
+        fits = []
+        for index in near:
+            gold = found.gold[index]
+            if gold.kind not in read_as:
+                read_as[gold.kind] = objects.read(said.triple, gold.kind)
+            if _one_subject(gold, said, equivalents) and objects.same(
+                gold.value, read_as[gold.kind], comparing, equivalents
+            ):
+                fits.append(index)
+        out.append(fits)
+    return out
+
+
+def _assign(candidates: Sequence[Sequence[int]], n: int) -> dict[int, int]:
+    """The largest one-to-one assignment, by augmenting paths; an earlier prediction keeps a place once it has one."""
+    holder: list[int | None] = [None] * n
+
+    for start in range(len(candidates)):
+        parent: dict[int, int] = {}  # gold statement -> the prediction from which it was reached
+        queue, end = [start], None
+        while queue and end is None:
+            said = queue.pop(0)
+            for index in candidates[said]:
+                if index in parent:
+                    continue
+                parent[index] = said
+                other = holder[index]
+                if other is None:
+                    end = index
+                    break
+                queue.append(other)
+        while end is not None:
+            said = parent[end]
+            previous = next((index for index, held in enumerate(holder) if held == said), None)
+            holder[end] = said
+            end = previous if said != start else None
+    return {said: index for index, said in enumerate(holder) if said is not None}
+
+
+def _statement(triple: Any, table: Alignment, name: Any) -> Statement:
+    fields = triple if isinstance(triple, Mapping) else {key: read(triple, key, None) for key in FIELDS}
+    for key in ("subject", "predicate", "object"):
+        if fields.get(key) is None:
+            raise DataError(f"a triple needs a {key!r}, found {dict(fields)!r}", record=name, field="triples")
+    predicate = str(fields.get("predicate_id") or fields["predicate"])
+    kind = objects.kind(fields)
+    return Statement(
+        fields,
+        items.read(fields["subject"], fields.get("subject_id")),
+        table.properties(predicate),
+        table.aligned(predicate),
+        kind,
+        None if kind == "excluded" else objects.read(fields, kind),
+        (objects.written(fields["subject"]), str(fields["predicate"]), objects.written(fields["object"])),
+    )
+
+
+def _triples(found: Any, name: Any) -> Sequence[Any]:
+    if found is None:
+        return ()
+    if isinstance(found, (str, Mapping)):
+        raise DataError(f"'triples' is a list of triples, not {found!r}", record=name, field="triples")
+    return list(found)
+
+
+def _confidence(triple: Mapping[str, Any], name: Any) -> float:
+    """The confidence of a prediction; −1 where it has none."""
+    raw = triple.get("confidence")
+    if raw is None:
+        return -1.0
+    if isinstance(raw, bool) or not isinstance(raw, (int, float)) or not 0.0 <= raw <= 1.0:
+        raise DataError(f"a confidence lies between 0 and 1, not {raw!r}", record=name, field="triples")
+    return float(raw)

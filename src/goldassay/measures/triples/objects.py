@@ -1,0 +1,129 @@
+"""Objects compare by the type of gold's value: item, time, quantity, coordinate or text.
+
+Gold's type is its ``object_type`` (Wikidata's names and XSD's are understood), else what its value looks like. A
+prediction is read as that type, so "in 1885" answers a gold year and "1,000 m²" a gold quantity.
+
+Source: Wikidata's data types, https://www.wikidata.org/wiki/Help:Data_type
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from goldassay.measures.triples import coordinates, items, quantities, texts, times
+
+KINDS = {
+    "item": "item wikibase-item wikibase-entityid wikibaseitem entity iri property wikibase-property",
+    "time": "time date datetime year gyear gyearmonth",
+    "quantity": "quantity number integer decimal double float",
+    "coordinate": "coordinate coordinates globe-coordinate globecoordinate",
+    "text": "text string monolingualtext langstring",
+}
+KIND = {alias: kind for kind, aliases in KINDS.items() for alias in aliases.split()}
+EXCLUDED = frozenset(
+    ("external-id", "externalid", "commonsmedia", "url", "geo-shape", "geoshape", "tabular-data", "tabulardata", "math")
+)
+DATE = re.compile(r"[+-]?\d{4,}-\d\d(?:-\d\d)?(?:T.*)?")
+NUMERAL = re.compile(r"[+-]?\d+(?:[.,]\d+)*")
+Value = items.Item | times.Time | quantities.Quantity | coordinates.Coordinate | str
+
+
+@dataclass(frozen=True, slots=True)
+class Comparing:
+    """How exact a comparison is, per type."""
+
+    threshold: float = 0.9
+    tolerance: float = 0.0
+    kilometres: float = 1.0
+    times: str = "gold"
+
+
+def kind(triple: Mapping[str, Any]) -> str:
+    """The type of a gold triple's object; ``excluded`` for identifiers, media, links and formulas.
+
+    >>> kind({"object": "1885-07-13"}), kind({"object": 100}), kind({"object": "Q5"})
+    ('time', 'quantity', 'item')
+    >>> kind({"object": "https://example.org", "object_type": "Url"})
+    'excluded'
+    """
+    value = triple.get("object")
+    named = triple.get("object_type") or (value.get("type") if isinstance(value, Mapping) else None)
+    name = str(named or "").rsplit("#", 1)[-1].rsplit(":", 1)[-1].casefold()
+    if name in EXCLUDED:
+        return "excluded"
+    return KIND.get(name) or ("item" if triple.get("object_id") else _looks(value))
+
+
+def _looks(value: Any) -> str:
+    if isinstance(value, Mapping):
+        for keys, found in ((("time",), "time"), (("amount",), "quantity"), (("latitude", "lat"), "coordinate")):
+            if any(key in value for key in keys):
+                return found
+        return (
+            "item" if value.get("id") or "entity-type" in value else _looks(value.get("value", value.get("text", "")))
+        )
+    if isinstance(value, (int, float)) and not isinstance(value, bool):
+        return "quantity"
+    text = str(value).strip()
+    if items.QID.fullmatch(text):
+        return "item"
+    if DATE.fullmatch(text):
+        return "time"
+    if coordinates.POINT.fullmatch(text):
+        return "coordinate"
+    return "quantity" if NUMERAL.fullmatch(text) else "text"
+
+
+def read(triple: Mapping[str, Any], as_kind: str) -> Value | None:
+    """The object of a triple as a value of that type; None where it cannot be one."""
+    raw = triple.get("object")
+    if as_kind == "item":
+        return items.read(raw, triple.get("object_id"), triple.get("object_labels") or ())
+    if as_kind == "time":
+        return times.read(raw)
+    if as_kind == "quantity":
+        return quantities.read(raw)
+    if as_kind == "coordinate":
+        return coordinates.read(raw)
+    return written(raw)
+
+
+def written(raw: Any) -> str:
+    """A value as a person would read it.
+
+    >>> written({"text": "Rijksmuseum", "language": "nl"}), written("ex:Marie_Curie"), written(100)
+    ('Rijksmuseum', 'ex:Marie_Curie', '100')
+    """
+    if isinstance(raw, Mapping):
+        for key in ("label", "text", "value", "time", "amount", "id"):
+            if raw.get(key) not in (None, ""):
+                return written(raw[key])
+        return ", ".join(f"{key} {value}" for key, value in raw.items())
+    return f"{raw:g}" if isinstance(raw, float) else str(raw)
+
+
+def same(
+    gold: Value | None,
+    pred: Value | None,
+    comparing: Comparing = Comparing(),
+    equivalents: Mapping[str, str] | None = None,
+) -> bool:
+    """Whether two values of one type are the same.
+
+    >>> same(quantities.read("100"), quantities.read("1000")), same("Musée d'Orsay", "Musee d'Orsay")
+    (False, True)
+    """
+    if gold is None or pred is None:
+        return False
+    if isinstance(gold, items.Item) and isinstance(pred, items.Item):
+        return items.same(gold, pred, equivalents)
+    if isinstance(gold, times.Time) and isinstance(pred, times.Time):
+        return times.same(gold, pred, comparing.times)
+    if isinstance(gold, quantities.Quantity) and isinstance(pred, quantities.Quantity):
+        return quantities.same(gold, pred, comparing.tolerance)
+    if isinstance(gold, coordinates.Coordinate) and isinstance(pred, coordinates.Coordinate):
+        return coordinates.same(gold, pred, comparing.kilometres)
+    return isinstance(gold, str) and isinstance(pred, str) and texts.similar(gold, pred, comparing.threshold)
