@@ -1,0 +1,137 @@
+"""Questions and answers as the measures read them, whatever kind of record they come in."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from goldassay.exceptions import DataError, GoldassayError
+from goldassay.fields import read
+from goldassay.measure import Error, failed, gold_field, pred_field
+
+
+def answers(gold: Any) -> tuple[str, ...]:
+    """The acceptable short answers; none is an unanswerable question.
+
+    A gold example that has only a ``reference`` is answered by it.
+
+    >>> answers({"answers": ["1800", "in 1800"]}), answers({"answers": []}), answers({"reference": "In 1800."})
+    (('1800', 'in 1800'), (), ('In 1800.',))
+    """
+    found = gold_field(gold, "answers", None)
+    if found is None:
+        given = reference(gold)
+        if given:
+            return (given,)
+        if read(gold, "reference", None) is not None:
+            return ()
+        found = gold_field(gold, "answers")
+    if isinstance(found, str):
+        return (found,) if found else ()
+    if not isinstance(found, (list, tuple)):
+        raise _wrong(gold, "answers", "a list of texts (empty where the question has no answer)", found)
+    for place, answer in enumerate(found):
+        if not isinstance(answer, str):
+            raise _wrong(gold, f"answers[{place}]", "text", answer)
+    return tuple(found)
+
+
+def reference(gold: Any) -> str:
+    """The long answer, or an empty text."""
+    found = gold_field(gold, "reference", None)
+    if found is not None and not isinstance(found, str):
+        raise _wrong(gold, "reference", "text", found)
+    return found or ""
+
+
+def references(gold: Any) -> tuple[str, ...]:
+    """All texts that an answer may be compared with: the short answers and the long one, each once."""
+    short, long = answers(gold), reference(gold)
+    return tuple(dict.fromkeys([*short, long] if short and long else short))
+
+
+def answer(pred: Any, gold: Any = None) -> str:
+    """What was answered; empty where the program abstained or failed."""
+    found = pred_field(pred, "answer")
+    if found is None:
+        return ""
+    if not isinstance(found, str):
+        raise _wrong(gold if read(pred, "id", None) is None else pred, "answer", "text (empty to abstain)", found)
+    return found
+
+
+def confidence(pred: Any) -> float | None:
+    """How sure the program was, from 0 to 1; ``None`` where it does not say."""
+    found = pred_field(pred, "confidence", None)
+    if found is None:
+        return None
+    if isinstance(found, bool) or not isinstance(found, (int, float)) or not 0 <= found <= 1:
+        raise _wrong(pred, "confidence", "a number from 0 to 1", found)
+    return float(found)
+
+
+def contexts(pred: Any) -> tuple[str, ...] | None:
+    """The texts that were retrieved; ``None`` where the prediction does not say."""
+    found = pred_field(pred, "retrieved_contexts", None)
+    if found is None:
+        return None
+    if isinstance(found, str):
+        return (found,)
+    if not isinstance(found, (list, tuple)):
+        raise _wrong(pred, "retrieved_contexts", "a list of texts", found)
+    texts = [context if isinstance(context, str) else read(context, "text", None) for context in found]
+    for place, text in enumerate(texts):
+        if not isinstance(text, str):
+            raise _wrong(pred, f"retrieved_contexts[{place}]", "text", found[place])
+    return tuple(texts)
+
+
+def extra(record: Any, name: str) -> Any:
+    """Evidence that not every record has: a field of its own, or one under ``meta``; ``None`` without it."""
+    found = read(record, name, None)
+    return read(record, f"meta.{name}", None) if found is None else found
+
+
+def aligned(gold: Sequence[Any], pred: Sequence[Any]) -> None:
+    """Both sides have the same length, and ids that say the same where both have them."""
+    if len(gold) != len(pred):
+        raise GoldassayError(f"{len(gold)} gold records against {len(pred)} predictions; they must be aligned")
+    seen: set[Any] = set()
+    for one, other in zip(gold, pred, strict=True):
+        name = _id(one)
+        if name is None:
+            continue
+        if name in seen:
+            raise DataError("this question id stands twice in gold; ids must be unique", record=name, field="id")
+        seen.add(name)
+        if _id(other) not in (None, name):
+            raise DataError(f"aligned with the prediction for {_id(other)}; sort both by id", record=name, field="id")
+
+
+def wrong(gold: Any, pred: Any, expected: Sequence[str], found: str) -> tuple[Error, ...]:
+    """The error of a wrong answer, in words; none when the program failed (feedback says that by itself)."""
+    if failed(pred):
+        return ()
+    asked = str(read(gold, "question", ""))
+    about = f" to “{asked}”" if asked else ""
+    if not expected:
+        message = f"Answered “{found}”{about}, which has no answer; say nothing then."
+        return (Error("unanswerable", message, pred=found, context=asked, field="answer"),)
+    if not found.strip():
+        message = f"No answer{about}; expected “{expected[0]}”."
+        return (Error("missed", message, gold=expected[0], context=asked, field="answer"),)
+    other = f" (or {len(expected) - 1} other wordings)" if len(expected) > 1 else ""
+    message = f"Answered “{found}”{about}; expected “{expected[0]}”{other}."
+    return (Error("wrong_answer", message, gold=expected[0], pred=found, context=asked, field="answer"),)
+
+
+def _id(record: Any) -> Any:
+    return record.get("id") if isinstance(record, Mapping) else read(record, "id", None)
+
+
+def _wrong(record: Any, field: str, wanted: str, found: Any) -> DataError:
+    shown = repr(found)
+    name = None if record is None else _id(record)
+    return DataError(
+        f"expected {wanted}, found {shown if len(shown) <= 60 else shown[:57] + '...'}", record=name, field=field
+    )

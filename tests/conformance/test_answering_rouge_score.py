@@ -1,0 +1,86 @@
+"""ROUGE held to rouge-score: nine values and Lsum, stemmed or not, exactly."""
+
+from __future__ import annotations
+
+import json
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from rouge_score.rouge_scorer import RougeScorer
+
+from goldassay.measures.answering import ROUGE, rouge, rouge_batch
+
+KINDS = ("1", "2", "L", "Lsum")
+WORD = st.sampled_from(
+    [
+        "the",
+        "museum",
+        "museums",
+        "opened",
+        "opening",
+        "in",
+        "1800",
+        "Amsterdam",
+        "é",
+        "Москва",
+        "l'été",
+        "a.b",
+        "İstanbul",
+        "K",
+    ]
+)
+TEXT = st.builds(
+    lambda parts: "".join(word + gap for word, gap in parts),
+    st.lists(st.tuples(WORD, st.sampled_from([" ", "  ", "\n", ", ", "-", ".\n", "_", "\x01"])), max_size=12),
+)
+
+
+def official(prediction: str, reference: str, stem: bool) -> dict[str, tuple[float, float, float]]:
+    found = RougeScorer([f"rouge{kind}" for kind in KINDS], use_stemmer=stem).score(reference, prediction)
+    return {kind: (s.precision, s.recall, s.fmeasure) for kind in KINDS for s in [found[f"rouge{kind}"]]}
+
+
+@pytest.mark.parametrize("stem", [False, True])
+@settings(max_examples=120, deadline=None)
+@given(pairs=st.lists(st.tuples(TEXT, TEXT), min_size=1, max_size=4))
+def test_generated_pairs_are_equal_in_all_values(stem: bool, pairs: list[tuple[str, str]]) -> None:
+    made = rouge_batch([one for one, _ in pairs], [other for _, other in pairs], KINDS, stem=stem)
+    for row, (one, other) in enumerate(pairs):
+        expected = official(one, other, stem)
+        for kind in KINDS:
+            assert tuple(made[kind][row].tolist()) == expected[kind]
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [("", ""), ("", "museum"), ("museum", ""), ("Москва", "Москва"), ("...", "!"), ("a\n\nb c", "b c\na"), ("\n", "a")],
+)
+def test_the_edges_are_equal(one: str, other: str) -> None:
+    made = rouge_batch([one], [other], KINDS)
+    for kind, expected in official(one, other, False).items():
+        assert tuple(made[kind][0].tolist()) == expected
+
+
+def test_the_best_reference_is_that_of_score_multi() -> None:
+    texts, found = ["the museum opened in 1800", "it opened", "museum"], "the museum opened"
+    expected = RougeScorer(["rouge1", "rougeL"]).score_multi(texts, found)
+    for kind in ("1", "L"):
+        best = expected[f"rouge{kind}"]
+        assert rouge(found, texts, kind) == (best.precision, best.recall, best.fmeasure)
+    gold = {"answers": texts[1:], "reference": texts[0]}
+    assert ROUGE("1", part="r")(gold, {"answer": found}).tally.value == expected["rouge1"].recall
+
+
+def test_real_paragraphs_are_equal(shared_data: Path) -> None:
+    data = json.loads((shared_data / "xquad" / "xquad.en.json").read_text(encoding="utf-8"))["data"]
+    texts = [paragraph["context"] for article in data for paragraph in article["paragraphs"]][:60]
+    pairs = list(pairwise(texts))
+    made = rouge_batch([one for one, _ in pairs], [other for _, other in pairs], ("1", "2", "L"))
+    scorer = RougeScorer(["rouge1", "rouge2", "rougeL"])
+    for row, (one, other) in enumerate(pairs):
+        for kind, score in scorer.score(other, one).items():
+            got = made[kind.removeprefix("rouge")][row].tolist()
+            assert got == [score.precision, score.recall, score.fmeasure]

@@ -1,0 +1,125 @@
+"""SQuAD's exact match and F1: hand tables, generated cases, and what people get wrong."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from goldassay.exceptions import DataError, GoldassayError
+from goldassay.guarding import failure
+from goldassay.measure import parse, stored
+from goldassay.measures import answering
+from goldassay.measures.answering import F1, ExactMatch, UnicodeExactMatch, UnicodeF1, normal, squad
+
+# gold, answer, exact match, F1 (P and R over words in the comment)
+TABLE = [
+    (["Denver Broncos"], "The Denver Broncos!", 1, 1),
+    (["Denver Broncos"], "Broncos", 0, 2 / 3),  # P 1/1, R 1/2
+    (["in 1800"], "opened in 1800", 0, 4 / 5),  # P 2/3, R 2/2
+    (["the the museum"], "museum museum", 0, 2 / 3),  # gold folds to one word: P 1/2, R 1/1
+    (["a b b c"], "b b b", 0, 2 / 3),  # 'a' is an article: common b b; P 2/3, R 2/3
+    (["1800", "in 1800"], "In 1800", 1, 1),  # the best gold counts
+    (["Rijksmuseum"], "", 0, 0),
+    ([], "", 1, 1),
+    ([], "Rijksmuseum", 0, 0),
+    (["The"], "an", 1, 1),  # both empty after normalisation: equal
+    (["The"], "museum", 0, 0),
+    (["U.S."], "us", 1, 1),
+    (["Москва"], "москва", 1, 1),
+    (["«Москва»"], "Москва", 0, 0),  # the published rule knows ASCII punctuation only
+]
+
+
+@pytest.mark.parametrize(("golds", "found", "exact", "f1"), TABLE)
+def test_the_hand_table(golds: list[str], found: str, exact: float, f1: float) -> None:
+    gold, pred = {"answers": golds}, {"answer": found}
+    assert ExactMatch()(gold, pred).tally.value == exact
+    assert F1()(gold, pred).tally.value == pytest.approx(f1)
+    assert squad([found], [golds]) == ([exact], [pytest.approx(f1)])
+
+
+def test_the_unicode_variant_is_another_measure_under_its_own_name() -> None:
+    gold, pred = {"answers": ["«Москва»"]}, {"answer": "москва"}
+    assert (ExactMatch()(gold, pred).tally.value, UnicodeExactMatch()(gold, pred).tally.value) == (0, 1)
+    assert UnicodeF1(articles=("het",))({"answers": ["het Rijks"]}, {"answer": "Rijks Amsterdam"}).tally.value == (
+        pytest.approx(2 / 3)  # P 1/2, R 1/1
+    )
+    assert UnicodeExactMatch().key == "unicode_exact_match"
+    assert parse(stored(UnicodeF1(articles=("de", "het")))) == UnicodeF1(articles=("de", "het"))
+
+
+TEXTS = st.text(st.sampled_from("ab theAN.,'-«é\x00\n 1ΣσςİK"), max_size=14)
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.lists(st.tuples(TEXTS, st.lists(TEXTS, max_size=3)), max_size=6))
+def test_many_at_once_are_the_same_as_one_by_one(rows: list[tuple[str, list[str]]]) -> None:
+    exact, f1 = squad([found for found, _ in rows], [golds for _, golds in rows])
+    for (found, golds), em, f in zip(rows, exact, f1, strict=True):
+        gold, pred = {"answers": golds}, {"answer": found}
+        assert ExactMatch()(gold, pred).tally.value == em
+        assert F1()(gold, pred).tally.value == f
+
+
+@settings(max_examples=300, deadline=None)
+@given(TEXTS, TEXTS)
+def test_f1_is_the_formula_over_multisets(one: str, other: str) -> None:
+    left, right = normal.squad(one).split(), normal.squad(other).split()
+    common = sum((Counter(left) & Counter(right)).values())
+    expected = 2 * common / (len(left) + len(right)) if left and right else float(left == right)
+    assert F1()({"answers": [other]}, {"answer": one}).tally.value == pytest.approx(expected)
+
+
+def test_a_program_that_failed_did_not_abstain() -> None:
+    lost = failure(ValueError("no model"))
+    assert ExactMatch()({"answers": []}, lost).tally.value == 0
+    assert F1()({"answers": []}, lost).tally.state() == {"total": 0.0, "weight": 1.0}
+    card = answering.scorecard([{"answers": []}], [lost])
+    assert card.values["exact_match"] == 0
+    assert "the program failed" in card.warnings[0]
+
+
+def test_errors_say_what_was_asked_and_expected() -> None:
+    gold = {"question": "Wanneer?", "answers": ["1800", "in 1800"]}
+    (wrong,) = ExactMatch()(gold, {"answer": "1900"}).errors
+    assert (wrong.kind, wrong.field) == ("wrong_answer", "answer")
+    assert wrong.message == "Answered “1900” to “Wanneer?”; expected “1800” (or 1 other wordings)."
+    assert ExactMatch()(gold, {"answer": " "}).errors[0].kind == "missed"
+    assert ExactMatch()({"answers": []}, {"answer": "1900"}).errors[0].kind == "unanswerable"
+    assert ExactMatch()(gold, {"answer": "1800"}).right == ("the answer “1800”",)
+
+
+@pytest.mark.parametrize(
+    ("gold", "pred", "message"),
+    [
+        ({"id": "q1", "answers": [1800]}, {"answer": ""}, r"record q1, answers\[0\]: expected text, found 1800"),
+        ({"id": "q1", "answers": {"a": 1}}, {"answer": ""}, "record q1, answers: expected a list of texts"),
+        ({"id": "q1", "answers": ["a"]}, {"answer": 1800}, "record q1, answer: expected text .*, found 1800"),
+        ({"id": "q1", "answers": [None]}, {"answer": ""}, r"answers\[0\]: expected text, found None"),
+        ({"id": "q1", "reference": 5}, {"answer": ""}, "record q1, reference: expected text, found 5"),
+    ],
+)
+def test_what_is_no_answer_is_one_line(gold: dict[str, object], pred: dict[str, object], message: str) -> None:
+    with pytest.raises(DataError, match=message):
+        ExactMatch()(gold, pred)
+
+
+def test_an_answer_of_none_abstains_and_gold_without_answers_is_said() -> None:
+    assert ExactMatch()({"answers": []}, {"answer": None}).tally.value == 1
+    with pytest.raises(GoldassayError, match="the gold example has no field 'answers'; it has question"):
+        ExactMatch()({"question": "?"}, {"answer": ""})
+    with pytest.raises(GoldassayError, match="the prediction has no field 'answer'; it has text"):
+        ExactMatch()({"answers": []}, {"text": ""})
+
+
+def test_lengths_and_ids_must_agree() -> None:
+    with pytest.raises(GoldassayError, match="1 gold records against 0 predictions"):
+        answering.scorecard([{"answers": []}], [])
+    rows = [{"id": "a", "answers": []}, {"id": "a", "answers": []}]
+    with pytest.raises(DataError, match="record a, id: this question id stands twice"):
+        answering.scorecard(rows, [{"answer": ""}, {"answer": ""}])
+    with pytest.raises(DataError, match="record a, id: aligned with the prediction for b"):
+        answering.scorecard(rows[:1], [{"id": "b", "answer": ""}])
