@@ -1,0 +1,54 @@
+"""Conformance: replay official results with our measures, and count the numbers that come out the same.
+
+Suites: ``trec_eval`` (its own test files), ``text2kgbench`` (every sentence of the systems that are given),
+``hipe-scorer`` (the unit data of the HIPE scorer) and ``hipe2022`` (folders of system files with official results).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from goldassay.conform import text2kgbench, trec_eval
+from goldassay.conform.suite import SuiteResult
+from goldassay.exceptions import GoldassayError
+
+SUITES: dict[str, tuple[str, Callable[[Path], SuiteResult]]] = {
+    trec_eval.NAME: ("trec", trec_eval.run),
+    text2kgbench.NAME: ("text2kgbench", text2kgbench.run),
+}
+"""By name: the folder of the data that it needs, and what replays it."""
+
+
+def run(
+    data: Path,
+    suites: Sequence[str] | None = None,
+    *,
+    gold: Path | None = None,
+    systems: Path | None = None,
+    official: Path | None = None,
+) -> list[SuiteResult]:
+    """Replay the suites named, or all whose data is there.
+
+    >>> run(Path("nowhere"))
+    Traceback (most recent call last):
+    goldassay.exceptions.GoldassayError: nowhere: no such folder; name the folder of official data with --data
+    """
+    if not data.is_dir():
+        raise GoldassayError(f"{data}: no such folder; name the folder of official data with --data")
+    wrong = [name for name in suites or () if name not in SUITES]
+    if wrong:
+        raise GoldassayError(f"no suite {wrong[0]!r}; there are {', '.join(SUITES)}")
+    chosen = suites or [name for name, (folder, _) in SUITES.items() if (data / folder).is_dir()]
+    if not chosen:
+        raise GoldassayError(f"{data} holds none of {', '.join(folder for folder, _ in SUITES.values())}")
+    results = []
+    for name in chosen:
+        folder, replay = SUITES[name]
+        if not (data / folder).is_dir():
+            raise GoldassayError(f"the suite {name} needs {data / folder}, which is not there")
+        results.append(replay(data))
+    return results
+
+
+__all__ = ["SUITES", "SuiteResult", "run"]
