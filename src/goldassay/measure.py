@@ -66,6 +66,8 @@ class Measure(Generic[T]):
     fixed: ClassVar[Mapping[str, str]] = {}
     formula: ClassVar[str] = ""
     source: ClassVar[str] = ""
+    bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)
+    attains_one: ClassVar[bool] = True  # precision at 10 cannot, where fewer than 10 are relevant
 
     def assess(self, gold: Any, pred: Any) -> Assessment[T]:
         """The evidence and the errors of one pair."""

@@ -43,7 +43,9 @@ from goldassay.measures.extraction.measures import (
     semeval,
     sides,
 )
+from goldassay.measures.extraction.schemes import evaluate_spans
 from goldassay.measures.extraction.spans import Span, spans
+from goldassay.measures.extraction.tagged import evaluate_tags
 
 MEASURES: tuple[Measure[Any], ...] = (
     StrictF1(),
@@ -98,6 +100,8 @@ __all__ = [
     "counts",
     "entity_level_metrics",
     "errors",
+    "evaluate_spans",
+    "evaluate_tags",
     "extract_entities",
     "overlapping",
     "perfect",

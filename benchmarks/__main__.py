@@ -1,0 +1,20 @@
+"""All benchmarks, or those named: ``python -m benchmarks [extraction loop …]``."""
+
+from __future__ import annotations
+
+import sys
+from importlib import import_module
+from pathlib import Path
+
+
+def main() -> None:
+    here = Path(__file__).parent
+    known = sorted(file.stem for file in here.glob("*.py") if file.stem not in ("__main__", "harness"))
+    for name in sys.argv[1:] or known:
+        if name not in known:
+            raise SystemExit(f"no benchmark {name!r}; there are {', '.join(known)}")
+        import_module(f"benchmarks.{name}").main()
+
+
+if __name__ == "__main__":
+    main()

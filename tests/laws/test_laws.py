@@ -1,0 +1,103 @@
+"""Laws: what every registered measure of every task must meet, on gold/heritage and on predictions swapped about."""
+
+from __future__ import annotations
+
+import importlib
+import json
+import random
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from goldassay.gold import load
+from goldassay.measure import TASKS, Measure, parse, stored
+
+HERITAGE = Path(__file__).resolve().parents[2] / "gold" / "heritage"
+
+
+@cache
+def records(task: str) -> list[Any]:
+    """The dev examples of a task."""
+    return list(getattr(load(str(HERITAGE), task=task), task).dev)
+
+
+def module(task: str) -> Any:
+    return importlib.import_module(f"goldassay.measures.{task}")
+
+
+def registered() -> list[Any]:
+    return [pytest.param(task, measure, id=f"{task}-{measure!r}") for task in TASKS for measure in module(task).MEASURES]
+
+
+each = pytest.mark.parametrize(("task", "measure"), registered())
+
+
+def pairs(task: str, seed: int) -> list[tuple[Any, Any]]:
+    """Gold with perfect predictions, some of them of another example."""
+    rng, gold = random.Random(seed), records(task)
+    return [(one, module(task).perfect(one if rng.random() < 0.5 else rng.choice(gold))) for one in gold]
+
+
+def total(measure: Measure[Any], found: list[Any]) -> Any:
+    return sum(found[1:], found[0]) if found else measure.zero
+
+
+@each
+def test_gold_against_gold_is_one(task: str, measure: Measure[Any]) -> None:
+    found = [measure(gold, module(task).perfect(gold)).tally for gold in records(task)]
+    if not measure.attains_one:
+        swapped = [measure(gold, pred).tally for gold, pred in pairs(task, 1)]
+        assert total(measure, found).value >= total(measure, swapped).value > 0
+        return
+    assert float(total(measure, found).value) == pytest.approx(1.0)
+    assert all(float(tally.value) == pytest.approx(1.0) for tally in found)
+
+
+@each
+def test_the_repr_and_the_stored_name_read_back(task: str, measure: Measure[Any]) -> None:
+    assert eval(repr(measure), vars(module(task))) == measure  # noqa: S307  our own repr
+    assert parse(stored(measure)) == measure
+    assert hash(parse(stored(measure))) == hash(measure)
+    assert measure.key in measure.conventions
+    assert measure.source
+
+
+@each
+@settings(max_examples=5, deadline=None)
+@given(seed=st.integers(0, 10_000))
+def test_folding(task: str, measure: Measure[Any], seed: int) -> None:
+    found = [measure(gold, pred).tally for gold, pred in pairs(task, seed)]
+    whole = float(total(measure, found).value)
+    low, high = measure.bounds
+    assert low <= whole <= high + 1e-12
+    assert all(low <= float(tally.value) <= high + 1e-12 for tally in found)
+    rng = random.Random(seed)
+    cut = rng.randrange(1, len(found))
+    assert float((total(measure, found[:cut]) + total(measure, found[cut:])).value) == pytest.approx(whole)
+    assert float(total(measure, rng.sample(found, len(found))).value) == pytest.approx(whole)
+    assert found[0] + measure.zero == found[0] == measure.zero + found[0]
+    assert measure.zero.from_state(json.loads(json.dumps(found[0].state()))) == found[0]
+
+
+@each
+def test_errors_are_said_where_something_is_wrong(task: str, measure: Measure[Any]) -> None:
+    for gold, pred in pairs(task, 3):
+        for error in measure(gold, pred).errors:
+            assert error.kind
+            assert error.message
+            assert "\n" not in error.message
+            assert json.loads(json.dumps(error.state()))
+
+
+@pytest.mark.parametrize("task", TASKS)
+def test_the_scorecard_of_perfect_predictions_is_perfect_and_says_its_conventions(task: str) -> None:
+    gold = records(task)
+    card = module(task).scorecard(gold, [module(task).perfect(one) for one in gold])
+    assert card.examples == len(gold)
+    assert set(card.values) <= set(card.conventions)
+    assert set(card.values) <= set(card.explain)
+    json.dumps(card.state())
