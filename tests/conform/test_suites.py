@@ -55,12 +55,13 @@ def test_a_changed_sentence_is_seen(shared_data: Path, tmp_path: Path) -> None:
 
 
 def test_recall_points_round_as_trec_eval_10_does() -> None:
-    # 5 relevant documents; the point 0.1 is 0.5 documents: lround gives 1 (trec_eval 10), adding 0.9 gives 1 as well;
-    # the point 0.3 is 1.5: lround gives 2, adding 0.9 gives 2; 0.5 of 3 documents is 1.5 -> 2, while 1/3·3+0.9 -> 1
-    topic = Topic([0, 1, None, 1], [1, 1, 1, 1, 1, 0])
+    # 4 relevant documents, found at ranks 2 and 4: precision 1/2 at both
+    topic = Topic([0, 1, None, 1], [1, 1, 1, 1, 0])
     assert topic.interpolated(0.0) == 0.5
-    assert topic.interpolated(0.3) == 0.5
-    assert topic.interpolated(0.5) == 0.0  # 2.5 documents round up to 3, and 2 were found
+    assert topic.interpolated(0.5) == 0.5
+    # the point 0.6 is 2.4 documents: lround gives 2, which were found (0.5); older ports add 0.9 and want 3 (0.0)
+    assert topic.interpolated(0.6) == 0.5
+    assert topic.interpolated(0.7) == 0.0  # 2.8 documents are 3 in both
 
 
 def test_what_is_wrong_is_said_in_one_line(tmp_path: Path) -> None:

@@ -255,7 +255,7 @@ def test_errors_say_what_stood_above() -> None:
 
 
 def test_the_founding_metrics_keep_their_keys() -> None:
-    queries = [
+    queries: list[dict[str, Any]] = [
         {"query": "one", "results": PRED["results"], "gold_relevant": GOLD["relevant"]},
         {"query": "two", "results": [{"doc_id": "z", "score": 1.0}], "gold_relevant": []},
     ]

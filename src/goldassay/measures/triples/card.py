@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -12,12 +12,13 @@ from goldassay.measure import Measure
 from goldassay.measures.triples import evidence
 from goldassay.measures.triples import measures as m
 from goldassay.measures.triples.evidence import ByProperty, Calibrated, Known
+from goldassay.measures.triples.objects import excluded
 from goldassay.measures.triples.predicates import Pairs, pairs
 from goldassay.scorecard import Scorecard, rates
 from goldassay.statistics.intervals import wilson
 from goldassay.tally import Counts, Mean, PrecisionCounts
 
-OPTIONS = ("alignment", "prefixes", "equivalents", "threshold", "tolerance", "kilometres", "times")
+OPTIONS = ("alignment", "prefixes", "equivalents", "threshold", "tolerance", "kilometres", "times", "excluded")
 
 
 def scorecard(
@@ -48,6 +49,8 @@ def scorecard(
     tables: dict[str, Pairs] = {
         name: pairs(options.pop(name, None)) for name in ("alignment", "prefixes", "equivalents")
     }
+    if "excluded" in options:
+        options["excluded"] = tuple(options["excluded"])
     settings: dict[str, Any] = {**tables, **options}
     return _Card(m.F1(**settings), _relations(ontology)).of(gold, pred)
 
@@ -86,6 +89,7 @@ class _Card:
         self.grounded = {"subject": Mean(), "object": Mean()}
         self.verdicts = dict.fromkeys(evidence.VERDICTS, 0.0)
         self.annotated = self.unaligned = 0
+        self.left_out: Counter[str] = Counter()
 
     def of(self, gold: Sequence[Any], pred: Sequence[Any]) -> Scorecard:
         """The scorecard of aligned examples."""
@@ -95,6 +99,9 @@ class _Card:
 
     def _add(self, gold: Any, pred: Any) -> None:
         found = self.measure.match(gold, pred)
+        for triple in read(gold, "triples"):
+            if isinstance(triple, Mapping) and excluded(triple, self.measure.excluded):
+                self.left_out[str(triple.get("object_type"))] += 1
         counts = evidence.by_property(found)
         self.properties += counts
         domain = _domain(gold)
@@ -146,7 +153,7 @@ class _Card:
             card.values[f"{part}_hallucination"] = _rest(grounded)
         card.counts["triples"] = {**_state(total), "unaligned": float(self.unaligned)}
         card.counts["novel"] = self.verdicts
-        card.by["property"] = {name: _row(counts) for name, counts in sorted(self.properties.items())}
+        card.by["property"] = {name: _row(counts) for name, counts in sorted(self.properties.items(), key=_support)}
         if self.domains:
             card.by["domain"] = {name: _row(_total(by)) for name, by in sorted(self.domains.items())}
         self._told(card)
@@ -181,6 +188,11 @@ class _Card:
             measure = own[name]
             card.conventions[name] = measure.conventions.replace(measure.key, name, 1)
             card.explain[name] = f"{EXPLAIN.get(name, measure.formula)}. Source: {measure.source}."
+        if self.left_out:
+            kinds = ", ".join(f"{kind} ({count})" for kind, count in self.left_out.most_common())
+            card.warnings.append(
+                f"{self.left_out.total()} gold statements of excluded value types are left out: {kinds}"
+            )
         if self.unaligned:
             card.warnings.append(
                 f"{self.unaligned} predictions have a predicate that the alignment table lacks: "
@@ -200,6 +212,11 @@ EXPLAIN = {
     "subject_hallucination": "predictions whose subject does not stand in the text / predictions",
     "object_hallucination": "predictions whose object does not stand in the text / predictions",
 }
+
+
+def _support(row: tuple[str, Counts]) -> tuple[float, str]:
+    """Properties with the most gold first."""
+    return -float(row[1].tp + row[1].fn), row[0]
 
 
 def _total(by: ByProperty) -> Counts:

@@ -7,7 +7,7 @@ for a statement, the more confident one is served first.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -92,9 +92,9 @@ def match(
     table: Alignment = NO_TABLE,
     comparing: Comparing = AS_USUAL,
     equivalents: Mapping[str, str] | None = None,
-    deprecated: bool = False,
+    excluded: Iterable[str] = objects.EXCLUDED,
 ) -> Matching:
-    """The matching of one example.
+    """The matching of one example; statements of the ``excluded`` value types are left out on both sides.
 
     >>> gold = {"triples": [{"subject": "Rijksmuseum", "predicate": "P571", "object": "1798-11-19"}]}
     >>> pred = {"triples": [{"subject": "rijksmuseum", "predicate": "wdt:P571", "object": "19 November 1798"}]}
@@ -103,9 +103,9 @@ def match(
     """
     name = read(gold, "id", None)
     wanted = [_statement(triple, table, name) for triple in _triples(gold_field(gold, "triples"), name)]
-    wanted = [s for s in wanted if s.kind != "excluded" and (deprecated or s.triple.get("rank") != "deprecated")]
+    wanted = [s for s in wanted if s.triple.get("rank") != "deprecated" and not objects.excluded(s.triple, excluded)]
     said = [_statement(triple, table, name) for triple in _triples(pred_field(pred, "triples"), name)]
-    said = [s for s in said if s.kind != "excluded"]
+    said = [s for s in said if not objects.excluded(s.triple, excluded)]
     wanted.sort(key=lambda statement: statement.key)
     said.sort(key=lambda statement: (-_confidence(statement.triple, name), statement.key))
     found = Matching(wanted, said)
@@ -175,7 +175,7 @@ def _statement(triple: Any, table: Alignment, name: Any) -> Statement:
         table.properties(predicate),
         table.aligned(predicate),
         kind,
-        None if kind == "excluded" else objects.read(fields, kind),
+        objects.read(fields, kind),
         (objects.written(fields["subject"]), str(fields["predicate"]), objects.written(fields["object"])),
     )
 

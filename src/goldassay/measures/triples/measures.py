@@ -28,12 +28,13 @@ class Matched(Measure[T]):
     ``alignment``: pairs of predicate and property. ``equivalents``: pairs of ids (or folded names) that are one thing.
     ``threshold``: the least similarity of texts. ``tolerance``: the greatest relative difference of quantities.
     ``kilometres``: the greatest distance of coordinates. ``times``: ``gold`` or ``coarser`` (see `times`).
+    ``excluded``: value types that are left out.
     """
 
     task: ClassVar[str] = "triples"
     gold_fields: ClassVar[tuple[str, ...]] = ("triples",)
     pred_fields: ClassVar[tuple[str, ...]] = ("triples",)
-    fixed: ClassVar[dict[str, str]] = {"match": "one-to-one", "ranks": "not deprecated"}
+    fixed: ClassVar[dict[str, str]] = {"match": "one-to-one", "ranks": "not deprecated", "unaligned": "left out"}
     source: ClassVar[str] = SOURCE
 
     alignment: Pairs = ()
@@ -43,6 +44,7 @@ class Matched(Measure[T]):
     tolerance: float = 0.0
     kilometres: float = 1.0
     times: str = "gold"
+    excluded: tuple[str, ...] = objects.EXCLUDED
 
     def __post_init__(self) -> None:
         if self.times not in ("gold", "coarser"):
@@ -54,7 +56,7 @@ class Matched(Measure[T]):
         """The matching under this measure's conventions."""
         table = alignment(self.alignment, self.prefixes)
         comparing = Comparing(self.threshold, self.tolerance, self.kilometres, self.times)
-        return match(gold, pred, table, comparing, _table(self.equivalents))
+        return match(gold, pred, table, comparing, _table(self.equivalents), self.excluded)
 
     def tally(self, found: Matching) -> T:
         """The evidence that a matching gives."""

@@ -1,4 +1,4 @@
-"""Objects compare by the type of gold's value: item, time, quantity, coordinate or text.
+"""Objects compare by the type of gold's value: item, time, quantity, coordinate, identifier or text.
 
 Gold's type is its ``object_type`` (Wikidata's names and XSD's are understood), else what its value looks like. A
 prediction is read as that type, so "in 1885" answers a gold year and "1,000 m²" a gold quantity.
@@ -9,7 +9,7 @@ Source: Wikidata's data types, https://www.wikidata.org/wiki/Help:Data_type
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,15 +20,24 @@ KINDS = {
     "time": "time date datetime year gyear gyearmonth",
     "quantity": "quantity number integer decimal double float",
     "coordinate": "coordinate coordinates globe-coordinate globecoordinate",
+    "identifier": "identifier external-id externalid url anyuri commonsmedia geo-shape geoshape tabular-data math",
     "text": "text string monolingualtext langstring",
 }
 KIND = {alias: kind for kind, aliases in KINDS.items() for alias in aliases.split()}
-EXCLUDED = frozenset(
-    ("external-id", "externalid", "commonsmedia", "url", "geo-shape", "geoshape", "tabular-data", "tabulardata", "math")
-)
+EXCLUDED = ("ExternalId", "CommonsMedia", "Url", "GeoShape", "TabularData", "Math")
+"""What an evaluation against Wikidata leaves out: texts rarely say them."""
 DATE = re.compile(r"[+-]?\d{4,}-\d\d(?:-\d\d)?(?:T.*)?")
 NUMERAL = re.compile(r"[+-]?\d+(?:[.,]\d+)*")
-Value = items.Item | times.Time | quantities.Quantity | coordinates.Coordinate | str
+
+
+@dataclass(frozen=True, slots=True)
+class Identifier:
+    """A code, equal only to itself (white space apart)."""
+
+    code: str
+
+
+Value = items.Item | times.Time | quantities.Quantity | coordinates.Coordinate | Identifier | str
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,19 +51,32 @@ class Comparing:
 
 
 def kind(triple: Mapping[str, Any]) -> str:
-    """The type of a gold triple's object; ``excluded`` for identifiers, media, links and formulas.
+    """The type of a gold triple's object.
 
     >>> kind({"object": "1885-07-13"}), kind({"object": 100}), kind({"object": "Q5"})
     ('time', 'quantity', 'item')
-    >>> kind({"object": "https://example.org", "object_type": "Url"})
-    'excluded'
+    >>> kind({"object": "NL-0000", "object_type": "ExternalId"})
+    'identifier'
     """
+    found = KIND.get(_named(triple))
+    return found or ("item" if triple.get("object_id") else _looks(triple.get("object")))
+
+
+def excluded(triple: Mapping[str, Any], types: Iterable[str] = EXCLUDED) -> bool:
+    """Whether the triple's declared type is one of those left out.
+
+    >>> excluded({"object": "NL-0000", "object_type": "external-id"}), excluded({"object": "NL-0000"})
+    (True, False)
+    """
+    name = _named(triple).replace("-", "")
+    return bool(name) and any(name == one.replace("-", "").casefold() for one in types)
+
+
+def _named(triple: Mapping[str, Any]) -> str:
+    """The type that a triple declares, bare and folded."""
     value = triple.get("object")
     named = triple.get("object_type") or (value.get("type") if isinstance(value, Mapping) else None)
-    name = str(named or "").rsplit("#", 1)[-1].rsplit(":", 1)[-1].casefold()
-    if name in EXCLUDED:
-        return "excluded"
-    return KIND.get(name) or ("item" if triple.get("object_id") else _looks(value))
+    return str(named or "").rsplit("#", 1)[-1].rsplit(":", 1)[-1].casefold()
 
 
 def _looks(value: Any) -> str:
@@ -88,7 +110,7 @@ def read(triple: Mapping[str, Any], as_kind: str) -> Value | None:
         return quantities.read(raw)
     if as_kind == "coordinate":
         return coordinates.read(raw)
-    return written(raw)
+    return Identifier("".join(written(raw).split())) if as_kind == "identifier" else written(raw)
 
 
 def written(raw: Any) -> str:
@@ -126,4 +148,6 @@ def same(
         return quantities.same(gold, pred, comparing.tolerance)
     if isinstance(gold, coordinates.Coordinate) and isinstance(pred, coordinates.Coordinate):
         return coordinates.same(gold, pred, comparing.kilometres)
+    if isinstance(gold, Identifier) and isinstance(pred, Identifier):
+        return gold.code.casefold() == pred.code.casefold()
     return isinstance(gold, str) and isinstance(pred, str) and texts.similar(gold, pred, comparing.threshold)

@@ -40,7 +40,7 @@ SCALES = {
     "millionen": 1e6, "billion": 1e9, "miljard": 1e9, "milliarde": 1e9, "milliarden": 1e9, "milliard": 1e9,
     "milliards": 1e9,
 }  # fmt: skip
-NUMBER = re.compile(r"(?P<before>[€$]?)\s*(?P<number>[+-−]?\d+(?:[.,\s'’]\d+)*)\s*(?P<after>\D*)")
+NUMBER = re.compile(r"(?P<before>[€$]?)\s*(?P<number>[+\-−]?\d+(?:[.,\s'’]\d+)*)\s*(?P<after>\D*)")
 NO_UNIT = ("", "1", "Q199")
 
 

@@ -31,8 +31,10 @@ MONTH_FIRST = re.compile(r"([^\W\d_]+)\.?\s+(\d{1,2})(?:st|nd|rd|th)?,?\s+(\d{3,
 MONTH_ONLY = re.compile(r"([^\W\d_]+)\.?,?\s+(\d{3,4})")
 ABOUT = re.compile(r"^(?:in|c\.|ca\.|circa|about|around|omstreeks|rond|um|vers|anno)\s+", re.IGNORECASE)
 ERA = re.compile(r"\s*(bc|bce|v\.\s?chr\.?|av\.\s?j\.?-c\.?)$", re.IGNORECASE)
+ROMAN = {"I": 1, "V": 5, "X": 10}
 CENTURIES = re.compile(
-    r"(\d{1,2})(?:st|nd|rd|th|e|ème|eme|ste|de|\.)?\s*(?:century|eeuw|jahrhundert|siècle|siecle)", re.IGNORECASE
+    r"(\d{1,2}|[IVX]{1,5})(?:st|nd|rd|th|er|e|ème|eme|ste|de|\.)?\s*(?:century|eeuw|jahrhundert|siècle|siecle)",
+    re.IGNORECASE,
 )
 DECADES = re.compile(r"(\d{3})0(?:'?s|er(?:[-\s]jahre)?)", re.IGNORECASE)
 YEARS = re.compile(r"(?:0+\s+)*([+-]?\d{1,4})")
@@ -84,7 +86,7 @@ def _written(text: str) -> Time | None:
     if found := MONTH_FIRST.fullmatch(text):
         return _named(int(found[3]) * sign, found[1], int(found[2]))
     if found := CENTURIES.fullmatch(text):
-        return Time((int(found[1]) * 100 - 50) * sign, precision=CENTURY)
+        return Time((_number(found[1]) * 100 - 50) * sign, precision=CENTURY)
     if found := DECADES.fullmatch(text):
         return Time(int(found[1]) * 10 * sign, precision=DECADE)
     if found := MONTH_ONLY.fullmatch(text):
@@ -92,6 +94,18 @@ def _written(text: str) -> Time | None:
     if found := YEARS.fullmatch(text):
         return Time(int(found[1]) * sign)
     return None
+
+
+def _number(text: str) -> int:
+    """A number in Arabic or Roman figures.
+
+    >>> _number("19"), _number("XIX"), _number("ix")
+    (19, 19, 9)
+    """
+    if text.isdigit():
+        return int(text)
+    figures = [ROMAN[letter] for letter in text.upper()]
+    return sum(-one if one < following else one for one, following in zip(figures, [*figures[1:], 0], strict=True))
 
 
 def _named(year: int, month: str, day: int) -> Time | None:

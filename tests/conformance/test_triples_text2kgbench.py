@@ -1,0 +1,70 @@
+"""Triples against Text2KGBench's official per-sentence results, and the shared annotations recounted."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from goldassay.gold import pairs, yamls
+from goldassay.measures import triples
+
+SYSTEMS = ("Vicuna-13B", "Alpaca-LoRA-13B")
+ONTOLOGIES = ("10_culture", "4_book")
+NAMES = {
+    "precision": "precision",
+    "recall": "recall",
+    "f1": "f1",
+    "onto_conf": "ontology_conformance",
+    "rel_halluc": "relation_hallucination",
+    "sub_halluc": "subject_hallucination",
+    "obj_halluc": "object_hallucination",
+}
+
+
+@pytest.mark.parametrize("system", SYSTEMS)
+@pytest.mark.parametrize("ontology", ONTOLOGIES)
+def test_every_sentence_of_every_system(shared_data: Path, system: str, ontology: str) -> None:
+    folder = shared_data / "text2kgbench"
+    (answers,) = folder.glob(f"baselines__{system}__llm_responses__ont_{ontology}_*")
+    (official,) = folder.glob(f"baselines__{system}__eval_metrics__ont_{ontology}_*")
+    gold = folder / f"ground_truth__ont_{ontology}_ground_truth.jsonl"
+    both = pairs("triples", gold, answers, format="text2kgbench")
+    known = json.loads((folder / f"ontologies__{ontology}_ontology.json").read_text(encoding="utf-8"))
+    card = triples.scorecard(both.gold, both.pred, protocol="text2kgbench", ontology=known)
+    rows = [json.loads(line) for line in official.read_text(encoding="utf-8").splitlines()]
+    assert len(rows) in (156, 159, 550)
+    for row in rows:
+        ours = card.by["sentence"][row["id"]]
+        for column, name in NAMES.items():
+            value = ours[name]
+            if isinstance(row[column], str):
+                assert f"{value:.2f}" == row[column], (row["id"], column)
+            else:
+                assert value == pytest.approx(row[column], abs=1e-9), (row["id"], column)
+    # the official averages divide by all sentences of the ground truth
+    official_mean = sum(float(row["f1"]) for row in rows) / len(both.gold)
+    assert card.values["f1"] == pytest.approx(official_mean, abs=0.005)
+    assert card.conventions["f1"] == "f1[protocol=text2kgbench, average=sentences, empty=0]"
+
+
+def test_the_annotations_are_recounted(shared_data: Path) -> None:
+    found = yamls.load(shared_data / "wikidata-benchmark" / "novel-discovery-annotations.yaml")
+    verdicts = [row["verdict"] for row in found["annotations"]]
+    # the file declares 134 / 38 / 24 / 16 (NDR 0.779) and holds 170 / 18 / 7 / 17
+    assert found["metadata"]["validated_ndr"] == 0.779
+    assert Counter(verdicts) == {"correct": 170, "incorrect": 18, "uncertain": 7, "in_wikidata": 17}
+    rate = triples.novel_discovery_rate(verdicts)
+    assert rate["novel_discovery_rate"] == pytest.approx(170 / 188)
+    assert rate["low"] == pytest.approx(0.854, abs=5e-4)  # Wilson, 95 %
+    assert rate["high"] == pytest.approx(0.939, abs=1e-3)
+
+
+def test_all_perfect_predictions_of_the_benchmark_score_one(shared_data: Path) -> None:
+    gold = shared_data / "text2kgbench" / "ground_truth__ont_4_book_ground_truth.jsonl"
+    both = pairs("triples", gold, gold, format="text2kgbench")
+    card = triples.scorecard(both.gold, [triples.perfect(example) for example in both.gold])
+    assert card.values["f1"] == 1.0
+    assert card.values["macro_f1"] == 1.0

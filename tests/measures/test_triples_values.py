@@ -1,0 +1,232 @@
+"""Values by type: times, quantities, coordinates, items, texts, predicates."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from goldassay.measures.triples import coordinates, items, objects, predicates, quantities, texts, times
+
+
+@pytest.mark.parametrize(
+    ("written", "expected"),
+    [
+        ("+1867-11-07T00:00:00Z", (1867, 11, 7, 11)),
+        ("+1867-00-00T00:00:00Z", (1867, 0, 0, 9)),
+        ("-0044-03-15", (-44, 3, 15, 11)),
+        ("44 BC", (-44, 0, 0, 9)),
+        ("14 July 1885", (1885, 7, 14, 11)),
+        ("July 14, 1885", (1885, 7, 14, 11)),
+        ("14. Juli 1885", (1885, 7, 14, 11)),
+        ("14 juli 1885", (1885, 7, 14, 11)),
+        ("1er janvier 1901", (1901, 1, 1, 11)),
+        ("février 1901", (1901, 2, 0, 10)),
+        ("in 1885", (1885, 0, 0, 9)),
+        ("ca. 170", (170, 0, 0, 9)),
+        ("00  1958", (1958, 0, 0, 9)),
+        ("1880s", (1880, 0, 0, 8)),
+        ("19th century", (1850, 0, 0, 7)),
+        ("19e eeuw", (1850, 0, 0, 7)),
+        ("19. Jahrhundert", (1850, 0, 0, 7)),
+        ("XIXe siècle", (1850, 0, 0, 7)),
+        ("Ier siècle", (50, 0, 0, 7)),
+        (1885, (1885, 0, 0, 9)),
+    ],
+)
+def test_times_are_read(written: Any, expected: tuple[int, ...]) -> None:
+    found = times.read(written)
+    assert found is not None
+    assert (found.year, found.month, found.day, found.precision) == expected
+
+
+@pytest.mark.parametrize("written", ["Berlin", "3/4/1885", "14 Brumaire 1799", "2020-13-01", True, None, [1885]])
+def test_what_is_no_time_is_none(written: Any) -> None:
+    assert times.read(written) is None
+
+
+@pytest.mark.parametrize(
+    ("gold", "pred", "same"),
+    [
+        ("1885", "1885-07-13", True),
+        ("1885-07", "1885-07-13", True),
+        ("1885-07-13", "1885-07", False),
+        ("1885-07", "1885-08", False),
+        ("1880s", "1885", True),
+        ("1880s", "1890", False),
+        ("19th century", "1900", True),  # the century ends with 1900
+        ("19th century", "1800", False),
+        ("19th century", "XIXe siècle", True),
+        ("1850", "19th century", False),
+        ("44 BC", "44", False),
+    ],
+)
+def test_times_compare_at_golds_precision(gold: str, pred: str, same: bool) -> None:
+    one, other = times.read(gold), times.read(pred)
+    assert one is not None
+    assert other is not None
+    assert times.same(one, other) is same
+
+
+def test_calendars() -> None:
+    # the October Revolution: 25 October 1917 in the Julian calendar is 7 November in the Gregorian
+    julian = times.read({"time": "+1917-10-25T00:00:00Z", "precision": 11, "calendarmodel": f"http://w/{times.JULIAN}"})
+    gregorian = times.read({"time": "1917-11-07", "calendar": "gregorian"})
+    bare = times.read("25 October 1917")
+    assert julian is not None
+    assert gregorian is not None
+    assert bare is not None
+    assert times.same(julian, gregorian)
+    assert times.same(gregorian, julian)
+    assert times.same(julian, bare)
+    assert not times.same(gregorian, bare)
+
+
+@pytest.mark.parametrize(
+    ("gold", "pred", "same"),
+    [
+        (100, "1000", False),
+        (1000, "1,000", True),
+        (1000, "1.000", True),
+        (1, "1.000", True),  # a point and three digits has two readings
+        (1234.5, "1.234,5", True),
+        (1234.5, "1,234.5", True),
+        (3.5, "3,5", True),
+        (1234567, "1 234 567", True),
+        (1500000, "1.5 million", True),
+        (2000000, "2 miljoen", True),
+        ("1 km", "1000 m", True),
+        ("1 km", "1000 kg", False),
+        ("5 kg", "5", False),
+        ("12 ha", "120000 m²", True),
+        ({"amount": "+100", "unit": "http://www.wikidata.org/entity/Q11573"}, "100 metres", True),
+        ({"amount": "+100", "unit": "1"}, "100", True),
+        ({"amount": "+100", "unit": "1", "lowerBound": "+95", "upperBound": "+105"}, "103", True),
+        ({"amount": "+100", "unit": "1", "lowerBound": "+95", "upperBound": "+105"}, "106", False),
+        ("€ 5", "5 euro", True),
+        ("−5", "-5", True),
+        (7, "seven", False),
+    ],
+)
+def test_quantities_compare_by_value_and_unit(gold: Any, pred: Any, same: bool) -> None:
+    wanted = objects.read({"object": gold}, "quantity")
+    assert objects.same(wanted, objects.read({"object": pred}, "quantity")) is same
+
+
+@pytest.mark.parametrize(
+    ("gold", "pred", "same"),
+    [
+        ({"latitude": 52.36, "longitude": 4.885}, "52.3600, 4.8850", True),
+        ("Point(4.885 52.36)", "52°21′36″N 4°53′6″E", True),
+        ("Point(4.885 52.36)", "4.885, 52.36", False),  # longitude and latitude exchanged
+        ("Point(-0.127 51.507)", "51°30′25″N 0°7′37″W", True),
+        ("52.36, 4.885", "52.37, 4.885", False),  # 1.1 km
+        ({"latitude": 52.36, "longitude": 4.885, "precision": 0.1}, "52.37, 4.885", True),
+        ({"value": "52.36, 4.885"}, [52.36, 4.885], True),
+        ("52.36, 4.885", "Amsterdam", False),
+        ("52.36, 4.885", "152.36, 4.885", False),
+    ],
+)
+def test_coordinates_compare_by_distance(gold: Any, pred: Any, same: bool) -> None:
+    wanted = objects.read({"object": gold}, "coordinate")
+    assert objects.same(wanted, objects.read({"object": pred}, "coordinate")) is same
+
+
+def test_distance_on_the_sphere() -> None:
+    # Amsterdam to Paris is about 430 km
+    found = coordinates.distance(coordinates.Coordinate(52.3676, 4.9041), coordinates.Coordinate(48.8566, 2.3522))
+    assert found == pytest.approx(430, abs=2)
+
+
+@pytest.mark.parametrize(
+    ("gold", "pred", "same"),
+    [
+        ({"object": "Q5"}, {"object": "wd:Q5"}, True),
+        ({"object": "Q5"}, {"object": "http://www.wikidata.org/entity/Q5"}, True),
+        ({"object": "Q5", "object_labels": ["human", "mens"]}, {"object": "Mens"}, True),
+        ({"object": "Warsaw", "object_id": "Q270"}, {"object": "Warszawa", "object_id": "Q270"}, True),
+        ({"object": "Warsaw", "object_id": "Q270"}, {"object": "Warsaw", "object_id": "Q271"}, False),
+        ({"object": {"id": "Q270", "label": "Warsaw"}}, {"object": "Warsaw"}, True),
+        ({"object": {"value": {"id": "Q270"}}}, {"object": "Q270"}, True),
+        ({"object": "Karl II"}, {"object": "Karl III"}, False),
+        ({"object": "http://dbpedia.org/resource/Mus%C3%A9e_d'Orsay"}, {"object": "Musée d’Orsay"}, True),
+        ({"object": ""}, {"object": ""}, False),
+    ],
+)
+def test_items_compare_by_id_then_by_label(gold: dict[str, Any], pred: dict[str, Any], same: bool) -> None:
+    assert objects.same(objects.read(gold, "item"), objects.read(pred, "item")) is same
+
+
+@pytest.mark.parametrize(
+    ("gold", "pred", "same"),
+    [
+        ("Москва", "Париж", False),
+        ("北京", "東京", False),
+        ("हिन्दी", "हनद", False),
+        ("Café Müller", "Cafe\u0301 Mu\u0308ller", True),
+        ("Straße", "STRASSE", True),
+        ("Ruth Manning-Sanders", "Ruth Manning Sanders", True),
+        ("Ruth Manning-Sanders", "Raymond Briggs", False),
+        ("MS 100", "MS 1000", False),
+        ("!!!", "???", False),
+        ("!!!", "!!!", True),
+    ],
+)
+def test_texts_compare_in_every_script(gold: str, pred: str, same: bool) -> None:
+    assert texts.similar(gold, pred) is same
+
+
+@pytest.mark.parametrize(
+    ("triple", "kind"),
+    [
+        ({"object": "1885", "object_type": "time"}, "time"),
+        ({"object": "1885", "object_type": "xsd:gYear"}, "time"),
+        ({"object": "x", "object_type": "http://www.w3.org/2001/XMLSchema#date"}, "time"),
+        ({"object": "1867-11-07", "object_type": "literal"}, "time"),
+        ({"object": "x", "object_type": "wikibase-item"}, "item"),
+        ({"object": "x", "object_id": "Q1"}, "item"),
+        ({"object": {"entity-type": "item", "id": "Q1"}}, "item"),
+        ({"object": {"time": "+1885-00-00T00:00:00Z"}}, "time"),
+        ({"object": {"amount": "+1"}}, "quantity"),
+        ({"object": {"latitude": 1, "longitude": 2}}, "coordinate"),
+        ({"object": {"text": "Rijksmuseum", "language": "nl"}}, "text"),
+        ({"object": "Point(1 2)"}, "coordinate"),
+        ({"object": "1,000"}, "quantity"),
+        ({"object": 3.5}, "quantity"),
+        ({"object": "Amsterdam"}, "text"),
+        ({"object": "NL-AsdRM", "object_type": "external-id"}, "identifier"),
+    ],
+)
+def test_the_type_of_a_value(triple: dict[str, Any], kind: str) -> None:
+    assert objects.kind(triple) == kind
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("wdt:P571", "P571"),
+        ("p571", "P571"),
+        ("http://www.wikidata.org/entity/P571", "https://www.wikidata.org/prop/direct/P571"),
+        ("http://www.wikidata.org/wiki/Property:P571", "wd:P571"),
+        ("schema:birthDate", "<https://schema.org/birthDate>"),
+        ("dct:created", "dcterms:created"),
+        ("date_of_birth", "Date of  birth"),
+    ],
+)
+def test_one_predicate_in_several_spellings(one: str, other: str) -> None:
+    assert predicates.canonical(one) == predicates.canonical(other)
+
+
+def test_prefixes_may_be_given() -> None:
+    given = (("pgc", "http://example.org/pgc/"),)
+    assert predicates.canonical("pgc:birthDate", given) == predicates.canonical("http://example.org/pgc/birthDate")
+    table = predicates.alignment((("pgc:birthDate", "P569"),), given)
+    assert table.properties("http://example.org/pgc/birthDate") == {"P569"}
+
+
+def test_readings_of_items_and_quantities() -> None:
+    assert items.read(None) is None
+    assert items.read({"wikidata": "Q1"}) == items.Item("Q1", frozenset())
+    assert quantities.read(None) is None
+    assert quantities.read(True) is None
+    assert quantities.read({"unit": "m"}) is None
