@@ -13,6 +13,7 @@ from typing import Any
 import dspy
 
 from goldassay.tally import By, Number, Tally, divide
+from goldassay.tally.base import Sums
 
 Weights = Mapping[str, float]
 
@@ -68,7 +69,13 @@ class Total:
 
     def __add__(self, other: Any) -> Total:
         if isinstance(other, Score):
-            return Total(self.evidence + other.evidence, self.count + 1, self.plain, self.factor)
+            # dspy.Evaluate sums all scores again after every example: the sum up to a score is kept on it
+            if other._before is self:
+                return other._upto  # type: ignore[return-value]
+            total = Total(self.evidence + other.evidence, self.count + 1, self.plain, self.factor)
+            if all(isinstance(tally, Sums) for tally in total.evidence.values()):
+                other.__dict__["_before"], other.__dict__["_upto"] = self, total
+            return total
         if isinstance(other, Total):
             return Total(
                 self.evidence + other.evidence, self.count + other.count, self.plain + other.plain, self.factor
@@ -109,6 +116,9 @@ class Score(dspy.Prediction):
     It is a ``dspy.Prediction``, as GEPA and SIMBA want; ``bool(score)`` says whether the pass mark is reached, as
     bootstrapping wants; scores add to a `Total`, as ``Evaluate`` wants.
     """
+
+    _before: Total | None = None
+    _upto: Total | None = None
 
     def __init__(
         self,
@@ -152,7 +162,13 @@ class Score(dspy.Prediction):
     def __add__(self, other: Any) -> Total:
         return Total(self.evidence, 1) + other
 
-    __radd__ = __add__
+    def __radd__(self, other: Any) -> Total:
+        if other == 0:
+            first = self.__dict__.get("_first")
+            if first is None:
+                first = self.__dict__["_first"] = Total(self.evidence, 1)
+            return first
+        return Total(self.evidence, 1) + other
 
     def __reduce__(self) -> Any:
         return _rebuild, (dict(self._store), self.evidence, self.errors, bool(self))
