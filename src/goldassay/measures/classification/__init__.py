@@ -1,0 +1,77 @@
+"""Classification: one label for a text, and secondary ones.
+
+Read in this order: `labels` (the list, its groups and its words, as data), `sides` (what is read from a pair), `tally`
+and `measures` (what counts), `mistakes` (what was got wrong, in words), `card` (everything over a set), `founding` (the
+founding documents' functions).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from goldassay.measure import Measure, gold_field
+from goldassay.measures.classification.card import scorecard
+from goldassay.measures.classification.founding import (
+    hierarchical_type_metrics,
+    type_classification_metrics,
+    type_confusion_analysis,
+)
+from goldassay.measures.classification.labels import Label, Labels, institutions, read
+from goldassay.measures.classification.measures import (
+    Accuracy,
+    CategoryAccuracy,
+    HierarchyGap,
+    Kappa,
+    MacroF1,
+    MultiLabelF1,
+    PrimaryOrSecondary,
+    WeightedF1,
+)
+from goldassay.measures.classification.mistakes import errors
+from goldassay.measures.classification.sides import sides
+
+# HierarchyGap is not among them: its best value is 0, and the laws say that gold against gold is best.
+MEASURES: tuple[Measure[Any], ...] = (
+    Accuracy(),
+    MacroF1(),
+    MacroF1("supported"),
+    MacroF1(("M", "L", "A")),
+    WeightedF1(),
+    CategoryAccuracy(),
+    CategoryAccuracy((("memory", ("L", "A", "M")), ("other", ("G", "U")))),
+    Kappa(),
+    MultiLabelF1(),
+    PrimaryOrSecondary(),
+)
+
+
+def perfect(gold: Any) -> dict[str, Any]:
+    """The prediction that gets everything right."""
+    return {
+        "label": gold_field(gold, "label"),
+        "secondary_labels": list(gold_field(gold, "secondary_labels", None) or []),
+    }
+
+
+__all__ = [
+    "MEASURES",
+    "Accuracy",
+    "CategoryAccuracy",
+    "HierarchyGap",
+    "Kappa",
+    "Label",
+    "Labels",
+    "MacroF1",
+    "MultiLabelF1",
+    "PrimaryOrSecondary",
+    "WeightedF1",
+    "errors",
+    "hierarchical_type_metrics",
+    "institutions",
+    "perfect",
+    "read",
+    "scorecard",
+    "sides",
+    "type_classification_metrics",
+    "type_confusion_analysis",
+]

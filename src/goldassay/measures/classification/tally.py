@@ -1,0 +1,124 @@
+"""Tallies of classification: a confusion matrix whose value is an average over labels, or an agreement."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Self
+
+from goldassay.measures.classification.labels import institutions
+from goldassay.tally import Confusion, Number, State, divide, mean
+from goldassay.tally.base import Sums
+
+NONE = "(none)"  # what stands for a prediction that was not made
+OTHER = "OTHER"  # what stands, in a matrix, for what the list does not have
+
+
+def listed(gold: set[str], seen: set[str], given: tuple[str, ...] = ()) -> tuple[str, ...]:
+    """The labels that an average over all runs over.
+
+    Those given; without, the 19 institution types where gold holds no other label; else the labels seen on either side.
+
+    >>> len(listed({"M", "G"}, {"M", "G"})), listed({"pos"}, {"pos", "neg"})
+    (19, ('neg', 'pos'))
+    """
+    if given:
+        return given
+    types = institutions().codes
+    return types if gold <= set(types) else tuple(sorted(seen - {NONE}))
+
+
+class Labelled(Confusion):
+    """Counts of (gold, predicted) that also know which labels count."""
+
+    def __init__(self, pairs: Mapping[tuple[str, str], Number] = {}, given: tuple[str, ...] = ()) -> None:
+        super().__init__(pairs)
+        self.given = given
+
+    def __reduce__(self) -> Any:
+        return type(self), (dict(self), self.given)
+
+    def __add__(self, other: Confusion, /) -> Self:
+        if not isinstance(other, Confusion):
+            return NotImplemented
+        out = type(self)(self, self.given or getattr(other, "given", ()))
+        for pair, count in other.items():
+            out[pair] = out.get(pair, 0.0) + count
+        return out
+
+    def from_state(self, state: State) -> Self:
+        """A tally of the same kind and labels with this evidence."""
+        return type(self)({(g, p): n for g, row in state.items() for p, n in row.items()}, self.given)
+
+    @property
+    def counted(self) -> tuple[str, ...]:
+        """The labels that count."""
+        return listed({gold for gold, _ in self}, set(self.labels), self.given)
+
+
+class MacroAll(Labelled):
+    """``value`` is the mean F1 over all labels of the list; one without any evidence has F1 0."""
+
+    @property
+    def value(self) -> Number:
+        """The rate that this evidence gives."""
+        found = self.by_label(self.counted).values()
+        some = _some(self.weight)
+        return divide(sum(c.f1 for c in found) * some, len(found) * some, empty=1.0) if found else 1.0
+
+
+class MacroSupported(Labelled):
+    """``value`` is the mean F1 over the labels that stand in gold."""
+
+    @property
+    def value(self) -> Number:
+        """The rate that this evidence gives."""
+        labels = tuple(sorted({gold for gold, _ in self}))
+        return mean([(c.f1, _some(c.tp + c.fn)) for c in self.by_label(self.given or labels).values()])
+
+
+class Weighted(Labelled):
+    """``value`` is the mean F1 over labels, weighted by how often each stands in gold."""
+
+    @property
+    def value(self) -> Number:
+        """The rate that this evidence gives."""
+        labels = tuple(sorted({gold for gold, _ in self}))
+        return mean([(c.f1, c.tp + c.fn) for c in self.by_label(self.given or labels).values()])
+
+
+class Agreement(Confusion):
+    """``value`` is Cohen's κ = (p_o − p_e) / (1 − p_e); 1 where one label alone was given by both (p_e = 1)."""
+
+    @property
+    def value(self) -> Number:
+        """The rate that this evidence gives."""
+        n = self.weight
+        observed = divide(self.correct, n, empty=1.0)
+        counts = self.by_label().values()
+        chance = sum((c.tp + c.fn) * (c.tp + c.fp) for c in counts)
+        return divide(observed * n * n - chance, n * n - chance, empty=1.0)
+
+
+@dataclass(frozen=True, slots=True)
+class Gap(Sums):
+    """How many agree in their group, how many exactly, of how many; ``value`` is the difference of the two rates."""
+
+    group: Number = 0.0
+    exact: Number = 0.0
+    n: Number = 0.0
+
+    @property
+    def weight(self) -> Number:
+        """How many examples."""
+        return self.n
+
+    @property
+    def value(self) -> Number:
+        """The rate that this evidence gives."""
+        return divide(self.group - self.exact, self.n, empty=0.0)
+
+
+def _some(amount: Number) -> Number:
+    """1.0 where there is any, 0.0 where there is none."""
+    return float(amount > 0) if isinstance(amount, (int, float)) else (amount > 0).astype(float)
