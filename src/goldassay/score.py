@@ -8,6 +8,7 @@ micro-F1, not the mean of per-example F1.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from operator import add
 from typing import Any
 
 import dspy
@@ -55,33 +56,64 @@ def _has(weight: Number) -> Number:
     return float(weight > 0) if isinstance(weight, (int, float)) else (weight > 0).astype(float)
 
 
+Layout = tuple[tuple[str, type[Any]], ...]
+_LAYOUTS: dict[Layout, Layout] = {}
+
+
+def _flat(evidence: Evidence) -> tuple[Layout, tuple[float, ...]] | None:
+    """Evidence of plain sums as bare numbers; one layout object per kind of evidence. ``None`` for nested evidence."""
+    layout = tuple((key, type(tally)) for key, tally in evidence.items())
+    if not all(issubclass(kind, Sums) for _, kind in layout):
+        return None
+    numbers = tuple(getattr(tally, name) for tally in evidence.values() for name in tally.__dataclass_fields__)
+    return _LAYOUTS.setdefault(layout, layout), numbers
+
+
 class Total:
     """The sum of many scores. ``total / n`` is the corpus value; n does not matter, the evidence does.
 
     Plain numbers in the sum (dspy's ``failure_score``) count as examples without evidence; they stay visible in
     ``plain``. To have a failed example's gold count as missed, wrap the program with ``goldassay.guard``.
+
+    ``dspy.Evaluate`` sums all scores again after every example. So sums of plain counts are kept as bare numbers, and
+    become tallies only when a value is asked for.
     """
 
-    __slots__ = ("count", "evidence", "factor", "plain")
+    __slots__ = ("_evidence", "_numbers", "count", "factor", "plain")
 
-    def __init__(self, evidence: Evidence, count: int = 0, plain: float = 0.0, factor: float = 1.0) -> None:
-        self.evidence, self.count, self.plain, self.factor = evidence, count, plain, factor
+    def __init__(
+        self,
+        evidence: Evidence,
+        count: int = 0,
+        plain: float = 0.0,
+        factor: float = 1.0,
+        numbers: tuple[Layout, tuple[float, ...]] | None = None,
+    ) -> None:
+        self._evidence, self.count, self.plain, self.factor, self._numbers = evidence, count, plain, factor, numbers
+
+    @property
+    def evidence(self) -> Evidence:
+        """The tallies by measure name."""
+        if self._numbers is not None:
+            layout, numbers = self._numbers
+            left = iter(numbers)
+            tallies = {key: kind(*(next(left) for _ in kind.__dataclass_fields__)) for key, kind in layout}
+            self._evidence, self._numbers = Evidence(tallies, self._evidence.weights), None
+        return self._evidence
 
     def __add__(self, other: Any) -> Total:
         if isinstance(other, Score):
-            # dspy.Evaluate sums all scores again after every example: the sum up to a score is kept on it
-            if other._before is self:
-                return other._upto  # type: ignore[return-value]
-            total = Total(self.evidence + other.evidence, self.count + 1, self.plain, self.factor)
-            if all(isinstance(tally, Sums) for tally in total.evidence.values()):
-                other.__dict__["_before"], other.__dict__["_upto"] = self, total
-            return total
+            mine, flat = self._numbers, other.flat
+            if mine is not None and flat is not None and mine[0] is flat[0]:
+                numbers = (mine[0], tuple(map(add, mine[1], flat[1])))
+                return Total(self._evidence, self.count + 1, self.plain, self.factor, numbers)
+            return Total(self.evidence + other.evidence, self.count + 1, self.plain, self.factor)
         if isinstance(other, Total):
             return Total(
                 self.evidence + other.evidence, self.count + other.count, self.plain + other.plain, self.factor
             )
         if isinstance(other, (int, float)):
-            return Total(self.evidence, self.count, self.plain + other, self.factor)
+            return Total(self._evidence, self.count, self.plain + other, self.factor, self._numbers)
         return NotImplemented
 
     __radd__ = __add__
@@ -92,7 +124,7 @@ class Total:
         return float(self.evidence.value)
 
     def __mul__(self, factor: float) -> Total:
-        return Total(self.evidence, self.count, self.plain, self.factor * factor)
+        return Total(self._evidence, self.count, self.plain, self.factor * factor, self._numbers)
 
     __rmul__ = __mul__
 
@@ -116,9 +148,6 @@ class Score(dspy.Prediction):
     It is a ``dspy.Prediction``, as GEPA and SIMBA want; ``bool(score)`` says whether the pass mark is reached, as
     bootstrapping wants; scores add to a `Total`, as ``Evaluate`` wants.
     """
-
-    _before: Total | None = None
-    _upto: Total | None = None
 
     def __init__(
         self,
@@ -159,16 +188,18 @@ class Score(dspy.Prediction):
     def __format__(self, spec: str) -> str:
         return format(float(self), spec) if spec else repr(self)
 
-    def __add__(self, other: Any) -> Total:
-        return Total(self.evidence, 1) + other
+    @property
+    def flat(self) -> tuple[Layout, tuple[float, ...]] | None:
+        """The evidence as bare numbers, made once."""
+        store = self.__dict__
+        if "_flat" not in store:
+            store["_flat"] = _flat(self.evidence)
+        return store["_flat"]  # type: ignore[no-any-return]
 
-    def __radd__(self, other: Any) -> Total:
-        if other == 0:
-            first = self.__dict__.get("_first")
-            if first is None:
-                first = self.__dict__["_first"] = Total(self.evidence, 1)
-            return first
-        return Total(self.evidence, 1) + other
+    def __add__(self, other: Any) -> Total:
+        return Total(self.evidence, 1, numbers=self.flat) + other
+
+    __radd__ = __add__
 
     def __reduce__(self) -> Any:
         return _rebuild, (dict(self._store), self.evidence, self.errors, bool(self))
