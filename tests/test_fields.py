@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from types import SimpleNamespace
+from typing import Any
 
 import dspy
 import pytest
@@ -47,7 +48,7 @@ def test_a_failed_program_has_no_fields_and_that_is_no_field_error() -> None:
 
 def test_columns_by_name_path_and_callable() -> None:
     gold, pred = {"truth": "x"}, {"rag": {"contexts": ["c"]}, "out": "y"}
-    columns = {
+    columns: dict[str, Any] = {
         "retrieved_contexts": "rag.contexts",
         "reference": "truth",
         "answer": lambda row: row["out"].upper(),

@@ -37,7 +37,9 @@ def test_the_workspace_imports_only_the_library(root: Path, room: str) -> None:
             assert not [n for n in names if n.split(".")[0] in ("programs", "metrics", "tests")], file
 
 
-@pytest.mark.parametrize("command", [["import goldassay"], ["import sys; sys.argv = ['goldassay', '--help']", "main()"]])
+@pytest.mark.parametrize(
+    "command", [["import goldassay"], ["import sys; sys.argv = ['goldassay', '--help']", "main()"]]
+)
 def test_neither_the_import_nor_the_help_loads_anything_heavy(command: list[str]) -> None:
     code = command[0]
     if len(command) == 2:

@@ -28,7 +28,9 @@ tallies = st.one_of(
         max_size=3,
     ),
     st.lists(
-        st.dictionaries(st.integers(0, 3), st.tuples(small, small, small)).map(lambda d: Bins(d)), min_size=3, max_size=3
+        st.dictionaries(st.integers(0, 3), st.tuples(small, small, small)).map(lambda d: Bins(d)),
+        min_size=3,
+        max_size=3,
     ),
 )
 

@@ -33,17 +33,24 @@ def score(
     gold: Annotated[Path, typer.Option(help="The gold file or folder.")],
     pred: Annotated[Path, typer.Option(help="The predictions, in the same format.")],
     format: Annotated[
-        str | None, typer.Option(help="jsonl, iob2, hipe, tsv, csv, trec, squad, text2kgbench … (default: by extension)")
+        str | None,
+        typer.Option(help="jsonl, iob2, hipe, tsv, csv, trec, squad, text2kgbench … (default: by extension)"),
     ] = None,
     column: Annotated[str | None, typer.Option(help="HIPE column, such as NE-COARSE-LIT or NEL-LIT.")] = None,
-    measure: Annotated[list[str] | None, typer.Option(help="Retrieval: ask for a measure by its ir_measures name.")] = None,
+    measure: Annotated[
+        list[str] | None, typer.Option(help="Retrieval: ask for a measure by its ir_measures name.")
+    ] = None,
     protocol: Annotated[str | None, typer.Option(help="An official protocol by its name: hipe, text2kgbench.")] = None,
     ontology: Annotated[Path | None, typer.Option(help="Triples: the ontology (text2kgbench JSON).")] = None,
-    equivalent: Annotated[Path | None, typer.Option(help="Linking: a table of equivalent ids (two columns, tsv or csv).")] = None,
+    equivalent: Annotated[
+        Path | None, typer.Option(help="Linking: a table of equivalent ids (two columns, tsv or csv).")
+    ] = None,
     against: Annotated[
         Path | None, typer.Option(help="An earlier --json output: show the differences; other conventions are refused.")
     ] = None,
-    explain: Annotated[bool, typer.Option("--explain", help="Print each value's definition, convention and source.")] = False,
+    explain: Annotated[
+        bool, typer.Option("--explain", help="Print each value's definition, convention and source.")
+    ] = False,
     json: Json = False,
 ) -> None:
     """Score predictions that already exist."""
@@ -67,13 +74,20 @@ def score(
 
 @app.command("eval")
 def evaluate(
-    program: Annotated[str, typer.Argument(help="A task, TASK:NAME, or FILE:NAME (programs/extraction.py:program).", metavar="TASK|FILE")],
+    program: Annotated[
+        str,
+        typer.Argument(help="A task, TASK:NAME, or FILE:NAME (programs/extraction.py:program).", metavar="TASK|FILE"),
+    ],
     gold: Annotated[str, typer.Option(help="A gold set's name, or a file or folder.")] = "heritage",
     split: Annotated[str, typer.Option(help="Which split to evaluate on: train, dev, test or all.")] = "dev",
     format: Annotated[str | None, typer.Option(help="The format of a gold file.")] = None,
     task: Annotated[str | None, typer.Option(help="The task, where the file's name does not say it.")] = None,
-    metric: Annotated[str | None, typer.Option(help="FILE[:NAME] of a metric (default: metrics/TASK.py:metric).")] = None,
-    lm: Annotated[str | None, typer.Option(help="local/smollm2-135m (default), local:FILE.gguf, or any dspy.LM name.")] = None,
+    metric: Annotated[
+        str | None, typer.Option(help="FILE[:NAME] of a metric (default: metrics/TASK.py:metric).")
+    ] = None,
+    lm: Annotated[
+        str | None, typer.Option(help="local/smollm2-135m (default), local:FILE.gguf, or any dspy.LM name.")
+    ] = None,
     state: Annotated[Path | None, typer.Option(help="A tuned program: the folder or state.json to load.")] = None,
     limit: Annotated[int | None, typer.Option(min=1, help="Only the first N examples.")] = None,
     threads: Annotated[int, typer.Option(min=1, help="How many examples at once.")] = 1,
@@ -108,18 +122,28 @@ def evaluate(
 @app.command()
 def tune(
     program: Annotated[str, typer.Argument(help="A task, or FILE:NAME.", metavar="TASK|FILE")],
-    optimizer: Annotated[str, typer.Option(help="bootstrap, labeled, knn, mipro, simba, copro, inferrules, gepa or patches.")] = "bootstrap",
+    optimizer: Annotated[
+        str, typer.Option(help="bootstrap, labeled, knn, mipro, simba, copro, inferrules, gepa or patches.")
+    ] = "bootstrap",
     gold: Annotated[str, typer.Option(help="A gold set with the splits train, dev and test.")] = "heritage",
     format: Annotated[str | None, typer.Option(help="The format of a gold file.")] = None,
     task: Annotated[str | None, typer.Option(help="The task, where the file's name does not say it.")] = None,
-    metric: Annotated[str | None, typer.Option(help="FILE[:NAME] of a metric (default: metrics/TASK.py:metric).")] = None,
+    metric: Annotated[
+        str | None, typer.Option(help="FILE[:NAME] of a metric (default: metrics/TASK.py:metric).")
+    ] = None,
     lm: Annotated[str | None, typer.Option(help="The model that the program runs on.")] = None,
-    reflection_lm: Annotated[str | None, typer.Option(help="The model that reflects and writes instructions (default: --lm).")] = None,
-    budget: Annotated[str | None, typer.Option(help="Such as calls=500,minutes=10 (calls, tokens, usd, minutes).")] = None,
+    reflection_lm: Annotated[
+        str | None, typer.Option(help="The model that reflects and writes instructions (default: --lm).")
+    ] = None,
+    budget: Annotated[
+        str | None, typer.Option(help="Such as calls=500,minutes=10 (calls, tokens, usd, minutes).")
+    ] = None,
     seed: Annotated[int, typer.Option(help="Seed of the optimizer and the intervals.")] = 0,
     threads: Annotated[int, typer.Option(min=1, help="How many examples at once.")] = 1,
     limit: Annotated[int | None, typer.Option(min=2, help="Only the first N examples of each split.")] = None,
-    out: Annotated[Path | None, typer.Option(help="The folder of the tuned program (default: a new one in runs/).")] = None,
+    out: Annotated[
+        Path | None, typer.Option(help="The folder of the tuned program (default: a new one in runs/).")
+    ] = None,
     json: Json = False,
 ) -> None:
     """Make a program better on train, choose on dev, report once on test."""
@@ -145,7 +169,9 @@ def tune(
 
 @app.command()
 def compare(
-    runs: Annotated[list[Path], typer.Argument(metavar="RUN RUN...", help="Run folders; all are compared with the first.")],
+    runs: Annotated[
+        list[Path], typer.Argument(metavar="RUN RUN...", help="Run folders; all are compared with the first.")
+    ],
     test: Annotated[str, typer.Option(help="permutation, bootstrap, paired_t, wilcoxon or mcnemar.")] = "permutation",
     seed: Annotated[int, typer.Option(help="Seed of the resampling.")] = 0,
     json: Json = False,

@@ -7,7 +7,9 @@ from typing import Annotated
 
 import typer
 
-app = typer.Typer(help="Edits of a program's prompts, made from its errors: propose, test, apply, revert.", no_args_is_help=True)
+app = typer.Typer(
+    help="Edits of a program's prompts, made from its errors: propose, test, apply, revert.", no_args_is_help=True
+)
 
 Program = Annotated[str, typer.Argument(metavar="TASK|FILE", help="The program, as for eval.")]
 Gold = Annotated[str, typer.Option(help="A gold set's name, or a file or folder.")]
@@ -42,7 +44,9 @@ def propose(
 @app.command()
 def test(
     program: Program,
-    patches: Annotated[list[str] | None, typer.Argument(metavar="[PATCH]...", help="Ids or files (default: all).")] = None,
+    patches: Annotated[
+        list[str] | None, typer.Argument(metavar="[PATCH]...", help="Ids or files (default: all).")
+    ] = None,
     gold: Gold = "heritage",
     split: Annotated[str, typer.Option(help="Where to measure: dev, or test for the final proof.")] = "dev",
     lm: Lm = None,
@@ -55,7 +59,9 @@ def test(
 
 
 @app.command()
-def apply(program: Program, patches: Annotated[list[str], typer.Argument(metavar="PATCH...", help="Ids or files.")]) -> None:
+def apply(
+    program: Program, patches: Annotated[list[str], typer.Argument(metavar="PATCH...", help="Ids or files.")]
+) -> None:
     """Apply patches; `eval --state programs/patches/TASK` uses them."""
     from goldassay.commands import patch
 

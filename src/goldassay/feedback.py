@@ -40,10 +40,14 @@ def _of_predictor(errors: list[Error], pred_name: str, pred_trace: Any, lines: l
     if not written:
         return errors
     seen, made = _inputs(pred_trace), " ".join(str(value) for value in written.values())
-    mine, earlier, later = [], [], []
+    mine: list[Error] = []
+    earlier: list[Error] = []
+    later: list[Error] = []
     for error in errors:
         if not error.field or error.field in written:
-            (mine if not error.gold or not seen or error.kind == "spurious" or error.gold in seen else earlier).append(error)
+            (mine if not error.gold or not seen or error.kind == "spurious" or error.gold in seen else earlier).append(
+                error
+            )
         elif error.gold and error.gold in made and error.kind in ("missed", "wrong_type"):
             later.append(error)
         else:

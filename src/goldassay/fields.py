@@ -1,7 +1,7 @@
 """Reading the fields of gold examples and predictions, whatever they are.
 
-A record may be a dict, a ``dspy.Example`` or ``Prediction``, a pydantic model or any object with attributes. ``columns``
-maps a measure's name of a field to the program's: a name, a dotted path or a callable that gets the record.
+A record may be a dict, a ``dspy.Example`` or ``Prediction``, a pydantic model or any object with attributes.
+``columns`` maps a measure's name of a field to the program's: a name, a dotted path or a callable that gets the record.
 """
 
 from __future__ import annotations

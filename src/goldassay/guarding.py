@@ -23,7 +23,7 @@ class Guard(dspy.Module):
     def forward(self, **inputs: Any) -> dspy.Prediction:
         try:
             made = self.program(**inputs)
-        except Exception as error:
+        except Exception as error:  # noqa: BLE001  whatever a program raises is a result
             return failure(error)
         return made if isinstance(made, dspy.Prediction) else dspy.Prediction(output=made)
 
@@ -46,8 +46,8 @@ def guard(program: Any) -> Guard:
 def guarded(program: Any) -> Any:
     """A deep copy of ``program`` of the same shape that never raises.
 
-    Unlike `guard` it wraps nothing: predictors keep their names, so an optimizer may work on it and its state loads into
-    the program that was given. `unguarded` gives the plain class back.
+    Unlike `guard` it wraps nothing: predictors keep their names, so an optimizer may work on it and its state loads
+    into the program that was given. `unguarded` gives the plain class back.
     """
     copy = program.deepcopy()
     plain = type(copy)
@@ -69,5 +69,5 @@ class _Guarded:
     def forward(self, **inputs: Any) -> dspy.Prediction:
         try:
             return super().forward(**inputs)  # type: ignore[misc]
-        except Exception as error:
+        except Exception as error:  # noqa: BLE001  whatever a program raises is a result
             return failure(error)

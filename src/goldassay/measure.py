@@ -20,8 +20,8 @@ class Error:
     """One typed mistake, with what stood in gold, what was predicted, and where.
 
     ``kind`` is a short word such as ``missed``, ``spurious``, ``wrong_type``, ``wrong_boundary``, ``wrong_link``;
-    ``message`` says it to a person in one sentence; ``field`` is the output field that carries it; ``start`` and ``end``
-    are character offsets in ``text`` of the gold example; ``context`` holds the words around.
+    ``message`` says it to a person in one sentence; ``field`` is the output field that carries it; ``start`` and
+    ``end`` are character offsets in ``text`` of the gold example; ``context`` holds the words around.
     """
 
     kind: str
@@ -54,8 +54,8 @@ class Measure(Generic[T]):
     """A definition, as a value: hashable; its repr names every convention and reads back as the same measure.
 
     Subclasses are frozen dataclasses whose fields are the conventions that can be chosen; they set ``task``, ``name``,
-    ``zero``, ``gold_fields``, ``pred_fields``, ``fixed`` (conventions that cannot be chosen), ``formula`` and ``source``,
-    and write ``assess``.
+    ``zero``, ``gold_fields``, ``pred_fields``, ``fixed`` (conventions that cannot be chosen), ``formula`` and
+    ``source``, and write ``assess``.
     """
 
     task: ClassVar[str]
@@ -105,7 +105,7 @@ def gold_field(gold: Any, name: str, default: Any = ...) -> Any:
 
 
 def pred_field(pred: Any, name: str, default: Any = ...) -> Any:
-    """A field of a prediction; empty where the program failed (see ``guard``), else a FieldError that lists what it has."""
+    """A field of a prediction; empty where the program failed, else a FieldError that lists what it has."""
     try:
         return read(pred, name) if default is ... else read(pred, name, default)
     except (FieldError, KeyError):

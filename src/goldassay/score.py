@@ -65,7 +65,7 @@ def _flat(evidence: Evidence) -> tuple[Layout, tuple[float, ...]] | None:
     layout = tuple((key, type(tally)) for key, tally in evidence.items())
     if not all(issubclass(kind, Sums) for _, kind in layout):
         return None
-    numbers = tuple(getattr(tally, name) for tally in evidence.values() for name in tally.__dataclass_fields__)
+    numbers = tuple(getattr(tally, name) for tally in evidence.values() for name in type(tally).__dataclass_fields__)  # type: ignore[attr-defined]
     return _LAYOUTS.setdefault(layout, layout), numbers
 
 

@@ -30,7 +30,9 @@ def module(task: str) -> Any:
 
 
 def registered() -> list[Any]:
-    return [pytest.param(task, measure, id=f"{task}-{measure!r}") for task in TASKS for measure in module(task).MEASURES]
+    return [
+        pytest.param(task, measure, id=f"{task}-{measure!r}") for task in TASKS for measure in module(task).MEASURES
+    ]
 
 
 each = pytest.mark.parametrize(("task", "measure"), registered())

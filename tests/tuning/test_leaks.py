@@ -17,7 +17,12 @@ def example(name: str, text: str) -> dspy.Example:
 
 @pytest.mark.parametrize(
     ("text", "how"),
-    [(TEXT, "exactly"), (TEXT.upper(), "exactly"), (TEXT.replace(" in ", "  in "), "exactly"), (TEXT.replace("1784", "1785"), "nearly")],
+    [
+        (TEXT, "exactly"),
+        (TEXT.upper(), "exactly"),
+        (TEXT.replace(" in ", "  in "), "exactly"),
+        (TEXT.replace("1784", "1785"), "nearly"),
+    ],
 )
 def test_a_train_example_that_stands_in_dev_is_refused(text: str, how: str) -> None:
     with pytest.raises(LeakError, match=rf"record t: the train example is {how}.* dev example d"):

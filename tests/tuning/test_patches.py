@@ -56,7 +56,10 @@ def test_a_patch_for_another_version_says_so() -> None:
 @pytest.mark.parametrize(
     ("edit", "says"),
     [
-        ({"predictor": "other", "action": "add_instruction", "text": "x"}, "no predictor 'other'; the program has extract"),
+        (
+            {"predictor": "other", "action": "add_instruction", "text": "x"},
+            "no predictor 'other'; the program has extract",
+        ),
         ({"action": "remove_instruction", "old": "not there"}, "stands 0 times"),
         ({"action": "remove_instruction", "old": "Find the names.\nBe careful."}, "would leave no instructions"),
         ({"action": "remove_example", "index": 4}, "no example 4; the predictor shows 1"),

@@ -69,7 +69,8 @@ def compared(runs: Sequence[Run], *, test: str = "permutation", seed: int = 0) -
         _alike(first, other)
     pairs = [(other, name) for other in runs[1:] for name in first.values if name in other.values]
     tests = [
-        compare(other.tallies(name), first.tallies(name), first.zero[name], test=test, seed=seed) for other, name in pairs
+        compare(other.tallies(name), first.tallies(name), first.zero[name], test=test, seed=seed)
+        for other, name in pairs
     ]
     corrected = holm([found.p for found in tests])
     out = []

@@ -40,8 +40,24 @@ class Part:
 
 
 PARTS = (
-    Part("extraction", "strict_f1", 16, 34, 4, 0.3, {"num_candidate_programs": 1, "max_bootstrapped_demos": 3, "max_labeled_demos": 3}),
-    Part("classification", "accuracy", 34, 34, 4, 1.0, {"num_candidate_programs": 2, "max_bootstrapped_demos": 4, "max_labeled_demos": 6}),
+    Part(
+        "extraction",
+        "strict_f1",
+        16,
+        34,
+        4,
+        0.3,
+        {"num_candidate_programs": 1, "max_bootstrapped_demos": 3, "max_labeled_demos": 3},
+    ),
+    Part(
+        "classification",
+        "accuracy",
+        34,
+        34,
+        4,
+        1.0,
+        {"num_candidate_programs": 2, "max_bootstrapped_demos": 4, "max_labeled_demos": 6},
+    ),
 )
 
 
@@ -91,7 +107,11 @@ def _part(part: Part, folder: Path, lm: str | None, limit: int | None, threads: 
     rows.append(terminal.Row(f"tuned: {best}", after))
     terminal.demo_table(part.task, part.value, rows, {name: run.value for name, run in on_dev.items()})
     measure: Measure[Any] = metric.measures[part.value]
-    terminal.line(_verdict("Tuned against zero-shot", compare(after.tallies(part.value), before.tallies(part.value), measure.zero)))
+    terminal.line(
+        _verdict(
+            "Tuned against zero-shot", compare(after.tallies(part.value), before.tallies(part.value), measure.zero)
+        )
+    )
     for row in rows[:-2]:
         found = compare(after.tallies(part.value), row.run.tallies(part.value), measure.zero)
         terminal.line(_verdict(f"Tuned against {row.name}", found))

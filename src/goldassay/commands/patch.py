@@ -42,10 +42,10 @@ def propose(program: str, run_folder: Path, *, gold: str, lm: str | None, most: 
     from goldassay.commands.evaluate import examples
     from goldassay.reporting import terminal
     from goldassay.running import Run
+    from goldassay.tuning.nearest import demonstrations
     from goldassay.tuning.patches import write
     from goldassay.tuning.patterns import find as patterns
     from goldassay.tuning.proposers import Examples, Proposer, Reflection, Rules
-    from goldassay.tuning.nearest import demonstrations
 
     target = workspace.target(program)
     made = current(target)
@@ -55,13 +55,18 @@ def propose(program: str, run_folder: Path, *, gold: str, lm: str | None, most: 
     outside = [case.id for case in cases if case.id not in known]
     if outside:
         raise GoldassayError(
-            f"{run_folder} holds {len(outside)} examples that are not in train (such as {outside[0]}); patches are made "
-            f"from train errors: goldassay eval {program} --split train"
+            f"{run_folder} holds {len(outside)} examples that are not in train (such as {outside[0]}); patches are "
+            f"made from train errors: goldassay eval {program} --split train"
         )
     proposers: list[Proposer] = [Rules(), Examples()]
     if lm:
         proposers.append(Reflection(language_model(made, lm).lm))
-    found = [patch for pattern in patterns(cases) for proposer in proposers for patch in proposer.propose(pattern, made, train)]
+    found = [
+        patch
+        for pattern in patterns(cases)
+        for proposer in proposers
+        for patch in proposer.propose(pattern, made, train)
+    ]
     for number, patch in enumerate(found[:most], start=1):
         patch.priority = number
         write(patch, place(target))

@@ -97,7 +97,9 @@ def table(file: Path) -> dict[str, str]:
         cells = [cell.strip() for cell in line.replace("\t", ",").split(",")]
         if line.strip() and not line.startswith("#"):
             if len(cells) != 2 or not all(cells):
-                raise DataError(f"expected two ids, separated by a tab or a comma, not {line!r}", file=file, line=number)
+                raise DataError(
+                    f"expected two ids, separated by a tab or a comma, not {line!r}", file=file, line=number
+                )
             out[cells[0]] = cells[1]
     return out
 

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import json
 import logging
 from pathlib import Path
-
 
 from goldassay import workspace
 from goldassay.commands.evaluate import language_model
@@ -63,5 +61,3 @@ def run(
         print((folder / "tuning.json").read_text(encoding="utf-8").strip().replace("\n", " "))
         return
     terminal.tuned(tuned, folder)
-
-

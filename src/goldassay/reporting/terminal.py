@@ -39,7 +39,7 @@ def scorecard(card: Scorecard, earlier: Values | None = None) -> None:
     triples = {
         name.removesuffix("_f1").removesuffix("f1")
         for name in card.values
-        if name == "f1" or name.endswith("_f1") and all(f"{name[:-2]}{rate}" in card.values for rate in RATES)
+        if name == "f1" or (name.endswith("_f1") and all(f"{name[:-2]}{rate}" in card.values for rate in RATES))
     }
     if triples:
         table = Table(title=f"{card.task}, {card.examples} examples", title_justify="left")
@@ -60,8 +60,8 @@ def scorecard(card: Scorecard, earlier: Values | None = None) -> None:
         for name, value in single.items():
             table.add_row(name, number(value, before.get(name)))
         out.print(table)
-    for facet, keys in card.by.items():
-        breakdown(facet, keys, out)
+    for facet, found in card.by.items():
+        breakdown(facet, found, out)
     for warning in card.warnings:
         console(error=True).print(f"[yellow]warning:[/] {warning}", markup=True)
 
@@ -85,7 +85,7 @@ def breakdown(facet: str, keys: Mapping[str, Values], out: Console, most: int = 
 
 
 def _cell(value: float | None) -> str:
-    return f"{value:g}" if isinstance(value, int) or value is not None and value > 1 else number(value)
+    return f"{value:g}" if isinstance(value, int) or (value is not None and value > 1) else number(value)
 
 
 def explanations(card: Scorecard) -> None:
@@ -137,7 +137,7 @@ class Row:
 
 def demo_table(task: str, value: str, rows: Sequence[Row], on_dev: Mapping[str, float]) -> None:
     """What each program is worth on test and what it cost; what the candidates were worth on dev."""
-    names = [name for name in rows[0].run.values]
+    names = list(rows[0].run.values)
     table = Table(title=f"{task} on test", title_justify="left")
     table.add_column("program")
     for name in names:
@@ -148,7 +148,9 @@ def demo_table(task: str, value: str, rows: Sequence[Row], on_dev: Mapping[str, 
         cost = row.run.cost
         tokens = cost.get("prompt_tokens", 0) + cost.get("completion_tokens", 0)
         seconds = f"{cost.get('seconds', 0):.1f}"
-        table.add_row(row.name, *(with_interval(row.run, name) for name in names), f"{cost.get('calls', 0)}", f"{tokens}", seconds)
+        table.add_row(
+            row.name, *(with_interval(row.run, name) for name in names), f"{cost.get('calls', 0)}", f"{tokens}", seconds
+        )
     out = console()
     out.print(table)
     out.print(f"Chosen on dev by the metric: {', '.join(f'{name} {value:.3f}' for name, value in on_dev.items())}.")
@@ -165,16 +167,23 @@ def run(done: Any, metric: Any) -> None:
     for name in done.values:
         target = metric.targets.get(name)
         table.add_row(
-            name, with_interval(done, name), "" if target is None else f"{target:.2f}", {True: "yes", False: "no"}.get(met.get(name), "")
+            name,
+            with_interval(done, name),
+            "" if target is None else f"{target:.2f}",
+            {True: "yes", False: "no"}.get(met.get(name), ""),
         )
     out = console()
     out.print(table)
     failed = sum(1 for row in done.rows if row.get("error"))
     if failed:
-        console(error=True).print(f"[yellow]warning:[/] {failed} of {len(done.rows)} examples failed; their gold counts as missed")
+        console(error=True).print(
+            f"[yellow]warning:[/] {failed} of {len(done.rows)} examples failed; their gold counts as missed"
+        )
     cost = done.cost
     tokens = cost.get("prompt_tokens", 0) + cost.get("completion_tokens", 0)
-    out.print(f"{cost.get('calls', 0)} calls, {tokens} tokens, {cost.get('seconds', 0):.1f} s. Run folder: {done.folder}")
+    out.print(
+        f"{cost.get('calls', 0)} calls, {tokens} tokens, {cost.get('seconds', 0):.1f} s. Run folder: {done.folder}"
+    )
 
 
 def conformance(results: Sequence[Any]) -> None:
@@ -284,7 +293,11 @@ def patches(found: Sequence[tuple[Any, Any]]) -> None:
         table.add_column(head, overflow="fold" if head in ("edit", "id") else "ellipsis")
     for _, patch in found:
         effect = patch.effects[-1] if patch.effects else None
-        shown = f"{effect.difference:+.4f} [{effect.low:+.3f}, {effect.high:+.3f}] {effect.split}" if effect else "not tested"
+        shown = (
+            f"{effect.difference:+.4f} [{effect.low:+.3f}, {effect.high:+.3f}] {effect.split}"
+            if effect
+            else "not tested"
+        )
         table.add_row(patch.id, patch.status, shown, f"{effect.p:.4f}" if effect else "", escape(patch.edit[:160]))
     console().print(table if found else "No patches yet.")
 

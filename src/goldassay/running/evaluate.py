@@ -57,7 +57,8 @@ def evaluate(
     >>> import dspy
     >>> from goldassay import Metric
     >>> from goldassay.measures import extraction
-    >>> gold = [dspy.Example(id=str(i), text="in 1800", entities=[(3, 7, "TMP")][:i]).with_inputs("text") for i in range(2)]
+    >>> spans = [(3, 7, "TMP")]
+    >>> gold = [dspy.Example(id=str(i), text="in 1800", entities=spans[:i]).with_inputs("text") for i in range(2)]
     >>> found = evaluate(lambda text: dspy.Prediction(entities=[(3, 7, "TMP")]), gold, Metric(extraction.StrictF1()))
     >>> found.values["strict_f1"]     # one true positive, one false positive
     0.6666666666666666
@@ -111,7 +112,13 @@ class _Loop:
     """Workers that take the next example until none is left."""
 
     def __init__(
-        self, program: Any, gold: Sequence[Any], metric: Any, rows: dict[int, dict[str, Any]], writer: Writer | None, progress: bool
+        self,
+        program: Any,
+        gold: Sequence[Any],
+        metric: Any,
+        rows: dict[int, dict[str, Any]],
+        writer: Writer | None,
+        progress: bool,
     ) -> None:
         self.program, self.gold, self.metric, self.rows, self.writer = program, gold, metric, rows, writer
         self.total = metric.zero
@@ -125,7 +132,8 @@ class _Loop:
     def work(self, threads: int) -> None:
         """Run until done; what is not an Exception in a worker (a spent budget) stops all and is raised here."""
         workers = [
-            threading.Thread(target=contextvars.copy_context().run, args=(self._take,), daemon=True) for _ in range(threads)
+            threading.Thread(target=contextvars.copy_context().run, args=(self._take,), daemon=True)
+            for _ in range(threads)
         ]
         with self.bar:
             try:
@@ -192,7 +200,7 @@ def _measured(
         "latency_s": round(latency, 6),
     }
     for key in ("language", "document", "strata"):
-        if key in example and example[key]:
+        if example.get(key):
             row[key] = example[key]
     if errors:
         row["errors"] = [error.state() for error in errors]
@@ -262,7 +270,10 @@ def _about(
         "seed": seed,
         "versions": {"goldassay": __version__, "dspy": version("dspy"), "python": platform.python_version()},
         "gold": {"examples": len(gold), "sha256": gold_hash(gold) if kept else None},
-        "program": {"class": type(program).__qualname__, "version": fingerprint(program) if hasattr(program, "named_predictors") else None},
+        "program": {
+            "class": type(program).__qualname__,
+            "version": fingerprint(program) if hasattr(program, "named_predictors") else None,
+        },
         "measures": measures,
         "started": _now(),
         "cost": {},

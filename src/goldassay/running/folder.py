@@ -30,7 +30,7 @@ class Writer:
         self.folder, self.secrets = folder, secrets
         folder.mkdir(parents=True, exist_ok=True)
         file = folder / "rows.jsonl"
-        cut = file.is_file() and not file.read_bytes()[-1:] in (b"", b"\n")
+        cut = file.is_file() and file.read_bytes()[-1:] not in (b"", b"\n")
         self._rows = file.open("a", encoding="utf-8")
         if cut:
             self._rows.write("\n")

@@ -80,7 +80,11 @@ class Run:
         grouped = clusters if len(set(clusters)) < len(clusters) else None
         return {
             key: interval(
-                self.tallies(key), self.zero[key], clusters=grouped, resamples=self.resamples, seed=self.about.get("seed", 0)
+                self.tallies(key),
+                self.zero[key],
+                clusters=grouped,
+                resamples=self.resamples,
+                seed=self.about.get("seed", 0),
             )
             for key in self.values
         }
@@ -97,7 +101,10 @@ class Run:
                 sizes[stratum, str(key)] = sizes.get((stratum, str(key)), 0) + 1
         return {
             stratum: {
-                key: {"examples": sizes[stratum, key], **{name: float(t.value) for name, t in evidence.items() if t.weight > 0}}
+                key: {
+                    "examples": sizes[stratum, key],
+                    **{name: float(t.value) for name, t in evidence.items() if t.weight > 0},
+                }
                 for key, evidence in sorted(keys.items())
             }
             for stratum, keys in out.items()
@@ -129,7 +136,9 @@ class Run:
             "intervals": {key: [found.low, found.high] for key, found in self.intervals.items()},
             "by": self.by_stratum,
             "conventions": {key: about["conventions"] for key, about in self.about.get("measures", {}).items()},
-            "targets": {key: m["target"] for key, m in self.about.get("measures", {}).items() if m.get("target") is not None},
+            "targets": {
+                key: m["target"] for key, m in self.about.get("measures", {}).items() if m.get("target") is not None
+            },
             "cost": self.cost,
             "folder": str(self.folder) if self.folder else None,
         }
@@ -159,7 +168,9 @@ class Run:
 def zero_of(measures: dict[str, dict[str, Any]]) -> Evidence:
     """The empty evidence of the measures that a run names."""
     weights = {key: float(about.get("weight", 1.0)) for key, about in measures.items()}
-    tallies = {key: Mean() if about["measure"] == PLAIN else parse(about["measure"]).zero for key, about in measures.items()}
+    tallies = {
+        key: Mean() if about["measure"] == PLAIN else parse(about["measure"]).zero for key, about in measures.items()
+    }
     return Evidence(tallies, weights)
 
 

@@ -42,8 +42,8 @@ def interval(
 ) -> Interval:
     """The corpus value of tallies (or the mean of plain numbers) with its interval.
 
-    ``method``: ``bootstrap`` (percentile, over examples, or over ``clusters``), ``bca`` (bias-corrected and accelerated),
-    ``t`` (means), ``wilson`` (rates of 0/1 values).
+    ``method``: ``bootstrap`` (percentile, over examples, or over ``clusters``), ``bca`` (bias-corrected and
+    accelerated), ``t`` (means), ``wilson`` (rates of 0/1 values).
 
     >>> found = interval([1.0, 0.0, 1.0, 1.0], method="wilson")
     >>> round(found.low, 3), found.value, round(found.high, 3)

@@ -66,7 +66,7 @@ class By(dict[K, T]):
         return {str(key): tally.state() for key, tally in self.items()}
 
     def from_state(self, state: State) -> Self:
-        return type(self)({key: self.get(key, self.inner).from_state(inner) for key, inner in state.items()})
+        return type(self)({key: dict.get(self, key, self.inner).from_state(inner) for key, inner in state.items()})
 
 
 def _support(tally: Tally) -> Number:

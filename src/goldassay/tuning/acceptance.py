@@ -42,7 +42,9 @@ class PairedAcceptance:
     def should_accept(self, proposal: Any, state: Any) -> bool:
         """Called by GEPA with the proposal's scores on the minibatch before and after."""
         before, after = proposal.subsample_scores_before or [], proposal.subsample_scores_after or []
-        return len(before) == len(after) and sign_flip_p(list(map(float, before)), list(map(float, after))) <= self.alpha
+        return (
+            len(before) == len(after) and sign_flip_p(list(map(float, before)), list(map(float, after))) <= self.alpha
+        )
 
     def reject_reason(self, proposal: Any, state: Any) -> str:
         """For GEPA's log."""

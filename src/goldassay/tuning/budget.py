@@ -49,8 +49,8 @@ class Budget:
 class Meter(BaseCallback):  # type: ignore[misc]
     """Counts what language models cost, and raises `BudgetSpent` before a call that the budget does not allow.
 
-    A DSPy callback: ``with dspy.context(callbacks=[*dspy.settings.callbacks, meter])`` puts it around everything inside,
-    whichever model is called and in whichever thread.
+    A DSPy callback: ``with dspy.context(callbacks=[*dspy.settings.callbacks, meter])`` puts it around everything
+    inside, whichever model is called and in whichever thread.
     """
 
     def __init__(self, budget: Budget | None = None) -> None:

@@ -37,7 +37,9 @@ def apply(program: Any, patch: Patch, *, any_version: bool = False) -> Any:
     if patch.section == "few_shot":
         predictor.demos = _demos(list(predictor.demos or []), patch)
     elif patch.section == "system":
-        predictor.signature = predictor.signature.with_instructions(_instructions(predictor.signature.instructions, patch))
+        predictor.signature = predictor.signature.with_instructions(
+            _instructions(predictor.signature.instructions, patch)
+        )
     else:
         predictor.signature = _described(predictor.signature, patch)
     return copy
@@ -46,7 +48,11 @@ def apply(program: Any, patch: Patch, *, any_version: bool = False) -> Any:
 def inverse(program: Any, patch: Patch) -> Patch:
     """The patch that takes ``patch`` back, given the program before it was applied."""
     predictor = _predictor(program, patch)
-    base = {"predictor": patch.predictor, "rationale": f"takes back {patch.id}", "program": fingerprint(apply(program, patch))}
+    base: dict[str, Any] = {
+        "predictor": patch.predictor,
+        "rationale": f"takes back {patch.id}",
+        "program": fingerprint(apply(program, patch)),
+    }
     text = predictor.signature.instructions
     if patch.action == "add_example":
         return Patch(action="remove_example", index=_place(patch, len(predictor.demos or [])), **base)
@@ -84,7 +90,9 @@ def _instructions(text: str, patch: Patch) -> str:
         return f"{text}\n{patch.text}"
     old = patch.old or ""
     if text.count(old) != 1:
-        raise GoldassayError(f"patch {patch.id}: {old[:60]!r} stands {text.count(old)} times in the instructions, not once")
+        raise GoldassayError(
+            f"patch {patch.id}: {old[:60]!r} stands {text.count(old)} times in the instructions, not once"
+        )
     left = text.replace(old, (patch.text or "") if patch.action == "replace_instruction" else "")
     if not left.strip():
         raise GoldassayError(f"patch {patch.id} would leave no instructions, and DSPy would put its own there")

@@ -56,7 +56,7 @@ def _leak(train: Any, other: Any, split: str, how: str) -> LeakError:
 def check_instructions(instructions: Iterable[str], held_out: dict[str, Sequence[Any]], words: int = WORDS) -> None:
     """Raise a LeakError if an instruction copies ``words`` words in a row from a held-out example.
 
-    >>> check_instructions(["Find years."], {"dev": [{"id": "b", "text": "Founded in 1885 by the city of Amsterdam itself"}]})
+    >>> check_instructions(["Find years."], {"dev": [{"id": "b", "text": "Founded in 1885 by the city of Amsterdam"}]})
     """
     grams: dict[tuple[str, ...], tuple[str, Any]] = {}
     for split, examples in held_out.items():
@@ -67,7 +67,9 @@ def check_instructions(instructions: Iterable[str], held_out: dict[str, Sequence
         for gram in _grams(instruction, words):
             if gram in grams:
                 split, example = grams[gram]
-                raise LeakError(f"an instruction copies {' '.join(gram)!r} from the {split} split", record=read(example, "id", "?"))
+                raise LeakError(
+                    f"an instruction copies {' '.join(gram)!r} from the {split} split", record=read(example, "id", "?")
+                )
 
 
 def _grams(text: str, words: int) -> Iterable[tuple[str, ...]]:

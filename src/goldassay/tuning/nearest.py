@@ -6,10 +6,11 @@ language will do. DSPy's ``KNNFewShot`` bootstraps again at every call; this tak
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import dspy
+from dspy.adapters.utils import serialize_for_json
 from sklearn.feature_extraction.text import TfidfVectorizer
 
 from goldassay.exceptions import GoldassayError
@@ -18,7 +19,22 @@ from goldassay.exceptions import GoldassayError
 class NearestDemos(dspy.teleprompt.Teleprompter):  # type: ignore[misc]
     """An optimizer whose program shows each predictor the ``k`` nearest training examples.
 
-    A training example must hold the predictor's inputs and outputs; a program's ``to_demo(example)`` may add them.
+    A predictor is shown the examples that hold its inputs and at least one of its outputs. Where gold has another
+    shape than the predictors' fields (spans with offsets, where the model is asked for names), the program says how to
+    turn one into the other with a method ``to_demo(example)``, which returns the missing fields as a mapping or a
+    ``dspy.Example``; without it examples are taken as they are.
+
+    >>> class Label(dspy.Module):
+    ...     def __init__(self):
+    ...         super().__init__()
+    ...         self.label = dspy.Predict("text -> label")
+    ...     def forward(self, text):
+    ...         return self.label(text=text)
+    >>> train = [dspy.Example(text="Stadsarchief Gent", label="A").with_inputs("text"),
+    ...          dspy.Example(text="Museum Boerhaave", label="M").with_inputs("text")]
+    >>> tuned = NearestDemos(k=1).compile(Label(), trainset=train)
+    >>> tuned.nearest(text="Het stadsarchief van Breda")
+    [{'text': 'Stadsarchief Gent', 'label': 'A'}]
     """
 
     def __init__(self, k: int = 4) -> None:
@@ -28,9 +44,19 @@ class NearestDemos(dspy.teleprompt.Teleprompter):  # type: ignore[misc]
         self.k = k
 
     def compile(self, student: Any, *, trainset: Sequence[Any], **_: Any) -> Nearest:
-        """The student with the training examples to choose from."""
+        """The student with the training examples to choose from; the student itself stays as it is."""
         made = self.empty(student)
-        made.learn([_plain(example) for example in demonstrations(student, trainset)])
+        wanted = [predictor.signature for predictor in student.predictors()]
+        examples = [_plain(example) for example in demonstrations(student, trainset)]
+        if not any(_shows(example, signature) for example in examples for signature in wanted):
+            outputs = ", ".join(sorted({field for signature in wanted for field in signature.output_fields}))
+            raise GoldassayError(
+                f"no training example can be shown to {type(student).__name__}: none holds its inputs with an output "
+                f"({outputs or 'it has no predictors'}); write a to_demo(example) that gives the outputs"
+            )
+        keys = _inputs(trainset, student)
+        kept = {field for signature in wanted for field in signature.fields}.union(keys)
+        made.learn([{key: one[key] for key in one if key in kept} for one in examples], keys)
         return made
 
     def empty(self, student: Any) -> Nearest:
@@ -39,53 +65,73 @@ class NearestDemos(dspy.teleprompt.Teleprompter):  # type: ignore[misc]
 
 
 class Nearest(dspy.Module):  # type: ignore[misc]
-    """A program that is shown, at each call, the training examples most like its input."""
+    """A program that is shown, at each call, the training examples most like its input.
+
+    Calls work on a copy of the program, so threads do not meet. An example with the very inputs that are asked about is
+    not shown: it would give the answer away. ``save`` and ``load`` keep the examples as JSON.
+    """
 
     def __init__(self, program: Any, k: int) -> None:
         super().__init__()
         self.program, self.k = program, k
         self.examples: list[dict[str, Any]] = []
+        self.keys: list[str] = []
 
-    def learn(self, examples: list[dict[str, Any]]) -> None:
-        """Take the examples to choose from."""
+    def learn(self, examples: list[dict[str, Any]], keys: Sequence[str]) -> None:
+        """Take the examples to choose from, which are compared by their fields ``keys``."""
         if not examples:
             raise GoldassayError("nearest demonstrations need training examples")
-        self.examples = examples
+        self.examples, self.keys = examples, list(keys)
         self._vectorizer = TfidfVectorizer(analyzer="char_wb", ngram_range=(2, 4), sublinear_tf=True)
-        self._vectors = self._vectorizer.fit_transform([_text(example, self._inputs) for example in examples])
+        try:
+            self._vectors = self._vectorizer.fit_transform([self._text(example) for example in examples])
+        except ValueError:
+            raise GoldassayError(f"the training examples have no text in {', '.join(keys) or 'any input'}") from None
 
-    @property
-    def _inputs(self) -> list[str]:
-        predictors = self.program.predictors()
-        return list(predictors[0].signature.input_fields) if predictors else []
+    def nearest(self, **inputs: Any) -> list[dict[str, Any]]:
+        """The ``k`` examples most like these inputs, the nearest one last: next to the question."""
+        if not self.examples:
+            raise GoldassayError("this program has no examples to show yet: compile it, or load its state")
+        likeness = (self._vectors @ self._vectorizer.transform([self._text(inputs)]).T).toarray().ravel()
+        asked = {key: inputs[key] for key in self.keys if key in inputs}
+        others = [i for i, one in enumerate(self.examples) if any(one.get(key) != asked[key] for key in asked)]
+        chosen = sorted(others, key=lambda i: (-likeness[i], i))[: self.k]
+        return [self.examples[i] for i in reversed(chosen)]
 
     def forward(self, **inputs: Any) -> Any:
-        """The program on these inputs, with its nearest examples shown; the program itself is not touched."""
-        asked = self._vectorizer.transform([_text(inputs, list(inputs))])
-        likeness = (self._vectors @ asked.T).toarray().ravel()
-        nearest = sorted(range(len(likeness)), key=lambda i: (-likeness[i], i))[: self.k]
+        """The program on these inputs, with its nearest examples shown."""
+        return self._shown(inputs)(**inputs)
+
+    async def aforward(self, **inputs: Any) -> Any:
+        """The same, asynchronously, for a program that has an ``aforward``."""
+        return await self._shown(inputs).acall(**inputs)
+
+    def _shown(self, inputs: dict[str, Any]) -> Any:
+        shown = self.nearest(**inputs)
         program = self.program.deepcopy()
         for predictor in program.predictors():
-            fields = [*predictor.signature.input_fields, *predictor.signature.output_fields]
-            shown = [self.examples[i] for i in reversed(nearest)]
-            predictor.demos = [
-                dspy.Example(**{key: demo[key] for key in fields}) for demo in shown if all(key in demo for key in fields)
-            ]
-        return program(**inputs)
+            fields = predictor.signature.fields
+            demos = [demo for demo in shown if _shows(demo, predictor.signature)]
+            predictor.demos = [dspy.Example(**{key: demo[key] for key in fields if key in demo}) for demo in demos]
+        return program
+
+    def _text(self, example: Mapping[str, Any]) -> str:
+        return " ".join(str(example.get(key, "")) for key in self.keys)
 
     def dump_state(self, json_mode: bool = True) -> dict[str, Any]:
         """The program's state and the examples."""
-        return {"program": self.program.dump_state(json_mode=json_mode), "k": self.k, "examples": self.examples}
+        program = self.program.dump_state(json_mode=json_mode)
+        return {"program": program, "k": self.k, "keys": self.keys, "examples": self.examples}
 
     def load_state(self, state: dict[str, Any], **options: Any) -> None:
         """The program's state and the examples again."""
         self.program.load_state(state["program"], **options)
         self.k = int(state["k"])
-        self.learn(state["examples"])
+        self.learn(state["examples"], state["keys"])
 
 
 def demonstrations(program: Any, examples: Sequence[Any]) -> list[Any]:
-    """Examples that also hold the outputs of the program's predictors, by its ``to_demo``, so that they can be shown."""
+    """Examples that also hold what the program's ``to_demo`` makes of them: the outputs of its predictors."""
     to_demo = getattr(program, "to_demo", None)
     if to_demo is None:
         return list(examples)
@@ -96,10 +142,19 @@ def demonstrations(program: Any, examples: Sequence[Any]) -> list[Any]:
     return out
 
 
+def _shows(example: Mapping[str, Any], signature: Any) -> bool:
+    """Whether a predictor can learn from this example."""
+    known = {key for key, value in example.items() if value is not None}
+    return known.issuperset(signature.input_fields) and not known.isdisjoint(signature.output_fields)
+
+
+def _inputs(examples: Sequence[Any], program: Any) -> list[str]:
+    """The inputs that examples declare, else those of the first predictor."""
+    for example in examples[:1]:
+        if getattr(example, "_input_keys", None):
+            return list(example.inputs().keys())
+    return [key for predictor in program.predictors()[:1] for key in predictor.signature.input_fields]
+
+
 def _plain(example: Any) -> dict[str, Any]:
-    found: dict[str, Any] = example.toDict() if hasattr(example, "toDict") else dict(example)
-    return found
-
-
-def _text(example: Any, keys: Sequence[str]) -> str:
-    return " ".join(str(example.get(key, "")) for key in keys)
+    return {key: serialize_for_json(value) for key, value in dict(example.items()).items()}

@@ -81,7 +81,9 @@ def simba(job: Job) -> Any:
     batch = min(16, len(job.train))
     settings = job.take(bsize=batch, num_candidates=4, max_steps=4, max_demos=2, num_threads=job.threads)
     if settings["bsize"] > len(job.train):
-        raise GoldassayError(f"simba wants at least bsize={settings['bsize']} train examples; there are {len(job.train)}")
+        raise GoldassayError(
+            f"simba wants at least bsize={settings['bsize']} train examples; there are {len(job.train)}"
+        )
     optimizer = teleprompt.SIMBA(metric=job.metric, prompt_model=job.reflection_lm, **settings)
     return optimizer.compile(job.student, trainset=job.shuffled(), seed=job.seed)
 

@@ -1,4 +1,4 @@
-"""A patch: a reviewable edit of a program's prompts, with its reasons, its proof and its verdict. One YAML file each."""
+"""A patch: a reviewable edit of a program's prompts, with reasons, proof and verdict. One YAML file each."""
 
 from __future__ import annotations
 

@@ -93,7 +93,9 @@ class Patches(Teleprompter):  # type: ignore[misc]
         self, patterns: list[Pattern], program: Any, train: list[Any], dev: list[Any], tried: set[str]
     ) -> list[Patch]:
         """The proposers' patches for the patterns in turn, each edit once per tuning, copies of dev refused."""
-        queues = [[patch for p in self.proposers for patch in p.propose(pattern, program, train)] for pattern in patterns]
+        queues = [
+            [patch for p in self.proposers for patch in p.propose(pattern, program, train)] for pattern in patterns
+        ]
         out: list[Patch] = []
         while any(queues) and len(out) < self.candidates:
             for queue in filter(None, queues):
@@ -169,7 +171,9 @@ class Patches(Teleprompter):  # type: ignore[misc]
         return best
 
     def _cases(self, program: Any, examples: list[Any]) -> list[Case]:
-        run = evaluate(program, examples, self.metric, threads=self.threads, folder=None, progress=False, seed=self.seed)
+        run = evaluate(
+            program, examples, self.metric, threads=self.threads, folder=None, progress=False, seed=self.seed
+        )
         return run.cases
 
 
@@ -180,5 +184,3 @@ def _stages(n: int) -> list[int]:
 
 def _total(cases: Sequence[Case]) -> Evidence:
     return sum((case.evidence for case in cases[1:]), cases[0].evidence)
-
-

@@ -19,7 +19,8 @@ from goldassay.tuning.patterns import Pattern
 class Proposer(Protocol):
     """Proposes patches for a pattern; ``train`` are examples that may be shown (see ``tune.demonstrable``)."""
 
-    def propose(self, pattern: Pattern, program: Any, train: Sequence[Any]) -> list[Patch]: ...
+    def propose(self, pattern: Pattern, program: Any, train: Sequence[Any]) -> list[Patch]:
+        """Patches that may mend the pattern."""
 
 
 def predictor_for(pattern: Pattern, program: Any) -> tuple[str, Any]:
@@ -55,11 +56,14 @@ class Examples:
     most: int = 3
 
     def propose(self, pattern: Pattern, program: Any, train: Sequence[Any]) -> list[Patch]:
+        """Examples of train in which the pattern's errors were made."""
         _, predictor = predictor_for(pattern, program)
         wanted = set(pattern.documents)
         keys = [*predictor.signature.input_fields, *predictor.signature.output_fields]
         shown = {str(demo.get("text", demo)) for demo in predictor.demos or []}
-        candidates = [example for example in train if str(example.get("id")) in wanted and all(k in example for k in keys)]
+        candidates = [
+            example for example in train if str(example.get("id")) in wanted and all(k in example for k in keys)
+        ]
         weight = {str(example.get("id")): _shows(example, pattern) for example in candidates}
         candidates.sort(key=lambda example: (-weight[str(example.get("id"))], len(str(example.get("text", "")))))
         out: list[Patch] = []
@@ -98,6 +102,7 @@ class Rules:
     most: int = 6
 
     def propose(self, pattern: Pattern, program: Any, train: Sequence[Any]) -> list[Patch]:
+        """Rules in words."""
         words = getattr(program, "type_words", {})
         gold, pred = (words.get(t, t) for t in (pattern.gold_type, pattern.pred_type))
         quoted = ", ".join(f'"{surface}"' for surface in pattern.surfaces[: self.most])
@@ -105,11 +110,16 @@ class Rules:
             "missed": [f"Do not miss {gold}, such as {quoted}."],
             "spurious": [f"Do not give {quoted} as {pred}."],
             "not_in_text": ["Copy each name exactly as it stands in the text."],
-            "wrong_type": [f"{quoted}: this is {gold}, not {pred}.", f"What looks like {pred} is {gold} when it is used as in {quoted}."],
+            "wrong_type": [
+                f"{quoted}: this is {gold}, not {pred}.",
+                f"What looks like {pred} is {gold} when it is used as in {quoted}.",
+            ],
             "wrong_boundary": _boundary(pattern, gold),
             "wrong_label": [f"Texts of this kind are {gold}, not {pred}."],
         }.get(pattern.kind, [])
-        return [_patch(pattern, program, "rules", action="add_instruction", text=text) for text in texts if text.strip(" .")]
+        return [
+            _patch(pattern, program, "rules", action="add_instruction", text=text) for text in texts if text.strip(" .")
+        ]
 
 
 def _boundary(pattern: Pattern, what: str) -> list[str]:
@@ -139,8 +149,8 @@ class Edit(BaseModel):
 
 
 class Reflect(dspy.Signature):  # type: ignore[misc]
-    """Propose short edits of an instruction so that a group of mistakes is not made again. Write general rules that also
-    help on new texts; never copy whole sentences from the evidence."""
+    """Propose short edits of an instruction so that a group of mistakes is not made again. Write general rules that
+    also help on new texts; never copy whole sentences from the evidence."""
 
     instruction: str = dspy.InputField()
     mistakes: str = dspy.InputField(desc="what kind of mistake, how often, what it costs")
@@ -157,6 +167,7 @@ class Reflection:
     predict: Any = field(default_factory=lambda: dspy.Predict(Reflect), repr=False, compare=False)
 
     def propose(self, pattern: Pattern, program: Any, train: Sequence[Any]) -> list[Patch]:
+        """Edits that the model proposes; none of them is trusted before it is tested."""
         _, predictor = predictor_for(pattern, program)
         text = predictor.signature.instructions
         with dspy.context(lm=self.lm, adapter=dspy.JSONAdapter()):

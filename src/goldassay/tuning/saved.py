@@ -52,7 +52,9 @@ def _trial(trial: Trial) -> dict[str, Any]:
     return {
         "before": trial.before.summary()["values"],
         "after": trial.after.summary()["values"],
-        "runs": [trial.before.folder.name, trial.after.folder.name] if trial.before.folder and trial.after.folder else [],
+        "runs": [trial.before.folder.name, trial.after.folder.name]
+        if trial.before.folder and trial.after.folder
+        else [],
         "difference": difference.state(),
     }
 

@@ -116,11 +116,18 @@ def trial(
     """Both programs on the same examples, and the paired difference of the metric."""
     runs = [
         evaluate(
-            program, examples, metric, folder=folder / f"{split}-{name}" if folder else None, name=f"{split}-{name}", **options
+            program,
+            examples,
+            metric,
+            folder=folder / f"{split}-{name}" if folder else None,
+            name=f"{split}-{name}",
+            **options,
         )
         for name, program in (("before", before), ("after", after))
     ]
-    return Trial(runs[0], runs[1], compare(runs[1].evidence, runs[0].evidence, metric.zero, seed=options.get("seed", 0)))
+    return Trial(
+        runs[0], runs[1], compare(runs[1].evidence, runs[0].evidence, metric.zero, seed=options.get("seed", 0))
+    )
 
 
 def _split(gold: Any, name: str) -> list[Any]:
