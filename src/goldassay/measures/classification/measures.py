@@ -93,7 +93,7 @@ class MacroF1(_LabelMeasure):
         return self.labels == "supported"
 
     @property
-    def zero(self) -> Labelled:  # type: ignore[override]
+    def zero(self) -> Labelled:
         """No evidence."""
         if self.labels == "supported":
             return MacroSupported()

@@ -1,0 +1,102 @@
+"""Linking: mentions of a text with the ids that a knowledge base gives them, or NIL.
+
+Read in this order: `equivalence` (ids that mean the same), `mentions` (what is read from a pair), `matching`,
+`measures` (what counts), `mistakes` (what was got wrong, in words), `card` (everything over a set), `official` (the HIPE
+scorer's order), `consistency` (several knowledge bases), `founding` (the founding documents' functions).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from goldassay.measure import Measure, gold_field
+from goldassay.measures.linking.card import scorecard
+from goldassay.measures.linking.consistency import cross_kb_consistency
+from goldassay.measures.linking.founding import linking_accuracy, mean_reciprocal_rank, nil_detection_metrics
+from goldassay.measures.linking.matching import counts, overlapping
+from goldassay.measures.linking.measures import (
+    MRR,
+    NILF1,
+    ConsistencyRate,
+    Coverage,
+    HitsAt,
+    LinkF1,
+    LinkPrecision,
+    LinkRecall,
+    MacroDocLinkF1,
+    NILPrecision,
+    NILRecall,
+    StrongLinkF1,
+    StrongLinkPrecision,
+    StrongLinkRecall,
+)
+from goldassay.measures.linking.mentions import Answer, Mention, rank, sides
+from goldassay.measures.linking.mistakes import errors
+
+MEASURES: tuple[Measure[Any], ...] = (
+    *(HitsAt(k) for k in (1, 5, 10)),
+    HitsAt(1, "inkb"),
+    HitsAt(1, "nil"),
+    MRR(),
+    MRR("inkb"),
+    Coverage(),
+    NILPrecision(),
+    NILRecall(),
+    NILF1(),
+    LinkF1(),
+    LinkPrecision(),
+    LinkRecall(),
+    LinkF1(3),
+    LinkF1(1, "inkb"),
+    LinkF1(1, "nil"),
+    LinkF1(equivalent=(("Q60", "Q11299"),)),
+    StrongLinkF1(),
+    StrongLinkPrecision(),
+    StrongLinkRecall(),
+    StrongLinkF1(5, "inkb"),
+    MacroDocLinkF1(),
+    MacroDocLinkF1("span"),
+    ConsistencyRate(),
+)
+
+
+def perfect(gold: Any) -> dict[str, Any]:
+    """The prediction that gets everything right."""
+    links = []
+    for link in gold_field(gold, "links"):
+        ids = {base: list(values) for base, values in (link.get("ids") or {}).items()}
+        candidates = [{"id": one} for values in ids.values() for one in values]
+        links.append({"start": link["start"], "end": link["end"], "candidates": candidates, "ids": ids})
+    return {"links": links}
+
+
+__all__ = [
+    "MEASURES",
+    "MRR",
+    "NILF1",
+    "Answer",
+    "ConsistencyRate",
+    "Coverage",
+    "HitsAt",
+    "LinkF1",
+    "LinkPrecision",
+    "LinkRecall",
+    "MacroDocLinkF1",
+    "Mention",
+    "NILPrecision",
+    "NILRecall",
+    "StrongLinkF1",
+    "StrongLinkPrecision",
+    "StrongLinkRecall",
+    "counts",
+    "cross_kb_consistency",
+    "errors",
+    "linking_accuracy",
+    "mean_reciprocal_rank",
+    "nil_detection_metrics",
+    "overlapping",
+    "perfect",
+    "rank",
+    "scorecard",
+    "sides",
+]

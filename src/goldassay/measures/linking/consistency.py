@@ -1,0 +1,148 @@
+"""Whether the ids that one entity has in several knowledge bases belong together.
+
+Wikidata, VIAF and ISIL are compared two by two, through a resolver that the caller gives: for an id, what the other
+bases call the same entity. Several values are allowed; two sets agree when they share one. A pair of which the resolver
+knows nothing is no evidence. An entity is consistent when there is evidence and all of it agrees, inconsistent when any
+of it does not, partial when it has ids but no evidence. No evidence at all gives ``None``, not 1.0.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Any
+
+from goldassay.fields import read
+from goldassay.measures.linking.equivalence import plain
+
+Table = Mapping[str, Any]
+Resolver = Table | Callable[[str], Any]
+Bases = dict[str, frozenset[str]]
+
+BASES = ("wikidata", "viaf", "isil")
+FIELDS = {
+    "wikidata": ("wikidata_id", "wikidata"),
+    "viaf": ("viaf_id", "viaf"),
+    "isil": ("isil_code", "isil", "isil_id"),
+}
+PROPERTIES = {"P214": "viaf", "P791": "isil"}
+
+
+@dataclass(frozen=True)
+class Found:
+    """How many entities are consistent, inconsistent, partial (no evidence), and how many there are."""
+
+    consistent: int
+    inconsistent: int
+    partial: int
+    total: int
+
+    @property
+    def rate(self) -> float | None:
+        """Consistent of those with evidence."""
+        known = self.consistent + self.inconsistent
+        return self.consistent / known if known else None
+
+    @property
+    def coverage(self) -> float | None:
+        """Entities with an id, of all."""
+        return (self.consistent + self.inconsistent + self.partial) / self.total if self.total else None
+
+
+def cross_kb_consistency(linked_entities: Sequence[Any], resolver: Resolver | None = None) -> dict[str, float | None]:
+    """How far the ids of entities (``wikidata_id``, ``viaf_id``, ``isil_code``; one each or several) belong together.
+
+    ``resolver`` is a table (id → ``{"wikidata": …, "viaf": …, "isil": …}``) or a callable that gives such a mapping, or
+    for a Wikidata id its VIAF alone. Without one there is no evidence.
+
+    >>> table = {"Q190804": {"viaf": ["148691498"], "isil": ["NL-AsdRM"]}}
+    >>> found = cross_kb_consistency([{"wikidata_id": "Q190804", "viaf_id": "148691498"}, {"viaf_id": "1"}], table)
+    >>> found["consistent"], found["partial"], found["consistency_rate"], found["coverage_rate"]
+    (1, 1, 1.0, 1.0)
+    """
+    found = tallied([_own(entity) for entity in linked_entities], resolver)
+    return {
+        "consistent": found.consistent,
+        "inconsistent": found.inconsistent,
+        "partial": found.partial,
+        "consistency_rate": found.rate,
+        "coverage_rate": found.coverage,
+        "total": found.total,
+    }
+
+
+def tallied(entities: Iterable[Bases], resolver: Resolver | None) -> Found:
+    """The counts of entities given as sets of ids by knowledge base."""
+    verdicts = [verdict(entity, resolver) for entity in entities]
+    return Found(verdicts.count("consistent"), verdicts.count("inconsistent"), verdicts.count("partial"), len(verdicts))
+
+
+def verdict(entity: Bases, resolver: Resolver | None) -> str:
+    """``consistent``, ``inconsistent``, ``partial``, or empty for an entity without an id."""
+    there = [base for base in BASES if entity.get(base)]
+    if not there:
+        return ""
+    evidence = [_agree(entity, a, b, resolver) for a, b in combinations(there, 2)] if resolver else []
+    known = [one for one in evidence if one is not None]
+    return "partial" if not known else "consistent" if all(known) else "inconsistent"
+
+
+def _agree(entity: Bases, a: str, b: str, resolver: Any) -> bool | None:
+    """Whether two bases agree, asked from either side; ``None`` where the resolver knows neither."""
+    for one, other in ((a, b), (b, a)):
+        known = frozenset[str]().union(*(resolved(resolver, x).get(other, frozenset()) for x in sorted(entity[one])))
+        if known:
+            return bool(known & entity[other])
+    return None
+
+
+def resolved(resolver: Any, one: str) -> Bases:
+    """What a resolver says of an id, by knowledge base."""
+    answer = resolver(one) if callable(resolver) else resolver.get(one)
+    if answer is None:
+        return {}
+    if not isinstance(answer, Mapping):
+        return {"viaf": _set(answer, "viaf")}
+    out: Bases = {}
+    for key, value in answer.items():
+        base = PROPERTIES.get(key) or next((base for base, keys in FIELDS.items() if key in keys), str(key))
+        out[base] = _set(value, base)
+    return out
+
+
+def together(links: Iterable[Mapping[str, Sequence[str]]]) -> dict[str, dict[str, list[str]]]:
+    """A table from links that hold ids in several knowledge bases: each id with what stands beside it."""
+    out: dict[str, dict[str, list[str]]] = {}
+    for bases in links:
+        known = {base: sorted(_set(bases.get(base), base)) for base in BASES if bases.get(base)}
+        if len(known) < 2:
+            continue
+        for base, ids in known.items():
+            for one in ids:
+                entry = out.setdefault(one, {})
+                for other, values in known.items():
+                    if other != base:
+                        entry[other] = sorted({*entry.get(other, []), *values})
+    return out
+
+
+def bases_of(bases: Mapping[str, Any]) -> Bases:
+    """Sets of ids by knowledge base."""
+    return {base: _set(bases.get(base), base) for base in BASES}
+
+
+def _own(entity: Any) -> Bases:
+    out = {}
+    for base, keys in FIELDS.items():
+        values = [read(entity, key, None) for key in keys]
+        out[base] = frozenset[str]().union(*(_set(value, base) for value in values))
+    return out
+
+
+def _set(value: Any, base: str) -> frozenset[str]:
+    if not value:
+        return frozenset()
+    values = [value] if isinstance(value, (str, int)) else value
+    ids = {plain(one) for one in values} - {"NIL"}
+    return frozenset(one.upper() for one in ids) if base == "isil" else frozenset(ids)

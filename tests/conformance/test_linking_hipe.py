@@ -1,0 +1,99 @@
+"""Linking held to the official HIPE scorer's unit data: every NEL case, both readings of adjacent NIL, every field."""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from goldassay.gold import pairs
+from goldassay.measures import linking
+from goldassay.measures.extraction.tally import SemEvalCounts
+from goldassay.measures.linking.official import as_counts, hipe
+
+# gold, system, reference, adjacent NIL, cut-off
+NEL2 = "nel-2-pred"
+CASES = [
+    ("nel-1-true", "nel-1-pred", "unittest-nel-1-pred.tsv.ref_results", "nil", 1),
+    ("nel-2-true", NEL2, f"unittest-{NEL2}.concatNIL_ref_results", "none", 1),
+    ("nel-2-true", NEL2, f"unittest-{NEL2}.tsv.concatNIL_ref_results", "none", 1),
+    ("nel-2-true", NEL2, f"unittest-{NEL2}.separatedNIL_ref_results", "nil", 1),
+    ("nel-2-true", NEL2, f"unittest-{NEL2}.tsv.separatedNIL_ref_results", "nil", 1),
+    # the official test of this bundle allows several candidates: "Qwrong|Q1435" counts for Q1435
+    ("true_bundle3_de_2020", "pred_bundle3_de_2020", "unittest-pred_bundle3_de_2020.ref_results_nel", "nil", 3),
+    ("true_bundle3_de_2020", "pred_bundle3_de_2020", "ref_results_nel_all", "nil", 5),
+]
+SCHEMES = {"strict": "strict", "exact": "exact", "partial": "partial", "ent_type": "type"}
+COUNTS = ("correct", "incorrect", "partial", "missed", "spurious", "possible", "actual")
+
+
+def read(folder: Path, gold: str, system: str, adjacent: str) -> Any:
+    files = (folder / f"unittest-{name}.tsv" for name in (gold, system))
+    return pairs("linking", *files, format="hipe", column="NEL-LIT", adjacent=adjacent)
+
+
+@pytest.mark.parametrize(("gold", "system", "reference", "adjacent", "k"), CASES)
+def test_the_official_results_come_out(
+    shared_data: Path, gold: str, system: str, reference: str, adjacent: str, k: int
+) -> None:
+    folder = shared_data / "hipe-scorer"
+    sides = read(folder, gold, system, adjacent)
+    official = json.loads((folder / f"{reference}.json").read_text())
+    both = [linking.sides(g, p) for g, p in zip(sides.gold, sides.pred, strict=True)]
+    documents = [hipe(one.gold, one.pred, k) for one in both]
+    assert {name for document in documents for name in document} == set(official)
+    for name, schemes in official.items():
+        for theirs, ours in SCHEMES.items():
+            each = [document[name][ours] for document in documents if name in document]
+            found, want = sum(each, SemEvalCounts(0, 0, 0, 0, 0)), schemes[theirs]
+            for field in COUNTS:
+                assert getattr(found, field) == want[field], (name, theirs, field)
+            counts = as_counts(found)
+            assert (counts.tp, counts.fp, counts.fn) == (want["TP"], want["FP"], want["FN"]), (name, theirs)
+            assert found.precision == pytest.approx(want["P_micro"], abs=1e-9)
+            assert found.recall == pytest.approx(want["R_micro"], abs=1e-9)
+            assert (found.value if found.weight else 0) == pytest.approx(want["F1_micro"], abs=1e-9)
+            _macro(each, want, (name, theirs))
+
+
+def _macro(each: list[SemEvalCounts], want: dict[str, Any], where: object) -> None:
+    """Means by document: those without answers leave P, without gold leave R, without either leave F1."""
+    values = {
+        "P": [one.precision for one in each if one.actual],
+        "R": [one.recall for one in each if one.possible],
+        "F1": [one.value for one in each if one.actual and one.possible],
+    }
+    for rate, found in values.items():
+        expected = want[f"{rate}_macro_doc"]
+        if expected is None or math.isnan(expected):
+            assert not found, where
+        else:
+            assert sum(found) / len(found) == pytest.approx(expected, abs=1e-9), (where, rate)
+
+
+@pytest.mark.parametrize(("adjacent", "link"), [("nil", (3, 1, 1)), ("none", (2, 1, 2))])
+def test_the_protocol_by_its_name(shared_data: Path, adjacent: str, link: tuple[int, int, int]) -> None:
+    sides = read(shared_data / "hipe-scorer", "nel-2-true", NEL2, adjacent)
+    card = linking.scorecard(sides.gold, sides.pred, protocol="hipe")
+    assert tuple(card.counts["link"].values()) == link
+    assert "matching=hipe" in card.conventions["link_f1"]
+
+
+def test_candidates_count_as_far_as_the_cut_off(shared_data: Path) -> None:
+    sides = read(shared_data / "hipe-scorer", "true_bundle3_de_2020", "pred_bundle3_de_2020", "nil")
+    for protocol in (None, "hipe"):
+        card = linking.scorecard(sides.gold, sides.pred, protocol=protocol)
+        # the bundle's official 8 hits by overlap allow several candidates; the first alone leaves out Qwrong|Q1435
+        assert [card.counts[name]["tp"] for name in ("link", "link@3", "link@5")] == [7, 8, 8]
+        assert [card.counts[name]["tp"] for name in ("strong_link", "strong_link@3", "strong_link@5")] == [6, 7, 7]
+    assert card.values["macro_doc_link_f1"] is not None
+
+
+def test_real_systems_read_and_score(shared_data: Path) -> None:
+    for file in sorted((shared_data / "hipe2022").rglob("*ajmc*dev*.tsv"))[:2]:
+        sides = pairs("linking", file, file, format="hipe", column="NEL-LIT")
+        card = linking.scorecard(sides.gold, sides.pred)
+        assert card.values["link_f1"] == card.values["strong_link_f1"] == card.values["hits@1"] == 1.0
