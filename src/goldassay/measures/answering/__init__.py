@@ -1,7 +1,9 @@
 """Answering: is the answer right, is it grounded, and does the program know when it does not know?
 
 Read in this order: `records` (what a question and an answer are), `normal` and `words` (when texts are equal), `squad`
-(exact match and F1), `rouge` with `rouge_batch`, `card` (everything over a set).
+and `rouge` (words), `similarity` and `bertscore` (embeddings), `claims` with `claim_measures`, `citations`, `facts` and
+`entities` (what is supported), `lexical` (the stand-in without a judge), `calibration` and `ranking`, `card`
+(everything over a set), `founding`. Which damage each of them notices stands in `goldassay.mutation`.
 """
 
 from __future__ import annotations
@@ -9,10 +11,42 @@ from __future__ import annotations
 from typing import Any
 
 from goldassay.measure import Measure
+from goldassay.measures.answering.bertscore import BERTScore, bertscore, rescaled
+from goldassay.measures.answering.calibration import aurc, brier, ece, risk_coverage
 from goldassay.measures.answering.card import scorecard
-from goldassay.measures.answering.records import answers
+from goldassay.measures.answering.citations import CitationPrecision, CitationRecall, Cited, citations, cited
+from goldassay.measures.answering.claim_measures import (
+    ClaimF1,
+    ClaimPrecision,
+    ClaimRecall,
+    ContextPrecision,
+    ContextUtilization,
+    Faithfulness,
+    Hallucination,
+    NoiseSensitivity,
+    RetrievedClaimRecall,
+    SelfKnowledge,
+    Shares,
+)
+from goldassay.measures.answering.claims import Share, Support
+from goldassay.measures.answering.entities import ContextEntityRecall, context_entity_recall, found_entities
+from goldassay.measures.answering.facts import FactualAccuracy, factual_accuracy
+from goldassay.measures.answering.founding import RAGEvaluator
+from goldassay.measures.answering.lexical import LexicalSupport, lexical_support, sentence_support
+from goldassay.measures.answering.ranking import (
+    Confidence,
+    Robustness,
+    Speed,
+    confidence_score,
+    final_score,
+    robustness_score,
+    speed_score,
+)
+from goldassay.measures.answering.records import answers, reference
 from goldassay.measures.answering.rouge import ROUGE, rouge
 from goldassay.measures.answering.rouge_batch import rouge_batch
+from goldassay.measures.answering.sentences import sentences
+from goldassay.measures.answering.similarity import SemanticSimilarity, similarity
 from goldassay.measures.answering.squad import F1, ExactMatch, UnicodeExactMatch, UnicodeF1, squad
 
 MEASURES: tuple[Measure[Any], ...] = (
@@ -27,29 +61,99 @@ MEASURES: tuple[Measure[Any], ...] = (
     ROUGE("1", part="r"),
     ROUGE("L", stem=True),
     ROUGE("L", tokenizer="unicode"),
+    ContextEntityRecall(),
+    ContextEntityRecall(match="exact"),
+    ClaimPrecision(),
+    ClaimRecall(),
+    ClaimF1(),
+    Faithfulness(),
+    RetrievedClaimRecall(),
+    ContextPrecision(),
+    ContextUtilization(),
+    CitationRecall(),
+    CitationPrecision(),
+    FactualAccuracy(),
+    LexicalSupport(),
+    Confidence(),
+    Speed(),
+    Robustness(),
 )
 
 
 def perfect(gold: Any) -> dict[str, Any]:
-    """The prediction that gets everything right.
+    """The prediction that gets everything right: gold's answer, retrieved and claimed.
 
-    >>> perfect({"answers": ["1800"]}), perfect({"answers": []})
-    ({'answer': '1800', 'confidence': 1.0}, {'answer': '', 'confidence': 0.0})
+    >>> perfect({"answers": ["1800"], "reference": "In 1800."})
+    {'answer': '1800', 'confidence': 1.0, 'retrieved_contexts': ['In 1800.', '1800'], 'claims': ['In 1800.']}
+    >>> perfect({"answers": []})
+    {'answer': '', 'confidence': 0.0, 'retrieved_contexts': [], 'claims': []}
     """
     expected = answers(gold)
-    return {"answer": expected[0] if expected else "", "confidence": 1.0 if expected else 0.0}
+    if not expected:
+        return {"answer": "", "confidence": 0.0, "retrieved_contexts": [], "claims": []}
+    long = reference(gold)
+    return {
+        "answer": expected[0],
+        "confidence": 1.0,
+        "retrieved_contexts": list(dict.fromkeys([long, expected[0]] if long else expected)),
+        "claims": [long] if long else [],
+    }
 
 
 __all__ = [
     "F1",
     "MEASURES",
     "ROUGE",
+    "BERTScore",
+    "CitationPrecision",
+    "CitationRecall",
+    "Cited",
+    "ClaimF1",
+    "ClaimPrecision",
+    "ClaimRecall",
+    "Confidence",
+    "ContextEntityRecall",
+    "ContextPrecision",
+    "ContextUtilization",
     "ExactMatch",
+    "FactualAccuracy",
+    "Faithfulness",
+    "Hallucination",
+    "LexicalSupport",
+    "NoiseSensitivity",
+    "RAGEvaluator",
+    "RetrievedClaimRecall",
+    "Robustness",
+    "SelfKnowledge",
+    "SemanticSimilarity",
+    "Share",
+    "Shares",
+    "Speed",
+    "Support",
     "UnicodeExactMatch",
     "UnicodeF1",
+    "aurc",
+    "bertscore",
+    "brier",
+    "citations",
+    "cited",
+    "confidence_score",
+    "context_entity_recall",
+    "ece",
+    "factual_accuracy",
+    "final_score",
+    "found_entities",
+    "lexical_support",
     "perfect",
+    "rescaled",
+    "risk_coverage",
+    "robustness_score",
     "rouge",
     "rouge_batch",
     "scorecard",
+    "sentence_support",
+    "sentences",
+    "similarity",
+    "speed_score",
     "squad",
 ]

@@ -1,0 +1,219 @@
+"""Claims and what supports them: eleven values from four tables of verdicts, none of which is ever dropped.
+
+An answer has C claims, the gold answer G, and there are k passages. Each verdict says whether a text entails a claim:
+``answer_by_gold`` (C), ``gold_by_answer`` (G), ``answer_by_context`` (C × k), ``gold_by_context`` (G × k). A verdict is
+``True``, ``False``, or ``None`` for one that did not come back. With unknown verdicts a claim's standing may be unknown
+too; a value then counts what is certain, and ``most`` what it would be if every unknown went its way: the truth lies
+between.
+
+Ru et al., RAGChecker: a fine-grained framework for diagnosing retrieval-augmented generation, NeurIPS 2024.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from goldassay.exceptions import DataError
+
+Verdict = bool | None
+Array = Any  # numpy arrays of booleans
+ENTAILED = ("entailment", "supported", "yes", "true")
+NOT = ("neutral", "contradiction", "contradicted", "not_stated", "unsupported", "no", "false")
+RAGCHECKER = {
+    "answer2response": "answer_by_gold",
+    "response2answer": "gold_by_answer",
+    "retrieved2response": "answer_by_context",
+    "retrieved2answer": "gold_by_context",
+}
+TABLES = tuple(RAGCHECKER.values())
+
+
+@dataclass(frozen=True, eq=False)
+class Truth:
+    """Statements that are certainly true (``sure``) and those that may be (``maybe``): Kleene's three values."""
+
+    sure: Array
+    maybe: Array
+
+    def __and__(self, other: Truth) -> Truth:
+        return Truth(self.sure & other.sure, self.maybe & other.maybe)
+
+    def __invert__(self) -> Truth:
+        return Truth(~self.maybe, ~self.sure)
+
+    def any(self, axis: int) -> Truth:
+        """Whether one along this axis is true; where there is none, it is not."""
+        return Truth(self.sure.any(axis=axis), self.maybe.any(axis=axis))
+
+
+@dataclass(frozen=True)
+class Share:
+    """A value between what is certain and the ``most`` it could be, over ``n`` claims or passages."""
+
+    value: float
+    most: float
+    n: int
+
+
+@dataclass(frozen=True)
+class Support:
+    """The verdicts of one answer. Tables that are not there are ``None``; the values that need them are then absent.
+
+    >>> made = Support(answer_by_gold=(True, False), answer_by_context=((True,), (None,)))
+    >>> made.values["precision"], made.values["faithfulness"], made.unknown
+    (Share(value=0.5, most=0.5, n=2), Share(value=0.5, most=1.0, n=2), 1)
+    """
+
+    answer_by_gold: tuple[Verdict, ...] | None = None
+    gold_by_answer: tuple[Verdict, ...] | None = None
+    answer_by_context: tuple[tuple[Verdict, ...], ...] | None = None
+    gold_by_context: tuple[tuple[Verdict, ...], ...] | None = None
+
+    @classmethod
+    def of(cls, tables: Mapping[str, Any], record: object = None) -> Support:
+        """From a record with our names or RAGChecker's, and verdicts as words or truth values.
+
+        >>> Support.of({"answer2response": ["Entailment", "Neutral", None]}).answer_by_gold
+        (True, False, None)
+        """
+        made: dict[str, Any] = {}
+        for theirs, ours in RAGCHECKER.items():
+            found = tables.get(ours, tables.get(theirs))
+            if found is None:
+                continue
+            if isinstance(found, str) or not isinstance(found, Sequence):
+                raise DataError(f"expected a list of verdicts, found {found!r}", record=record, field=ours)
+            made[ours] = tuple(
+                tuple(_verdict(v, record, ours) for v in row)
+                if ours.endswith("context")
+                else _verdict(row, record, ours)
+                for row in found
+            )
+        support = cls(**made)
+        support._check(record)
+        return support
+
+    def _check(self, record: object) -> None:
+        for claims, contexts in (("answer_by_gold", "answer_by_context"), ("gold_by_answer", "gold_by_context")):
+            one, other = getattr(self, claims), getattr(self, contexts)
+            if one is not None and other is not None and len(one) != len(other):
+                raise DataError(f"{len(one)} claims, but {claims} has {len(other)} in {contexts}", record=record)
+        rows = [*(self.answer_by_context or ()), *(self.gold_by_context or ())]
+        widths = {len(row) for row in rows}
+        if len(widths) > 1:
+            raise DataError(
+                f"the claims have verdicts for {', '.join(map(str, sorted(widths)))} passages", record=record
+            )
+
+    @cached_property
+    def unknown(self) -> int:
+        """How many verdicts did not come back."""
+        flat = [*(self.answer_by_gold or ()), *(self.gold_by_answer or ())]
+        flat += [verdict for row in [*(self.answer_by_context or ()), *(self.gold_by_context or ())] for verdict in row]
+        return sum(verdict is None for verdict in flat)
+
+    @cached_property
+    def asked(self) -> int:
+        """How many verdicts were asked for."""
+        tables = [self.answer_by_gold or (), self.gold_by_answer or ()]
+        return sum(map(len, [*tables, *(self.answer_by_context or ()), *(self.gold_by_context or ())]))
+
+    @cached_property
+    def values(self) -> dict[str, Share]:
+        """All values that the tables give, by name; a share over no claims is left out."""
+        made: dict[str, Share | None] = {}
+        correct, recalled = _line(self.answer_by_gold), _line(self.gold_by_answer)
+        used, useful = _table(self.answer_by_context), _table(self.gold_by_context)
+        if correct:
+            made["precision"] = _share(correct)
+        if recalled:
+            made["recall"] = _share(recalled)
+        if correct and recalled:
+            made["f1"] = _f1(made["precision"], made["recall"])
+        if useful:
+            found, relevant = useful.any(1), useful.any(0)
+            made |= {"claim_recall": _share(found), "context_precision": _share(relevant, empty=len(found.sure) > 0)}
+            if recalled:
+                made["context_utilization"] = _utilization(found, recalled)
+        if used:
+            grounded = used.any(1)
+            made["faithfulness"] = _share(grounded)
+            if correct:
+                made |= {"hallucination": _share(~grounded & ~correct), "self_knowledge": _share(~grounded & correct)}
+        if used and useful and correct:
+            made |= _noise(used, useful.any(0), correct)
+        return {name: share for name, share in made.items() if share is not None}
+
+
+def _noise(used: Truth, relevant: Truth, correct: Truth) -> dict[str, Share | None]:
+    """Wrong claims that come from a relevant passage, and those that come from irrelevant ones alone."""
+    by_relevant = (used & relevant).any(1)
+    by_irrelevant = (used & ~relevant).any(1) & ~by_relevant
+    return {
+        "noise_sensitivity_in_relevant": _share(by_relevant & ~correct),
+        "noise_sensitivity_in_irrelevant": _share(by_irrelevant & ~correct),
+    }
+
+
+def _utilization(found: Truth, recalled: Truth) -> Share | None:
+    """Of the gold claims that a passage has, the share that the answer has too."""
+    both = found & recalled
+    most, lost = int(both.maybe.sum()), int((found & ~recalled).sure.sum())
+    possible = int(found.maybe.sum())
+    if not possible:
+        return Share(0.0, 0.0, 0) if len(found.sure) else None
+    return Share(int(both.sure.sum()) / possible, most / (most + lost) if most + lost else 0.0, possible)
+
+
+def _f1(precision: Share | None, recall: Share | None) -> Share | None:
+    if precision is None or recall is None:
+        return None
+
+    def harmonic(p: float, r: float) -> float:
+        return 2 * p * r / (p + r) if p + r else 0.0
+
+    low, high = harmonic(precision.value, recall.value), harmonic(precision.most, recall.most)
+    return Share(low, high, precision.n + recall.n)
+
+
+def _share(truth: Truth, empty: bool = False) -> Share | None:
+    """The share of true ones; of none at all it is no number, or 0 where ``empty`` says that there should be some."""
+    n = len(truth.sure)
+    return Share(float(truth.sure.mean()), float(truth.maybe.mean()), n) if n else Share(0.0, 0.0, 0) if empty else None
+
+
+def _line(verdicts: Sequence[Verdict] | None) -> Truth | None:
+    if verdicts is None:
+        return None
+    return Truth(np.array([v is True for v in verdicts], bool), np.array([v is not False for v in verdicts], bool))
+
+
+def _table(rows: Sequence[Sequence[Verdict]] | None) -> Truth | None:
+    if rows is None:
+        return None
+    width = len(rows[0]) if rows else 0
+    flat = [verdict for row in rows for verdict in row]
+    made = _line(flat)
+    if made is None:
+        return None
+    return Truth(made.sure.reshape(len(rows), width), made.maybe.reshape(len(rows), width))
+
+
+def _verdict(found: Any, record: object, field: str) -> Verdict:
+    if found is None or isinstance(found, bool):
+        return found
+    word = str(found).strip().lower().replace(" ", "_")
+    if word in ENTAILED:
+        return True
+    if word in NOT:
+        return False
+    if word in ("unknown", ""):
+        return None
+    raise DataError(
+        f"no verdict {found!r}; verdicts are Entailment, Neutral, Contradiction, or null", record=record, field=field
+    )
