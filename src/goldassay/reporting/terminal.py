@@ -63,7 +63,7 @@ def scorecard(card: Scorecard, earlier: Values | None = None) -> None:
     for facet, found in card.by.items():
         breakdown(facet, found, out)
     for warning in card.warnings:
-        console(error=True).print(f"[yellow]warning:[/] {warning}", markup=True)
+        console(error=True).print(f"[yellow]warning:[/] {escape(warning)}", markup=True)
 
 
 def breakdown(facet: str, keys: Mapping[str, Values], out: Console, most: int = 30) -> None:
@@ -92,7 +92,7 @@ def explanations(card: Scorecard) -> None:
     """Each value's definition, convention and source."""
     out = console()
     for name in card.values:
-        out.print(f"[bold]{name}[/]  {card.conventions.get(name, '')}", markup=True)
+        out.print(f"[bold]{name}[/]  {escape(card.conventions.get(name, ''))}", markup=True)
         if name in card.explain:
             out.print(f"    {card.explain[name]}", markup=False)
 

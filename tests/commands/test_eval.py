@@ -1,0 +1,66 @@
+"""``goldassay eval``, ``compare`` and ``init`` as a user runs them, with a baseline that needs no model."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+
+def goldassay(*words: object, cwd: Path) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "goldassay.cli", *map(str, words)]
+    return subprocess.run(command, capture_output=True, text=True, check=False, cwd=cwd)
+
+
+def summary(*words: object, cwd: Path) -> dict[str, Any]:
+    done = goldassay(*words, "--json", cwd=cwd)
+    assert done.returncode == 0, done.stderr
+    found: dict[str, Any] = json.loads(done.stdout)
+    return found
+
+
+def test_the_baseline_is_evaluated_and_leaves_a_run_that_reads_back(root: Path, tmp_path: Path) -> None:
+    from goldassay.running import Run
+
+    found = summary("eval", "extraction:baseline", "--limit", 12, "--runs", tmp_path, cwd=root)
+    assert found["examples"] == 12
+    assert 0.3 < found["values"]["strict_f1"] < 1.0
+    low, high = found["intervals"]["strict_f1"]
+    assert low <= found["values"]["strict_f1"] <= high
+    run = Run.load(root / found["folder"])
+    assert run.values == found["values"]
+    assert len(run.rows) == 12
+    by_file = summary("eval", "programs/extraction.py:baseline", "--limit", 12, "--runs", tmp_path, cwd=root)
+    assert by_file["values"] == found["values"]
+
+
+def test_two_runs_are_compared_and_other_gold_is_refused(root: Path, tmp_path: Path) -> None:
+    runs = [
+        summary("eval", "extraction:baseline", "--limit", n, "--threads", t, "--runs", tmp_path, cwd=root)["folder"]
+        for n, t in ((10, 1), (10, 2), (8, 1))
+    ]
+    done = goldassay("compare", runs[0], runs[1], "--json", cwd=root)
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)["comparisons"]
+    assert {(one["difference"], one["p"]) for one in found} == {(0.0, 1.0)}
+    refused = goldassay("compare", runs[0], runs[2], cwd=root)
+    assert refused.returncode == 2
+    assert "different gold" in refused.stderr
+
+
+def test_a_gate_turns_a_missed_target_into_exit_code_1(root: Path, tmp_path: Path) -> None:
+    done = goldassay("eval", "extraction:baseline", "--split", "test", "--runs", tmp_path, "--gate", cwd=root)
+    assert done.returncode == 1
+    assert "strict_f1" in done.stdout
+
+
+def test_init_writes_a_workspace_that_works(root: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "mine"
+    assert goldassay("init", folder, cwd=root).returncode == 0
+    found = summary("eval", "extraction:baseline", "--limit", 5, cwd=folder)
+    assert (folder / found["folder"] / "rows.jsonl").is_file()
+    again = goldassay("init", folder, cwd=root)
+    assert again.returncode == 2
+    assert "already has programs" in again.stderr

@@ -1,0 +1,134 @@
+"""``goldassay score``: what it prints, and what it says when the input is wrong (one line, exit code 2)."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+GOLD = [
+    {"id": "a", "text": "Het Rijksmuseum", "entities": [{"start": 4, "end": 15, "type": "MUS", "text": "Rijksmuseum"}]},
+    {"id": "b", "text": "in 1800", "entities": [{"start": 3, "end": 7, "type": "TMP", "text": "1800"}]},
+]
+PRED = [
+    {"id": "a", "entities": [{"start": 4, "end": 15, "type": "MUS", "text": "Rijksmuseum"}]},
+    {"id": "b", "entities": [{"start": 0, "end": 7, "type": "TMP", "text": "in 1800"}]},
+]
+
+
+def goldassay(*words: object, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "goldassay.cli", *map(str, words)]
+    return subprocess.run(command, capture_output=True, text=True, check=False, cwd=cwd)
+
+
+def jsonl(path: Path, records: list[dict[str, object]]) -> Path:
+    path.write_text("".join(json.dumps(record) + "\n" for record in records), encoding="utf-8")
+    return path
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> tuple[Path, Path]:
+    return jsonl(tmp_path / "gold.jsonl", GOLD), jsonl(tmp_path / "pred.jsonl", PRED)  # type: ignore[arg-type]
+
+
+def test_json_is_one_object_with_the_promised_keys(files: tuple[Path, Path]) -> None:
+    done = goldassay("score", "extraction", "--gold", files[0], "--pred", files[1], "--json")
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)
+    assert found.keys() >= {"task", "examples", "values", "counts", "by", "conventions", "warnings"}
+    assert found["counts"]["strict"] == {"tp": 1, "fp": 1, "fn": 1}
+    assert found["values"]["strict_f1"] == 0.5
+    assert found["values"]["partial_f1"] == 1.0
+    assert found["by"]["type"]["TMP"]["strict_f1"] == 0.0
+    assert found["conventions"]["strict_f1"].startswith("strict_f1[")
+
+
+def test_a_table_fits_the_terminal_and_explain_gives_definitions(files: tuple[Path, Path]) -> None:
+    done = goldassay("score", "extraction", "--gold", files[0], "--pred", files[1], "--explain")
+    assert done.returncode == 0, done.stderr
+    assert "0.5000" in done.stdout
+    assert max(map(len, done.stdout.splitlines())) <= 120
+    assert "strict_f1[" in done.stdout
+
+
+def test_against_an_earlier_result(files: tuple[Path, Path], tmp_path: Path) -> None:
+    earlier = tmp_path / "earlier.json"
+    earlier.write_text(goldassay("score", "extraction", "--gold", files[0], "--pred", files[1], "--json").stdout)
+    same = goldassay("score", "extraction", "--gold", files[0], "--pred", files[1], "--against", earlier)
+    assert "(+0.0000)" in same.stdout
+    other = json.loads(earlier.read_text())
+    other["conventions"]["strict_f1"] = "strict_f1[match=something else]"
+    earlier.write_text(json.dumps(other))
+    refused = goldassay("score", "extraction", "--gold", files[0], "--pred", files[1], "--against", earlier)
+    assert refused.returncode == 2
+    assert "other conventions" in refused.stderr
+
+
+BAD = {
+    "no such file": ("gold", None, "gold.jsonl"),
+    "empty file": ("gold", b"", "gold.jsonl"),
+    "not utf-8": ("pred", b'{"id": "a", "entities": []}\n\xff\xfe\n', "pred.jsonl"),
+    "a line cut off": ("pred", b'{"id": "a", "entities": []}\n{"id": "b", "enti', "pred.jsonl:2"),
+    "an unknown document": ("pred", b'{"id": "zzz", "entities": []}\n', "zzz"),
+    "a document twice": ("pred", b'{"id": "a", "entities": []}\n{"id": "a", "entities": []}\n', "a"),
+    "offsets that do not match": (
+        "gold",
+        b'{"id": "a", "text": "Het Rijksmuseum", "entities": [{"start": 6, "end": 17, "type": "M", "text": "Rijksmuseum"}]}\n',
+        "4",
+    ),
+    "an unknown field": ("gold", b'{"id": "a", "text": "x", "entities": [], "surprise": 1}\n', "surprise"),
+}
+
+
+@pytest.mark.parametrize("case", BAD, ids=list(BAD))
+def test_bad_input_is_one_line_and_exit_code_2(files: tuple[Path, Path], case: str) -> None:
+    side, content, says = BAD[case]
+    file = files[0] if side == "gold" else files[1]
+    if content is None:
+        file.unlink()
+    else:
+        file.write_bytes(content)
+    done = goldassay("score", "extraction", "--gold", files[0], "--pred", files[1])
+    assert done.returncode == 2, done.stdout + done.stderr
+    assert len(done.stderr.strip().splitlines()) == 1, done.stderr
+    assert done.stderr.startswith("goldassay: ")
+    assert says in done.stderr
+    assert not done.stdout
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (["score", "nothing", "--gold", "g", "--pred", "p"], "no task 'nothing'"),
+        (
+            ["score", "extraction", "--gold", "{g}", "--pred", "{p}", "--measure", "nDCG@10"],
+            "--measure is for retrieval",
+        ),
+        (["score", "extraction", "--gold", "{g}", "--pred", "{p}", "--protocol", "mine"], "no protocol 'mine'"),
+        (["score", "extraction", "--gold", "{g}", "--pred", "{p}", "--format", "xml"], "xml"),
+        (["eval", "nothing"], "neither a task"),
+        (["eval", "extraction:nothing"], "has no 'nothing'"),
+        (["eval", "extraction:baseline", "--split", "holdout"], "no split 'holdout'"),
+        (["eval", "extraction:baseline", "--gold", "no-such-set"], "no-such-set"),
+        (["compare", "runs/none", "runs/nope"], "no run at"),
+        (["tune", "extraction", "--optimizer", "magic"], "no optimizer 'magic'"),
+        (["patch", "show", "extraction", "nope"], "no patch 'nope'"),
+    ],
+)
+def test_a_wrong_call_is_one_line_and_exit_code_2(
+    files: tuple[Path, Path], words: list[str], says: str, root: Path
+) -> None:
+    done = goldassay(*(word.format(g=files[0], p=files[1]) for word in words), cwd=root)
+    assert done.returncode == 2, done.stdout + done.stderr
+    assert says in done.stderr
+    assert len(done.stderr.strip().splitlines()) == 1, done.stderr
+
+
+def test_a_wrong_column_lists_the_columns(shared_data: Path) -> None:
+    file = shared_data / "hipe-scorer" / "unittest-ner-1-true.tsv"
+    done = goldassay("score", "extraction", "--gold", file, "--pred", file, "--format", "hipe", "--column", "NE-MINE")
+    assert done.returncode == 2
+    assert "NE-COARSE-LIT" in done.stderr
