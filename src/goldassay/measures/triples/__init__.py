@@ -33,7 +33,7 @@ from goldassay.measures.triples.measures import (
     Recall,
 )
 from goldassay.measures.triples.novel import novel_discovery_rate
-from goldassay.measures.triples.objects import Comparing
+from goldassay.measures.triples.objects import EXCLUDED, Comparing
 from goldassay.measures.triples.predicates import Alignment, alignment, canonical, pairs
 
 MEASURES: tuple[Measure[Any], ...] = (
@@ -71,6 +71,7 @@ def perfect(gold: Any) -> dict[str, Any]:
 
 
 __all__ = [
+    "EXCLUDED",
     "F1",
     "MEASURES",
     "Alignment",

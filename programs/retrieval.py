@@ -1,0 +1,109 @@
+"""Retrieval: passages for a query, by BM25 with terms that a language model adds, and by two baselines without a model.
+
+``program`` searches twice, with the query and with the words that a model adds to it (synonyms, and the other languages
+of the collection), and fuses the rankings. ``baseline`` is BM25; ``dense`` ranks by vectors, which without an embedder
+are character n-grams reduced by SVD, not a neural model. Each searches the passages that it was given with ``index``;
+without any, those of the heritage set.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+import dspy
+
+from goldassay.gold import load
+from goldassay.kb.dense import DenseIndex, Embedder
+from goldassay.kb.passages import BM25Index, fused
+
+DEPTH = 20
+
+
+class Expand(dspy.Signature):  # type: ignore[misc]
+    """Write search terms for the query: synonyms, and the same words in Dutch, English, German and French.
+    Give words that a relevant text would contain, not the query's own words."""
+
+    query: str = dspy.InputField()
+    terms: list[str] = dspy.OutputField()
+
+
+class Searching(dspy.Module):  # type: ignore[misc]
+    """A retriever over passages."""
+
+    def __init__(self, depth: int = DEPTH) -> None:
+        super().__init__()
+        self.depth = depth
+        self._indexed: Any = None
+
+    def index(self, passages: str | Path | Iterable[Any]) -> Any:
+        """The same retriever over these passages: a JSON Lines file, or records with ``id`` and ``text``."""
+        self._indexed = self._made(passages)
+        return self
+
+    def fit(self, train: Sequence[Any]) -> Any:
+        """Nothing is learnt from queries."""
+        return self
+
+    def search(self, query: str) -> list[tuple[str, float]]:
+        """The best passages by this retriever's index."""
+        if self._indexed is None:
+            self.index(load("heritage").retrieval.passages)
+        found: list[tuple[str, float]] = self._indexed.search(query, self.depth)
+        return found
+
+    def results(self, found: Iterable[tuple[str, float, str]]) -> list[dict[str, Any]]:
+        """Records of what was found, with the text for whoever reads the errors."""
+        texts = {passage.id: passage.text for passage in self._indexed.passages}
+        return [
+            {"doc_id": name, "score": score, "source": source, "text": texts[name]} for name, score, source in found
+        ]
+
+    def _made(self, passages: Any) -> Any:
+        return BM25Index(passages)
+
+
+class BM25(Searching):
+    """BM25; no model."""
+
+    def forward(self, query: str) -> dspy.Prediction:
+        """The passages that share words with the query."""
+        return dspy.Prediction(results=self.results((*hit, "bm25") for hit in self.search(query)))
+
+
+class Dense(Searching):
+    """Vectors by ``embedder`` (texts to rows); without one character n-grams reduced by SVD (``char-lsa``)."""
+
+    def __init__(self, embedder: Embedder | None = None, depth: int = DEPTH) -> None:
+        super().__init__(depth)
+        self.embedder = embedder
+
+    def _made(self, passages: Any) -> Any:
+        return DenseIndex(passages, self.embedder)
+
+    def forward(self, query: str) -> dspy.Prediction:
+        """The passages whose vectors are nearest to the query's."""
+        found = self.search(query)
+        return dspy.Prediction(results=self.results((*hit, self._indexed.source) for hit in found))
+
+
+class Expanded(Searching):
+    """BM25 with the query and with the model's terms, fused by reciprocal rank."""
+
+    def __init__(self, depth: int = DEPTH) -> None:
+        super().__init__(depth)
+        self.expand = dspy.Predict(Expand)
+
+    def forward(self, query: str) -> dspy.Prediction:
+        """The passages that either search finds; ``source`` says which did."""
+        terms = [str(term) for term in self.expand(query=query).terms or ()]
+        rankings = {"bm25": self.search(query)}
+        if terms:
+            rankings["expansion"] = self.search(f"{query} {' '.join(terms)}")
+        return dspy.Prediction(results=self.results(fused(rankings, self.depth)), terms=terms)
+
+
+program = Expanded()
+baseline = BM25()
+dense = Dense()

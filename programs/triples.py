@@ -1,0 +1,216 @@
+"""Triples: what a text says about an institution, as statements with Wikidata properties.
+
+``program`` asks a language model for statements whose predicates are those of a list of properties, with a confidence
+each. ``baseline`` needs no model: patterns in Dutch, English, German and French for founding years, places, founders,
+architects and codes; the subject is the name that looks most like an institution's. Fitted, it knows how often each
+pattern is right.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Literal
+
+import dspy
+from pydantic import Field, create_model
+
+from goldassay.measures.triples import match
+
+PROPERTIES = {
+    "instance of": "P31",
+    "inception": "P571",
+    "date of official opening": "P1619",
+    "located in": "P131",
+    "headquarters location": "P159",
+    "location": "P276",
+    "country": "P17",
+    "next to body of water": "P206",
+    "founded by": "P112",
+    "architect": "P84",
+    "owned by": "P127",
+    "operator": "P137",
+    "commissioned by": "P88",
+    "manufacturer": "P176",
+    "named after": "P138",
+    "part of": "P361",
+    "jurisdiction": "P1001",
+    "operating area": "P2541",
+    "ISIL": "P791",
+    "World Heritage ID": "P757",
+}
+
+
+class Say(dspy.Signature):  # type: ignore[misc]
+    """List the statements that the text makes about institutions.
+    Copy subject and object exactly from the text. Choose each predicate from the list.
+    confidence: how sure you are that the text says it, from 0 to 1."""
+
+    text: str = dspy.InputField()
+    statements: list[Any] = dspy.OutputField()
+
+
+class Triples(dspy.Module):  # type: ignore[misc]
+    """Statements by a language model; ``properties`` maps the predicates it may use to property ids."""
+
+    def __init__(self, properties: Mapping[str, str] = PROPERTIES) -> None:
+        super().__init__()
+        self.properties = dict(properties)
+        self.labels = {name: label for label, name in self.properties.items()}
+        predicate: Any = Literal[tuple(self.properties)]
+        statement: Any = create_model(
+            "Statement",
+            subject=(str, ...),
+            predicate=(predicate, ...),
+            object=(str, ...),
+            confidence=(float, Field(default=1.0, ge=0.0, le=1.0)),
+        )
+        self.say = dspy.Predict(Say.with_updated_fields("statements", type_=list[statement]))
+
+    def forward(self, text: str) -> dspy.Prediction:
+        """The statements of a text; the same one is said once, with its greatest confidence."""
+        found: dict[tuple[str, str, str], float] = {}
+        for one in self.say(text=text).statements or ():
+            key = (one.subject.strip(), self.properties[one.predicate], one.object.strip())
+            if key[0] and key[2]:
+                found[key] = max(found.get(key, 0.0), one.confidence)
+        return dspy.Prediction(triples=[_triple(*key, confidence) for key, confidence in found.items()])
+
+    def to_demo(self, example: Any) -> dict[str, Any]:
+        """A gold example as the predictor's demonstration; statements of other properties are left out."""
+        return {
+            "statements": [
+                {
+                    "subject": triple["subject"],
+                    "predicate": self.labels[triple["predicate"]],
+                    "object": triple["object"],
+                    "confidence": 1.0,
+                }
+                for triple in example["triples"]
+                if triple["predicate"] in self.labels
+            ]
+        }
+
+
+CAPITAL = r"[A-ZÀ-ÖØ-Þ][\w’'.\-]*[\w’']"
+LINK = r"(?:of|the|and|de|het|van|voor|en|der|des|für|und|von|du|la|le|les|et|da|di|al|bin|d[’'])"
+NAME = rf"{CAPITAL}(?:[ ](?:{LINK}[ ])*(?:{CAPITAL}|[A-Z]))*"
+YEAR = r"(?:(?:c\.|ca\.|um|omstreeks|vers) )?(?:1[0-9]|20)\d{2}|\d{1,2}\.? [^\W\d]+ (?:1[0-9]|20)\d{2}"
+BEGAN = (
+    "founded|established|created|begun|built|started|formed|since|opened|launched|"
+    "opgericht|gesticht|gebouwd|sinds|begonnen|aangelegd|opende|opening|stichtten?|richtten?|"
+    "gegründet|errichtet|erbaut|seit|entstand|gründeten?|begann|eröffnet|"
+    "fondée?s?|créée?s?|construite?|depuis|ouverte?|ouvrit|fonda|bâtie?"
+)
+PATTERNS: dict[str, tuple[str, str]] = {
+    "year after a verb of founding": ("P571", rf"\b(?:{BEGAN})\b[^.;]{{0,40}}?\b(?P<object>{YEAR})\b"),
+    "year before a verb of founding": ("P571", rf"\b(?P<object>{YEAR})\b[^.;]{{0,40}}?\b(?:{BEGAN})\b"),
+    "year": ("P571", rf"\b(?P<object>{YEAR})\b"),
+    "place after in": (
+        "P131",
+        rf"\b(?:in|te|à|near|bei|nahe|aus|from) (?P<object>{CAPITAL}(?: (?:an der |am )?{CAPITAL})?)",
+    ),
+    "founder after by": (
+        "P112",
+        rf"\b(?:founded|established|opgericht|gesticht|gegründet|fondée?|créée?) (?:\w+ ){{0,3}}?(?:by|door|von|par) "
+        rf"(?P<object>{NAME})",
+    ),
+    "architect": ("P84", rf"\b(?:[Aa]rchite[ck]te?n?|designed by|ontworpen door|entworfen von) (?P<object>{NAME})"),
+    "number of world heritage": (
+        "P757",
+        r"(?:[Ww]orld [Hh]eritage|[Ww]erelderf|[Ww]elterbe|patrimoine mond)[^.]{0,60}?\b(?P<object>\d{2,3}|1[0-6]\d\d)\b",
+    ),
+    "code": ("P791", r"\b(?P<object>(?:NL|DE|FR|GB|US|BE|AT|CH|IE)-[A-Za-z0-9]{1,11})\b"),
+}
+LEAST = 0.3
+KIND = re.compile(
+    "museum|musée|arch[ie]+[fv]|archives?|biblioth?e[ek]|library|bibliothèque|galer[iy]e?|gallery|kunsthalle?|institu[ut]|"
+    "genootschap|society|verein|gesellschaft|société|colle[ck]tie?|sammlung|universit|academ|akadem|académ|school|schule|"
+    "école|zoo|hortus|ga[ar][rt][td]en|jardin|ker[kc]|church|kirche|église|abdij|abbey|abbaye|[ck]ath[ée]dr|stichting|"
+    "foundation|stiftung|fondation|trust"
+)
+STOP = re.compile(
+    "the|an?|in|on|at|of|and|its?|this|that|het|de|een|op|te|en|van|di[te]|deze|er|de[rs]|das|eine?|im|am|und|von|l[ea]s?|"
+    "une?|dans|à|aux?|et|du|des|cett?e|ils?|elles?|sur|since|sinds|seit|depuis|wie|wer|who|qui|aan|bij|met|voor|bei|mit|"
+    "für|auf|zu[mr]|pour|par|avec|chez|onder|unter|sous|when|where|als|wenn|si|my|mijn|mein|mon|ou[rn]s?"
+)
+
+
+class PatternTriples(dspy.Module):  # type: ignore[misc]
+    """Patterns; no model. `fit` learns how often each pattern is right, and the words for kinds of institution."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.rates: dict[str, float] = {}
+        self.kinds: set[str] = set()
+
+    def fit(self, train: Sequence[Any]) -> PatternTriples:
+        """The baseline with what ``train`` shows: rates of its patterns (Laplace's rule), and the kinds named there."""
+        made = PatternTriples()
+        named = Counter(t["object"] for example in train for t in example["triples"] if t["predicate"] == "P31")
+        made.kinds = set(named)
+        right: Counter[str] = Counter()
+        tried: Counter[str] = Counter()
+        for example in train:
+            for rule, triple in made.found(example["text"]):
+                tried[rule] += 1
+                right[rule] += bool(match(example, {"triples": [triple]}, excluded=()).pairs)
+        made.rates = {rule: (right[rule] + 1) / (tried[rule] + 2) for rule in tried}
+        return made
+
+    def found(self, text: str) -> Iterator[tuple[str, dict[str, Any]]]:
+        """What each rule finds: the first object of each pattern, as a triple about the text's subject."""
+        subject = _subject(text)
+        if subject is None:
+            return
+        taken: set[str] = set()
+        for rule, (name, pattern) in PATTERNS.items():
+            hit = next((m for m in re.finditer(pattern, text) if _fits(m["object"], subject)), None)
+            if hit and name not in taken:
+                taken.add(name)
+                yield rule, _triple(subject, name, hit["object"], self.rates.get(rule, 0.5))
+        kind = next(
+            (word for word in sorted(self.kinds, key=len, reverse=True) if re.search(rf"\b{re.escape(word)}\b", text)),
+            None,
+        )
+        if kind:
+            yield "kind", _triple(subject, "P31", kind, self.rates.get("kind", 0.5))
+
+    def forward(self, text: str) -> dspy.Prediction:
+        """The statements of a text; once fitted, only by patterns that are right in at least LEAST of the cases."""
+        kept = [triple for rule, triple in self.found(text) if self.rates.get(rule, 1.0) >= LEAST]
+        return dspy.Prediction(triples=kept)
+
+
+def _subject(text: str) -> str | None:
+    """The name that looks most like an institution's: a word for one, several words, early in the text."""
+    best: tuple[float, str] | None = None
+    for found in re.finditer(NAME, text):
+        words = found[0].split()
+        while words and STOP.fullmatch(words[0].casefold()):
+            words = words[1:]
+        name = " ".join(words).removesuffix(".")
+        if not any(word[:1].isupper() for word in words):
+            continue
+        score = 2.0 * bool(KIND.search(name.casefold())) + 0.5 * (len(words) > 1) + 0.3 * text.count(name)
+        if len(words) == 1 and (not found.start() or text[: found.start()].rstrip()[-1:] in ".:;!?"):
+            score -= 0.8  # any word begins a sentence with a capital
+        score -= found.start() / max(1, len(text)) + 0.5 * bool(
+            re.search(rf"\b(?:in|te|à|from) {re.escape(name)}", text)
+        )
+        if best is None or score > best[0]:
+            best = (score, name)
+    return best[1] if best else None
+
+
+def _fits(value: str, subject: str) -> bool:
+    return value not in subject and not STOP.fullmatch(value.casefold())
+
+
+def _triple(subject: str, name: str, value: str, confidence: float) -> dict[str, Any]:
+    return {"subject": subject, "predicate": name, "object": value, "confidence": round(confidence, 4)}
+
+
+program = Triples()
+baseline = PatternTriples()

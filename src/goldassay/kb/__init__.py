@@ -1,0 +1,1 @@
+"""Knowledge bases and collections: what programs look things up in."""
