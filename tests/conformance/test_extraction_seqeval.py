@@ -15,13 +15,17 @@ from seqeval.scheme import IOB2, IOBES, IOE2
 from goldassay.measures.extraction import compute_ner_metrics, evaluate_tags
 
 TAGS = ["O", *(f"{letter}-{kind}" for letter in "BI" for kind in ("LOC", "PER", "ORG"))]
-sentences = st.lists(st.lists(st.tuples(st.sampled_from(TAGS), st.sampled_from(TAGS)), min_size=1, max_size=8), min_size=1, max_size=6)
+sentences = st.lists(
+    st.lists(st.tuples(st.sampled_from(TAGS), st.sampled_from(TAGS)), min_size=1, max_size=8), min_size=1, max_size=6
+)
 
 
 def report(gold: list[list[str]], pred: list[list[str]], **options: Any) -> dict[str, dict[str, float]]:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        found: dict[str, dict[str, float]] = classification_report(gold, pred, output_dict=True, zero_division=0, **options)
+        found: dict[str, dict[str, float]] = classification_report(
+            gold, pred, output_dict=True, zero_division=0, **options
+        )
     return found
 
 
@@ -40,9 +44,9 @@ def test_conlleval_reading(data: list[list[tuple[str, str]]]) -> None:
         return
     theirs = report(gold, pred)
     same(evaluate_tags(gold, pred, scheme="IOB2"), theirs)
-    founding = compute_ner_metrics(pred, gold, scheme="IOB2")
+    founding = compute_ner_metrics(pred, gold, scheme="IOB2", mode="conlleval")
     assert founding["f1"] == pytest.approx(theirs["micro avg"]["f1-score"], abs=1e-9)
-    macro = compute_ner_metrics(pred, gold, average="macro", scheme="IOB2")
+    macro = compute_ner_metrics(pred, gold, average="macro", scheme="IOB2", mode="conlleval")
     assert macro["f1"] == pytest.approx(theirs["macro avg"]["f1-score"], abs=1e-9)
 
 

@@ -1,8 +1,9 @@
 """Extraction: spans of a text with a type.
 
-Read in this order: `spans` (what a span is), `matching` (one-to-one within a document), `measures` (what counts),
-`errors` (what was got wrong, in words), `corpus` and `card` (everything over a set), `tagged` (from tag sequences),
-`founding` (the founding documents' functions).
+Read in this order: `spans` (what a span is) and `reading` (where it comes from), `matching` (one-to-one within a
+document), `counting` (one document's counts), `measures`, `averages` and `schemas` (what is reported), `errors` (what
+was got wrong, in words), `tokens`; then many documents at once: `columns`, `paired`, `corpus`, `card`, and `tagged` for
+tag sequences; `official` (the HIPE scorer's own way of counting) and `founding` (the founding documents' functions).
 """
 
 from __future__ import annotations
@@ -10,7 +11,9 @@ from __future__ import annotations
 from typing import Any
 
 from goldassay.measure import Measure
+from goldassay.measures.extraction.averages import MacroDocF1, MacroDocPrecision, MacroDocRecall, MacroF1, WeightedF1
 from goldassay.measures.extraction.card import scorecard
+from goldassay.measures.extraction.counting import counts, semeval
 from goldassay.measures.extraction.errors import errors
 from goldassay.measures.extraction.founding import (
     Entity,
@@ -20,30 +23,26 @@ from goldassay.measures.extraction.founding import (
     token_level_metrics,
     type_distribution_analysis,
 )
-from goldassay.measures.extraction.matching import overlapping
+from goldassay.measures.extraction.matching import pairs
 from goldassay.measures.extraction.measures import (
     ExactF1,
     ExactPrecision,
     ExactRecall,
-    MacroDocF1,
     PartialF1,
     PartialPrecision,
     PartialRecall,
-    SemEval,
     StrictF1,
-    StrictMacroF1,
     StrictPrecision,
     StrictRecall,
-    StrictWeightedF1,
     TokenF1,
+    TokenPrecision,
+    TokenRecall,
     TypeF1,
     TypePrecision,
     TypeRecall,
-    counts,
-    semeval,
-    sides,
 )
-from goldassay.measures.extraction.schemes import evaluate_spans
+from goldassay.measures.extraction.reading import perfect, sides
+from goldassay.measures.extraction.schemas import SemEval, evaluate_spans, evaluate_spans_by_type
 from goldassay.measures.extraction.spans import Span, spans
 from goldassay.measures.extraction.tagged import evaluate_tags
 
@@ -60,20 +59,22 @@ MEASURES: tuple[Measure[Any], ...] = (
     TypeF1(),
     TypePrecision(),
     TypeRecall(),
-    StrictMacroF1(),
-    StrictMacroF1(over="seen"),
-    StrictWeightedF1(),
-    MacroDocF1(),
+    TypeF1(within="document"),
     TokenF1(),
-    *(SemEval(scheme) for scheme in ("strict", "exact", "partial", "type")),
+    TokenPrecision(),
+    TokenRecall(),
+    MacroF1(),
+    MacroF1(over="seen"),
+    MacroF1("partial"),
+    WeightedF1(),
+    MacroDocF1(),
+    MacroDocPrecision(),
+    MacroDocRecall(),
+    MacroDocF1("partial"),
+    *(SemEval(schema) for schema in ("strict", "exact", "partial", "type")),
+    SemEval("partial", rate="precision"),
+    SemEval("partial", rate="recall"),
 )
-
-
-def perfect(gold: Any) -> dict[str, Any]:
-    """The prediction that gets everything right."""
-    left, _, _ = sides(gold, [])
-    return {"entities": left}
-
 
 __all__ = [
     "MEASURES",
@@ -82,31 +83,37 @@ __all__ = [
     "ExactPrecision",
     "ExactRecall",
     "MacroDocF1",
+    "MacroDocPrecision",
+    "MacroDocRecall",
+    "MacroF1",
     "PartialF1",
     "PartialPrecision",
     "PartialRecall",
     "SemEval",
     "Span",
     "StrictF1",
-    "StrictMacroF1",
     "StrictPrecision",
     "StrictRecall",
-    "StrictWeightedF1",
     "TokenF1",
+    "TokenPrecision",
+    "TokenRecall",
     "TypeF1",
     "TypePrecision",
     "TypeRecall",
+    "WeightedF1",
     "compute_ner_metrics",
     "counts",
     "entity_level_metrics",
     "errors",
     "evaluate_spans",
+    "evaluate_spans_by_type",
     "evaluate_tags",
     "extract_entities",
-    "overlapping",
+    "pairs",
     "perfect",
     "scorecard",
     "semeval",
+    "sides",
     "spans",
     "token_level_metrics",
     "type_distribution_analysis",

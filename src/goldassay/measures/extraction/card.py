@@ -5,21 +5,27 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
 from goldassay.exceptions import GoldassayError
-from goldassay.measures.extraction.corpus import Corpus, corpus
-from goldassay.measures.extraction.measures import MATCH, SCHEMES, SOURCE, sides
-from goldassay.measures.extraction.official import as_counts, hipe, known_types
-from goldassay.measures.extraction.spans import Span
-from goldassay.measures.extraction.tally import SemEvalCounts
+from goldassay.measures.extraction import official
+from goldassay.measures.extraction.corpus import SCHEMAS, Corpus, corpus
+from goldassay.measures.extraction.counting import MATCH
+from goldassay.measures.extraction.measures import FORMULA, MATCHING, SOURCE
+from goldassay.measures.extraction.reading import fields, name
+from goldassay.measures.extraction.schemas import SemEval
 from goldassay.scorecard import Scorecard, rates
 from goldassay.tally import Counts
 
 PROTOCOLS = (None, "hipe")
+RATES = ("precision", "recall", "f1")
 ALSO = {
-    "strict": "HIPE strict, CoNLL, SemEval strict",
+    "strict": "HIPE strict, CoNLL, seqeval, SemEval strict",
     "partial": "HIPE fuzzy, SemEval type",
     "exact": "SemEval exact",
-    "type": "types of the document, wherever they stand",
+    "type": "the same as partial, HIPE fuzzy, SemEval type; SemEval's own partial ignores the type",
+    "type_anywhere": "types of the document, wherever they stand",
+    "token": r"a token (\S+) has the types of the spans that overlap it",
 }
 
 
@@ -30,116 +36,97 @@ def scorecard(gold: Sequence[Any], pred: Sequence[Any], *, protocol: str | None 
     >>> card.values["strict_f1"], card.counts["strict"]
     (1.0, {'tp': 1, 'fp': 0, 'fn': 0})
     """
-    if len(gold) != len(pred):
-        raise GoldassayError(f"{len(gold)} gold records against {len(pred)} predictions; they must be aligned")
     if protocol not in PROTOCOLS:
         raise GoldassayError(f"no protocol {protocol!r} for extraction; there is hipe")
-    read = [sides(g, p) for g, p in zip(gold, pred, strict=True)]
-    found = corpus([g for g, _, _ in read], [p for _, p, _ in read], [text for _, _, text in read])
+    left, right, texts = fields(gold, pred)
+    found = corpus(left, right, texts, lambda number: name(gold[number]))
     if protocol == "hipe":
-        _official(found, [(g, p) for g, p, _ in read])
+        official.replace(found, left, right)
     card = Scorecard("extraction", len(gold))
-    for match in (*MATCH, "token"):
-        counts = _plain(found.micro[match])
-        card.counts[match] = counts
-        _add(card, rates(counts, f"{match}_"), match, protocol)
-    _semeval(card, found)
-    _averages(card, found)
-    card.by["type"] = {
-        kind: {
-            **rates(_plain(found.types["strict"][kind]), "strict_"),
-            **rates(_plain(found.types["partial"].get(kind, Counts(0, 0, 0))), "partial_"),
-            "support": int(found.types["strict"][kind].tp + found.types["strict"][kind].fn),
-        }
-        for kind in sorted(found.types["strict"])
-    }
-    card.by["confusion"] = {g: dict(row) for g, row in sorted(found.confusion.items())}
+    how = MATCHING if protocol is None else f"in the order of the text, as the {protocol} scorer"
+    for match in ALSO:
+        _micro(card, found.micro["partial" if match == "type" else match], match, how)
+    _semeval(card, found, how)
+    _by_type(card, found)
+    _by_document(card, found, how)
     if found.unlocated:
         card.warnings.append(f"{found.unlocated} predicted spans do not stand in their text and count as spurious")
     return card
 
 
-OFFICIAL = {"strict": "strict", "partial": "type", "exact": "exact"}
+def _micro(card: Scorecard, found: Counts, match: str, how: str) -> None:
+    counts: dict[str, float] = {key: int(value) for key, value in found.state().items()}
+    card.counts[match] = counts
+    for key, value in rates(counts, f"{match}_").items():
+        means = f"P = tp/(tp+fp), R = tp/(tp+fn), F1 = 2tp/(2tp+fp+fn) over all documents; also known as: {ALSO[match]}"
+        _say(card, key, value, f"match={MATCH[match]}, average=micro, matching={how}, empty=null", f"{means}. {SOURCE}")
 
 
-def _official(found: Corpus, read: Sequence[tuple[list[Span], list[Span]]]) -> None:
-    """Put the official scorer's counts in the place of ours."""
-    types = known_types([g for g, _ in read])
-    documents = [hipe(g, p, types) for g, p in read]
-    for match, scheme in OFFICIAL.items():
-        found.by_document[match] = [as_counts(document["ALL"][scheme]) for document in documents]
-        found.micro[match] = sum(found.by_document[match], Counts(0, 0, 0))
+def _semeval(card: Scorecard, found: Corpus, how: str) -> None:
+    means = (
+        "ACT = COR+INC+PAR+SPU, POS = COR+INC+PAR+MIS, P = (COR+½PAR)/ACT, R = (COR+½PAR)/POS, F1 their harmonic mean. "
+        f"{SemEval.source}"
+    )
+    for schema in SCHEMAS:
+        counts, key = found.semeval[schema], f"semeval_{schema}"
+        card.counts[key] = {part: int(value) for part, value in counts.state().items()}
+        values = (counts.precision, counts.recall, counts.value) if counts.weight else (None, None, None)
+        for rate, value in zip(RATES, values, strict=True):
+            convention = f"schema={schema}, partial credit=0.5, average=micro, matching={how}, empty=null"
+            _say(card, f"{key}_{rate}", value, convention, means)
+
+
+def _by_type(card: Scorecard, found: Corpus) -> None:
+    """Each type, which was taken for which, and the means over types: macro in both readings, weighted by support."""
     for match in ("strict", "partial"):
-        found.types[match] = {}
-        for document in documents:
-            for kind in document.keys() - {"ALL"}:
-                counts = as_counts(document[kind][OFFICIAL[match]])
-                found.types[match][kind] = found.types[match].get(kind, Counts(0, 0, 0)) + counts
-    for scheme in SCHEMES:
-        found.semeval[scheme] = sum((d["ALL"][scheme] for d in documents), SemEvalCounts(0, 0, 0, 0, 0))
-
-
-def _plain(counts: Counts) -> dict[str, float]:
-    return {name: int(value) if value == int(value) else value for name, value in counts.state().items()}
-
-
-def _add(card: Scorecard, values: dict[str, float | None], match: str, protocol: str | None) -> None:
-    card.values |= values
-    for name in values:
-        how = f"match={MATCH.get(match, 'tokens by type')}, average=micro, matching={protocol or 'one-to-one, most pairs'}"
-        card.conventions[name] = f"{name}[{how}, empty=null]"
-        also = f"; also known as: {ALSO[match]}" if match in ALSO else ""
-        card.explain[name] = f"P = tp/(tp+fp), R = tp/(tp+fn), F1 = 2tp/(2tp+fp+fn) over all documents{also}. {SOURCE}"
-
-
-def _semeval(card: Scorecard, found: Corpus) -> None:
-    for scheme in SCHEMES:
-        counts, key = found.semeval[scheme], f"semeval_{scheme}"
-        card.counts[key] = {name: int(value) for name, value in counts.state().items()}
-        some = counts.weight > 0
-        card.values[f"{key}_precision"] = float(counts.precision) if some else None
-        card.values[f"{key}_recall"] = float(counts.recall) if some else None
-        card.values[f"{key}_f1"] = float(counts.value) if some else None
-        for rate in ("precision", "recall", "f1"):
-            card.conventions[f"{key}_{rate}"] = f"{key}_{rate}[scheme={scheme}, partial credit=0.5, empty=null]"
-            card.explain[f"{key}_{rate}"] = (
-                "ACT = COR+INC+PAR+SPU, POS = COR+INC+PAR+MIS, P = (COR+½PAR)/ACT, R = (COR+½PAR)/POS. "
-                "Segura-Bedmar et al. 2013 (SemEval-2013 task 9)"
-            )
-
-
-def _averages(card: Scorecard, found: Corpus) -> None:
-    """Macro by type (both readings), weighted by support, macro by document."""
-    types = found.types["strict"]
-    in_gold = [counts for counts in types.values() if counts.tp + counts.fn]
-    support = sum(counts.tp + counts.fn for counts in in_gold)
-    card.values["strict_macro_f1"] = _mean([counts.f1 for counts in in_gold])
-    card.values["strict_macro_f1_seen"] = _mean([counts.f1 for counts in types.values()])
-    weighted = sum(counts.f1 * (counts.tp + counts.fn) for counts in in_gold)
-    card.values["strict_weighted_f1"] = float(weighted / support) if support else None
-    for name, over in (
-        ("strict_macro_f1", "average=macro over types with gold"),
-        ("strict_macro_f1_seen", "average=macro over all types seen"),
-        ("strict_weighted_f1", "average=weighted by gold support"),
-    ):
-        card.conventions[name] = f"{name}[match=span+type, {over}, empty=null]"
-        card.explain[name] = f"mean over types of F1 ({over}). {SOURCE}"
-    for match in ("strict", "partial"):
-        prefix = "macro_doc_" if match == "strict" else "macro_doc_partial_"
-        documents = found.by_document[match]
-        values = {
-            "precision": _mean([c.precision for c in documents if c.tp + c.fp]),
-            "recall": _mean([c.recall for c in documents if c.tp + c.fn]),
-            "f1": _mean([c.f1 for c in documents if c.tp + c.fp and c.tp + c.fn]),
+        types = found.types[match].values()
+        support = [int(counts.tp + counts.fn) for counts in types]
+        for rate in RATES:
+            values = [float(getattr(counts, rate)) for counts in types]
+            in_gold = [value for value, n in zip(values, support, strict=True) if n]
+            weighted = [value * n / sum(support) for value, n in zip(values, support, strict=True) if n]
+            for key, value, over in (
+                (f"{match}_macro_{rate}", _mean(in_gold), "macro over types with gold"),
+                (f"{match}_macro_{rate}_seen", _mean(values), "macro over all types seen"),
+                (f"{match}_weighted_{rate}", sum(weighted) if weighted else None, "weighted by gold support"),
+            ):
+                means = f"mean over types of {FORMULA[rate]}, {over}. {SOURCE}"
+                _say(card, key, value, f"match={MATCH[match]}, average={over}, empty=null", means)
+    card.by["type"] = {
+        kind: {
+            **{key: value for match in ("strict", "partial") for key, value in _rates(found, match, kind).items()},
+            "support": int(counts.tp + counts.fn),
+            "predicted": int(counts.tp + counts.fp),
+            "ratio": (counts.tp + counts.fp) / (counts.tp + counts.fn) if counts.tp + counts.fn else None,
         }
-        for rate, value in values.items():
-            card.values[prefix + rate] = value
-            card.conventions[prefix + rate] = f"{prefix}{rate}[match={MATCH[match]}, average=macro by document]"
-            card.explain[prefix + rate] = (
-                "mean over documents; those without predictions leave P and F1, those without gold leave R and F1. "
-                "Ehrmann et al. 2022 (HIPE)"
+        for kind, counts in sorted(found.types["strict"].items())
+    }
+    card.by["confusion"] = {kind: dict(row) for kind, row in sorted(found.confusion.items())}
+
+
+def _rates(found: Corpus, match: str, kind: str) -> dict[str, float | None]:
+    return rates(found.types[match].get(kind, Counts(0, 0, 0)).state(), f"{match}_")
+
+
+def _by_document(card: Scorecard, found: Corpus, how: str) -> None:
+    for match, prefix in (("strict", "macro_doc_"), ("partial", "macro_doc_partial_")):
+        counts = found.documents[match]
+        given, wanted = np.asarray(counts.tp + counts.fp) > 0, np.asarray(counts.tp + counts.fn) > 0
+        for rate, some in (("precision", given), ("recall", wanted), ("f1", given & wanted)):
+            value = float(np.mean(getattr(counts, rate)[some])) if some.any() else None
+            means = (
+                f"mean over documents of {FORMULA[rate]}; those without predictions leave P and F1, those without gold "
+                "leave R and F1. Ehrmann et al. 2022 (HIPE)"
             )
+            convention = f"match={MATCH[match]}, average=macro by document, matching={how}, empty=left out"
+            _say(card, prefix + rate, value, convention, means)
 
 
-def _mean(values: Sequence[Any]) -> float | None:
-    return float(sum(values) / len(values)) if values else None
+def _say(card: Scorecard, key: str, value: float | None, convention: str, means: str) -> None:
+    card.values[key] = value if value is None else float(value)
+    card.conventions[key] = f"{key}[{convention}]"
+    card.explain[key] = means
+
+
+def _mean(values: Sequence[float]) -> float | None:
+    return sum(values) / len(values) if values else None

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from goldassay.exceptions import GoldassayError
-from goldassay.gold.tagging import scheme_of
+from goldassay.gold.tagging import named
 from goldassay.gold.tagging import spans as spans_of_tags
-from goldassay.measures.extraction.measures import counts
+from goldassay.measures.extraction.counting import counts
+from goldassay.measures.extraction.reading import GOLD, PRED
 from goldassay.measures.extraction.spans import spans
+from goldassay.measures.extraction.tagged import evaluate_tags
 from goldassay.measures.extraction.tokens import token_counts
 from goldassay.tally import Counts
 
@@ -39,14 +41,21 @@ def token_level_metrics(
 def entity_level_metrics(
     pred_entities: Sequence[Any], gold_entities: Sequence[Any], match_type: str = "strict"
 ) -> dict[str, Any]:
-    """Precision, recall, F1 and counts of one document's entities, strict (span and type) or partial (overlap and type).
+    """Precision, recall, F1 and counts of entities, strict (span and type) or partial (overlap and type).
 
-    >>> entity_level_metrics([{"start": 0, "end": 4, "type": "A"}], [{"start": 0, "end": 5, "type": "A"}], "partial")["f1"]
+    The entities are those of one document, or a list of lists, one a document: offsets of two documents never match.
+
+    >>> pred, gold = {"start": 0, "end": 4, "type": "A"}, {"start": 0, "end": 5, "type": "A"}
+    >>> entity_level_metrics([pred], [gold], "partial")["f1"]
     1.0
+    >>> entity_level_metrics([[(0, 4, "A")], []], [[], [(0, 4, "A")]])["true_positives"]
+    0
     """
     if match_type not in ("strict", "partial"):
         raise GoldassayError(f"match_type is strict or partial, not {match_type!r}")
-    found = counts(spans(gold_entities), spans(pred_entities), match_type)
+    found = Counts(0, 0, 0)
+    for pred, gold in _documents(pred_entities, gold_entities):
+        found += counts(spans(gold, GOLD, placed=True), spans(pred, PRED), match_type)
     return {
         "precision": found.precision,
         "recall": found.recall,
@@ -56,6 +65,20 @@ def entity_level_metrics(
         "false_negatives": int(found.fn),
         "match_type": match_type,
     }
+
+
+def _documents(pred: Sequence[Any], gold: Sequence[Any]) -> list[tuple[Any, Any]]:
+    """One pair of lists a document; a flat list of entities is one document."""
+    nested = [all(_is_document(item) for item in side) for side in (pred, gold)]
+    if not (pred or gold) or not all(nested):
+        return [(pred, gold)]
+    if len(pred) != len(gold):
+        raise GoldassayError(f"{len(gold)} gold documents against {len(pred)} predicted ones; they must be aligned")
+    return list(zip(pred, gold, strict=True))
+
+
+def _is_document(item: Any) -> bool:
+    return isinstance(item, list) and not (item and isinstance(item[0], int))
 
 
 def type_distribution_analysis(
@@ -88,15 +111,17 @@ class Entity:
     end: int
 
 
-def extract_entities(tags: Sequence[str], scheme: str | None = None, mode: str = "conlleval") -> set[Entity]:
-    """The entities of a tag sequence, in the reading ``conlleval`` or ``strict``; the scheme is guessed without one.
+def extract_entities(tags: Sequence[str], scheme: str | None = None, mode: str = "strict") -> set[Entity]:
+    """The entities of a tag sequence; the scheme is guessed without one.
 
-    >>> sorted(e.entity_type for e in extract_entities(["B-PER", "I-PER", "O", "I-LOC"]))
-    ['LOC', 'PER']
-    >>> len(extract_entities(["B-PER", "I-PER", "O", "I-LOC"], mode="strict"))
-    1
+    ``mode`` is the reading of malformed tags: ``strict``, as in the founding document (an orphan I- is nothing), or
+    ``conlleval`` (it opens an entity).
+
+    >>> tags = ["B-PER", "I-PER", "O", "I-LOC"]
+    >>> len(extract_entities(tags)), sorted(e.entity_type for e in extract_entities(tags, mode="conlleval"))
+    (1, ['LOC', 'PER'])
     """
-    return {Entity(kind, start, end) for start, end, kind in spans_of_tags(tags, scheme or scheme_of(tags), mode)}
+    return {Entity(kind, start, end) for start, end, kind in spans_of_tags(tags, named(scheme, tags), mode)}
 
 
 def compute_ner_metrics(
@@ -104,30 +129,14 @@ def compute_ner_metrics(
     gold_tags: Sequence[Sequence[str]],
     average: str = "micro",
     scheme: str | None = None,
-    mode: str = "conlleval",
+    mode: str = "strict",
 ) -> dict[str, float]:
     """Strict precision, recall and F1 of tag sequences, ``micro``, ``macro`` (over all types seen) or ``weighted``.
 
     >>> compute_ner_metrics([["B-PER", "O"]], [["B-PER", "B-LOC"]])["recall"]
     0.5
     """
-    if len(pred_tags) != len(gold_tags) or any(len(p) != len(g) for p, g in zip(pred_tags, gold_tags, strict=True)):
-        raise GoldassayError("predicted and gold tags must have the same lengths, sentence by sentence")
     if average not in ("micro", "macro", "weighted"):
         raise GoldassayError(f"average is micro, macro or weighted, not {average!r}")
-    name = scheme or scheme_of(tag for sentence in (*gold_tags, *pred_tags) for tag in sentence)
-    types: defaultdict[str, Counts] = defaultdict(lambda: Counts(0, 0, 0))
-    for pred, gold in zip(pred_tags, gold_tags, strict=True):
-        found, wanted = extract_entities(pred, name, mode), extract_entities(gold, name, mode)
-        for entity in found | wanted:
-            both = entity in found and entity in wanted
-            types[entity.entity_type] += Counts(both, entity not in wanted, entity not in found)
-    if average == "micro":
-        total = sum(types.values(), Counts(0, 0, 0))
-        return {"precision": float(total.precision), "recall": float(total.recall), "f1": float(total.f1)}
-    weight = {kind: (c.tp + c.fn if average == "weighted" else 1) for kind, c in types.items()}
-    whole = sum(weight.values()) or 1
-    return {
-        rate: float(sum(getattr(c, rate) * weight[kind] for kind, c in types.items()) / whole)
-        for rate in ("precision", "recall", "f1")
-    }
+    report = evaluate_tags(gold_tags, pred_tags, scheme=scheme, mode=mode)[f"{average} avg"]
+    return {rate: report[rate] for rate in ("precision", "recall", "f1")}

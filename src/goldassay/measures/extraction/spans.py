@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from operator import index
 from typing import Any, NamedTuple
 
 from goldassay.exceptions import DataError
 from goldassay.fields import read
+
+Parts = tuple[tuple[int, int], ...]
 
 
 class Span(NamedTuple):
@@ -20,10 +23,10 @@ class Span(NamedTuple):
     end: int
     type: str
     text: str = ""
-    fragments: tuple[tuple[int, int], ...] = ()
+    fragments: Parts = ()
 
     @property
-    def place(self) -> tuple[int, int] | tuple[tuple[int, int], ...]:
+    def place(self) -> tuple[int, int] | Parts:
         """What must be equal for the boundaries to be equal."""
         return self.fragments or (self.start, self.end)
 
@@ -37,32 +40,61 @@ class Span(NamedTuple):
         return any(a < d and c < b for a, b in mine for c, d in theirs)
 
 
-def spans(items: Iterable[Any] | None, side: str = "entities") -> list[Span]:
-    """Spans from dicts, tuples ``(start, end, type)`` or objects.
+def spans(items: Iterable[Any] | None, side: str = "entities", *, placed: bool = False) -> list[Span]:
+    """Spans from dicts, sequences ``(start, end, type)`` or objects.
+
+    ``None`` for start and end says "not in the text", which only a prediction may (``placed`` forbids it).
 
     >>> spans([{"start": 4, "end": 15, "type": "MUS"}, (20, 24, "TMP")])[1].place
     (20, 24)
+    >>> spans([{"start": 9, "end": 4, "type": "MUS"}])
+    Traceback (most recent call last):
+    goldassay.exceptions.DataError: entities[0]: a span must begin before it ends, not 9–4
     """
-    out = []
-    for number, item in enumerate(items or ()):
-        if isinstance(item, Span):
-            out.append(item)
-            continue
-        if isinstance(item, dict):
-            start, end, kind, text = item.get("start"), item.get("end"), item.get("type"), item.get("text") or ""
-            parts = item.get("fragments")
-        elif isinstance(item, tuple) and len(item) >= 3:
-            (start, end, kind), text, parts = item[:3], "", None
-        else:
-            start, end, kind = (read(item, name, None) for name in ("start", "end", "type"))
-            text, parts = read(item, "text", "") or "", read(item, "fragments", None)
-        if kind is None:
-            raise DataError("a span needs a type", field=f"{side}[{number}]")
-        if start is None or end is None:
-            out.append(Span(-1, -1, str(kind), str(text)))
-            continue
-        fragments = tuple((int(a), int(b)) for a, b in parts) if parts and len(parts) > 1 else ()
-        if not 0 <= start < end:
-            raise DataError(f"a span must begin before it ends, not {start}–{end}", field=f"{side}[{number}]")
-        out.append(Span(int(start), int(end), str(kind), str(text), fragments))
-    return out
+    if isinstance(items, (str, Mapping)):
+        raise DataError(f"expected a list of spans, not {type(items).__name__}", field=side)
+    found = [
+        item if type(item) is Span else _span(item, f"{side}[{number}]") for number, item in enumerate(items or ())
+    ]
+    if placed and any(span.start < 0 for span in found):
+        number = next(number for number, span in enumerate(found) if span.start < 0)
+        raise DataError("a gold span needs start and end", field=f"{side}[{number}]")
+    return found
+
+
+def _span(item: Any, where: str) -> Span:
+    text: Any = ""
+    parts: Any = None
+    if isinstance(item, Mapping):
+        start, end, kind, text, parts = (item.get(name) for name in Span._fields)
+    elif isinstance(item, (tuple, list)) and len(item) >= 3:
+        start, end, kind = item[:3]
+    else:
+        start, end, kind, text, parts = (read(item, name, None) for name in Span._fields)
+    if not isinstance(kind, str):
+        raise DataError("a span needs a type" if kind is None else f"the type must be text, not {kind!r}", field=where)
+    if parts and (start is None or end is None):
+        start, end = min(part[0] for part in parts), max(part[1] for part in parts)
+    if start is None or end is None:
+        return Span(-1, -1, kind, text or "")
+    first, last = _offset(start, where), _offset(end, where)
+    if not 0 <= first < last:
+        raise DataError(f"a span must begin before it ends, not {first}–{last}", field=where)
+    return Span(first, last, kind, text or "", _fragments(parts, first, last, where))
+
+
+def _offset(value: Any, where: str) -> int:
+    try:
+        return index(value)
+    except TypeError:
+        raise DataError(f"an offset is a whole number, not {value!r}", field=where) from None
+
+
+def _fragments(parts: Any, start: int, end: int, where: str) -> Parts:
+    """The parts in order; a single part is the span itself."""
+    if not parts:
+        return ()
+    found = tuple(sorted((_offset(a, where), _offset(b, where)) for a, b in parts))
+    if found[0][0] != start or max(b for _, b in found) != end or any(a >= b for a, b in found):
+        raise DataError(f"the fragments {list(map(list, found))} do not make up {start}–{end}", field=where)
+    return found if len(found) > 1 else ()

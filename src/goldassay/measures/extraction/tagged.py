@@ -1,24 +1,34 @@
 """Tag sequences scored at once: what seqeval's report holds, without a Python loop over tags.
 
-Every distinct tag becomes a small number; a table over (previous tag, tag) says where an entity begins; entities of gold
-and prediction are joined on where they begin. Sentences whose tags are equal on both sides are only counted.
+Every distinct tag becomes a small number; a table over (previous tag, tag) says where a chunk begins; chunks of gold
+and prediction are joined on where they begin. In the reading ``conlleval`` every chunk is an entity. In the reading
+``strict`` only those are that begin and end as the scheme says, and in IOB1 and IOE1 a B or an E that separates nothing
+is no part of one. `goldassay.gold.tagging` says the same for one sequence, sentence by sentence.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from itertools import chain, repeat
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from goldassay.exceptions import GoldassayError
-from goldassay.gold.tagging import scheme_of, split
-from goldassay.gold.tagging import spans as spans_of_tags
+from goldassay.gold.tagging import named, split
 
 Tags = Sequence[Sequence[str]]
 Ints = NDArray[np.int64]
+Flags = NDArray[np.bool_]
+
+WHOLE = {  # first and last letter of a chunk that the scheme allows
+    "IOB2": ("BB", "BI"),
+    "IOE": ("EE", "IE"),
+    "IOE2": ("EE", "IE"),
+    "IOBES": ("SS", "BE"),
+    "BILOU": ("UU", "BL"),
+}
 
 
 def evaluate_tags(
@@ -26,116 +36,127 @@ def evaluate_tags(
 ) -> dict[str, dict[str, float]]:
     """Precision, recall, F1 and support by type, with ``micro avg``, ``macro avg`` (all types seen), ``weighted avg``.
 
-    ``mode`` is the reading of malformed tags: ``conlleval`` (an orphan I- opens an entity) or ``strict``.
+    ``scheme`` is IOB1, IOB2, IOE1, IOE2, IOBES or BILOU, guessed from the tags without one; ``mode`` is the reading of
+    malformed tags: ``conlleval`` (an orphan I- opens an entity) or ``strict`` (it is nothing).
 
-    >>> evaluate_tags([["B-TOP", "I-TOP", "O"]], [["B-TOP", "O", "B-TOP"]])["micro avg"]["precision"]
-    0.0
+    >>> evaluate_tags([["B-TOP", "I-TOP", "O"]], [["B-TOP", "I-TOP", "I-TMP"]])["micro avg"]["precision"]
+    0.5
+    >>> evaluate_tags([["B-TOP", "I-TOP", "O"]], [["B-TOP", "I-TOP", "I-TMP"]], mode="strict")["micro avg"]["precision"]
+    1.0
     """
-    lengths = [len(sentence) for sentence in gold]
-    if lengths != [len(sentence) for sentence in pred]:
-        raise GoldassayError("gold and predicted tags must have the same lengths, sentence by sentence")
-    name = scheme or scheme_of(set(chain.from_iterable(chain(gold, pred))))
-    if mode == "strict":
-        tables = [_strict(gold, name), _strict(pred, name)]
-        types = sorted({kind for table in tables for kind in table[3]})
-        left, right = (_renumbered(table, types) for table in tables)
-    else:
-        types, left, right = _conlleval(gold, pred, name)
-    return _report(types, *_joined(left, right, len(types)))
+    if mode not in ("conlleval", "strict"):
+        raise GoldassayError(f"no reading {mode!r} of malformed tags; there are conlleval and strict")
+    _same_lengths(gold, pred)
+    ids = _Ids(O=0)
+    codes = _coded(gold, ids), _coded(pred, ids)
+    name = named(scheme, ids)
+    tagset = _tagset([split(tag, name) for tag in ids])
+    left, right = (_entities(code, tagset, name if mode == "strict" else None) for code in codes)
+    return _report(tagset.types, *_joined(left, right, len(tagset.types)))
 
 
-Entities = tuple[Ints, Ints, Ints]  # first place, place after the last, type
+class _Ids(dict[str, int]):
+    def __missing__(self, tag: str) -> int:
+        found = self[tag] = len(self)
+        return found
 
 
-def _conlleval(gold: Tags, pred: Tags, scheme: str) -> tuple[list[str], Entities, Entities]:
-    ids: dict[str, int] = {"O": 0}
-    gone: tuple[str, ...] = ("O",)
+class _Tagset(NamedTuple):
+    types: list[str]
+    letter: NDArray[np.str_]
+    type: Ints
+    same: Flags  # [before, tag]: both inside, of one type
+    begins: Flags  # [before, tag]
 
-    def coded(sentences: Tags) -> Ints:
-        flat = chain.from_iterable(chain.from_iterable(zip(sentences, repeat(gone))))  # noqa: B905  one end per sentence
-        return np.fromiter((ids.setdefault(tag, len(ids)) for tag in flat), np.int64)
 
-    codes = coded(gold), coded(pred)
-    parts = [split(tag, scheme) for tag in ids]
+class _Entities(NamedTuple):
+    start: Ints
+    end: Ints
+    type: Ints
+
+
+def _same_lengths(gold: Tags, pred: Tags) -> None:
+    if len(gold) != len(pred):
+        raise GoldassayError(f"{len(gold)} gold sentences against {len(pred)} predicted ones; they must be aligned")
+    for number, (a, b) in enumerate(zip(map(len, gold), map(len, pred), strict=True)):
+        if a != b:
+            raise GoldassayError(
+                f"sentence {number + 1} has {a} gold tags and {b} predicted ones; it must have as many"
+            )
+
+
+def _coded(sentences: Tags, ids: _Ids) -> Ints:
+    """One number a tag, with an O after each sentence."""
+    n = sum(map(len, sentences)) + len(sentences)
+    flat = chain.from_iterable(chain.from_iterable(zip(sentences, repeat(("O",)))))
+    return np.fromiter(map(ids.__getitem__, flat), np.int64, n)
+
+
+def _tagset(parts: Sequence[tuple[str, str]]) -> _Tagset:
     types = sorted({kind for letter, kind in parts if letter != "O"})
     number = {kind: index for index, kind in enumerate(types)}
-    kinds = np.array([number.get(kind, -1) for _, kind in parts])
-    inside = np.array([letter != "O" for letter, _ in parts])
-    begins = np.array([[_begins(before, tag) for tag in parts] for before in parts])
-    left, right = (_found(code, begins, inside, kinds) for code in codes)
-    return types, left, right
+    letter = np.array([letter for letter, _ in parts])
+    kind = np.array([number.get(kind, -1) for _, kind in parts], np.int64)
+    same = (kind[:, None] == kind) & (kind >= 0)
+    goes_on = same & np.isin(letter, list("BI"))[:, None] & np.isin(letter, list("IEL"))
+    return _Tagset(types, letter, kind, same, (kind >= 0) & ~goes_on)
 
 
-def _begins(before: tuple[str, str], tag: tuple[str, str]) -> bool:
-    """Whether an entity begins at ``tag`` when the tag before it is ``before``."""
-    if tag[0] == "O":
-        return False
-    return not (tag[0] in "IEL" and before[0] in "BI" and before[1] == tag[1])
+def _entities(codes: Ints, tagset: _Tagset, scheme: str | None) -> _Entities:
+    if scheme in ("IOB1", "IOE1"):
+        codes = np.where(_separates_nothing(codes, tagset, scheme[2:] == "E1"), 0, codes)
+    before = _shifted(codes)
+    opens = tagset.begins[before, codes]
+    start = np.flatnonzero(opens)
+    inside = tagset.type >= 0
+    end = np.flatnonzero(inside[before] & (~inside[codes] | opens))
+    kind = tagset.type[codes[start]]
+    if scheme in WHOLE:
+        first, last = tagset.letter[codes[start]], tagset.letter[codes[end - 1]]
+        whole = np.isin(np.char.add(first, last), WHOLE[scheme]) if len(start) else np.zeros(0, bool)
+        return _Entities(start[whole], end[whole], kind[whole])
+    return _Entities(start, end, kind)
 
 
-def _found(codes: Ints, begins: NDArray[Any], inside: NDArray[Any], kinds: NDArray[Any]) -> Entities:
-    before = np.empty_like(codes)
-    before[0], before[1:] = 0, codes[:-1]
-    starts_here = begins[before, codes]
-    starts = np.flatnonzero(starts_here)
-    ends = np.flatnonzero(inside[before] & (~inside[codes] | starts_here))
-    return starts, ends, kinds[codes[starts]]
+def _separates_nothing(codes: Ints, tagset: _Tagset, ending: bool) -> Flags:
+    """IOB1 has B, and IOE1 has E, only between two entities of one type."""
+    joins: Flags = tagset.same[codes, np.append(codes[1:], 0)] if ending else tagset.same[_shifted(codes), codes]
+    mark: Flags = tagset.letter[codes] == ("E" if ending else "B")
+    return mark & ~joins
 
 
-def _strict(sentences: Tags, scheme: str) -> tuple[Ints, Ints, list[str], set[str]]:
-    starts: list[int] = []
-    ends: list[int] = []
-    names: list[str] = []
-    at = 0
-    for sentence in sentences:
-        for start, end, kind in spans_of_tags(sentence, scheme, "strict"):
-            starts.append(at + start)
-            ends.append(at + end)
-            names.append(kind)
-        at += len(sentence) + 1
-    return np.array(starts, np.int64), np.array(ends, np.int64), names, set(names)
+def _shifted(codes: Ints) -> Ints:
+    return np.concatenate((np.zeros(1, np.int64), codes[:-1]))[: len(codes)]
 
 
-def _renumbered(table: tuple[Ints, Ints, list[str], set[str]], types: Sequence[str]) -> Entities:
-    number = {kind: index for index, kind in enumerate(types)}
-    return table[0], table[1], np.array([number[name] for name in table[2]], np.int64)
-
-
-def _joined(left: Entities, right: Entities, n: int) -> tuple[Ints, Ints, Ints]:
-    """True positives, gold and predicted entities by type."""
-    place = np.searchsorted(right[0], left[0])
-    place[place == len(right[0])] = 0
-    if len(right[0]) and len(left[0]):
-        hit = (right[0][place] == left[0]) & (right[1][place] == left[1]) & (right[2][place] == left[2])
-    else:
-        hit = np.zeros(len(left[0]), bool)
-    return (
-        np.bincount(left[2][hit], minlength=n),
-        np.bincount(left[2], minlength=n),
-        np.bincount(right[2], minlength=n),
-    )
+def _joined(left: _Entities, right: _Entities, n: int) -> tuple[Ints, Ints, Ints]:
+    """True positives, gold and predicted entities by type; entities of one sequence do not overlap."""
+    place = np.minimum(np.searchsorted(right.start, left.start), max(len(right.start) - 1, 0))
+    hit = np.zeros(len(left.start), bool)
+    if len(right.start):
+        hit = (right.start[place] == left.start) & (right.end[place] == left.end) & (right.type[place] == left.type)
+    tp, gold, pred = (np.bincount(kind, minlength=n) for kind in (left.type[hit], left.type, right.type))
+    return tp, gold, pred
 
 
 def _report(types: Iterable[str], tp: Ints, gold: Ints, pred: Ints) -> dict[str, dict[str, float]]:
-    precision, recall = _ratio(tp, pred), _ratio(tp, gold)
-    f1 = _ratio(2 * tp, gold + pred)
-    out = {
-        kind: {"precision": float(p), "recall": float(r), "f1": float(f), "support": int(s)}
-        for kind, p, r, f, s in zip(types, precision, recall, f1, gold, strict=True)
+    seen = gold + pred > 0
+    types = [kind for kind, here in zip(types, seen.tolist(), strict=True) if here]
+    tp, gold, pred = tp[seen], gold[seen], pred[seen]
+    rates = {"precision": _ratio(tp, pred), "recall": _ratio(tp, gold), "f1": _ratio(2 * tp, gold + pred)}
+    columns = zip(*(values.tolist() for values in rates.values()), strict=True)
+    support = int(gold.sum())
+    out: dict[str, dict[str, float]] = {
+        kind: {**dict(zip(rates, row, strict=True)), "support": int(n)}
+        for kind, row, n in zip(types, columns, gold, strict=True)
     }
-    support, some = int(gold.sum()), len(out) > 0
-    weights = gold / support if support else np.zeros(len(gold))
-    out["micro avg"] = {
-        "precision": float(_ratio(tp.sum(), pred.sum())),
-        "recall": float(_ratio(tp.sum(), gold.sum())),
-        "f1": float(_ratio(2 * tp.sum(), gold.sum() + pred.sum())),
-        "support": support,
-    }
-    for name, over in (("macro avg", None), ("weighted avg", weights)):
-        out[name] = {
-            key: float((values.mean() if over is None else values @ over) if some else 0.0)
-            for key, values in (("precision", precision), ("recall", recall), ("f1", f1))
-        } | {"support": support}
+    micro = _ratio(tp.sum(), pred.sum()), _ratio(tp.sum(), support), _ratio(2 * tp.sum(), support + pred.sum())
+    weights = _ratio(gold, np.full(len(gold), support))
+    out["micro avg"] = {**dict(zip(rates, map(float, micro), strict=True)), "support": support}
+    out["macro avg"] = {key: float(values.mean()) if types else 0.0 for key, values in rates.items()}
+    out["weighted avg"] = {key: float(values @ weights) for key, values in rates.items()}
+    for average in ("macro avg", "weighted avg"):
+        out[average]["support"] = support
     return out
 
 

@@ -13,7 +13,7 @@ class SemEvalCounts(Sums):
     """SemEval'13 counts; ``value`` is F1.
 
     ACT = COR + INC + PAR + SPU, POS = COR + INC + PAR + MIS, P = (COR + ½ PAR) / ACT, R = (COR + ½ PAR) / POS. PAR is
-    only counted in the scheme ``partial``, so one formula serves all four schemes.
+    only counted in the schema ``partial``, so one formula serves all four schemas.
     """
 
     correct: Number = 0.0
@@ -39,19 +39,43 @@ class SemEvalCounts(Sums):
 
     @property
     def precision(self) -> Number:
+        """(COR + ½ PAR) / ACT."""
         return divide(self.credit, self.actual)
 
     @property
     def recall(self) -> Number:
+        """(COR + ½ PAR) / POS."""
         return divide(self.credit, self.possible)
 
     @property
     def weight(self) -> Number:
+        """How many there are on both sides."""
         return self.actual + self.possible
 
     @property
     def value(self) -> Number:
+        """F1."""
         return divide(2 * self.credit, self.actual + self.possible, empty=1.0)
+
+
+@dataclass(frozen=True, slots=True)
+class SemEvalPrecision(SemEvalCounts):
+    """The same counts; ``value`` is precision (1.0 where there is no evidence at all)."""
+
+    @property
+    def value(self) -> Number:
+        """Precision."""
+        return self.precision + _none(self.weight)
+
+
+@dataclass(frozen=True, slots=True)
+class SemEvalRecall(SemEvalCounts):
+    """The same counts; ``value`` is recall (1.0 where there is no evidence at all)."""
+
+    @property
+    def value(self) -> Number:
+        """Recall."""
+        return self.recall + _none(self.weight)
 
 
 class MacroGold(By[str, Counts]):
@@ -59,6 +83,7 @@ class MacroGold(By[str, Counts]):
 
     @property
     def value(self) -> Number:
+        """The mean F1 over the types with gold."""
         return mean([(counts.f1, _some(counts.tp + counts.fn)) for counts in self.values()])
 
 
@@ -67,6 +92,7 @@ class MacroSeen(By[str, Counts]):
 
     @property
     def value(self) -> Number:
+        """The mean F1 over all types seen."""
         return mean([(counts.f1, _some(counts.weight)) for counts in self.values()])
 
 
@@ -75,9 +101,15 @@ class Weighted(By[str, Counts]):
 
     @property
     def value(self) -> Number:
+        """The weighted mean F1."""
         return mean([(counts.f1, counts.tp + counts.fn) for counts in self.values()])
 
 
 def _some(amount: Number) -> Number:
     """1.0 where there is any, 0.0 where there is none."""
     return float(amount > 0) if isinstance(amount, (int, float)) else (amount > 0).astype(float)
+
+
+def _none(amount: Number) -> Number:
+    """1.0 where there is nothing, 0.0 where there is some."""
+    return 1.0 - _some(amount)

@@ -1,14 +1,22 @@
-r"""Token level: ``\S+`` with true offsets; a token belongs to every span that overlaps it.
+r"""Token level: ``\S+`` with true offsets; a token has the type of every span that overlaps it.
 
-Splitting on spaces and adding one per token misaligns at the first double space or line break.
+Splitting on spaces and adding one per token misaligns at the first double space or line break. Without a text each
+character stands for a token. Words that a program gave and that do not stand in the text are one token that nothing
+matches.
 """
 
 from __future__ import annotations
 
 import re
+import sys
 from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
+from functools import cache
+from itertools import chain, repeat
 
+import numpy as np
+
+from goldassay.measures.extraction.columns import Columns, Flags, Ints
 from goldassay.measures.extraction.spans import Span
 from goldassay.tally import Counts
 
@@ -25,17 +33,15 @@ def tokens(text: str) -> list[tuple[int, int]]:
 
 
 def token_counts(gold: Sequence[Span], pred: Sequence[Span], text: str) -> dict[str, Counts]:
-    """Counts of tokens by type. Without a text the characters of the spans stand for tokens."""
-    if not text:
-        end = max((span.end for span in (*gold, *pred)), default=0)
-        places = [(i, i + 1) for i in range(end)]
-    else:
-        places = tokens(text)
+    """Counts of the tokens of one document by type."""
+    end = max((span.end for span in (*gold, *pred)), default=0)
+    places = tokens(text) if text else [(i, i + 1) for i in range(end)]
     left, right = _covered(gold, places), _covered(pred, places)
     return {
         kind: Counts(len(a & b), len(b - a), len(a - b))
         for kind in sorted({*left, *right})
         for a, b in [(left.get(kind, set()), right.get(kind, set()))]
+        if a or b
     }
 
 
@@ -45,8 +51,65 @@ def _covered(items: Sequence[Span], places: Sequence[tuple[int, int]]) -> dict[s
     for span in items:
         found = out.setdefault(span.type, set())
         if span.start < 0:
-            found.add(-1 - len(found))  # words that do not stand in the text: one token that nothing matches
+            found.add(-1 - len(found))  # nothing else has this number
             continue
         for start, end in span.fragments or ((span.start, span.end),):
             found.update(range(bisect_right(ends, start), bisect_left(starts, end)))
+    return out
+
+
+def token_columns(gold: Columns, pred: Columns, texts: Sequence[str], types: int) -> tuple[Ints, Ints, Ints]:
+    """The same for many documents at once: types of the tokens that both sides have, that gold has, that pred has."""
+    if not texts:
+        return (np.zeros(0, np.int64),) * 3
+    reach = np.fromiter(map(len, texts), np.int64, len(texts))
+    bare = reach == 0
+    for side in (gold, pred):
+        within = bare[side.document]
+        np.maximum.at(reach, side.document[within], side.end[within])
+    base = np.cumsum(reach + 1) - reach - 1  # one place between documents, which holds no token
+    inside = _characters(texts, reach, bare)
+    before = np.concatenate(([False], inside[:-1]))
+    single = np.repeat(bare, reach + 1)  # without a text every character is a token
+    starts = np.flatnonzero(inside & (~before | single))
+    ends = np.flatnonzero(np.concatenate((before & (~inside | single), inside[-1:])))
+    wanted, missing = _tokens(gold, base, reach, starts, ends, types)
+    given, unlocated = _tokens(pred, base, reach, starts, ends, types)
+    both = np.intersect1d(wanted, given, assume_unique=True)
+    return both % types, np.concatenate((wanted % types, missing)), np.concatenate((given % types, unlocated))
+
+
+def _tokens(side: Columns, base: Ints, reach: Ints, starts: Ints, ends: Ints, types: int) -> tuple[Ints, Ints]:
+    """Distinct (token, type) as one number, and the types of spans that are not in the text."""
+    rows = np.flatnonzero(side.start >= 0)
+    start, end = side.start[rows], side.end[rows]
+    if side.fragments:
+        parts = [
+            (row, a, b)
+            for row in rows.tolist()
+            for a, b in side.fragments.get(row, ((side.start[row], side.end[row]),))
+        ]
+        rows, start, end = (np.array(column, np.int64) for column in zip(*parts, strict=True))
+    here, last = base[side.document[rows]], reach[side.document[rows]]
+    first = np.searchsorted(ends, here + np.minimum(start, last), "right")
+    many = np.maximum(np.searchsorted(starts, here + np.minimum(end, last), "left") - first, 0)
+    token = np.arange(many.sum()) - np.repeat(np.cumsum(many) - many - first, many)
+    return np.unique(token * types + np.repeat(side.type[rows], many)), side.type[side.start < 0]
+
+
+def _characters(texts: Sequence[str], reach: Ints, bare: Flags) -> Flags:
+    """For every place on the axis whether a token stands there."""
+    if bare.any():
+        joined = "".join(text + "\n" if text else "x" * n + "\n" for text, n in zip(texts, reach.tolist(), strict=True))
+    else:
+        joined = "".join(chain.from_iterable(zip(texts, repeat("\n"))))
+    letters = np.frombuffer(joined.encode("utf-32-le", "surrogatepass"), np.uint32)
+    return np.logical_not(_spaces()[letters])
+
+
+@cache
+def _spaces() -> Flags:
+    """Which characters are white space for ``re``."""
+    out = np.zeros(sys.maxunicode + 1, bool)
+    out[[code for code in range(0x3001) if chr(code).isspace()]] = True
     return out
