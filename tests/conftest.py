@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import json
+import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -22,3 +25,115 @@ def shared_data() -> Path:
     if not folder.is_dir():
         pytest.skip("the real data (../shared/data) is not on this machine")
     return folder
+
+
+class Learner:
+    """A scripted model that learns from its prompt: it finds what the examples show and obeys simple rules.
+
+    It takes every capitalised word and every number of the last ``text`` for a name. Without help it calls words TOP
+    and overlooks numbers. A demonstration, or a rule in the instructions, teaches it: ``number`` (numbers are TMP),
+    ``museum`` (words with "museum" in them are MUS). Anything else that it is asked for, it answers with ``rule``.
+    """
+
+    def __init__(self, rule: str = "Find places. A number is TMP. A museum is MUS.") -> None:
+        self.rule, self.calls = rule, 0
+
+    def complete(self, request: Any) -> Any:
+        from dspy.lm15 import Message, Response, TextPart, Usage
+
+        self.calls += 1
+        turns = [part.text for message in request.messages for part in message.parts if isinstance(part, TextPart)]
+        system = request.system if isinstance(request.system, str) else "".join(p.text for p in request.system or ())
+        asked = re.findall(r"\[\[ ## (\w+) ## \]\]", turns[-1].split("Respond with")[-1])
+        fields = [name for name in asked if name != "completed"] or ["answer"]
+        known = system.split("objective is:")[-1] + " ".join(turns[:-1])
+        found = [self.mentions(turns[-1], known) if name == "mentions" else self.rule for name in fields]
+        text = "\n".join(f"[[ ## {name} ## ]]\n{value}" for name, value in zip(fields, found, strict=True))
+        usage = Usage(input_tokens=len(known.split()), output_tokens=5, total_tokens=len(known.split()) + 5)
+        parts = [TextPart(f"{text}\n[[ ## completed ## ]]")]
+        return Response(
+            id=None, model=request.model, message=Message.assistant(parts), finish_reason="stop", usage=usage
+        )
+
+    @staticmethod
+    def mentions(turn: str, known: str) -> str:
+        text = turn.split("[[ ## text ## ]]")[-1].split("Respond with")[0]
+        out = []
+        for word in re.findall(r"[A-Z]\w+|\d+", text):
+            if word.isdigit():
+                if "number" in known.lower() or '"TMP"' in known:
+                    out.append({"text": word, "type": "TMP"})
+            else:
+                museum = "museum" in word.lower() and ("museum" in known.lower() or '"MUS"' in known)
+                out.append({"text": word, "type": "MUS" if museum else "TOP"})
+        return json.dumps(out)
+
+
+@pytest.fixture
+def learner() -> Learner:
+    """The scripted engine; ``dspy.LM("scripted/learner", engine=learner, cache=False)`` makes a model of it."""
+    return Learner()
+
+
+@pytest.fixture
+def names_program() -> Any:
+    """A program over the scripted model: names with types, offsets by code."""
+    import dspy
+    from pydantic import BaseModel
+
+    from goldassay.locate import locate
+
+    class Mention(BaseModel):
+        text: str
+        type: str
+
+    signature = dspy.Signature("text: str -> mentions", "Find names.")
+    signature = signature.with_updated_fields("mentions", type_=list[Mention])
+
+    class Names(dspy.Module):  # type: ignore[misc]
+        def __init__(self) -> None:
+            super().__init__()
+            self.extract = dspy.Predict(signature)
+
+        def forward(self, text: str) -> Any:
+            if "BROKEN" in text:
+                raise RuntimeError("this text cannot be read")
+            found = self.extract(text=text).mentions
+            places = locate(text, [one.text for one in found])
+            return dspy.Prediction(
+                entities=[
+                    {"start": at and at[0], "end": at and at[1], "type": one.type, "text": one.text}
+                    for one, at in zip(found, places, strict=True)
+                ]
+            )
+
+        def to_demo(self, example: Any) -> dict[str, Any]:
+            return {"mentions": [{"text": e["text"], "type": e["type"]} for e in example["entities"]]}
+
+    return Names()
+
+
+@pytest.fixture
+def names_gold() -> list[Any]:
+    """Forty texts: some with a place and a number, some with a museum and a place."""
+    import dspy
+
+    places = ["Delft", "Haarlem", "Gouda", "Breda", "Zwolle", "Tiel", "Hoorn", "Venlo", "Sneek", "Assen"]
+    out = []
+    for i in range(40):
+        place, year = places[i % 10], str(1600 + 7 * i)
+        museum = f"{places[(i * 3) % 10]}museum" if i % 4 == 0 else ""
+        text = f"{museum} in {place}" if museum else f"seen {place} in {year}" if i % 2 else f"near {place} number {i}"
+        kinds = [
+            (museum, "MUS"),
+            (place, "TOP"),
+            (year if i % 2 else "", "TMP"),
+            (str(i) if not (i % 2 or museum) else "", "TMP"),
+        ]
+        entities = []
+        for word, kind in kinds:
+            if word:
+                start = text.rindex(word)
+                entities.append({"start": start, "end": start + len(word), "type": kind, "text": word})
+        out.append(dspy.Example(id=f"n{i}", text=text, entities=entities).with_inputs("text"))
+    return out

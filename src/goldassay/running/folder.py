@@ -30,10 +30,8 @@ class Writer:
         self.folder, self.secrets = folder, secrets
         folder.mkdir(parents=True, exist_ok=True)
         file = folder / "rows.jsonl"
-        cut = file.is_file() and file.read_bytes()[-1:] not in (b"", b"\n")
-        self._rows = file.open("a", encoding="utf-8")
-        if cut:
-            self._rows.write("\n")
+        self._rows = file.open("a+", encoding="utf-8")
+        _drop_cut_line(file)
         self._lock = threading.Lock()
 
     def row(self, row: dict[str, Any]) -> None:
@@ -53,6 +51,13 @@ class Writer:
     def close(self) -> None:
         """No more rows."""
         self._rows.close()
+
+
+def _drop_cut_line(file: Path) -> None:
+    """Cut off a last line that was being written when a run was stopped."""
+    content = file.read_bytes()
+    if content and not content.endswith(b"\n"):
+        os.truncate(file, content.rfind(b"\n") + 1)
 
 
 def plain(value: Any) -> Any:

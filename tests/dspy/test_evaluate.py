@@ -1,0 +1,85 @@
+"""Corpus values inside an unmodified ``dspy.Evaluate``."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+import threading
+from typing import Any
+
+import dspy
+import pytest
+
+from goldassay import Metric, guard
+from goldassay.measures import extraction
+from goldassay.running import evaluate
+
+METRIC = Metric({extraction.StrictF1(): 0.7, extraction.PartialF1(): 0.3})
+
+
+def corpus(gold: list[Any], predictions: list[Any]) -> float:
+    card = extraction.scorecard(gold, predictions)
+    strict, partial = card.values["strict_f1"], card.values["partial_f1"]
+    assert strict is not None and partial is not None
+    return 0.7 * strict + 0.3 * partial
+
+
+@pytest.mark.parametrize("threads", [1, 4])
+@pytest.mark.parametrize("progress", [False, True])
+def test_evaluate_reports_the_corpus_value(
+    learner: Any, names_program: Any, names_gold: list[Any], threads: int, progress: bool
+) -> None:
+    with dspy.context(lm=dspy.LM("scripted/learner", engine=learner, cache=False)):
+        check = dspy.Evaluate(devset=names_gold, metric=METRIC, num_threads=threads, display_progress=progress)
+        result = check(guard(names_program))
+    want = corpus(names_gold, [pred for _, pred, _ in result.results])
+    scores = [score for *_, score in result.results]
+    assert 100 * sum(scores) / len(scores) == pytest.approx(100 * want, abs=1e-9)
+    assert result.score == round(100 * want, 2)
+    assert want != pytest.approx(sum(float(score) for score in scores) / len(scores), abs=1e-3)
+    with dspy.context(lm=dspy.LM("scripted/learner", engine=learner, cache=False)):
+        run = evaluate(names_program, names_gold, METRIC, threads=threads, progress=False)
+    assert run.value == pytest.approx(want, abs=1e-9)
+
+
+def test_the_gold_of_a_failed_example_counts_as_missed(learner: Any, names_program: Any, names_gold: list[Any]) -> None:
+    broken = [*names_gold[:6], dspy.Example(id="x", text="BROKEN Delft", entities=[(7, 12, "TOP")]).with_inputs("text")]
+    with dspy.context(lm=dspy.LM("scripted/learner", engine=learner, cache=False)):
+        bare = dspy.Evaluate(devset=broken, metric=METRIC, num_threads=1, max_errors=5)(names_program)
+        guarded = dspy.Evaluate(devset=broken, metric=METRIC, num_threads=1)(guard(names_program))
+        run = evaluate(names_program, broken, METRIC, progress=False)
+    missed = [score.evidence["strict_f1"].fn for *_, score in guarded.results]
+    assert missed[-1] == 1
+    assert sum(score for *_, score in bare.results).plain == 0.0  # dspy's failure score: an example without evidence
+    assert bare.score > guarded.score
+    assert run.rows[-1]["error"].startswith("RuntimeError: this text cannot be read")
+    assert run.value == pytest.approx(guarded.score / 100, abs=1e-4)
+
+
+def test_a_score_survives_pickle_deepcopy_and_threads(names_gold: list[Any]) -> None:
+    gold = names_gold[1]
+    score = METRIC(gold, {"entities": gold["entities"]})
+    for same in (pickle.loads(pickle.dumps(score)), copy.deepcopy(score), score.copy()):  # noqa: S301  our own bytes
+        assert (same.score, bool(same), same.feedback) == (1.0, True, score.feedback)
+        assert same.evidence == score.evidence
+        assert same.evidence.weights == score.evidence.weights
+    sums: list[float] = []
+    workers = [threading.Thread(target=lambda: sums.append(sum([score] * 50).value)) for _ in range(4)]
+    [worker.start() for worker in workers]
+    [worker.join() for worker in workers]
+    assert sums == [1.0] * 4
+
+
+def test_the_truth_of_a_score_is_its_pass_mark(names_gold: list[Any]) -> None:
+    gold = names_gold[0]
+    half = {"entities": gold["entities"][:1]}
+    assert not METRIC(gold, half)
+    assert Metric(extraction.StrictF1(), pass_mark=0.5)(gold, half)
+    assert isinstance(METRIC(gold, half), dspy.Prediction)
+
+
+def test_plain_numbers_in_the_sum_are_examples_without_evidence(names_gold: list[Any]) -> None:
+    score = METRIC(names_gold[0], {"entities": names_gold[0]["entities"]})
+    for numbers in ([score, 0.0, score], [0.0, score, score], [score, score, 0]):
+        assert sum(numbers) / 3 == 1.0
+    assert f"{sum([score, 0.0]):.2f}" == "1.00"
