@@ -18,7 +18,6 @@ search.
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections import Counter
 from collections.abc import Sequence
 from functools import lru_cache
 from typing import NamedTuple
@@ -63,8 +62,7 @@ def pairs(gold: Sequence[Span], pred: Sequence[Span], aim: str) -> list[Edge]:
     """
     edges = overlaps(gold, pred)
     which = AIMS.index(aim)
-    lefts, rights = Counter(edge.gold for edge in edges), Counter(edge.pred for edge in edges)
-    if len(lefts) == len(edges) == len(rights):
+    if len({edge.gold for edge in edges}) == len(edges) == len({edge.pred for edge in edges}):
         return [edge for edge in edges if edge.typed or aim != "alike"]
     return [place[at] for place in _places(edges) for at in chosen(place)[which]]
 

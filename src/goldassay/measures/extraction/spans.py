@@ -65,7 +65,7 @@ def spans(items: Iterable[Any] | None, side: str = "entities", *, placed: bool =
 def _span(item: Any, where: str) -> Span:
     text: Any = ""
     parts: Any = None
-    if isinstance(item, Mapping):
+    if type(item) is dict or isinstance(item, Mapping):
         start, end, kind, text, parts = (item.get(name) for name in Span._fields)
     elif isinstance(item, (tuple, list)) and len(item) >= 3:
         start, end, kind = item[:3]

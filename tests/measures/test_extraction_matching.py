@@ -1,0 +1,124 @@
+"""Matching held to a search through all one-to-one matchings, in whatever order the spans come."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from goldassay.measures.extraction import Span, pairs
+from goldassay.measures.extraction.columns import columns
+from goldassay.measures.extraction.matching import AIMS, Edge, overlaps
+from goldassay.measures.extraction.paired import paired
+
+KINDS = ["A", "B"]
+
+
+def span(start: int, length: int, kind: str, cut: bool) -> Span:
+    """A span; where ``cut``, one without its middle character."""
+    end = start + length
+    middle = start + length // 2
+    parts = ((start, middle), (middle + 1, end)) if cut and length > 2 else ()
+    return Span(start, end, kind, "", parts)
+
+
+spans = st.builds(span, st.integers(0, 8), st.integers(1, 6), st.sampled_from(KINDS), st.booleans())
+documents = st.lists(spans | st.just(Span(-1, -1, "A")), max_size=4)
+
+
+def matchings(edges: Sequence[Edge]) -> Iterator[tuple[Edge, ...]]:
+    """All one-to-one matchings."""
+    if not edges:
+        yield ()
+        return
+    first, rest = edges[0], edges[1:]
+    yield from matchings(rest)
+    for found in matchings([edge for edge in rest if edge.gold != first.gold and edge.pred != first.pred]):
+        yield (first, *found)
+
+
+def worth(found: Sequence[Edge], aim: str) -> tuple[int, int]:
+    """What the aim asks first, and how many pairs."""
+    wish = {
+        "strict": lambda edge: edge.exact and edge.typed,
+        "exact": lambda edge: edge.exact,
+        "type": lambda edge: edge.typed,
+        "alike": lambda edge: edge.exact and edge.typed,
+    }[aim]
+    return sum(map(wish, found)), len(found)
+
+
+@settings(max_examples=150, deadline=None)
+@given(documents, documents)
+def test_no_matching_is_better(gold: list[Span], pred: list[Span]) -> None:
+    edges = overlaps(gold, pred)
+    shared = {
+        (i, j) for i, g in enumerate(gold) for j, p in enumerate(pred) if g.start >= 0 <= p.start and g.overlaps(p)
+    }
+    assert {(edge.gold, edge.pred) for edge in edges} == shared
+    for aim in AIMS:
+        found = pairs(gold, pred, aim)
+        assert len({pair.gold for pair in found}) == len(found) == len({pair.pred for pair in found})
+        assert set(found) <= set(edges)
+        allowed = [edge for edge in edges if edge.typed or aim != "alike"]
+        assert worth(found, aim) == max(worth(other, aim) for other in matchings(allowed))
+
+
+@settings(max_examples=100, deadline=None)
+@given(documents, documents, st.randoms(use_true_random=False))
+def test_the_order_of_spans_does_not_matter(gold: list[Span], pred: list[Span], rng: random.Random) -> None:
+    other_gold, other_pred = rng.sample(gold, len(gold)), rng.sample(pred, len(pred))
+    for aim in AIMS:
+        before = sorted((gold[i], pred[j]) for i, j, *_ in pairs(gold, pred, aim))
+        assert sorted((other_gold[i], other_pred[j]) for i, j, *_ in pairs(other_gold, other_pred, aim)) == before
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.lists(st.tuples(documents, documents), min_size=1, max_size=4))
+def test_all_documents_at_once_give_the_same_pairs(data: list[tuple[list[Span], list[Span]]]) -> None:
+    data = [([span for span in gold if span.start >= 0], pred) for gold, pred in data]
+    left, right, types = columns([gold for gold, _ in data], [pred for _, pred in data])
+    found = paired(left, right, np.arange(len(data)) * 100)
+    for aim in AIMS:
+        at_once = sorted(
+            (int(left.document[i]), *_row(left, i, types), *_row(right, j, types))
+            for i, j in zip(found.gold[found.aims[aim]].tolist(), found.pred[found.aims[aim]].tolist(), strict=True)
+        )
+        singly = sorted(
+            (number, *gold[i][:3], gold[i].fragments, *pred[j][:3], pred[j].fragments)
+            for number, (gold, pred) in enumerate(data)
+            for i, j, *_ in pairs(gold, pred, aim)
+        )
+        assert at_once == singly
+
+
+def _row(side: object, row: int, types: list[str]) -> tuple[object, ...]:
+    start, end, kind = (int(getattr(side, name)[row]) for name in ("start", "end", "type"))
+    return start, end, types[kind], getattr(side, "fragments").get(row, ())  # noqa: B009
+
+
+def test_an_exact_pair_is_not_given_up_for_two_overlaps() -> None:
+    # (4, 9) stands in gold as it is; pairing it with (0, 5) instead would leave room for (5, 6), but nothing exact
+    gold, pred = [Span(0, 5, "X"), Span(4, 9, "X")], [Span(4, 9, "X"), Span(5, 6, "X")]
+    assert [(pair.gold, pair.pred) for pair in pairs(gold, pred, "strict")] == [(1, 0)]
+    assert sorted((pair.gold, pair.pred) for pair in pairs(gold, pred, "type")) == [(0, 0), (1, 1)]
+
+
+@pytest.mark.parametrize("n", [5, 400])
+def test_a_long_chain_of_overlaps_is_matched_end_to_end(n: int) -> None:
+    # gold i overlaps predictions i and i+1: taking i+1 throughout would lose one, the best takes all n
+    gold = [Span(10 * i, 10 * i + 9, "A") for i in range(n)]
+    pred = [Span(10 * i - 5 if i else 0, 10 * i + 4, "A") for i in range(n)]
+    for aim in AIMS:
+        assert len(pairs(gold, pred, aim)) == n
+
+
+def test_a_span_over_the_whole_document_takes_one_of_many() -> None:
+    gold = [Span(0, 10_000, "A"), *(Span(10 * i, 10 * i + 5, "A") for i in range(300))]
+    pred = [Span(0, 9_999, "A"), *(Span(10 * i + 1, 10 * i + 5, "A") for i in range(300))]
+    assert len(pairs(gold, pred, "type")) == 301
+    assert len(pairs(gold, pred[:1], "type")) == 1

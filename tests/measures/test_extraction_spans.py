@@ -1,0 +1,95 @@
+"""Reading spans: what is taken, and the one line that says what is wrong."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from goldassay.exceptions import DataError, FieldError, GoldassayError
+from goldassay.measures import extraction
+from goldassay.measures.extraction import Span, spans
+
+
+def test_dicts_sequences_objects_and_words_that_are_not_in_the_text() -> None:
+    given = [
+        {"start": 0, "end": 3, "type": "A", "text": "abc", "note": 1},
+        (4, 6, "B"),
+        [7, 9, "C"],
+        SimpleNamespace(start=10, end=12, type="D", text="x"),
+        {"start": None, "end": None, "type": "E", "text": "elsewhere"},
+        {"type": "F", "fragments": [[20, 22], [15, 17]]},
+        {"start": 30, "end": 33, "type": "G", "fragments": [[30, 33]]},
+    ]
+    assert spans(given) == [
+        Span(0, 3, "A", "abc"),
+        Span(4, 6, "B"),
+        Span(7, 9, "C"),
+        Span(10, 12, "D", "x"),
+        Span(-1, -1, "E", "elsewhere"),
+        Span(15, 22, "F", "", ((15, 17), (20, 22))),
+        Span(30, 33, "G"),
+    ]
+    assert spans(None) == []
+
+
+def test_a_discontinuous_span_overlaps_only_with_its_parts() -> None:
+    whole = Span(0, 10, "A", "", ((0, 3), (7, 10)))
+    assert whole.overlaps(Span(2, 4, "A"))
+    assert not whole.overlaps(Span(3, 7, "A"))
+    assert not whole.overlaps(Span(10, 12, "A"))
+    strict = extraction.StrictF1()
+    assert strict([whole], [Span(0, 10, "A")]).tally.tp == 0
+    assert strict([whole], [whole]).tally.tp == 1
+    assert extraction.PartialF1()([whole], [Span(0, 10, "A")]).tally.tp == 1
+
+
+@pytest.mark.parametrize(
+    ("wrong", "says"),
+    [
+        ([{"start": 5, "end": 5, "type": "A"}], "predicted entities[0]: a span must begin before it ends, not 5–5"),
+        ([(0, 1, "A"), (-2, 5, "A")], "predicted entities[1]: a span must begin before it ends, not -2–5"),
+        ([{"start": 0, "end": 5}], "predicted entities[0]: a span needs a type"),
+        ([{"start": 0, "end": 5, "type": 7}], "predicted entities[0]: the type must be text, not 7"),
+        ([{"start": "0", "end": 5, "type": "A"}], "predicted entities[0]: an offset is a whole number, not '0'"),
+        ([{"start": 0, "end": 5.5, "type": "A"}], "predicted entities[0]: an offset is a whole number, not 5.5"),
+        (
+            [{"start": 0, "end": 9, "type": "A", "fragments": [[0, 3], [5, 8]]}],
+            "predicted entities[0]: the fragments [[0, 3], [5, 8]] do not make up 0–9",
+        ),
+        ("Rijksmuseum", "predicted entities: expected a list of spans, not str"),
+        ({"start": 0}, "predicted entities: expected a list of spans, not dict"),
+    ],
+)
+def test_a_wrong_span_is_said_by_measure_and_scorecard_alike(wrong: Any, says: str) -> None:
+    gold, pred = {"id": "nl-7", "text": "x" * 20, "entities": []}, {"entities": wrong}
+    for call in (lambda: extraction.StrictF1()(gold, pred), lambda: extraction.scorecard([gold], [pred])):
+        with pytest.raises(DataError) as caught:
+            call()
+        assert str(caught.value) == f"record nl-7, {says}"
+
+
+def test_gold_must_stand_in_the_text() -> None:
+    gold = {"id": "nl-7", "text": "x", "entities": [{"start": None, "end": None, "type": "A", "text": "y"}]}
+    for call in (lambda: extraction.StrictF1()(gold, []), lambda: extraction.scorecard([gold], [[]])):
+        with pytest.raises(DataError, match=r"^record nl-7, gold entities\[0\]: a gold span needs start and end$"):
+            call()
+
+
+def test_a_missing_field_lists_what_is_there() -> None:
+    with pytest.raises(
+        FieldError, match=r"the gold example has no field 'entities'; it has text; rename with columns="
+    ):
+        extraction.StrictF1()({"text": "x"}, {"entities": []})
+    with pytest.raises(FieldError, match=r"the prediction has no field 'entities'; it has spans; rename with columns="):
+        extraction.StrictF1()({"text": "x", "entities": []}, {"spans": []})
+    with pytest.raises(FieldError, match="no field 'entities'"):
+        extraction.scorecard([{"text": "x"}], [{"entities": []}])
+
+
+def test_sides_of_unlike_length_are_refused() -> None:
+    with pytest.raises(GoldassayError, match="^1 gold records against 2 predictions; they must be aligned$"):
+        extraction.scorecard([[]], [[], []])
+    with pytest.raises(GoldassayError, match="^2 gold documents against 1 predicted ones; they must be aligned$"):
+        extraction.evaluate_spans([[], []], [[]])
