@@ -118,11 +118,15 @@ def names_gold() -> list[Any]:
     """Forty texts: some with a place and a number, some with a museum and a place."""
     import dspy
 
-    places = ["Delft", "Haarlem", "Gouda", "Breda", "Zwolle", "Tiel", "Hoorn", "Venlo", "Sneek", "Assen"]
+    places = (
+        "Delft Haarlem Gouda Breda Zwolle Tiel Hoorn Venlo Sneek Assen Leiden Utrecht Emmen Dokkum Harlingen Kampen "
+        "Deventer Zutphen Arnhem Nijmegen Roermond Weert Eindhoven Tilburg Bergen Goes Middelburg Veere Vlissingen Hulst "
+        "Brielle Schiedam Rotterdam Dordrecht Gorinchem Woerden Amersfoort Naarden Muiden Weesp"
+    ).split()
     out = []
     for i in range(40):
-        place, year = places[i % 10], str(1600 + 7 * i)
-        museum = f"{places[(i * 3) % 10]}museum" if i % 4 == 0 else ""
+        place, year = places[i], str(1600 + 7 * i)
+        museum = f"{places[(i * 3) % 40]}museum" if i % 4 == 0 else ""
         text = f"{museum} in {place}" if museum else f"seen {place} in {year}" if i % 2 else f"near {place} number {i}"
         kinds = [
             (museum, "MUS"),

@@ -50,6 +50,8 @@ def guarded(program: Any) -> Any:
     into the program that was given. `unguarded` gives the plain class back.
     """
     copy = program.deepcopy()
+    for predictor in copy.predictors():  # a deep copy shares the signature class, and some optimizers write on it
+        predictor.signature = predictor.signature.with_instructions(predictor.signature.instructions)
     plain = type(copy)
     if not issubclass(plain, _Guarded):
         copy.__class__ = type(plain.__name__, (_Guarded, plain), {"__module__": plain.__module__})

@@ -20,7 +20,8 @@ METRIC = Metric({extraction.StrictF1(): 0.7, extraction.PartialF1(): 0.3})
 def corpus(gold: list[Any], predictions: list[Any]) -> float:
     card = extraction.scorecard(gold, predictions)
     strict, partial = card.values["strict_f1"], card.values["partial_f1"]
-    assert strict is not None and partial is not None
+    assert strict is not None
+    assert partial is not None
     return 0.7 * strict + 0.3 * partial
 
 

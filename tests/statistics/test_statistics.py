@@ -88,7 +88,7 @@ def test_holm_effects_and_power() -> None:
 
 
 def test_coverage_of_the_bootstrap_interval() -> None:
-    """300 samples of 60 coin throws: the share of 95 % intervals that hold 0.7 lies within Monte Carlo error of 0.95."""
+    """300 samples of 60 throws: the share of 95 % intervals that hold 0.7 is within Monte Carlo error of 0.95."""
     rng = np.random.default_rng(3)
     held = 0
     for seed in range(300):

@@ -96,6 +96,11 @@ def tune(
         except BudgetSpent as spent:
             stopped = str(spent)
             made = watch.best[1] if watch.best else student
+        except GoldassayError:
+            raise
+        except Exception as error:
+            watch.check()
+            raise GoldassayError(f"{optimizer} failed: {type(error).__name__}: {error}") from error
         watch.check()
     made = unguarded(made)
     leaks.check_instructions(instructions(made), {"dev": dev, "test": held})
@@ -126,7 +131,7 @@ def trial(
         for name, program in (("before", before), ("after", after))
     ]
     return Trial(
-        runs[0], runs[1], compare(runs[1].evidence, runs[0].evidence, metric.zero, seed=options.get("seed", 0))
+        runs[0], runs[1], compare(runs[1].evidence, runs[0].evidence, runs[1].zero, seed=options.get("seed", 0))
     )
 
 

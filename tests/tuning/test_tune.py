@@ -1,0 +1,148 @@
+"""Tuning with DSPy's optimizers on a scripted model that learns from its prompt: better, honest, saved, stopped."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import dspy
+import pytest
+
+from goldassay import Metric
+from goldassay.exceptions import DataError, GoldassayError, LeakError
+from goldassay.measures import extraction
+from goldassay.tuning import Patches, load_state, tune
+from goldassay.tuning.edits import fingerprint
+from goldassay.tuning.nearest import demonstrations
+from goldassay.tuning.patterns import find
+from goldassay.tuning.proposers import Reflection
+
+METRIC = Metric({extraction.StrictF1(): 0.7, extraction.PartialF1(): 0.3})
+
+
+@pytest.fixture
+def lm(learner: Any) -> Any:
+    return dspy.LM("scripted/learner", engine=learner, cache=False)
+
+
+@pytest.fixture
+def gold(names_gold: list[Any]) -> dict[str, list[Any]]:
+    return {"train": names_gold[:20], "dev": names_gold[20:32], "test": names_gold[32:]}
+
+
+FAST: dict[str, dict[str, Any]] = {
+    "labeled": {},
+    "knn": {},
+    "bootstrap": {"num_candidate_programs": 1},
+    "mipro": {"num_candidates": 2, "num_trials": 3, "max_bootstrapped_demos": 1, "max_labeled_demos": 1},
+    "copro": {"breadth": 2, "depth": 1},
+    "inferrules": {"num_candidates": 1},
+    "simba": {"bsize": 6, "num_candidates": 2, "max_steps": 2, "max_demos": 2},
+}
+
+
+@pytest.mark.parametrize("optimizer", FAST)
+def test_each_optimizer_raises_the_dev_value_and_leaves_the_student_alone(
+    optimizer: str, lm: Any, names_program: Any, gold: dict[str, list[Any]], tmp_path: Path
+) -> None:
+    before = fingerprint(names_program)
+    made = tune(
+        names_program, gold, METRIC, optimizer, lm=lm, folder=tmp_path / "t", options=FAST[optimizer], progress=False
+    )
+    assert fingerprint(names_program) == before
+    assert made.dev.after.value >= made.dev.before.value
+    if optimizer != "simba":  # two steps of simba on such small batches need not find anything
+        assert made.dev.after.value > made.dev.before.value + 0.1
+    about = json.loads((tmp_path / "t" / "tuning.json").read_text())
+    assert about["test"]["after"] == made.test.after.values  # type: ignore[union-attr]
+    assert about["splits"]["train"]["examples"] == 20
+    assert about["cost"]["calls"] > 0 or optimizer in ("labeled", "knn")  # these only choose examples
+    with dspy.context(lm=lm):
+        loaded = load_state(names_program, tmp_path / "t")
+        text = gold["test"][1]["text"]
+        assert loaded(text=text).entities == made.program(text=text).entities
+    assert (tmp_path / "t" / "prompt.diff").exists()
+
+
+def test_a_budget_stops_and_the_best_so_far_is_taken(lm: Any, names_program: Any, gold: dict[str, list[Any]]) -> None:
+    made = tune(names_program, gold, METRIC, "bootstrap", lm=lm, budget="calls=30", progress=False)
+    assert "30 calls is spent" in made.stopped
+    assert made.cost["calls"] == 30
+    assert made.dev.after.value >= made.dev.before.value
+
+
+def test_leaks_bad_programs_and_bad_metrics_are_said(lm: Any, names_program: Any, gold: dict[str, list[Any]]) -> None:
+    with pytest.raises(LeakError, match="exactly dev example"):
+        tune(names_program, {**gold, "train": [*gold["train"], gold["dev"][0]]}, METRIC, "labeled", lm=lm)
+    with pytest.raises(DataError, match="examples in train and in dev"):
+        tune(names_program, {**gold, "train": []}, METRIC, "labeled", lm=lm)
+    with pytest.raises(GoldassayError, match="no optimizer 'magic'"):
+        tune(names_program, gold, METRIC, "magic", lm=lm)
+
+    class Broken(dspy.Module):  # type: ignore[misc]
+        def __init__(self) -> None:
+            super().__init__()
+            self.extract = names_program.extract
+
+        def forward(self, text: str) -> Any:
+            raise RuntimeError("no such service")
+
+    with pytest.raises(GoldassayError, match="failed on all .* no such service"):
+        tune(Broken(), gold, METRIC, "bootstrap", lm=lm, options=FAST["bootstrap"], progress=False)
+
+    def bad(*_: Any) -> float:
+        raise ZeroDivisionError("in the metric")
+
+    with pytest.raises(GoldassayError, match="the metric raised ZeroDivisionError"):
+        tune(names_program, gold, bad, "bootstrap", lm=lm, options=FAST["bootstrap"], progress=False)
+
+
+def test_patches_find_and_mend_the_planted_errors(lm: Any, names_program: Any, names_gold: list[Any]) -> None:
+    train, dev = demonstrations(names_program, names_gold[:20]), names_gold[20:]
+    with dspy.context(lm=lm):
+        optimizer = Patches(METRIC, rounds=3, patterns=3, candidates=6)
+        made = optimizer.compile(names_program, trainset=train, valset=dev)
+    kept = optimizer.ledger.accepted
+    assert kept
+    assert all(patch.effects[0].p <= 0.05 / 3 for patch in kept)
+    assert all(patch.reason for patch in optimizer.ledger.patches)
+    assert {patch.status for patch in optimizer.ledger.patches} <= {"accepted", "rejected"}
+    assert fingerprint(made) != fingerprint(names_program)
+    kinds = {(p.kind, p.gold_type) for p in optimizer.ledger.patterns[0]}
+    assert ("missed", "TMP") in kinds
+    assert ("wrong_type", "MUS") in kinds
+
+
+def test_nothing_is_accepted_where_nothing_helps(names_program: Any, names_gold: list[Any]) -> None:
+    """A model that never listens: every edit is useless, and none is kept."""
+
+    class Deaf:
+        def complete(self, request: Any) -> Any:
+            from dspy.lm15 import Message, Response, TextPart, Usage
+
+            text = '[[ ## mentions ## ]]\n[{"text": "Delft", "type": "TOP"}]\n[[ ## completed ## ]]'
+            parts = [TextPart(text)]
+            return Response(
+                id=None, model=request.model, message=Message.assistant(parts), finish_reason="stop", usage=Usage()
+            )
+
+    with dspy.context(lm=dspy.LM("scripted/deaf", engine=Deaf(), cache=False)):
+        optimizer = Patches(METRIC, rounds=2)
+        made = optimizer.compile(
+            names_program, trainset=demonstrations(names_program, names_gold[:20]), valset=names_gold[20:]
+        )
+    assert not optimizer.ledger.accepted
+    assert len(optimizer.ledger.patches) >= 6
+    assert fingerprint(made) == fingerprint(names_program)
+
+
+def test_a_reflection_model_proposes_and_its_rubbish_is_said(
+    lm: Any, names_program: Any, names_gold: list[Any]
+) -> None:
+    from goldassay.running import evaluate
+
+    with dspy.context(lm=lm):
+        pattern = find(evaluate(names_program, names_gold[:12], METRIC, progress=False).cases)[0]
+    with pytest.raises(GoldassayError, match="no usable edit"):
+        Reflection(lm).propose(pattern, names_program, [])
