@@ -1,14 +1,15 @@
 """Extraction: named entities of heritage texts, by a language model and by patterns.
 
-``program`` asks a model for names with their types and finds their offsets by code. ``baseline`` needs no model: it knows
-what years and identifiers look like, which words begin an institution's name, and the names that it saw in training.
+``program`` asks a model for names with their types and finds their offsets by code. ``baseline`` needs no model: it
+ knows what dates and identifiers look like, which words name an institution and which words come before a place, and
+ after ``fit`` the names that it saw in training.
 """
 
 from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, Literal
 
 import dspy
@@ -26,7 +27,7 @@ class Mention(BaseModel):
     type: Type
 
 
-class Extract(dspy.Signature):  # type: ignore[misc]
+class Extract(dspy.Signature):
     """List the names in the text, copied exactly, each with its type.
     GRP.HER.MUS museum or gallery, GRP.HER.ARC archive, GRP.HER.LIB library, GRP.HER.SOC society,
     TOP place, TMP year or date, IDENTIFIER code or number."""
@@ -35,11 +36,11 @@ class Extract(dspy.Signature):  # type: ignore[misc]
     mentions: list[Mention] = dspy.OutputField()
 
 
-class Extraction(dspy.Module):  # type: ignore[misc]
-    """Names by a language model; offsets by code.
+class Extraction(dspy.Module):
+    """Names by a language model; offsets by code (`goldassay.locate`).
 
     A name that does not stand in the text is kept with ``start`` and ``end`` of ``None``: the measures count it as
-    spurious and say so.
+    spurious and say so. A name that is said again without standing there again says nothing new, and counts once.
     """
 
     def __init__(self) -> None:
@@ -47,117 +48,119 @@ class Extraction(dspy.Module):  # type: ignore[misc]
         self.extract = dspy.Predict(Extract)
 
     def forward(self, text: str) -> dspy.Prediction:
-        """The entities of a text."""
-        mentions = self.extract(text=text).mentions
-        names = [mention.text for mention in mentions]
-        entities: list[dict[str, Any]] = []
-        for mention, place in zip(mentions, locate(text, names), strict=True):
-            start, end = place or (None, None)
-            words = mention.text if place is None else text[start:end]
-            entities.append({"start": start, "end": end, "type": mention.type, "text": words})
-        return dspy.Prediction(entities=_once(entities))
+        """The entities of a text, in the order of mention."""
+        return _placed(text, self.extract(text=text).mentions)
+
+    async def aforward(self, text: str) -> dspy.Prediction:
+        """The same, asynchronously."""
+        return _placed(text, (await self.extract.acall(text=text)).mentions)
 
     def to_demo(self, example: Any) -> dict[str, Any]:
-        """A gold example as the predictor's demonstration: the names in the order of the text."""
+        """A gold example as the predictor's demonstration: its names in the order of the text."""
         spans = sorted(example["entities"], key=lambda span: (span["start"], span["end"]))
         return {"mentions": [{"text": span["text"], "type": span["type"]} for span in spans]}
 
 
-def _once(entities: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Without names that a model repeats although the text does not."""
-    seen: set[tuple[str, str]] = set()
-    out = []
-    for entity in entities:
-        key = (entity["text"].casefold(), entity["type"])
-        if entity["start"] is not None or key not in seen:
-            out.append(entity)
-        seen.add(key)
-    return out
+def _placed(text: str, mentions: Sequence[Mention] | None) -> dspy.Prediction:
+    names = [mention.text for mention in mentions or []]
+    found: dict[tuple[Any, ...], dict[str, Any]] = {}
+    for mention, place in zip(mentions or [], locate(text, names), strict=True):
+        start, end = place or (None, None)
+        words = mention.text if place is None else text[start:end]
+        key = (start, end, mention.type) if place else (words.casefold(), mention.type)
+        found.setdefault(key, {"start": start, "end": end, "type": mention.type, "text": words})
+    return dspy.Prediction(entities=list(found.values()))
 
 
-MONTHS = (
-    "january|february|march|april|may|june|july|august|september|october|november|december|"
-    "januari|februari|maart|mei|juni|juli|augustus|oktober|januar|februar|märz|mai|dezember|"
-    "janvier|février|mars|avril|juin|juillet|août|septembre|octobre|novembre|décembre"
+MONTH = (
+    "jan(?:uary|uari|uar|vier)|feb(?:ruary|ruari|ruar)|f[ée]vrier|march|maart|märz|mars|apr(?:il)?|avril|may|mei|mai|"
+    "june?|juni|juin|july|juli|juillet|august(?:us)?|août|sept(?:ember|embre)|o[ck]tob(?:er|re)|nov(?:ember|embre)|"
+    "de[cz]ember|décembre"
 )
-CENTURY = r"(?:\d{1,2}(?:th|st|nd|rd|e|de|ste|ème)?\.?[ -](?:century|eeuw|Jahrhunderts?|siècle)|[XVI]+e siècle)"
-YEAR = r"(?<![\d.,-])(?:1[0-9]|20)\d{2}(?![\d,-]|\.\d)"
-TIME = re.compile(rf"\b\d{{1,2}}\.? (?:{MONTHS}) (?:1\d|20)\d{{2}}\b|{CENTURY}|{YEAR}", re.IGNORECASE)
-CODE = re.compile(r"\b[A-Z]{2}-[A-Za-z0-9][\w/:-]*\d*\b|\bQ\d{2,}\b|\b[A-Z]{1,4}[ ./-]?\d+(?:[./-]\w+)*\b")
+YEAR = r"(?<![\d.,/-])(?:1\d|20)\d{2}(?![\d/-]|[.,]\d)"
+CENTURY = (
+    r"\d{1,2}(?:th|st|nd|rd|e|de|ste|ème)?\.?[ -](?:century|eeuw|Jahrhunderts?|siècle)|[XVI]+(?:er|e|ème) siècle|"
+    r"jaren (?:\w+tig|'?\d{2})|(?:1\d|20)\d0(?:s|er)\b"
+)
+TIME = re.compile(rf"\b(?:\d{{1,2}}\.? )?(?:{MONTH}) {YEAR}|\b(?:{CENTURY})|\b\d{{1,4}} BC\b|{YEAR}", re.IGNORECASE)
+CODE = re.compile(
+    r"\b[A-Z]{2,}(?:[-/][A-Za-z0-9]+)*[-/]\w*\d\w*(?:[-/.]\w+)*|\b[A-Z]{2}-[A-Z][A-Za-z]+\b|\bQ\d{2,}\b|"
+    r"\b[A-Z]{1,4} \d+(?:[./-]\w+)*\b|(?<=nummer )\d+\b|(?<=Nummer )\d+\b|(?<=numéro )\d+\b|(?<=Heritage site )\d+\b"
+)
 KEYWORDS = {
-    "GRP.HER.MUS": r"museum|musée|museo|galerie|gallery|kunsthalle|kunsthal|pinakothek|rijksmuseum",
-    "GRP.HER.ARC": r"archief|archives?|archiv|rijksarchief|stadsarchief|landesarchiv|stadtarchiv|bundesarchiv|nationaal archief",
-    "GRP.HER.LIB": r"bibliotheek|library|bibliothek|bibliothèque|staatsbibliothek|stadtbibliothek|mediathek|médiathèque",
-    "GRP.HER.SOC": r"vereniging|genootschap|society|verein|gesellschaft|société|association|trust",
+    "GRP.HER.MUS": r"museum|musée|muséum|galerie|gallery|kunsthalle|kunsthal|kunsthaus|pinakothek",
+    "GRP.HER.ARC": r"archief|archives?|archiv",
+    "GRP.HER.LIB": r"bibliotheek|library|bibliothek|bibliothèque|médiathèque",
+    "GRP.HER.SOC": r"vereniging|genootschap|stichting|gilde|society|trust|fund|verein|vereinigung|gesellschaft|"
+    r"stiftung|société|association|fondation|confrérie|cercle",
 }
-CAPITAL = r"[A-ZÀ-ÖØ-Þ][\w’'\-]*"
-ARTICLE = re.compile(r"(?:(?:The|Het|De|Das|Der|Die|Dem|Le|La|Les|Im|Am|In|Au|Aux|Du) )*")
-LINK = r"(?:of|the|de|het|van|voor|der|des|für|du|la|le|les|et|d[’'])"
+CAPITAL = r"[A-ZÀ-ÖØ-Þ][\w’'&-]*"
+LINK = r"(?:of|and|for|van|voor|de|het|en|der|des|für|und|du|la|le|les|et)"
+LOWER = r"(?:national|nationale|nationales|municipales?|départementales|royale?|française)"
+WHERE = (
+    "in|te|at|near|bei|nahe|à|uit|from|aus|vanuit|über|nach|naar|around|bij|across|près de|am|aan de|op de|siège de|"
+    "in the|of the|nördlich von|südlich von|outside|grounds of"
+)
+START = (
+    "The|Het|De|Das|Der|Die|Dem|Den|Le|La|Les|Im|Am|In|Au|Aux|Du|Dans|Een|A|An|Une|Un|Bei|Wie|Als|Wer|Zur|Zum|Notre|"
+    "Onder|Voor|Für|Pour|Du|Das|Sinds|Since|Seit|Depuis|At|On|Aan|Op|This|Our|Unser|Unsere|Ons|Onze"
+)
 
 
-class PatternExtraction(dspy.Module):  # type: ignore[misc]
-    """Patterns and a gazetteer; no model.
-
-    `fit` learns the names of its training examples, and which places follow which words.
-    """
+class PatternExtraction(dspy.Module):
+    """Patterns and a gazetteer; no model."""
 
     def __init__(self) -> None:
         super().__init__()
         self.names: dict[str, str] = {}
 
     def fit(self, train: Sequence[Any]) -> PatternExtraction:
-        """The baseline that also knows the names of ``train``."""
+        """The baseline that also knows the names of ``train``, each with the type that it mostly has there."""
         made = PatternExtraction()
         seen: dict[str, Counter[str]] = {}
         for example in train:
             for span in example["entities"]:
-                if span["type"] not in ("TMP", "IDENTIFIER"):
+                if span["type"] not in ("TMP", "IDENTIFIER") and len(span["text"]) > 2:
                     seen.setdefault(span["text"], Counter())[span["type"]] += 1
-        made.names = {name: types.most_common(1)[0][0] for name, types in seen.items() if len(name) > 2}
+        made.names = {name: types.most_common(1)[0][0] for name, types in seen.items()}
         return made
 
     def forward(self, text: str) -> dspy.Prediction:
         """The entities of a text; of overlapping finds the longest stays."""
-        found = [(m.start(), m.end(), "TMP") for m in TIME.finditer(text)]
-        found += [(m.start(), m.end(), "IDENTIFIER") for m in CODE.finditer(text)]
-        found += [span for kind, words in KEYWORDS.items() for span in _institutions(text, words, kind)]
-        found += self._known(text)
-        found += _places(text)
         taken: list[tuple[int, int, str]] = []
-        for start, end, kind in sorted(found, key=lambda span: span[0] - span[1]):
+        for start, end, kind in sorted(set(self._found(text)), key=lambda span: (span[0] - span[1], span)):
             if all(end <= a or b <= start for a, b, _ in taken):
                 taken.append((start, end, kind))
         return dspy.Prediction(
             entities=[{"start": a, "end": b, "type": kind, "text": text[a:b]} for a, b, kind in sorted(taken)]
         )
 
-    def _known(self, text: str) -> list[tuple[int, int, str]]:
-        out = []
+    def _found(self, text: str) -> Iterator[tuple[int, int, str]]:
+        for found in TIME.finditer(text):
+            yield found.start(), found.end(), "TMP"
+        for found in CODE.finditer(text):
+            yield found.start(), found.end(), "IDENTIFIER"
+        for kind, pattern in INSTITUTIONS.items():
+            for found in pattern.finditer(text):
+                if not found["alone"] or found["alone"].casefold() != found["name"].casefold():
+                    yield found.start("name"), found.end("name"), kind
+        for found in PLACE.finditer(text):
+            yield found.start(1), found.end(1), "TOP"
         for name, kind in self.names.items():
-            start = text.find(name)
-            while start >= 0:
-                end = start + len(name)
-                before, after = text[start - 1 : start], text[end : end + 1]
-                if not (before.isalnum() or after.isalnum()):
-                    out.append((start, end, kind))
-                start = text.find(name, end)
-        return out
+            for found in re.finditer(rf"(?<!\w){re.escape(name)}(?!\w)", text):
+                yield found.start(), found.end(), kind
 
 
-def _institutions(text: str, words: str, kind: str) -> list[tuple[int, int, str]]:
-    """Names with one of these words in them: capitalised words before and after it."""
-    head = rf"(?:{CAPITAL} (?:{LINK} )*)*"
-    tail = rf"(?: (?:{LINK} )*{CAPITAL})*"
-    name = re.compile(rf"\b{head}(?-i:(?=[A-ZÀ-Þ]))[\w’'\-]*(?i:{words}){tail}")
-    spans = [(m.start(), m.end()) for m in name.finditer(text)]
-    return [(start + len(ARTICLE.match(text[start:end]).group()), end, kind) for start, end in spans]  # type: ignore[union-attr]
+def _institution(words: str) -> re.Pattern[str]:
+    """A name with one of these words in it: alone it names nothing, so other words of the name must stand around it."""
+    head = rf"(?:(?!(?:{START})\b){CAPITAL} (?:{LINK} )?){{0,3}}"
+    key = rf"(?:(?P<alone>\b(?i:{words})(?:s|es|n|en)?)|\b{CAPITAL}?(?i:{words})(?:s|es|n|en)?)\b"
+    tail = rf"(?: {LOWER})?(?: (?:(?:{LINK} ){{0,2}}{CAPITAL}|d[’'](?:{CAPITAL}|\w+ \w+)))*"
+    return re.compile(rf"(?P<name>{head}{key}{tail})")
 
 
-def _places(text: str) -> list[tuple[int, int, str]]:
-    """Capitalised words after a word that says where."""
-    where = re.compile(rf"\b(?:in|te|à|near|bei|près de|uit|from|aus|nahe) ({CAPITAL}(?: {CAPITAL})*)")
-    return [(m.start(1), m.end(1), "TOP") for m in where.finditer(text)]
-
+INSTITUTIONS = {kind: _institution(words) for kind, words in KEYWORDS.items()}
+PLACE = re.compile(rf"\b(?i:{WHERE}) ((?!(?:{START})\b){CAPITAL}(?: {CAPITAL})*)")
 
 program = Extraction()
 baseline = PatternExtraction()

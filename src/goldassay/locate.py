@@ -1,84 +1,123 @@
-"""Finding the words that a program names in the text that it read."""
+"""Finding the words that a program names in the text that it read.
+
+A model that lists the names in a text seldom gives offsets that are right, and it changes case, quotation marks,
+spacing or Unicode form. So names come from the model and offsets from here.
+"""
 
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
 
-QUOTES = str.maketrans({"’": "'", "‘": "'", "‛": "'", "`": "'", "“": '"', "”": '"', "„": '"', "«": '"', "»": '"', "–": "-", "—": "-"})
+Span = tuple[int, int]
+
+QUOTES = {**dict.fromkeys("‘’‚‛`´′", "'"), **dict.fromkeys("“”„‟«»″", '"'), **dict.fromkeys("‐‑‒–—−", "-")}
+MARKS = str.maketrans(QUOTES)
 EDGES = " \t\n\r\"'“”„«».,;:()[]"
 
 
-def locate(text: str, names: Sequence[str]) -> list[tuple[int, int] | None]:
-    """For each name where it stands in ``text`` (start, end), or ``None``.
+def locate(text: str, quotes: Sequence[str]) -> list[Span | None]:
+    """For each quote where it stands in ``text`` (start, end), or ``None`` if it does not stand there.
 
-    A name that is given again is looked for after the place where it was found before. First the exact words are
-    looked for, then the same words whatever their case, quotes, spacing or Unicode form; then without quotation marks
-    and full stops around them. Offsets are those of ``text`` as it is.
+    Quotes are taken as they were mentioned: each is given the first place of its words after the one before it, or else
+    the first from the beginning. A place that is free comes before one inside a longer quote of the list, and that
+    before one that was given already, so a name that is said more often than it stands in the text gets a place twice.
+    Whole words come before parts of words, and the exact words before the same words in another case, with other
+    quotes, spacing or Unicode form, or without the punctuation around them. Offsets are those of ``text`` as it is.
 
     >>> locate("Het  Rijksmuseum en het Rijksmuseum", ["het rijksmuseum", "Rijksmuseum", "Louvre"])
     [(0, 16), (24, 35), None]
     """
-    folded, places = _folded(text)
-    taken: set[tuple[int, int]] = set()
-    out: list[tuple[int, int] | None] = []
-    for name in names:
-        found = _exact(text, name, taken) or _loose(folded, places, name, taken) or _loose(folded, places, name.strip(EDGES), taken)
-        if found is not None:
-            taken.add(found)
-        out.append(found)
+    reading = _Reading(text)
+    places = [reading.places(quote) for quote in quotes]
+    everywhere = {span for found in places for span in found}
+    nested = {span for span in everywhere if any(_inside(span, other) for other in everywhere)}
+    given: set[Span] = set()
+    out: list[Span | None] = []
+    after = 0
+    for found in places:
+        ranked = sorted(
+            found, key=lambda span: (span in given, _clash(span, given), span in nested, span[0] < after, span)
+        )
+        out.append(ranked[0] if ranked else None)
+        if ranked:
+            given.add(ranked[0])
+            after = ranked[0][1]
     return out
 
 
-def _exact(text: str, name: str, taken: set[tuple[int, int]]) -> tuple[int, int] | None:
-    start = text.find(name) if name else -1
-    while start >= 0:
-        span = (start, start + len(name))
-        if _free(span, taken) and _whole(text, span):
-            return span
-        start = text.find(name, start + 1)
-    return None
+def _inside(span: Span, other: Span) -> bool:
+    return span != other and other[0] <= span[0] and span[1] <= other[1]
 
 
-def _loose(folded: str, places: list[tuple[int, int]], name: str, taken: set[tuple[int, int]]) -> tuple[int, int] | None:
-    wanted = _folded(name)[0].strip()
-    start = folded.find(wanted) if wanted else -1
-    while start >= 0:
-        end = start + len(wanted)
-        span = (places[start][0], places[end - 1][1])
-        if _free(span, taken) and _whole(folded, (start, end)):
-            return span
-        start = folded.find(wanted, start + 1)
-    return None
+def _clash(span: Span, given: set[Span]) -> bool:
+    return any(span[0] < end and start < span[1] for start, end in given)
 
 
-def _free(span: tuple[int, int], taken: set[tuple[int, int]]) -> bool:
-    return all(span[1] <= start or end <= span[0] for start, end in taken)
+class _Reading:
+    """A text in three forms, each with the place of every sign: as it is, folded, and folded without spaces."""
+
+    def __init__(self, text: str) -> None:
+        folded = _folded(text)
+        self.text = text
+        self.forms = (
+            [(sign, (place, place + 1)) for place, sign in enumerate(text)],
+            folded,
+            [(sign, span) for sign, span in folded if sign != " "],
+        )
+        self.strings = ["".join(sign for sign, _ in form) for form in self.forms]
+
+    def places(self, quote: str) -> list[Span]:
+        """Where the quote stands, in the first way of looking that finds it anywhere."""
+        folded, bare = _fold(quote), _fold(quote.strip(EDGES))
+        ways = ((quote, 0), (folded, 1), (bare, 1), (folded.replace(" ", ""), 2), (bare.replace(" ", ""), 2))
+        found = [(span, way) for way, (words, form) in enumerate(ways) for span in self._find(words, form)]
+        kept = [pair for pair in found if self._whole(pair[0])] or found
+        return sorted({span for span, way in kept if way == kept[0][1]})
+
+    def _find(self, words: str, number: int) -> Iterator[Span]:
+        form, string = self.forms[number], self.strings[number]
+        start = string.find(words) if words else -1
+        while start >= 0:
+            end = start + len(words)
+            begins = start == 0 or form[start - 1][1] != form[start][1]
+            ends = end == len(form) or form[end][1] != form[end - 1][1]
+            if begins and ends:
+                yield form[start][1][0], form[end - 1][1][1]
+            start = string.find(words, start + 1)
+
+    def _whole(self, span: Span) -> bool:
+        """Whether the place does not cut a word in two."""
+        around = (self.text[max(span[0] - 1, 0) : span[0] + 1], self.text[span[1] - 1 : span[1] + 1])
+        return not any(a.isalnum() and b.isalnum() for pair in around for a, b in pairwise(pair))
 
 
-def _whole(text: str, span: tuple[int, int]) -> bool:
-    """Whether the place does not cut a word in two."""
-    start, end = span
-    cut_before = start > 0 and text[start - 1].isalnum() and text[start].isalnum()
-    cut_after = end < len(text) and text[end - 1].isalnum() and text[end].isalnum()
-    return not (cut_before or cut_after)
+def _fold(quote: str) -> str:
+    return "".join(sign for sign, _ in _folded(quote)).strip()
 
 
-def _folded(text: str) -> tuple[str, list[tuple[int, int]]]:
-    """The text without differences of case, quotes, spacing and Unicode form, and where each sign came from."""
-    signs: list[str] = []
-    places: list[tuple[int, int]] = []
-    index = 0
-    while index < len(text):
-        end = index + 1
+def _folded(text: str) -> list[tuple[str, Span]]:
+    """The text without differences of case, quotes, spacing and Unicode form; each sign with the place it came from.
+
+    A letter with the marks that combine with it is one place, so no match ends between them.
+    """
+    out: list[tuple[str, Span]] = []
+    end = 0
+    while end < len(text):
+        start, end = end, end + 1
         while end < len(text) and unicodedata.combining(text[end]):
             end += 1
-        piece = unicodedata.normalize("NFKC", text[index:end]).translate(QUOTES).casefold()
-        for sign in piece:
-            if sign.isspace() and signs and signs[-1] == " ":
-                places[-1] = (places[-1][0], end)
-                continue
-            signs.append(" " if sign.isspace() else sign)
-            places.append((index, end))
-        index = end
-    return "".join(signs), places
+        for sign in _plain(text[start:end]):
+            if sign == " " and out and out[-1][0] == " ":
+                out[-1] = (" ", (out[-1][1][0], end))
+            else:
+                out.append((sign, (start, end)))
+    return out
+
+
+def _plain(letter: str) -> str:
+    """One letter folded; invisible format signs (soft hyphens, zero-width spaces) become nothing."""
+    decomposed = unicodedata.normalize("NFKD", letter).translate(MARKS).casefold()
+    kept = (sign for sign in unicodedata.normalize("NFKD", decomposed) if unicodedata.category(sign) != "Cf")
+    return "".join(" " if sign.isspace() else sign for sign in kept)

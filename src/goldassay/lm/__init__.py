@@ -1,4 +1,9 @@
-"""Language models by name: ``local/smollm2-135m``, ``local:FILE.gguf``, or any name that ``dspy.LM`` knows."""
+"""Language models by name: ``local/smollm2-135m``, ``local:FILE.gguf``, or any name that ``dspy.LM`` knows.
+
+Local models run in this process through xllamacpp (extra ``local``), on one thread; ``GOLDASSAY_LM_THREADS`` gives them
+more. Their answers are constrained by the JSON schema of the program's typed outputs, so that even a very small model
+returns what parses.
+"""
 
 from __future__ import annotations
 
@@ -7,37 +12,56 @@ from typing import Any
 
 import dspy
 
+from goldassay.exceptions import ModelError
 from goldassay.lm.engine import AsyncLlamaEngine, LlamaEngine
-from goldassay.lm.files import embedded, given
+from goldassay.lm.local import LocalLM
 from goldassay.lm.terse import TerseAdapter
 
 DEFAULT = "local/smollm2-135m"
+LOCAL = ("local/", "local:")
 
 
 def resolve(name: str | None = None, **options: Any) -> dspy.LM:
     """A language model by its name.
 
     Without a name it is ``$GOLDASSAY_MODEL`` (a GGUF file or a name), else the embedded ``local/smollm2-135m``.
-    ``options`` go to ``dspy.LM``; local models take ``context`` too (tokens, 4096).
+    ``options`` go to ``dspy.LM``. Local models answer with temperature 0 and at most 256 tokens unless told otherwise,
+    and take ``context`` (tokens, 4096), ``items`` and ``characters`` too: the bounds of arrays and of the strings in
+    them where a schema states none. The file is looked for (and fetched, if it is the embedded one) here; it is loaded
+    on the first call.
+
+    >>> resolve("openai/gpt-4o-mini", max_tokens=50).model
+    'openai/gpt-4o-mini'
+    >>> resolve("local:absent.gguf")
+    Traceback (most recent call last):
+    goldassay.exceptions.ModelError: no such model file: absent.gguf; give a GGUF file as local:FILE.gguf
     """
-    if name is None:
-        own = os.environ.get("GOLDASSAY_MODEL")
-        name = DEFAULT if not own else f"local:{own}" if own.endswith(".gguf") and ":" not in own else own
-    if name.startswith("local:"):
-        return _local(name, LlamaEngine(given(name.removeprefix("local:")), options.pop("context", 4096)), options)
-    if name.startswith("local/"):
-        return _local(name, LlamaEngine(embedded(name.removeprefix("local/")), options.pop("context", 4096)), options)
-    return dspy.LM(name, **options)
-
-
-def _local(name: str, engine: LlamaEngine, options: dict[str, Any]) -> dspy.LM:
+    name = name or _default()
+    if not name.startswith(LOCAL):
+        return dspy.LM(name, **options)
+    own = {key: options.pop(key) for key in ("context", "items", "characters") if key in options}
+    engine = LlamaEngine(name, **own)
+    engine.check()
     settings = {"temperature": 0.0, "max_tokens": 256, **options}
-    return dspy.LM(name, engine=engine, async_engine=AsyncLlamaEngine(engine), **settings)
+    return LocalLM(name, engine=engine, async_engine=AsyncLlamaEngine(engine), **settings)
+
+
+def _default() -> str:
+    own = os.environ.get("GOLDASSAY_MODEL", "").strip()
+    if not own:
+        return DEFAULT
+    if own.startswith(LOCAL) or not own.endswith(".gguf"):
+        return own
+    return f"local:{own}"
 
 
 def adapter(lm: Any) -> dspy.Adapter | None:
-    """The adapter that suits a model: the terse one for local models, DSPy's own choice (``None``) for others."""
-    return TerseAdapter() if str(getattr(lm, "model", "")).startswith(("local/", "local:")) else None
+    """The adapter that suits a model: the terse one for local models, DSPy's own choice (``None``) for others.
+
+    >>> adapter(resolve("openai/gpt-4o-mini")) is None
+    True
+    """
+    return TerseAdapter() if str(getattr(lm, "model", "")).startswith(LOCAL) else None
 
 
-__all__ = ["DEFAULT", "LlamaEngine", "TerseAdapter", "adapter", "resolve"]
+__all__ = ["DEFAULT", "AsyncLlamaEngine", "LlamaEngine", "LocalLM", "ModelError", "TerseAdapter", "adapter", "resolve"]

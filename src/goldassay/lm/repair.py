@@ -1,85 +1,77 @@
-"""An answer that was cut short keeps its complete parts."""
+"""An answer that was cut short keeps its complete parts.
+
+What a constrained model writes is JSON up to the point where the tokens ended. Of that, complete fields and complete
+items of lists are kept. Text that was being written as a field of its own is kept as far as it goes, like any answer
+that ends at ``max_tokens``; anything else that was begun is dropped.
+"""
 
 from __future__ import annotations
 
 import json
+import re
 from typing import Any
+
+DECODER = json.JSONDecoder()
+KEY = re.compile(r'\s*,?\s*("(?:[^"\\]|\\.)*")\s*:\s*')
+AFTER = re.compile(r"[\s,\]}]")
+BETWEEN = re.compile(r"[\s,]*")
 
 
 def complete(text: str) -> tuple[str, bool]:
-    """The longest JSON object that a cut answer surely holds, and whether anything was cut off.
-
-    Complete items of arrays and complete fields are kept; what was being written when the answer ended is dropped.
+    """The JSON object that a cut answer surely holds, and whether anything was cut off.
 
     >>> complete('{"entities": [{"type": "TOP", "text": "Delft"}, {"type": "TM')
     ('{"entities": [{"type": "TOP", "text": "Delft"}]}', True)
+    >>> complete('{"entities": [{"type": "TOP"')
+    ('{"entities": []}', True)
     >>> complete('{"label": "Museum"}')
     ('{"label": "Museum"}', False)
     """
     try:
         json.loads(text)
     except json.JSONDecodeError:
-        pass
-    else:
-        return text, False
-    for end in _safe_ends(text):
-        kept = text[:end].rstrip().rstrip(",")
-        candidate = kept + "".join(reversed(_open(kept)))
-        if _is_object(candidate):
-            return candidate, True
-    return text, True
+        start = text.find("{")
+        return (json.dumps(_fields(text, start + 1), ensure_ascii=False) if start >= 0 else text), True
+    return text, False
 
 
-def _safe_ends(text: str) -> list[int]:
-    """Where a value may have ended, the last one first."""
-    ends, inside, escaped = [], False, False
-    for place, sign in enumerate(text):
-        if inside:
-            if escaped:
-                escaped = False
-            elif sign == "\\":
-                escaped = True
-            elif sign == '"':
-                inside = False
-                ends.append(place + 1)
-            continue
-        if sign == '"':
-            inside = True
-        elif sign in "}],":
-            ends.append(place + (sign != ","))
-        elif sign in "[{":
-            ends.append(place + 1)
-    return ends[::-1]
+def _fields(text: str, place: int) -> dict[str, Any]:
+    fields: dict[str, Any] = {}
+    while key := KEY.match(text, place):
+        whole = _value(text, key.end())
+        if whole is None:
+            part = _begun(text, key.end())
+            return fields if part is None else {**fields, json.loads(key[1]): part}
+        fields[json.loads(key[1])], place = whole
+    return fields
 
 
-def _open(text: str) -> list[str]:
-    """The closing signs that are still missing, outermost first."""
-    stack: list[str] = []
-    inside, escaped = False, False
-    for sign in text:
-        if inside:
-            escaped, inside = (not escaped and sign == "\\"), not (sign == '"' and not escaped)
-        elif sign == '"':
-            inside = True
-        elif sign in "[{":
-            stack.append("]" if sign == "[" else "}")
-        elif sign in "]}" and stack:
-            stack.pop()
-    return stack
-
-
-def _is_object(text: str) -> bool:
+def _value(text: str, place: int) -> tuple[Any, int] | None:
+    """A complete value and where it ends. A number with nothing after it may lack digits."""
     try:
-        found: Any = json.loads(text)
+        value, end = DECODER.raw_decode(text, place)
     except json.JSONDecodeError:
-        return False
-    return isinstance(found, dict) and _whole(found)
+        return None
+    number = isinstance(value, (int, float)) and not isinstance(value, bool)
+    unsure = number and not AFTER.match(text, end)
+    return None if unsure else (value, end)
 
 
-def _whole(value: Any) -> bool:
-    """Whether no item of an array has fewer fields than its first one: a half-written item is not kept."""
-    if isinstance(value, dict):
-        return all(_whole(part) for part in value.values())
-    if isinstance(value, list) and value and all(isinstance(item, dict) for item in value):
-        return all(item.keys() >= value[0].keys() for item in value) and all(map(_whole, value))
-    return True
+def _begun(text: str, place: int) -> Any:
+    """What is sure of a value that was cut: the complete items of a list, the words of a text so far."""
+    if text[place : place + 1] == "[":
+        items, place = [], place + 1
+        while found := _value(text, _skip(text, place)):
+            items.append(found[0])
+            place = found[1]
+        return items
+    if text[place : place + 1] == '"':
+        for end in range(len(text), max(place, len(text) - 12), -1):  # the end may cut an escape (\ud83d\ude00) in two
+            if found := _value(f'{text[place:end]}"', 0):
+                return found[0].encode("utf-16", "surrogatepass").decode("utf-16", "ignore")
+    return None
+
+
+def _skip(text: str, place: int) -> int:
+    found = BETWEEN.match(text, place)
+    return found.end() if found else place

@@ -1,0 +1,73 @@
+"""GGUF files in the memory of this process, each loaded once."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import secrets
+import threading
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from goldassay.exceptions import MissingExtra, ModelError
+
+
+@dataclass(frozen=True)
+class Loaded:
+    """A loaded model. It answers one request at a time; ``server`` must stay referenced, or the model goes."""
+
+    server: Any
+    lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def ask(self, body: dict[str, Any]) -> Any:
+        """The answer to the body of a chat completion."""
+        with self.lock:
+            return self.server.handle_chat_completions(body)
+
+
+_LOADED: dict[tuple[str, int], Loaded] = {}
+_LOCK = threading.Lock()
+
+
+def loaded(file: Path, context: int) -> Loaded:
+    """The model of a file with a context of so many tokens, loaded on first use."""
+    key = (str(file.resolve()), context)
+    with _LOCK:
+        if key not in _LOADED:
+            _LOADED[key] = Loaded(_load(file, context))
+        return _LOADED[key]
+
+
+def require() -> None:
+    """MissingExtra where xllamacpp is not installed."""
+    if importlib.util.find_spec("xllamacpp") is None:
+        raise MissingExtra("xllamacpp", "local")
+
+
+def threads() -> int:
+    """How many threads a model computes on: ``$GOLDASSAY_LM_THREADS``, else 1.
+
+    One is the default because llama.cpp's threads wait for each other: on a busy machine two are slower than one.
+    """
+    text = os.environ.get("GOLDASSAY_LM_THREADS", "").strip() or "1"
+    if not text.isdecimal() or int(text) < 1:
+        raise ModelError(f"GOLDASSAY_LM_THREADS is {text!r}; it takes a whole number of threads, 1 or more")
+    return int(text)
+
+
+def _load(file: Path, context: int) -> Any:
+    require()
+    import xllamacpp
+
+    params = xllamacpp.CommonParams()
+    params.model.path = str(file)
+    params.n_ctx, params.n_parallel, params.cache_ram_mib = context, 1, 0
+    params.verbosity = -1  # nothing of llama.cpp's own on standard output or error
+    params.cpuparams.n_threads = params.cpuparams_batch.n_threads = threads()
+    # xllamacpp opens a port with every model; nothing here uses it, and without this key nobody else can.
+    params.hostnames, params.port, params.api_keys = ["127.0.0.1"], 0, [secrets.token_urlsafe()]
+    try:
+        return xllamacpp.Server(params)
+    except (RuntimeError, ValueError, OSError) as error:
+        raise ModelError(f"llama.cpp cannot load {file}: {error}; is the file whole, and is there memory?") from None

@@ -1,0 +1,71 @@
+"""Names of models, and the settings that come from the environment."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import dspy
+import pytest
+
+from goldassay.exceptions import ModelError
+from goldassay.lm import DEFAULT, LocalLM, TerseAdapter, adapter, resolve, server
+
+
+def test_any_other_name_is_dspys() -> None:
+    lm = resolve("openai/gpt-4o-mini", max_tokens=10)
+    assert type(lm) is dspy.LM
+    assert lm.kwargs["max_tokens"] == 10
+    assert adapter(lm) is None
+
+
+@pytest.mark.parametrize(
+    ("own", "name"),
+    [
+        (None, DEFAULT),
+        ("", DEFAULT),
+        ("models/a.gguf", "local:models/a.gguf"),
+        ("local:a.gguf", "local:a.gguf"),
+        ("local/other", "local/other"),
+        ("openai/gpt-4o-mini", "openai/gpt-4o-mini"),
+    ],
+)
+def test_without_a_name_the_environment_decides(
+    own: str | None, name: str, monkeypatch: pytest.MonkeyPatch, scripted: Callable[..., Any]
+) -> None:
+    scripted("yes")
+    monkeypatch.delenv("GOLDASSAY_MODEL", raising=False)
+    if own is not None:
+        monkeypatch.setenv("GOLDASSAY_MODEL", own)
+    assert resolve().model == name
+
+
+def test_local_models_get_the_terse_adapter_and_quiet_settings(scripted: Callable[..., Any]) -> None:
+    scripted("yes")
+    lm = resolve("local:some/model.gguf", max_tokens=12)
+    assert isinstance(lm, LocalLM)
+    assert isinstance(adapter(lm), TerseAdapter)
+    assert (lm.kwargs["temperature"], lm.kwargs["max_tokens"], lm.cache) == (0.0, 12, True)
+
+
+def test_one_thread_unless_the_environment_says_more(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("GOLDASSAY_LM_THREADS", raising=False)
+    assert server.threads() == 1
+    monkeypatch.setenv("GOLDASSAY_LM_THREADS", "4")
+    assert server.threads() == 4
+
+
+@pytest.mark.parametrize("wrong", ["two", "0", "-1", "1.5"])
+def test_a_number_of_threads_that_is_none(wrong: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("GOLDASSAY_LM_THREADS", wrong)
+    with pytest.raises(ModelError, match=r"^GOLDASSAY_LM_THREADS is '.*'; it takes a whole number of threads"):
+        server.threads()
+
+
+def test_a_file_that_only_begins_like_gguf(tmp_path: Path) -> None:
+    file = tmp_path / "broken.gguf"
+    file.write_bytes(b"GGUF and nothing more")
+    lm = resolve(f"local:{file}", cache=False)
+    with pytest.raises(ModelError, match=r"^llama.cpp cannot load .*broken.gguf"):
+        lm("hello")

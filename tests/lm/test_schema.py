@@ -1,0 +1,60 @@
+"""Bounds that a schema states are kept; what it leaves open is bounded; nothing else is touched."""
+
+from __future__ import annotations
+
+import copy
+from typing import Any
+
+import pytest
+
+from goldassay.lm.schema import CHARACTERS, ITEMS, TOP_CHARACTERS, bounded, grammar
+
+
+def test_an_open_array_of_open_strings_is_bounded() -> None:
+    schema = {"type": "array", "items": {"type": "string"}}
+    assert bounded(schema) == {
+        "type": "array",
+        "maxItems": ITEMS,
+        "items": {"type": "string", "maxLength": CHARACTERS},
+    }
+
+
+def test_stated_limits_are_kept() -> None:
+    schema = {"type": "array", "maxItems": 40, "items": {"type": "string", "maxLength": 7}}
+    assert bounded(schema, items=3, characters=5) == schema
+
+
+@pytest.mark.parametrize("closed", [{"enum": ["a"]}, {"const": "a"}, {"pattern": "^a+$"}, {"format": "date"}])
+def test_a_string_that_is_bounded_another_way_stays(closed: dict[str, Any]) -> None:
+    schema = {"type": "string", **closed}
+    assert bounded(schema) == schema
+
+
+def test_a_field_of_its_own_may_be_longer_than_a_string_in_a_list_or_definition() -> None:
+    string = {"type": "string"}
+    schema = {
+        "type": "object",
+        "$defs": {"Name": {"type": "object", "properties": {"text": string}}},
+        "properties": {"answer": string, "names": {"type": "array", "items": string}},
+    }
+    made = bounded(schema, characters=30)
+    assert made["properties"]["answer"]["maxLength"] == TOP_CHARACTERS
+    assert made["properties"]["names"]["items"]["maxLength"] == 30
+    assert made["$defs"]["Name"]["properties"]["text"]["maxLength"] == 30
+
+
+def test_alternatives_are_bounded_too() -> None:
+    made = bounded({"anyOf": [{"type": "string"}, {"type": "null"}]})
+    assert made == {"anyOf": [{"type": "string", "maxLength": TOP_CHARACTERS}, {"type": "null"}]}
+
+
+def test_the_schema_that_is_given_stays_as_it_is() -> None:
+    schema = {"type": "array", "items": {"type": "string"}}
+    before = copy.deepcopy(schema)
+    bounded(schema)
+    assert schema == before
+
+
+def test_a_grammar_comes_from_llama_cpp() -> None:
+    made = grammar({"type": "object", "properties": {"label": {"enum": ["museum"]}}})
+    assert "museum" in made

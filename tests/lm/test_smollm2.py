@@ -1,0 +1,107 @@
+"""The embedded model itself, on one thread: every constrained answer parses, whatever it is worth.
+
+This fetches the model's file (98 MB) where it is not in the user's cache yet.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any, Literal
+
+import dspy
+import pytest
+from pydantic import BaseModel
+
+from goldassay.exceptions import ModelError
+from goldassay.lm import DEFAULT, adapter, resolve, server, truncation
+from goldassay.lm.files import located
+
+Kind = Literal["museum", "archive", "library"]
+
+
+class Name(BaseModel):
+    text: str
+    type: Literal["TOP", "TMP", "GRP"]
+
+
+class Names(dspy.Signature):
+    """List the names of places (TOP), dates (TMP) and institutions (GRP) in the text, copied exactly."""
+
+    text: str = dspy.InputField()
+    names: list[Name] = dspy.OutputField()
+
+
+class Label(dspy.Signature):
+    """Which kind of institution is the text about?"""
+
+    text: str = dspy.InputField()
+    kind: Kind = dspy.OutputField()
+    sure: bool = dspy.OutputField()
+    year: int | None = dspy.OutputField()
+
+
+TEXTS = (
+    "Het Stadsarchief Delft kreeg in 1859 een eigen gebouw.",
+    "« L'été » — naïve “quotes”, ¿no? 日本 \t\u0007 \\n {x}",
+)
+
+
+@pytest.fixture(scope="module")
+def model() -> Any:
+    return resolve(DEFAULT, cache=False, max_tokens=70)
+
+
+@pytest.mark.parametrize("text", TEXTS)
+def test_every_typed_answer_parses(model: Any, text: str) -> None:
+    with dspy.context(lm=model, adapter=adapter(model)), dspy.track_usage() as tracker:
+        names = dspy.Predict(Names)(text=text).names
+        labeller = dspy.Predict(Label)
+        labeller.demos = [dspy.Example(text="NIOD", kind="archive", sure=True, year=1945)]
+        label = labeller(text=text)
+    assert isinstance(names, list)
+    assert all(isinstance(name, Name) for name in names)
+    assert label.kind in ("museum", "archive", "library")
+    assert isinstance(label.sure, bool)
+    used = tracker.get_total_tokens()[DEFAULT]
+    assert used["prompt_tokens"] > 60
+    assert 0 < used["completion_tokens"] <= 140
+
+
+def test_answers_are_one_line_of_json(model: Any) -> None:
+    with dspy.context(lm=model, adapter=adapter(model)):
+        dspy.Predict(Label)(text=TEXTS[0])
+    said = model.history[-1]["outputs"][0]
+    assert json.dumps(json.loads(said), ensure_ascii=False) == said
+
+
+def test_an_answer_cut_in_the_middle_parses_and_is_flagged(model: Any) -> None:
+    short = model.copy(max_tokens=14)
+    found = truncation.watch()
+    with dspy.context(lm=short, adapter=adapter(short)):
+        names = dspy.Predict(Names)(text=TEXTS[0]).names
+    assert isinstance(names, list)
+    assert found == [DEFAULT]
+
+
+def test_a_chain_of_thought_and_plain_text_work_too(model: Any) -> None:
+    with dspy.context(lm=model, adapter=adapter(model)):
+        made = dspy.ChainOfThought("text -> kind: str")(text="A museum.", config={"max_tokens": 200})
+    assert isinstance(made.kind, str)
+    assert isinstance(model("Say yes.", max_tokens=4)[0], str)
+
+
+def test_a_prompt_longer_than_the_context(model: Any) -> None:
+    small = resolve(DEFAULT, cache=False, context=256)
+    with pytest.raises(ModelError, match=r"^the prompt has \d+ tokens, local/smollm2-135m takes 256"):
+        small("heritage " * 400)
+
+
+def test_loading_and_asking_write_nothing(capfd: pytest.CaptureFixture[str]) -> None:
+    loaded = server.Loaded(server._load(located(DEFAULT), 256))
+    loaded.ask({"messages": [{"role": "user", "content": "hello"}], "max_tokens": 2})
+    assert capfd.readouterr() == ("", "")
+
+
+def test_one_model_a_file(model: Any) -> None:
+    file = located(DEFAULT)
+    assert server.loaded(file, 256) is server.loaded(file, 256)
