@@ -30,7 +30,7 @@ def _checked(confidence: Sequence[float], correct: Sequence[float]) -> tuple[Arr
         bad = ~((values >= 0) & (values <= 1))
         if bad.any():
             raise GoldassayError(
-                f"a {name} lies between 0 and 1, not {values[bad.argmax()]!r} (item {int(bad.argmax())})"
+                f"a {name} lies between 0 and 1, not {values[bad.argmax()]:g} (item {int(bad.argmax())})"
             )
     return sure, right
 

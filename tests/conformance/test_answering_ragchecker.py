@@ -1,0 +1,79 @@
+"""Claim values held to RAGChecker's example: all eleven, for each answer and as means."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from goldassay.conform import ragchecker, squad
+from goldassay.exceptions import DataError
+from goldassay.measures import answering
+from goldassay.measures.answering import NoiseSensitivity, Support
+
+MEASURES = {
+    "precision": answering.ClaimPrecision(),
+    "recall": answering.ClaimRecall(),
+    "f1": answering.ClaimF1(),
+    "claim_recall": answering.RetrievedClaimRecall(),
+    "context_precision": answering.ContextPrecision(),
+    "context_utilization": answering.ContextUtilization(),
+    "noise_sensitivity_in_relevant": NoiseSensitivity("relevant"),
+    "noise_sensitivity_in_irrelevant": NoiseSensitivity("irrelevant"),
+    "hallucination": answering.Hallucination(),
+    "self_knowledge": answering.SelfKnowledge(),
+    "faithfulness": answering.Faithfulness(),
+}
+
+
+def test_every_number_of_the_file_comes_out(shared_data: Path) -> None:
+    found = ragchecker.run(shared_data)
+    assert (found.reproduced, found.total) == (33, 33)  # eleven of two answers, and eleven means
+    assert not found.differences
+
+
+def test_the_measures_give_the_eleven_means(shared_data: Path) -> None:
+    data = json.loads((shared_data / "ragchecker" / "checking_outputs.json").read_text(encoding="utf-8"))
+    official = {name: value for group in data["metrics"].values() for name, value in group.items()}
+    assert set(official) == set(MEASURES)
+    for name, measure in MEASURES.items():
+        total = measure.zero
+        for row in data["results"]:
+            total = total + measure({"answers": [row["gt_answer"]]}, {**row, "answer": row["response"]}).tally
+        assert round(100 * float(total.value), 1) == official[name], name
+
+
+def test_the_scorecard_reads_the_same_verdicts(shared_data: Path) -> None:
+    data = json.loads((shared_data / "ragchecker" / "checking_outputs.json").read_text(encoding="utf-8"))
+    gold = [{"id": row["query_id"], "answers": [row["gt_answer"]]} for row in data["results"]]
+    pred = [{"id": row["query_id"], "answer": row["response"], "meta": {"support": row}} for row in data["results"]]
+    values = answering.scorecard(gold, pred, embedder=None, tokens=None).values
+    assert round(100 * (values["faithfulness"] or 0), 1) == 68.2
+    assert round(100 * (values["claim_f1"] or 0), 1) == 68.3
+
+
+def test_a_changed_verdict_is_a_difference(shared_data: Path, tmp_path: Path) -> None:
+    data = json.loads((shared_data / "ragchecker" / "checking_outputs.json").read_text(encoding="utf-8"))
+    data["results"][0]["answer2response"][0] = "Entailment"
+    (tmp_path / "ragchecker").mkdir()
+    (tmp_path / "ragchecker" / ragchecker.FILE).write_text(json.dumps(data), encoding="utf-8")
+    found = ragchecker.run(tmp_path)
+    assert found.reproduced < found.total
+    assert any(line.startswith("precision of query 0") for line in found.differences)
+
+
+def test_what_is_no_verdict_is_said() -> None:
+    with pytest.raises(DataError, match="record 7, answer_by_gold: no verdict 'Maybe'"):
+        Support.of({"answer2response": ["Maybe"]}, 7)
+    with pytest.raises(DataError, match="expected a list of verdicts, found 'Entailment'"):
+        Support.of({"answer2response": "Entailment"})
+    with pytest.raises(DataError, match="2 claims, but answer_by_gold has 1 in answer_by_context"):
+        Support.of({"answer2response": ["Neutral", "Neutral"], "retrieved2response": [["Neutral"]]})
+    with pytest.raises(DataError, match="verdicts for 1, 2 passages"):
+        Support.of({"retrieved2response": [["Neutral"], ["Neutral", "Neutral"]]})
+
+
+def test_squads_rules_and_identities_come_out(shared_data: Path) -> None:
+    found = squad.run(shared_data)
+    assert (found.reproduced, found.total) == (len(squad.CASES) * 2 + 8, len(squad.CASES) * 2 + 8)

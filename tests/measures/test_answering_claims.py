@@ -1,0 +1,200 @@
+"""Claims, citations and facts: hand tables, unknown verdicts, generated tables."""
+
+from __future__ import annotations
+
+from itertools import product
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from goldassay.exceptions import DataError
+from goldassay.measures import answering
+from goldassay.measures.answering import (
+    CitationPrecision,
+    CitationRecall,
+    Cited,
+    FactualAccuracy,
+    Faithfulness,
+    Support,
+    cited,
+    factual_accuracy,
+)
+from goldassay.measures.answering.facts import by_words
+
+# Four claims of the answer, two of gold, two passages. Passage 1 holds gold claim 1: it is relevant, passage 2 is not.
+HAND = Support(
+    answer_by_gold=(True, False, False, True),
+    gold_by_answer=(True, False),
+    answer_by_context=((True, False), (True, True), (False, True), (False, False)),
+    gold_by_context=((True, False), (False, False)),
+)
+EXPECTED = {
+    "precision": 2 / 4,
+    "recall": 1 / 2,
+    "f1": 1 / 2,  # harmonic mean of 1/2 and 1/2
+    "claim_recall": 1 / 2,  # gold claim 1
+    "context_precision": 1 / 2,  # passage 1
+    "context_utilization": 1 / 1,  # gold claim 1 is retrieved and answered
+    "faithfulness": 3 / 4,  # claims 1, 2, 3
+    "hallucination": 0 / 4,  # claim 4 has no passage, but gold has it
+    "self_knowledge": 1 / 4,  # claim 4
+    "noise_sensitivity_in_relevant": 1 / 4,  # claim 2 is wrong and passage 1 says it
+    "noise_sensitivity_in_irrelevant": 1 / 4,  # claim 3 is wrong and passage 2 alone says it
+}
+
+
+def test_the_hand_table() -> None:
+    assert {name: share.value for name, share in HAND.values.items()} == EXPECTED
+
+
+VERDICT = st.sampled_from([True, False, None])
+
+
+@st.composite
+def tables(draw: st.DrawFn) -> Support:
+    c, g, k = draw(st.integers(1, 2)), draw(st.integers(1, 2)), draw(st.integers(1, 2))
+    line, row = st.tuples(*[VERDICT] * c), st.tuples(*[VERDICT] * k)
+    gold = st.tuples(*[VERDICT] * g)
+    return Support(draw(line), draw(gold), draw(st.tuples(*[row] * c)), draw(st.tuples(*[row] * g)))
+
+
+def completions(found: Support) -> list[Support]:
+    """Every way in which the unknown verdicts could have come back."""
+    out = []
+    for answers in product([True, False], repeat=found.unknown):
+        rest = iter(answers)
+        lines = [found.answer_by_gold or (), found.gold_by_answer or ()]
+        made = [tuple(next(rest) if v is None else v for v in line) for line in lines]
+        both = [found.answer_by_context or (), found.gold_by_context or ()]
+        filled = [tuple(tuple(next(rest) if v is None else v for v in row) for row in rows) for rows in both]
+        out.append(Support(made[0], made[1], filled[0], filled[1]))
+    return out
+
+
+@settings(max_examples=60, deadline=None)
+@given(tables().filter(lambda found: found.unknown <= 6))
+def test_unknown_verdicts_bound_the_truth(found: Support) -> None:
+    for full in completions(found):
+        for name, share in full.values.items():
+            between = found.values[name]
+            assert between.value - 1e-12 <= share.value <= between.most + 1e-12, name
+
+
+@settings(max_examples=60, deadline=None)
+@given(tables())
+def test_every_claim_is_grounded_known_or_invented_or_not_known(found: Support) -> None:
+    values = found.values
+    parts = [values[name] for name in ("faithfulness", "hallucination", "self_knowledge")]
+    certain = sum(part.value for part in parts)
+    assert certain <= 1 + 1e-12
+    if not found.unknown:
+        assert certain == pytest.approx(1)
+        assert all(share.value == share.most for share in values.values())
+
+
+def test_an_unknown_verdict_stays_in_the_denominator_the_evidence_and_the_warning() -> None:
+    pred = {"answer": "x", "support": {"answer_by_context": [["yes"], [None]]}, "answer_claims": ["a", "b"]}
+    found = Faithfulness()({"answers": ["x"]}, pred)
+    assert (found.tally.value, found.tally.highest, found.tally.unknown) == (0.5, 1.0, 1)
+    assert [error.kind for error in found.errors] == ["unknown"]
+    card = answering.scorecard([{"answers": ["x"]}], [pred], embedder=None, tokens=None)
+    assert card.values["faithfulness"] == 0.5
+    assert card.warnings == [
+        "1 of 2 verdicts did not come back and count as not supported; faithfulness lies between 0.5000 and 1.0000"
+    ]
+
+
+def test_errors_name_the_claims() -> None:
+    pred = {"answer": "x", "support": HAND, "answer_claims": [["a", "is", "b"], "c", "d", "e"]}
+    assert [error.message for error in answering.ClaimPrecision()({}, pred).errors] == [
+        "The answer says “c”, which the gold answer does not say.",
+        "The answer says “d”, which the gold answer does not say.",
+    ]
+    assert answering.ClaimRecall()({}, pred).errors[0].message == (
+        "The gold answer says “claim 2”, which the answer leaves out."
+    )
+
+
+def test_without_verdicts_there_is_no_evidence() -> None:
+    assert Faithfulness()({"answers": []}, {"answer": ""}).tally.weight == 0
+    with pytest.raises(DataError, match="record q, support: expected tables of verdicts"):
+        Faithfulness()({}, {"id": "q", "answer": "", "support": [True]})
+
+
+def test_citations_by_hand() -> None:
+    # s1 cites A and B, which together carry it, neither alone: both are needed. s2 cites C, which does not carry it.
+    rows = [
+        {"sentence": "s1", "together": True, "alone": [False, False], "without": [False, False]},
+        {"sentence": "s2", "together": False, "alone": [False], "without": [False]},
+        {"sentence": "s3", "together": False},
+    ]
+    pred = {"answer": "s1 s2 s3", "citations": rows}
+    assert CitationRecall()({}, pred).tally.value == pytest.approx(1 / 3)
+    assert CitationPrecision()({}, pred).tally.value == pytest.approx(2 / 3)
+    assert [error.pred for error in CitationRecall()({}, pred).errors] == ["s2", "s3"]
+
+
+def test_a_citation_too_many_is_imprecise() -> None:
+    def words(premise: str, hypothesis: str) -> bool:
+        return set(hypothesis.split()) <= set(premise.split())
+
+    found = cited("a b", ["a b", "c"], words)
+    # the first carries the sentence alone; the second does not, and the first still does without it
+    assert (found.alone, found.without) == ((True, False), (False, True))
+    assert found.precise == 1
+    assert cited("a", ["a"], words).precise == 1
+    assert cited("a", ["b"], words).precise == 0
+    assert cited("a", [], words) == Cited("a", False)
+    assert cited("a", ["b"], lambda _premise, _hypothesis: None).unknown == 2
+    with pytest.raises(DataError, match=r"citations\[0\]: 1 verdicts alone, 0 without"):
+        CitationRecall()({}, {"citations": [{"sentence": "a", "together": True, "alone": [True]}]})
+
+
+@pytest.mark.parametrize(
+    ("claim", "fact", "expected"),
+    [
+        ("The museum opened in 1800", "The museum opened in 1800.", "correct"),
+        ("opened in 1800", "It opened in 1800 with a feast", "correct"),
+        ("art", "the party started", "unsupported"),  # a part of a word is no match (the founding rule says yes)
+        ("opened in 1900", "The museum opened in 1800.", "incorrect"),
+        ("did not open in 1800", "It did open in 1800.", "incorrect"),
+        ("opened in 1800", "It never opened in 1800.", "incorrect"),
+        ("burned in 1800", "The museum opened in 1800.", "unsupported"),
+        ("", "The museum opened.", "unsupported"),
+        ("1800", "opened in 1900", "unsupported"),
+        ("Москва", "Столица — Москва.", "correct"),
+    ],
+)
+def test_what_a_fact_says_of_a_claim(claim: str, fact: str, expected: str) -> None:
+    assert by_words(claim, fact) == expected
+
+
+def test_factual_accuracy_keeps_the_founding_names_and_adds_the_third_outcome() -> None:
+    claims = [
+        {"claim": "opened in 1800", "verifiable": True},
+        {"claim": "opened in 1900", "verifiable": True},
+        {"claim": "is beautiful", "verifiable": True},
+        {"claim": "", "verifiable": True},
+        {"claim": "may be nice", "verifiable": False},
+    ]
+    assert factual_accuracy(claims, [{"fact": "It opened in 1800.", "source": "nl-1"}]) == {
+        "factual_accuracy": 0.25,  # 1 of 4 verifiable
+        "correct_claims": 1,
+        "incorrect_claims": 1,
+        "unsupported_claims": 2,
+        "unverifiable_claims": 1,
+        "total_claims": 5,
+    }
+    assert factual_accuracy([], [])["factual_accuracy"] is None
+    assert factual_accuracy(["x"], ["y"], lambda _claim, _fact: "correct")["factual_accuracy"] == 1
+    with pytest.raises(DataError, match="a claim is text"):
+        factual_accuracy([{"claim": 5}], [])
+
+
+def test_factual_accuracy_pools_claims() -> None:
+    gold = {"supporting_facts": ["It opened in 1800."], "answers": ["1800"]}
+    total = FactualAccuracy()(gold, {"claims": ["opened in 1800"]}).tally
+    total += FactualAccuracy()(gold, {"claims": ["opened in 1900", "burned", "opened in 1800"]}).tally
+    assert total.value == 0.5  # 2 of 4 claims
+    assert FactualAccuracy()(gold, {"answer": "1800"}).tally.weight == 0

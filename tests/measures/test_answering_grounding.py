@@ -1,0 +1,214 @@
+"""Entities, lexical support, embeddings and the founding class."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+
+from goldassay import Metric
+from goldassay.embedding import Function
+from goldassay.exceptions import GoldassayError, ModelError
+from goldassay.fields import Column
+from goldassay.measures import answering
+from goldassay.measures.answering import (
+    ROUGE,
+    ContextEntityRecall,
+    LexicalSupport,
+    RAGEvaluator,
+    SemanticSimilarity,
+    bertscore,
+    context_entity_recall,
+    found_entities,
+    lexical_support,
+    rescaled,
+    rouge_batch,
+    similarity,
+)
+
+GOLD = {"answers": ["Rem Koolhaas"], "reference": "De Kunsthal in Rotterdam is ontworpen door Rem Koolhaas in 1992."}
+
+
+def recall(contexts: list[str], gold: dict[str, Any] = GOLD, **options: Any) -> float | None:
+    tally = ContextEntityRecall(**options)(gold, {"retrieved_contexts": contexts}).tally
+    return tally.value if tally.weight else None
+
+
+def test_context_entity_recall_by_hand() -> None:
+    # GE = Kunsthal, Rotterdam, Rem Koolhaas, 1992
+    assert recall(["Rem Koolhaas bouwde de kunsthal.", "In 1992 ging zij open; Rem Koolhaas was er."]) == 3 / 4
+    assert recall([]) == 0
+    assert recall(["Rotterdammer Koolhaas 19923"]) == 0  # parts of words are no entity
+    assert recall(["rotterdam"], match="exact") == 0
+    assert recall(["Rotterdam"], match="exact") == 1 / 4
+    assert recall(["x"], {"answers": ["a"], "reference": "geen naam hier"}) is None
+    aliases = (("Den Haag", "The Hague", "’s-Gravenhage"),)
+    hague = {"answers": ["x"], "entities": ["The Hague", "Den Haag"]}
+    assert recall(["in ’s-Gravenhage"], hague, match="alias", aliases=aliases) == 1  # one entity, by any of its names
+    assert recall(["in ’s-Gravenhage"], hague) == 0
+    ids = {"answers": ["x"], "entities": [{"id": "Q55", "text": "NL"}, {"id": "Q1", "text": "all"}]}
+    listed = {"answer": "", "retrieved_contexts": [], "context_entities": [{"id": "Q55", "text": "Holland"}]}
+    assert ContextEntityRecall(match="id")(ids, listed).tally.value == 0.5
+    with pytest.raises(GoldassayError, match="must list its context_entities"):
+        recall(["x"], ids, match="id")
+    with pytest.raises(GoldassayError, match="match is one of exact"):
+        ContextEntityRecall(match="fuzzy")
+
+
+def test_columns_are_names_dotted_paths_and_functions() -> None:
+    row = {"context_info": ["Rotterdam"], "model": {"contexts": ["Kunsthal"]}, "truth": "Kunsthal Rotterdam; Delft"}
+    found = context_entity_recall([row], retrieved_contexts_column="context_info", reference_column="truth")
+    assert found["rows"] == [0.0]  # by patterns the reference names Kunsthal Rotterdam and Delft
+
+    def words(text: str) -> list[str]:
+        return text.replace(";", "").split()
+
+    columns: list[tuple[Column, float]] = [
+        ("context_info", 1 / 3),
+        ("model.contexts", 1 / 3),
+        (lambda row: [*row["context_info"], "Delft"], 2 / 3),
+    ]
+    for column, expected in columns:
+        found = context_entity_recall([row], retrieved_contexts_column=column, reference_column="truth", extract=words)
+        assert found["context_entity_recall"] == pytest.approx(expected)
+    metric = Metric(ContextEntityRecall(), columns={"retrieved_contexts": "rag.ctx", "gold.reference": "my_truth"})
+    score = metric({"answers": ["x"], "my_truth": "Delft"}, {"rag": {"ctx": ["In Delft."]}})
+    assert score.score == 1
+    assert context_entity_recall([{"reference": "", "retrieved_contexts": []}])["context_entity_recall"] is None
+
+
+def test_entities_by_patterns() -> None:
+    assert found_entities("The Mauritshuis in The Hague holds 800 works.") == ("Mauritshuis", "Hague", "800")
+    assert found_entities("Wanneer werd het Huis van Oranje gebouwd?") == ("Huis van Oranje",)
+    assert found_entities("Café Américain, Amsterdam. Amsterdam!") == ("Café Américain", "Amsterdam")
+
+
+@pytest.mark.parametrize(
+    ("text", "context", "expected"),
+    [
+        ("It opened in 1800.", "It opened in 1800.", 1),  # an identical sentence never scores 0
+        ("It didn't open in 1800.", "It did open in 1800.", 0),  # a contradiction never scores 1
+        ("It did open in 1800.", "It did not open in 1800.", 0),
+        ("Het museum is niet open.", "Het museum is open.", 0),
+        ("Le musée n'est pas ouvert.", "Le musée est ouvert.", 0),
+        ("It opened in 1900.", "It opened in 1800.", 0),
+        ("Delft beat Gouda.", "Gouda beat Delft.", 1 / 3),  # ordered words: one of three in common
+        ("It opened in 1800. It burned.", "It opened in 1800.", 3 / 4),  # (1 + 1/2) / 2
+        ("", "It opened.", None),
+        ("It opened.", "", 0),
+    ],
+)
+def test_lexical_support(text: str, context: str, expected: float | None) -> None:
+    assert lexical_support(text, [context]) == (None if expected is None else pytest.approx(expected))
+
+
+def test_lexical_support_is_not_called_faithfulness() -> None:
+    pred = {"answer": "It burned.", "retrieved_contexts": ["It opened."]}
+    assert LexicalSupport().key == "lexical_support"
+    assert LexicalSupport()({}, pred).errors[0].kind == "unsupported"
+    card = answering.scorecard([{"answers": ["x"]}], [pred], embedder=None, tokens=None)
+    assert (card.values["faithfulness"], card.values["lexical_support"]) == (None, 0.5)
+    assert "Not computed" in card.explain["faithfulness"]
+
+
+def lengths(texts: list[str]) -> list[list[float]]:
+    return [[float(len(text)), 3.0] for text in texts]
+
+
+def test_similarity_takes_the_best_reference_and_may_be_negative() -> None:
+    signs = Function(lambda texts: [[-1.0 if "not" in text else 1.0] for text in texts], "signs")
+    assert similarity(["yes"], ["not so"], signs).tolist() == [-1.0]
+    gold = {"answers": ["abcd"], "reference": "ab"}
+    from goldassay.embedding import register
+
+    name = register(Function(lengths, "test-lengths"))
+    found = SemanticSimilarity(name)(gold, {"answer": "abc"}).tally.value
+    # cos((3,3),(4,3)) = 21/(√18·5) = 0.9899; cos((3,3),(2,3)) = 15/(√18·√13) = 0.9806
+    assert found == pytest.approx(0.98995, abs=1e-4)
+    assert SemanticSimilarity(name)(gold, {"answer": " "}).tally.value == 0
+    assert SemanticSimilarity(name)({"answers": []}, {"answer": "x"}).tally.weight == 0
+    with pytest.raises(GoldassayError, match="2 texts against 1"):
+        similarity(["a", "b"], ["c"], signs)
+
+
+class Tokens:
+    """One token a word, with a direction of its own; ``a`` and ``b`` have the cosine 0.6. 0 opens and closes."""
+
+    name = "words"
+    special = frozenset({0})
+    table = {"a": [1.0, 0, 0, 0], "b": [0.6, 0.8, 0, 0], "c": [0, 0, 2.0, 0]}
+
+    def __call__(self, texts: Sequence[str], /) -> list[tuple[Any, Any]]:
+        rows: list[tuple[Any, Any]] = []
+        for text in texts:
+            words = text.split()
+            ids = [0, *(list(self.table).index(word) + 1 for word in words), 0]
+            rows.append((ids, [[0, 0, 0, 1.0], *(self.table[word] for word in words), [0, 0, 0, 1.0]]))
+        return rows
+
+
+def test_bertscore_by_hand() -> None:
+    # a–b 0.6, a–a 1, c–anything else 0. P of "a c" against "b": (0.6 + 0)/2; R: 0.6; F1 = 2·0.3·0.6/0.9
+    assert bertscore(["a c"], ["b"], Tokens())[0].tolist() == pytest.approx([0.3, 0.6, 0.4])
+    assert bertscore(["a", ""], ["a", "a"], Tokens()).tolist() == [[1, 1, 1], [0, 0, 0]]
+    # idf over two references: a in both, log(3/3) = 0; c in one, log(3/2). Only c counts in "a c".
+    found = bertscore(["a c", "a"], ["a c", "a"], Tokens(), idf=True)
+    assert found[0].tolist() == pytest.approx([1, 1, 1])
+    assert bertscore(["a b"], ["a a"], Tokens(), idf=True)[0][0] == pytest.approx((0 + 0.6931 * 0.6) / 0.6931, abs=1e-3)
+    assert rescaled(bertscore(["a c"], ["b"], Tokens()), 0.5)[0].tolist() == pytest.approx([-0.4, 0.2, -0.2])
+
+
+@pytest.mark.parametrize(
+    ("vectors", "message"),
+    [
+        (lambda texts: [([0, 1], [[1.0]])] * len(texts), r"shape \(1, 1\) for 2 tokens"),
+        (lambda texts: [([1], [[float("nan")]])] * len(texts), "NaN"),
+        (lambda texts: [], "0 results for 2 texts"),
+    ],
+)
+def test_a_broken_token_embedder_is_said(vectors: Any, message: str) -> None:
+    broken = type("Broken", (), {"name": "broken", "special": frozenset(), "__call__": lambda _, texts: vectors(texts)})
+    with pytest.raises(ModelError, match=message):
+        bertscore(["a"], ["b"], broken())
+
+
+def test_the_founding_class_keeps_its_keys_and_calls_nothing_what_it_is_not() -> None:
+    row = {
+        "question": "When did it open?",
+        "generated_answer": "It opened in 1800.",
+        "gold_answer": "In 1800.",
+        "retrieved_context": "It opened in 1800.",
+    }
+    found = RAGEvaluator(embedder=Function(lengths, "lengths")).evaluate_answer(**row)
+    assert set(found["rouge"]) == {"rouge1", "rouge2", "rougeL"}
+    assert found["rouge"]["rouge1"] == pytest.approx(2 / 3)  # P 2/4, R 2/2
+    assert 0 < found["semantic_similarity"] <= 1
+    assert (found["faithfulness"], found["relevance"], found["lexical_support"]) == (None, None, 1)
+    assert "llm_judge" not in found
+    judged = RAGEvaluator(
+        lambda question, answer, gold: 5, embedder=None, faithfulness=lambda a, c: 1.0, relevance=lambda q, a: 0.5
+    ).evaluate_answer(**row)
+    assert (judged["llm_judge"], judged["faithfulness"], judged["relevance"]) == (5, 1.0, 0.5)
+    assert judged["semantic_similarity"] is None
+
+
+def test_rouge_refuses_what_it_cannot_compare() -> None:
+    with pytest.raises(GoldassayError, match="2 predictions against 1 references"):
+        rouge_batch(["a", "b"], ["a"])
+    with pytest.raises(GoldassayError, match="prediction 0 is not text but 5"):
+        rouge_batch([5], ["a"])  # type: ignore[list-item]
+    with pytest.raises(GoldassayError, match="at least one reference"):
+        answering.rouge("a", [])
+    with pytest.raises(GoldassayError, match="kind is one of 1, 2, L, Lsum, not '3'"):
+        ROUGE("3")
+    with pytest.raises(GoldassayError, match="tokenizer is one of"):
+        ROUGE("1", tokenizer="spaces")
+    assert ROUGE("1")({"answers": []}, {"answer": "x"}).tally.weight == 0
+
+
+def test_another_script_needs_the_unicode_tokenizer() -> None:
+    gold, pred = {"answers": ["Государственный Эрмитаж"]}, {"answer": "Эрмитаж"}
+    assert ROUGE("1")(gold, pred).tally.value == 0
+    assert ROUGE("1", tokenizer="unicode")(gold, pred).tally.value == pytest.approx(2 / 3)  # P 1/1, R 1/2
+    assert ROUGE("1", tokenizer="unicode")({"answers": ["संग्रहालय"]}, {"answer": "संग्रहालय"}).tally.value == 1

@@ -1,0 +1,181 @@
+"""The ranking's five: every row of its rules, the example, and the weakness that calibration shows."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from random import Random
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from goldassay.embedding import Function
+from goldassay.exceptions import DataError, GoldassayError
+from goldassay.guarding import failure
+from goldassay.measures import answering
+from goldassay.measures.answering import (
+    Confidence,
+    Robustness,
+    Speed,
+    aurc,
+    brier,
+    confidence_score,
+    ece,
+    final_score,
+    robustness_score,
+    speed_score,
+)
+
+LONG = " ".join(["word"] * 51)
+MEDIUM = " ".join(["word"] * 31)
+
+
+@pytest.mark.parametrize(
+    ("answerable", "text", "raw", "expected"),
+    [
+        (True, "", 0.9, 0.2),
+        (True, "…", 0.9, 0.2),
+        (True, "5", 0.9, 0.9),  # an answer of one character is an answer
+        (True, "NL", 0.8, 0.8),
+        (True, "In 1800.", 0.0, 0.0),
+        (True, "In 1800.", None, None),
+        (False, "", 0.9, 1.0),
+        (False, "", None, 1.0),
+        (False, "In 1800.", 0.0, 0.9),
+        (False, "In 1800.", 0.299, 0.9),
+        (False, "In 1800.", 0.3, 0.6),
+        (False, "In 1800.", 0.5, 0.6),
+        (False, "In 1800.", 0.501, 0.2),
+        (False, "In 1800.", 1.0, 0.2),
+    ],
+)
+def test_every_row_of_confidence(answerable: bool, text: str, raw: float | None, expected: float | None) -> None:
+    assert confidence_score(answerable, text, raw) == expected
+    gold, pred = {"answers": ["x"] if answerable else []}, {"answer": text, "confidence": raw}
+    tally = Confidence()(gold, pred).tally
+    assert (tally.value if tally.weight else None) == expected
+
+
+@pytest.mark.parametrize(
+    ("answerable", "text", "error", "expected"),
+    [
+        (True, "In 1800.", True, 0.0),
+        (True, "", False, 0.3),
+        (True, LONG, False, 0.7),
+        (True, MEDIUM, False, 1.0),
+        (True, " ".join(["word"] * 50), False, 1.0),
+        (True, "5", False, 1.0),
+        (False, "In 1800.", True, 0.0),
+        (False, "", True, 0.0),
+        (False, "", False, 1.0),
+        (False, MEDIUM, False, 0.2),
+        (False, " ".join(["word"] * 30), False, 0.6),
+        (False, "In 1800.", False, 0.6),
+    ],
+)
+def test_every_row_of_robustness(answerable: bool, text: str, error: bool, expected: float) -> None:
+    assert robustness_score(answerable, text, error) == expected
+    gold = {"answers": ["x"] if answerable else []}
+    pred = {"answer": text, "error": "boom" if error else None}
+    assert Robustness()(gold, pred).tally.value == expected
+
+
+@pytest.mark.parametrize(("ms", "expected"), [(0, 1.0), (500, 0.75), (2000, 0.0), (9000, 0.0)])
+def test_every_row_of_speed(ms: float, expected: float) -> None:
+    assert speed_score(ms) == expected
+    assert Speed()({}, {"latency_ms": ms}).tally.value == expected
+
+
+def test_speed_leaves_out_the_warm_up_and_what_was_not_measured() -> None:
+    assert Speed()({}, {"latency_ms": 9000, "meta": {"warmup": True}}).tally.weight == 0
+    assert Speed()({}, {"answer": ""}).tally.weight == 0
+    assert Speed(limit=1000)({}, {"latency_ms": 500}).tally.value == 0.5
+    with pytest.raises(DataError, match="latency_ms: expected milliseconds, 0 or more, found -1"):
+        Speed()({}, {"latency_ms": -1})
+
+
+def test_a_failed_program_has_neither_confidence_nor_robustness() -> None:
+    lost = failure(RuntimeError("boom"))
+    assert Confidence()({"answers": []}, lost).tally.value == 0
+    assert Robustness()({"answers": []}, lost).tally.value == 0
+
+
+def test_the_example_comes_out() -> None:
+    # 0.847·0.25 + 0.756·0.20 + 0.891·0.25 + 0.823·0.15 + 0.950·0.15 = 0.85165
+    values = {"accuracy": 0.847, "confidence": 0.756, "quality": 0.891, "speed": 0.823, "robustness": 0.950}
+    assert final_score(values) == pytest.approx(0.85165)
+    assert round(final_score(values) or 0, 3) == 0.852
+    assert final_score({**values, "speed": None}) is None
+    assert final_score({**values, "speed": None}, {"accuracy": 1.0}) == 0.847
+    with pytest.raises(GoldassayError, match="weights are for accuracy, quality"):
+        final_score(values, {"beauty": 1.0})
+
+
+class OneToken:
+    """A token embedder in which every letter has its own direction."""
+
+    name = "letters"
+    special = frozenset({0})
+
+    def __call__(self, texts: Sequence[str], /) -> list[tuple[Any, Any]]:
+        rows: list[tuple[Any, Any]] = []
+        for text in texts:
+            ids = [0, *(1 + ord(c) % 7 for c in text), 0]
+            rows.append((ids, [[float(i == number) for i in range(8)] for number in ids]))
+        return rows
+
+
+def test_the_scorecard_has_the_five_and_the_final_score() -> None:
+    gold = [{"answers": ["1800"]}, {"answers": []}]
+    pred = [
+        {"answer": "1800", "confidence": 0.8, "latency_ms": 500},
+        {"answer": "", "confidence": 0.1, "latency_ms": 1500},
+    ]
+    card = answering.scorecard(gold, pred, embedder=Function(lambda t: [[1.0]] * len(t), "one"), tokens=OneToken())
+    five = {name: card.values[name] for name in ("accuracy", "quality", "confidence", "speed", "robustness")}
+    # confidence (0.8 + 1.0)/2, speed (0.75 + 0.25)/2, robustness (1 + 1)/2
+    assert five == {"accuracy": pytest.approx(1), "quality": 1, "confidence": 0.9, "speed": 0.5, "robustness": 1}
+    # 0.25 + 0.25 + 0.2·0.9 + 0.15·0.5 + 0.15
+    assert card.values["final_score"] == pytest.approx(0.905)
+    assert answering.scorecard(gold, pred, embedder=None, tokens=None).values["final_score"] is None
+
+
+def test_the_weakness_of_confidence_stands_beside_calibration() -> None:
+    gold = [{"answers": ["1800"]}] * 2
+    sure_and_wrong = [{"answer": "1900", "confidence": 1.0}, {"answer": "1800", "confidence": 1.0}]
+    card = answering.scorecard(gold, sure_and_wrong, embedder=None, tokens=None)
+    assert card.values["confidence"] == 1.0  # the rule never looks at the answer
+    assert (card.values["brier"], card.values["ece"], card.values["aurc"]) == (0.5, 0.5, 0.5)
+
+
+def test_calibration_by_hand() -> None:
+    sure, right = [0.9, 0.8, 0.3, 0.2], [1, 0, 1, 0]
+    assert brier(sure, right) == pytest.approx((0.01 + 0.64 + 0.49 + 0.04) / 4)
+    assert ece(sure, right, bins=2) == pytest.approx(0.5 * abs(0.5 - 0.85) + 0.5 * abs(0.5 - 0.25))
+    assert aurc(sure, right) == pytest.approx((0 + 1 / 2 + 1 / 3 + 2 / 4) / 4)
+    assert ece([1.0], [1]) == 0
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    st.lists(st.tuples(st.sampled_from([0.0, 0.25, 0.5, 1.0]), st.booleans()), min_size=1, max_size=12), st.randoms()
+)
+def test_calibration_does_not_depend_on_the_order(rows: list[tuple[float, bool]], random: Random) -> None:
+    swapped = list(rows)
+    random.shuffle(swapped)
+    for measure in (brier, ece, aurc):
+        one = measure([c for c, _ in rows], [float(k) for _, k in rows])
+        assert one == pytest.approx(measure([c for c, _ in swapped], [float(k) for _, k in swapped]))
+        assert 0 <= one <= 1
+
+
+def test_what_cannot_be_calibrated_is_said() -> None:
+    with pytest.raises(GoldassayError, match="1 confidences against 2 outcomes"):
+        brier([0.5], [1, 0])
+    with pytest.raises(GoldassayError, match=r"a confidence lies between 0 and 1, not 1.5 \(item 1\)"):
+        ece([0.5, 1.5], [1, 0])
+    with pytest.raises(GoldassayError, match="0 confidences"):
+        aurc([], [])
+    with pytest.raises(DataError, match="confidence: expected a number from 0 to 1, found 2"):
+        Confidence()({"answers": ["x"]}, {"answer": "x", "confidence": 2})
