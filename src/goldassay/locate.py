@@ -62,7 +62,7 @@ class _Reading:
         folded = _folded(text)
         self.text = text
         self.forms = (
-            [(sign, (place, place + 1)) for place, sign in enumerate(text)],
+            [(sign, span) for span in _letters(text) for sign in text[slice(*span)]],
             folded,
             [(sign, span) for sign, span in folded if sign != " "],
         )
@@ -71,7 +71,7 @@ class _Reading:
     def places(self, quote: str) -> list[Span]:
         """Where the quote stands, in the first way of looking that finds it anywhere."""
         folded, bare = _fold(quote), _fold(quote.strip(EDGES))
-        ways = ((quote, 0), (folded, 1), (bare, 1), (folded.replace(" ", ""), 2), (bare.replace(" ", ""), 2))
+        ways = ((quote.strip(), 0), (folded, 1), (bare, 1), (folded.replace(" ", ""), 2), (bare.replace(" ", ""), 2))
         found = [(span, way) for way, (words, form) in enumerate(ways) for span in self._find(words, form)]
         kept = [pair for pair in found if self._whole(pair[0])] or found
         return sorted({span for span, way in kept if way == kept[0][1]})
@@ -98,22 +98,25 @@ def _fold(quote: str) -> str:
 
 
 def _folded(text: str) -> list[tuple[str, Span]]:
-    """The text without differences of case, quotes, spacing and Unicode form; each sign with the place it came from.
-
-    A letter with the marks that combine with it is one place, so no match ends between them.
-    """
+    """The text without differences of case, quotes, spacing and Unicode form; each sign with the place it came from."""
     out: list[tuple[str, Span]] = []
-    end = 0
-    while end < len(text):
-        start, end = end, end + 1
-        while end < len(text) and unicodedata.combining(text[end]):
-            end += 1
+    for start, end in _letters(text):
         for sign in _plain(text[start:end]):
             if sign == " " and out and out[-1][0] == " ":
                 out[-1] = (" ", (out[-1][1][0], end))
             else:
                 out.append((sign, (start, end)))
     return out
+
+
+def _letters(text: str) -> Iterator[Span]:
+    """The places of letters. One with the marks that combine with it is one place, so no match ends between them."""
+    end = 0
+    while end < len(text):
+        start, end = end, end + 1
+        while end < len(text) and unicodedata.combining(text[end]):
+            end += 1
+        yield start, end
 
 
 def _plain(letter: str) -> str:

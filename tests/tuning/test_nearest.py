@@ -1,0 +1,189 @@
+"""Nearest demonstrations: who is shown, to whom, and that nothing is shared or leaks."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import dspy
+import pytest
+from pydantic import BaseModel
+
+from goldassay.exceptions import GoldassayError
+from goldassay.tuning.nearest import NearestDemos, demonstrations
+
+TRAIN = [
+    dspy.Example(id="1", text="Stadsarchief Delft bewaart akten", label="A").with_inputs("text"),
+    dspy.Example(id="2", text="Museum Boerhaave toont instrumenten", label="M").with_inputs("text"),
+    dspy.Example(id="3", text="De bibliotheek leent boeken uit", label="L").with_inputs("text"),
+    dspy.Example(id="4", text="Gemeentearchief Gouda bewaart charters", label="A").with_inputs("text"),
+]
+
+
+class Label(dspy.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.label = dspy.Predict("text -> label")
+
+    def forward(self, text: str) -> Any:
+        return self.label(text=text)
+
+    async def aforward(self, text: str) -> Any:
+        return await self.label.acall(text=text)
+
+
+class Echo:
+    """Answers with the texts of the demonstrations in the prompt."""
+
+    def complete(self, request: Any) -> Any:
+        from dspy.lm15 import Message, Response, TextPart, Usage
+
+        shown = [part.text for m in request.messages[:-1] if m.role == "user" for part in m.parts]
+        texts = [text.split("[[ ## text ## ]]\n")[1].split("\n")[0] for text in shown]
+        answer = f"[[ ## label ## ]]\n{json.dumps(texts, ensure_ascii=False)}\n\n[[ ## completed ## ]]"
+        usage = Usage(input_tokens=1, output_tokens=1, total_tokens=2)
+        message = Message.assistant([TextPart(answer)])
+        return Response(id=None, model=request.model, message=message, finish_reason="stop", usage=usage)
+
+
+class AsyncEcho(Echo):
+    async def complete(self, request: Any) -> Any:
+        return super().complete(request)
+
+
+@pytest.fixture
+def lm() -> Any:
+    return dspy.LM("echo/demos", engine=Echo(), async_engine=AsyncEcho(), cache=False)
+
+
+def shown(program: Any, text: str, lm: Any) -> list[str]:
+    with dspy.context(lm=lm, adapter=dspy.ChatAdapter()):
+        made: list[str] = json.loads(program(text=text).label)
+    return made
+
+
+def test_the_nearest_stand_next_to_the_question(lm: Any) -> None:
+    tuned = NearestDemos(k=2).compile(Label(), trainset=TRAIN)
+    assert shown(tuned, "Archief van Gouda: charters en akten", lm) == [TRAIN[0].text, TRAIN[3].text]
+    assert shown(tuned, "Een museum met instrumenten", lm)[-1] == TRAIN[1].text
+
+
+def test_an_example_is_not_shown_to_itself(lm: Any) -> None:
+    tuned = NearestDemos(k=4).compile(Label(), trainset=TRAIN)
+    assert sorted(shown(tuned, TRAIN[0].text, lm)) == sorted(example.text for example in TRAIN[1:])
+
+
+def test_k_larger_than_train_shows_all_of_it(lm: Any) -> None:
+    assert len(shown(NearestDemos(k=9).compile(Label(), trainset=TRAIN), "x", lm)) == 4
+
+
+def test_the_student_and_the_tuned_program_stay_as_they_are(lm: Any) -> None:
+    student = Label()
+    tuned = NearestDemos(k=2).compile(student, trainset=TRAIN)
+    shown(tuned, "Archief", lm)
+    assert student.label.demos == []
+    assert tuned.program.label.demos == []
+
+
+def test_threads_do_not_meet(lm: Any) -> None:
+    tuned = NearestDemos(k=1).compile(Label(), trainset=TRAIN)
+    asked = ["archief Gouda charters", "museum instrumenten", "boeken bibliotheek"] * 8
+    alone = [shown(tuned, text, lm) for text in asked]
+    with ThreadPoolExecutor(8) as pool:
+        assert list(pool.map(lambda text: shown(tuned, text, lm), asked)) == alone
+
+
+def test_async(lm: Any) -> None:
+    tuned = NearestDemos(k=1).compile(Label(), trainset=TRAIN)
+
+    async def main() -> Any:
+        with dspy.context(lm=lm, adapter=dspy.ChatAdapter()):
+            return (await tuned.acall(text="museum instrumenten")).label
+
+    assert json.loads(asyncio.run(main())) == [TRAIN[1].text]
+
+
+def test_saved_and_loaded_it_shows_the_same(lm: Any, tmp_path: Path) -> None:
+    tuned = NearestDemos(k=3).compile(Label(), trainset=TRAIN)
+    tuned.program.label.signature = tuned.program.label.signature.with_instructions("Name the kind.")
+    tuned.save(str(tmp_path / "tuned.json"))
+    again = NearestDemos().empty(Label())
+    again.load(str(tmp_path / "tuned.json"))
+    assert again.k == 3
+    assert again.program.label.signature.instructions == "Name the kind."
+    assert shown(again, "archief", lm) == shown(tuned, "archief", lm)
+    assert "id" not in again.examples[0]  # only what is shown or compared is kept
+
+
+class Name(BaseModel):
+    text: str
+
+
+class Names(dspy.Module):
+    """Its gold has spans; its predictor gives names."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.find = dspy.Predict("text -> names")
+
+    def to_demo(self, example: Any) -> dict[str, Any]:
+        return {"names": [Name(text=span["text"]) for span in example["entities"]]}
+
+
+SPANS = [dspy.Example(text="In Gent", entities=[{"start": 3, "end": 7, "text": "Gent"}]).with_inputs("text")]
+
+
+def test_to_demo_turns_gold_into_the_predictors_outputs() -> None:
+    tuned = NearestDemos().compile(Names(), trainset=SPANS)
+    assert tuned.nearest(text="In Brugge") == [{"text": "In Gent", "names": [{"text": "Gent"}]}]
+    (made,) = demonstrations(Names(), SPANS)
+    assert made.entities == SPANS[0].entities  # the metric still finds gold in it
+    assert set(made.inputs().keys()) == {"text"}
+
+
+def test_a_predictor_that_gold_says_nothing_about_stays_without_demonstrations(lm: Any) -> None:
+    class Two(Label):
+        def __init__(self) -> None:
+            super().__init__()
+            self.other = dspy.Predict("question -> answer")
+
+    program = NearestDemos(k=1).compile(Two(), trainset=TRAIN)._shown({"text": "archief"})
+    assert [len(predictor.demos) for predictor in (program.label, program.other)] == [1, 0]
+
+
+def test_a_chain_of_thought_is_shown_what_gold_has() -> None:
+    program = (
+        NearestDemos(k=1).compile(dspy.ChainOfThought("text -> label"), trainset=TRAIN)._shown({"text": "archief"})
+    )
+    (demo,) = program.predictors()[0].demos
+    assert set(demo.keys()) == {"text", "label"}
+
+
+def test_what_cannot_be_shown_is_an_error() -> None:
+    with pytest.raises(GoldassayError, match=r"^no training example can be shown to Predict: .*\(names\).*to_demo"):
+        NearestDemos().compile(dspy.Predict("text -> names"), trainset=SPANS)
+
+
+@pytest.mark.parametrize(
+    ("train", "message"),
+    [
+        ([], "no training example can be shown"),
+        ([dspy.Example(text="", label="A").with_inputs("text")], "have no text in text"),
+    ],
+)
+def test_no_examples_or_no_text(train: list[Any], message: str) -> None:
+    with pytest.raises(GoldassayError, match=message):
+        NearestDemos().compile(Label(), trainset=train)
+
+
+def test_k_is_at_least_one() -> None:
+    with pytest.raises(GoldassayError, match="k is at least 1, not 0"):
+        NearestDemos(k=0)
+
+
+def test_a_program_without_examples_says_so() -> None:
+    with pytest.raises(GoldassayError, match="no examples to show yet"):
+        NearestDemos().empty(Label())(text="x")
