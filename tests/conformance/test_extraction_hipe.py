@@ -31,7 +31,9 @@ def test_the_official_results_come_out(
     shared_data: Path, gold: str, system: str, reference: str, column: str, macro: bool
 ) -> None:
     folder = shared_data / "hipe-scorer"
-    read = pairs("extraction", folder / f"unittest-{gold}.tsv", folder / f"unittest-{system}.tsv", format="hipe", column=column)
+    read = pairs(
+        "extraction", folder / f"unittest-{gold}.tsv", folder / f"unittest-{system}.tsv", format="hipe", column=column
+    )
     official = json.loads((folder / f"unittest-{reference}.json").read_text())
     sides = [extraction.sides(g, p)[:2] for g, p in zip(read.gold, read.pred, strict=True)]
     types = known_types([g for g, _ in sides])

@@ -7,6 +7,7 @@ mistake is explained by the span of the other side that it overlaps, if there is
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import inf
 
 from goldassay.measure import Error
 from goldassay.measures.extraction.matching import pairs
@@ -30,7 +31,7 @@ def errors(gold: Sequence[Span], pred: Sequence[Span], text: str = "") -> tuple[
     found += [_missed(span, text) for i, span in enumerate(gold) if i not in seen_gold]
     extra = [span for j, span in enumerate(pred) if j not in seen_pred]
     found += [_spurious(span, text, any(span.overlaps(other) for other in gold)) for span in extra]
-    found.sort(key=lambda error: (error.start if error.start is not None else len(text), error.kind, error.message))
+    found.sort(key=lambda error: (inf if error.start is None else error.start, error.kind, error.message))
     return tuple(found), tuple(right)
 
 
@@ -92,7 +93,12 @@ def _shown(span: Span, text: str) -> str:
 
 
 def _context(span: Span, text: str) -> str:
+    """The words around, whole ones."""
     before, after = max(0, span.start - AROUND), min(len(text), span.end + AROUND)
+    if before and not text[before - 1].isspace():
+        before = next((i for i in range(before, span.start) if text[i].isspace()), span.start)
+    if after < len(text) and not text[after].isspace():
+        after = next((i for i in range(after, span.end, -1) if text[i - 1].isspace()), span.end)
     shown = " ".join(text[before:after].split())
     return f"{'…' if before else ''}{shown}{'…' if after < len(text) else ''}" if shown else ""
 

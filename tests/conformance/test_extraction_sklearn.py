@@ -1,0 +1,51 @@
+"""Token level held to scikit-learn, where a token has one type: precision, recall and F1 of labels without O."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.metrics import precision_recall_fscore_support
+
+from goldassay.measures.extraction import scorecard, token_level_metrics
+
+KINDS = ["MUS", "TMP", "TOP"]
+label = st.sampled_from(["O", "O", *KINDS])
+documents = st.lists(
+    st.lists(st.tuples(label, label, st.sampled_from([" ", "  ", "\n"])), max_size=10), min_size=1, max_size=4
+)
+
+
+def document(cells: list[tuple[str, str, str]]) -> tuple[str, list[Any], list[Any]]:
+    """A text of two-letter tokens, and a span for each that has a label."""
+    text, sides = "", ([], [])  # type: tuple[str, tuple[list[Any], list[Any]]]
+    for gold, pred, space in cells:
+        for side, kind in zip(sides, (gold, pred), strict=True):
+            if kind != "O":
+                side.append((len(text), len(text) + 2, kind))
+        text += f"ab{space}"
+    return text, *sides
+
+
+@settings(max_examples=100, deadline=None)
+@given(documents)
+def test_labels_of_tokens(data: list[list[tuple[str, str, str]]]) -> None:
+    truth, given_ = ([cell[side] for cells in data for cell in cells] for side in (0, 1))
+    if not truth or {*truth, *given_} == {"O"}:
+        return
+    read = [document(cells) for cells in data]
+    card = scorecard([{"text": t, "entities": g} for t, g, _ in read], [{"entities": p} for _, _, p in read])
+    micro = precision_recall_fscore_support(truth, given_, labels=KINDS, average="micro", zero_division=0)[:3]
+    assert [card.values[f"token_{rate}"] for rate in ("precision", "recall", "f1")] == pytest.approx(list(micro))
+    text, gold, pred = document([cell for cells in data for cell in cells])
+    ours = token_level_metrics(pred, gold, text)
+    for kind, *row in zip(
+        KINDS, *precision_recall_fscore_support(truth, given_, labels=KINDS, zero_division=0), strict=True
+    ):
+        if kind in ours:
+            assert list(ours[kind].values()) == pytest.approx([float(value) for value in row])
+    seen = sorted({*truth, *given_} - {"O"})
+    macro = precision_recall_fscore_support(truth, given_, labels=seen, average="macro", zero_division=0)[:3]
+    assert list(ours["macro_avg"].values()) == pytest.approx(list(macro))

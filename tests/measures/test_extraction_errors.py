@@ -1,0 +1,101 @@
+"""Errors in words: every kind, with the words around and what the annotation asks."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from goldassay.measures.extraction import Span, errors
+from goldassay.measures.extraction.errors import KINDS
+
+TEXT = "In 1885 verhuisde het Rijksmuseum naar Amsterdam Zuid, waar het nog steeds te vinden is."
+
+
+def place(words: str, kind: str) -> Span:
+    start = TEXT.index(words)
+    return Span(start, start + len(words), kind)
+
+
+@pytest.mark.parametrize(
+    ("gold", "pred", "kind", "says"),
+    [
+        (
+            [place("Rijksmuseum", "MUS")],
+            [],
+            "missed",
+            '"Rijksmuseum" (MUS) was missed, in "In 1885 verhuisde het Rijksmuseum naar Amsterdam Zuid, waar het…".',
+        ),
+        (
+            [],
+            [place("1885", "TOP")],
+            "spurious",
+            '"1885" was given as TOP, but nothing is annotated there, in "In 1885 verhuisde het Rijksmuseum…".',
+        ),
+        (
+            [place("Rijksmuseum", "MUS")],
+            [place("Rijksmuseum", "LIB")],
+            "wrong_type",
+            '"Rijksmuseum" is MUS, not LIB, in "In 1885 verhuisde het Rijksmuseum naar Amsterdam Zuid, waar het…".',
+        ),
+        (
+            [place("Amsterdam Zuid", "TOP")],
+            [place("Amsterdam", "TOP")],
+            "wrong_boundary",
+            'TOP is "Amsterdam Zuid", not "Amsterdam": give the whole name, '
+            'in "…het Rijksmuseum naar Amsterdam Zuid, waar het nog steeds te…".',
+        ),
+        (
+            [place("Rijksmuseum", "MUS")],
+            [place("het Rijksmuseum", "MUS")],
+            "wrong_boundary",
+            'MUS is "Rijksmuseum", not "het Rijksmuseum": give no word more than the name, '
+            'in "In 1885 verhuisde het Rijksmuseum naar Amsterdam Zuid, waar het…".',
+        ),
+        (
+            [place("Amsterdam Zuid", "TOP")],
+            [place("naar Amsterdam", "TOP")],
+            "wrong_boundary",
+            'TOP is "Amsterdam Zuid", not "naar Amsterdam": give the whole name and no word more, '
+            'in "…het Rijksmuseum naar Amsterdam Zuid, waar het nog steeds te…".',
+        ),
+        (
+            [place("Amsterdam Zuid", "TOP")],
+            [place("Amsterdam", "MUS")],
+            "wrong_type_and_boundary",
+            '"Amsterdam Zuid" is TOP, but "Amsterdam" was given as MUS, '
+            'in "…het Rijksmuseum naar Amsterdam Zuid, waar het nog steeds te…".',
+        ),
+        (
+            [],
+            [Span(-1, -1, "MUS", "Louvre\n Paris")],
+            "not_in_text",
+            '"Louvre Paris" (MUS) does not stand in the text: copy the words exactly.',
+        ),
+    ],
+)
+def test_each_kind(gold: list[Span], pred: list[Span], kind: str, says: str) -> None:
+    (error,), right = errors(gold, pred, TEXT)
+    assert (error.kind, error.message, right) == (kind, says, ())
+    assert error.field == "entities"
+    assert kind in KINDS
+    if gold:
+        assert (error.start, error.end) == (gold[0].start, gold[0].end)
+        assert error.gold == TEXT[gold[0].start : gold[0].end]
+
+
+def test_what_is_right_is_said_and_stays_right() -> None:
+    # the strict pair is kept although the first prediction could be explained by it too
+    gold = [place("Rijksmuseum", "MUS"), place("Amsterdam Zuid", "TOP")]
+    pred = [place("naar Amsterdam", "MUS"), *gold]
+    found, right = errors(gold, pred, TEXT)
+    assert right == ('"Rijksmuseum" (MUS)', '"Amsterdam Zuid" (TOP)')
+    assert [error.kind for error in found] == ["spurious"]
+    assert "what is annotated there was given already" in found[0].message
+
+
+def test_errors_stand_in_the_order_of_the_text_and_have_places_without_a_text() -> None:
+    gold: list[Any] = [Span(20, 24, "A"), Span(0, 4, "A")]
+    found, _ = errors(gold, [Span(-1, -1, "B", "words"), Span(10, 12, "B")])
+    assert [error.kind for error in found] == ["missed", "spurious", "missed", "not_in_text"]
+    assert found[0].message == '"0–4" (A) was missed.'
