@@ -14,10 +14,11 @@ from goldassay.conform.trec_eval import Topic
 from goldassay.exceptions import DataError, GoldassayError
 
 
-@pytest.mark.parametrize(("suite", "total"), [("trec_eval", 127), ("text2kgbench", 9905)])
+@pytest.mark.parametrize(("suite", "total"), [("trec_eval", 127), ("text2kgbench", 9905), ("hipe-scorer", 5260)])
 def test_every_official_number_is_reproduced(shared_data: Path, suite: str, total: int) -> None:
     (result,) = conform.run(shared_data, [suite])
-    # trec: 29 + 98 printed numbers; Text2KGBench: 7 numbers of 159 + 550 + 156 + 550 sentences
+    # trec: 29 + 98 printed numbers; Text2KGBench: 7 numbers of 159 + 550 + 156 + 550 sentences;
+    # HIPE: 5,500 figures but for the 240 averages of three files that were filled in by hand
     assert (result.reproduced, result.total, result.differences) == (total, total, [])
     assert result.state()["total"] == total
 
@@ -65,9 +66,9 @@ def test_recall_points_round_as_trec_eval_10_does() -> None:
 
 
 def test_what_is_wrong_is_said_in_one_line(tmp_path: Path) -> None:
-    with pytest.raises(GoldassayError, match="no suite 'hipe'; there are trec_eval, text2kgbench"):
+    with pytest.raises(GoldassayError, match="no suite 'hipe'; there are .*trec_eval, text2kgbench"):
         conform.run(tmp_path, ["hipe"])
-    with pytest.raises(GoldassayError, match="holds none of trec, text2kgbench"):
+    with pytest.raises(GoldassayError, match="holds none of .*trec, text2kgbench"):
         conform.run(tmp_path)
     with pytest.raises(GoldassayError, match="the suite trec_eval needs"):
         conform.run(tmp_path, ["trec_eval"])

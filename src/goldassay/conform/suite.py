@@ -37,6 +37,18 @@ class SuiteResult:
         same = ours is not None and abs(official - ours) <= within
         self.add(what, official, official if same else ours)
 
+    def maybe(self, what: str, official: float | None, ours: float | None, within: float = 1e-9) -> None:
+        """Count one official number that may be undefined."""
+        if official is None or ours is None:
+            self.add(what, official, ours)
+        else:
+            self.near(what, official, ours, within)
+
+    def note(self, text: str) -> None:
+        """Say what was not replayed; it is not counted."""
+        if len(self.differences) < SHOWN:
+            self.differences.append(text)
+
     def state(self) -> dict[str, Any]:
         """As JSON."""
         return {
