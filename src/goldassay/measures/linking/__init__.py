@@ -1,8 +1,8 @@
 """Linking: mentions of a text with the ids that a knowledge base gives them, or NIL.
 
 Read in this order: `equivalence` (ids that mean the same), `mentions` (what is read from a pair), `matching`,
-`measures` (what counts), `mistakes` (what was got wrong, in words), `card` (everything over a set), `official` (the HIPE
-scorer's order), `consistency` (several knowledge bases), `founding` (the founding documents' functions).
+`measures` (what counts), `mistakes` (what was got wrong, in words), `card` (everything over a set), `official` (HIPE
+scorer order), `consistency` (several knowledge bases), `founding` (the founding documents' functions).
 """
 
 from __future__ import annotations

@@ -28,7 +28,7 @@ def linking_accuracy(
 ) -> dict[str, float]:
     """Hits@k over every gold mention, and ``coverage``, the share of them that is predicted at all.
 
-    ``predictions`` are ``{mention, candidates: [{kb_id, score}]}``, ``gold`` is ``{mention, gold_kb_id}``; no id is NIL.
+    ``predictions``: ``{mention, candidates: [{kb_id, score}]}``; ``gold``: ``{mention, gold_kb_id}``; no id is NIL.
 
     >>> gold = [{"mention": "Paris", "gold_kb_id": "Q90"}, {"mention": "Paris", "gold_kb_id": "Q830149"}]
     >>> linking_accuracy([{"mention": "Paris", "candidates": [{"kb_id": "Q90", "score": 0.9}]}] * 2, gold, [1])
