@@ -9,11 +9,12 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import dspy
+from dspy.teleprompt import BootstrapFewShot
 
 from goldassay import workspace
 from goldassay.commands.evaluate import Model, language_model
@@ -23,12 +24,11 @@ from goldassay.reporting import terminal
 from goldassay.running import Run, evaluate, new_folder
 from goldassay.statistics import compare
 from goldassay.tuning.nearest import NearestDemos, demonstrations
-from goldassay.tuning.optimizers import Job, bootstrap
 
 
 @dataclass(frozen=True)
 class Part:
-    """One task of the demo: which value is shown, how many examples are used where, and how it is bootstrapped."""
+    """One task of the demo: which value is shown, and how many examples are used where (``bootstrap``: of train)."""
 
     task: str
     value: str
@@ -36,28 +36,12 @@ class Part:
     test: int
     nearest: int
     pass_mark: float
-    bootstrap: dict[str, Any] = field(default_factory=dict)
+    bootstrap: int
 
 
 PARTS = (
-    Part(
-        "extraction",
-        "strict_f1",
-        16,
-        34,
-        4,
-        0.3,
-        {"num_candidate_programs": 1, "max_bootstrapped_demos": 3, "max_labeled_demos": 3},
-    ),
-    Part(
-        "classification",
-        "accuracy",
-        34,
-        34,
-        4,
-        1.0,
-        {"num_candidate_programs": 2, "max_bootstrapped_demos": 4, "max_labeled_demos": 6},
-    ),
+    Part("extraction", "strict_f1", dev=10, test=24, nearest=4, pass_mark=0.3, bootstrap=16),
+    Part("classification", "accuracy", dev=16, test=34, nearest=4, pass_mark=1.0, bootstrap=32),
 )
 
 
@@ -94,7 +78,7 @@ def _part(part: Part, folder: Path, lm: str | None, limit: int | None, threads: 
     rows: list[terminal.Row] = []
     for name, baseline in _baselines(part.task, train).items():
         rows.append(terminal.Row(f"{name} (no model)", measured(baseline, test, f"test-{name}", with_model=False)))
-    candidates = {"zero-shot": program} | _tuned(part, program, train, dev, metric, model, threads)
+    candidates = {"zero-shot": program} | _tuned(part, program, train, metric, model)
     on_dev = {name: measured(made, dev, f"dev-{name}") for name, made in candidates.items()}
     best = max(on_dev, key=lambda name: (on_dev[name].value, name == "zero-shot"))
     before = measured(program, test, "test-zero-shot")
@@ -117,14 +101,12 @@ def _part(part: Part, folder: Path, lm: str | None, limit: int | None, threads: 
         terminal.line(_verdict(f"Tuned against {row.name}", found))
 
 
-def _tuned(
-    part: Part, program: Any, train: list[Any], dev: list[Any], metric: Any, model: Model, threads: int
-) -> dict[str, Any]:
+def _tuned(part: Part, program: Any, train: list[Any], metric: Any, model: Model) -> dict[str, Any]:
     """Programs tuned on train: nearest and bootstrapped demonstrations."""
     shown = demonstrations(program, train)
     makers: dict[str, Callable[[], Any]] = {
         "nearest demos": lambda: NearestDemos(k=part.nearest).compile(program, trainset=shown),
-        "bootstrapped demos": lambda: _bootstrapped(part, program, shown, dev, metric, threads),
+        "bootstrapped demos": lambda: _bootstrapped(part, program, shown, metric),
     }
     out = {}
     for name, make in makers.items():
@@ -133,12 +115,13 @@ def _tuned(
     return out
 
 
-def _bootstrapped(part: Part, program: Any, train: list[Any], dev: list[Any], metric: Any, threads: int) -> Any:
-    """Random search over bootstrapped demonstrations; a demonstration must reach the part's pass mark."""
-    options = {**part.bootstrap, "metric_threshold": part.pass_mark}
-    job = Job(guarded(program), train, dev, metric, threads=threads, options=options)
+def _bootstrapped(part: Part, program: Any, train: list[Any], metric: Any) -> Any:
+    """Demonstrations that the program itself got right; one must reach the part's pass mark."""
+    optimizer = BootstrapFewShot(
+        metric=metric, metric_threshold=part.pass_mark, max_bootstrapped_demos=3, max_labeled_demos=3
+    )
     with terminal.quiet():
-        return unguarded(bootstrap(job))
+        return unguarded(optimizer.compile(guarded(program), trainset=train[: part.bootstrap]))
 
 
 def _baselines(task: str, train: list[Any]) -> dict[str, Any]:

@@ -1,0 +1,85 @@
+"""Classification: which type of institution a text is about, by a language model and by two baselines without one.
+
+The 19 types and their keywords are data of the library (``goldassay/data/glamorcubesfixphdnt.json``). A model is asked
+for the type's name, since small models know words and not letter codes; the program gives the code.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any, Literal
+
+import dspy
+from sklearn.feature_extraction.text import TfidfVectorizer
+
+from goldassay.measures.classification.labels import institutions
+
+TYPES = institutions()
+Name = Literal[TYPES.names]  # type: ignore[valid-type]
+
+
+class Classify(dspy.Signature):
+    """Which type of institution is the text about?"""
+
+    text: str = dspy.InputField()
+    type: Name = dspy.OutputField()
+
+
+class Classification(dspy.Module):
+    """The type by a language model, as its code in ``label``."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.classify = dspy.Predict(Classify)
+
+    def forward(self, text: str) -> dspy.Prediction:
+        """The type of one text."""
+        return dspy.Prediction(label=TYPES.code(str(self.classify(text=text).type)), secondary_labels=[])
+
+    def to_demo(self, example: Any) -> dict[str, Any]:
+        """A gold example as the predictor's demonstration: the name of its type."""
+        return {"type": TYPES.name(example["label"])}
+
+
+class KeywordBaseline(dspy.Module):
+    """The type for which most words of the text speak; U where none does."""
+
+    def forward(self, text: str) -> dspy.Prediction:
+        """The type of one text; of equals the one whose word comes first."""
+        signs = TYPES.signs(text)
+        counts = Counter(sign.label for sign in signs)
+        best = counts.most_common(1)[0][0] if counts else "U"
+        return dspy.Prediction(label=best, secondary_labels=[])
+
+
+class NearestDocuments(dspy.Module):
+    """The type of the ``k`` most similar training texts (character n-grams), each weighed by its similarity."""
+
+    def __init__(self, k: int = 4) -> None:
+        super().__init__()
+        self.k = k
+        self.labels: list[str] = []
+
+    def fit(self, train: Sequence[Any]) -> NearestDocuments:
+        """The baseline that knows the training texts."""
+        made = NearestDocuments(self.k)
+        made.labels = [example["label"] for example in train]
+        made.vectorizer = TfidfVectorizer(analyzer="char_wb", ngram_range=(2, 5), sublinear_tf=True)
+        made.vectors = made.vectorizer.fit_transform([example["text"] for example in train])
+        return made
+
+    def forward(self, text: str) -> dspy.Prediction:
+        """The type of one text; U before ``fit``."""
+        if not self.labels:
+            return dspy.Prediction(label="U", secondary_labels=[])
+        likeness = (self.vectors @ self.vectorizer.transform([text]).T).toarray().ravel()
+        votes: Counter[str] = Counter()
+        for index in sorted(range(len(likeness)), key=lambda i: (-likeness[i], i))[: self.k]:
+            votes[self.labels[index]] += likeness[index]
+        return dspy.Prediction(label=votes.most_common(1)[0][0], secondary_labels=[])
+
+
+program = Classification()
+baseline = NearestDocuments()
+baselines = {"keywords": KeywordBaseline(), "nearest": baseline}
