@@ -82,7 +82,11 @@ CENTURY = (
     r"\d{1,2}(?:th|st|nd|rd|e|de|ste|ème)?\.?[ -](?:century|eeuw|Jahrhunderts?|siècle)|[XVI]+(?:er|e|ème) siècle|"
     r"jaren (?:\w+tig|'?\d{2})|(?:1\d|20)\d0(?:s|er)\b"
 )
-TIME = re.compile(rf"\b(?:\d{{1,2}}\.? )?(?:{MONTH}) {YEAR}|\b(?:{CENTURY})|\b\d{{1,4}} BC\b|{YEAR}", re.IGNORECASE)
+TIME = re.compile(
+    rf"\b(?:\d{{1,2}}\.? )?(?:{MONTH}) (?:\d{{1,2}}, )?{YEAR}|\b(?:{CENTURY})|\b\d{{1,4}} BC\b|"
+    rf"\b(?:1\d|20)\d\d[-–](?:1\d|20)\d\d\b|{YEAR}",
+    re.IGNORECASE,
+)
 CODE = re.compile(
     r"\b[A-Z]{2,}(?:[-/][A-Za-z0-9]+)*[-/]\w*\d\w*(?:[-/.]\w+)*|\b[A-Z]{2}-[A-Z][A-Za-z]+\b|\bQ\d{2,}\b|"
     r"\b[A-Z]{1,4} \d+(?:[./-]\w+)*\b|(?<=nummer )\d+\b|(?<=Nummer )\d+\b|(?<=numéro )\d+\b|(?<=Heritage site )\d+\b"
@@ -96,7 +100,7 @@ KEYWORDS = {
 }
 CAPITAL = r"[A-ZÀ-ÖØ-Þ][\w’'&-]*"
 LINK = r"(?:of|and|for|van|voor|de|het|en|der|des|für|und|du|la|le|les|et)"
-LOWER = r"(?:national|nationale|nationales|municipales?|départementales|royale?|française)"
+LOWER = r"(?:national(?:es?)?|municipales?|départementales|royale?|française)\b"
 WHERE = (
     "in|te|at|near|bei|nahe|à|uit|from|aus|vanuit|über|nach|naar|around|bij|across|près de|am|aan de|op de|siège de|"
     "in the|of the|nördlich von|südlich von|outside|grounds of"
@@ -155,7 +159,9 @@ def _institution(words: str) -> re.Pattern[str]:
     """A name with one of these words in it: alone it names nothing, so other words of the name must stand around it."""
     head = rf"(?:(?!(?:{START})\b){CAPITAL} (?:{LINK} )?){{0,3}}"
     key = rf"(?:(?P<alone>\b(?i:{words})(?:s|es|n|en)?)|\b{CAPITAL}?(?i:{words})(?:s|es|n|en)?)\b"
-    tail = rf"(?: {LOWER})?(?: (?:(?:{LINK} ){{0,2}}{CAPITAL}|d[’'](?:{CAPITAL}|\w+ \w+)))*"
+    tail = (
+        rf"(?: {LOWER})?(?: (?:(?:{LINK} ){{0,2}}{CAPITAL}|(?:du|de la|des) \w+ {CAPITAL}|d[’'](?:{CAPITAL}|\w+ \w+)))*"
+    )
     return re.compile(rf"(?P<name>{head}{key}{tail})")
 
 
