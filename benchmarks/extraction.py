@@ -1,12 +1,26 @@
-"""Extraction beside seqeval and nervaluate, 10,000 sentences of about 25 tokens with about 2.5 entities each."""
+"""Extraction beside seqeval and nervaluate: sentences of about 25 tokens with about 2.5 entities each.
+
+``python -m benchmarks.extraction [N]``, 10,000 sentences without N.
+"""
 
 from __future__ import annotations
 
 import random
+import sys
 from typing import Any
 
 from benchmarks.harness import close, versus
-from goldassay.measures.extraction import evaluate_spans, evaluate_tags
+
+from goldassay.measures.extraction import (
+    ExactF1,
+    PartialF1,
+    SemEval,
+    StrictF1,
+    TokenF1,
+    evaluate_spans,
+    evaluate_tags,
+    scorecard,
+)
 
 KINDS = ["GRP.HER.MUS", "GRP.HER.ARC", "GRP.HER.LIB", "GRP.HER.SOC", "TOP", "TMP", "IDENTIFIER"]
 Spans = list[tuple[int, int, str]]
@@ -58,19 +72,48 @@ def simple(gold: Spans, pred: Spans) -> bool:
 
 def main(n: int = 10_000) -> None:
     from nervaluate import Evaluator
-    from seqeval.metrics import classification_report
+    from seqeval.metrics import classification_report, f1_score
+    from seqeval.scheme import IOB2
 
     data = sentences(n)
     gold, pred = [tags(g, k) for g, _, k in data], [tags(p, k) for _, p, k in data]
 
-    def seqeval() -> Any:
-        found = classification_report(gold, pred, output_dict=True)
+    def seqeval(**options: Any) -> Any:
+        found = classification_report(gold, pred, output_dict=True, **options)
         return {k: {("f1" if name == "f1-score" else name): v for name, v in row.items()} for k, row in found.items()}
 
-    versus(f"entity report from tags, {n} sentences", "seqeval report", seqeval, lambda: evaluate_tags(gold, pred), close, 20)
+    versus(
+        f"entity report from tags, {n} sentences",
+        "seqeval report",
+        seqeval,
+        lambda: evaluate_tags(gold, pred),
+        close,
+        20,
+    )
+    versus(
+        f"the same, strict reading, {n} sentences",
+        "seqeval report, strict",
+        lambda: seqeval(mode="strict", scheme=IOB2),
+        lambda: evaluate_tags(gold, pred, mode="strict"),
+        close,
+        20,
+    )
+    versus(
+        f"micro F1 from tags, {n} sentences",
+        "seqeval f1_score",
+        lambda: f1_score(gold, pred),
+        lambda: evaluate_tags(gold, pred)["micro avg"]["f1"],
+        close,
+        10,
+    )
     kept = [(g, p) for g, p, _ in data if simple(g, p)]
-    inclusive = [[[{"start": s, "end": e - 1, "label": t} for s, e, t in side] for side in sides] for sides in zip(*kept, strict=True)]
-    exclusive = [[[{"start": s, "end": e, "type": t} for s, e, t in side] for side in sides] for sides in zip(*kept, strict=True)]
+    inclusive = [
+        [[{"start": s, "end": e - 1, "label": t} for s, e, t in side] for side in sides]
+        for sides in zip(*kept, strict=True)
+    ]
+    exclusive = [
+        [[{"start": s, "end": e, "type": t} for s, e, t in side] for side in sides] for sides in zip(*kept, strict=True)
+    ]
 
     def nervaluate() -> Any:
         found = Evaluator(*inclusive, tags=KINDS, loader="dict").evaluate()["overall"]
@@ -80,8 +123,26 @@ def main(n: int = 10_000) -> None:
         found = evaluate_spans(*exclusive)
         return {("ent_type" if k == "type" else k): tuple(v.state().values()) for k, v in found.items()}
 
-    versus(f"SemEval's four schemes, {len(kept)} sentences", "nervaluate", nervaluate, ours, close, 20)
+    versus(f"SemEval's four schemas, {len(kept)} sentences", "nervaluate", nervaluate, ours, close, 20)
+    records = [{"text": "word " * length, "entities": _characters(g)} for g, _, length in data]
+    answers = [{"entities": _characters(p)} for _, p, _ in data]
+    measures = [StrictF1(), PartialF1(), ExactF1(), TokenF1(), *map(SemEval, ("strict", "exact", "partial", "type"))]
+
+    def one_by_one() -> Any:
+        totals = {m.key: sum((m(*pair).tally for pair in zip(records, answers, strict=True)), m.zero) for m in measures}
+        return {key: total.value for key, total in totals.items()}
+
+    def at_once() -> Any:
+        card = scorecard(records, answers)
+        return {measure.key: card.values[measure.key] for measure in measures}
+
+    versus(f"the whole scorecard, {n} documents", "eight measures one by one", one_by_one, at_once, close, 20, runs=1)
+
+
+def _characters(spans: Spans) -> list[dict[str, Any]]:
+    """Spans of words as spans of characters."""
+    return [{"start": 5 * s, "end": 5 * e - 1, "type": t, "text": ""} for s, e, t in spans]
 
 
 if __name__ == "__main__":
-    main()
+    main(*map(int, sys.argv[1:]))

@@ -94,6 +94,12 @@ def test_what_is_right_is_said_and_stays_right() -> None:
     assert "what is annotated there was given already" in found[0].message
 
 
+def test_places_after_the_text_are_said_without_context() -> None:
+    found, _ = errors([], [Span(500, 510, "A"), Span(TEXT.index("is."), 600, "A")], TEXT)
+    assert found[0].message == '"is." was given as A, but nothing is annotated there, in "…waar het nog steeds te vinden is.".'
+    assert found[1].message == '"500–510" was given as A, but nothing is annotated there.'
+
+
 def test_errors_stand_in_the_order_of_the_text_and_have_places_without_a_text() -> None:
     gold: list[Any] = [Span(20, 24, "A"), Span(0, 4, "A")]
     found, _ = errors(gold, [Span(-1, -1, "B", "words"), Span(10, 12, "B")])

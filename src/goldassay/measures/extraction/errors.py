@@ -94,6 +94,8 @@ def _shown(span: Span, text: str) -> str:
 
 def _context(span: Span, text: str) -> str:
     """The words around, whole ones."""
+    if span.start >= len(text):
+        return ""
     before, after = max(0, span.start - AROUND), min(len(text), span.end + AROUND)
     if before and not text[before - 1].isspace():
         before = next((i for i in range(before, span.start) if text[i].isspace()), span.start)

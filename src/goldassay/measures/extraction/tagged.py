@@ -1,15 +1,17 @@
 """Tag sequences scored at once: what seqeval's report holds, without a Python loop over tags.
 
 Every distinct tag becomes a small number; a table over (previous tag, tag) says where a chunk begins; chunks of gold
-and prediction are joined on where they begin. In the reading ``conlleval`` every chunk is an entity. In the reading
-``strict`` only those are that begin and end as the scheme says, and in IOB1 and IOE1 a B or an E that separates nothing
-is no part of one. `goldassay.gold.tagging` says the same for one sequence, sentence by sentence.
+and prediction are joined on where they begin. Sentences with the same tags on both sides are only counted. In the
+reading ``conlleval`` every chunk is an entity. In the reading ``strict`` only those are that begin and end as the scheme
+says, and in IOB1 and IOE1 a B or an E that separates nothing is no part of one. `goldassay.gold.tagging` says the same
+for one sequence.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from itertools import chain, repeat
+from itertools import chain, compress, repeat
+from operator import not_
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -48,11 +50,12 @@ def evaluate_tags(
         raise GoldassayError(f"no reading {mode!r} of malformed tags; there are conlleval and strict")
     _same_lengths(gold, pred)
     ids = _Ids(O=0)
-    codes = _coded(gold, ids), _coded(pred, ids)
+    codes = [_coded(sentences, ids) for sentences in _apart(gold, pred)]
     name = named(scheme, ids)
     tagset = _tagset([split(tag, name) for tag in ids])
-    left, right = (_entities(code, tagset, name if mode == "strict" else None) for code in codes)
-    return _report(tagset.types, *_joined(left, right, len(tagset.types)))
+    left, right, both = (_entities(code, tagset, name if mode == "strict" else None) for code in codes)
+    shared = np.bincount(both.type, minlength=len(tagset.types))
+    return _report(tagset.types, *(found + shared for found in _joined(left, right, len(tagset.types))))
 
 
 class _Ids(dict[str, int]):
@@ -83,6 +86,12 @@ def _same_lengths(gold: Tags, pred: Tags) -> None:
             raise GoldassayError(
                 f"sentence {number + 1} has {a} gold tags and {b} predicted ones; it must have as many"
             )
+
+
+def _apart(gold: Tags, pred: Tags) -> tuple[Tags, Tags, Tags]:
+    """Both sides where they differ, and the sentences that have the same tags on both sides."""
+    differ = [not (type(a) is type(b) is list and a == b) for a, b in zip(gold, pred, strict=True)]
+    return list(compress(gold, differ)), list(compress(pred, differ)), list(compress(gold, map(not_, differ)))
 
 
 def _coded(sentences: Tags, ids: _Ids) -> Ints:
