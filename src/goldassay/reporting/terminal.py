@@ -71,7 +71,7 @@ def breakdown(facet: str, keys: Mapping[str, Values], out: Console, most: int = 
     if not keys:
         return
     names = list(dict.fromkeys(name for values in keys.values() for name in values))
-    if len(names) > 8:
+    if len(names) > 6:
         names = [name for name in names if name.endswith(("f1", "support", "value"))][:6] or names[:6]
     table = Table(title=f"by {facet}", title_justify="left")
     table.add_column(facet, no_wrap=True)
