@@ -1,15 +1,42 @@
-"""How answers are judged without a judge: the words, strictly and with some credit for nearness.
+"""How answers are judged: by their words, and beside that by what they rest on.
 
-Exact match is what a reader of a table wants, F1 says how near a wrong answer was; half and half. On unanswerable
-questions both ask for an empty answer. Faithfulness and relevance have targets too, but they need a judge or support
-matrices: `goldassay.measures.answering.Faithfulness` is added where those are there. A demonstration must be all right.
+Exact match is what a reader of a table wants, F1 says how near a wrong answer was: half and half, and both ask for an
+empty answer where a question has none. The rest is measured with weight 0, for the report and the feedback:
+retrieval in the same run (gold's ``documents`` are the relevant passages), the share of lost answers that retrieval
+lost, and lexical support. Faithfulness and relevance have the targets of the project's design; they have a value
+where a judge gave its verdicts with the prediction. A demonstration must be all right.
 """
 
+from typing import Any
+
 from goldassay import Metric
-from goldassay.measures import answering
+from goldassay.fields import read
+from goldassay.measures import answering, retrieval
+
+
+def relevant(gold: Any) -> Any:
+    """The passages that hold the answer; none where gold does not name them."""
+    return read(gold, "documents", None) or [] if answering.answers(gold) else []
+
+
+def results(pred: Any) -> Any:
+    """What the program retrieved; nothing where it does not retrieve."""
+    return read(pred, "results", None) or []
+
 
 metric = Metric(
-    {answering.ExactMatch(): 0.5, answering.F1(): 0.5},
-    targets={"exact_match": 0.70, "f1": 0.75},
+    {
+        answering.ExactMatch(): 0.5,
+        answering.F1(): 0.5,
+        answering.Faithfulness(): 0.0,
+        answering.Relevance(): 0.0,
+        answering.LexicalSupport(): 0.0,
+        retrieval.R(1, missing="skip"): 0.0,
+        retrieval.R(5, missing="skip"): 0.0,
+        answering.LostByRetrieval(): 0.0,
+    },
+    targets={"faithfulness": 0.80, "relevance": 0.75},
+    state_of_the_art={"faithfulness": 0.85, "relevance": 0.82},
     pass_mark=1.0,
+    columns={"gold.relevant": relevant, "pred.results": results},
 )

@@ -2,8 +2,8 @@
 
 Read in this order: `records` (what a question and an answer are), `normal` and `words` (when texts are equal), `squad`
 and `rouge` (words), `similarity` and `bertscore` (embeddings), `claims` with `claim_measures`, `citations`, `facts` and
-`entities` (what is supported), `lexical` (the stand-in without a judge), `calibration` and `ranking`, `card`
-(everything over a set), `founding`. Which damage each of them notices stands in `goldassay.mutation`.
+`entities` (what is supported), `lexical` (the stand-in without a judge), `judged` and `lost`, `calibration` and
+`ranking`, `card` (everything over a set), `founding`. Which damage each of them notices stands in `goldassay.mutation`.
 """
 
 from __future__ import annotations
@@ -32,7 +32,9 @@ from goldassay.measures.answering.claims import Share, Support
 from goldassay.measures.answering.entities import ContextEntityRecall, context_entity_recall, found_entities
 from goldassay.measures.answering.facts import FactualAccuracy, factual_accuracy
 from goldassay.measures.answering.founding import RAGEvaluator
+from goldassay.measures.answering.judged import Relevance
 from goldassay.measures.answering.lexical import LexicalSupport, lexical_support, sentence_support
+from goldassay.measures.answering.lost import LostByRetrieval
 from goldassay.measures.answering.ranking import (
     Confidence,
     Robustness,
@@ -74,6 +76,7 @@ MEASURES: tuple[Measure[Any], ...] = (
     CitationPrecision(),
     FactualAccuracy(),
     LexicalSupport(),
+    Relevance(),
     Confidence(),
     Speed(),
     Robustness(),
@@ -120,8 +123,10 @@ __all__ = [
     "Faithfulness",
     "Hallucination",
     "LexicalSupport",
+    "LostByRetrieval",
     "NoiseSensitivity",
     "RAGEvaluator",
+    "Relevance",
     "RetrievedClaimRecall",
     "Robustness",
     "SelfKnowledge",
@@ -132,6 +137,7 @@ __all__ = [
     "Support",
     "UnicodeExactMatch",
     "UnicodeF1",
+    "answers",
     "aurc",
     "bertscore",
     "brier",
@@ -145,6 +151,7 @@ __all__ = [
     "found_entities",
     "lexical_support",
     "perfect",
+    "reference",
     "rescaled",
     "risk_coverage",
     "robustness_score",

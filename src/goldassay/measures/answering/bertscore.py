@@ -5,6 +5,9 @@ tokens 0): P = Σ w(x) max_y x·y / Σ w(x), R likewise over y, F1 = 2PR/(P+R). 
 bert-score package. ``baseline`` rescales each as (v − b) / (1 − b), which may be negative and is never clamped in
 silence.
 
+The package pads a batch, and its padding has the cosine 0: there a token all of whose cosines are negative gets 0, or
+not, by what else is in the batch. Here nothing is padded, which is what the package gives with ``batch_size=1``.
+
 Zhang et al., BERTScore: evaluating text generation with BERT, ICLR 2020.
 """
 

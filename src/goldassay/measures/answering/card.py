@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from goldassay.embedding import Embedder, TokenEmbedder, available, available_tokens, resolve, resolve_tokens
-from goldassay.exceptions import GoldassayError
 from goldassay.fields import read
 from goldassay.measure import Measure, failed
 from goldassay.measures.answering import calibration, claim_measures, ranking
@@ -14,8 +13,10 @@ from goldassay.measures.answering.bertscore import Baseline, BERTScore, bertscor
 from goldassay.measures.answering.citations import CitationPrecision, CitationRecall, verdicts
 from goldassay.measures.answering.entities import ContextEntityRecall
 from goldassay.measures.answering.facts import FactualAccuracy
+from goldassay.measures.answering.judged import Relevance
 from goldassay.measures.answering.lexical import LexicalSupport
-from goldassay.measures.answering.records import aligned, answer, answers, confidence, extra, references
+from goldassay.measures.answering.lost import LostByRetrieval
+from goldassay.measures.answering.records import aligned, answer, answers, confidence, references
 from goldassay.measures.answering.rouge import ROUGE
 from goldassay.measures.answering.rouge_batch import rouge_batch
 from goldassay.measures.answering.similarity import SemanticSimilarity, similarity
@@ -75,13 +76,14 @@ def scorecard(
     quality = _similarity(card, rows, available() if embedder == AUTO else embedder)
     accuracy = _bertscore(card, rows, available_tokens() if tokens == AUTO else tokens, idf, baseline)
     _each(card, rows, (ContextEntityRecall(), claim_measures.Faithfulness()))
-    _judged(card, rows)
-    _each(card, rows, (FactualAccuracy(), LexicalSupport()))
+    _each(card, rows, (Relevance(), FactualAccuracy(), LexicalSupport()))
     if any(claim_measures.support(one) for one in pred):
         _each(card, rows, CLAIMS)
         _unknown(card, rows)
     if any(verdicts(one) for one in pred if not failed(one)):
         _each(card, rows, (CitationRecall(), CitationPrecision()))
+    if any(read(one, "results", None) is not None for one in pred if one is not None):
+        _each(card, rows, (LostByRetrieval(),))
     _calibration(card, rows, exact)
     _five(card, rows, accuracy, quality, weights)
     if any(rows.broken):
@@ -123,7 +125,7 @@ class _Rows:
 
 
 def _put(card: Scorecard, measure: Measure[Any], total: float, n: float) -> float | None:
-    card.values[measure.key] = total / n if n else None
+    card.values[measure.key] = float(total / n) if n else None
     card.counts[measure.key] = {"total": float(total), "weight": float(n)}
     _say(card, measure)
     return card.values[measure.key]
@@ -216,19 +218,6 @@ def _each(card: Scorecard, rows: _Rows, measures: Sequence[Measure[Any]]) -> Non
             _put(card, measure, tally.total, tally.weight)
         else:
             _absent(card, measure, f"no record has the evidence ({', '.join(measure.pred_fields)})")
-
-
-def _judged(card: Scorecard, rows: _Rows) -> None:
-    """Relevance: only as a judge gave it."""
-    given = [found for one in rows.pred if one is not None and (found := extra(one, "relevance")) is not None]
-    for found in given:
-        if isinstance(found, bool) or not isinstance(found, (int, float)) or not 0 <= found <= 1:
-            raise GoldassayError(f"relevance is a judge's number from 0 to 1, not {found!r}")
-    card.values["relevance"] = sum(given) / len(given) if given else None
-    card.conventions["relevance"] = "relevance[by=judge, average=answers judged]"
-    card.explain["relevance"] = "a judge's value, mean over the answers that have one" + (
-        "" if given else ". Not computed: no record has the evidence (relevance)"
-    )
 
 
 def _unknown(card: Scorecard, rows: _Rows) -> None:

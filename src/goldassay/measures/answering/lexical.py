@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import pairwise
 from typing import Any, ClassVar
 
@@ -51,11 +52,16 @@ def sentence_support(sentence: str, texts: Sequence[str]) -> float:
     odd, numbers = negations(mine) % 2, {word for word in mine if any(c.isdigit() for c in word)}
     best = 0.0
     for text in texts:
-        for other in sentences(text):
-            theirs = tokens(other, "unicode")
+        for theirs in _read(text):
             if negations(theirs) % 2 == odd and numbers <= set(theirs):
                 best = max(best, LCSseq.similarity(mine, theirs) / len(mine))
     return best
+
+
+@lru_cache(maxsize=4096)
+def _read(text: str) -> tuple[list[str], ...]:
+    """The words of each sentence; passages are retrieved again and again."""
+    return tuple(tokens(sentence, "unicode") for sentence in sentences(text))
 
 
 def lexical_support(text: str, texts: Sequence[str]) -> float | None:

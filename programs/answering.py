@@ -1,0 +1,190 @@
+"""Answering: retrieve and read, by a language model and by a baseline that needs none.
+
+``program`` finds passages by BM25 (or by an embedder, see `Reading`), and a model reads them: it copies the answer,
+says how sure it is, and leaves the answer empty where the passages have none. ``baseline`` takes the sentence that
+shares most of the question's words, and from it the date, number or name that the question asks for; it abstains
+below a threshold, which `fit` learns. Each searches the passages that it was given with ``index``; without any, those
+of the heritage set.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+import dspy
+from pydantic import BaseModel
+
+from goldassay.gold import load
+from goldassay.kb.dense import DenseIndex, Embedder
+from goldassay.kb.passages import BM25Index, tokens
+from goldassay.measures.answering import F1, found_entities, sentences
+
+DEPTH = 5
+READS = 3
+NOTHING = re.compile(
+    r"(?:n/?a|none|unknown|not (?:stated|mentioned|given|found|available)|no answer|unanswerable|onbekend|geen antwoord"
+    r"|unbekannt|keine antwort|inconnu)\.?",
+    re.IGNORECASE,
+)
+
+
+class Reply(BaseModel):
+    """A short answer (empty where there is none) and how sure it is, from 0 to 1."""
+
+    answer: str
+    confidence: float
+
+
+class Answer(dspy.Signature):  # type: ignore[misc]
+    """Answer the question with the exact words of the passages, as short as possible.
+    Leave the answer empty if the passages do not say it. Confidence is from 0 to 1."""
+
+    passages: list[str] = dspy.InputField()
+    question: str = dspy.InputField()
+    reply: Reply = dspy.OutputField()
+
+
+class Searching(dspy.Module):  # type: ignore[misc]
+    """Finds passages for a question; ``embedder`` makes it dense, else it is BM25."""
+
+    def __init__(self, depth: int = DEPTH, embedder: Embedder | None = None) -> None:
+        super().__init__()
+        self.depth, self.embedder = depth, embedder
+        self._indexed: Any = None
+        self._texts: dict[str, str] = {}
+
+    def index(self, passages: str | Path | Iterable[Any]) -> Any:
+        """The same program over these passages: a JSON Lines file, or records with ``id`` and ``text``."""
+        self._indexed = BM25Index(passages) if self.embedder is None else DenseIndex(passages, self.embedder)
+        self._texts = {passage.id: passage.text for passage in self._indexed.passages}
+        return self
+
+    def search(self, question: str) -> list[dict[str, Any]]:
+        """What was found, best first, as retrieval measures it."""
+        if self._indexed is None:
+            self.index(load("heritage").retrieval.passages)
+        source = getattr(self._indexed, "source", "bm25")
+        return [
+            {"doc_id": name, "score": score, "source": source, "text": self._texts[name]}
+            for name, score in self._indexed.search(question, self.depth)
+        ]
+
+
+class Reading(Searching):
+    """Passages, and a model that reads the first ``reads`` of them: small models lose their way in many."""
+
+    def __init__(self, depth: int = DEPTH, embedder: Embedder | None = None, reads: int = READS) -> None:
+        super().__init__(depth, embedder)
+        self.reads = reads
+        self.read = dspy.Predict(Answer)
+
+    def forward(self, question: str) -> dspy.Prediction:
+        """The answer, how sure, from which passages; without passages there is nothing to read."""
+        results = self.search(question)
+        texts = [result["text"] for result in results][: self.reads]
+        if not texts:
+            return dspy.Prediction(answer="", confidence=0.0, retrieved_contexts=[], results=[])
+        made = self.read(passages=texts, question=question).reply
+        answer, confidence = said(made.answer), sure(made.confidence)
+        return dspy.Prediction(answer=answer, confidence=confidence, retrieved_contexts=texts, results=results)
+
+    def to_demo(self, example: Any) -> dict[str, Any]:
+        """A gold example as the reader's demonstration: its own passage, its shortest answer."""
+        known = example.get("answers") or []
+        passages = [example["context"]] if example.get("context") else list(example.get("supporting_facts") or [])
+        answer = min(known, key=len) if known else ""
+        return {"passages": passages, "reply": Reply(answer=answer, confidence=1.0 if known else 0.0)}
+
+
+def said(answer: Any) -> str:
+    """An answer as text; the ways of saying that there is none are none."""
+    text = str(answer or "").strip()
+    return "" if NOTHING.fullmatch(text) else text
+
+
+def sure(confidence: Any) -> float | None:
+    """A confidence between 0 and 1; percentages are understood, nonsense is no confidence."""
+    if not isinstance(confidence, (int, float)) or math.isnan(confidence) or not 0 <= confidence <= 100:
+        return None
+    return float(confidence if confidence <= 1 else confidence / 100)
+
+
+NUMBER = re.compile(r"\b\d[\d.,]*\d\b|\b\d\b|½")
+YEAR = re.compile(r"\b(?:1\d|20)\d\d\b")
+ASKS_WHEN = re.compile(r"\b(?:when|what year|which year|wanneer|welk jaar|wann|welchem jahr|quand|quelle année)\b")
+ASKS_HOW_MANY = re.compile(r"\b(?:how (?:many|much)|hoeveel|wie ?viele?|combien)\b")
+ASKS_NAME = re.compile(r"\b(?:who|whom|whose|where|which|wie|waar|welke?|wer|wem|wo|welche[rsnm]?|qui|où|quelle?)\b")
+
+
+class Overlap(Searching):
+    """The sentence that shares most with the question, weighed by how rare its words are; no model.
+
+    ``threshold`` is the share of the question's weight below which it abstains.
+    """
+
+    def __init__(self, depth: int = DEPTH, threshold: float = 0.35) -> None:
+        super().__init__(depth)
+        self.threshold = threshold
+        self._weights: dict[str, float] = {}
+
+    def fit(self, train: Sequence[Any]) -> Overlap:
+        """The baseline with the threshold that is best on ``train``."""
+        made = Overlap(self.depth, 0.0)
+        made._indexed, made._texts, made._weights = self._indexed, self._texts, self._weights
+        found = [(example, made(question=example["question"])) for example in train]
+        values = {}
+        for threshold in (step / 20 for step in range(20)):
+            kept = [(gold, pred if pred.confidence >= threshold else {"answer": ""}) for gold, pred in found]
+            values[threshold] = sum(F1()(gold, pred).tally.value for gold, pred in kept)
+        made.threshold = max(values, key=lambda step: (values[step], -step)) if values else self.threshold
+        return made
+
+    def index(self, passages: str | Path | Iterable[Any]) -> Any:
+        """The same program over these passages, with the weights of their words."""
+        super().index(passages)
+        seen = Counter(word for text in self._texts.values() for word in set(tokens(text)))
+        self._weights = {word: math.log(1 + len(self._texts) / n) for word, n in seen.items()}
+        return self
+
+    def forward(self, question: str) -> dspy.Prediction:
+        """The answer of the best sentence, with its share of the question as the confidence."""
+        results = self.search(question)
+        texts = [result["text"] for result in results]
+        asked = set(tokens(question))
+        best, confidence = "", 0.0
+        for text in texts:
+            for sentence in sentences(text):
+                share = self._share(asked, set(tokens(sentence)))
+                if share > confidence:
+                    best, confidence = sentence, share
+        answer = picked(question, best) if confidence >= self.threshold else ""
+        return dspy.Prediction(answer=answer, confidence=confidence, retrieved_contexts=texts, results=results)
+
+    def _share(self, asked: set[str], words: set[str]) -> float:
+        """How much of the question's weight the words carry; words that no passage has count as rare ones."""
+        rare = math.log(1 + max(len(self._texts), 1))
+        total = sum(self._weights.get(word, rare) for word in asked)
+        return sum(self._weights.get(word, rare) for word in asked & words) / total if total else 0.0
+
+
+def picked(question: str, sentence: str) -> str:
+    """The part of a sentence that a question of this kind asks for, or all of it."""
+    asked = question.lower()
+    new = [name for name in found_entities(sentence) if name.lower() not in asked]
+    years: list[str] = [year for year in YEAR.findall(sentence) if year not in asked]
+    numbers: list[str] = [number for number in NUMBER.findall(sentence) if number not in asked and number not in years]
+    if ASKS_WHEN.search(asked) and years:
+        return years[0]
+    if ASKS_HOW_MANY.search(asked) and (numbers or years):
+        return (numbers or years)[0]
+    names = [name for name in new if not any(c.isdigit() for c in name)]
+    return names[0] if ASKS_NAME.search(asked) and names else sentence
+
+
+program = Reading()
+baseline = Overlap()
