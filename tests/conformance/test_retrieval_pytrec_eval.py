@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import ir_measures
+import numpy as np
 import pytest
 import pytrec_eval
 from hypothesis import given, settings
@@ -59,8 +60,14 @@ def compare(qrels: Qrels, run: Run) -> None:
         name = str(metric.measure)
         if name not in IR:
             name = next(known for known in IR if ir_measures.parse_measure(known) == metric.measure)
+        if name == "Judged@10" and tied(kept[metric.query_id]):
+            continue  # there ir_measures leaves ties in the order of the run
         value = r.evaluate(relevant, kept, [name])[name].get(metric.query_id, 0.0)
         assert value == pytest.approx(metric.value, abs=1e-9), (metric.query_id, name)
+
+
+def tied(results: dict[str, float]) -> bool:
+    return len({np.float32(value) for value in results.values()}) < len(results)
 
 
 def test_the_files_of_trec_eval(shared_data: Path) -> None:
@@ -70,7 +77,7 @@ def test_the_files_of_trec_eval(shared_data: Path) -> None:
     compare({example["id"]: example["relevant"] for example in gold}, run)
 
 
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(
     st.dictionaries(st.sampled_from(["1", "2", "3"]), st.dictionaries(documents, grade, min_size=1), min_size=1),
     st.dictionaries(st.sampled_from(["1", "2", "3"]), st.dictionaries(documents, score, min_size=1), min_size=1),

@@ -34,6 +34,10 @@ class Hits:
     rank: Array
     grade: Array
 
+    def where(self, keep: Array) -> Hits:
+        """Those for which ``keep`` holds."""
+        return self if keep.all() else Hits(self.query[keep], self.rank[keep], self.grade[keep])
+
 
 class Batch:
     """Judgements and results of many queries, aligned."""
@@ -57,6 +61,8 @@ class Batch:
             )
         self._scores = self._numbers(runs, self.retrieved, "score", "results", np.float32)
         self._hits: dict[tuple[str, bool], Hits] = {}
+        self._cuts: dict[tuple[str, float, int | None], Hits] = {}
+        self._relevant: dict[float, Array] = {}
 
     @classmethod
     def of(cls, gold: Sequence[Any], pred: Sequence[Any]) -> Batch:
@@ -74,12 +80,19 @@ class Batch:
             self._hits[key] = self._found(ties, judged)
         return self._hits[key]
 
+    def top(self, ties: str, rel: float, k: int | None = None) -> Hits:
+        """The hits of at least this grade in the first k places."""
+        key = (ties, rel, k)
+        if key not in self._cuts:
+            whole = self.hits(ties) if k is None else self.top(ties, rel)
+            self._cuts[key] = whole.where(whole.grade >= rel if k is None else whole.rank < k)
+        return self._cuts[key]
+
     def relevant(self, rel: float = 1) -> Array:
         """How many documents have at least this grade, by query."""
-        return np.bincount(self.query[self._at_least(rel)], minlength=self.n)
-
-    def _at_least(self, rel: float) -> Array:
-        return (self.grade >= rel) & (self.grade > 0)
+        if rel not in self._relevant:
+            self._relevant[rel] = np.bincount(self.query[(self.grade >= rel) & (self.grade > 0)], minlength=self.n)
+        return self._relevant[rel]
 
     @cached_property
     def ideal(self) -> Hits:
@@ -126,11 +139,10 @@ class Batch:
     @cached_property
     def _found_scores(self) -> Array:
         """The score of each judged document; NaN where it was not retrieved."""
-        runs = chain.from_iterable(map(repeat, self.runs, self._judged.tolist()))
-        get: Any = dict.get if all(type(run) is dict for run in self.runs) else _get
-        found = map(get, runs, chain.from_iterable(self.judged), repeat(np.nan))
+        absent = repeat(np.nan)
+        found = [map(run.get, judged, absent) for run, judged in zip(self.runs, self.judged, strict=True)]
         with np.errstate(over="ignore"):
-            return np.fromiter(found, np.float64, len(self.grade)).astype(np.float32)
+            return np.fromiter(chain.from_iterable(found), np.float64, len(self.grade)).astype(np.float32)
 
     def _found(self, ties: str, judged: bool) -> Hits:
         wanted = ~np.isnan(self._found_scores)
@@ -160,6 +172,9 @@ class Batch:
 
     def _chunks(self) -> Iterator[tuple[int, int]]:
         """Runs of queries whose results, padded to the longest, fit the cache."""
+        if self.n and int(self.retrieved.max()) * self.n <= CELLS:
+            yield 0, self.n
+            return
         low = width = 0
         for high, size in enumerate(self.retrieved.tolist()):
             if high > low and max(width, size) * (high - low + 1) > CELLS:
@@ -208,10 +223,6 @@ def places(query: Array, n: int) -> Array:
     """
     sizes = np.bincount(query, minlength=n)
     return np.arange(len(query)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
-
-
-def _get(row: Mapping[str, float], document: str, default: float) -> float:
-    return row.get(document, default)
 
 
 def _number(value: Any) -> bool:

@@ -19,20 +19,6 @@ from goldassay.tally import divide
 TREC_EVAL = "trec_eval (https://github.com/usnistgov/trec_eval)"
 
 
-def _cut(hits: Hits, k: int | None) -> Hits:
-    return hits if k is None else _where(hits, hits.rank < k)
-
-
-def _where(hits: Hits, keep: Array) -> Hits:
-    return Hits(hits.query[keep], hits.rank[keep], hits.grade[keep])
-
-
-def _relevant(batch: Batch, ties: str, rel: float, k: int | None = None) -> Hits:
-    """The relevant hits above the cut-off."""
-    hits = _cut(batch.hits(ties), k)
-    return hits if rel == 1 and (not len(hits.grade) or hits.grade.min() >= 1) else _where(hits, hits.grade >= rel)
-
-
 @dataclass(frozen=True, repr=False)
 class nDCG(Ranked):
     """Normalised discounted cumulative gain: DCG@k of the ranking over DCG@k of the best ranking.
@@ -78,7 +64,7 @@ class nDCG(Ranked):
         return Hits(hits.query, places(hits.query, batch.n), hits.grade[order])
 
     def _dcg(self, batch: Batch, hits: Hits) -> Array:
-        hits = _cut(hits, self.k)
+        hits = hits if self.k is None else hits.where(hits.rank < self.k)
         gain = hits.grade if self.gain == "linear" else np.exp2(hits.grade) - 1
         return batch.total(hits, gain / np.log2(hits.rank + 2.0))
 
@@ -100,7 +86,7 @@ class P(Ranked):
     rel: float = 1
 
     def values(self, batch: Batch) -> Array:
-        return batch.counts(_relevant(batch, self.ties, self.rel, self.k)) / self.k
+        return batch.counts(batch.top(self.ties, self.rel, self.k)) / self.k
 
 
 @dataclass(frozen=True, repr=False)
@@ -127,7 +113,7 @@ class R(Ranked):
     rel: float = 1
 
     def values(self, batch: Batch) -> Array:
-        found = batch.counts(_relevant(batch, self.ties, self.rel, self.k))
+        found = batch.counts(batch.top(self.ties, self.rel, self.k))
         return divide(found.astype(float), batch.relevant(self.rel))
 
     def weights(self, batch: Batch) -> Array:
@@ -150,7 +136,7 @@ class RR(Ranked):
     rel: float = 1
 
     def values(self, batch: Batch) -> Array:
-        hits = _relevant(batch, self.ties, self.rel, self.k)
+        hits = batch.top(self.ties, self.rel, self.k)
         out = np.zeros(batch.n)
         queries, first = np.unique(hits.query, return_index=True)
         out[queries] = 1.0 / (hits.rank[first] + 1.0)
@@ -173,7 +159,7 @@ class AP(Ranked):
     rel: float = 1
 
     def values(self, batch: Batch) -> Array:
-        hits = _relevant(batch, self.ties, self.rel, self.k)
+        hits = batch.top(self.ties, self.rel, self.k)
         precision = (places(hits.query, batch.n) + 1.0) / (hits.rank + 1.0)
         return divide(batch.total(hits, precision), batch.relevant(self.rel))
 
@@ -244,7 +230,7 @@ class RBP(Ranked):
         return (f"p={self.p}", *super().parameters)
 
     def values(self, batch: Batch) -> Array:
-        hits = _relevant(batch, self.ties, self.rel, self.k)
+        hits = batch.top(self.ties, self.rel, self.k)
         return (1.0 - self.p) * batch.total(hits, np.power(self.p, hits.rank.astype(float)))
 
 
@@ -263,8 +249,8 @@ class Rprec(Ranked):
     rel: float = 1
 
     def values(self, batch: Batch) -> Array:
-        hits, total = _relevant(batch, self.ties, self.rel), batch.relevant(self.rel)
-        return divide(batch.counts(_where(hits, hits.rank < total[hits.query])).astype(float), total)
+        hits, total = batch.top(self.ties, self.rel), batch.relevant(self.rel)
+        return divide(batch.counts(hits.where(hits.rank < total[hits.query])).astype(float), total)
 
 
 @dataclass(frozen=True, repr=False)
@@ -284,7 +270,8 @@ class Judged(Ranked):
     k: int = 10
 
     def values(self, batch: Batch) -> Array:
-        found = batch.counts(_cut(batch.hits(self.ties, judged=True), self.k))
+        hits = batch.hits(self.ties, judged=True)
+        found = batch.counts(hits.where(hits.rank < self.k))
         return divide(found.astype(float), np.minimum(batch.retrieved, self.k))
 
 
@@ -304,4 +291,4 @@ class Success(Ranked):
     rel: float = 1
 
     def values(self, batch: Batch) -> Array:
-        return (batch.counts(_relevant(batch, self.ties, self.rel, self.k)) > 0).astype(float)
+        return (batch.counts(batch.top(self.ties, self.rel, self.k)) > 0).astype(float)
