@@ -85,6 +85,24 @@ def test_folding(task: str, measure: Measure[Any], seed: int) -> None:
     assert measure.zero.from_state(json.loads(json.dumps(found[0].state()))) == found[0]
 
 
+def shuffled(record: Any, rng: random.Random) -> dict[str, Any]:
+    """The record with its lists of things in another order."""
+    fields = dict(record.toDict() if hasattr(record, "toDict") else record)
+    return {key: rng.sample(value, len(value)) if isinstance(value, list) else value for key, value in fields.items()}
+
+
+@each
+def test_the_order_of_things_in_a_record_does_not_matter(task: str, measure: Measure[Any]) -> None:
+    rng = random.Random(5)
+    for gold, pred in pairs(task, 5)[:12]:
+        one, other = measure(gold, pred).tally, measure(shuffled(gold, rng), shuffled(pred, rng)).tally
+        assert one.state() == pytest.approx(other.state()) if _flat(one) else one == other
+
+
+def _flat(tally: Any) -> bool:
+    return all(isinstance(value, (int, float)) for value in tally.state().values())
+
+
 @each
 def test_errors_are_said_where_something_is_wrong(task: str, measure: Measure[Any]) -> None:
     for gold, pred in pairs(task, 3):

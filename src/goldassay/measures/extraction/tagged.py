@@ -2,9 +2,9 @@
 
 Every distinct tag becomes a small number; a table over (previous tag, tag) says where a chunk begins; chunks of gold
 and prediction are joined on where they begin. Sentences with the same tags on both sides are only counted. In the
-reading ``conlleval`` every chunk is an entity. In the reading ``strict`` only those are that begin and end as the scheme
-says, and in IOB1 and IOE1 a B or an E that separates nothing is no part of one. `goldassay.gold.tagging` says the same
-for one sequence.
+reading ``conlleval`` every chunk is an entity. In the reading ``strict`` only those are that begin and end as the
+scheme says, and in IOB1 and IOE1 a B or an E that separates nothing is no part of one. `goldassay.gold.tagging` says
+the same for one sequence.
 """
 
 from __future__ import annotations
