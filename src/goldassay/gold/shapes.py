@@ -1,0 +1,129 @@
+"""The shapes of gold records: what a task's record has, field by field.
+
+Offsets are characters (Unicode code points, not bytes and not UTF-16 units), from 0, with an exclusive end. An ``id``
+that is written as a number becomes text.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, NotRequired
+
+from pydantic import ConfigDict, Field
+from typing_extensions import TypedDict
+
+Id = Annotated[str, Field(min_length=1, coerce_numbers_to_str=True)]
+Offset = Annotated[int, Field(ge=0, strict=True)]
+Number = Annotated[float, Field(allow_inf_nan=False)]
+Grade = Annotated[float, Field(ge=0, allow_inf_nan=False)]
+Stratum = str | int | float | bool | None
+FORBID = ConfigDict(extra="forbid")
+
+
+class Common(TypedDict):
+    """What every gold record may have."""
+
+    __pydantic_config__ = FORBID  # type: ignore[misc]
+    id: Id
+    language: NotRequired[str | None]
+    split: NotRequired[str | None]
+    strata: NotRequired[dict[str, Stratum]]
+    meta: NotRequired[dict[str, Any]]
+
+
+class Span(TypedDict):
+    """A typed stretch of text; ``fragments`` are the pieces of a discontinuous one, from ``start`` to ``end``."""
+
+    __pydantic_config__ = FORBID  # type: ignore[misc]
+    start: Offset
+    end: Offset
+    type: str
+    text: NotRequired[str]
+    fragments: NotRequired[list[tuple[Offset, Offset]]]
+    confidence: NotRequired[Number | None]
+
+
+class Extraction(Common):
+    """A document and its entities; ``tokens`` are the offsets of a tokenisation that the source had."""
+
+    text: str
+    entities: list[Span]
+    tokens: NotRequired[list[tuple[Offset, Offset]]]
+
+
+class Classification(Common):
+    """A document and its type."""
+
+    text: NotRequired[str]
+    label: str
+    secondary_labels: NotRequired[list[str]]
+    rationale: NotRequired[str | None]
+
+
+class Link(TypedDict):
+    """A mention and its identifiers by knowledge base; none at all is NIL."""
+
+    __pydantic_config__ = FORBID  # type: ignore[misc]
+    start: Offset
+    end: Offset
+    text: NotRequired[str]
+    type: NotRequired[str | None]
+    ids: dict[str, list[str]]
+    checked: NotRequired[bool]
+    rests_on: NotRequired[str | None]
+
+
+class Linking(Common):
+    """A document and its linked mentions, keyed by (document, start, end)."""
+
+    text: str
+    links: list[Link]
+
+
+class Retrieval(Common):
+    """A query and its judged documents: a grade of 0 or more each, or a list of the relevant ones."""
+
+    query: str
+    relevant: dict[str, Grade] | list[str]
+
+
+class Answering(Common):
+    """A question and its acceptable answers; none is an unanswerable question."""
+
+    question: str
+    answers: list[str]
+    reference: NotRequired[str | None]
+    supporting_facts: NotRequired[list[str]]
+    answer_type: NotRequired[str | None]
+    documents: NotRequired[list[str]]
+    context: NotRequired[str]
+    answer_starts: NotRequired[list[Offset]]
+    entities: NotRequired[list[str]]
+
+
+class Triple(TypedDict):
+    """A statement; ``object`` is text or a typed value, ``confidence`` is a prediction's."""
+
+    __pydantic_config__ = FORBID  # type: ignore[misc]
+    subject: str | dict[str, Any]
+    predicate: str
+    object: str | int | float | bool | dict[str, Any]
+    object_type: NotRequired[str | None]
+    subject_id: NotRequired[str | None]
+    predicate_id: NotRequired[str | None]
+    object_id: NotRequired[str | None]
+    object_labels: NotRequired[list[str]]
+    rank: NotRequired[str | None]
+    domain: NotRequired[str | None]
+    verdict: NotRequired[str | None]
+    supported: NotRequired[bool | None]
+    importance: NotRequired[str | None]
+    confidence: NotRequired[Number | None]
+    meta: NotRequired[dict[str, Any]]
+
+
+class Triples(Common):
+    """A text and the statements it makes."""
+
+    text: NotRequired[str]
+    triples: list[Triple]
+    domain: NotRequired[str | None]
