@@ -1,7 +1,8 @@
 """Classification: which type of institution a text is about, by a language model and by two baselines without one.
 
-The 19 types and their keywords are data of the library (``goldassay/data/glamorcubesfixphdnt.json``). A model is asked
-for the type's name, since small models know words and not letter codes; the program gives the code.
+The 19 types and their keywords are data of the library (``goldassay/data/glamorcubesfixphdnt.json``); the keywords come
+from general knowledge and from the training split of the gold set ``heritage``, never from its other splits. A model
+is asked for the type's name, since small models know words and not letter codes; the program gives the code.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from sklearn.feature_extraction.text import TfidfVectorizer
 from goldassay.measures.classification.labels import institutions
 
 TYPES = institutions()
-Name = Literal[TYPES.names]  # type: ignore[valid-type]
+Name = Literal[TYPES.names]  # type: ignore[valid-type,name-defined]
 
 
 class Classify(dspy.Signature):
@@ -35,11 +36,20 @@ class Classification(dspy.Module):
 
     def forward(self, text: str) -> dspy.Prediction:
         """The type of one text."""
-        return dspy.Prediction(label=TYPES.code(str(self.classify(text=text).type)), secondary_labels=[])
+        return _coded(self.classify(text=text))
+
+    async def aforward(self, text: str) -> dspy.Prediction:
+        """The same, asynchronously."""
+        return _coded(await self.classify.acall(text=text))
 
     def to_demo(self, example: Any) -> dict[str, Any]:
         """A gold example as the predictor's demonstration: the name of its type."""
         return {"type": TYPES.name(example["label"])}
+
+
+def _coded(answer: Any) -> dspy.Prediction:
+    """The code of the name that a model gave; a name that is none of the list's gives no label, and counts as wrong."""
+    return dspy.Prediction(label=TYPES.code(str(answer.type)), secondary_labels=[])
 
 
 class KeywordBaseline(dspy.Module):

@@ -1,0 +1,179 @@
+"""Linking: mentions of a text to the entries of a table of labels, by a language model and without one.
+
+The table is ``labels.jsonl`` of the gold set ``heritage``. Where no mentions are given they are found: the table's
+names as they stand in the text, and names of several capitalised words, which may be nearly in the table, or not at all.
+``program`` offers a model the nearest entries with their descriptions and asks for a number; 0 is NIL.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from functools import cache
+from typing import Annotated, Any
+
+import dspy
+from pydantic import Field
+
+from goldassay.gold.sets import find
+from goldassay.kb.labels import LabelTable, Match
+
+OFFERED = 5  # entries that a model chooses from
+CAPITAL = r"[A-ZÀ-ÖØ-Þ][\w’'\-]*"
+LINK = r"(?:of|the|de|het|van|voor|der|des|du|d[’']|la|le|les|et|und|für|en|and|&)"
+NAME = re.compile(rf"{CAPITAL}(?: (?:{LINK} )*{CAPITAL})+")
+WORD = re.compile(r"\w+(?:[’'\-.]\w+)*")
+ARTICLES = frozenset("the de het een das der die den dem le la les l un une in im am au aux op te".split())  # noqa: SIM905
+
+
+@cache
+def labels() -> LabelTable:
+    """The table of the gold set ``heritage``."""
+    return LabelTable.load(find("heritage") / "labels.jsonl")
+
+
+def find_mentions(text: str, table: LabelTable) -> list[dict[str, Any]]:
+    """The table's names as they stand in the text, the longest first; then others of several capitalised words."""
+    words = [match.span() for match in WORD.finditer(text)]
+    found: list[tuple[int, int]] = []
+    for size in range(min(table.longest, len(words)), 0, -1):
+        for first in range(len(words) - size + 1):
+            span = (words[first][0], words[first + size - 1][1])
+            if _free(span, found) and text[span[0]].isupper() and table.exact(text[span[0] : span[1]]):
+                found.append(span)
+    for match in NAME.finditer(text):
+        start, end = match.span()
+        lead = text[start:end].split(" ", 1)
+        if lead[0].lower() in ARTICLES:
+            start += len(lead[0]) + 1
+        if " " in text[start:end] and _free((start, end), found):
+            found.append((start, end))
+    return [{"start": start, "end": end, "text": text[start:end]} for start, end in sorted(found)]
+
+
+def _free(span: tuple[int, int], taken: Sequence[tuple[int, int]]) -> bool:
+    return all(span[1] <= start or end <= span[0] for start, end in taken)
+
+
+class ExactLinker(dspy.Module):
+    """The entries that have the mention's words as a name; none is NIL."""
+
+    def __init__(self, table: LabelTable | None = None) -> None:
+        super().__init__()
+        self.table = table
+
+    def forward(self, text: str, mentions: Sequence[Any] | None = None) -> dspy.Prediction:
+        """The links of a text."""
+        table = self.table or labels()
+        given = find_mentions(text, table) if mentions is None else mentions
+        return dspy.Prediction(
+            links=[_link(one, [Match(found, "", 100.0) for found in table.exact(one["text"])]) for one in given]
+        )
+
+
+class FuzzyLinker(dspy.Module):
+    """The nearest entries by rapidfuzz's ratio; none at least as near as ``threshold`` is NIL."""
+
+    def __init__(self, table: LabelTable | None = None, threshold: float = 85.0, k: int = 10) -> None:
+        super().__init__()
+        self.table, self.threshold, self.k = table, threshold, k
+
+    def forward(self, text: str, mentions: Sequence[Any] | None = None) -> dspy.Prediction:
+        """The links of a text."""
+        table = self.table or labels()
+        given = find_mentions(text, table) if mentions is None else mentions
+        near = table.best([one["text"] for one in given], self.k)
+        return dspy.Prediction(
+            links=[
+                _link(one, matches if matches and matches[0].score >= self.threshold else [])
+                for one, matches in zip(given, near, strict=True)
+            ]
+        )
+
+
+class Choose(dspy.Signature):
+    """Which candidate does the mention in the text mean? Answer with its number; 0 if it is none of them."""
+
+    text: str = dspy.InputField()
+    mention: str = dspy.InputField()
+    candidates: list[str] = dspy.InputField()
+    choice: Annotated[int, Field(ge=0, le=OFFERED)] = dspy.OutputField()
+
+
+class Linking(dspy.Module):
+    """The nearest entries by their names; which one it is, or none, by a language model.
+
+    A mention that is far from every name (under ``floor``) is NIL without asking. The entries that were not chosen
+    follow the chosen one as further candidates.
+    """
+
+    def __init__(self, table: LabelTable | None = None, floor: float = 60.0) -> None:
+        super().__init__()
+        self.table, self.floor = table, floor
+        self.choose = dspy.Predict(Choose)
+
+    def forward(self, text: str, mentions: Sequence[Any] | None = None) -> dspy.Prediction:
+        """The links of a text."""
+        links = []
+        for one, near in self._offers(text, mentions):
+            number = self.choose(**self._asked(text, one, near)).choice if near else 0
+            links.append(_link(one, _ordered(near, number)))
+        return dspy.Prediction(links=links)
+
+    async def aforward(self, text: str, mentions: Sequence[Any] | None = None) -> dspy.Prediction:
+        """The same, asynchronously."""
+        links = []
+        for one, near in self._offers(text, mentions):
+            number = (await self.choose.acall(**self._asked(text, one, near))).choice if near else 0
+            links.append(_link(one, _ordered(near, number)))
+        return dspy.Prediction(links=links)
+
+    def to_demo(self, example: Any) -> dict[str, Any]:
+        """A gold example as the predictor's demonstration: its first mention, a linked one before one that is NIL."""
+        offers = list(self._offers(example["text"], example["links"]))
+        shown = [(one, near) for one, near in offers if near]
+        if not shown:
+            return {}
+        one, near = next((pair for pair in shown if _right(*pair)), shown[0])
+        return {**self._asked(example["text"], one, near), "choice": _right(one, near)}
+
+    def _offers(self, text: str, mentions: Sequence[Any] | None) -> Iterator[tuple[Any, list[Match]]]:
+        """Each mention with the entries that are offered."""
+        table = self.table or labels()
+        given = find_mentions(text, table) if mentions is None else mentions
+        for one, near in zip(given, table.best([_words(text, one) for one in given], OFFERED), strict=True):
+            yield one, [match for match in near if match.score >= self.floor]
+
+    def _asked(self, text: str, mention: Any, near: Sequence[Match]) -> dict[str, Any]:
+        table = self.table or labels()
+        entries = [table[match.id] for match in near]
+        listed = [f"{n}. {entry.label}: {entry.description}" for n, entry in enumerate(entries, start=1)]
+        return {"text": text, "mention": _words(text, mention), "candidates": listed}
+
+
+def _words(text: str, mention: Any) -> str:
+    return str(mention.get("text") or text[mention["start"] : mention["end"]])
+
+
+def _right(mention: Any, near: Sequence[Match]) -> int:
+    """The number of the right entry; 0 where it is not offered."""
+    ids = {one for group in mention["ids"].values() for one in group}
+    return next((number for number, match in enumerate(near, start=1) if match.id in ids), 0)
+
+
+def _ordered(near: Sequence[Match], number: Any) -> list[Match]:
+    """The chosen entry before the others; none where the number is 0 or stands for nothing."""
+    if not isinstance(number, int) or not 1 <= number <= len(near):
+        return []
+    return [near[number - 1], *(match for n, match in enumerate(near, start=1) if n != number)]
+
+
+def _link(mention: Any, matches: Sequence[Match]) -> dict[str, Any]:
+    """A prediction; the order says which is best, since a model's choice has no score."""
+    candidates = [{"id": match.id} for match in matches]
+    return {"start": mention["start"], "end": mention["end"], "text": mention.get("text", ""), "candidates": candidates}
+
+
+program = Linking()
+baseline = FuzzyLinker()
+baselines = {"exact": ExactLinker(), "fuzzy": baseline}
