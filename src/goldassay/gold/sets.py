@@ -8,108 +8,25 @@ goldassay.exceptions.DataError: no gold set 'no-such-set': neither a file, nor a
 
 from __future__ import annotations
 
-from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from goldassay import workspace
-from goldassay.exceptions import DataError, GoldassayError
-from goldassay.gold import files, formats, yamls
-from goldassay.gold.reading import once, read
-from goldassay.gold.records import INPUTS
+from goldassay.exceptions import DataError
+from goldassay.gold import formats, yamls
+from goldassay.gold.goldset import GoldSet, Source, TaskSet
+from goldassay.gold.passages import passages
 from goldassay.measure import TASKS
 
 CARD = "card.yaml"
-Source = dict[str, Any]
 
-
-class TaskSet:
-    """The gold of one task: ``.train``, ``.dev``, ``.test`` (or whatever splits there are) and ``.all``."""
-
-    def __init__(self, task: str, sources: list[Source], folder: Path | None = None) -> None:
-        self.task, self.sources, self.folder = task, sources, folder
-
-    @cached_property
-    def records(self) -> list[dict[str, Any]]:
-        """The records as plain dicts, in the order of the files."""
-        found: list[dict[str, Any]] = []
-        for source in self.sources:
-            options = {key: value for key, value in source.items() if key not in ("path", "split")}
-            for record in read(source["path"], task=self.task, **options):
-                if "split" in source:
-                    record.setdefault("split", source["split"])
-                found.append(record)
-        once(found, self.folder or self.sources[0]["path"])
-        return found
-
-    @property
-    def splits(self) -> list[str]:
-        """The names of the splits that there are."""
-        return list(dict.fromkeys(record["split"] for record in self.records if record.get("split")))
-
-    @cached_property
-    def all(self) -> list[Any]:
-        """Every example, whatever its split."""
-        import dspy
-
-        with files.uncollected():
-            return [dspy.Example(**record).with_inputs(INPUTS[self.task]) for record in self.records]
-
-    def split(self, name: str) -> list[Any]:
-        """The examples of a split (``all`` is every one); an absent one is an error that names those that exist."""
-        if name == "all":
-            return self.all
-        if name not in self.splits:
-            there = ", ".join(self.splits) or "none; its records have no 'split'"
-            raise DataError(
-                f"no split {name!r} of {self.task}; there are {there}", file=self.folder or self.sources[0]["path"]
-            )
-        return [example for example in self.all if example.get("split") == name]
-
-    @cached_property
-    def passages(self) -> list[dict[str, Any]]:
-        """The collection that retrieval searches: ``{id, text, …}`` from ``passages.jsonl``."""
-        return passages(self.folder / "passages.jsonl") if self.folder else []
-
-    def __getattr__(self, name: str) -> list[Any]:
-        if name in ("train", "dev", "test", "validation"):
-            return self.split(name)
-        raise AttributeError(f"{name!r}: a gold task has train, dev, test, all, records, splits")
-
-    def __len__(self) -> int:
-        return len(self.records)
-
-    def __repr__(self) -> str:
-        return f"TaskSet({self.task!r}, {len(self.records)} records, splits {self.splits})"
-
-
-class GoldSet:
-    """A gold set: its ``card`` and an attribute for each task that it has."""
-
-    def __init__(self, name: str, tasks: dict[str, TaskSet], card: dict[str, Any], folder: Path | None = None) -> None:
-        self.name, self.tasks, self.card, self.folder = name, tasks, card, folder
-
-    def task(self, name: str) -> TaskSet:
-        """The gold of a task."""
-        if name not in self.tasks:
-            if name not in TASKS:
-                raise GoldassayError(f"no task {name!r}; the tasks are {', '.join(TASKS)}")
-            raise DataError(f"no gold for {name}; it has {', '.join(self.tasks)}", file=self.folder or self.name)
-        return self.tasks[name]
-
-    def __getattr__(self, name: str) -> TaskSet:
-        if name in TASKS:
-            return self.task(name)
-        raise AttributeError(f"{name!r}: a gold set has card, name, tasks and {', '.join(TASKS)}")
-
-    def __repr__(self) -> str:
-        return f"GoldSet({self.name!r}, {', '.join(self.tasks)})"
+__all__ = ["CARD", "GoldSet", "TaskSet", "card", "find", "load", "passages"]
 
 
 def load(
     name_or_path: str | Path,
     *,
-    format: str | None = None,  # noqa: A002
+    format: str | None = None,
     task: str | None = None,
     **options: Any,
 ) -> GoldSet:
@@ -141,29 +58,6 @@ def card(folder: Path) -> dict[str, Any]:
     found = yamls.load(file)
     if not isinstance(found, dict):
         raise DataError("a card is a mapping: name, version, licence, source, …", file=file)
-    return found
-
-
-def passages(file: Path) -> list[dict[str, Any]]:
-    """A passage collection: one JSON object a line with an id (``id`` or ``doc_id``) and a text."""
-    import json
-
-    found = []
-    for number, line in enumerate(files.lines(file), start=1):
-        if not line.strip():
-            continue
-        try:
-            row = json.loads(line)
-        except (ValueError, RecursionError) as error:
-            raise DataError(f"not JSON: {getattr(error, 'msg', 'nested too deeply')}", file=file, line=number) from None
-        if (
-            not isinstance(row, dict)
-            or not isinstance(row.get("text"), str)
-            or not (row.get("id") or row.get("doc_id"))
-        ):
-            raise DataError("a passage is an object with an id and a text", file=file, line=number)
-        row["id"] = str(row.get("id") or row["doc_id"])
-        found.append(row)
     return found
 
 

@@ -1,0 +1,99 @@
+"""What ``load`` gives: a gold set with an attribute for each task, and the examples of each by split."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from goldassay.exceptions import DataError, GoldassayError
+from goldassay.gold import files
+from goldassay.gold.passages import passages
+from goldassay.gold.reading import once, read
+from goldassay.gold.records import INPUTS
+from goldassay.measure import TASKS
+
+Source = dict[str, Any]
+
+
+class TaskSet:
+    """The gold of one task: ``.train``, ``.dev``, ``.test`` (or whatever splits there are) and ``.all``."""
+
+    def __init__(self, task: str, sources: list[Source], folder: Path | None = None) -> None:
+        self.task, self.sources, self.folder = task, sources, folder
+
+    @cached_property
+    def records(self) -> list[dict[str, Any]]:
+        """The records as plain dicts, in the order of the files."""
+        found: list[dict[str, Any]] = []
+        for source in self.sources:
+            options = {key: value for key, value in source.items() if key not in ("path", "split")}
+            for record in read(source["path"], task=self.task, **options):
+                if "split" in source:
+                    record.setdefault("split", source["split"])
+                found.append(record)
+        once(found, self.folder or self.sources[0]["path"])
+        return found
+
+    @property
+    def splits(self) -> list[str]:
+        """The names of the splits that there are."""
+        return list(dict.fromkeys(record["split"] for record in self.records if record.get("split")))
+
+    @cached_property
+    def all(self) -> list[Any]:
+        """Every example, whatever its split."""
+        import dspy
+
+        with files.uncollected():
+            return [dspy.Example(**record).with_inputs(INPUTS[self.task]) for record in self.records]
+
+    def split(self, name: str) -> list[Any]:
+        """The examples of a split (``all`` is every one); an absent one is an error that names those that exist."""
+        if name == "all":
+            return self.all
+        if name not in self.splits:
+            there = ", ".join(self.splits) or "none; its records have no 'split'"
+            raise DataError(
+                f"no split {name!r} of {self.task}; there are {there}", file=self.folder or self.sources[0]["path"]
+            )
+        return [example for example in self.all if example.get("split") == name]
+
+    @cached_property
+    def passages(self) -> list[dict[str, Any]]:
+        """The collection that retrieval searches: ``{id, text, …}`` from ``passages.jsonl``."""
+        return passages(self.folder / "passages.jsonl") if self.folder else []
+
+    def __getattr__(self, name: str) -> list[Any]:
+        if name in ("train", "dev", "test", "validation"):
+            return self.split(name)
+        raise AttributeError(f"{name!r}: a gold task has train, dev, test, all, records, splits")
+
+    def __len__(self) -> int:
+        return len(self.records)
+
+    def __repr__(self) -> str:
+        return f"TaskSet({self.task!r}, {len(self.records)} records, splits {self.splits})"
+
+
+class GoldSet:
+    """A gold set: its ``card`` and an attribute for each task that it has."""
+
+    def __init__(self, name: str, tasks: dict[str, TaskSet], card: dict[str, Any], folder: Path | None = None) -> None:
+        self.name, self.tasks, self.card, self.folder = name, tasks, card, folder
+
+    def task(self, name: str) -> TaskSet:
+        """The gold of a task."""
+        if name not in self.tasks:
+            if name not in TASKS:
+                raise GoldassayError(f"no task {name!r}; the tasks are {', '.join(TASKS)}")
+            raise DataError(f"no gold for {name}; it has {', '.join(self.tasks)}", file=self.folder or self.name)
+        return self.tasks[name]
+
+    def __getattr__(self, name: str) -> TaskSet:
+        if name in TASKS:
+            return self.task(name)
+        raise AttributeError(f"{name!r}: a gold set has card, name, tasks and {', '.join(TASKS)}")
+
+    def __repr__(self) -> str:
+        return f"GoldSet({self.name!r}, {', '.join(self.tasks)})"
