@@ -81,7 +81,7 @@ def test_any_embedder_makes_it_dense(module: Any) -> None:
             return [[text.lower().count("vermeer") + 0.01, text.lower().count("museum") + 0.01] for text in texts]
 
     found = reading(module.Reading(embedder=Words()).index(PASSAGES), "Vermeer", answer="x", confidence=1)
-    assert [(result["doc_id"], result["source"]) for result in found.results][0] == ("b", "words")
+    assert (found.results[0]["doc_id"], found.results[0]["source"]) == ("b", "words")
 
 
 @pytest.mark.parametrize(

@@ -79,6 +79,11 @@ class ROUGE(Measure[Mean]):
                 raise GoldassayError(f"ROUGE: {name} is one of {', '.join(choices)}, not {getattr(self, name)!r}")
 
     @property
+    def attains_one(self) -> bool:  # type: ignore[override]
+        """Not ROUGE-2: an answer of one word has no neighbours, and 0 even against itself."""
+        return self.kind != "2"
+
+    @property
     def key(self) -> str:
         """``rouge1``, ``rougeL``; ``rouge2_r`` for another part than F1."""
         return f"rouge{self.kind}{'' if self.part == 'f' else f'_{self.part}'}"
