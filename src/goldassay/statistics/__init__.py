@@ -5,13 +5,16 @@ from goldassay.statistics.intervals import Interval, interval, wilson
 from goldassay.statistics.multiple import holm
 from goldassay.statistics.paired import Comparison, compare
 from goldassay.statistics.power import smallest_detectable
+from goldassay.statistics.ppi import Corrected, corrected
 
 __all__ = [
     "Comparison",
+    "Corrected",
     "Interval",
     "cliffs_delta",
     "cohens_dz",
     "compare",
+    "corrected",
     "holm",
     "interval",
     "smallest_detectable",

@@ -1,0 +1,1 @@
+"""Judges: signatures, a bound judge, measures, panels, agreement with people, audit."""
