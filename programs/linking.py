@@ -1,7 +1,7 @@
 """Linking: mentions of a text to the entries of a table of labels, by a language model and without one.
 
 The table is ``labels.jsonl`` of the gold set ``heritage``. Where no mentions are given they are found: the table's
-names as they stand in the text, and names of several capitalised words, which may be nearly in the table, or not at all.
+names as they stand in the text, and names of several capitalised words, which may be nearly in it, or not at all.
 ``program`` offers a model the nearest entries with their descriptions and asks for a number; 0 is NIL.
 """
 

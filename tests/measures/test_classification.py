@@ -1,0 +1,217 @@
+"""Classification: the founding flaws, the hierarchy as data, what is missing or outside the list, errors in words."""
+
+from __future__ import annotations
+
+import json
+import pickle
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from goldassay.exceptions import DataError, FieldError, GoldassayError
+from goldassay.measures import classification as c
+from goldassay.measures.classification.tally import Agreement, Gap, MacroAll, MacroSupported
+
+
+def test_an_unknown_prediction_never_matches_a_gold_u() -> None:
+    # the founding function put every unknown prediction into the group UNKNOWN: category accuracy 1.0 for this
+    for pred in ("no idea", "", None, "UNKNOWN"):
+        found = c.hierarchical_type_metrics(["U"], [pred])
+        assert found == {"exact_accuracy": 0.0, "category_accuracy": 0.0, "hierarchy_gap": 0.0}
+        assert c.CategoryAccuracy()({"label": "U"}, {"label": pred}).tally.value == 0.0
+    # X stands in the same group as U: there the group is right
+    assert c.hierarchical_type_metrics(["U"], ["X"])["category_accuracy"] == 1.0
+
+
+def test_predictions_outside_the_list_do_not_vanish_from_the_matrix() -> None:
+    # scikit-learn's matrix over 19 labels drops the second row: it would sum to 1
+    found = c.type_classification_metrics(["M", "M", "M"], ["M", "Museum", None])
+    assert found["labels"][-1] == "OTHER"
+    assert len(found["labels"]) == 20
+    row = found["confusion_matrix"][found["labels"].index("M")]
+    assert (row[found["labels"].index("M")], row[-1]) == (1, 2)
+    assert found["per_class"]["M"]["recall"] == pytest.approx(1 / 3)
+    assert c.type_classification_metrics(["M"], ["M"])["labels"] == list("GLAMORCUBESFIXPHDNT")
+
+
+def test_a_label_list_that_has_an_other_of_its_own() -> None:
+    found = c.type_classification_metrics(["OTHER", "a"], ["zzz", "a"], labels=["a", "OTHER"])
+    assert found["labels"] == ["a", "OTHER", "OTHER (outside the list)"]
+    assert found["per_class"]["OTHER"]["recall"] == 0.0
+    assert found["accuracy"] == 0.5
+
+
+def test_two_different_labels_outside_the_list_do_not_agree() -> None:
+    found = c.type_classification_metrics(["foo", "M"], ["bar", "M"], labels=["M"])  # foo and bar fall into OTHER
+    assert found["accuracy"] == 0.5
+
+
+def test_weighted_f1_without_support_is_zero_with_a_warning() -> None:
+    # the founding function raised ZeroDivisionError: weights sum to zero
+    with pytest.warns(UserWarning, match="weighted_f1 is 0"):
+        assert c.type_classification_metrics(["Z"], ["M"])["weighted_f1"] == 0.0
+    card = c.scorecard([{"label": "Z"}], [{"label": "M"}], labels=["M"])
+    assert card.values["weighted_f1"] == 0.0
+    assert any("weighted_f1 is 0" in text for text in card.warnings)
+
+
+def test_lengths_must_agree() -> None:
+    for function in (c.type_classification_metrics, c.type_confusion_analysis, c.hierarchical_type_metrics):
+        with pytest.raises(GoldassayError, match="2 gold labels against 1 predictions"):
+            function(["M", "L"], ["M"])
+    with pytest.raises(GoldassayError, match="2 gold records against 1 predictions"):
+        c.scorecard([{"label": "M"}] * 2, [{"label": "M"}])
+
+
+def test_macro_over_all_and_over_supported_labels() -> None:
+    card = c.scorecard([{"label": "M"}, {"label": "L"}], [{"label": "M"}, {"label": "A"}])
+    # F1 of M is 1, of L and A 0; (1 + 0) / 2 over the supported, 1 / 19 over all
+    assert card.values["macro_f1_supported"] == 0.5
+    assert card.values["macro_f1"] == pytest.approx(1 / 19)
+    assert "labels=the 19 institution types" in card.conventions["macro_f1"]
+    assert "labels=supported" in card.conventions["macro_f1_supported"]
+    own = c.scorecard([{"label": "M"}, {"label": "L"}], [{"label": "M"}, {"label": "A"}], labels=["M", "L", "A"])
+    assert own.values["macro_f1"] == pytest.approx(1 / 3)
+    assert "the 3 labels given" in own.conventions["macro_f1"]
+
+
+def test_the_hierarchy_is_data(tmp_path: Path) -> None:
+    types = c.institutions()
+    groups = {group: "".join(codes) for group, codes in types.hierarchy}
+    assert {g: set(v) for g, v in groups.items()} == {
+        "CULTURAL": set("GLAM"), "INSTITUTIONAL": set("ORE"), "COMMUNITY": set("SIN"), "SPECIALIZED": set("BHTF"),
+        "DIGITAL": set("D"), "PRIVATE": set("CP"), "UNKNOWN": set("UX"),
+    }  # fmt: skip
+    assert types.codes == tuple("GLAMORCUBESFIXPHDNT")
+    tree = {"memory": ["L", "A"], "show": ["M", "G"]}
+    assert c.hierarchical_type_metrics(["L", "L"], ["A", "M"], tree)["category_accuracy"] == 0.5
+    assert c.scorecard([{"label": "L"}], [{"label": "M"}], hierarchy=tree).values["category_accuracy"] == 0.0
+    file = tmp_path / "types.json"
+    file.write_text(
+        json.dumps({"labels": [{"code": "a", "name": "Alpha", "group": "g", "keywords": {"en": ["alpine"]}}]})
+    )
+    own = c.read(file)
+    assert (own.names, own.hierarchy, own.signs("Alpine hut")[0].label) == (("Alpha",), (("g", ("a",)),), "a")
+
+
+@pytest.mark.parametrize(
+    ("content", "says"),
+    [
+        ("{", "not JSON"),
+        ("[]", "a list of labels is"),
+        ('{"labels": [{"name": "x"}]}', r"labels\[0\]: a label needs a code"),
+        ('{"labels": [{"code": "x"}, {"code": "x"}]}', r"labels\[1\]: the label 'x' stands there twice"),
+        ('{"labels": [{"code": "x", "keywords": ["y"]}]}', "keywords are lists of words by language"),
+    ],
+)
+def test_a_list_of_labels_that_is_wrong(tmp_path: Path, content: str, says: str) -> None:
+    file = tmp_path / "types.json"
+    file.write_text(content)
+    with pytest.raises(DataError, match=says):
+        c.read(file)
+    with pytest.raises(DataError, match="cannot be read"):
+        c.read(tmp_path / "absent.json")
+
+
+def test_confusions_are_counted_and_ordered() -> None:
+    found = c.type_confusion_analysis(["M", "M", "L", "A", "A"], ["G", "G", "A", "A", None], top_k=2)
+    assert [(one["true_type"], one["predicted_type"], one["count"]) for one in found["top_confusions"]] == [
+        ("M", "G", 2),
+        ("A", "(none)", 1),
+    ]
+    assert (found["total_errors"], found["unique_confusion_pairs"]) == (4, 3)
+
+
+def test_kappa_by_hand() -> None:
+    # gold M M L L, predicted M M M L: p_o = 3/4; p_e = (2·3 + 2·1)/16 = 1/2; κ = (3/4 − 1/2)/(1 − 1/2) = 1/2
+    card = c.scorecard([{"label": x} for x in "MMLL"], [{"label": x} for x in "MMML"])
+    assert card.values["kappa"] == pytest.approx(0.5)
+
+
+def test_the_gap_adds_up_and_is_zero_without_evidence() -> None:
+    measure = c.HierarchyGap()
+    found = [measure({"label": g}, {"label": p}).tally for g, p in ("MM", "MG", "ML", "MH")]
+    # 3 of 4 in the group, 1 of 4 exactly
+    assert sum(found, measure.zero).value == pytest.approx(0.5)
+    assert measure.zero.value == 0.0
+    assert measure.zero.from_state(found[1].state()) == found[1] == Gap(1.0, 0.0, 1.0)
+
+
+def test_tallies_serve_a_bootstrap_and_travel() -> None:
+    pairs = [("M", "M"), ("M", "L"), ("L", "L"), ("A", "M")]
+    for kind in (MacroAll, MacroSupported, Agreement):
+        rows: list[Any] = [kind({pair: 1.0}) for pair in pairs]
+        drawn = np.array([[2.0, 1.0, 0.0, 1.0], [0.0, 0.0, 4.0, 0.0]])
+        resampled = kind({pair: drawn[:, i] for i, pair in enumerate(pairs)})
+        by_hand = [
+            float(sum((rows[i] for i, n in enumerate(counts) for _ in range(int(n))), kind()).value) for counts in drawn
+        ]
+        assert np.allclose(resampled.value, by_hand), kind
+    sent = pickle.dumps(MacroAll({("a", "b"): 1.0}, ("a", "b", "c")))
+    travelled = pickle.loads(sent)  # noqa: S301  our own, as a worker process sends it
+    assert travelled.given == ("a", "b", "c")
+    assert (travelled + MacroAll({("a", "a"): 1.0})).counted == ("a", "b", "c")
+
+
+def test_errors_say_which_label_was_taken_for_which_and_which_words_speak_for_the_right_one() -> None:
+    gold = {"label": "A", "text": "Het Stadsarchief van Delft bewaart akten.", "secondary_labels": ["L"]}
+    found = c.Accuracy()(gold, {"label": "M"})
+    (error,) = found.errors
+    assert error.kind == "wrong_label"
+    assert error.message.startswith(
+        'A (Archive) was taken for M (Museum): "Stadsarchief", "akten" speak for A, in "Het'
+    )
+    assert gold["text"][error.start : error.end] == "Stadsarchief"  # type: ignore[index]
+    assert (error.gold_type, error.pred_type, error.field) == ("A", "M", "label")
+    kinds = {pred: c.Accuracy()(gold, {"label": pred}).errors[0].kind for pred in ("L", None, "Z")}
+    assert kinds == {"L": "secondary_label", None: "no_label", "Z": "unknown_label"}
+    assert c.Accuracy()(gold, {"label": "A"}).right == ("label A (Archive)",)
+
+
+def test_the_word_that_misled_is_named_where_none_speaks_for_the_right_label() -> None:
+    (error,) = c.Accuracy()({"label": "P", "text": "A museum in a barn"}, {"label": "M"}).errors
+    assert (
+        error.message
+        == 'P (Personal collection) was taken for M (Museum): "museum" speaks for M, but does not decide here.'
+    )
+
+
+def test_secondary_labels_have_errors_of_their_own_where_a_program_gives_any() -> None:
+    gold = {"label": "X", "secondary_labels": ["M", "L"], "text": "Museum en bibliotheek"}
+    found = c.MultiLabelF1()(gold, {"label": "X", "secondary_labels": ["M", "H"]})
+    assert [(one.kind, one.gold_type or one.pred_type, one.field) for one in found.errors] == [
+        ("missed", "L", "secondary_labels"),
+        ("spurious", "H", "secondary_labels"),
+    ]
+    assert '"bibliotheek" speaks for it' in found.errors[0].message
+    assert (found.tally.tp, found.tally.fp, found.tally.fn) == (2, 1, 1)
+    assert not c.MultiLabelF1()(gold, {"label": "X"}).errors
+
+
+def test_the_scorecard_says_what_is_missing_or_outside() -> None:
+    card = c.scorecard([{"label": "M"}] * 3, [{"label": None}, {"label": "Z"}, {"label": "M"}])
+    assert "1 predicted labels are outside the list and count as OTHER: 'Z'" in card.warnings
+    assert "1 examples have no predicted label and count as errors" in card.warnings
+    assert card.by["confusion"] == {"M": {"M": 1, "OTHER": 2}}
+    assert card.values["accuracy"] == pytest.approx(1 / 3)
+
+
+def test_nothing_to_score() -> None:
+    card = c.scorecard([], [])
+    assert card.values["accuracy"] is None
+    assert card.values["weighted_f1"] == 0.0
+
+
+def test_wrong_calls() -> None:
+    with pytest.raises(FieldError, match="a gold label is a text that is not empty"):
+        c.Accuracy()({"label": ""}, {"label": "M"})
+    with pytest.raises(FieldError, match=r"a predicted label is a text, not \['M'\]"):
+        c.Accuracy()({"label": "M"}, {"label": ["M"]})
+    with pytest.raises(FieldError, match="the prediction has no field 'label'"):
+        c.Accuracy()({"label": "M"}, {"type": "M"})
+    with pytest.raises(DataError, match="gold secondary_labels: a list of labels"):
+        c.Accuracy()({"label": "M", "secondary_labels": "LA"}, {"label": "M"})
+    with pytest.raises(GoldassayError, match="labels is 'all', 'supported' or a tuple"):
+        c.MacroF1("some")
