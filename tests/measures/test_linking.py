@@ -1,0 +1,264 @@
+"""Linking: one denominator, keys and not words, NIL apart, alternatives, equivalences, ranks."""
+
+from __future__ import annotations
+
+from itertools import permutations
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from goldassay.exceptions import DataError, FieldError, GoldassayError
+from goldassay.gold import read
+from goldassay.measures import linking as ln
+from goldassay.measures.linking.equivalence import canonical, plain
+
+Link = dict[str, Any]
+
+
+def mention(start: int, end: int, *ids: str) -> Link:
+    return {"start": start, "end": end, "ids": {"wikidata": list(ids)} if ids else {}}
+
+
+def answer(start: int, end: int, *ids: str) -> Link:
+    return {"start": start, "end": end, "candidates": [{"id": one} for one in ids]}
+
+
+def value(measure: Any, gold: list[Link], pred: list[Link]) -> float:
+    return float(measure({"text": "", "links": gold}, {"links": pred}).tally.value)
+
+
+def test_two_mentions_of_the_same_words_stay_two() -> None:
+    # the founding lookup by words kept the last gold id for both: 1/2 for the right answers, 2/2 for Q830149 twice
+    gold = [{"mention": "Paris", "gold_kb_id": "Q90"}, {"mention": "Paris", "gold_kb_id": "Q830149"}]
+    right = [{"mention": "Paris", "candidates": [{"kb_id": one}]} for one in ("Q90", "Q830149")]
+    assert ln.linking_accuracy(right, gold) == {"hits@1": 1.0, "hits@5": 1.0, "hits@10": 1.0, "coverage": 1.0}
+    assert ln.linking_accuracy([right[1], right[1]], gold)["hits@1"] == 0.5
+    placed = [{**row, "document": "d", "start": n, "end": n + 1} for n, row in enumerate(gold)]
+    answers = [{**row, "document": "d", "start": n, "end": n + 1} for n, row in enumerate(right)]
+    assert ln.linking_accuracy(answers[::-1], placed, [1])["hits@1"] == 1.0
+
+
+def test_hits_and_mrr_have_one_denominator() -> None:
+    gold = [{"mention": name, "gold_kb_id": f"Q{n}"} for n, name in enumerate("abcd")]
+    pred = [{"mention": "a", "candidates": [{"kb_id": "Q9"}, {"kb_id": "Q0"}]}]
+    # founding: MRR over the predictions, 1/2; hits@5 over gold, 1/4. Right: MRR 1/2 over four mentions, 1/8
+    assert ln.mean_reciprocal_rank(pred, gold) == 0.125
+    assert ln.linking_accuracy(pred, gold, [5]) == {"hits@5": 0.25, "coverage": 0.25}
+
+
+def test_a_prediction_that_is_repeated_counts_once() -> None:
+    gold = [{"mention": "a", "gold_kb_id": "Q1"}, {"mention": "b", "gold_kb_id": "Q2"}]
+    pred = [{"mention": "a", "candidates": [{"kb_id": "Q1"}]}] * 2
+    assert ln.linking_accuracy(pred, gold, [1])["hits@1"] == 0.5  # founding: 2 hits of 2
+    left = [mention(0, 1, "Q1"), mention(2, 3, "Q2")]
+    card = ln.scorecard([{"text": "a b", "links": left}], [{"links": [answer(0, 1, "Q1")] * 3}])
+    assert card.values["hits@1"] == 0.5
+    assert card.counts["link"] == {"tp": 1, "fp": 0, "fn": 1}
+    assert card.warnings == ["2 predictions repeat a mention; their candidates were put together, each counts once"]
+
+
+def test_nil_is_found_by_key_and_not_by_place() -> None:
+    gold = [
+        {"mention": "a", "is_nil_gold": True},
+        {"mention": "b", "is_nil_gold": False},
+        {"mention": "c", "is_nil_gold": True},
+    ]
+    pred = [{"mention": "b", "is_nil_pred": False}, {"mention": "a", "is_nil_pred": True}]
+    # founding, by place: a–b and b–a give tp 0, fp 1, fn 1. Right: a found, c never answered
+    found = ln.nil_detection_metrics(pred, gold)
+    assert (found["true_positives"], found["false_positives"], found["false_negatives"]) == (1, 0, 1)
+    assert (found["nil_precision"], found["nil_recall"], found["true_negatives"]) == (1.0, 0.5, 1)
+    assert found["nil_f1"] == pytest.approx(2 / 3)
+
+
+def test_nil_and_inkb_and_all_are_separate() -> None:
+    gold = [mention(0, 1, "Q1"), mention(2, 3, "Q2"), mention(4, 5), mention(6, 7)]
+    pred = [answer(0, 1, "Q1"), answer(2, 3), answer(4, 5), answer(6, 7, "Q7")]
+    assert [value(ln.HitsAt(1, over), gold, pred) for over in ("all", "inkb", "nil")] == [0.5, 0.5, 0.5]
+    card = ln.scorecard([{"text": "", "links": gold}], [{"links": pred}])
+    # answered NIL: 2–3 wrongly, 4–5 rightly; 6–7 was not
+    assert card.counts["nil"] == {"tp": 1, "fp": 1, "fn": 1}
+    assert card.counts["link"] == {"tp": 2, "fp": 2, "fn": 2}
+    # in the knowledge base: gold 0–1 and 2–3, answered 0–1 and 6–7, of which 0–1 is right
+    assert card.by["over"]["inkb"]["link_precision"] == card.by["over"]["inkb"]["link_recall"] == 0.5
+    assert (card.by["over"]["nil"]["mentions"], card.by["over"]["all"]["mentions"]) == (2, 4)
+
+
+def test_every_gold_mention_without_an_answer_counts_zero_and_coverage_says_so() -> None:
+    gold = [mention(0, 1, "Q1"), mention(2, 3)]
+    card = ln.scorecard([{"text": "", "links": gold}], [{"links": [answer(0, 1, "Q1")]}])
+    assert (card.values["hits@1"], card.values["mrr"], card.values["coverage"]) == (0.5, 0.5, 0.5)
+    assert card.values["nil_recall"] == 0.0  # silence is not the answer NIL
+
+
+def test_alternatives_and_their_cut_offs() -> None:
+    gold = [mention(0, 1, "Q3", "Q4")]
+    pred = [answer(0, 1, "Q1", "Q2", "Q4", "Q3")]
+    assert [value(ln.LinkF1(k), gold, pred) for k in (1, 3, 5)] == [0.0, 1.0, 1.0]
+    assert [value(ln.HitsAt(k), gold, pred) for k in (1, 2, 3)] == [0.0, 0.0, 1.0]
+    assert value(ln.MRR(), gold, pred) == pytest.approx(1 / 3)
+    assert ln.LinkF1(3).key == "link_f1@3"
+    assert ln.StrongLinkF1(1, "inkb").key == "strong_link_inkb_f1"
+
+
+def test_candidates_go_by_score_and_stay_in_order_where_there_is_none() -> None:
+    scored = [{"id": "Q1", "score": 0.2}, {"id": "Q2", "score": 0.9}, {"id": "Q3", "score": 0.9}]
+    assert ln.sides([], [{"start": 0, "end": 1, "candidates": scored}]).pred[0].candidates == ("Q2", "Q3", "Q1")
+    mixed = [{"id": "Q1", "score": 0.2}, {"id": "Q2"}]
+    assert ln.sides([], [{"start": 0, "end": 1, "candidates": mixed}]).pred[0].candidates == ("Q1", "Q2")
+    twice = ["Q1", "Q1", "Q2"]  # an id that comes again does not push the next one down
+    assert value(ln.MRR(), [mention(0, 1, "Q2")], [{"start": 0, "end": 1, "candidates": twice}]) == 0.5
+
+
+def test_equivalent_ids_are_a_table_that_is_given() -> None:
+    gold, pred = [mention(0, 1, "Q60")], [answer(0, 1, "Q11299")]
+    table = {"Q11299": "Q60", "Q7": "Q11299"}
+    assert value(ln.HitsAt(1), gold, pred) == 0.0
+    assert value(ln.HitsAt(1, equivalent=tuple(table.items())), gold, pred) == 1.0
+    assert (
+        value(ln.LinkF1(equivalent=tuple(table.items())), gold, [answer(0, 1, "Q7")]) == 1.0
+    )  # redirects of redirects
+    card = ln.scorecard([{"text": "", "links": gold}], [{"links": pred}], equivalent=table)
+    assert (card.values["hits@1"], card.values["link_f1"], card.values["strong_link_f1"]) == (1.0, 1.0, 1.0)
+    assert (
+        card.conventions["link_f1"]
+        != ln.scorecard([{"text": "", "links": gold}], [{"links": pred}]).conventions["link_f1"]
+    )
+    rows = [{"mention": "x", "gold_kb_id": "Q60"}], [{"mention": "x", "candidates": [{"kb_id": "Q11299"}]}]
+    assert ln.linking_accuracy(rows[1], rows[0], [1], equivalent=table)["hits@1"] == 1.0
+    assert ln.mean_reciprocal_rank(rows[1], rows[0], equivalent=table) == 1.0
+    assert canonical((("a", "b"), ("b", "c"), ("c", "a"), ("d", "a"))) == dict.fromkeys("abcd", "a")
+
+
+def test_ids_are_read_whatever_their_address() -> None:
+    assert [plain(x) for x in ("https://www.wikidata.org/wiki/Q5", "https://viaf.org/viaf/123/", "nil", "")] == [
+        "Q5", "123", "NIL", "NIL",
+    ]  # fmt: skip
+    assert value(ln.HitsAt(1), [mention(0, 1, "Q5")], [answer(0, 1, "http://www.wikidata.org/entity/Q5")]) == 1.0
+
+
+def test_nil_may_be_a_candidate_among_others() -> None:
+    assert value(ln.MRR(), [mention(0, 1)], [answer(0, 1, "Q1", "NIL")]) == 0.5
+    assert value(ln.NILF1(), [mention(0, 1)], [answer(0, 1, "NIL", "Q1")]) == 1.0
+    assert value(ln.HitsAt(1), [mention(0, 1, "Q1")], [answer(0, 1, "NIL", "Q1")]) == 0.0
+
+
+def test_overlap_and_the_same_span() -> None:
+    gold, pred = [mention(0, 5, "Q1")], [answer(0, 4, "Q1")]
+    assert (value(ln.LinkF1(), gold, pred), value(ln.StrongLinkF1(), gold, pred)) == (1.0, 0.0)
+    assert value(ln.HitsAt(1), gold, pred) == 0.0  # a rank belongs to a key
+
+
+def test_macro_by_document_gives_one_for_empty_against_empty() -> None:
+    gold = [{"text": "", "links": []}, {"text": "", "links": [mention(0, 1, "Q1"), mention(2, 3, "Q2")]}]
+    card = ln.scorecard(gold, [{"links": []}, {"links": [answer(0, 1, "Q1")]}])
+    # documents: 1 and F1 2·1/(2·1 + 0 + 1) = 2/3
+    assert card.values["macro_doc_link_f1"] == pytest.approx((1 + 2 / 3) / 2)
+    official = ln.scorecard(gold, [{"links": []}, {"links": [answer(0, 1, "Q1")]}], protocol="hipe")
+    assert official.values["macro_doc_link_f1"] == pytest.approx(2 / 3)
+
+
+spans = st.lists(
+    st.tuples(st.integers(0, 8), st.integers(1, 4), st.sampled_from(["Q1", "Q2", ""])),
+    max_size=4,
+    unique_by=lambda x: x[:2],
+)
+
+
+@settings(max_examples=150, deadline=None)
+@given(left=spans, right=spans, k=st.sampled_from([1, 2]))
+def test_overlapping_links_are_as_many_as_any_order_can_give(
+    left: list[tuple[int, int, str]], right: list[tuple[int, int, str]], k: int
+) -> None:
+    gold = [mention(a, a + n, *([one] if one else [])) for a, n, one in left]
+    pred = [answer(a, a + n, *([one, "Q2"] if one else [])) for a, n, one in right]
+    found = ln.LinkF1(k)({"text": "", "links": gold}, {"links": pred}).tally
+    both = ln.sides(gold, pred)
+
+    def fit(g: Any, p: Any) -> bool:
+        return bool(g.start < p.end and p.start < g.end and 0 < ln.rank(g, p) <= k)
+
+    few, many, flip = both.gold, both.pred, False
+    if len(few) > len(many):
+        few, many, flip = both.pred, both.gold, True  # type: ignore[assignment]
+    most = max(
+        sum(fit(b, a) if flip else fit(a, b) for a, b in zip(few, order, strict=False))
+        for order in permutations(many, len(few))
+    )
+    assert found.tp == most
+    assert (found.tp + found.fn, found.tp + found.fp) == (len(gold), len(pred))
+    shuffled = ln.LinkF1(k)({"text": "", "links": gold[::-1]}, {"links": pred[::-1]}).tally
+    assert shuffled == found
+
+
+def test_a_scorecard_is_the_fold_of_the_measures(root: Any) -> None:
+    gold = [one for one in read(root / "gold" / "heritage" / "linking.jsonl", task="linking") if one["split"] == "dev"]
+    pred = [ln.perfect(gold[(n + n % 3 // 2) % len(gold)]) for n in range(len(gold))]
+    card = ln.scorecard(gold, pred)
+    for measure in ln.MEASURES:
+        if (
+            measure.key in card.values
+            and card.values[measure.key] is not None
+            and not getattr(measure, "equivalent", ())
+        ):
+            folded = sum((measure(g, p).tally for g, p in zip(gold, pred, strict=True)), measure.zero)
+            want = card.values["macro_doc_strong_link_f1" if measure == ln.MacroDocLinkF1("span") else measure.key]
+            assert float(folded.value) == pytest.approx(want), measure
+
+
+def test_errors_say_which_candidate_stood_where() -> None:
+    text = "Paris, Texas and the Louvre"
+    gold = {"text": text, "links": [mention(0, 5, "Q830149"), mention(7, 12), mention(21, 27, "Q19675")]}
+
+    def said(*pred: Link) -> list[tuple[str, str]]:
+        return [(one.kind, one.message) for one in ln.MRR()(gold, {"links": list(pred)}).errors]
+
+    rest = (answer(7, 12), answer(21, 27, "Q19675"))
+    assert said(answer(0, 5, "Q90", "Q830149"), *rest) == [
+        ("wrong_link", f'"Paris" is Q830149, which stood at rank 2 below Q90, in "{text}".')
+    ]
+    ((kind, message),) = said(answer(0, 5, "Q1", "Q2", "Q3", "Q4"), *rest)
+    assert (kind, "not among the candidates Q1, Q2, Q3 and 1 more" in message) == ("wrong_link", True)
+    kinds = [
+        kind for kind, _ in said(answer(0, 5), answer(7, 12, "Q1439"), answer(13, 16, "Q5"), answer(20, 27, "Q19675"))
+    ]
+    assert kinds == ["nil_spurious", "nil_missed", "spurious", "wrong_boundary"]
+    assert [kind for kind, _ in said()] == ["missed"] * 3
+    lost = ln.MRR()(gold, {"links": [{"start": None, "end": None, "text": "Lyon", "candidates": ["Q456"]}]}).errors
+    assert lost[-1].message == '"Lyon" (Q456) does not stand in the text: copy the words exactly.'
+
+
+@pytest.mark.parametrize(
+    ("links", "says"),
+    [
+        ([{"start": 5, "end": 5, "candidates": []}], r"predicted links\[0\]: a mention begins before it ends, not 5–5"),
+        ([{"start": "0", "end": 5, "candidates": []}], "a mention begins before it ends"),
+        ([{"start": 0, "end": 5, "candidates": [{"score": 1}]}], r"candidates\[0\]: a candidate is \{'id', 'score'\}"),
+        ([{"start": 0, "end": 5, "candidates": [{"id": "Q1", "score": float("nan")}]}], "a score is a number, not nan"),
+        ([{"start": 0, "end": 5, "candidates": [{"id": "Q1", "score": "high"}]}], "a score is a number, not 'high'"),
+        ([{"start": 0, "end": 5, "ids": 7}], "ids are lists by knowledge base"),
+    ],
+)
+def test_what_cannot_be_read_is_said_with_its_place(links: list[Link], says: str) -> None:
+    with pytest.raises(DataError, match=says):
+        ln.sides([], links)
+
+
+def test_wrong_calls() -> None:
+    with pytest.raises(GoldassayError, match="over is all, inkb or nil"):
+        ln.HitsAt(1, "some")
+    with pytest.raises(GoldassayError, match="k is a whole number from 1"):
+        ln.LinkF1(0)
+    with pytest.raises(GoldassayError, match="match is overlap or span"):
+        ln.MacroDocLinkF1("near")
+    with pytest.raises(GoldassayError, match="no protocol 'x' for linking; there is hipe"):
+        ln.scorecard([], [], protocol="x")
+    with pytest.raises(GoldassayError, match="1 gold records against 0 predictions"):
+        ln.scorecard([{"text": "", "links": []}], [])
+    with pytest.raises(GoldassayError, match="a row has no 'gold_kb_id'; it has mention"):
+        ln.linking_accuracy([{"mention": "a", "candidates": []}], [{"mention": "a"}])
+    with pytest.raises(FieldError, match="the prediction has no field 'links'"):
+        ln.MRR()({"text": "", "links": []}, {"entities": []})
+    assert ln.scorecard([], []).values["hits@1"] is None
