@@ -11,7 +11,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain, repeat
-from operator import methodcaller
 from typing import Any
 
 import numpy as np
@@ -22,7 +21,6 @@ from goldassay.measures.retrieval.reading import Grades, Scores, grades, name, s
 Array = Any  # numpy arrays of one dimension
 CELLS = 4_000_000  # scores compared at once: what fits the cache
 UNJUDGED = -1.0
-_VALUES = methodcaller("values")
 TIES = ("docno_desc", "stable", "best", "worst")
 
 
@@ -112,7 +110,11 @@ class Batch:
 
     def _numbers(self, rows: Sequence[Mapping[str, float]], sizes: Array, noun: str, field: str, kind: Any) -> Array:
         try:
-            found = np.fromiter(chain.from_iterable(map(_VALUES, rows)), np.float64, int(sizes.sum()))
+            found = np.empty(int(sizes.sum()))
+            place = 0
+            for row in rows:  # a list a row is faster than one iterator over all
+                found[place : place + len(row)] = list(row.values())
+                place += len(row)
         except (TypeError, ValueError):
             found = np.array([np.nan])
         if np.isnan(found).any():
@@ -139,10 +141,11 @@ class Batch:
     @cached_property
     def _found_scores(self) -> Array:
         """The score of each judged document; NaN where it was not retrieved."""
-        absent = repeat(np.nan)
-        found = [map(run.get, judged, absent) for run, judged in zip(self.runs, self.judged, strict=True)]
+        absent, found = repeat(np.nan), list[float]()
+        for run, judged in zip(self.runs, self.judged, strict=True):
+            found.extend(map(run.get, judged, absent))
         with np.errstate(over="ignore"):
-            return np.fromiter(chain.from_iterable(found), np.float64, len(self.grade)).astype(np.float32)
+            return np.fromiter(found, np.float64, len(found)).astype(np.float32)
 
     def _found(self, ties: str, judged: bool) -> Hits:
         wanted = ~np.isnan(self._found_scores)
