@@ -49,6 +49,7 @@ def run(*, runs: Path = Path("runs"), lm: str | None = None, limit: int | None =
     """Run the demo and print its tables."""
     started = time.monotonic()
     logging.getLogger("dspy").setLevel(logging.ERROR)
+    dspy.configure_cache(enable_disk_cache=False)  # what is printed as cost is what this run cost
     folder = new_folder(runs, "demo")
     for part in PARTS:
         _part(part, folder / part.task, lm, limit, threads)
