@@ -19,7 +19,6 @@ from hypothesis import strategies as st
 from goldassay import workspace
 from goldassay.measures.extraction import StrictF1
 
-
 WORDS = ["Het", "Museum", "of", "Gent", "1904", "in", "NL-HaNA", "Archives", "d'Or", ",", ".", "19e", "eeuw"]
 
 
