@@ -12,7 +12,6 @@ from goldassay.gold import files
 
 def passages(file: Path) -> list[dict[str, Any]]:
     """A passage collection: one JSON object a line with an id (``id`` or ``doc_id``) and a text."""
-
     found = []
     for number, line in enumerate(files.lines(file), start=1):
         if not line.strip():

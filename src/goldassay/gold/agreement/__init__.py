@@ -1,0 +1,91 @@
+"""Agreement between annotators: on spans by pairwise F1, on values by kappa and alpha, with bootstrap intervals.
+
+>>> one = [{"id": "d", "text": "Museum", "label": "M"}, {"id": "e", "text": "Archive", "label": "A"}]
+>>> two = [{"id": "d", "text": "Museum", "label": "M"}, {"id": "e", "text": "Archive", "label": "L"}]
+>>> found = agree({"Ada": one, "Bo": two}, "classification")
+>>> found.figure("observed").value, found.disagreements[0].said
+(0.5, {'Ada': 'A', 'Bo': 'L'})
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from goldassay.exceptions import DataError, GoldassayError
+from goldassay.gold.agreement import labels, spans
+from goldassay.gold.agreement.coefficients import alpha, cohen_kappa, fleiss_kappa
+from goldassay.gold.agreement.report import Agreement, Disagreement, Figure, Resampling
+from goldassay.gold.reading import once, read
+from goldassay.measure import TASKS
+
+__all__ = ["Agreement", "Disagreement", "Figure", "agree", "agree_files", "alpha", "cohen_kappa", "fleiss_kappa"]
+
+
+def agree(
+    given: Mapping[str, Sequence[Mapping[str, Any]]],
+    task: str,
+    *,
+    level: str | None = None,
+    resamples: int = 2000,
+    seed: int = 0,
+) -> Agreement:
+    """The agreement of annotators: for each name the gold records that it made.
+
+    Compared are the records that all have. ``level`` is Krippendorff's: nominal, and ordinal for the grades of
+    retrieval unless said otherwise. Intervals resample records, since what stands in one record hangs together.
+    """
+    if task not in TASKS:
+        raise GoldassayError(f"no task {task!r}; the tasks are {', '.join(TASKS)}")
+    if len(given) < 2:
+        raise GoldassayError("agreement needs two annotators or more")
+    shared, warnings = together(given, task)
+    how = Resampling(resamples=resamples, seed=seed)
+    names, count = tuple(given), len(next(iter(shared.values())))
+    if task in ("extraction", "triples"):
+        if level not in (None, "nominal"):
+            raise GoldassayError(
+                f"--level is for values (classification, linking, retrieval, answering), not for {task}"
+            )
+        figures = spans.extraction(shared, how) if task == "extraction" else spans.statements(shared, how)
+        return Agreement(task, names, count, figures, spans.disagreements(task, shared), warnings)
+    scale = level or ("ordinal" if task == "retrieval" else "nominal")
+    figures = labels.figures(task, shared, scale, how)
+    return Agreement(task, names, count, figures, labels.disagreements(task, shared), warnings)
+
+
+def agree_files(
+    paths: Sequence[str | Path], task: str, *, format: str | None = None, level: str | None = None, seed: int = 0
+) -> Agreement:
+    """The same from files, one an annotator, named after the file (or its folder too, where files are named alike)."""
+    files = [Path(path) for path in paths]
+    names = [file.stem for file in files]
+    if len(set(names)) < len(names):
+        names = [f"{file.parent.name}/{file.stem}" for file in files]
+    if len(set(names)) < len(names):
+        raise GoldassayError("two files have the same name; name the annotators by their file or its folder")
+    given = {name: read(file, task=task, format=format) for name, file in zip(names, files, strict=True)}
+    return agree(given, task, level=level, seed=seed)
+
+
+def together(
+    given: Mapping[str, Sequence[Mapping[str, Any]]], task: str
+) -> tuple[dict[str, list[Mapping[str, Any]]], list[str]]:
+    """The records that all annotators have, in the first one's order, and what was left out."""
+    by = {}
+    for name, records in given.items():
+        once(records, name)
+        by[name] = {str(record["id"]): record for record in records}
+    first = next(iter(by.values()))
+    ids = [key for key in first if all(key in other for other in by.values())]
+    if not ids:
+        raise DataError(f"the annotators have no record in common: {', '.join(given)}")
+    content = {"retrieval": "query", "answering": "question"}.get(task, "text")
+    for name, known in by.items():
+        for key in ids:
+            if known[key].get(content) != first[key].get(content):
+                raise DataError(f"annotated on another {content} than the first annotator's", file=name, record=key)
+    left = len({key for records in by.values() for key in records}) - len(ids)
+    warnings = [f"{left} records are not with all annotators and are left out"] if left else []
+    return {name: [records[key] for key in ids] for name, records in by.items()}, warnings

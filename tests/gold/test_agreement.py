@@ -1,0 +1,144 @@
+"""Agreement of annotators on each task: figures, intervals, disagreements."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from goldassay.exceptions import DataError, GoldassayError
+from goldassay.gold.agreement import agree, agree_files
+
+TEXT = "Het Rijksmuseum in Amsterdam"
+
+
+def document(key: str, *found: tuple[int, int, str]) -> dict[str, Any]:
+    return {"id": key, "text": TEXT, "entities": [{"start": a, "end": b, "type": t} for a, b, t in found]}
+
+
+ADA = [document("d1", (4, 15, "MUS"), (19, 28, "TOP")), document("d2", (4, 15, "MUS"))]
+BO = [document("d1", (0, 15, "MUS"), (19, 28, "TOP")), document("d2")]
+
+
+def test_spans_of_two() -> None:
+    found = agree({"Ada": ADA, "Bo": BO}, "extraction", resamples=200)
+    # strict: 1 of 3 and 2 spans alike: 2*1/5; partial: 2 alike: 2*2/5
+    assert found.figure("strict_f1").value == pytest.approx(0.4)
+    assert found.figure("partial_f1").value == pytest.approx(0.8)
+    assert found.figure("strict_f1", type="TOP").value == 1.0
+    assert found.figure("strict_f1", type="MUS").value == 0.0
+    # four words in each: Ada O M O T | O M O O, Bo M M O T | O O O O, 6 of 8 alike
+    # chance, from O 5 M 2 T 1 with both: (25 + 4 + 1) / 64
+    assert found.figure("word_kappa").value == pytest.approx((0.75 - 30 / 64) / (1 - 30 / 64))
+    # of them marked by someone: O|M M|M T|T M|O, 8 values O 2 M 4 T 2; observed 1 - 4/8, chance 1 - (2 + 12 + 2)/56
+    assert found.figure("word_alpha").value == pytest.approx(1 - 0.5 / (1 - 16 / 56))
+    low_high = found.figure("strict_f1").interval
+    assert low_high is not None
+    assert low_high.low <= 0.4 <= low_high.high
+    assert [(d.record, d.where, d.said) for d in found.disagreements] == [
+        ("d1", "0:15 'Het Rijksmuseum'", {"Ada": None, "Bo": "MUS"}),
+        ("d1", "4:15 'Rijksmuseum'", {"Ada": "MUS", "Bo": None}),
+        ("d2", "4:15 'Rijksmuseum'", {"Ada": "MUS", "Bo": None}),
+    ]
+
+
+def test_each_pair_of_three_is_compared_and_the_order_of_annotators_is_nothing() -> None:
+    found = agree({"Ada": ADA, "Bo": BO, "Cy": ADA}, "extraction", resamples=50)
+    assert found.figure("strict_f1", ("Ada", "Cy")).value == 1.0
+    assert found.figure("strict_f1", ("Cy", "Bo")).value == found.figure("strict_f1", ("Ada", "Bo")).value
+    assert len([f for f in found.figures if f.name == "strict_f1" and f.type is None]) == 3
+    json.dumps(found.state())
+
+
+def labelled(*labels: str) -> list[dict[str, Any]]:
+    return [{"id": str(i), "text": f"t{i}", "label": label} for i, label in enumerate(labels)]
+
+
+def test_labels() -> None:
+    found = agree({"Ada": labelled(*"MMAA"), "Bo": labelled(*"MAAA")}, "classification", resamples=100)
+    assert found.figure("observed").value == 0.75
+    # chance: .5*.25 + .5*.75 = .5; (.75 - .5)/.5
+    assert found.figure("cohen_kappa").value == pytest.approx(0.5)
+    assert found.figure("cohen_kappa", type="M").value == pytest.approx(0.5)
+    # M 3 and A 5 of 8: 1 - .25 / (1 - (6 + 20)/56) = 1 - .25/.535714…
+    assert found.figure("alpha_nominal").value == pytest.approx(1 - 0.25 / (30 / 56))
+    # shares .375 and .625: (.75 - .53125)/.46875
+    assert found.figure("fleiss_kappa").value == pytest.approx((0.75 - 0.53125) / 0.46875)
+    assert [(d.record, d.said) for d in found.disagreements] == [("1", {"Ada": "M", "Bo": "A"})]
+
+
+def test_grades_are_ordinal_unless_said_otherwise() -> None:
+    one = [{"id": "q", "query": "museum", "relevant": {"a": 3, "b": 0, "c": 1}}]
+    two = [{"id": "q", "query": "museum", "relevant": {"a": 2, "b": 0, "d": 1}}]
+    found = agree({"one": one, "two": two}, "retrieval", resamples=50)
+    assert found.figure("alpha_ordinal").units == 2
+    # what only one judged cannot be paired, which leaves 3|2 and 0|0; mid-ranks of 0 0 2 3 are 1 1 2.5 3.5
+    # observed (2.5 - 3.5)² twice in 4 values: 0.5; any two: 2 (2 · 1.5² + 2 · 2.5² + 1²) / (4 · 3) = 3
+    assert found.figure("alpha_ordinal").value == pytest.approx(1 - 0.5 / 3)
+    assert agree({"one": one, "two": two}, "retrieval", level="ratio", resamples=50).figure("alpha_ratio").value
+    assert {d.where for d in found.disagreements} == {"a", "c", "d"}
+
+
+def test_identifiers_answers_and_statements() -> None:
+    def linked(*ids: str) -> list[dict[str, Any]]:
+        return [{"id": "d", "text": "Delft", "links": [{"start": 0, "end": 5, "ids": {"wikidata": list(ids)}}]}]
+
+    assert agree({"a": linked("Q690"), "b": linked()}, "linking").disagreements[0].said == {
+        "a": "wikidata:Q690",
+        "b": "NIL",
+    }
+    answered = [{"id": "q", "question": "When?", "answers": ["in  1885 "]}]
+    other = [{"id": "q", "question": "When?", "answers": ["In 1885"]}]
+    assert agree({"a": answered, "b": other}, "answering").figure("observed").value == 1.0
+    none = [{"id": "q", "question": "When?", "answers": []}]
+    assert agree({"a": answered, "b": none}, "answering").disagreements[0].said["b"] == "unanswerable"
+
+    def stated(*objects: str) -> list[dict[str, Any]]:
+        return [{"id": "d", "triples": [{"subject": "s", "predicate": "p", "object": o} for o in objects]}]
+
+    found = agree({"a": stated("X", "Y"), "b": stated("x")}, "triples")
+    assert found.figure("triple_f1").value == pytest.approx(2 / 3)
+    assert [d.where for d in found.disagreements] == ["s · p · y"]
+
+
+def test_the_same_seed_gives_the_same_interval() -> None:
+    given = {"Ada": labelled(*"MMAALL"), "Bo": labelled(*"MAAALM")}
+    assert agree(given, "classification", seed=3) == agree(given, "classification", seed=3)
+
+
+def test_records_that_one_lacks_are_left_out_and_counted() -> None:
+    found = agree({"Ada": labelled(*"MM"), "Bo": labelled(*"MMA")}, "classification", resamples=50)
+    assert found.records == 2
+    assert list(found.warnings) == ["1 records are not with all annotators and are left out"]
+
+
+@pytest.mark.parametrize(
+    ("given", "task", "level", "message"),
+    [
+        ({"a": labelled("M")}, "classification", None, "two annotators or more"),
+        ({"a": labelled("M"), "b": []}, "classification", None, "no record in common: a, b"),
+        ({"a": labelled("M"), "b": labelled("M")}, "naming", None, "no task 'naming'"),
+        ({"a": ADA, "b": BO}, "extraction", "ratio", "--level is for values"),
+        ({"a": labelled("M"), "b": labelled("M")}, "classification", "ordinal", "finite numbers, not 'M'"),
+        ({"a": ADA, "b": [{**ADA[0], "text": "other"}]}, "extraction", None, "b: record d1: annotated on another text"),
+    ],
+)
+def test_errors_are_told(given: Any, task: str, level: str | None, message: str) -> None:
+    with pytest.raises(GoldassayError, match=message):
+        agree(given, task, level=level, resamples=20)
+
+
+def test_files_are_named_after_their_annotators(tmp_path: Path) -> None:
+    for name, rows in (("Ada", ADA), ("Bo", BO)):
+        (tmp_path / name).mkdir()
+        for file in (tmp_path / f"{name}.jsonl", tmp_path / name / "gold.jsonl"):
+            file.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    assert agree_files([tmp_path / "Ada.jsonl", tmp_path / "Bo.jsonl"], "extraction").annotators == ("Ada", "Bo")
+    found = agree_files([tmp_path / "Ada" / "gold.jsonl", tmp_path / "Bo" / "gold.jsonl"], "extraction")
+    assert found.annotators == ("Ada/gold", "Bo/gold")
+    with pytest.raises(GoldassayError, match="two files have the same name"):
+        agree_files([tmp_path / "Ada.jsonl", tmp_path / "Ada.jsonl"], "extraction")
+    with pytest.raises(DataError, match="no such file"):
+        agree_files([tmp_path / "Ada.jsonl", tmp_path / "Cy.jsonl"], "extraction")
