@@ -127,11 +127,10 @@ def failed(pred: Any) -> str:
     """
     if pred is None:
         return "no prediction"
-    message = read(pred, FAILURE, "")
-    if message:
-        return str(message)
     store = getattr(pred, "_store", None)
-    return "empty prediction" if isinstance(store, dict) and not store else ""
+    if isinstance(store, dict):
+        return str(store.get(FAILURE) or ("" if store else "empty prediction"))
+    return str(read(pred, FAILURE, "") or "")
 
 
 def parse(text: str) -> Measure[Any]:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import re
-import threading
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from goldassay.running.secrets import redact
+from goldassay.running.secrets import redact, scrub
 
 
 def new_folder(runs: Path, name: str) -> Path:
@@ -24,7 +24,7 @@ def new_folder(runs: Path, name: str) -> Path:
 
 
 class Writer:
-    """Appends rows and replaces ``run.json``; whatever a row holds, no secret is written."""
+    """Appends rows (one thread at a time) and replaces ``run.json``; whatever a row holds, no secret is written."""
 
     def __init__(self, folder: Path, secrets: tuple[str, ...]) -> None:
         self.folder, self.secrets = folder, secrets
@@ -32,25 +32,53 @@ class Writer:
         file = folder / "rows.jsonl"
         self._rows = file.open("a+", encoding="utf-8")
         _drop_cut_line(file)
-        self._lock = threading.Lock()
 
     def row(self, row: dict[str, Any]) -> None:
         """One more row; it is on disk when this returns, so that a crash loses only what is in flight."""
-        line = redact(json.dumps(row, ensure_ascii=False, default=plain), self.secrets)
-        with self._lock:
-            self._rows.write(f"{line}\n")
-            self._rows.flush()
+        line = dumps(row)
+        if redact(line, self.secrets) != line:  # rare, so that rows without secrets are written at once
+            line = dumps(scrub(json.loads(line), self.secrets))
+        self._rows.write(f"{line}\n")
+        self._rows.flush()
 
     def about(self, about: dict[str, Any]) -> None:
         """Replace ``run.json``, whole or not at all."""
-        text = redact(json.dumps(about, ensure_ascii=False, indent=1, default=plain), self.secrets)
         part = self.folder / "run.json.part"
-        part.write_text(f"{text}\n", encoding="utf-8")
+        part.write_text(f"{dumps(scrub(json.loads(dumps(about)), self.secrets), indent=1)}\n", encoding="utf-8")
         os.replace(part, self.folder / "run.json")
 
     def close(self) -> None:
         """No more rows."""
         self._rows.close()
+
+
+def dumps(value: Any, indent: int | None = None) -> str:
+    """JSON of whatever a program returned: a run is not lost because of one odd value.
+
+    >>> print(dumps({("a", 1): {3}, "score": float("nan")}))
+    {"('a', 1)": [3], "score": null}
+    """
+    try:
+        text = json.dumps(value, ensure_ascii=False, default=plain, indent=indent, allow_nan=False)
+        text.encode()  # half of a surrogate pair cannot be written as UTF-8
+    except (TypeError, ValueError):
+        return json.dumps(_odd(value, 0), default=plain, indent=indent)
+    return text
+
+
+def _odd(value: Any, depth: int) -> Any:
+    """``value`` with what JSON has no word for: other keys as text, numbers that are not finite as null."""
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if value is None or isinstance(value, (str, int)):
+        return value
+    if depth > 50:
+        return "…"  # nested without end
+    if isinstance(value, dict):
+        return {key if isinstance(key, str) else str(key): _odd(inner, depth + 1) for key, inner in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_odd(inner, depth + 1) for inner in value]
+    return _odd(plain(value), depth + 1)
 
 
 def _drop_cut_line(file: Path) -> None:

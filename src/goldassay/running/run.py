@@ -150,16 +150,13 @@ class Run:
         about = _json(place / "run.json")
         rows: dict[int, dict[str, Any]] = {}
         file = place / "rows.jsonl"
-        lines = file.read_text(encoding="utf-8").split("\n") if file.is_file() else []
-        for number, line in enumerate(lines, start=1):
-            if not line.strip():
-                continue
+        whole = file.read_bytes().rpartition(b"\n")[0] if file.is_file() else b""  # a last line may be cut off
+        for number, line in enumerate(whole.split(b"\n"), start=1):
             try:
-                row = json.loads(line)
-                rows[row["index"]] = row
-            except (json.JSONDecodeError, KeyError, TypeError):
-                if number >= len(lines) - 1:
-                    continue  # the last line was being written when the run was stopped
+                row = json.loads(line) if line.strip() else None
+                if row is not None:
+                    rows[row["index"]] = row
+            except (ValueError, KeyError, TypeError):
                 raise DataError("not a row of a run", file=file, line=number) from None
         zero = metric.zero if metric is not None else zero_of(about.get("measures", {}))
         return cls(about, [rows[index] for index in sorted(rows)], zero, place)

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 NAMES = re.compile(r"key|token|secret|password|passwd|credential", re.IGNORECASE)
+SETTING = re.compile(r"(?:^|[_-])(?:key|token|secret|password|passwd|credentials?|authorization)$", re.IGNORECASE)
 SHAPES = (
     re.compile(r"\b(?:sk|pk|hf|ghp|xox[abp])[-_][A-Za-z0-9_\-]{8,}"),
     re.compile(r"(?i)\bbearer\s+[A-Za-z0-9._\-]{8,}"),
@@ -15,13 +17,27 @@ SHAPES = (
 HIDDEN = "[hidden]"
 
 
-def known(lm: Any = None) -> tuple[str, ...]:
-    """The secrets that this process knows: from the environment and from the model's settings."""
+def models(program: Any) -> Iterator[Any]:
+    """The language models that a program's predictors bind themselves."""
+    for _, predictor in program.named_predictors() if hasattr(program, "named_predictors") else ():
+        if getattr(predictor, "lm", None) is not None:
+            yield predictor.lm
+
+
+def known(*lms: Any) -> tuple[str, ...]:
+    """The secrets that this process knows: from the environment and from the models' settings."""
     found = {value for name, value in os.environ.items() if NAMES.search(name) and len(value) >= 8}
-    for name, value in (getattr(lm, "kwargs", None) or {}).items():
-        if isinstance(value, str) and NAMES.search(name) and len(value) >= 4 and not name.endswith("tokens"):
-            found.add(value)
+    for lm in lms:
+        found |= set(_in_settings(getattr(lm, "kwargs", None) or {}))
     return tuple(sorted(found, key=len, reverse=True))
+
+
+def _in_settings(settings: Mapping[str, Any]) -> Iterator[str]:
+    for name, value in settings.items():
+        if isinstance(value, Mapping):
+            yield from _in_settings(value)  # extra_headers and the like
+        elif isinstance(value, str) and SETTING.search(name) and len(value) >= 4:
+            yield value
 
 
 def redact(text: str, secrets: tuple[str, ...] = ()) -> str:
@@ -36,3 +52,21 @@ def redact(text: str, secrets: tuple[str, ...] = ()) -> str:
     for shape in SHAPES:
         text = shape.sub(HIDDEN, text)
     return text
+
+
+def scrub(value: Any, secrets: tuple[str, ...] = ()) -> Any:
+    """A JSON value without secrets: in every text and key, and whatever stands under a name such as ``api_key``.
+
+    >>> scrub({"api_key": "abc", "max_tokens": 5, "urls": ["https://me:pw@host/"]})
+    {'api_key': '[hidden]', 'max_tokens': 5, 'urls': ['https://[hidden]@host/']}
+    """
+    if isinstance(value, str):
+        return redact(value, secrets)
+    if isinstance(value, Mapping):
+        return {
+            redact(str(key), secrets): HIDDEN
+            if isinstance(inner, str) and SETTING.search(str(key))
+            else scrub(inner, secrets)
+            for key, inner in value.items()
+        }
+    return [scrub(inner, secrets) for inner in value] if isinstance(value, (list, tuple)) else value

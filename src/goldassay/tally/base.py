@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import fields
 from typing import Any, Protocol, Self, TypeVar, runtime_checkable
 
 Number = Any  # a float, or an array of floats: one formula serves both
@@ -67,7 +66,7 @@ class Sums:
         return cls(*[getattr(self, name) + getattr(other, name) for name in cls.__dataclass_fields__])  # type: ignore[attr-defined]
 
     def state(self) -> dict[str, Any]:
-        return {field.name: getattr(self, field.name) for field in fields(self)}  # type: ignore[arg-type]
+        return {name: getattr(self, name) for name in type(self).__dataclass_fields__}  # type: ignore[attr-defined]
 
     def from_state(self, state: State) -> Self:
         return type(self)(**state)
