@@ -1,10 +1,10 @@
 """How linking is judged: by the first candidate, by the rank of the right one, and by NIL.
 
-Hits@1 is what ends up in a database, so it carries half of the weight. MRR says how near the right id was, which is what
-an optimizer can climb on, and carries 0.3. F1 of NIL carries 0.2: one in six or seven mentions of heritage bodies is in
-no knowledge base, and a program that links everything must not pass unseen. Hits and MRR have one denominator, every
-gold mention. Targets and the state of the art are those of the project's design. Only an example that is all right may
-be shown as a demonstration (``pass_mark`` 1).
+Hits@1 is what ends up in a database, so it carries half of the weight. MRR says how near the right id was, which is
+what an optimizer can climb on, and carries 0.3. F1 of NIL carries 0.2: one in six or seven mentions of heritage
+bodies is in no knowledge base, and a program that links everything must not pass unseen. Hits and MRR have one
+denominator, every gold mention. Targets and the state of the art are those of the project's design. Only an example
+that is all right may be shown as a demonstration (``pass_mark`` 1).
 """
 
 from goldassay import Metric

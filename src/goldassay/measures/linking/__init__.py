@@ -1,8 +1,8 @@
 """Linking: mentions of a text with the ids that a knowledge base gives them, or NIL.
 
-Read in this order: `equivalence` (ids that mean the same), `mentions` (what is read from a pair), `matching`,
-`measures` (what counts), `mistakes` (what was got wrong, in words), `card` (everything over a set), `official` (HIPE
-scorer order), `consistency` (several knowledge bases), `founding` (the founding documents' functions).
+Read in this order: `equivalence` (ids that mean the same), `mentions` (what is read from a pair), `matching`; the
+measures `ranked`, `nils`, `links`, `documents`; `mistakes` (what was got wrong, in words), `card` (everything over a
+set), `official` (the HIPE scorer's order), `consistency` (several knowledge bases), `founding` (the founding documents).
 """
 
 from __future__ import annotations
@@ -12,26 +12,21 @@ from typing import Any
 from goldassay.measure import Measure, gold_field
 from goldassay.measures.linking.card import scorecard
 from goldassay.measures.linking.consistency import cross_kb_consistency
+from goldassay.measures.linking.documents import ConsistencyRate, MacroDocLinkF1
 from goldassay.measures.linking.founding import linking_accuracy, mean_reciprocal_rank, nil_detection_metrics
-from goldassay.measures.linking.matching import counts, overlapping
-from goldassay.measures.linking.measures import (
-    MRR,
-    NILF1,
-    ConsistencyRate,
-    Coverage,
-    HitsAt,
+from goldassay.measures.linking.links import (
     LinkF1,
     LinkPrecision,
     LinkRecall,
-    MacroDocLinkF1,
-    NILPrecision,
-    NILRecall,
     StrongLinkF1,
     StrongLinkPrecision,
     StrongLinkRecall,
 )
+from goldassay.measures.linking.matching import counts, overlapping
 from goldassay.measures.linking.mentions import Answer, Mention, rank, sides
 from goldassay.measures.linking.mistakes import errors
+from goldassay.measures.linking.nils import NILF1, NILPrecision, NILRecall
+from goldassay.measures.linking.ranked import MRR, Coverage, HitsAt
 
 MEASURES: tuple[Measure[Any], ...] = (
     *(HitsAt(k) for k in (1, 5, 10)),

@@ -7,25 +7,15 @@ from typing import Any
 
 from goldassay.exceptions import GoldassayError
 from goldassay.measures.extraction.tally import SemEvalCounts
+from goldassay.measures.linking.base import FORMULAS, HIPE
 from goldassay.measures.linking.consistency import Resolver, bases_of, tallied, together
+from goldassay.measures.linking.documents import ConsistencyRate, MacroDocLinkF1
 from goldassay.measures.linking.equivalence import Pairs, pairs
 from goldassay.measures.linking.matching import OVER, counts
-from goldassay.measures.linking.measures import (
-    FORMULAS,
-    HIPE,
-    MRR,
-    NILF1,
-    ConsistencyRate,
-    Coverage,
-    HitsAt,
-    MacroDocLinkF1,
-    NILPrecision,
-    NILRecall,
-    nil_counts,
-    ranks,
-)
 from goldassay.measures.linking.mentions import Read, sides
+from goldassay.measures.linking.nils import NILF1, NILPrecision, NILRecall, nil_counts
 from goldassay.measures.linking.official import SCHEMES, as_counts, hipe
+from goldassay.measures.linking.ranked import MRR, Coverage, HitsAt, ranks
 from goldassay.scorecard import Scorecard, rates
 from goldassay.tally import Counts
 
