@@ -173,7 +173,7 @@ def test_a_saved_program_names_its_model_and_loads_without_it(
     program.set_lm(resolve("local/any", context=512, max_tokens=99))
     program.save(str(tmp_path / "program.json"))
     saved = json.loads((tmp_path / "program.json").read_text())["lm"]
-    assert saved["engine"]["state"] == {"name": "local/any", "context": 512, "items": 12, "characters": 80}
+    assert saved["engine"]["state"] == {"name": "local/any", "context": 512, "items": 12, "characters": 64}
 
     def gone(name: str) -> Path:
         raise ModelError("no such model file")

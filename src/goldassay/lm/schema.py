@@ -10,7 +10,7 @@ import json
 from typing import Any
 
 ITEMS = 12
-CHARACTERS = 80
+CHARACTERS = 64
 TOP_CHARACTERS = 400
 # One line, with the separators of json.dumps: what the demonstrations look like, at two thirds of the tokens.
 COMPACT = {"whitespace_flexible": False, "item_separator": ", ", "key_separator": ": "}
