@@ -2,7 +2,7 @@
 
 Read in this order: `equivalence` (ids that mean the same), `mentions` (what is read from a pair), `matching`; the
 measures `ranked`, `nils`, `links`, `documents`; `mistakes` (what was got wrong, in words), `card` (everything over a
-set), `official` (the HIPE scorer's order), `consistency` (several knowledge bases), `founding` (the founding documents).
+set), `official` (the HIPE scorer's order), `consistency` (several knowledge bases), `founding` (the first functions).
 """
 
 from __future__ import annotations
