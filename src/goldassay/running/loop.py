@@ -37,10 +37,10 @@ class Loop:
         progress: bool,
     ) -> None:
         self.program, self.gold, self.metric, self.rows, self.writer = program, gold, metric, rows, writer
-        self.total = metric.zero
-        for row in rows.values():
-            self.total = self.total + metric.zero.from_state(row["tallies"])
         self.bar = Bar(len(gold), len(rows), progress)
+        self.total = metric.zero  # what the progress bar shows; the run folds its rows in their order
+        for row in rows.values() if self.bar.shown else ():
+            self.total = self.total + metric.zero.from_state(row["tallies"])
         self.todo = iter([index for index in range(len(gold)) if index not in rows])
         self.lock, self.stop, self.closed = threading.Lock(), threading.Event(), False
         self.broken: BaseException | None = None
@@ -83,7 +83,8 @@ class Loop:
                         if self.writer:
                             self.writer.row(row)
                         self.rows[index] = row
-                        self.total = self.total + evidence
+                        if self.bar.shown:
+                            self.total = self.total + evidence
         except BaseException as error:  # noqa: BLE001  what stops a worker must stop the run, and be seen
             self.broken = self.broken or error
             self.stop.set()
