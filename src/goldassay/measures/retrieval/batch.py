@@ -7,8 +7,7 @@ shares its score with another. Scores are compared in 32 bits, as in trec_eval.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
 from functools import cached_property
 from itertools import chain, repeat
 from typing import Any
@@ -16,25 +15,13 @@ from typing import Any
 import numpy as np
 
 from goldassay.exceptions import DataError
+from goldassay.measures.retrieval.hits import Array, Hits, places
+from goldassay.measures.retrieval.numbers import numbers
 from goldassay.measures.retrieval.reading import Grades, Scores, grades, name, scores
 
-Array = Any  # numpy arrays of one dimension
 CELLS = 4_000_000  # scores compared at once: what fits the cache
 UNJUDGED = -1.0
 TIES = ("docno_desc", "stable", "best", "worst")
-
-
-@dataclass(frozen=True, slots=True)
-class Hits:
-    """Judged documents that were retrieved, by query and rank (from 0)."""
-
-    query: Array
-    rank: Array
-    grade: Array
-
-    def where(self, keep: Array) -> Hits:
-        """Those for which ``keep`` holds."""
-        return self if keep.all() else Hits(self.query[keep], self.rank[keep], self.grade[keep])
 
 
 class Batch:
@@ -48,7 +35,7 @@ class Batch:
         self.retrieved = np.fromiter(map(len, runs), np.int64, self.n)
         self._judged = np.fromiter(map(len, judged), np.int64, self.n)
         self._starts = np.cumsum(self.retrieved) - self.retrieved
-        self.grade = self._numbers(judged, self._judged, "grade", "relevant", np.float64)
+        self.grade = numbers(judged, self._judged, "grade", "relevant", np.float64, self._name)
         self.query = np.repeat(np.arange(self.n), self._judged)
         if len(self.grade) and self.grade.min() < 0:
             at = int(np.flatnonzero(self.grade < 0)[0])
@@ -57,7 +44,7 @@ class Batch:
                 record=self._name(int(self.query[at])),
                 field="relevant",
             )
-        self._scores = self._numbers(runs, self.retrieved, "score", "results", np.float32)
+        self._scores = numbers(runs, self.retrieved, "score", "results", np.float32, self._name)
         self._hits: dict[tuple[str, bool], Hits] = {}
         self._cuts: dict[tuple[str, float, int | None], Hits] = {}
         self._relevant: dict[float, Array] = {}
@@ -107,28 +94,6 @@ class Batch:
     def total(self, hits: Hits, values: Array) -> Array:
         """The sum of values over each query's hits."""
         return np.bincount(hits.query, values, self.n)
-
-    def _numbers(self, rows: Sequence[Mapping[str, float]], sizes: Array, noun: str, field: str, kind: Any) -> Array:
-        try:
-            found = np.empty(int(sizes.sum()))
-            place = 0
-            for row in rows:  # a list a row is faster than one iterator over all
-                found[place : place + len(row)] = list(row.values())
-                place += len(row)
-        except (TypeError, ValueError):
-            found = np.array([np.nan])
-        if np.isnan(found).any():
-            self._complain(rows, noun, field)
-        with np.errstate(over="ignore"):
-            return found.astype(kind)
-
-    def _complain(self, rows: Sequence[Mapping[str, Any]], noun: str, field: str) -> None:
-        for index, row in enumerate(rows):
-            for document, value in row.items():
-                if isinstance(value, str) or not _number(value):
-                    raise DataError(
-                        f"the {noun} of {document} is a number, not {value!r}", record=self._name(index), field=field
-                    )
 
     def _name(self, index: int) -> str:
         known = self.names[index] if self.names else None
@@ -216,20 +181,3 @@ class Batch:
         """The documents of one query, best first."""
         place = self._order(query, ties)
         return sorted(place, key=place.__getitem__)
-
-
-def places(query: Array, n: int) -> Array:
-    """The place of each entry within its query, from 0; entries of a query stand together.
-
-    >>> places(np.array([0, 0, 2]), 3).tolist()
-    [0, 1, 0]
-    """
-    sizes = np.bincount(query, minlength=n)
-    return np.arange(len(query)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
-
-
-def _number(value: Any) -> bool:
-    try:
-        return not np.isnan(float(value))
-    except (TypeError, ValueError):
-        return False

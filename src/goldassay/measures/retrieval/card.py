@@ -8,7 +8,8 @@ from typing import Any
 
 from goldassay.exceptions import GoldassayError
 from goldassay.fields import read
-from goldassay.measures.retrieval.batch import Array, Batch
+from goldassay.measures.retrieval.batch import Batch
+from goldassay.measures.retrieval.hits import Array
 from goldassay.measures.retrieval.names import named
 from goldassay.measures.retrieval.ranked import Ranked
 from goldassay.scorecard import Scorecard

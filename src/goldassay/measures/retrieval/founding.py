@@ -16,8 +16,10 @@ import numpy as np
 from goldassay.exceptions import GoldassayError
 from goldassay.fields import read
 from goldassay.measures.retrieval.batch import Batch
-from goldassay.measures.retrieval.measures import RR, P, R, nDCG
+from goldassay.measures.retrieval.gain import nDCG
 from goldassay.measures.retrieval.ranked import Ranked
+from goldassay.measures.retrieval.ranks import RR
+from goldassay.measures.retrieval.shares import P, R
 
 
 def ndcg_at_k(

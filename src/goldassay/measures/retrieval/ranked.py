@@ -8,13 +8,19 @@ from typing import Any, ClassVar
 from goldassay.exceptions import GoldassayError
 from goldassay.measure import Assessment, Measure
 from goldassay.measures.retrieval import mistakes
-from goldassay.measures.retrieval.batch import TIES, Array, Batch
+from goldassay.measures.retrieval.batch import TIES, Batch
+from goldassay.measures.retrieval.hits import Array
 from goldassay.tally import Mean
+
+TREC_EVAL = "trec_eval (https://github.com/usnistgov/trec_eval)"
 
 
 @dataclass(frozen=True, repr=False)
 class Ranked(Measure[Mean]):
     """A measure of ranked results; its value is the mean over the queries.
+
+    With ranks from 1, R is the number of relevant documents (grade ≥ ``rel``). A query without any counts 0, as in
+    trec_eval, except for recall, to which it does not apply.
 
     ``ties``: documents of one score by document id, descending (``docno_desc``, as trec_eval), in the order given
     (``stable``), or so that the value is the ``best`` or the ``worst``. ``missing``: a query without results counts
@@ -38,8 +44,8 @@ class Ranked(Measure[Mean]):
         rel = getattr(self, "rel", 1)
         if isinstance(rel, bool) or not isinstance(rel, (int, float)) or rel <= 0:
             raise GoldassayError(f"{type(self).__name__}: rel is the least relevant grade, above 0, not {rel!r}")
-        _among(self, "ties", TIES)
-        _among(self, "missing", (0, "skip"))
+        among(self, "ties", TIES)
+        among(self, "missing", (0, "skip"))
 
     def values(self, batch: Batch) -> Array:
         """The value of each query."""
@@ -82,7 +88,8 @@ class Ranked(Measure[Mean]):
         return [(f.name, getattr(self, f.name)) for f in sorted(fields(self), key=lambda f: bool(f.kw_only))]
 
 
-def _among(measure: Ranked, name: str, choices: tuple[Any, ...]) -> None:
+def among(measure: Ranked, name: str, choices: tuple[Any, ...]) -> None:
+    """Raise unless the option is one of its choices."""
     value = getattr(measure, name)
     if value not in choices or isinstance(value, bool):
         raise GoldassayError(

@@ -18,22 +18,12 @@ from typing import Any
 
 from goldassay.measure import Measure
 from goldassay.measures.triples.card import scorecard
+from goldassay.measures.triples.confidence import Brier, Calibration, CalibrationPearson
 from goldassay.measures.triples.matching import Matching, match
-from goldassay.measures.triples.measures import (
-    F1,
-    Brier,
-    Calibration,
-    CalibrationPearson,
-    Grounding,
-    MacroF1,
-    NovelDiscovery,
-    OntologyConformance,
-    Precision,
-    PrecisionInterval,
-    Recall,
-)
+from goldassay.measures.triples.measures import F1, MacroF1, NovelDiscovery, Precision, PrecisionInterval, Recall
 from goldassay.measures.triples.novel import novel_discovery_rate
 from goldassay.measures.triples.objects import EXCLUDED, Comparing
+from goldassay.measures.triples.ontology import Grounding, OntologyConformance
 from goldassay.measures.triples.predicates import Alignment, alignment, canonical, pairs
 
 MEASURES: tuple[Measure[Any], ...] = (

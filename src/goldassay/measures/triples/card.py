@@ -8,12 +8,13 @@ from typing import Any
 
 from goldassay.exceptions import DataError, GoldassayError
 from goldassay.fields import read
-from goldassay.measure import Measure
 from goldassay.measures.triples import evidence
-from goldassay.measures.triples import measures as m
 from goldassay.measures.triples.evidence import ByProperty, Calibrated, Known
+from goldassay.measures.triples.measures import F1
 from goldassay.measures.triples.objects import excluded
+from goldassay.measures.triples.ontology import Grounding, OntologyConformance
 from goldassay.measures.triples.predicates import Pairs, pairs
+from goldassay.measures.triples.words import EXPLAIN, owners
 from goldassay.scorecard import Scorecard, rates
 from goldassay.statistics.intervals import wilson
 from goldassay.tally import Counts, Mean, PrecisionCounts
@@ -52,7 +53,7 @@ def scorecard(
     if "excluded" in options:
         options["excluded"] = tuple(options["excluded"])
     settings: dict[str, Any] = {**tables, **options}
-    return _Card(m.F1(**settings), _relations(ontology)).of(gold, pred)
+    return _Card(F1(**settings), _relations(ontology)).of(gold, pred)
 
 
 def _relations(found: Any) -> tuple[str, ...]:
@@ -75,12 +76,12 @@ def _relations(found: Any) -> tuple[str, ...]:
 class _Card:
     """Folds the examples of one scorecard."""
 
-    def __init__(self, measure: m.F1, relations: tuple[str, ...]) -> None:
+    def __init__(self, measure: F1, relations: tuple[str, ...]) -> None:
         self.measure = measure
         shared = {name: getattr(measure, name) for name in OPTIONS}
         self.shared: dict[str, Any] = shared
-        self.ontology = m.OntologyConformance(relations)
-        self.grounding = {part: m.Grounding(part) for part in ("subject", "object")}
+        self.ontology = OntologyConformance(relations)
+        self.grounding = {part: Grounding(part) for part in ("subject", "object")}
         self.properties = ByProperty()
         self.supported = ByProperty()
         self.domains: dict[str, ByProperty] = defaultdict(ByProperty)
@@ -167,23 +168,7 @@ class _Card:
 
     def _told(self, card: Scorecard) -> None:
         """Conventions, explanations and warnings."""
-        own: dict[str, Measure[Any]] = {
-            "precision": m.Precision(**self.shared),
-            "recall": m.Recall(**self.shared),
-            "f1": self.measure,
-            "recall_supported": m.Recall(**self.shared, supported=True),
-            **dict.fromkeys(("macro_precision", "macro_recall", "macro_f1"), m.MacroF1(**self.shared)),
-            **dict.fromkeys(("precision_min", "precision_max"), m.PrecisionInterval(**self.shared)),
-            "calibration_pearson": m.CalibrationPearson(**self.shared),
-            "ece": m.Calibration(**self.shared),
-            "brier": m.Brier(**self.shared),
-            **dict.fromkeys(
-                ("novel_discovery_rate", "novel_discovery_rate_low", "novel_discovery_rate_high"),
-                m.NovelDiscovery(**self.shared),
-            ),
-            **dict.fromkeys(("ontology_conformance", "relation_hallucination"), self.ontology),
-            **{f"{part}_hallucination": measure for part, measure in self.grounding.items()},
-        }
+        own = owners(self.shared, self.ontology, self.grounding)
         for name in card.values:
             measure = own[name]
             card.conventions[name] = measure.conventions.replace(measure.key, name, 1)
@@ -198,20 +183,6 @@ class _Card:
                 f"{self.unaligned} predictions have a predicate that the alignment table lacks: "
                 "they are unknown, not wrong, and left out of precision"
             )
-
-
-EXPLAIN = {
-    "macro_precision": "mean of precision over properties with gold",
-    "macro_recall": "mean of recall over properties with gold",
-    "precision_min": "known true / all predictions: every unknown statement taken as false",
-    "precision_max": "(known true + unknown) / all predictions: every unknown statement taken as true",
-    "recall_supported": "covered / gold statements annotated as supported by the text",
-    "ece": "Σ_b n_b/n · |accuracy_b − mean confidence_b| over the buckets 0–.25–.5–.75–1",
-    "brier": "mean (confidence − correct)²",
-    "relation_hallucination": "1 − ontology conformance",
-    "subject_hallucination": "predictions whose subject does not stand in the text / predictions",
-    "object_hallucination": "predictions whose object does not stand in the text / predictions",
-}
 
 
 def _support(row: tuple[str, Counts]) -> tuple[float, str]:

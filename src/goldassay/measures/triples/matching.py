@@ -139,7 +139,7 @@ def _candidates(found: Matching, comparing: Comparing, equivalents: Mapping[str,
 def _assign(candidates: Sequence[Sequence[int]], n: int) -> dict[int, int]:
     """The largest one-to-one assignment, by augmenting paths; an earlier prediction keeps a place once it has one."""
     holder: list[int | None] = [None] * n
-
+    place: dict[int, int] = {}
     for start in range(len(candidates)):
         parent: dict[int, int] = {}  # gold statement -> the prediction from which it was reached
         queue, end = [start], None
@@ -156,10 +156,10 @@ def _assign(candidates: Sequence[Sequence[int]], n: int) -> dict[int, int]:
                 queue.append(other)
         while end is not None:
             said = parent[end]
-            previous = next((index for index, held in enumerate(holder) if held == said), None)
-            holder[end] = said
+            previous = place.get(said)
+            holder[end], place[said] = said, end
             end = previous if said != start else None
-    return {said: index for index, said in enumerate(holder) if said is not None}
+    return place
 
 
 def _statement(triple: Any, table: Alignment, name: Any) -> Statement:

@@ -1,81 +1,15 @@
-"""The measures of triples: precision, recall, F1, calibration, novelty, conformance and grounding."""
+"""Precision, recall and F1 of one-to-one matching, their macro average, and what open-world knowledge makes of them."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
-from goldassay.exceptions import GoldassayError
-from goldassay.fields import read
-from goldassay.measure import Assessment, Measure, gold_field, pred_field
-from goldassay.measures.triples import evidence, mistakes, objects
-from goldassay.measures.triples.evidence import ByProperty, Calibrated, Known
-from goldassay.measures.triples.grounding import stands_in
-from goldassay.measures.triples.matching import Matching, match
-from goldassay.measures.triples.objects import Comparing
-from goldassay.measures.triples.predicates import Pairs, alignment, canonical
-from goldassay.measures.triples.texts import normal
-from goldassay.tally import Bins, Counts, Mean, PrecisionCounts, RecallCounts, T
-
-MATCHING = "one-to-one on subject, aligned predicate and object by type"
-SOURCE = "open-world evaluation against Wikidata (docs: measures/triples)"
-
-
-@dataclass(frozen=True, kw_only=True)
-class Matched(Measure[T]):
-    """A measure on the one-to-one matching.
-
-    ``alignment``: pairs of predicate and property. ``equivalents``: pairs of ids (or folded names) that are one thing.
-    ``threshold``: the least similarity of texts. ``tolerance``: the greatest relative difference of quantities.
-    ``kilometres``: the greatest distance of coordinates. ``times``: ``gold`` or ``coarser`` (see `times`).
-    ``excluded``: value types that are left out.
-    """
-
-    task: ClassVar[str] = "triples"
-    gold_fields: ClassVar[tuple[str, ...]] = ("triples",)
-    pred_fields: ClassVar[tuple[str, ...]] = ("triples",)
-    fixed: ClassVar[dict[str, str]] = {"match": "one-to-one", "ranks": "not deprecated", "unaligned": "left out"}
-    source: ClassVar[str] = SOURCE
-
-    alignment: Pairs = ()
-    prefixes: Pairs = ()
-    equivalents: Pairs = ()
-    threshold: float = 0.9
-    tolerance: float = 0.0
-    kilometres: float = 1.0
-    times: str = "gold"
-    excluded: tuple[str, ...] = objects.EXCLUDED
-
-    def __post_init__(self) -> None:
-        if self.times not in ("gold", "coarser"):
-            raise GoldassayError(f"times is 'gold' or 'coarser', not {self.times!r}")
-        if not 0.0 < self.threshold <= 1.0 or self.tolerance < 0 or self.kilometres < 0:
-            raise GoldassayError("threshold lies in (0, 1]; tolerance and kilometres are not negative")
-
-    def match(self, gold: Any, pred: Any) -> Matching:
-        """The matching under this measure's conventions."""
-        table = alignment(self.alignment, self.prefixes)
-        comparing = Comparing(self.threshold, self.tolerance, self.kilometres, self.times)
-        return match(gold, pred, table, comparing, _table(self.equivalents), self.excluded)
-
-    def tally(self, found: Matching) -> T:
-        """The evidence that a matching gives."""
-        raise GoldassayError(f"{type(self).__name__} does not say what it counts")
-
-    def assess(self, gold: Any, pred: Any) -> Assessment[T]:
-        found = self.match(gold, pred)
-        errors, right = mistakes.found(found, gold)
-        return Assessment(self.tally(found), errors, right)
-
-    @property
-    def conventions(self) -> str:
-        """As for every measure, with tables by their number of rows."""
-        text = super().conventions
-        for name in ("alignment", "prefixes", "equivalents"):
-            pairs = getattr(self, name)
-            shown = "+".join(map(str, pairs))
-            text = text.replace(f"{name}={shown}", f"{name}={f'{len(pairs)} rows' if pairs else 'none'}", 1)
-        return text
+from goldassay.measures.triples import evidence
+from goldassay.measures.triples.evidence import ByProperty, Known
+from goldassay.measures.triples.matched import MATCHING, Matched
+from goldassay.measures.triples.matching import Matching
+from goldassay.tally import Counts, PrecisionCounts, RecallCounts
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -158,49 +92,6 @@ class PrecisionInterval(Matched[Known]):
 
 
 @dataclass(frozen=True, kw_only=True)
-class CalibrationPearson(Matched[Calibrated]):
-    """Pearson's ρ between the midpoints of the confidence buckets 0–.25–.5–.75–1 and the accuracy observed in them."""
-
-    name: ClassVar[str] = "calibration_pearson"
-    zero: ClassVar[Calibrated] = Calibrated()
-    bounds: ClassVar[tuple[float, float]] = (-1.0, 1.0)
-    fixed: ClassVar[dict[str, str]] = {**Matched.fixed, "buckets": "4", "uncertain": "left out"}
-    formula: ClassVar[str] = "Pearson's ρ of bucket midpoints and observed accuracy, over filled buckets"
-
-    def tally(self, found: Matching) -> Calibrated:
-        made: Calibrated = evidence.bins(evidence.confidences(found))
-        return made
-
-
-@dataclass(frozen=True, kw_only=True)
-class Calibration(Matched[Bins]):
-    """1 − ECE: how far confidence stands from accuracy, over four buckets."""
-
-    name: ClassVar[str] = "calibration"
-    zero: ClassVar[Bins] = Bins()
-    fixed: ClassVar[dict[str, str]] = CalibrationPearson.fixed
-    formula: ClassVar[str] = "1 − Σ_b n_b/n · |accuracy_b − mean confidence_b|, four equal buckets"
-
-    def tally(self, found: Matching) -> Bins:
-        return Bins(evidence.bins(evidence.confidences(found)))
-
-
-@dataclass(frozen=True, kw_only=True)
-class Brier(Matched[Mean]):
-    """1 − the Brier score: the mean squared distance of confidence from the truth (0 or 1)."""
-
-    name: ClassVar[str] = "brier_skill"
-    zero: ClassVar[Mean] = Mean()
-    fixed: ClassVar[dict[str, str]] = {**Matched.fixed, "uncertain": "left out"}
-    formula: ClassVar[str] = "1 − mean (confidence − correct)²"
-    source: ClassVar[str] = "Brier, Verification of forecasts expressed in terms of probability, 1950"
-
-    def tally(self, found: Matching) -> Mean:
-        pairs = evidence.confidences(found)
-        return Mean(sum(1.0 - (confidence - correct) ** 2 for confidence, correct in pairs), float(len(pairs)))
-
-
-@dataclass(frozen=True, kw_only=True)
 class NovelDiscovery(Matched[PrecisionCounts]):
     """NDR: correct / (correct + incorrect) among the annotated predictions that gold does not have."""
 
@@ -211,92 +102,3 @@ class NovelDiscovery(Matched[PrecisionCounts]):
 
     def tally(self, found: Matching) -> PrecisionCounts:
         return evidence.novel(found)
-
-
-@dataclass(frozen=True)
-class OntologyConformance(Measure[Mean]):
-    """The share of predicted statements whose relation the ontology has; 1 − it is relation hallucination.
-
-    ``relations`` are names or property ids; without them the measure does not apply.
-
-    >>> OntologyConformance(("author", "P577"))({"triples": []}, {"triples": [
-    ...     {"subject": "a", "predicate": "wdt:P577", "object": "b"},
-    ...     {"subject": "a", "predicate": "likes", "object": "b"}]}).tally.value
-    0.5
-    """
-
-    task: ClassVar[str] = "triples"
-    name: ClassVar[str] = "ontology_conformance"
-    zero: ClassVar[Mean] = Mean()
-    gold_fields: ClassVar[tuple[str, ...]] = ("triples",)
-    pred_fields: ClassVar[tuple[str, ...]] = ("triples",)
-    formula: ClassVar[str] = "predictions whose relation is in the ontology / predictions"
-    source: ClassVar[str] = "Mihindukulasooriya et al., Text2KGBench, ISWC 2023"
-
-    relations: tuple[str, ...] = ()
-
-    def assess(self, gold: Any, pred: Any) -> Assessment[Mean]:
-        if not self.relations:
-            return Assessment(Mean())
-        known = {canonical(relation) for relation in self.relations}
-        said = [canonical(str(read(triple, "predicate"))) for triple in pred_field(pred, "triples") or ()]
-        return Assessment(Mean(float(sum(predicate in known for predicate in said)), float(len(said))))
-
-    @property
-    def conventions(self) -> str:
-        """The name with the number of relations."""
-        return f"{self.key}[ontology={f'{len(self.relations)} relations' if self.relations else 'none'}]"
-
-
-@dataclass(frozen=True)
-class Grounding(Measure[Mean]):
-    """The share of predicted subjects (or objects) that stand in the text; 1 − it is subject (object) hallucination.
-
-    A value stands in the text with its words, a time with its year, a quantity with its number. An id without a label
-    cannot be looked for and is left out, as is an example without text.
-
-    >>> gold = {"text": "The Louvre opened in 1793.", "triples": []}
-    >>> pred = {"triples": [{"subject": "Louvre", "predicate": "P571", "object": "1793-08-10"}]}
-    >>> Grounding("object")(gold, pred).tally.value
-    1.0
-    """
-
-    task: ClassVar[str] = "triples"
-    zero: ClassVar[Mean] = Mean()
-    gold_fields: ClassVar[tuple[str, ...]] = ("text",)
-    pred_fields: ClassVar[tuple[str, ...]] = ("triples",)
-    attains_one: ClassVar[bool] = False
-    formula: ClassVar[str] = "predictions whose part stands in the text / predictions"
-    source: ClassVar[str] = "after Mihindukulasooriya et al., Text2KGBench, ISWC 2023 (without stemming)"
-
-    part: str = "subject"
-
-    def __post_init__(self) -> None:
-        if self.part not in ("subject", "object"):
-            raise GoldassayError(f"part is 'subject' or 'object', not {self.part!r}")
-
-    @property
-    def name(self) -> str:  # type: ignore[override]
-        """``subject_grounding`` or ``object_grounding``."""
-        return f"{self.part}_grounding"
-
-    def assess(self, gold: Any, pred: Any) -> Assessment[Mean]:
-        text = str(gold_field(gold, "text", None) or "")
-        if not text:
-            return Assessment(Mean())
-        seen = [stands_in(read(triple, self.part), text) for triple in pred_field(pred, "triples") or ()]
-        judged = [float(found) for found in seen if found is not None]
-        return Assessment(Mean(sum(judged), float(len(judged))))
-
-
-def _table(pairs: Pairs) -> dict[str, str]:
-    """Equivalent ids and names, both folded as items are."""
-    out: dict[str, str] = {}
-    for one, other in pairs:
-        out[one], out[normal(one)] = other, normal(other)
-    return out
-
-
-def readable(triple: Any) -> str:
-    """A triple for a person."""
-    return f"({', '.join(objects.written(read(triple, part)) for part in ('subject', 'predicate', 'object'))})"

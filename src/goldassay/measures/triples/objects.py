@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 from goldassay.measures.triples import coordinates, items, quantities, texts, times
@@ -68,8 +69,13 @@ def excluded(triple: Mapping[str, Any], types: Iterable[str] = EXCLUDED) -> bool
     >>> excluded({"object": "NL-0000", "object_type": "external-id"}), excluded({"object": "NL-0000"})
     (True, False)
     """
-    name = _named(triple).replace("-", "")
-    return bool(name) and any(name == one.replace("-", "").casefold() for one in types)
+    name = _named(triple)
+    return bool(name) and name.replace("-", "") in _folded(tuple(types))
+
+
+@lru_cache(maxsize=64)
+def _folded(types: tuple[str, ...]) -> frozenset[str]:
+    return frozenset(one.replace("-", "").casefold() for one in types)
 
 
 def _named(triple: Mapping[str, Any]) -> str:
