@@ -119,7 +119,8 @@ PATTERNS: dict[str, tuple[str, str]] = {
     "architect": ("P84", rf"\b(?:[Aa]rchite[ck]te?n?|designed by|ontworpen door|entworfen von) (?P<object>{NAME})"),
     "number of world heritage": (
         "P757",
-        r"(?:[Ww]orld [Hh]eritage|[Ww]erelderf|[Ww]elterbe|patrimoine mond)[^.]{0,60}?\b(?P<object>\d{2,3}|1[0-6]\d\d)\b",
+        r"(?:[Ww]orld [Hh]eritage|[Ww]erelderf|[Ww]elterbe|patrimoine mond)[^.]{0,60}?"
+        r"\b(?P<object>\d{2,3}|1[0-6]\d\d)\b",
     ),
     "code": ("P791", r"\b(?P<object>(?:NL|DE|FR|GB|US|BE|AT|CH|IE)-[A-Za-z0-9]{1,11})\b"),
 }
