@@ -110,6 +110,8 @@ def _task(file: Path, given: str | None, column: str | None) -> str:
         "trec": "retrieval",
         "squad": "answering",
         "text2kgbench": "triples",
+        "benchmark": "linking",
+        "annotations": "triples",
     }
     if name in known:
         return known[name]

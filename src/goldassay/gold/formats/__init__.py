@@ -20,6 +20,8 @@ MODULES = {
     "squad": "squad",
     "json": "entries",
     "text2kgbench": "text2kgbench",
+    "benchmark": "benchmark",
+    "annotations": "annotations",
 }
 EXTENSIONS = {
     ".jsonl": "jsonl",
@@ -74,6 +76,8 @@ def guess(path: str | Path, task: str) -> str:
     if suffix == ".json":
         entries = any(f'"{part}"' in _head(file) for part in ("ner_annotations", "qa_pairs", "entity_linking"))
         return "squad" if task in ("answering", "retrieval") and not entries else "json"
+    if suffix in (".yaml", ".yml"):
+        return "annotations" if task == "triples" else "benchmark"
     if task == "retrieval":
         return "trec"
     raise DataError(f"its format cannot be told from the name; say it with --format ({', '.join(MODULES)})", file=path)

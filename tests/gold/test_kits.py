@@ -1,0 +1,89 @@
+"""The YAML files of a Wikidata evaluation kit: articles, judged statements, aligned properties."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from goldassay.exceptions import DataError, GoldassayError
+from goldassay.gold import read, write
+from goldassay.gold.formats.annotations import discovery
+from goldassay.gold.formats.property_alignment import mapping, read_properties
+
+
+def test_the_real_articles(shared_data: Path, tmp_path: Path) -> None:
+    file = shared_data / "wikidata-benchmark" / "wikidata-benchmark-1k.yaml"
+    found = read(file, task="linking")
+    assert len(found) == 946
+    assert found[0] == {
+        "id": "1",
+        "text": "Elon Musk",
+        "links": [{"start": 0, "end": 9, "text": "Elon Musk", "ids": {"wikidata": ["Q317521"]}}],
+        "strata": {"domain": "biography_living"},
+    }
+    write(tmp_path / "again.yaml", found, format="benchmark", task="linking")
+    assert read(tmp_path / "again.yaml", task="linking") == found
+
+
+def test_the_real_statements(shared_data: Path, tmp_path: Path) -> None:
+    file = shared_data / "wikidata-benchmark" / "novel-discovery-annotations.yaml"
+    found = read(file, task="triples")
+    assert len(found) == 212
+    assert found[0]["triples"][0]["verdict"] == "in_wikidata"
+    assert found[0]["meta"]["article"] == "Marie Curie"
+    # 170 correct and 18 incorrect: 170 / 188
+    rate = discovery(triple["verdict"] for record in found for triple in record["triples"])
+    assert rate == pytest.approx(170 / 188)
+    write(tmp_path / "again.yaml", found, format="annotations", task="triples")
+    assert read(tmp_path / "again.yaml", task="triples") == found
+
+
+def test_the_real_table(shared_data: Path) -> None:
+    file = shared_data / "wikidata-benchmark" / "property-alignment-v1.yaml"
+    rows = read_properties(file)
+    assert (rows[0].id, rows[0].predicates, rows[0].confidence) == ("P31", ("rdf:type", "pgc:isA"), 0.95)
+    assert ("schema:birthDate", "P569") in mapping(file)
+
+
+@pytest.mark.parametrize(
+    ("task", "content", "message"),
+    [
+        ("linking", "articles: 3", "it has no list under articles"),
+        ("linking", "articles: [3]", r"articles\[0\]: an entry is a mapping"),
+        ("linking", "articles: [{title: Delft}]", r"articles\[0\]\.qid: this field must be text, found None"),
+        ("triples", "annotations: [{triple: [a, b], verdict: correct}]", "a triple is a list of three"),
+        ("triples", "annotations: [{triple: [a, b, c]}]", r"\.verdict: this field must be text"),
+        (
+            "triples",
+            "annotations: [{triple: [a, 1, c], verdict: correct}]",
+            "predicate: input should be a valid string",
+        ),
+    ],
+)
+def test_what_is_wrong_is_told(tmp_path: Path, task: str, content: str, message: str) -> None:
+    file = tmp_path / "kit.yaml"
+    file.write_text(content, encoding="utf-8")
+    with pytest.raises(DataError, match=message):
+        read(file, task=task)
+
+
+def test_a_table_must_be_one(tmp_path: Path) -> None:
+    file = tmp_path / "table.yaml"
+    for content, message in (
+        ("alignments: [{wikidata_pid: P31}]", "the predicates are a list of names"),
+        ("alignments: [{wikidata_pid: P31, predicates: [], alignment_confidence: 7}]", "from 0 to 1, found 7"),
+    ):
+        file.write_text(content, encoding="utf-8")
+        with pytest.raises(DataError, match=message):
+            read_properties(file)
+
+
+def test_formats_hold_what_they_hold(tmp_path: Path) -> None:
+    with pytest.raises(GoldassayError, match="format benchmark holds gold for linking"):
+        write(tmp_path / "x.yaml", [], format="benchmark", task="triples")
+    with pytest.raises(GoldassayError, match="format annotations holds gold for triples"):
+        write(tmp_path / "x.yaml", [], format="annotations", task="triples", side="pred")
+    nil = {"id": "d", "text": "Delft", "links": [{"start": 0, "end": 5, "ids": {}}]}
+    with pytest.raises(DataError, match="one link with one Wikidata id"):
+        write(tmp_path / "x.yaml", [nil], format="benchmark", task="linking")
