@@ -59,7 +59,8 @@ def scripted(monkeypatch: pytest.MonkeyPatch) -> Callable[..., Scripted]:
 @pytest.fixture(autouse=True)
 def fresh_cache() -> Iterator[None]:
     """DSPy's cache, in memory and empty."""
-    before = dspy.cache
+    module: Any = dspy
+    before = module.cache
     dspy.configure_cache(enable_disk_cache=False, enable_memory_cache=True)
     yield
-    dspy.cache = before
+    module.cache = before

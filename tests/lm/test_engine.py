@@ -181,7 +181,8 @@ def test_a_saved_program_names_its_model_and_loads_without_it(
     monkeypatch.setattr(engine, "located", gone)
     again = dspy.Predict(Names)
     again.load(str(tmp_path / "program.json"), allow_unsafe_lm_state=True)  # DSPy asks for it with any engine
-    assert (again.lm.model, again.lm.engine.context, again.lm.kwargs["max_tokens"]) == ("local/any", 512, 99)
+    lm: Any = again.lm
+    assert (lm.model, lm.engine.context, lm.kwargs["max_tokens"]) == ("local/any", 512, 99)
     with pytest.raises(ModelError, match="^no such model file$"), dspy.context(adapter=TerseAdapter()):
         again(text="x")
 
@@ -191,7 +192,7 @@ def test_an_engine_is_copied_and_pickled(scripted: Load) -> None:
     lm = resolve("local/any")
     for other in (copy.deepcopy(lm), pickle.loads(pickle.dumps(lm)), lm.copy(max_tokens=9)):  # noqa: S301
         assert ask(other) == [Name(text="Delft", type="TOP")]
-    program = dspy.Predict(Names)
+    program: Any = dspy.Predict(Names)
     program.set_lm(lm)
     assert program.deepcopy().lm.engine.name == "local/any"
 

@@ -9,6 +9,8 @@ from __future__ import annotations
 import json
 from typing import Any
 
+from goldassay.lm.server import library
+
 ITEMS = 12
 CHARACTERS = 64
 TOP_CHARACTERS = 400
@@ -46,7 +48,5 @@ def _bounded(schema: Any, items: int, inner: int, here: int) -> Any:
 
 def grammar(schema: dict[str, Any]) -> str:
     """llama.cpp's grammar of a schema; answers come on one line where the build has llguidance (the wheels have)."""
-    import xllamacpp
-
-    made: str = xllamacpp.json_schema_to_grammar(json.dumps({**schema, "x-guidance": COMPACT}))
+    made: str = library().json_schema_to_grammar(json.dumps({**schema, "x-guidance": COMPACT}))
     return made

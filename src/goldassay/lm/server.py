@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import importlib.util
 import os
 import secrets
@@ -45,6 +46,12 @@ def require() -> None:
         raise MissingExtra("xllamacpp", "local")
 
 
+def library() -> Any:
+    """xllamacpp, imported when it is first used."""
+    require()
+    return importlib.import_module("xllamacpp")
+
+
 def threads() -> int:
     """How many threads a model computes on: ``$GOLDASSAY_LM_THREADS``, else 1.
 
@@ -57,9 +64,7 @@ def threads() -> int:
 
 
 def _load(file: Path, context: int) -> Any:
-    require()
-    import xllamacpp
-
+    xllamacpp = library()
     params = xllamacpp.CommonParams()
     params.model.path = str(file)
     params.n_ctx, params.n_parallel, params.cache_ram_mib = context, 1, 0

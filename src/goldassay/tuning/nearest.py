@@ -92,7 +92,8 @@ class Nearest(dspy.Module):  # type: ignore[misc]
         """The ``k`` examples most like these inputs, the nearest one last: next to the question."""
         if not self.examples:
             raise GoldassayError("this program has no examples to show yet: compile it, or load its state")
-        likeness = (self._vectors @ self._vectorizer.transform([self._text(inputs)]).T).toarray().ravel()
+        question: Any = self._vectorizer.transform([self._text(inputs)])
+        likeness = (self._vectors @ question.T).toarray().ravel()
         asked = {key: inputs[key] for key in self.keys if key in inputs}
         others = [i for i, one in enumerate(self.examples) if any(one.get(key) != asked[key] for key in asked)]
         chosen = sorted(others, key=lambda i: (-likeness[i], i))[: self.k]
