@@ -118,22 +118,55 @@ def names_gold() -> list[Any]:
     """Forty texts: some with a place and a number, some with a museum and a place."""
     import dspy
 
-    places = (
-        "Delft Haarlem Gouda Breda Zwolle Tiel Hoorn Venlo Sneek Assen Leiden Utrecht Emmen Dokkum Harlingen Kampen "
-        "Deventer Zutphen Arnhem Nijmegen Roermond Weert Eindhoven Tilburg Bergen Goes Middelburg Veere Vlissingen Hulst "
-        "Brielle Schiedam Rotterdam Dordrecht Gorinchem Woerden Amersfoort Naarden Muiden Weesp"
-    ).split()
+    places = [
+        "Delft",
+        "Haarlem",
+        "Gouda",
+        "Breda",
+        "Zwolle",
+        "Tiel",
+        "Hoorn",
+        "Venlo",
+        "Sneek",
+        "Assen",
+        "Leiden",
+        "Utrecht",
+        "Emmen",
+        "Dokkum",
+        "Harlingen",
+        "Kampen",
+        "Deventer",
+        "Zutphen",
+        "Arnhem",
+        "Nijmegen",
+        "Roermond",
+        "Weert",
+        "Eindhoven",
+        "Tilburg",
+        "Bergen",
+        "Goes",
+        "Middelburg",
+        "Veere",
+        "Vlissingen",
+        "Hulst",
+        "Brielle",
+        "Schiedam",
+        "Rotterdam",
+        "Dordrecht",
+        "Gorinchem",
+        "Woerden",
+        "Amersfoort",
+        "Naarden",
+        "Muiden",
+        "Weesp",
+    ]
     out = []
     for i in range(40):
         place, year = places[i], str(1600 + 7 * i)
         museum = f"{places[(i * 3) % 40]}museum" if i % 4 == 0 else ""
         text = f"{museum} in {place}" if museum else f"seen {place} in {year}" if i % 2 else f"near {place} number {i}"
-        kinds = [
-            (museum, "MUS"),
-            (place, "TOP"),
-            (year if i % 2 else "", "TMP"),
-            (str(i) if not (i % 2 or museum) else "", "TMP"),
-        ]
+        number = "" if i % 2 or museum else str(i)
+        kinds = [(museum, "MUS"), (place, "TOP"), (year if i % 2 else "", "TMP"), (number, "TMP")]
         entities = []
         for word, kind in kinds:
             if word:

@@ -197,7 +197,8 @@ class Score(dspy.Prediction):
         return store["_flat"]  # type: ignore[no-any-return]
 
     def __add__(self, other: Any) -> Total:
-        return Total(self.evidence, 1, numbers=self.flat) + other
+        total: Total = Total(self.evidence, 1, numbers=self.flat) + other
+        return total
 
     __radd__ = __add__
 

@@ -76,7 +76,8 @@ BAD = {
     "a document twice": ("pred", b'{"id": "a", "entities": []}\n{"id": "a", "entities": []}\n', "a"),
     "offsets that do not match": (
         "gold",
-        b'{"id": "a", "text": "Het Rijksmuseum", "entities": [{"start": 6, "end": 17, "type": "M", "text": "Rijksmuseum"}]}\n',
+        b'{"id": "a", "text": "Het Rijksmuseum", "entities": ['
+        b'{"start": 6, "end": 17, "type": "M", "text": "Rijksmuseum"}]}\n',
         "4",
     ),
     "an unknown field": ("gold", b'{"id": "a", "text": "x", "entities": [], "surprise": 1}\n', "surprise"),

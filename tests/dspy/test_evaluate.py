@@ -65,9 +65,12 @@ def test_a_score_survives_pickle_deepcopy_and_threads(names_gold: list[Any]) -> 
         assert same.evidence == score.evidence
         assert same.evidence.weights == score.evidence.weights
     sums: list[float] = []
-    workers = [threading.Thread(target=lambda: sums.append(sum([score] * 50).value)) for _ in range(4)]
-    [worker.start() for worker in workers]
-    [worker.join() for worker in workers]
+    add: Any = sum
+    workers = [threading.Thread(target=lambda: sums.append(add([score] * 50).value)) for _ in range(4)]
+    for worker in workers:
+        worker.start()
+    for worker in workers:
+        worker.join()
     assert sums == [1.0] * 4
 
 
@@ -81,6 +84,7 @@ def test_the_truth_of_a_score_is_its_pass_mark(names_gold: list[Any]) -> None:
 
 def test_plain_numbers_in_the_sum_are_examples_without_evidence(names_gold: list[Any]) -> None:
     score = METRIC(names_gold[0], {"entities": names_gold[0]["entities"]})
+    add: Any = sum
     for numbers in ([score, 0.0, score], [0.0, score, score], [score, score, 0]):
-        assert sum(numbers) / 3 == 1.0
-    assert f"{sum([score, 0.0]):.2f}" == "1.00"
+        assert add(numbers) / 3 == 1.0
+    assert f"{add([score, 0.0]):.2f}" == "1.00"

@@ -71,8 +71,10 @@ def test_unreadable_is_unknown() -> None:
     one, engine = judge({"quote": "", "verdict": "perhaps"})
     assert one.support("It opened.", "x").label is None
     calls = engine.calls
-    assert (one.unknown, calls >= 2) == (1, True) and "1 verdicts" in one.warning
-    assert one.support("It opened.", "x").label is None and engine.calls == calls
+    assert (one.unknown, calls >= 2) == (1, True)
+    assert "1 verdicts" in one.warning
+    assert one.support("It opened.", "x").label is None
+    assert engine.calls == calls
 
 
 @pytest.mark.parametrize("attack", ATTACKS)
@@ -100,9 +102,10 @@ def test_tables_and_rejected_order() -> None:
 
 def test_gepa_and_evaluate_call_once() -> None:
     one, engine = judge({"verdict": "full"})
-    metric = lambda g, p, trace=None, pred_name=None, pred_trace=None: float(
-        one.relevance(g.question, p.answer).label == "full"
-    )  # noqa: E731
+
+    def metric(g: Any, p: Any, trace: Any = None, pred_name: Any = None, pred_trace: Any = None) -> float:
+        return float(one.relevance(g.question, p.answer).label == "full")
+
     program = dspy.Predict("question -> answer")
     lm = dspy.LM("scripted/p", engine=Engine({"answer": "yes"}), cache=False)
     train = [dspy.Example(question=f"q{i}").with_inputs("question") for i in range(6)]
@@ -112,9 +115,9 @@ def test_gepa_and_evaluate_call_once() -> None:
             metric=metric,
             max_metric_calls=30,
             num_threads=1,
-            instruction_proposer=lambda candidate, reflective_dataset, components_to_update: {
-                c: "x" for c in components_to_update
-            },
+            instruction_proposer=lambda candidate, reflective_dataset, components_to_update: dict.fromkeys(
+                components_to_update, "x"
+            ),
         )
         made.compile(program, trainset=train[:3], valset=train[3:])
     assert engine.calls == 6

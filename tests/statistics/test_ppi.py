@@ -16,7 +16,7 @@ def test_coverage() -> None:
         for _ in range(2000):
             people = rng.random(300) < truth
             judge = np.where(people, rng.random(300) < 0.85, rng.random(300) < 0.20)
-            found = corrected(people[:100], judge[:100], judge[100:])
+            found = corrected(people[:100].tolist(), judge[:100].tolist(), judge[100:].tolist())
             held += found.corrected.low <= truth <= found.corrected.high
             naive += found.naive.low <= truth <= found.naive.high
             widths.append(

@@ -37,7 +37,7 @@ class Pairs:
 def read(
     path: str | Path,
     *,
-    format: str | None = None,  # noqa: A002
+    format: str | None = None,
     task: str,
     side: Side = "gold",
     column: str | None = None,
@@ -57,7 +57,7 @@ def pairs(
     gold: str | Path,
     pred: str | Path,
     *,
-    format: str | None = None,  # noqa: A002
+    format: str | None = None,
     pred_format: str | None = None,
     column: str | None = None,
     **options: Any,
@@ -90,7 +90,7 @@ def write(
     path: str | Path,
     records: Iterable[Mapping[str, Any]],
     *,
-    format: str | None = None,  # noqa: A002
+    format: str | None = None,
     task: str,
     side: Side = "gold",
     **options: Any,

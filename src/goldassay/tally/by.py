@@ -66,7 +66,9 @@ class By(dict[K, T]):
         return {str(key): tally.state() for key, tally in self.items()}
 
     def from_state(self, state: State) -> Self:
-        return type(self)({key: dict.get(self, key, self.inner).from_state(inner) for key, inner in state.items()})
+        kinds: dict[Any, Any] = dict(self)
+        made: Any = {key: kinds.get(key, self.inner).from_state(inner) for key, inner in state.items()}
+        return type(self)(made)
 
 
 def _support(tally: Tally) -> Number:

@@ -76,7 +76,7 @@ class Patches(Teleprompter):  # type: ignore[misc]
         program, self.ledger = student, Ledger()
         tried: set[str] = set()
         base = self._cases(program, valset)
-        for _ in range(self.rounds):
+        for _round in range(self.rounds):
             patterns = find(self._cases(program, trainset))[: self.patterns]
             self.ledger.patterns.append(patterns)
             proposed = self._proposed(patterns, program, trainset, valset, tried)
