@@ -25,10 +25,9 @@ sentences = st.lists(
 def report(gold: list[list[str]], pred: list[list[str]], **options: Any) -> dict[str, dict[str, float]]:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        found: dict[str, dict[str, float]] = classification_report(
-            gold, pred, output_dict=True, zero_division=0, **options
-        )
-    return found
+        given: dict[str, Any] = {"output_dict": True, "zero_division": 0, **options}
+        found: Any = classification_report(gold, pred, **given)
+    return dict(found)
 
 
 def same(ours: dict[str, dict[str, float]], theirs: dict[str, dict[str, float]]) -> None:

@@ -18,9 +18,17 @@ documents = st.lists(
 )
 
 
+def oracle(truth: list[str], given_: list[str], labels: list[str], average: str | None = None) -> list[Any]:
+    """Precision, recall and F1, and support where there is no average."""
+    options: dict[str, Any] = {"labels": labels, "average": average, "zero_division": 0}
+    found: list[Any] = list(precision_recall_fscore_support(truth, given_, **options))
+    return found if average is None else found[:3]
+
+
 def document(cells: list[tuple[str, str, str]]) -> tuple[str, list[Any], list[Any]]:
     """A text of two-letter tokens, and a span for each that has a label."""
-    text, sides = "", ([], [])  # type: tuple[str, tuple[list[Any], list[Any]]]
+    text = ""
+    sides: tuple[list[Any], list[Any]] = ([], [])
     for gold, pred, space in cells:
         for side, kind in zip(sides, (gold, pred), strict=True):
             if kind != "O":
@@ -32,20 +40,17 @@ def document(cells: list[tuple[str, str, str]]) -> tuple[str, list[Any], list[An
 @settings(max_examples=100, deadline=None)
 @given(documents)
 def test_labels_of_tokens(data: list[list[tuple[str, str, str]]]) -> None:
-    truth, given_ = ([cell[side] for cells in data for cell in cells] for side in (0, 1))
+    truth, given_ = ([str(cell[side]) for cells in data for cell in cells] for side in (0, 1))
     if not truth or {*truth, *given_} == {"O"}:
         return
     read = [document(cells) for cells in data]
     card = scorecard([{"text": t, "entities": g} for t, g, _ in read], [{"entities": p} for _, _, p in read])
-    micro = precision_recall_fscore_support(truth, given_, labels=KINDS, average="micro", zero_division=0)[:3]
-    assert [card.values[f"token_{rate}"] for rate in ("precision", "recall", "f1")] == pytest.approx(list(micro))
+    micro = oracle(truth, given_, KINDS, "micro")
+    assert [card.values[f"token_{rate}"] for rate in ("precision", "recall", "f1")] == pytest.approx(micro)
     text, gold, pred = document([cell for cells in data for cell in cells])
     ours = token_level_metrics(pred, gold, text)
-    for kind, *row in zip(
-        KINDS, *precision_recall_fscore_support(truth, given_, labels=KINDS, zero_division=0), strict=True
-    ):
+    for kind, *row in zip(KINDS, *oracle(truth, given_, KINDS), strict=True):
         if kind in ours:
             assert list(ours[kind].values()) == pytest.approx([float(value) for value in row])
     seen = sorted({*truth, *given_} - {"O"})
-    macro = precision_recall_fscore_support(truth, given_, labels=seen, average="macro", zero_division=0)[:3]
-    assert list(ours["macro_avg"].values()) == pytest.approx(list(macro))
+    assert list(ours["macro_avg"].values()) == pytest.approx(oracle(truth, given_, seen, "macro"))

@@ -57,7 +57,7 @@ def test_every_value_is_that_of_its_measure(data: list[tuple[str, list[Any], lis
         ex.MacroDocRecall("partial"),
     ]
     for measure in measures:
-        total = sum((measure(g, p).tally for g, p in zip(gold, pred, strict=True)), measure.zero)
+        total: Any = sum((measure(g, p).tally for g, p in zip(gold, pred, strict=True)), measure.zero)
         value = card.values[measure.key]
         if value is None:
             assert total.weight == 0 or isinstance(total, By)

@@ -1,9 +1,10 @@
 """Extraction: spans of a text with a type.
 
 Read in this order: `spans` (what a span is) and `reading` (where it comes from), `matching` (one-to-one within a
-document), `counting` (one document's counts), `measures`, `averages` and `schemas` (what is reported), `errors` (what
-was got wrong, in words), `tokens`; then many documents at once: `columns`, `paired`, `corpus`, `card`, and `tagged` for
-tag sequences; `official` (the HIPE scorer's own way of counting) and `founding` (the founding documents' functions).
+document), `counting` (one document's counts), `base`, `measures`, `typed`, `tokens`, `tokenwise`, `averages` and
+`schemas` (what is reported), `errors` (what was got wrong, in words); then many documents at once: `columns`, `paired`, `corpus`,
+`card`, and `tagged` for tag sequences; `official` (the HIPE scorer's own way of counting) and `founding` (the founding
+documents' functions).
 """
 
 from __future__ import annotations
@@ -34,17 +35,13 @@ from goldassay.measures.extraction.measures import (
     StrictF1,
     StrictPrecision,
     StrictRecall,
-    TokenF1,
-    TokenPrecision,
-    TokenRecall,
-    TypeF1,
-    TypePrecision,
-    TypeRecall,
 )
 from goldassay.measures.extraction.reading import perfect, sides
 from goldassay.measures.extraction.schemas import SemEval, evaluate_spans, evaluate_spans_by_type
 from goldassay.measures.extraction.spans import Span, spans
 from goldassay.measures.extraction.tagged import evaluate_tags
+from goldassay.measures.extraction.tokenwise import TokenF1, TokenPrecision, TokenRecall
+from goldassay.measures.extraction.typed import TypeF1, TypePrecision, TypeRecall
 
 MEASURES: tuple[Measure[Any], ...] = (
     StrictF1(),

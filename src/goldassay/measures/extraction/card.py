@@ -9,9 +9,9 @@ import numpy as np
 
 from goldassay.exceptions import GoldassayError
 from goldassay.measures.extraction import official
+from goldassay.measures.extraction.base import FORMULA, MATCHING, SOURCE
 from goldassay.measures.extraction.corpus import SCHEMAS, Corpus, corpus
 from goldassay.measures.extraction.counting import MATCH
-from goldassay.measures.extraction.measures import FORMULA, MATCHING, SOURCE
 from goldassay.measures.extraction.reading import fields, name
 from goldassay.measures.extraction.schemas import SemEval
 from goldassay.scorecard import Scorecard, rates

@@ -59,7 +59,7 @@ def hipe(gold: Sequence[Span], pred: Sequence[Span], types: frozenset[str]) -> d
     return out
 
 
-RIGHT = dict.fromkeys(SCHEMAS, "correct")
+RIGHT: dict[str, str] = dict.fromkeys(SCHEMAS, "correct")
 OTHER_TYPE = {"strict": "incorrect", "exact": "correct", "partial": "correct", "type": "incorrect"}
 OVERLAP = {"strict": "incorrect", "exact": "incorrect", "partial": "partial", "type": "correct"}
 OVERLAP_OTHER_TYPE = {**OVERLAP, "type": "incorrect"}

@@ -18,9 +18,9 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from goldassay.exceptions import GoldassayError
+from goldassay.measures.extraction.base import SpanMeasure
 from goldassay.measures.extraction.corpus import SCHEMAS, corpus
 from goldassay.measures.extraction.counting import semeval
-from goldassay.measures.extraction.measures import SpanMeasure
 from goldassay.measures.extraction.spans import Span
 from goldassay.measures.extraction.tally import SemEvalCounts, SemEvalPrecision, SemEvalRecall
 

@@ -61,7 +61,8 @@ def _covered(items: Sequence[Span], places: Sequence[tuple[int, int]]) -> dict[s
 def token_columns(gold: Columns, pred: Columns, texts: Sequence[str], types: int) -> tuple[Ints, Ints, Ints]:
     """The same for many documents at once: types of the tokens that both sides have, that gold has, that pred has."""
     if not texts:
-        return (np.zeros(0, np.int64),) * 3
+        none = np.zeros(0, np.int64)
+        return none, none, none
     reach = np.fromiter(map(len, texts), np.int64, len(texts))
     bare = reach == 0
     for side in (gold, pred):
