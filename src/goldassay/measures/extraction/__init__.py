@@ -2,9 +2,9 @@
 
 Read in this order: `spans` (what a span is) and `reading` (where it comes from), `matching` (one-to-one within a
 document), `counting` (one document's counts), `base`, `measures`, `typed`, `tokens`, `tokenwise`, `averages` and
-`schemas` (what is reported), `errors` (what was got wrong, in words); then many documents at once: `columns`, `paired`, `corpus`,
-`card`, and `tagged` for tag sequences; `official` (the HIPE scorer's own way of counting) and `founding` (the founding
-documents' functions).
+`schemas` (what is reported), `errors` (what was got wrong, in words); then many documents at once: `columns`,
+`paired`, `corpus`, `card`, and `tagged` for tag sequences; `official` (the HIPE scorer's own way of counting) and
+`founding` (the founding documents' functions).
 """
 
 from __future__ import annotations
