@@ -8,7 +8,7 @@ import pytest
 
 from goldassay.exceptions import DataError, GoldassayError
 from goldassay.gold import read, write
-from goldassay.gold.formats.annotations import discovery
+from goldassay.gold.formats.judged import discovery
 from goldassay.gold.formats.property_alignment import mapping, read_properties
 
 

@@ -33,7 +33,9 @@ def fault(text: str, span: Mapping[str, Any]) -> str | None:
     if end <= start:
         return f"the end ({end}) is not after the start ({start})"
     if end > len(text):
-        return f"{start}:{end} reaches beyond the text, which has {len(text)} characters" + _hint(text, expected, start)
+        return f"{start}:{end} reaches beyond the text, which has {len(text)} characters" + _hint(
+            text, expected, start
+        ).replace(", which", "; it", 1)
     stands = covered(text, span)
     if expected is None or expected == stands:
         return None

@@ -10,6 +10,7 @@ what comes out is a dict, so nothing is copied between a model and a record. The
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import cache
 from typing import Any, Literal
 
@@ -70,7 +71,21 @@ def check(record: Any, task: str, side: Side = "gold") -> dict[str, Any]:
 
 def plain(error: ValidationError, record: Any = None) -> DataError:
     """Pydantic's first complaint as one line of ours."""
-    first = error.errors(include_url=False, include_context=False)[0]
+    return _plain(error.errors(include_url=False, include_context=False)[0], record)
+
+
+def complaints(error: ValidationError) -> list[DataError]:
+    """All of pydantic's complaints; of the alternatives of one field only the first."""
+    found: list[DataError] = []
+    for detail in error.errors(include_url=False, include_context=False):
+        made = _plain(detail, None)
+        field = made.field or ""
+        if not any(field.startswith(known.field or "") or (known.field or "").startswith(field) for known in found):
+            found.append(made)
+    return found
+
+
+def _plain(first: Mapping[str, Any], record: Any) -> DataError:
     message = first["msg"]
     if first["type"] == "json_invalid":
         what = message.removeprefix("Invalid JSON: ").replace(" at line 1 column ", " at column ")

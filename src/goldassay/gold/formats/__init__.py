@@ -21,7 +21,7 @@ MODULES = {
     "json": "entries",
     "text2kgbench": "text2kgbench",
     "benchmark": "benchmark",
-    "annotations": "annotations",
+    "annotations": "judged",
 }
 EXTENSIONS = {
     ".jsonl": "jsonl",

@@ -1,0 +1,115 @@
+"""``audit`` a gold set: everything that is off in it, found at once and told with its place.
+
+>>> import json, tempfile
+>>> from pathlib import Path
+>>> file = Path(tempfile.mkdtemp()) / "extraction.jsonl"
+>>> span = {"start": 4, "end": 9, "type": "TOP", "text": "Delft"}
+>>> _ = file.write_text(json.dumps({"id": "a", "text": "In Delft", "entities": [span]}))
+>>> found = audit(file).findings[0]
+>>> found.kind, found.message, found.fix
+('offset', '4:9 reaches beyond the text, which has 8 characters; it stands at 3:8', {'start': 3, 'end': 8})
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from goldassay.exceptions import DataError
+from goldassay.gold import sets
+from goldassay.gold.audit import across, card, content, duplicates, identifiers, kit, spans, tables
+from goldassay.gold.audit.finding import KINDS, Audit, Finding
+from goldassay.gold.audit.mending import repaired
+from goldassay.gold.audit.rows import Row, rows, unreadable
+from goldassay.measure import TASKS
+
+__all__ = ["KINDS", "Audit", "Finding", "audit", "repaired"]
+YAML = (".yaml", ".yml")
+
+
+def audit(
+    name_or_path: str | Path,
+    *,
+    task: str | None = None,
+    format: str | None = None,
+    near: float = duplicates.NEAR,
+    agreement: Mapping[str, float] | None = None,
+) -> Audit:
+    """All that is off in a set, a file of gold, or a YAML file (or folder) of a Wikidata kit.
+
+    ``near`` is from how many per cent of similar characters two texts are nearly the same; ``agreement`` is what was
+    measured between annotators, by task.
+    """
+    place = sets.find(name_or_path)
+    if place.is_file() and place.suffix in YAML:
+        return _kits(place.name, [place])
+    if place.is_dir() and not _is_set(place, format):
+        yamls = sorted(file for file in place.iterdir() if file.suffix in YAML)
+        if yamls:
+            return _kits(place.name, yamls)
+    about: dict[str, Any] = {}
+    by: dict[str, list[Row]] = {}
+    findings: list[Finding] = []
+    for job, file, options in _files(place, task, format):
+        shown = file.relative_to(place).as_posix() if place.is_dir() and file.is_relative_to(place) else file.name
+        made, wrong = _rows(file, job, shown, options)
+        by.setdefault(job, []).extend(made)
+        findings += wrong
+    passages = None
+    if place.is_dir():
+        about = sets.card(place)
+        try:
+            if (place / "passages.jsonl").exists():
+                passages = {row["id"]: row["text"] for row in sets.passages(place / "passages.jsonl")}
+        except DataError as error:
+            findings.append(unreadable(error, "passages.jsonl"))
+    for job, found in by.items():
+        for row in found:
+            for check in (spans, identifiers, content):
+                findings += check.audit(row)
+        findings += duplicates.audit(found, near)
+        if about:
+            findings += card.audit(about, job, [row.record for row in found], sets.CARD)
+    findings += across.audit(about, by, passages)
+    if about:
+        findings += tables.audit(about, place, by, passages or {})
+    findings += card.agreement(about, agreement or {}, sets.CARD)
+    return Audit(place.name, findings, {job: len(found) for job, found in by.items()})
+
+
+def _rows(file: Path, job: str, shown: str, options: Mapping[str, Any]) -> tuple[list[Row], list[Finding]]:
+    split = options.get("split")
+    made, wrong = rows(file, job, shown, **{key: value for key, value in options.items() if key != "split"})
+    for row in made:
+        if split:
+            row.record.setdefault("split", split)
+    return made, wrong
+
+
+def _is_set(folder: Path, format: str | None) -> bool:
+    return (
+        format is not None or (folder / sets.CARD).exists() or any((folder / f"{job}.jsonl").exists() for job in TASKS)
+    )
+
+
+def _files(place: Path, task: str | None, format: str | None) -> Iterator[tuple[str, Path, dict[str, Any]]]:
+    """The files of a set with their tasks and options."""
+    loaded = sets.load(place, task=task, **({"format": format} if format else {}))
+    for job, found in loaded.tasks.items():
+        for source in found.sources:
+            yield job, Path(source["path"]), {key: value for key, value in source.items() if key != "path"}
+
+
+def _kits(name: str, paths: list[Path]) -> Audit:
+    findings: list[Finding] = []
+    counts: dict[str, int] = {}
+    figures: dict[str, float] = {}
+    for path in paths:
+        try:
+            found, counts[path.name], made = kit.audit(path, path.name)
+        except DataError as error:
+            found, made = [unreadable(error, path.name)], {}
+        findings += found
+        figures |= made
+    return Audit(name, findings, counts, figures)

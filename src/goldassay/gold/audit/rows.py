@@ -1,0 +1,105 @@
+"""Reading for an audit: every record by itself, so that one bad line does not hide the next one's faults."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
+
+from goldassay.exceptions import DataError
+from goldassay.gold import files, formats
+from goldassay.gold.audit.finding import Finding
+from goldassay.gold.formats import entries
+from goldassay.gold.reading import read
+from goldassay.gold.records import adapter, check, complaints
+
+SPANS = {"extraction": "entities", "linking": "links"}
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A record that has its task's shape, and where it stands."""
+
+    task: str
+    record: dict[str, Any]
+    file: str
+    line: int | None = None
+
+    def finding(
+        self, kind: str, message: str, field: str | None = None, fix: Mapping[str, Any] | None = None
+    ) -> Finding:
+        """Something that is off in this record."""
+        return Finding(kind, message, self.file, self.line, str(self.record["id"]), field, fix)
+
+
+def rows(
+    path: Path, task: str, name: str, format: str | None = None, **options: Any
+) -> tuple[list[Row], list[Finding]]:
+    """The records of a file, and what cannot be read in it; ``name`` is how findings call the file."""
+    try:
+        kind = format or formats.guess(path, task)
+        if kind == "jsonl":
+            return _lines(path, task, name)
+        if kind == "json" and task in entries.TASKS:
+            return _entries(path, task, name)
+        return [Row(task, record, name) for record in read(path, task=task, format=kind, **options)], []
+    except DataError as error:
+        return [], [unreadable(error, name)]
+
+
+def unreadable(error: DataError, name: str) -> Finding:
+    """A reader's error as a finding."""
+    record = None if error.record is None else str(error.record)
+    return Finding("unreadable", error.what, name, error.line, record, error.field)
+
+
+def _lines(path: Path, task: str, name: str) -> tuple[list[Row], list[Finding]]:
+    found: list[Row] = []
+    findings: list[Finding] = []
+    validate = adapter(task).validate_json
+    for number, line in enumerate(files.lines(path), start=1):
+        if not line.strip():
+            continue
+        try:
+            found.append(Row(task, validate(line), name, number))
+        except ValidationError as error:
+            findings += _wrong(error, line, name, number)
+    return found, findings
+
+
+def _wrong(error: ValidationError, line: str, name: str, number: int) -> Iterator[Finding]:
+    try:
+        raw = json.loads(line)
+    except (ValueError, RecursionError):
+        raw = None
+    key = str(raw["id"]) if isinstance(raw, dict) and "id" in raw else None
+    for complaint in complaints(error):
+        kind = "schema" if isinstance(raw, dict) else "unreadable"
+        yield Finding(kind, complaint.what, name, number, key, complaint.field)
+
+
+def _entries(path: Path, task: str, name: str) -> tuple[list[Row], list[Finding]]:
+    """The entries of the founding format, whose spans are audited and not proved while reading."""
+    found: list[Row] = []
+    findings: list[Finding] = []
+    content = files.json_value(path)
+    for number, entry in enumerate(content if isinstance(content, list) else [content]):
+        if not isinstance(entry, dict) or "id" not in entry or not isinstance(entry.get("text"), str):
+            findings.append(
+                Finding("schema", "an entry is an object with an 'id' and a 'text'", name, field=f"[{number}]")
+            )
+        elif entries.PART[task] in entry:
+            try:
+                found += [Row(task, check(record, task), name) for record in entries.READERS[task](entry)]
+            except DataError as error:
+                findings.append(Finding("schema", error.what, name, record=str(entry["id"]), field=error.field))
+            except (AttributeError, KeyError, TypeError) as error:
+                part = entries.PART[task]
+                findings.append(
+                    Finding("schema", f"not as in the format: {error}", name, record=str(entry["id"]), field=part)
+                )
+    return found, findings
