@@ -48,7 +48,10 @@ def test_each_task_is_counted() -> None:
     assert nil_ratio([]) is None
     queries = [{"id": "q", "query": "x", "relevant": {"a": 3.0, "b": 0}}, {"id": "r", "query": "y", "relevant": ["a"]}]
     assert counted("retrieval", queries)["grades"] == {"0": 1, "1": 1, "3": 1}
-    asked = [{"id": "q", "question": "x", "answers": []}, {"id": "r", "question": "y", "answers": ["1"]}]
+    asked: list[dict[str, Any]] = [
+        {"id": "q", "question": "x", "answers": []},
+        {"id": "r", "question": "y", "answers": ["1"]},
+    ]
     assert counted("answering", asked) == {"records": 2, "questions": 2, "unanswerable": 1}
     said = [{"id": "t", "triples": [{"subject": "s", "predicate": "P31", "object": "o", "verdict": "correct"}]}]
     assert counted("triples", said) == {

@@ -125,7 +125,8 @@ def read(file: Path) -> Patch:
         ) from None
     if not isinstance(body, dict):
         raise DataError("a patch is a mapping with predictor, action, …", file=file)
-    body.pop("id", None), body.pop("section", None)
+    for shown in ("id", "section"):
+        body.pop(shown, None)
     try:
         return Patch.model_validate(body)
     except ValidationError as error:
