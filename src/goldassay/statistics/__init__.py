@@ -1,10 +1,11 @@
 """Intervals, paired tests, power: seeded, on tallies or on plain numbers."""
 
-from goldassay.statistics.effect import cliffs_delta, cohens_dz
+from goldassay.statistics.effect import cliffs_delta, cohens_dz, odds_ratio
+from goldassay.statistics.founding import significance_test
 from goldassay.statistics.intervals import Interval, interval, wilson
 from goldassay.statistics.multiple import holm
 from goldassay.statistics.paired import Comparison, compare
-from goldassay.statistics.power import smallest_detectable
+from goldassay.statistics.power import examples_needed, power_of, smallest_detectable
 from goldassay.statistics.ppi import Corrected, corrected
 
 __all__ = [
@@ -15,8 +16,12 @@ __all__ = [
     "cohens_dz",
     "compare",
     "corrected",
+    "examples_needed",
     "holm",
     "interval",
+    "odds_ratio",
+    "power_of",
+    "significance_test",
     "smallest_detectable",
     "wilson",
 ]

@@ -5,9 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
+from numpy.typing import NDArray
+
+Numbers = Sequence[float] | NDArray[np.float64]
 
 
-def cohens_dz(differences: Sequence[float]) -> float:
+def cohens_dz(differences: Numbers) -> float:
     """The mean of the paired differences in units of their standard deviation; 0 where all are equal to 0.
 
     >>> cohens_dz([1.0, 2.0, 3.0])
@@ -22,7 +25,7 @@ def cohens_dz(differences: Sequence[float]) -> float:
     return mean / spread
 
 
-def cliffs_delta(a: Sequence[float], b: Sequence[float]) -> float:
+def cliffs_delta(a: Numbers, b: Numbers) -> float:
     """P(a > b) − P(a < b) over all pairs of values (Cliff 1993).
 
     >>> cliffs_delta([3, 4], [1, 4])
@@ -32,3 +35,16 @@ def cliffs_delta(a: Sequence[float], b: Sequence[float]) -> float:
     more = np.searchsorted(right, left, "left").sum()
     less = (len(right) - np.searchsorted(right, left, "right")).sum()
     return float((more - less) / (len(left) * len(right)))
+
+
+def odds_ratio(a: Numbers, b: Numbers) -> float:
+    """Of the examples that only one of the two has right: those of A to one of B (McNemar's b / c).
+
+    1 where neither has any; infinite where B has none.
+
+    >>> odds_ratio([1, 1, 1, 0, 1], [0, 0, 0, 1, 1])
+    3.0
+    """
+    gaps = np.asarray(a, dtype=float) - np.asarray(b, dtype=float)
+    wins, losses = int((gaps > 0).sum()), int((gaps < 0).sum())
+    return wins / losses if losses else float("inf") if wins else 1.0

@@ -10,7 +10,8 @@ import numpy as np
 from scipy import stats
 
 from goldassay.exceptions import GoldassayError
-from goldassay.statistics.resampling import Evidences, Floats, bootstrap
+from goldassay.statistics.evidence import Evidences, Floats
+from goldassay.statistics.resampling import bootstrap
 from goldassay.tally import Mean
 
 
@@ -43,36 +44,47 @@ def interval(
     """The corpus value of tallies (or the mean of plain numbers) with its interval.
 
     ``method``: ``bootstrap`` (percentile, over examples, or over ``clusters``), ``bca`` (bias-corrected and
-    accelerated), ``t`` (means), ``wilson`` (rates of 0/1 values).
+    accelerated, the same way), ``t`` (for means), ``wilson`` (for rates: means of 0 and 1). The last two are for plain
+    numbers and `Mean` tallies whose examples weigh 1, or 0 where the measure does not apply.
 
     >>> found = interval([1.0, 0.0, 1.0, 1.0], method="wilson")
     >>> round(found.low, 3), found.value, round(found.high, 3)
     (0.301, 0.75, 0.954)
     """
-    plain, zero = as_tallies(tallies, zero)
-    evidences = Evidences(plain, zero, clusters)
+    if not 0 < level < 1:
+        raise GoldassayError(f"the level of an interval is between 0 and 1, not {level}")
+    evidences = Evidences(tallies, zero, clusters)
     value, n = evidences.value, len(evidences.matrix)
     if method in ("t", "wilson"):
-        values = np.array([float(tally.value) for tally in plain])
+        values = _means(evidences, method, clusters is not None)
         low, high = (_t if method == "t" else _wilson)(values, level)
+        n = len(values)
     elif method in ("bootstrap", "bca"):
-        resampled = bootstrap(evidences, resamples, seed)
-        tail = (1 - level) / 2
-        ends = (tail, 1 - tail) if method == "bootstrap" else _bca(evidences, resampled, value, tail)
-        low, high = (float(bound) for bound in np.quantile(resampled, ends))
+        low, high = quantiles(evidences, bootstrap(evidences, resamples, seed), level, method)
     else:
         raise GoldassayError(f"no interval {method!r}; there are bootstrap, bca, t, wilson")
     return Interval(value, low, high, level, n, method)
 
 
-def as_tallies(values: Sequence[Any], zero: Any) -> tuple[list[Any], Any]:
-    """Plain numbers as means; tallies as they are."""
-    if zero is not None:
-        return list(values), zero
-    numbers = [float(value) for value in values]
-    if not all(np.isfinite(numbers)):
-        raise GoldassayError("a value is not a finite number; leave such examples out and say so")
-    return [Mean.of(number) for number in numbers], Mean()
+def quantiles(evidences: Evidences, resampled: Floats, level: float, method: str) -> tuple[float, float]:
+    """The ends of the percentile or the BCa interval, from the resampled values."""
+    tail = (1 - level) / 2
+    ends = (tail, 1 - tail) if method == "bootstrap" else _bca(evidences, resampled, evidences.value, tail)
+    low, high = (float(bound) for bound in np.quantile(resampled, ends))
+    return low, high
+
+
+def _means(evidences: Evidences, method: str, clusters: bool) -> Floats:
+    """The values of examples whose mean is the corpus value; those that weigh nothing are left out."""
+    if type(evidences.zero) is not Mean or clusters:
+        raise GoldassayError(f"{method!r} is for means over examples; use the bootstrap for clusters and other tallies")
+    total, weight = evidences.matrix.T
+    if not set(weight.tolist()) <= {0.0, 1.0}:
+        raise GoldassayError(f"{method!r} is for means whose examples weigh the same; use the bootstrap")
+    found: Floats = total[weight > 0]
+    if not len(found):
+        raise GoldassayError("no evidence: the measure applies to none of the examples")
+    return found
 
 
 def _t(values: Floats, level: float) -> tuple[float, float]:

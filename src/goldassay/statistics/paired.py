@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -10,10 +11,11 @@ import numpy as np
 from scipy import stats
 
 from goldassay.exceptions import GoldassayError
-from goldassay.statistics.effect import cohens_dz
-from goldassay.statistics.intervals import Interval, as_tallies
+from goldassay.statistics.effect import cliffs_delta, cohens_dz, odds_ratio
+from goldassay.statistics.evidence import Evidences, Floats, clustered
+from goldassay.statistics.intervals import Interval
 from goldassay.statistics.power import smallest_detectable
-from goldassay.statistics.resampling import BLOCK, Evidences, Floats, clustered, swaps
+from goldassay.statistics.resampling import resampled, swapped
 
 TESTS = ("permutation", "bootstrap", "paired_t", "wilcoxon", "mcnemar")
 
@@ -23,8 +25,9 @@ class Comparison:
     """A − B on the same examples.
 
     ``difference`` is the difference of the corpus values, ``interval`` its bootstrap interval, ``p`` the two-sided
-    p-value of ``test``, ``effect`` Cohen's d of the paired per-example differences, ``smallest_detectable`` the
-    difference that this many examples show with 80 % power.
+    p-value of ``test``, ``n`` the number of pairs (examples or clusters), ``smallest_detectable`` the difference that
+    this many examples show with 80 % power. ``effect`` is Cohen's dz of the paired per-example differences; for
+    Wilcoxon's test Cliff's delta and for McNemar's the odds ratio, as ``effect_name`` says.
     """
 
     difference: float
@@ -34,10 +37,11 @@ class Comparison:
     effect: float
     smallest_detectable: float
     test: str
+    effect_name: str = "cohens_dz"
 
     def state(self) -> dict[str, Any]:
-        """As JSON."""
-        return asdict(self)
+        """As JSON; an effect without bound is null."""
+        return {**asdict(self), "effect": self.effect if math.isfinite(self.effect) else None}
 
 
 def compare(
@@ -54,7 +58,8 @@ def compare(
     """A against B, aligned sequences of tallies (or plain numbers).
 
     The permutation test swaps A's and B's evidence of each example at random and recomputes both corpus values:
-    p = (b + 1) / (n + 1), with b permutations at least as far apart. Identical inputs: difference 0, p = 1.
+    p = (b + 1) / (n + 1), with b of n permutations at least as far apart. Identical inputs: difference 0, p = 1.
+    The classical tests (``paired_t``, ``wilcoxon``, ``mcnemar``) look at the values of the single examples.
 
     >>> found = compare([1.0] * 12, [0.0] * 12, resamples=2000)
     >>> found.difference, found.p < 0.01, found.interval.low
@@ -64,80 +69,87 @@ def compare(
         raise GoldassayError(f"a paired comparison needs the same examples: {len(a)} against {len(b)}")
     if test not in TESTS:
         raise GoldassayError(f"no test {test!r}; there are {', '.join(TESTS)}")
-    (plain_a, zero), (plain_b, _) = as_tallies(a, zero), as_tallies(b, zero)
-    both = Evidences([*plain_a, *plain_b], zero)
+    both = Evidences([*a, *b], zero)
     rows_a, rows_b = both.matrix[: len(a)], both.matrix[len(a) :]
     if clusters is not None:
         rows_a, rows_b = clustered(rows_a, clusters), clustered(rows_b, clusters)
-    difference = _value(both, rows_a) - _value(both, rows_b)
-    resampled = _bootstrap(both, rows_a, rows_b, resamples, seed)
+    difference = both.of(rows_a) - both.of(rows_b)
+    drawn = _bootstrap(both, rows_a, rows_b, resamples, seed)
     tail = (1 - level) / 2
-    low, high = (float(bound) for bound in np.quantile(resampled, (tail, 1 - tail)))
-    scores = both.values(rows_a) - both.values(rows_b)
+    low, high = (float(bound) for bound in np.quantile(drawn, (tail, 1 - tail)))
+    scores_a, scores_b = both.values(rows_a), both.values(rows_b)
     n = len(rows_a)
     if np.array_equal(rows_a, rows_b):
         p = 1.0
     elif test == "permutation":
         p = _permutation(both, rows_a, rows_b, abs(difference), resamples, seed)
     elif test == "bootstrap":
-        p = _bootstrap_p(resampled)
+        p = _bootstrap_p(drawn)
     else:
-        p = _classical(test, scores)
-    spread = float(np.std(resampled, ddof=1))
+        p = classical(test, scores_a - scores_b)[1]
+    effect, effect_name = _effect(test, scores_a, scores_b)
     return Comparison(
         difference,
         Interval(difference, low, high, level, n, "bootstrap"),
         p,
         n,
-        cohens_dz(scores.tolist()),
-        smallest_detectable(spread),
+        effect,
+        smallest_detectable(float(np.std(drawn, ddof=1)) if resamples > 1 else 0.0),
         test,
+        effect_name,
     )
 
 
-def _value(both: Evidences, rows: Floats) -> float:
-    return float(both.values(rows.sum(axis=0, keepdims=True))[0])
-
-
 def _bootstrap(both: Evidences, a: Floats, b: Floats, resamples: int, seed: int) -> Floats:
-    pairs, counts = np.unique(np.hstack([a, b]), axis=0, return_counts=True)
-    n, width = int(counts.sum()), a.shape[1]
-    rng = np.random.default_rng(seed)
-    out = np.empty(resamples)
-    for start in range(0, resamples, BLOCK):
-        size = min(BLOCK, resamples - start)
-        sums = rng.multinomial(n, counts / n, size=size).astype(float) @ pairs
-        out[start : start + size] = both.values(sums[:, :width]) - both.values(sums[:, width:])
-    return out
+    """The differences of the corpus values, in resamples of the pairs."""
+    width = a.shape[1]
+    blocks = resampled(np.hstack([a, b]), resamples, seed)
+    return np.concatenate([both.values(sums[:, :width]) - both.values(sums[:, width:]) for sums in blocks])
 
 
 def _permutation(both: Evidences, a: Floats, b: Floats, seen: float, resamples: int, seed: int) -> float:
-    differ = np.flatnonzero((a != b).any(axis=1))
-    gap, sum_a, sum_b = (b - a)[differ], a.sum(axis=0), b.sum(axis=0)
-    as_far = 0
-    for block in swaps(len(differ), resamples, seed):
-        moved = block @ gap
-        apart = np.abs(both.values(sum_a + moved) - both.values(sum_b - moved))
-        as_far += int((apart >= seen - 1e-12).sum())
+    gaps = b - a
+    columns = np.flatnonzero((gaps != 0).any(axis=0))
+    moved = np.zeros((resamples, a.shape[1]))
+    moved[:, columns] = swapped(gaps[(gaps != 0).any(axis=1)][:, columns], resamples, seed)
+    apart = np.abs(both.values(a.sum(axis=0) + moved) - both.values(b.sum(axis=0) - moved))
+    as_far = int((apart >= seen * (1 - 1e-9) - 1e-12).sum())  # equal but for rounding is as far
     return (as_far + 1) / (resamples + 1)
 
 
-def _bootstrap_p(resampled: Floats) -> float:
+def _bootstrap_p(drawn: Floats) -> float:
     """Twice the smaller share of resamples on one side of 0."""
-    n = len(resampled)
-    return float(min(1.0, 2 * min((resampled <= 0).sum() + 1, (resampled >= 0).sum() + 1) / (n + 1)))
+    n = len(drawn)
+    return float(min(1.0, 2 * min((drawn <= 0).sum() + 1, (drawn >= 0).sum() + 1) / (n + 1)))
 
 
-def _classical(test: str, differences: Floats) -> float:
+def classical(test: str, differences: Floats) -> tuple[float, float]:
+    """Statistic and two-sided p-value of ``paired_t``, ``wilcoxon`` or ``mcnemar`` (exact) on paired differences.
+
+    No difference anywhere is p = 1; the same difference everywhere leaves nothing to chance, so the t test's p is 0.
+    """
     if not differences.any():
-        return 1.0
+        return 0.0, 1.0
     if test == "paired_t":
+        if len(differences) < 2:
+            raise GoldassayError("a t test needs at least two examples")
         if np.ptp(differences) == 0:
-            return 0.0
-        return float(stats.ttest_1samp(differences, 0.0).pvalue)
+            return float(np.copysign(np.inf, differences[0])), 0.0
+        found = stats.ttest_1samp(differences, 0.0)
+    elif test == "wilcoxon":
+        found = stats.wilcoxon(differences)
+    else:
+        if not set(np.abs(differences).tolist()) <= {0.0, 1.0}:
+            raise GoldassayError("McNemar's test is for examples that are right or wrong: every value must be 0 or 1")
+        wins, losses = int((differences > 0).sum()), int((differences < 0).sum())
+        found = stats.binomtest(wins, wins + losses, 0.5)
+        return float(min(wins, losses)), float(found.pvalue)
+    return float(found.statistic), float(found.pvalue)
+
+
+def _effect(test: str, a: Floats, b: Floats) -> tuple[float, str]:
     if test == "wilcoxon":
-        return float(stats.wilcoxon(differences).pvalue)
-    if not set(np.abs(differences).tolist()) <= {0.0, 1.0}:
-        raise GoldassayError("McNemar's test is for examples that are right or wrong: every value must be 0 or 1")
-    wins, losses = int((differences > 0).sum()), int((differences < 0).sum())
-    return float(stats.binomtest(wins, wins + losses, 0.5).pvalue)
+        return cliffs_delta(a, b), "cliffs_delta"
+    if test == "mcnemar":
+        return odds_ratio(a, b), "odds_ratio"
+    return cohens_dz(a - b), "cohens_dz"

@@ -1,102 +1,91 @@
-"""Evidence as a matrix: what bootstraps and permutations work on.
+"""Sums of random resamples and of random swaps, drawn the cheapest way that has the right distribution.
 
-A row an example (or a cluster), a column a number of its evidence; ``weights @ matrix`` is the evidence of a resample,
-and the tally's own ``value`` turns it into the resampled values, all at once.
+A bootstrap draws n rows with replacement; only how often each *distinct* row was drawn matters, and those counts are
+multinomial. A paired permutation swaps each pair with probability 1/2; of c equal pairs a binomial number is swapped.
+Counts have few distinct rows, so this is far less work than drawing examples. Where nearly every row is its own,
+examples are drawn, and eight swaps at a time share a table of 256 sums.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from goldassay.exceptions import GoldassayError
+from goldassay.statistics.evidence import Evidences, Floats
 
-Floats = NDArray[np.float64]
-Path = tuple[str, ...]
 BLOCK = 512  # resamples at a time: the counts of a block stay in the cache
-
-
-def flat(state: Mapping[str, Any], path: Path = ()) -> Iterator[tuple[Path, float]]:
-    """The numbers of a nested state with their paths."""
-    for key, value in state.items():
-        if isinstance(value, Mapping):
-            yield from flat(value, (*path, key))
-        else:
-            yield (*path, key), float(value)
-
-
-def nested(paths: Sequence[Path], columns: Any) -> dict[str, Any]:
-    """The nested state that these paths and columns came from."""
-    out: dict[str, Any] = {}
-    for path, column in zip(paths, columns, strict=True):
-        here = out
-        for key in path[:-1]:
-            here = here.setdefault(key, {})
-        here[path[-1]] = column
-    return out
-
-
-class Evidences:
-    """The evidence of many examples: a matrix, and how a row of sums becomes a value."""
-
-    def __init__(self, tallies: Sequence[Any], zero: Any, clusters: Sequence[Any] | None = None) -> None:
-        if not tallies:
-            raise GoldassayError("no evidence: there are no examples")
-        states = [dict(flat(tally.state())) for tally in tallies]
-        self.zero = zero
-        self.paths = sorted({path for state in states for path in state})
-        place = {path: index for index, path in enumerate(self.paths)}
-        self.matrix: Floats = np.zeros((len(tallies), len(self.paths)))
-        for row, state in enumerate(states):
-            for path, number in state.items():
-                self.matrix[row, place[path]] = number
-        if clusters is not None:
-            self.matrix = clustered(self.matrix, clusters)
-
-    def values(self, sums: Floats) -> Floats:
-        """The value of each row of summed evidence."""
-        if not self.paths:
-            return np.ones(len(sums))
-        value = self.zero.from_state(nested(self.paths, np.ascontiguousarray(sums.T))).value
-        return np.broadcast_to(np.asarray(value, dtype=float), (len(sums),))
-
-    @property
-    def value(self) -> float:
-        """The corpus value."""
-        return float(self.values(self.matrix.sum(axis=0, keepdims=True))[0])
-
-
-def clustered(matrix: Floats, clusters: Sequence[Any]) -> Floats:
-    """The rows summed within clusters (documents)."""
-    if len(clusters) != len(matrix):
-        raise GoldassayError(f"{len(clusters)} clusters for {len(matrix)} examples; the lengths must agree")
-    names: dict[Any, int] = {}
-    index = [names.setdefault(name, len(names)) for name in clusters]
-    out = np.zeros((len(names), matrix.shape[1]))
-    np.add.at(out, index, matrix)
-    return out
+CELLS = 1 << 17  # drawn rows at a time, for the same reason
+FEW = 12  # a multinomial count costs about as much as drawing this many rows
 
 
 def bootstrap(evidences: Evidences, resamples: int, seed: int) -> Floats:
-    """The values of ``resamples`` resamples, drawn as multinomial counts over the distinct rows."""
-    rows, counts = np.unique(evidences.matrix, axis=0, return_counts=True)
-    n = int(counts.sum())
+    """The corpus values of ``resamples`` resamples of the rows."""
+    return np.concatenate([evidences.values(sums) for sums in resampled(evidences.matrix, resamples, seed)])
+
+
+def resampled(matrix: Floats, resamples: int, seed: int) -> Iterator[Floats]:
+    """The sums of the rows of each resample, in blocks."""
+    rng, n = np.random.default_rng(seed), len(matrix)
+    varying = np.flatnonzero((matrix != matrix[0]).any(axis=0))  # what is the same in every row adds up to n times it
+    rows, counts = distinct(matrix[:, varying])
+    few = len(rows) * FEW <= n or len(rows) < 2
+    size = BLOCK if few else max(1, min(BLOCK, CELLS // n))
+    for start in range(0, resamples, size):
+        k = min(size, resamples - start)
+        sums = np.tile(n * matrix[0], (k, 1))
+        if few:
+            sums[:, varying] = rng.multinomial(n, counts / n, size=k).astype(float) @ rows
+        else:
+            drawn = rng.integers(0, n, size=(k, n), dtype=np.int32)
+            sums[:, varying] = _sums(matrix[:, varying], drawn)
+        yield sums
+
+
+def _sums(matrix: Floats, drawn: NDArray[np.integer[Any]]) -> Floats:
+    k, n = drawn.shape
+    if matrix.shape[1] == 1:
+        sums: Floats = np.ascontiguousarray(matrix[:, 0]).take(drawn).sum(axis=1, keepdims=True)
+        return sums
+    drawn += np.arange(k, dtype=drawn.dtype)[:, None] * n  # resample i counts in the bins from i·n on
+    sums = np.bincount(drawn.ravel(), minlength=k * n).reshape(k, n).astype(float) @ matrix
+    return sums
+
+
+def swapped(gaps: Floats, resamples: int, seed: int) -> Floats:
+    """For each resample, the sum of a random half of the rows: each is in it with probability 1/2."""
     rng = np.random.default_rng(seed)
-    out = np.empty(resamples)
+    rows, counts = distinct(gaps)
+    if len(rows) * FEW > len(gaps):
+        return _table(gaps, resamples, rng)
+    out = np.empty((resamples, gaps.shape[1]))
     for start in range(0, resamples, BLOCK):
-        size = min(BLOCK, resamples - start)
-        drawn = rng.multinomial(n, counts / n, size=size)
-        out[start : start + size] = evidences.values(drawn.astype(float) @ rows)
+        k = min(BLOCK, resamples - start)
+        out[start : start + k] = rng.binomial(counts, 0.5, size=(k, len(counts))).astype(float) @ rows
     return out
 
 
-def swaps(n: int, resamples: int, seed: int) -> Iterator[Floats]:
-    """Blocks of random swaps (0 or 1) of n pairs."""
-    rng = np.random.default_rng(seed)
-    for start in range(0, resamples, BLOCK):
-        size = min(BLOCK, resamples - start)
-        bits = np.unpackbits(rng.integers(0, 256, size=(size, -(-n // 8)), dtype=np.uint8), axis=1)
-        yield bits[:, :n].astype(float)
+def _table(gaps: Floats, resamples: int, rng: np.random.Generator) -> Floats:
+    """Eight rows have 256 subsets: a random byte looks up the sum of one of them."""
+    groups, width = -(-len(gaps) // 8), gaps.shape[1]
+    padded = np.zeros((groups * 8, width))
+    padded[: len(gaps)] = gaps
+    subsets = ((np.arange(256)[:, None] >> np.arange(8)) & 1).astype(float)
+    out = np.zeros((width, resamples))
+    for group in range(groups):
+        sums = (subsets @ padded[group * 8 : group * 8 + 8]).T
+        byte = np.frombuffer(rng.bytes(resamples), np.uint8)
+        for column in range(width):
+            out[column] += sums[column].take(byte)
+    return out.T
+
+
+def distinct(matrix: Floats) -> tuple[Floats, NDArray[np.int64]]:
+    """The distinct rows and how often each occurs."""
+    if matrix.shape[1] == 1:
+        rows, counts = np.unique(matrix[:, 0], return_counts=True)
+        return rows[:, None], counts
+    rows, counts = np.unique(matrix, axis=0, return_counts=True)
+    return rows, counts

@@ -1,0 +1,110 @@
+"""Evidence as a matrix: what bootstraps and permutations work on.
+
+A row an example (or a cluster), a column a number of its evidence; ``weights @ matrix`` is the evidence of a resample,
+and the tally's own ``value`` turns it into the resampled values, all at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from operator import attrgetter
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from goldassay.exceptions import GoldassayError
+from goldassay.tally import Mean
+from goldassay.tally.base import Sums
+
+Floats = NDArray[np.float64]
+Path = tuple[str, ...]
+
+
+class Evidences:
+    """The evidence of many examples: a matrix, and how a row of sums becomes a value.
+
+    Without ``zero`` the examples are plain numbers, and their value is the mean.
+    """
+
+    def __init__(self, tallies: Sequence[Any], zero: Any = None, clusters: Sequence[Any] | None = None) -> None:
+        if not len(tallies):
+            raise GoldassayError("no evidence: there are no examples")
+        self.zero = Mean() if zero is None else zero
+        self.paths, self.matrix = _numbers(tallies) if zero is None else _matrix(tallies)
+        if clusters is not None:
+            self.matrix = clustered(self.matrix, clusters)
+
+    def values(self, sums: Floats) -> Floats:
+        """The value of each row of summed evidence."""
+        if not self.paths:
+            return np.ones(len(sums))
+        value = self.zero.from_state(nested(self.paths, np.ascontiguousarray(sums.T))).value
+        return np.broadcast_to(np.asarray(value, dtype=float), (len(sums),))
+
+    def of(self, rows: Floats) -> float:
+        """The corpus value of these rows."""
+        return float(self.values(rows.sum(axis=0, keepdims=True))[0])
+
+    @property
+    def value(self) -> float:
+        """The corpus value of all rows."""
+        return self.of(self.matrix)
+
+
+def _numbers(values: Sequence[Any]) -> tuple[list[Path], Floats]:
+    """Plain numbers as the evidence of their mean."""
+    try:
+        numbers = np.asarray(values, dtype=float)
+    except (TypeError, ValueError):
+        raise GoldassayError("the values are not all numbers; with tallies, give their zero too") from None
+    if numbers.ndim != 1 or not np.isfinite(numbers).all():
+        raise GoldassayError("a value is not a finite number; leave such examples out and say so")
+    return [("total",), ("weight",)], np.column_stack([numbers, np.ones(len(numbers))])
+
+
+def _matrix(tallies: Sequence[Any]) -> tuple[list[Path], Floats]:
+    kind = type(tallies[0])
+    if issubclass(kind, Sums) and all(type(tally) is kind for tally in tallies):
+        names = sorted(kind.__dataclass_fields__)  # type: ignore[attr-defined]
+        rows = np.array(list(map(attrgetter(*names), tallies)), dtype=float)
+        return [(name,) for name in names], rows.reshape(len(tallies), len(names))
+    states = [dict(flat(tally.state())) for tally in tallies]
+    paths = sorted({path for state in states for path in state})
+    place = {path: index for index, path in enumerate(paths)}
+    matrix: Floats = np.zeros((len(tallies), len(paths)))
+    for row, state in enumerate(states):
+        for path, number in state.items():
+            matrix[row, place[path]] = number
+    return paths, matrix
+
+
+def flat(state: Mapping[str, Any], path: Path = ()) -> Iterator[tuple[Path, float]]:
+    """The numbers of a nested state with their paths."""
+    for key, value in state.items():
+        if isinstance(value, Mapping):
+            yield from flat(value, (*path, key))
+        else:
+            yield (*path, key), float(value)
+
+
+def nested(paths: Sequence[Path], columns: Any) -> dict[str, Any]:
+    """The nested state that these paths and columns came from."""
+    out: dict[str, Any] = {}
+    for path, column in zip(paths, columns, strict=True):
+        here = out
+        for key in path[:-1]:
+            here = here.setdefault(key, {})
+        here[path[-1]] = column
+    return out
+
+
+def clustered(matrix: Floats, clusters: Sequence[Any]) -> Floats:
+    """The rows summed within clusters (documents)."""
+    if len(clusters) != len(matrix):
+        raise GoldassayError(f"{len(clusters)} clusters for {len(matrix)} examples; the lengths must agree")
+    names: dict[Any, int] = {}
+    index = [names.setdefault(name, len(names)) for name in clusters]
+    out = np.zeros((len(names), matrix.shape[1]))
+    np.add.at(out, index, matrix)
+    return out
