@@ -1,0 +1,140 @@
+"""Splits: disjoint, complete, groups whole, seeded, near duplicates on one side, shares kept."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from goldassay.exceptions import GoldassayError, LeakError
+from goldassay.gold import load
+from goldassay.gold.splits import DATASET_SPLITS, STRATIFICATION_FACTORS, grouped, iterative, leaks, refuse_leaks, split
+
+LETTERS = "abcdefghijklmnopqrstuvwxyz"
+
+
+def unlike(number: int) -> str:
+    """Texts of which no two are nearly the same."""
+    return LETTERS[number % 26] * 8 + LETTERS[number // 26] * 4
+
+
+strata = st.fixed_dictionaries({"country": st.sampled_from(["NL", "BE", "DE"]), "tier": st.integers(1, 3)})
+rows = st.lists(st.tuples(strata, st.integers(0, 8)), min_size=1, max_size=30).map(
+    lambda found: [
+        {"id": f"d{i}", "text": unlike(i), "strata": facts, "place": f"g{group}"}
+        for i, (facts, group) in enumerate(found)
+    ]
+)
+
+
+@settings(max_examples=60, deadline=None)
+@given(rows, st.integers(0, 3))
+def test_every_record_has_one_side_and_groups_stay_whole(records: list[dict[str, Any]], seed: int) -> None:
+    made = split(records, factors=["country", "tier"], group="place", seed=seed)
+    assert list(made.of) == [record["id"] for record in records]
+    assert set(made.of.values()) <= set(DATASET_SPLITS)
+    assert sum(made.sizes.values()) == len(records)
+    sides: dict[str, set[str]] = {}
+    for record in records:
+        sides.setdefault(record["place"], set()).add(made.of[record["id"]])
+    assert all(len(found) == 1 for found in sides.values())
+    assert made == split(records, factors=["country", "tier"], group="place", seed=seed)
+    refuse_leaks([{**record, "split": made.of[record["id"]]} for record in records], group="place")
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.lists(st.sampled_from("ABC"), min_size=20, max_size=60), st.integers(0, 3))
+def test_one_factor_is_split_as_well_as_scikit_learn_does(labels: list[str], seed: int) -> None:
+    from sklearn.model_selection import StratifiedShuffleSplit
+
+    sides = iterative([{("label", label): 1} for label in labels], [1] * len(labels), {"train": 0.7, "test": 0.3}, seed)
+    ours = _off(labels, [side == "test" for side in sides])
+    if min(Counter(labels).values()) > 1:
+        chosen = StratifiedShuffleSplit(1, test_size=0.3, random_state=seed)
+        _, test = next(chosen.split(labels, labels))
+        theirs = _off(labels, [index in set(test) for index in range(len(labels))])
+        # scikit-learn meets the size of the whole exactly, we the size of each label: a label is off by 1 at most
+        assert ours <= max(theirs, 1.0)
+    assert ours <= 1.0
+
+
+def _off(labels: list[str], test: list[bool]) -> float:
+    return max(
+        abs(sum(chosen for found, chosen in zip(labels, test, strict=True) if found == label) - 0.3 * count)
+        for label, count in Counter(labels).items()
+    )
+
+
+def test_four_factors_of_heritage_are_kept(root: Path) -> None:
+    records = load(root / "gold" / "heritage").classification.records
+    made = split(records)
+    assert sum(made.sizes.values()) == 228
+    assert [found.factor for found in made.off] == ["size", *STRATIFICATION_FACTORS]
+    sizes, custodian = made.off[0], made.off[1]
+    assert sizes.most < 0.03
+    # 12 documents a type: one of them is a share of 0.083
+    assert custodian.most < 0.17
+    assert custodian.mean < 0.06
+
+
+def test_near_duplicates_are_on_one_side() -> None:
+    records = [{"id": f"d{i}", "text": unlike(i)} for i in range(40)]
+    records += [{"id": f"n{i}", "text": unlike(i) + "."} for i in range(40)]
+    made = split(records, factors=[])
+    assert made.groups == 40
+    assert all(made.of[f"d{i}"] == made.of[f"n{i}"] for i in range(40))
+    assert split(records, factors=[], near=100).groups == 80
+
+
+def test_questions_stay_with_their_documents() -> None:
+    records: list[dict[str, Any]] = [
+        {"id": "d1", "text": unlike(1)},
+        {"id": "d2", "text": unlike(2)},
+        {"id": "q1", "question": unlike(3), "documents": ["d1"]},
+        {"id": "q2", "question": unlike(4), "documents": ["d2", "d3"]},
+        {"id": "q3", "question": unlike(5), "documents": ["d3"]},
+    ]
+    assert grouped(records) == [[0, 2], [1, 3, 4]]
+
+
+def test_a_factor_may_be_a_field_and_may_be_absent() -> None:
+    records = [{"id": f"d{i}", "text": unlike(i), "language": "nl" if i % 2 else "de"} for i in range(40)]
+    made = split(records, factors=["language"], ratios={"train": 0.5, "test": 0.5})
+    assert made.off[1].most == 0.0
+    assert made.sizes == {"train": 20, "test": 20}
+    assert [found.factor for found in split(records).off] == ["size"]
+    with pytest.raises(GoldassayError, match="no record has colour"):
+        split(records, factors=["language", "colour"])
+
+
+def test_seeds_differ() -> None:
+    records = [{"id": f"d{i}", "text": unlike(i)} for i in range(40)]
+    assert split(records, seed=1).of != split(records, seed=2).of
+
+
+def test_a_leak_is_refused() -> None:
+    records: list[dict[str, Any]] = [
+        {"id": "a", "text": "The museum opened in 1885.", "split": "train"},
+        {"id": "b", "text": "The museum opened in 1886.", "split": "test"},
+        {"id": "c", "text": "Delft"},
+    ]
+    assert list(leaks(records)) == [("a", "b")]
+    with pytest.raises(LeakError, match="record b: belongs to a"):
+        refuse_leaks(records)
+
+
+@pytest.mark.parametrize("ratios", [{"train": 1.0}, {"train": 0.7, "test": 0.2}, {"train": 1.2, "test": -0.2}])
+def test_shares_add_up(ratios: dict[str, float]) -> None:
+    with pytest.raises(GoldassayError, match="add up to 1"):
+        split([{"id": "a", "text": "x"}], ratios=ratios)
+
+
+def test_no_records_and_no_group() -> None:
+    with pytest.raises(GoldassayError, match="nothing to split"):
+        split([])
+    with pytest.raises(GoldassayError, match="record a has no 'place' to group by"):
+        split([{"id": "a", "text": "x"}], group="place")
