@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from goldassay.cli_gold import app as gold_app
 from goldassay.cli_patch import app as patch_app
 from goldassay.exceptions import GoldassayError
 
@@ -19,6 +20,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 
+app.add_typer(gold_app, name="gold")
 app.add_typer(patch_app, name="patch")
 
 Task = Annotated[
@@ -210,13 +212,12 @@ def conform(
     gold: Annotated[Path | None, typer.Option(help="hipe2022: the folder of gold files.")] = None,
     systems: Annotated[Path | None, typer.Option(help="hipe2022: the folder of system files.")] = None,
     official: Annotated[Path | None, typer.Option(help="hipe2022: the folder of official results.")] = None,
-    mutations: Annotated[bool, typer.Option("--mutations", help="Show which measure notices which damage.")] = False,
     json: Json = False,
 ) -> None:
     """Replay official results: how many official numbers come out the same."""
     from goldassay.commands.conform import run
 
-    run(data, suites=suite, gold=gold, systems=systems, official=official, mutations=mutations, as_json=json)
+    run(data, suites=suite, gold=gold, systems=systems, official=official, as_json=json)
 
 
 @app.callback(invoke_without_command=True)

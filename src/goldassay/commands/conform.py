@@ -15,15 +15,9 @@ def run(
     gold: Path | None = None,
     systems: Path | None = None,
     official: Path | None = None,
-    mutations: bool = False,
     as_json: bool = False,
 ) -> None:
-    """Replay and print; exit code 1 when a number differs. ``mutations`` shows which measure notices which damage."""
-    if mutations:
-        from goldassay import mutation
-
-        mutation.show(as_json=as_json)
-        return
+    """Replay and print; exit code 1 when a number differs."""
     from goldassay import conform
     from goldassay.reporting import terminal
 
