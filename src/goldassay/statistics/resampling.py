@@ -9,7 +9,6 @@ examples are drawn, and eight swaps at a time share a table of 256 sums.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +16,7 @@ from numpy.typing import NDArray
 from goldassay.statistics.evidence import Evidences, Floats
 
 BLOCK = 512  # resamples at a time: the counts of a block stay in the cache
-CELLS = 1 << 17  # drawn rows at a time, for the same reason
+CELLS = 1 << 14  # drawn rows at a time, for the same reason
 FEW = 12  # a multinomial count costs about as much as drawing this many rows
 
 
@@ -32,26 +31,32 @@ def resampled(matrix: Floats, resamples: int, seed: int) -> Iterator[Floats]:
     varying = np.flatnonzero((matrix != matrix[0]).any(axis=0))  # what is the same in every row adds up to n times it
     rows, counts = distinct(matrix[:, varying])
     few = len(rows) * FEW <= n or len(rows) < 2
-    size = BLOCK if few else max(1, min(BLOCK, CELLS // n))
-    for start in range(0, resamples, size):
-        k = min(size, resamples - start)
+    for start in range(0, resamples, BLOCK):
+        k = min(BLOCK, resamples - start)
         sums = np.tile(n * matrix[0], (k, 1))
         if few:
             sums[:, varying] = rng.multinomial(n, counts / n, size=k).astype(float) @ rows
         else:
-            drawn = rng.integers(0, n, size=(k, n), dtype=np.int32)
-            sums[:, varying] = _sums(matrix[:, varying], drawn)
+            sums[:, varying] = _drawn(np.ascontiguousarray(matrix[:, varying]), k, rng)
         yield sums
 
 
-def _sums(matrix: Floats, drawn: NDArray[np.integer[Any]]) -> Floats:
-    k, n = drawn.shape
-    if matrix.shape[1] == 1:
-        sums: Floats = np.ascontiguousarray(matrix[:, 0]).take(drawn).sum(axis=1, keepdims=True)
-        return sums
-    drawn += np.arange(k, dtype=drawn.dtype)[:, None] * n  # resample i counts in the bins from i·n on
-    sums = np.bincount(drawn.ravel(), minlength=k * n).reshape(k, n).astype(float) @ matrix
-    return sums
+def _drawn(matrix: Floats, k: int, rng: np.random.Generator) -> Floats:
+    """The sums of n rows drawn from n rows with replacement, k times."""
+    n, width = matrix.shape
+    out = np.empty((k, width))
+    step = max(1, CELLS // n)
+    for start in range(0, k, step):
+        some = min(step, k - start)
+        if width == 1:
+            index = rng.integers(0, n, size=(some, n))
+            out[start : start + some, 0] = matrix[:, 0].take(index, mode="wrap").sum(axis=1)
+            continue
+        drawn = rng.integers(0, n, size=(some, n), dtype=np.int32)
+        drawn += np.arange(some, dtype=np.int32)[:, None] * n  # resample i counts in the bins from i·n on
+        times = np.bincount(drawn.ravel(), minlength=some * n).reshape(some, n)
+        out[start : start + some] = times.astype(float) @ matrix
+    return out
 
 
 def swapped(gaps: Floats, resamples: int, seed: int) -> Floats:
