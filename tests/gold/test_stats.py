@@ -46,7 +46,10 @@ def test_each_task_is_counted() -> None:
     }
     assert nil_ratio(linking) == 0.5
     assert nil_ratio([]) is None
-    queries = [{"id": "q", "query": "x", "relevant": {"a": 3.0, "b": 0}}, {"id": "r", "query": "y", "relevant": ["a"]}]
+    queries: list[dict[str, Any]] = [
+        {"id": "q", "query": "x", "relevant": {"a": 3.0, "b": 0}},
+        {"id": "r", "query": "y", "relevant": ["a"]},
+    ]
     assert counted("retrieval", queries)["grades"] == {"0": 1, "1": 1, "3": 1}
     asked: list[dict[str, Any]] = [
         {"id": "q", "question": "x", "answers": []},
