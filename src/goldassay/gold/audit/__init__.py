@@ -70,11 +70,11 @@ def audit(
                 findings += check.audit(row)
         findings += duplicates.audit(found, near)
         if about:
-            findings += card.audit(about, job, [row.record for row in found], sets.CARD)
+            findings += card.audit(about, job, found)
     findings += across.audit(about, by, passages)
     if about:
         findings += tables.audit(about, place, by, passages or {})
-    findings += card.agreement(about, agreement or {}, sets.CARD)
+    findings += card.agreement(about, agreement or {})
     return Audit(place.name, findings, {job: len(found) for job, found in by.items()})
 
 

@@ -81,9 +81,10 @@ def _documents(rows: Rows) -> Iterator[Finding]:
     for task, found in rows.items():
         if task in ("retrieval", "answering"):
             continue
-        for row in found:
-            other = first.setdefault(str(row.record["id"]), row)
-            if other.task == row.task:
+        # Where an id stands twice, which `duplicates` tells, the first record is the document.
+        for key, row in {str(row.record["id"]): row for row in reversed(found)}.items():
+            other = first.setdefault(key, row)
+            if other is row:
                 continue
             for field, kind in (("text", "conflict"), ("language", "conflict"), ("split", "leak")):
                 one, two = other.record.get(field), row.record.get(field)

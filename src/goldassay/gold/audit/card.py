@@ -11,6 +11,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from goldassay.gold.audit.finding import Finding
+from goldassay.gold.audit.rows import Row
+from goldassay.gold.sets import CARD
 from goldassay.gold.stats import counted, nil_ratio
 
 Card = Mapping[str, Any]
@@ -50,22 +52,21 @@ def languages(card: Card) -> list[str]:
     return [str(one) for one in found] if isinstance(found, list) else []
 
 
-def audit(card: Card, task: str, records: Sequence[Mapping[str, Any]], file: str) -> Iterator[Finding]:
+def audit(card: Card, task: str, rows: Sequence[Row]) -> Iterator[Finding]:
     """A task's part of the card against its records."""
+    records = [row.record for row in rows]
     said = parts(card).get(task, {})
     found = counted(task, records)
     for name, declared in said.items():
-        yield from _count(f"tasks.{task}.{name}", declared, found.get(_known(name)), file, name in NOT_COUNTS)
-    yield from _sizes(task, said, found, file)
+        yield from _count(f"tasks.{task}.{name}", declared, found.get(_known(name)), name in NOT_COUNTS)
+    yield from _sizes(task, said, found)
     if task == "linking" and isinstance(said.get("nil_ratio"), (int, float)):
         measured = nil_ratio(records)
         if measured is None or abs(measured - said["nil_ratio"]) > TOLERANCE:
             ratio = "there are no links" if measured is None else f"it is {measured:.3f}"
-            yield _promise(
-                f"a NIL ratio of {said['nil_ratio']} is promised, and {ratio}", file, f"tasks.{task}.nil_ratio"
-            )
+            yield _promise(f"a NIL ratio of {said['nil_ratio']} is promised, and {ratio}", f"tasks.{task}.nil_ratio")
     if task == "retrieval":
-        yield from _judgements(said, records, file)
+        yield from _judgements(said, rows)
 
 
 def allowed(card: Card, task: str) -> set[str] | None:
@@ -80,7 +81,7 @@ def allowed(card: Card, task: str) -> set[str] | None:
     return None
 
 
-def agreement(card: Card, measured: Mapping[str, float], file: str) -> Iterator[Finding]:
+def agreement(card: Card, measured: Mapping[str, float]) -> Iterator[Finding]:
     """Agreement that is promised (``inter_annotator_agreement: ">0.85 …"``) against what was measured."""
     for task, said in parts(card).items():
         promised = said.get("inter_annotator_agreement")
@@ -89,30 +90,30 @@ def agreement(card: Card, measured: Mapping[str, float], file: str) -> Iterator[
             continue
         where = f"tasks.{task}.inter_annotator_agreement"
         if task not in measured:
-            yield _promise(f"agreement of {promised} is promised, and none was measured (--annotator)", file, where)
+            yield _promise(f"agreement of {promised} is promised, and none was measured (--annotator)", where)
         elif measured[task] < float(number[0]) or (">" in str(promised) and measured[task] == float(number[0])):
-            yield _promise(f"agreement of {promised} is promised, and {measured[task]:.3f} was measured", file, where)
+            yield _promise(f"agreement of {promised} is promised, and {measured[task]:.3f} was measured", where)
 
 
 def _known(name: str) -> str:
     return {"samples": "records", "judgments": "judgements"}.get(name, name)
 
 
-def _count(where: str, declared: Any, found: Any, file: str, other: bool) -> Iterator[Finding]:
+def _count(where: str, declared: Any, found: Any, other: bool) -> Iterator[Finding]:
     """A declared number, or a table of numbers, against the counted one."""
     if other or isinstance(declared, bool) or found is None:
         return
     if isinstance(declared, int) and isinstance(found, int) and declared != found:
-        yield Finding("count", f"{declared:,} declared, {found:,} counted", file, field=where)
+        yield Finding("count", f"{declared:,} declared, {found:,} counted", CARD, field=where)
     if isinstance(declared, Mapping) and isinstance(found, Mapping):
         table = {str(key): value for key, value in declared.items()}
         for key in dict.fromkeys((*table, *found)):
             if table.get(key, 0) != found.get(key, 0):
                 message = f"{table.get(key, 0)} declared, {found.get(key, 0)} counted"
-                yield Finding("count", message, file, field=f"{where}.{key}")
+                yield Finding("count", message, CARD, field=f"{where}.{key}")
 
 
-def _sizes(task: str, said: Mapping[str, Any], found: Mapping[str, Any], file: str) -> Iterator[Finding]:
+def _sizes(task: str, said: Mapping[str, Any], found: Mapping[str, Any]) -> Iterator[Finding]:
     """Samples that are promised for each type or label."""
     groups = found.get("types" if task == "extraction" else "labels") or {}
     names = said.get("entity_types") if isinstance(said.get("entity_types"), list) else None
@@ -121,21 +122,22 @@ def _sizes(task: str, said: Mapping[str, Any], found: Mapping[str, Any], file: s
         for key in dict.fromkeys((*(str(name) for name in names or ()), *groups)):
             if groups.get(key, 0) < wanted:
                 message = f"{wanted} samples a type are promised, and {key} has {groups.get(key, 0)}"
-                yield _promise(message, file, f"tasks.{task}.samples_per_type")
+                yield _promise(message, f"tasks.{task}.samples_per_type")
     if said.get("balanced") is True and len(set(groups.values())) > 1:
         low, high = min(groups, key=groups.__getitem__), max(groups, key=groups.__getitem__)
         message = f"balanced is promised, and {low} has {groups[low]}, {high} {groups[high]}"
-        yield _promise(message, file, f"tasks.{task}.balanced")
+        yield _promise(message, f"tasks.{task}.balanced")
 
 
-def _judgements(said: Mapping[str, Any], records: Sequence[Mapping[str, Any]], file: str) -> Iterator[Finding]:
+def _judgements(said: Mapping[str, Any], rows: Sequence[Row]) -> Iterator[Finding]:
     wanted = said.get("judgements_per_query", said.get("judgments_per_query"))
     if isinstance(wanted, int):
-        for record in records:
-            if len(record["relevant"]) < wanted:
-                message = f"{wanted} judgements a query are promised, and this has {len(record['relevant'])}"
-                yield Finding("promise", message, file, record=str(record["id"]), field="relevant")
+        for row in rows:
+            judged = len(row.record["relevant"])
+            if judged < wanted:
+                message = f"{wanted} judgements a query are promised, and this has {judged}"
+                yield row.finding("promise", message, "relevant")
 
 
-def _promise(message: str, file: str, field: str) -> Finding:
-    return Finding("promise", message, file, field=field)
+def _promise(message: str, field: str) -> Finding:
+    return Finding("promise", message, CARD, field=field)

@@ -21,9 +21,11 @@ def audit(card: Mapping[str, Any], folder: Path, rows: Rows, passages: Mapping[s
     """Documents and tables, recounted."""
     said = card.get("documents")
     if isinstance(said, Mapping):
-        documents = {
-            str(row.record["id"]): row for task in rows if task not in ("retrieval", "answering") for row in rows[task]
-        }
+        documents: dict[str, Row] = {}
+        for task in rows:
+            if task not in ("retrieval", "answering"):
+                for row in rows[task]:
+                    documents.setdefault(str(row.record["id"]), row)
         found = {"records": len(documents)} | {
             name: tally(row.record[key] for row in documents.values() if row.record.get(key))
             for name, key in (("splits", "split"), ("languages", "language"))

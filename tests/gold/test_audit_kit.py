@@ -1,0 +1,74 @@
+"""The audit of the real Wikidata kit: the defects that are known, to the number."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from goldassay.gold.audit import audit
+
+HEAD = "metadata: {total_annotations: 3, correct: 2, incorrect: 1, validated_ndr: 0.667}\n"
+ROWS = """annotations:
+- {id: 1, triple: [a, b, c], verdict: correct}
+- {id: 2, triple: [a, b, d], verdict: correct}
+- {id: 3, triple: [a, b, e], verdict: incorrect}
+"""
+
+
+def test_the_articles(shared_data: Path) -> None:
+    found = audit(shared_data / "wikidata-benchmark" / "wikidata-benchmark-1k.yaml")
+    said = {one.field: one.message for one in found.findings if one.kind == "count"}
+    assert said["description"] == "1,000 declared, 946 counted"
+    assert said["stratified_sampling.biography_living"] == "200 declared, 190 counted"
+    assert "stratified_sampling.events" not in said  # 50 of 50
+    repeated = [one.message.split()[0] for one in found.findings if one.kind == "id"]
+    assert len(set(repeated)) == 25
+    assert len(repeated) == 26  # one of them stands three times
+    assert found.kinds == {"count": 7, "id": 26}
+
+
+def test_the_statements(shared_data: Path) -> None:
+    found = audit(shared_data / "wikidata-benchmark" / "novel-discovery-annotations.yaml")
+    assert {one.field: one.message for one in found.findings} == {
+        "metadata.correct": "134 declared, 170 counted",
+        "metadata.incorrect": "38 declared, 18 counted",
+        "metadata.uncertain": "24 declared, 7 counted",
+        "metadata.in_wikidata": "16 declared, 17 counted",
+        "metadata.validated_ndr": "0.779 declared, 0.904 from the verdicts (170 correct, 18 not)",
+    }
+    assert found.figures["discovery_rate"] == pytest.approx(170 / 188)
+
+
+def test_the_whole_folder(shared_data: Path) -> None:
+    found = audit(shared_data / "wikidata-benchmark")
+    assert found.records == {
+        "novel-discovery-annotations.yaml": 212,
+        "property-alignment-v1.yaml": 61,
+        "wikidata-benchmark-1k.yaml": 946,
+    }
+    [twice] = [one for one in found.findings if one.file == "property-alignment-v1.yaml"]
+    assert (twice.kind, twice.record) == ("id", "P856")
+
+
+@pytest.mark.parametrize(
+    ("content", "kinds"),
+    [
+        (HEAD + ROWS, {}),
+        (HEAD + ROWS.replace("id: 3", "id: 1"), {"id": 1}),
+        (HEAD + ROWS.replace("[a, b, d]", "[A, b, 'c ']"), {"duplicate": 1}),
+        (HEAD + ROWS.replace("incorrect", "wrong"), {"count": 2, "label": 1}),
+        (HEAD + ROWS.replace("[a, b, e]", "[a, b]"), {"schema": 1}),
+        (
+            "description: 2-article set\narticles: [{title: Delft, qid: Q690}, {title: Hull, qid: Q0}]",
+            {"identifier": 1},
+        ),
+        ("count: 2\nalignments: [{wikidata_pid: P31}, {wikidata_pid: p17}]", {"identifier": 1}),
+        ("articles: 3", {"unreadable": 1}),
+        ("articles: [", {"unreadable": 1}),
+    ],
+)
+def test_small_kits(tmp_path: Path, content: str, kinds: dict[str, int]) -> None:
+    file = tmp_path / "kit.yaml"
+    file.write_text(content, encoding="utf-8")
+    assert audit(file).kinds == kinds
