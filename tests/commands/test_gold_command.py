@@ -1,0 +1,114 @@
+"""``goldassay gold …`` from the command line."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+from goldassay.cli_gold import app
+from goldassay.commands.gold import shares
+from goldassay.exceptions import GoldassayError
+from goldassay.gold import load
+
+
+def run(*args: object, code: int = 0) -> str:
+    found = CliRunner().invoke(app, [str(arg) for arg in args])
+    assert found.exit_code == code, (found.output, found.exception)
+    return found.output
+
+
+def save(file: Path, rows: list[dict[str, Any]]) -> Path:
+    file.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    return file
+
+
+def document(key: str, start: int = 3) -> dict[str, Any]:
+    entity = {"start": start, "end": start + 5, "type": "TOP", "text": "Delft"}
+    return {"id": key, "text": f"In Delft {key * 9}.", "entities": [entity]}
+
+
+def test_validate_prints_a_table_and_exits_with_1(tmp_path: Path) -> None:
+    file = save(tmp_path / "extraction.jsonl", [document("a"), document("b", 4)])
+    shown = run("validate", file, code=1)
+    assert "offset" in shown
+    assert "3:8" in shown
+    found = json.loads(run("validate", file, "--json", code=1))
+    assert found["clean"] is False
+    assert found["findings"][0]["line"] == 2
+    assert found["findings"][0]["fix"] == {"start": 3, "end": 8}
+
+
+def test_validate_fix_writes_a_copy_that_is_clean(tmp_path: Path) -> None:
+    file = save(tmp_path / "extraction.jsonl", [document("a"), document("b", 4)])
+    (tmp_path / "new").mkdir()
+    assert "1 of 1 findings mended" in run("validate", file, "--fix", tmp_path / "new" / "extraction.jsonl", code=1)
+    assert "nothing is off" in run("validate", tmp_path / "new" / "extraction.jsonl")
+
+
+def test_validate_holds_the_card_to_its_annotators(tmp_path: Path) -> None:
+    rows = [{"id": key, "text": key * 9, "label": label} for key, label in zip("abcd", "MMAA", strict=True)]
+    save(tmp_path / "classification.jsonl", rows)
+    card = "tasks: {classification: {inter_annotator_agreement: '>0.4'}}"
+    (tmp_path / "card.yaml").write_text(card, encoding="utf-8")
+    other = save(tmp_path / "other.jsonl", [*rows[:1], {**rows[1], "label": "A"}, *rows[2:]])  # kappa 0.5
+    both = ("--annotator", tmp_path / "classification.jsonl", "--annotator", other)
+    found = json.loads(run("validate", tmp_path, "--json", code=1))["findings"]
+    assert [one["message"] for one in found] == ["agreement of >0.4 is promised, and none was measured (--annotator)"]
+    assert "nothing is off" in run("validate", tmp_path, *both, "--task", "classification")
+
+
+def test_stats(root: Path) -> None:
+    shown = run("stats", root / "gold" / "heritage", "--by", "language")
+    assert "entities 718" in shown
+    assert "language" in shown
+    found = json.loads(run("stats", root / "gold" / "heritage", "--task", "linking", "--json"))
+    assert found["tasks"]["linking"]["counts"]["nil"] == 48
+
+
+def test_split_writes_a_set_without_leaks(root: Path, tmp_path: Path) -> None:
+    shown = run("split", root / "gold" / "heritage", "--out", tmp_path / "new", "--seed", 3)
+    assert "custodian_type" in shown
+    made = load(tmp_path / "new")
+    assert set(made.tasks) == {"extraction", "classification", "linking", "retrieval", "answering", "triples"}
+    sides = {record["id"]: record["split"] for record in made.extraction.records}
+    assert all(sides[record["id"]] == record["split"] for record in made.linking.records)
+    assert all(sides[r["documents"][0]] == r["split"] for r in made.answering.records if r.get("documents"))
+    again = CliRunner().invoke(app, ["split", str(root / "gold" / "heritage"), "--out", str(tmp_path / "new")])
+    assert isinstance(again.exception, GoldassayError)
+    assert "exists already" in str(again.exception)
+
+
+def test_split_shows_and_writes_nothing_without_out(root: Path) -> None:
+    heritage = root / "gold" / "heritage"
+    shown = run("split", heritage, "--task", "extraction", "--ratios", "train=0.5,test=0.5", "--factor", "country")
+    assert "nothing written" in shown
+    found = json.loads(run("split", heritage, "--task", "extraction", "--json"))
+    assert sum(found["sizes"].values()) == 228
+
+
+def test_shares_are_told_how_to_be_written() -> None:
+    with pytest.raises(GoldassayError, match="train=0.7,dev=0.15,test=0.15, not 'half'"):
+        shares("half")
+
+
+def test_agree(tmp_path: Path) -> None:
+    one = save(tmp_path / "Ada.jsonl", [document("a"), document("b")])
+    two = save(tmp_path / "Bo.jsonl", [document("a"), {**document("b"), "entities": []}])
+    shown = run("agree", one, two, "--task", "extraction")
+    assert "0.6667" in shown
+    assert "1 disagreements" in shown
+    found = json.loads(run("agree", one, two, "--task", "extraction", "--json"))
+    assert found["annotators"] == ["Ada", "Bo"]
+
+
+def test_convert_and_schema(tmp_path: Path) -> None:
+    file = save(tmp_path / "gold.jsonl", [document("a")])
+    target = tmp_path / "gold.json"
+    assert "1 records, nothing lost" in run("convert", file, target, "--task", "extraction").replace("\n", "")
+    assert json.loads(target.read_text(encoding="utf-8"))[0]["ner_annotations"][0]["text"] == "Delft"
+    assert json.loads(run("schema", "retrieval"))["required"] == ["id", "query", "relevant"]
+    assert json.loads(run("schema", "retrieval", "--pred"))["required"] == ["id", "results"]
