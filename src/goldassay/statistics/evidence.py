@@ -18,6 +18,7 @@ from goldassay.tally import Mean
 from goldassay.tally.base import Sums
 
 Floats = NDArray[np.float64]
+Values = Sequence[Any] | NDArray[Any]
 Path = tuple[str, ...]
 
 
@@ -27,7 +28,7 @@ class Evidences:
     Without ``zero`` the examples are plain numbers, and their value is the mean.
     """
 
-    def __init__(self, tallies: Sequence[Any], zero: Any = None, clusters: Sequence[Any] | None = None) -> None:
+    def __init__(self, tallies: Values, zero: Any = None, clusters: Sequence[Any] | None = None) -> None:
         if not len(tallies):
             raise GoldassayError("no evidence: there are no examples")
         self.zero = Mean() if zero is None else zero
@@ -52,7 +53,7 @@ class Evidences:
         return self.of(self.matrix)
 
 
-def _numbers(values: Sequence[Any]) -> tuple[list[Path], Floats]:
+def _numbers(values: Values) -> tuple[list[Path], Floats]:
     """Plain numbers as the evidence of their mean."""
     try:
         numbers = np.asarray(values, dtype=float)
@@ -63,7 +64,7 @@ def _numbers(values: Sequence[Any]) -> tuple[list[Path], Floats]:
     return [("total",), ("weight",)], np.column_stack([numbers, np.ones(len(numbers))])
 
 
-def _matrix(tallies: Sequence[Any]) -> tuple[list[Path], Floats]:
+def _matrix(tallies: Values) -> tuple[list[Path], Floats]:
     kind = type(tallies[0])
     if issubclass(kind, Sums) and all(type(tally) is kind for tally in tallies):
         names = sorted(kind.__dataclass_fields__)  # type: ignore[attr-defined]

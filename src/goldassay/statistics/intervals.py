@@ -10,7 +10,7 @@ import numpy as np
 from scipy import stats
 
 from goldassay.exceptions import GoldassayError
-from goldassay.statistics.evidence import Evidences, Floats
+from goldassay.statistics.evidence import Evidences, Floats, Values
 from goldassay.statistics.resampling import bootstrap
 from goldassay.tally import Mean
 
@@ -32,7 +32,7 @@ class Interval:
 
 
 def interval(
-    tallies: Sequence[Any],
+    tallies: Values,
     zero: Any = None,
     *,
     clusters: Sequence[Any] | None = None,
@@ -88,8 +88,10 @@ def _means(evidences: Evidences, method: str, clusters: bool) -> Floats:
 
 
 def _t(values: Floats, level: float) -> tuple[float, float]:
+    if len(values) < 2:
+        raise GoldassayError("a t interval needs at least two examples")
     mean, half = float(values.mean()), 0.0
-    if len(values) > 1 and values.std() > 0:
+    if values.std() > 0:
         half = float(stats.t.ppf((1 + level) / 2, len(values) - 1) * values.std(ddof=1) / np.sqrt(len(values)))
     return mean - half, mean + half
 

@@ -12,7 +12,7 @@ from scipy import stats
 
 from goldassay.exceptions import GoldassayError
 from goldassay.statistics.effect import cliffs_delta, cohens_dz, odds_ratio
-from goldassay.statistics.evidence import Evidences, Floats, clustered
+from goldassay.statistics.evidence import Evidences, Floats, Values, clustered
 from goldassay.statistics.intervals import Interval
 from goldassay.statistics.power import smallest_detectable
 from goldassay.statistics.resampling import resampled, swapped
@@ -45,8 +45,8 @@ class Comparison:
 
 
 def compare(
-    a: Sequence[Any],
-    b: Sequence[Any],
+    a: Values,
+    b: Values,
     zero: Any = None,
     *,
     clusters: Sequence[Any] | None = None,

@@ -1,0 +1,131 @@
+"""Statistics against statsmodels and scipy, to 1e-9, where they compute the same thing."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy import stats
+from statsmodels.stats.contingency_tables import mcnemar
+from statsmodels.stats.multitest import multipletests
+from statsmodels.stats.power import normal_power
+from statsmodels.stats.proportion import proportion_confint
+
+from goldassay import Counts, Mean
+from goldassay.exceptions import GoldassayError
+from goldassay.statistics import (
+    compare,
+    examples_needed,
+    holm,
+    interval,
+    odds_ratio,
+    power_of,
+    smallest_detectable,
+    wilson,
+)
+from goldassay.statistics.evidence import Evidences
+from goldassay.statistics.intervals import quantiles
+from goldassay.statistics.resampling import bootstrap
+
+RNG = np.random.default_rng(11)
+
+
+@pytest.mark.parametrize("level", [0.8, 0.95, 0.99])
+def test_wilson_equals_statsmodels(level: float) -> None:
+    for hits, n in ((0, 7), (7, 7), (13, 40), (999, 1000)):
+        theirs = proportion_confint(hits, n, alpha=1 - level, method="wilson")
+        assert wilson(hits, n, level) == pytest.approx(theirs, abs=1e-9)
+
+
+def test_holm_equals_statsmodels() -> None:
+    for size in (1, 2, 7, 40):
+        p_values = RNG.random(size) ** 3
+        assert holm(p_values.tolist()) == pytest.approx(multipletests(p_values, method="holm")[1], abs=1e-9)
+
+
+def test_mcnemar_equals_statsmodels() -> None:
+    for both, won, lost, neither in ((5, 9, 2, 4), (0, 3, 3, 0), (10, 0, 6, 1)):
+        a = [1.0] * both + [1.0] * won + [0.0] * lost + [0.0] * neither
+        b = [1.0] * both + [0.0] * won + [1.0] * lost + [0.0] * neither
+        found = compare(a, b, test="mcnemar", resamples=100)
+        assert found.p == pytest.approx(mcnemar([[both, won], [lost, neither]], exact=True).pvalue, abs=1e-9)
+        assert (found.effect, found.effect_name) == (won / lost, "odds_ratio")
+    assert odds_ratio([1, 1], [1, 0]) == float("inf")
+    assert compare([1.0, 1.0], [1.0, 0.0], test="mcnemar").state()["effect"] is None  # JSON has no infinity
+
+
+def test_power_equals_statsmodels() -> None:
+    for effect, n in ((0.0, 10), (0.1, 50), (0.28, 100), (-0.5, 30)):
+        assert power_of(effect, 1 / n**0.5) == pytest.approx(normal_power(effect, n, 0.05), abs=1e-9)
+    assert power_of(smallest_detectable(0.03), 0.03) == pytest.approx(0.8, abs=1e-5)  # the far tail is 1e-6
+    n = examples_needed(0.1, standard_error=0.08, n=60)
+    assert power_of(0.1, 0.08 * (60 / n) ** 0.5) >= 0.8 > power_of(0.1, 0.08 * (60 / (n - 1)) ** 0.5) - 1e-5
+    with pytest.raises(GoldassayError, match="difference of 0"):
+        examples_needed(0.0, 0.1, 10)
+
+
+def test_bca_and_percentile_ends_equal_scipys_on_the_same_resamples() -> None:
+    """scipy makes an interval from a bootstrap distribution that is given: ours."""
+    for sample in (RNG.exponential(size=40), RNG.beta(5, 1, 25)):
+        evidences = Evidences(sample)
+        drawn = bootstrap(evidences, 3000, seed=5)
+        for ours, name in (("bootstrap", "percentile"), ("bca", "BCa")):
+            theirs = stats.bootstrap(
+                (sample,),
+                np.mean,
+                n_resamples=0,
+                method=name,
+                bootstrap_result=SimpleNamespace(bootstrap_distribution=drawn),
+            ).confidence_interval
+            assert quantiles(evidences, drawn, 0.95, ours) == pytest.approx((theirs.low, theirs.high), abs=1e-9)
+
+
+def test_bca_of_micro_f1_equals_scipys_on_the_same_resamples() -> None:
+    rows = RNG.poisson((3.0, 1.0, 1.0), (30, 3))
+    evidences = Evidences([Counts(*row) for row in rows.tolist()], Counts())
+    drawn = bootstrap(evidences, 3000, seed=5)
+
+    def micro(fn: Any, fp: Any, tp: Any, axis: int = -1) -> Any:
+        return 2 * tp.sum(axis) / (2 * tp.sum(axis) + fp.sum(axis) + fn.sum(axis))
+
+    theirs = stats.bootstrap(
+        (rows[:, 2], rows[:, 1], rows[:, 0]),
+        micro,
+        n_resamples=0,
+        paired=True,
+        vectorized=True,
+        method="BCa",
+        bootstrap_result=SimpleNamespace(bootstrap_distribution=drawn),
+    ).confidence_interval
+    assert quantiles(evidences, drawn, 0.95, "bca") == pytest.approx((theirs.low, theirs.high), abs=1e-9)
+
+
+def test_the_permutation_test_is_near_the_exact_one() -> None:
+    """Ten pairs have 1,024 permutations; scipy goes through all of them. Ours draws 50,000 and lands beside."""
+    a, b = RNG.normal(0.3, 1, 10), RNG.normal(0, 1, 10)
+    exact = stats.permutation_test(
+        (a, b), lambda x, y: np.mean(x) - np.mean(y), permutation_type="samples", n_resamples=np.inf
+    )
+    assert compare(a.tolist(), b.tolist(), resamples=50_000).p == pytest.approx(exact.pvalue, abs=0.01)
+
+
+def test_t_and_wilson_leave_out_what_does_not_apply_and_refuse_what_is_no_mean() -> None:
+    applies = [Mean.of(1.0), Mean.of(0.0), Mean.of(1.0), Mean.of(1.0)]
+    for method in ("t", "wilson"):
+        assert interval([*applies, Mean()], Mean(), method=method) == interval(applies, Mean(), method=method)
+        with pytest.raises(GoldassayError, match="is for means"):
+            interval([Counts(1, 0, 0)], Counts(), method=method)
+        with pytest.raises(GoldassayError, match="weigh the same"):
+            interval([Mean.of(1.0, 2.0), Mean.of(0.0)], Mean(), method=method)
+        with pytest.raises(GoldassayError, match="clusters"):
+            interval(applies, Mean(), method=method, clusters=[1, 1, 2, 2])
+        with pytest.raises(GoldassayError, match="applies to none"):
+            interval([Mean(), Mean()], Mean(), method=method)
+    with pytest.raises(GoldassayError, match="must be 0 or 1"):
+        interval([0.5, 1.0], method="wilson")
+    with pytest.raises(GoldassayError, match="at least two"):
+        interval([0.5], method="t")
+    with pytest.raises(GoldassayError, match="between 0 and 1"):
+        interval([0.5, 0.7], level=95)
