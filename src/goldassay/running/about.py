@@ -35,7 +35,7 @@ def about_run(
         "schema": 1,
         "name": name,
         "settings": settings,
-        "lm": str(lm.model) if lm is not None else None,
+        "lm": None if lm is None else str(getattr(lm, "model", lm)),
         "seed": seed,
         "versions": {"goldassay": __version__, "dspy": version("dspy"), "python": platform.python_version()},
         "gold": {"examples": len(gold), "sha256": gold_hash(gold) if kept else None},

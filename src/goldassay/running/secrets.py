@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 from collections.abc import Iterator, Mapping
@@ -29,6 +30,7 @@ def known(*lms: Any) -> tuple[str, ...]:
     found = {value for name, value in os.environ.items() if NAMES.search(name) and len(value) >= 8}
     for lm in lms:
         found |= set(_in_settings(getattr(lm, "kwargs", None) or {}))
+    found |= {json.dumps(value, ensure_ascii=False)[1:-1] for value in found}  # as they stand inside JSON
     return tuple(sorted(found, key=len, reverse=True))
 
 
