@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 
 from goldassay.exceptions import GoldassayError, LeakError
 from goldassay.gold import load
-from goldassay.gold.splits import DATASET_SPLITS, STRATIFICATION_FACTORS, grouped, iterative, leaks, refuse_leaks, split
+from goldassay.gold.grouping import grouped, leaks, refuse_leaks
+from goldassay.gold.splits import DATASET_SPLITS, STRATIFICATION_FACTORS, iterative, split
 
 LETTERS = "abcdefghijklmnopqrstuvwxyz"
 

@@ -15,17 +15,17 @@ from __future__ import annotations
 
 import random
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from goldassay.exceptions import GoldassayError, LeakError
-from goldassay.gold.audit.duplicates import NEAR, near_pairs
+from goldassay.exceptions import GoldassayError
+from goldassay.gold.audit.duplicates import NEAR
+from goldassay.gold.grouping import Record, grouped
+from goldassay.gold.grouping import value as value_of
 
 DATASET_SPLITS = {"train": 0.70, "dev": 0.15, "test": 0.15}
 STRATIFICATION_FACTORS = ("custodian_type", "country", "data_tier", "source_type")
-CONTENT = ("text", "query", "question")
-Record = Mapping[str, Any]
 Key = tuple[str, str]
 
 
@@ -89,39 +89,6 @@ def split(
     return Split(of, shares, len(groups), deviations(records, of, shares, used))
 
 
-def grouped(records: Sequence[Record], *, group: str | None = None, near: float = NEAR) -> list[list[int]]:
-    """Records that must stay together, as lists of their places: union-find over documents, groups and near texts."""
-    parent = list(range(len(records)))
-
-    def root(index: int) -> int:
-        while parent[index] != index:
-            parent[index] = parent[parent[index]]
-            index = parent[index]
-        return index
-
-    def join(a: int, b: int) -> None:
-        low, high = sorted((root(a), root(b)))
-        parent[high] = low
-
-    first: dict[tuple[str, str], int] = {}
-    for index, record in enumerate(records):
-        ties = [("document", str(name)) for name in (record.get("documents") or [record["id"]])]
-        ties.append(("document", str(record["id"])))
-        if group is not None:
-            value = _value(record, group)
-            if value is None:
-                raise GoldassayError(f"record {record['id']} has no {group!r} to group by")
-            ties.append(("group", str(value)))
-        for tie in ties:
-            join(first.setdefault(tie, index), index)
-    for i, j, _ in near_pairs([_text(record) for record in records], near):
-        join(i, j)
-    out: dict[int, list[int]] = defaultdict(list)
-    for index in range(len(records)):
-        out[root(index)].append(index)
-    return list(out.values())
-
-
 def iterative(
     wanted: Sequence[Mapping[Key, int]], sizes: Sequence[int], shares: Mapping[str, float], seed: int = 0
 ) -> list[str]:
@@ -163,7 +130,7 @@ def deviations(
     for factor in ("size", *factors):
         counts: dict[str, Counter[str]] = defaultdict(Counter)
         for record in records:
-            value = "" if factor == "size" else _value(record, factor)
+            value = "" if factor == "size" else value_of(record, factor)
             if value is not None:
                 counts[str(value)][of[str(record["id"])]] += 1
         gaps = [
@@ -178,26 +145,6 @@ def deviations(
     return out
 
 
-def leaks(records: Sequence[Record], *, near: float = NEAR, group: str | None = None) -> Iterator[tuple[str, str]]:
-    """Records that must stay together and stand on different sides of the split that they have."""
-    for members in grouped(records, group=group, near=near):
-        first = records[members[0]]
-        for index in members[1:]:
-            if first.get("split") and records[index].get("split") not in (None, first["split"]):
-                yield str(first["id"]), str(records[index]["id"])
-
-
-def refuse_leaks(records: Sequence[Record], *, near: float = NEAR, group: str | None = None) -> None:
-    """Raise for a split with leaks.
-
-    >>> refuse_leaks([{"id": "a", "text": "Museum", "split": "train"}, {"id": "b", "text": "museum", "split": "test"}])
-    Traceback (most recent call last):
-    goldassay.exceptions.LeakError: record b: belongs to a, which is on another side of the split; keep both on one side
-    """
-    for one, other in leaks(records, near=near, group=group):
-        raise LeakError(f"belongs to {one}, which is on another side of the split; keep both on one side", record=other)
-
-
 def _shares(ratios: Mapping[str, float]) -> dict[str, float]:
     total = sum(ratios.values())
     if len(ratios) < 2 or any(share <= 0 for share in ratios.values()) or abs(total - 1) > 1e-6:
@@ -208,17 +155,8 @@ def _shares(ratios: Mapping[str, float]) -> dict[str, float]:
 
 def _present(records: Iterable[Record], factors: Sequence[str]) -> list[str]:
     rows = list(records)
-    return [factor for factor in factors if any(_value(record, factor) is not None for record in rows)]
-
-
-def _value(record: Record, factor: str) -> Any:
-    strata = record.get("strata") or {}
-    return strata[factor] if factor in strata else record.get(factor)
+    return [factor for factor in factors if any(value_of(record, factor) is not None for record in rows)]
 
 
 def _keys(record: Record, factors: Sequence[str]) -> list[Key]:
-    return [(factor, str(value)) for factor in factors if (value := _value(record, factor)) is not None]
-
-
-def _text(record: Record) -> str:
-    return next((str(record[name]) for name in CONTENT if record.get(name)), "")
+    return [(factor, str(value)) for factor in factors if (value := value_of(record, factor)) is not None]

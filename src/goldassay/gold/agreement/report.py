@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from goldassay.gold.agreement.coefficients import Coefficient
+from goldassay.gold.agreement.coefficient import Coefficient
 from goldassay.statistics import Interval, interval
 
 

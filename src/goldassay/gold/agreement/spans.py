@@ -13,7 +13,8 @@ from collections.abc import Mapping, Sequence
 from itertools import combinations
 from typing import Any
 
-from goldassay.gold.agreement.coefficients import Alpha, Cohen
+from goldassay.gold.agreement.kappas import Cohen
+from goldassay.gold.agreement.krippendorff import Alpha
 from goldassay.gold.agreement.report import Disagreement, Figure, Resampling
 from goldassay.measures.extraction import Span, counts, spans
 from goldassay.tally import Counts

@@ -1,0 +1,85 @@
+"""Agreement beyond chance: Cohen's and Fleiss' kappa, Krippendorff's alpha; tallies, so that they can be resampled.
+
+============  ==================================================  ==============================================
+coefficient   agreement that was observed                         agreement that chance would give
+============  ==================================================  ==============================================
+Cohen         share of units with the same value                  product of both annotators' own shares
+Fleiss        mean share of agreeing pairs a unit                 squared shares of all annotators together
+Krippendorff  1 - mean squared difference within units            1 - mean squared difference of any two values
+============  ==================================================  ==============================================
+
+A coefficient is (observed - chance) / (1 - chance). Where all values are the same, chance agrees always and the
+coefficient is not defined: the functions give ``None``, a resample of a tally gives 1.0 (nobody disagreed in it).
+
+Sources: Cohen 1960; Fleiss 1971; Krippendorff, *Computing Krippendorff's Alpha-Reliability*, 2011 (any number of
+annotators, missing values, and the differences of the four levels).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Self
+
+import numpy as np
+
+from goldassay.tally import Number, divide
+
+Value = Hashable
+Unit = Sequence[Any]  # one value an annotator, None where one gave none
+N, SAME = ("n",), ("same",)
+
+
+@dataclass(frozen=True)
+class Coefficient:
+    """Named sums, and the coefficient that they give."""
+
+    sums: Mapping[Any, Number] = field(default_factory=dict)
+
+    def __add__(self, other: Self, /) -> Self:
+        if type(other) is not type(self):
+            return NotImplemented
+        keys = {**self.sums, **other.sums}
+        return replace(self, sums={key: self.sums.get(key, 0.0) + other.sums.get(key, 0.0) for key in keys})
+
+    def state(self) -> dict[Any, Any]:
+        """The sums."""
+        return dict(self.sums)
+
+    def from_state(self, state: Mapping[Any, Any]) -> Self:
+        """The same coefficient of these sums."""
+        return replace(self, sums=dict(state))
+
+    @property
+    def weight(self) -> Number:
+        """How much was compared."""
+        return self.sums.get(N, 0.0)
+
+    @property
+    def expected(self) -> Number:
+        """The disagreement (or what is left for agreement) that chance would give; 0 is no variation."""
+        return self._parts()[1]
+
+    @property
+    def value(self) -> Number:
+        """1 - disagreement / disagreement by chance."""
+        observed, expected = self._parts()
+        return 1.0 - divide(observed, _clean(expected))
+
+    def _parts(self) -> tuple[Number, Number]:
+        raise NotImplementedError
+
+    def _group(self, name: str) -> list[Number]:
+        return [count for key, count in self.sums.items() if key[0] == name]
+
+
+def defined(tally: Coefficient) -> float | None:
+    """The coefficient; None where nothing was compared or nothing varies."""
+    return float(tally.value) if tally.weight and abs(float(tally.expected)) > 1e-12 else None
+
+
+def _clean(expected: Number) -> Number:
+    """Rounding leaves 1e-17 where there is no variation."""
+    return (
+        np.where(np.abs(expected) < 1e-12, 0.0, expected) if np.ndim(expected) else expected * (abs(expected) > 1e-12)
+    )
