@@ -27,6 +27,7 @@ TABLE = [
     ([], "Rijksmuseum", 0, 0),
     (["The"], "an", 1, 1),  # both empty after normalisation: equal
     (["The"], "museum", 0, 0),
+    (["The", "museum"], "", 0, 0),  # a gold without a word is none where another has one
     (["U.S."], "us", 1, 1),
     (["Москва"], "москва", 1, 1),
     (["«Москва»"], "Москва", 0, 0),  # the published rule knows ASCII punctuation only

@@ -42,6 +42,11 @@ def overlap(one: str, other: str) -> float:
     return 2 * precision * recall / (precision + recall)
 
 
+def asked(golds: Sequence[str]) -> list[str]:
+    """The normalised golds that hold a word; where none does, nothing is the answer (SQuAD 2.0's rule)."""
+    return [gold for gold in golds if gold] or [""]
+
+
 def squad(predictions: Sequence[str], golds: Sequence[Sequence[str]]) -> tuple[list[float], list[float]]:
     """Exact match and F1 of many answers, each text normalised once; an empty sequence of golds is unanswerable.
 
@@ -53,7 +58,7 @@ def squad(predictions: Sequence[str], golds: Sequence[Sequence[str]]) -> tuple[l
     rest = iter(made[len(predictions) :])
     exact, f1 = [], []
     for mine, several in zip(made, golds, strict=False):
-        texts = [next(rest) for _ in several] or [""]
+        texts = asked([next(rest) for _ in several])
         hit = mine in texts
         exact.append(float(hit))
         f1.append(1.0 if hit else max(overlap(mine, text) for text in texts))
@@ -81,7 +86,7 @@ class _Answered(Measure[Mean]):
     def assess(self, gold: Any, pred: Any) -> Assessment[Mean]:
         expected, found = answers(gold), answer(pred, gold)
         mine = self.normalised(found)
-        texts = [self.normalised(text) for text in expected] or [""]
+        texts = asked([self.normalised(text) for text in expected])
         value = 0.0 if failed(pred) else max(self.agreement(mine, text) for text in texts)
         errors = wrong(gold, pred, expected, found) if value < 1 else ()
         right = (f"the answer “{found}”" if expected else "no answer where there is none",) if value == 1 else ()

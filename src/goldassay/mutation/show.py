@@ -1,0 +1,69 @@
+"""The table of damages on the terminal, or as JSON."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+
+from goldassay.measure import TASKS
+from goldassay.mutation.running import NOTICED, Row, table
+
+VARIANTS = ("_precision", "_recall", "_r")
+AVERAGES = ("macro", "weighted")
+
+
+def show(tasks: Iterable[str] = TASKS, *, as_json: bool = False) -> None:
+    """Print which measure notices which damage, and which is blind to it: a table a task, a row a damage.
+
+    Precision and recall are left out where F1 of the same name is shown, unless F1 is blind; so are other averages. The
+    JSON has them all.
+    """
+    rows = table(tasks)
+    if as_json:
+        print(json.dumps({"noticed_from": NOTICED, "mutations": [row.state() for row in rows]}, ensure_ascii=False))
+        return
+    from rich.console import Console
+    from rich.table import Table
+
+    out = Console(highlight=False)
+    for task in dict.fromkeys(row.task for row in rows):
+        mine = [row for row in rows if row.task == task and row.applies]
+        view = Table(title=f"{task}: which measure notices which damage", title_justify="left", show_lines=True)
+        view.add_column("damage", overflow="fold", ratio=2)
+        view.add_column("noticed by", overflow="fold", ratio=4)
+        view.add_column("blind to it", overflow="fold", ratio=3)
+        for name in dict.fromkeys(row.damage for row in mine):
+            several = [row for row in mine if row.damage == name]
+            harmless = "; harmless" if several[0].harmless else ""
+            label = f"{name}\n[dim]{several[0].about}{harmless}[/]"
+            view.add_row(label, *(cells(several, noticed) or "–" for noticed in (True, False)))
+        out.print(view)
+    out.print(f"Noticed: the value falls by {NOTICED:g} or more, or the measure refuses the prediction.")
+
+
+def cells(rows: Sequence[Row], noticed: bool) -> str:
+    """The measures of one damage, those with one change together, the greatest fall first.
+
+    >>> def row(measure, after):
+    ...     return Row("linking", "d", "", False, measure, 1, 1.0, after)
+    >>> cells([row("f1", 0.5), row("mrr", 0.5), row("hits@1", 0.0), row("hits@5", 1.0)], True)
+    '−1.00 hits@1\\n−0.50 f1, mrr'
+    """
+    kept = [row for row in rows if row.noticed == noticed]
+    names = {row.measure for row in kept}
+    groups: dict[str, list[str]] = {}
+    for row in sorted(kept, key=lambda row: -9.0 if row.change is None else row.change):
+        if not _variant(row.measure, names):
+            change = (
+                "refused by" if row.change is None else f"{row.change:+.2f}".replace("-", "−").replace("+0.00", "±0")
+            )
+            groups.setdefault(change, []).append(row.measure)
+    return "\n".join(f"{change} {', '.join(several)}" for change, several in groups.items())
+
+
+def _variant(measure: str, names: set[str]) -> bool:
+    """Whether a measure's name is a part or an average of another one that is there too."""
+    part = next((end for end in VARIANTS if measure.endswith(end)), None)
+    if part and (measure.removesuffix(part) + "_f1" in names or measure.removesuffix(part) in names):
+        return True
+    return any(word in measure for word in AVERAGES) and any(not any(w in name for w in AVERAGES) for name in names)
