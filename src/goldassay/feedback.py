@@ -44,11 +44,9 @@ def _of_predictor(errors: list[Error], pred_name: str, pred_trace: Any, lines: l
     earlier: list[Error] = []
     later: list[Error] = []
     for error in errors:
-        if not error.field or error.field in written:
-            (mine if not error.gold or not seen or error.kind == "spurious" or error.gold in seen else earlier).append(
-                error
-            )
-        elif error.gold and error.gold in made and error.kind in ("missed", "wrong_type"):
+        if error.gold and seen and error.kind != "spurious" and error.gold not in seen:
+            earlier.append(error)
+        elif error.field and error.field not in written and _had_it_right(error, made):
             later.append(error)
         else:
             mine.append(error)
@@ -57,6 +55,13 @@ def _of_predictor(errors: list[Error], pred_name: str, pred_trace: Any, lines: l
     if later:
         lines.append(f"{len(later)} that {pred_name!r} had found were lost after it.")
     return mine
+
+
+def _had_it_right(error: Error, made: str) -> bool:
+    """Whether what gold has stood in the predictor's output, so that a later step lost or mistyped it."""
+    if not error.gold or error.gold not in made:
+        return False
+    return error.kind == "missed" or (error.kind == "wrong_type" and error.pred_type not in made)
 
 
 def _outputs(pred_trace: Any) -> dict[str, Any]:

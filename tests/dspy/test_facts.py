@@ -140,7 +140,7 @@ def test_simba_calls_with_two_arguments_and_scores_an_exception_0() -> None:
 
     metric = Calls(broken)
     optimizer = teleprompt.SIMBA(metric=metric, bsize=2, num_candidates=1, max_steps=1, max_demos=0, num_threads=1)
-    made = optimizer.compile(Ask(), trainset=examples(2))
+    made: Any = optimizer.compile(Ask(), trainset=examples(2))
     assert {candidate["score"] for candidate in made.candidate_programs} == {0.0}
     assert {len(arguments) for arguments in metric.seen} == {2}
 

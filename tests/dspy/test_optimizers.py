@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import dspy
@@ -102,3 +103,56 @@ def test_gepa_gets_feedback_for_the_right_predictor(model: Any, names_program: A
     assert value(made, names_gold[28:]) > value(program, names_gold[28:]) + 0.2
     assert any("was missed" in text and "TMP" in text for text in heard["names.extract"])
     assert all(len(text) <= METRIC.feedback_limit for texts in heard.values() for text in texts)
+
+
+class Forgetful:
+    """The scripted model, which leaves out all numbers when it is asked for a passage."""
+
+    def __init__(self, learner: Any) -> None:
+        self.learner = learner
+
+    def complete(self, request: Any) -> Any:
+        turn = request.messages[-1].parts[0].text
+        text = turn.split("[[ ## text ## ]]")[-1].split("Respond with")[0]
+        self.learner.rule = re.sub(r"\d+", "", text).strip()
+        return self.learner.complete(request)
+
+
+class Selects(dspy.Module):  # type: ignore[misc]
+    """A first predictor that selects a passage, and one that extracts from it."""
+
+    def __init__(self, names: Any) -> None:
+        super().__init__()
+        self.select = dspy.Predict("text -> passage")
+        self.names = names
+
+    def forward(self, text: str) -> Any:
+        found = self.names.extract(text=self.select(text=text).passage).mentions
+        places = [text.find(one.text) for one in found]
+        return dspy.Prediction(
+            entities=[
+                {"start": at, "end": at + len(one.text), "type": one.type, "text": one.text}
+                for one, at in zip(found, places, strict=True)
+            ]
+        )
+
+
+def test_each_predictor_hears_of_its_own_errors(learner: Any, names_program: Any, names_gold: list[Any]) -> None:
+    """Numbers are lost in the passage, museums mistyped after it: each predictor is told of what it could mend."""
+    heard: dict[str, str] = {"select": "", "names.extract": ""}
+
+    def propose(candidate: Any, reflective_dataset: Any, components_to_update: list[str]) -> dict[str, str]:
+        for name in components_to_update:
+            heard[name] += "\n".join(record["Feedback"] for record in reflective_dataset[name])
+        return {name: candidate[name] + " Look again." for name in components_to_update}
+
+    with dspy.context(lm=dspy.LM("scripted/forgetful", engine=Forgetful(learner), cache=False)):
+        dspy.GEPA(
+            metric=METRIC, max_metric_calls=60, instruction_proposer=propose, num_threads=1, reflection_minibatch_size=5
+        ).compile(Selects(names_program), trainset=names_gold[:10], valset=names_gold[30:])
+    assert "(TMP) was missed" in heard["select"]
+    assert "MUS" not in heard["select"]
+    assert "that 'select' had found were lost after it" in heard["select"]
+    assert "MUS" in heard["names.extract"]
+    assert "(TMP) was missed" not in heard["names.extract"]
+    assert "were lost before 'names.extract': its input does not hold them" in heard["names.extract"]

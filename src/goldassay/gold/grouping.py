@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from goldassay.exceptions import GoldassayError, LeakError
-from goldassay.gold.audit.duplicates import NEAR, near_pairs
+from goldassay.gold.similarity import NEAR, near_pairs
 
 CONTENT = ("text", "query", "question")
 Record = Mapping[str, Any]

@@ -20,9 +20,9 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from goldassay.exceptions import GoldassayError
-from goldassay.gold.audit.duplicates import NEAR
 from goldassay.gold.grouping import Record, grouped
 from goldassay.gold.grouping import value as value_of
+from goldassay.gold.similarity import NEAR
 
 DATASET_SPLITS = {"train": 0.70, "dev": 0.15, "test": 0.15}
 STRATIFICATION_FACTORS = ("custodian_type", "country", "data_tier", "source_type")

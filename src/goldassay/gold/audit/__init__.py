@@ -22,6 +22,7 @@ from goldassay.gold.audit import across, card, content, duplicates, identifiers,
 from goldassay.gold.audit.finding import KINDS, Audit, Finding
 from goldassay.gold.audit.mending import repaired
 from goldassay.gold.audit.rows import Row, rows, unreadable
+from goldassay.gold.similarity import NEAR
 from goldassay.measure import TASKS
 
 __all__ = ["KINDS", "Audit", "Finding", "audit", "repaired"]
@@ -33,7 +34,7 @@ def audit(
     *,
     task: str | None = None,
     format: str | None = None,
-    near: float = duplicates.NEAR,
+    near: float = NEAR,
     agreement: Mapping[str, float] | None = None,
 ) -> Audit:
     """All that is off in a set, a file of gold, or a YAML file (or folder) of a Wikidata kit.

@@ -1,46 +1,13 @@
-"""Records that are another one again: by id, by text, and nearly by text (rapidfuzz); across splits they leak."""
+"""Records that are another one again: by id, by text, and nearly by text; across splits they leak."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
-from unicodedata import normalize
-
-from rapidfuzz import fuzz, process
 
 from goldassay.gold.audit.finding import Finding
 from goldassay.gold.audit.rows import Row
 from goldassay.gold.records import INPUTS
-
-NEAR = 90.0  # per cent of similar characters, as for the leak guard of tuning
-SPACE = re.compile(r"\s+")
-
-
-def plain(text: str) -> str:
-    """A text as it is compared: composed, folded, single spaces."""
-    return SPACE.sub(" ", normalize("NFC", text)).strip().casefold()
-
-
-def near_pairs(texts: Sequence[str], near: float = NEAR) -> Iterator[tuple[int, int, float]]:
-    """The pairs of texts with at least ``near`` per cent of similar characters, each with how many (100: the same).
-
-    Texts whose lengths alone rule it out are not compared: with the longer one b, similarity is at most 2a / (a + b).
-
-    >>> [(i, j) for i, j, _ in near_pairs(["The museum opened in 1885.", "Delft", "The museum opened in 1886."])]
-    [(0, 2)]
-    """
-    folded = [plain(text) for text in texts]
-    order = sorted((index for index in range(len(folded)) if folded[index]), key=lambda index: len(folded[index]))
-    sizes = [len(folded[index]) for index in order]
-    first = 0
-    for at, index in enumerate(order):
-        # Shorter texts from here on can be similar enough.
-        while 2 * sizes[first] < near / 100 * (sizes[first] + sizes[at]):
-            first += 1
-        window = [folded[other] for other in order[first:at]]
-        for _, score, found in process.extract(folded[index], window, scorer=fuzz.ratio, score_cutoff=near, limit=None):
-            other = order[first + found]
-            yield min(index, other), max(index, other), score
+from goldassay.gold.similarity import NEAR, near_pairs, plain
 
 
 def audit(rows: Sequence[Row], near: float = NEAR) -> Iterator[Finding]:

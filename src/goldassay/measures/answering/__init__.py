@@ -15,6 +15,7 @@ from goldassay.measures.answering.bertscore import BERTScore, bertscore, rescale
 from goldassay.measures.answering.calibration import aurc, brier, ece, risk_coverage
 from goldassay.measures.answering.card import scorecard
 from goldassay.measures.answering.citations import CitationPrecision, CitationRecall, Cited, citations, cited
+from goldassay.measures.answering.claim_evidence import Shares
 from goldassay.measures.answering.claim_measures import (
     ClaimF1,
     ClaimPrecision,
@@ -26,7 +27,6 @@ from goldassay.measures.answering.claim_measures import (
     NoiseSensitivity,
     RetrievedClaimRecall,
     SelfKnowledge,
-    Shares,
 )
 from goldassay.measures.answering.claims import Share, Support
 from goldassay.measures.answering.entities import ContextEntityRecall, context_entity_recall, found_entities

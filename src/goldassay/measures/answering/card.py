@@ -8,15 +8,18 @@ from typing import Any
 from goldassay.embedding import Embedder, TokenEmbedder, available, available_tokens, resolve, resolve_tokens
 from goldassay.fields import read
 from goldassay.measure import Measure, failed
-from goldassay.measures.answering import calibration, claim_measures, ranking
+from goldassay.measures.answering import claim_measures, ranking
 from goldassay.measures.answering.bertscore import Baseline, BERTScore, bertscore
+from goldassay.measures.answering.card_ranking import calibrated, five
+from goldassay.measures.answering.card_rows import Rows, absent, each, put
 from goldassay.measures.answering.citations import CitationPrecision, CitationRecall, verdicts
+from goldassay.measures.answering.claim_evidence import Shares, support
 from goldassay.measures.answering.entities import ContextEntityRecall
 from goldassay.measures.answering.facts import FactualAccuracy
 from goldassay.measures.answering.judged import Relevance
 from goldassay.measures.answering.lexical import LexicalSupport
 from goldassay.measures.answering.lost import LostByRetrieval
-from goldassay.measures.answering.records import aligned, answer, answers, confidence, references
+from goldassay.measures.answering.records import aligned
 from goldassay.measures.answering.rouge import ROUGE
 from goldassay.measures.answering.rouge_batch import rouge_batch
 from goldassay.measures.answering.similarity import SemanticSimilarity, similarity
@@ -36,15 +39,6 @@ CLAIMS: tuple[Measure[Any], ...] = (
     claim_measures.Hallucination(),
     claim_measures.SelfKnowledge(),
 )
-RULES: tuple[Measure[Any], ...] = (ranking.Confidence(), ranking.Speed(), ranking.Robustness())
-CALIBRATION = {
-    "brier": ("mean (confidence − correct)²", "Brier, Monthly Weather Review 1950"),
-    "ece": ("Σ_b (n_b/n) |accuracy_b − confidence_b| over 10 equal bins", "Naeini et al., AAAI 2015"),
-    "aurc": (
-        "area under risk–coverage: mean over k of the error rate of the k most confident",
-        "Geifman et al., ICLR 2019",
-    ),
-}
 
 
 def scorecard(
@@ -69,85 +63,35 @@ def scorecard(
     (0.5, 0.8333, None)
     """
     aligned(gold, pred)
-    rows = _Rows(gold, pred)
+    rows = Rows(gold, pred)
     card = Scorecard("answering", len(gold))
     exact = _words(card, rows)
     _rouge(card, rows)
     quality = _similarity(card, rows, available() if embedder == AUTO else embedder)
     accuracy = _bertscore(card, rows, available_tokens() if tokens == AUTO else tokens, idf, baseline)
-    _each(card, rows, (ContextEntityRecall(), claim_measures.Faithfulness()))
-    _each(card, rows, (Relevance(), FactualAccuracy(), LexicalSupport()))
-    if any(claim_measures.support(one) for one in pred):
-        _each(card, rows, CLAIMS)
+    each(card, rows, (ContextEntityRecall(), claim_measures.Faithfulness()))
+    each(card, rows, (Relevance(), FactualAccuracy(), LexicalSupport()))
+    if any(support(one) for one in pred):
+        each(card, rows, CLAIMS)
         _unknown(card, rows)
     if any(verdicts(one) for one in pred if not failed(one)):
-        _each(card, rows, (CitationRecall(), CitationPrecision()))
+        each(card, rows, (CitationRecall(), CitationPrecision()))
     if any(read(one, "results", None) is not None for one in pred if one is not None):
-        _each(card, rows, (LostByRetrieval(),))
-    _calibration(card, rows, exact)
-    _five(card, rows, accuracy, quality, weights)
+        each(card, rows, (LostByRetrieval(),))
+    calibrated(card, rows, exact)
+    five(card, rows, accuracy, quality, weights)
     if any(rows.broken):
         lost = f"{sum(rows.broken)} of {len(rows.broken)} questions"
         card.warnings.append(f"{lost} have no answer because the program failed; they count 0")
     return card
 
 
-class _Rows:
-    """Both sides, read once."""
-
-    def __init__(self, gold: Sequence[Any], pred: Sequence[Any]) -> None:
-        self.gold, self.pred = gold, pred
-        self.broken = [bool(failed(one)) for one in pred]
-        self.found = [answer(one, other) for one, other in zip(pred, gold, strict=True)]
-        self.expected = [answers(one) for one in gold]
-        self.texts = [references(one) for one in gold]
-        self.starts = [0]  # of each answerable question's references among all references
-        for each in self.texts:
-            if each:
-                self.starts.append(self.starts[-1] + len(each))
-        self.starts.pop()
-
-    @property
-    def pairs(self) -> tuple[list[str], list[str]]:
-        """Each answer beside each of its references."""
-        mine = [
-            "" if lost else text
-            for text, lost, each in zip(self.found, self.broken, self.texts, strict=True)
-            for _ in each
-        ]
-        return mine, [text for each in self.texts for text in each]
-
-    def best(self, values: Any) -> Any:
-        """Of each answerable question the best of its references' values."""
-        import numpy as np
-
-        return np.maximum.reduceat(values, self.starts) if self.starts else np.zeros(0)
-
-
-def _put(card: Scorecard, measure: Measure[Any], total: float, n: float) -> float | None:
-    card.values[measure.key] = float(total / n) if n else None
-    card.counts[measure.key] = {"total": float(total), "weight": float(n)}
-    _say(card, measure)
-    return card.values[measure.key]
-
-
-def _say(card: Scorecard, measure: Measure[Any]) -> None:
-    card.conventions[measure.key] = measure.conventions
-    card.explain[measure.key] = f"{measure.formula}. Source: {measure.source}."
-
-
-def _absent(card: Scorecard, measure: Measure[Any], why: str) -> None:
-    card.values[measure.key] = None
-    _say(card, measure)
-    card.explain[measure.key] += f" Not computed: {why}."
-
-
-def _words(card: Scorecard, rows: _Rows) -> list[float]:
+def _words(card: Scorecard, rows: Rows) -> list[float]:
     """Exact match and F1, over all questions and by kind of question; the exact matches."""
     made = []
     for measure, values in zip((ExactMatch(), F1()), squad(rows.found, rows.expected), strict=True):
         kept = [0.0 if lost else value for value, lost in zip(values, rows.broken, strict=True)]
-        _put(card, measure, sum(kept), len(kept))
+        put(card, measure, sum(kept), len(kept))
         made.append(kept)
     facets: dict[str, dict[str, list[int]]] = {"answerable": {}}
     for place, (gold, expected) in enumerate(zip(rows.gold, rows.expected, strict=True)):
@@ -170,15 +114,15 @@ def _words(card: Scorecard, rows: _Rows) -> list[float]:
     return made[0]
 
 
-def _rouge(card: Scorecard, rows: _Rows) -> None:
+def _rouge(card: Scorecard, rows: Rows) -> None:
     for kind, values in rouge_batch(*rows.pairs).items():
         best = rows.best(values[:, 2])
-        _put(card, ROUGE(kind), best.sum(), len(best))
+        put(card, ROUGE(kind), best.sum(), len(best))
 
 
-def _similarity(card: Scorecard, rows: _Rows, embedder: Embedder | str | None) -> float | None:
+def _similarity(card: Scorecard, rows: Rows, embedder: Embedder | str | None) -> float | None:
     if embedder is None:
-        _absent(
+        absent(
             card,
             SemanticSimilarity(),
             "no embedder is installed (pip install 'goldassay[light]' or 'goldassay[semantic]')",
@@ -186,14 +130,14 @@ def _similarity(card: Scorecard, rows: _Rows, embedder: Embedder | str | None) -
         return None
     model = resolve(embedder) if isinstance(embedder, str) else embedder
     best = rows.best(similarity(*rows.pairs, model))
-    return _put(card, SemanticSimilarity(model.name), best.sum(), len(best))
+    return put(card, SemanticSimilarity(model.name), best.sum(), len(best))
 
 
 def _bertscore(
-    card: Scorecard, rows: _Rows, tokens: TokenEmbedder | str | None, idf: bool, baseline: Baseline | None
+    card: Scorecard, rows: Rows, tokens: TokenEmbedder | str | None, idf: bool, baseline: Baseline | None
 ) -> float | None:
     if tokens is None:
-        _absent(card, BERTScore(), "no token embedder is installed (pip install 'goldassay[semantic]')")
+        absent(card, BERTScore(), "no token embedder is installed (pip install 'goldassay[semantic]')")
         return None
     model = resolve_tokens(tokens) if isinstance(tokens, str) else tokens
     measure = BERTScore(model.name, baseline=baseline)
@@ -202,64 +146,20 @@ def _bertscore(
     if baseline is not None:
         values = [0.0 if not text.strip() else value for text, value in zip(mine, values, strict=True)]
     best = rows.best(values)
-    value = _put(card, measure, best.sum(), len(best))
+    value = put(card, measure, best.sum(), len(best))
     if idf:
         card.conventions[measure.key] = measure.conventions.replace("idf=no", "idf=references")
     return value
 
 
-def _each(card: Scorecard, rows: _Rows, measures: Sequence[Measure[Any]]) -> None:
-    """Measures that are computed pair by pair."""
-    for measure in measures:
-        tally = measure.zero
-        for gold, pred in zip(rows.gold, rows.pred, strict=True):
-            tally = tally + measure(gold, pred).tally
-        if tally.weight:
-            _put(card, measure, tally.total, tally.weight)
-        else:
-            _absent(card, measure, f"no record has the evidence ({', '.join(measure.pred_fields)})")
-
-
-def _unknown(card: Scorecard, rows: _Rows) -> None:
+def _unknown(card: Scorecard, rows: Rows) -> None:
     """Verdicts that did not come back, and what they leave open."""
-    found = [support for one in rows.pred if (support := claim_measures.support(one)) is not None]
+    found = [verdicts_of for one in rows.pred if (verdicts_of := support(one)) is not None]
     lost, asked = sum(one.unknown for one in found), sum(one.asked for one in found)
     if not lost:
         return
-    total = claim_measures.Shares()
+    total = Shares()
     for gold, pred in zip(rows.gold, rows.pred, strict=True):
         total += claim_measures.Faithfulness()(gold, pred).tally
     between = f"; faithfulness lies between {total.value:.4f} and {total.highest:.4f}" if total.weight else ""
     card.warnings.append(f"{lost} of {asked} verdicts did not come back and count as not supported{between}")
-
-
-def _calibration(card: Scorecard, rows: _Rows, exact: Sequence[float]) -> None:
-    """Over the questions that were answered with a confidence: correct is an exact match."""
-    sure, right = [], []
-    for pred, text, hit, lost in zip(rows.pred, rows.found, exact, rows.broken, strict=True):
-        raw = None if lost or ranking.empty(text) else confidence(pred)
-        if raw is not None:
-            sure.append(raw)
-            right.append(hit)
-    for name, (formula, source) in CALIBRATION.items():
-        card.values[name] = getattr(calibration, name)(sure, right) if sure else None
-        card.conventions[name] = f"{name}[correct=exact_match, over=answered with a confidence]"
-        card.explain[name] = f"{formula}; lower is better. Source: {source}."
-    if sure:
-        card.counts["calibration"] = {"answered": float(len(sure)), "correct": float(sum(right))}
-
-
-def _five(
-    card: Scorecard, rows: _Rows, accuracy: float | None, quality: float | None, weights: Mapping[str, float]
-) -> None:
-    """The ranking's five and their sum."""
-    _each(card, rows, RULES)
-    made = {"accuracy": accuracy, "quality": quality} | {rule.key: card.values.pop(rule.key) for rule in RULES}
-    for name, other in (("accuracy", "bertscore_f1"), ("quality", "semantic_similarity")):
-        card.conventions[name] = f"{name}[{card.conventions[other]}]"
-        card.explain[name] = f"the ranking's {name}: {other}, answerable questions only. {card.explain[other]}"
-    card.values |= {name: made[name] for name in ranking.FIVE}
-    card.values["final_score"] = ranking.final_score(made, weights)
-    plain = ", ".join(f"{name} {weight:g}" for name, weight in weights.items())
-    card.conventions["final_score"] = f"final_score[weights={plain}]"
-    card.explain["final_score"] = f"the weighted mean of the five; no value where one is missing. {ranking.SOURCE}"

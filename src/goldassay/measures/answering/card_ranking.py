@@ -1,0 +1,54 @@
+"""The part of the scorecard that asks how sure a program is and how it ranks: calibration and the ranking's five."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from goldassay.measure import Measure
+from goldassay.measures.answering import calibration, ranking
+from goldassay.measures.answering.card_rows import Rows, each
+from goldassay.measures.answering.records import confidence
+from goldassay.scorecard import Scorecard
+
+RULES: tuple[Measure[Any], ...] = (ranking.Confidence(), ranking.Speed(), ranking.Robustness())
+CALIBRATION = {
+    "brier": ("mean (confidence − correct)²", "Brier, Monthly Weather Review 1950"),
+    "ece": ("Σ_b (n_b/n) |accuracy_b − confidence_b| over 10 equal bins", "Naeini et al., AAAI 2015"),
+    "aurc": (
+        "area under risk–coverage: mean over k of the error rate of the k most confident",
+        "Geifman et al., ICLR 2019",
+    ),
+}
+
+
+def calibrated(card: Scorecard, rows: Rows, exact: Sequence[float]) -> None:
+    """Over the questions that were answered with a confidence: correct is an exact match."""
+    sure, right = [], []
+    for pred, text, hit, lost in zip(rows.pred, rows.found, exact, rows.broken, strict=True):
+        raw = None if lost or ranking.empty(text) else confidence(pred)
+        if raw is not None:
+            sure.append(raw)
+            right.append(hit)
+    for name, (formula, source) in CALIBRATION.items():
+        card.values[name] = getattr(calibration, name)(sure, right) if sure else None
+        card.conventions[name] = f"{name}[correct=exact_match, over=answered with a confidence]"
+        card.explain[name] = f"{formula}; lower is better. Source: {source}."
+    if sure:
+        card.counts["calibration"] = {"answered": float(len(sure)), "correct": float(sum(right))}
+
+
+def five(
+    card: Scorecard, rows: Rows, accuracy: float | None, quality: float | None, weights: Mapping[str, float]
+) -> None:
+    """The ranking's five and their sum."""
+    each(card, rows, RULES)
+    made = {"accuracy": accuracy, "quality": quality} | {rule.key: card.values.pop(rule.key) for rule in RULES}
+    for name, other in (("accuracy", "bertscore_f1"), ("quality", "semantic_similarity")):
+        card.conventions[name] = f"{name}[{card.conventions[other]}]"
+        card.explain[name] = f"the ranking's {name}: {other}, answerable questions only. {card.explain[other]}"
+    card.values |= {name: made[name] for name in ranking.FIVE}
+    card.values["final_score"] = ranking.final_score(made, weights)
+    plain = ", ".join(f"{name} {weight:g}" for name, weight in weights.items())
+    card.conventions["final_score"] = f"final_score[weights={plain}]"
+    card.explain["final_score"] = f"the weighted mean of the five; no value where one is missing. {ranking.SOURCE}"
