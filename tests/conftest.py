@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,7 @@ from typing import Any
 import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
+os.environ.setdefault("GOLDASSAY_LM_THREADS", "1")  # tests share the processors
 
 
 @pytest.fixture(scope="session")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -49,11 +50,20 @@ def test_local_models_get_the_terse_adapter_and_quiet_settings(scripted: Callabl
     assert (lm.kwargs["temperature"], lm.kwargs["max_tokens"], lm.cache) == (0.0, 12, True)
 
 
-def test_one_thread_unless_the_environment_says_more(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv("GOLDASSAY_LM_THREADS", raising=False)
-    assert server.threads() == 1
+def test_threads_are_the_idle_processors_unless_the_environment_says_how_many(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     monkeypatch.setenv("GOLDASSAY_LM_THREADS", "4")
     assert server.threads() == 4
+    monkeypatch.delenv("GOLDASSAY_LM_THREADS")
+    assert 1 <= server.threads() <= 8
+    monkeypatch.setattr(os, "sched_getaffinity", lambda pid: range(6))
+    load = tmp_path / "loadavg"
+    for running, expected in ((1, 6), (3, 4), (40, 1)):  # itself and no, two, 39 others
+        load.write_text(f"0.94 0.93 0.53 {running}/210 4711\n")
+        assert server.idle(load) == expected
+    load.write_text("rubbish")
+    assert (server.idle(load), server.idle(tmp_path / "absent")) == (1, 1)
 
 
 @pytest.mark.parametrize("wrong", ["two", "0", "-1", "1.5"])

@@ -38,7 +38,7 @@ class Against:
 
 def run(folders: Sequence[Path], *, test: str = "permutation", seed: int = 0, as_json: bool = False) -> None:
     """Compare and print."""
-    from goldassay.reporting import terminal
+    from goldassay.reporting import runs as tables
 
     if len(folders) < 2:
         raise GoldassayError("compare needs two runs or more")
@@ -53,7 +53,7 @@ def run(folders: Sequence[Path], *, test: str = "permutation", seed: int = 0, as
         }
         print(json.dumps(body, ensure_ascii=False))
         return
-    terminal.comparison(runs, found, missing)
+    tables.comparison(runs, found, missing)
 
 
 def _usable(runs: list[Run]) -> tuple[list[Run], list[str]]:

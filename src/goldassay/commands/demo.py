@@ -20,6 +20,7 @@ from goldassay import workspace
 from goldassay.commands.evaluate import Model, language_model
 from goldassay.guarding import guarded, unguarded
 from goldassay.measure import Measure
+from goldassay.reporting import runs as tables
 from goldassay.reporting import terminal
 from goldassay.running import Run, evaluate, new_folder
 from goldassay.statistics import compare
@@ -76,21 +77,21 @@ def _part(part: Part, folder: Path, lm: str | None, limit: int | None, threads: 
             made, examples, metric, lm=used.lm, adapter=used.adapter, threads=threads, folder=folder / name, name=name
         )
 
-    rows: list[terminal.Row] = []
+    rows: list[tables.Row] = []
     for name, baseline in _baselines(part.task, train).items():
-        rows.append(terminal.Row(f"{name} (no model)", measured(baseline, test, f"test-{name}", with_model=False)))
+        rows.append(tables.Row(f"{name} (no model)", measured(baseline, test, f"test-{name}", with_model=False)))
     candidates = {"zero-shot": program} | _tuned(part, program, train, metric, model)
     on_dev = {name: measured(made, dev, f"dev-{name}") for name, made in candidates.items()}
     best = max(on_dev, key=lambda name: (on_dev[name].value, name == "zero-shot"))
     before = measured(program, test, "test-zero-shot")
-    rows.append(terminal.Row("zero-shot", before))
+    rows.append(tables.Row("zero-shot", before))
     if best == "zero-shot":
-        terminal.demo_table(part.task, part.value, rows, {name: run.value for name, run in on_dev.items()})
+        tables.demo_table(part.task, part.value, rows, {name: run.value for name, run in on_dev.items()})
         terminal.line("No tuned program was better than zero-shot on dev, so none was taken to test.")
         return
     after = measured(candidates[best], test, f"test-{best}")
-    rows.append(terminal.Row(f"tuned: {best}", after))
-    terminal.demo_table(part.task, part.value, rows, {name: run.value for name, run in on_dev.items()})
+    rows.append(tables.Row(f"tuned: {best}", after))
+    tables.demo_table(part.task, part.value, rows, {name: run.value for name, run in on_dev.items()})
     measure: Measure[Any] = metric.measures[part.value]
     terminal.line(
         _verdict(

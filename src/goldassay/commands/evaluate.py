@@ -32,7 +32,7 @@ def run(
     as_json: bool = False,
 ) -> None:
     """Evaluate and print; the arguments are the command's options."""
-    from goldassay.reporting import terminal
+    from goldassay.reporting import runs as tables
     from goldassay.running import evaluate, new_folder
 
     target = workspace.target(program, task)
@@ -58,7 +58,7 @@ def run(
     if as_json:
         print(json.dumps(done.summary(), ensure_ascii=False))
     else:
-        terminal.run(done, metric=measured)
+        tables.run(done, metric=measured)
     if gate and not all(measured.met(done.values).values()):
         raise SystemExit(1)
 

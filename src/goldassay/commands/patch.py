@@ -79,7 +79,7 @@ def propose(program: str, run_folder: Path, *, gold: str, lm: str | None, most: 
 def test(program: str, names: list[str], *, gold: str, split: str, lm: str | None, threads: int) -> None:
     """Measure patches on a split against the program as it is; the effect is written into each file."""
     from goldassay.commands.evaluate import examples
-    from goldassay.reporting import terminal
+    from goldassay.reporting import tuning as tables
     from goldassay.running import evaluate
     from goldassay.statistics import compare, holm
     from goldassay.tuning.edits import apply as edited
@@ -115,7 +115,7 @@ def test(program: str, names: list[str], *, gold: str, split: str, lm: str | Non
         better = patch.effects[-1].difference > 0 and p <= 0.05
         patch.status, patch.reason = ("accepted" if better else "rejected"), f"corrected p {p:.4f} on {split}"
         write(patch, file.parent)
-    terminal.patches([(file, read(file)) for file in files])
+    tables.patches([(file, read(file)) for file in files])
 
 
 def apply(program: str, names: list[str]) -> None:
@@ -164,15 +164,15 @@ def revert(program: str, name: str) -> None:
 
 def show_all(program: str) -> None:
     """The program's patches as a table."""
-    from goldassay.reporting import terminal
+    from goldassay.reporting import tuning as tables
     from goldassay.tuning.patches import read_all
 
-    terminal.patches(read_all(place(workspace.target(program))))
+    tables.patches(read_all(place(workspace.target(program))))
 
 
 def show(program: str, name: str) -> None:
     """A patch: why, what it measured, and the change of the prompt as a diff."""
-    from goldassay.reporting import terminal
+    from goldassay.reporting import tuning as tables
     from goldassay.tuning.edits import apply as edited
     from goldassay.tuning.patches import read
     from goldassay.tuning.prompts import rendered
@@ -181,13 +181,13 @@ def show(program: str, name: str) -> None:
     patch = read(find(target, name))
     made = target.load()
     before, after = rendered(made).splitlines(), rendered(edited(made, patch, any_version=True)).splitlines()
-    terminal.patch(patch, list(difflib.unified_diff(before, after, "before", "after", lineterm="", n=2)))
+    tables.patch(patch, list(difflib.unified_diff(before, after, "before", "after", lineterm="", n=2)))
 
 
 def patterns(run_folder: Path, *, most: int) -> None:
     """The error patterns of a run, most costly first."""
-    from goldassay.reporting import terminal
+    from goldassay.reporting import tuning as tables
     from goldassay.running import Run
     from goldassay.tuning.patterns import find as found
 
-    terminal.patterns(found(Run.load(run_folder).cases)[:most])
+    tables.patterns(found(Run.load(run_folder).cases)[:most])

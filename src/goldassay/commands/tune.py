@@ -31,6 +31,7 @@ def run(
     from goldassay import lm as models
     from goldassay.gold import load
     from goldassay.reporting import terminal
+    from goldassay.reporting import tuning as tables
     from goldassay.running import new_folder
     from goldassay.tuning import tune
 
@@ -60,4 +61,4 @@ def run(
     if as_json:
         print((folder / "tuning.json").read_text(encoding="utf-8").strip().replace("\n", " "))
         return
-    terminal.tuned(tuned, folder)
+    tables.tuned(tuned, folder)

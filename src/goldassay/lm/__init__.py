@@ -1,8 +1,8 @@
 """Language models by name: ``local/smollm2-135m``, ``local:FILE.gguf``, or any name that ``dspy.LM`` knows.
 
-Local models run in this process through xllamacpp (extra ``local``), on one thread; ``GOLDASSAY_LM_THREADS`` gives them
-more. Their answers are constrained by the JSON schema of the program's typed outputs, so that even a very small model
-returns what parses.
+Local models run in this process through xllamacpp (extra ``local``), on the processors that are idle when a model is
+loaded, or on ``GOLDASSAY_LM_THREADS`` of them. Their answers are constrained by the JSON schema of the program's typed
+outputs, so that even a very small model returns what parses.
 """
 
 from __future__ import annotations

@@ -53,14 +53,25 @@ def library() -> Any:
 
 
 def threads() -> int:
-    """How many threads a model computes on: ``$GOLDASSAY_LM_THREADS``, else 1.
+    """How many threads a model computes on: ``$GOLDASSAY_LM_THREADS``, else the processors that are idle now.
 
-    One is the default because llama.cpp's threads wait for each other: on a busy machine two are slower than one.
+    llama.cpp's threads wait for each other, so on a busy machine two are slower than one.
     """
-    text = os.environ.get("GOLDASSAY_LM_THREADS", "").strip() or "1"
+    text = os.environ.get("GOLDASSAY_LM_THREADS", "").strip()
+    if not text:
+        return idle()
     if not text.isdecimal() or int(text) < 1:
         raise ModelError(f"GOLDASSAY_LM_THREADS is {text!r}; it takes a whole number of threads, 1 or more")
     return int(text)
+
+
+def idle(load: Path = Path("/proc/loadavg"), most: int = 8) -> int:
+    """Processors of this process that nothing else computes on (Linux says what runs; elsewhere 1), at least 1."""
+    try:
+        running = int(load.read_text(encoding="ascii").split()[3].split("/")[0]) - 1  # this thread runs too
+        return max(1, min(most, len(os.sched_getaffinity(0)) - running))
+    except (OSError, AttributeError, IndexError, ValueError):
+        return 1
 
 
 def _load(file: Path, context: int) -> Any:

@@ -1,0 +1,105 @@
+"""Runs for the terminal: one, several beside each other, and the demo's."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from rich.table import Table
+
+from goldassay.reporting.terminal import console, with_interval
+
+
+def run(done: Any, metric: Any) -> None:
+    """A run: its values with intervals and targets, its cost, its folder."""
+    table = Table(title=f"{done.name}: {len(done.rows)} examples", title_justify="left")
+    table.add_column("value")
+    table.add_column("[95 %]", justify="right")
+    table.add_column("target", justify="right")
+    table.add_column("met", justify="center")
+    met = metric.met(done.values)
+    for name in done.values:
+        target = metric.targets.get(name)
+        table.add_row(
+            name,
+            with_interval(done, name),
+            "" if target is None else f"{target:.2f}",
+            {True: "yes", False: "no"}.get(met.get(name), ""),
+        )
+    out = console()
+    out.print(table)
+    failed = sum(1 for row in done.rows if row.get("error"))
+    if failed:
+        console(error=True).print(
+            f"[yellow]warning:[/] {failed} of {len(done.rows)} examples failed; their gold counts as missed"
+        )
+    cost = done.cost
+    tokens = cost.get("prompt_tokens", 0) + cost.get("completion_tokens", 0)
+    out.print(
+        f"{cost.get('calls', 0)} calls, {tokens} tokens, {cost.get('seconds', 0):.1f} s. Run folder: {done.folder}"
+    )
+
+
+def comparison(runs: Sequence[Any], found: Sequence[Any], missing: Sequence[str]) -> None:
+    """Values side by side, the paired differences, and which examples were won and lost."""
+    out = console()
+    table = Table(title=f"{len(runs)} runs on the same gold", title_justify="left")
+    table.add_column("value [95 %]")
+    for made in runs:
+        table.add_column(f"{made.name}\n{made.folder.name if made.folder else ''}", justify="right")
+    for name in dict.fromkeys(name for made in runs for name in made.values):
+        table.add_row(name, *("not available" if str(m.folder) in missing else with_interval(m, name) for m in runs))
+    out.print(table)
+    table = Table(title=f"against {runs[0].name}", title_justify="left")
+    for head in ("run", "value", "difference [95 %]", "p", "p corrected", "n", "smallest detectable", "won", "lost"):
+        table.add_column(head, justify="left" if head in ("run", "value") else "right")
+    for one in found:
+        f = one.found
+        table.add_row(
+            one.run.name,
+            one.measure,
+            f"{f.difference:+.4f} [{f.interval.low:+.3f}, {f.interval.high:+.3f}]",
+            f"{f.p:.4f}",
+            f"{one.corrected:.4f}",
+            str(f.n),
+            f"{f.smallest_detectable:.3f}",
+            str(len(one.won)),
+            str(len(one.lost)),
+        )
+    if found:
+        out.print(table)
+    for one in found:
+        if one.won or one.lost:
+            out.print(f"{one.run.name}, {one.measure}: won {_some(one.won)}; lost {_some(one.lost)}", markup=False)
+    for folder in missing:
+        out.print(f"not available: the program of {folder} failed on every example", markup=False)
+
+
+def _some(names: Sequence[str], most: int = 8) -> str:
+    return (", ".join(names[:most]) + (f" and {len(names) - most} more" if len(names) > most else "")) or "none"
+
+
+@dataclass(frozen=True)
+class Row:
+    """A program in a table of programs."""
+
+    name: str
+    run: Any
+
+
+def demo_table(task: str, value: str, rows: Sequence[Row], on_dev: Mapping[str, float]) -> None:
+    """What each program is worth on test and what it cost; what the candidates were worth on dev."""
+    table = Table(title=f"{task} on test", title_justify="left")
+    table.add_column("program", no_wrap=True)
+    table.add_column(f"{value} [95 %]", justify="right")
+    for name in ("calls", "tokens", "seconds"):
+        table.add_column(name, justify="right")
+    for row in rows:
+        cost = row.run.cost
+        tokens = cost.get("prompt_tokens", 0) + cost.get("completion_tokens", 0)
+        seconds = f"{cost.get('seconds', 0):.1f}"
+        table.add_row(row.name, with_interval(row.run, value), f"{cost.get('calls', 0)}", f"{tokens}", seconds)
+    out = console()
+    out.print(table)
+    out.print(f"Chosen on dev by the metric: {', '.join(f'{name} {value:.3f}' for name, value in on_dev.items())}.")

@@ -1,0 +1,87 @@
+"""Tuning for the terminal: what it brought, error patterns, and patches."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from rich.markup import escape
+from rich.table import Table
+
+from goldassay.reporting.terminal import console, number, with_interval
+
+
+def tuned(done: Any, folder: Any) -> None:
+    """What tuning brought on dev and on test, what it cost, where it is."""
+    table = Table(title=f"tuned with {done.optimizer}", title_justify="left")
+    for head in ("split", "value", "before", "after", "difference [95 %]", "p"):
+        table.add_column(head, justify="left" if head in ("split", "value") else "right")
+    for split, trial in (("dev", done.dev), ("test", done.test)):
+        if trial is None:
+            continue
+        f = trial.difference
+        table.add_row(
+            split,
+            "metric",
+            number(trial.before.value),
+            number(trial.after.value),
+            f"{f.difference:+.4f} [{f.interval.low:+.3f}, {f.interval.high:+.3f}]",
+            f"{f.p:.4f}",
+        )
+        for name in trial.after.values:
+            table.add_row("", name, with_interval(trial.before, name), with_interval(trial.after, name), "", "")
+    out = console()
+    out.print(table)
+    if done.stopped:
+        out.print(f"Stopped early: {done.stopped}.")
+    cost = done.cost
+    out.print(f"{cost['calls']} calls, {cost['tokens']} tokens, {cost['seconds']:.0f} s to tune. Folder: {folder}")
+
+
+def patterns(found: Sequence[Any]) -> None:
+    """Error patterns, most costly first."""
+    table = Table(title="error patterns", title_justify="left")
+    for head in ("kind", "gold", "predicted", "errors", "examples", "loss", "such as"):
+        table.add_column(head, justify="right" if head in ("errors", "examples", "loss") else "left")
+    for one in found:
+        table.add_row(
+            one.kind,
+            one.gold_type,
+            one.pred_type,
+            str(one.count),
+            str(len(one.documents)),
+            f"{one.loss:.4f}",
+            escape("; ".join(one.surfaces[:4])),
+        )
+    console().print(table if found else "No errors.")
+
+
+def patches(found: Sequence[tuple[Any, Any]]) -> None:
+    """Patches with what they change, what they measured and the verdict."""
+    table = Table(title="patches", title_justify="left")
+    for head in ("id", "status", "effect [95 %]", "p", "edit"):
+        table.add_column(head, overflow="fold" if head in ("edit", "id") else "ellipsis")
+    for _, patch in found:
+        effect = patch.effects[-1] if patch.effects else None
+        shown = (
+            f"{effect.difference:+.4f} [{effect.low:+.3f}, {effect.high:+.3f}] {effect.split}"
+            if effect
+            else "not tested"
+        )
+        table.add_row(patch.id, patch.status, shown, f"{effect.p:.4f}" if effect else "", escape(patch.edit[:160]))
+    console().print(table if found else "No patches yet.")
+
+
+def patch(one: Any, diff: Sequence[str]) -> None:
+    """One patch: why, what it measured, and the prompt's diff."""
+    out = console()
+    out.print(f"[bold]{one.id}[/] {one.status} {escape(one.reason)}", markup=True)
+    out.print(f"why: {one.rationale}", markup=False)
+    for effect in one.effects:
+        out.print(
+            f"on {effect.split}: {effect.before:.4f} → {effect.after:.4f}, {effect.difference:+.4f} "
+            f"[{effect.low:+.3f}, {effect.high:+.3f}], p {effect.p:.4f}, n {effect.n}, {effect.calls} calls",
+            markup=False,
+        )
+    for row in diff:
+        out.print(row, markup=False, style="green" if row.startswith("+") else "red" if row.startswith("-") else None)
