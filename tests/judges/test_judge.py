@@ -8,8 +8,10 @@ from typing import Any
 
 import dspy
 import pytest
-from dspy.lm15 import Message, Response, TextPart, Usage
+from dspy.lm15 import ContextLengthError, Message, Response, TextPart, Usage
 
+from goldassay.exceptions import ModelError
+from goldassay.judges import signatures
 from goldassay.judges.judge import Judge
 from goldassay.measures.answering import Faithfulness
 
@@ -62,9 +64,83 @@ def test_bound_and_once() -> None:
     assert (engine.calls, other.calls, one.asked, one.calls) == (1, 0, 3, 1)
 
 
-def test_invented_quote() -> None:
-    one, _ = judge({"quote": "in 1999", "verdict": "supported"})
+def test_an_invented_quote_is_asked_for_again_then_unknown() -> None:
+    one, engine = judge({"quote": "in 1999", "verdict": "supported"}, retries=2)
     assert one.support("It opened in 1885.", "x").label is None
+    assert (engine.calls, one.calls, one.unknown) == (3, 3, 1)
+    assert "'in 1999' does not stand in the text" in one.warning
+
+
+def test_another_level_than_those_named_is_asked_for_again_then_unknown() -> None:
+    levels = {"Poor": "says little", "good": "says it"}
+    one, engine = judge({"reason": "r", "verdict": "superb"})
+    assert one.rubric(levels, "q", "a").label is None
+    assert (engine.calls, one.unknown) == (2, 1)
+    assert "no level 'superb'" in one.warning
+    found = judge({"reason": "r", "verdict": "poor."})[0].rubric(levels, "q", "a")
+    assert (found.label, found.reason) == ("Poor", "r")
+
+
+def test_an_invented_name_is_unknown() -> None:
+    one, _ = judge({"entities": '["Delft", "Gouda", "Delft"]'})
+    assert one.entities("Van Delft naar Gouda") == ["Delft", "Gouda"]
+    assert (one.entities("Van Delft naar Breda"), one.entities(" "), one.unknown) == (None, [], 1)
+
+
+class Broken:
+    """A model that cannot be reached."""
+
+    def __init__(self) -> None:
+        self.calls = 0
+
+    def complete(self, request: Any) -> Any:
+        self.calls += 1
+        raise PermissionError("wrong key sk-abcdef12345678 or secret-word-of-mine\nask your provider")
+
+
+def test_a_model_without_an_answer_stops_in_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SCRIPTED_API_KEY", "secret-word-of-mine")
+    engine = Broken()
+    one = Judge(dspy.LM("scripted/gone", engine=engine, cache=False))
+    for _ in range(2):  # the second time without a call
+        with pytest.raises(ModelError) as caught:
+            one.support("It opened.", "x")
+        told = str(caught.value)
+        assert "scripted/gone" in told
+        assert "mend its name, key or address" in told
+        assert "\n" not in told
+        assert "sk-abc" not in told
+        assert "secret-word" not in told
+        assert caught.value.__cause__ is None
+    assert (engine.calls, one.unknown, one.verdicts) == (1, 0, {})
+
+
+def test_a_prompt_too_long_is_unknown_and_others_go_on() -> None:
+    class Short(Engine):
+        def complete(self, request: Any) -> Any:
+            if "long" in str(request.messages):
+                raise ContextLengthError("too long")
+            return super().complete(request)
+
+    one = Judge(dspy.LM("scripted/short", engine=Short({"quote": "", "verdict": "not_stated"}), cache=False))
+    assert [one.support(text, "x").label for text in ("long text", "other")] == [None, "not_stated"]
+    assert (one.unknown, "too long for the model" in one.warning) == (1, True)
+
+
+def test_a_tuned_program_has_verdicts_of_its_own() -> None:
+    one, engine = judge({"reason": "r", "verdict": "yes"})
+    program = dspy.Predict(signatures.Criterion)
+    tuned = Judge(one.lm, programs={"Criterion": program}, verdicts=one.verdicts)
+    program.demos = [dspy.Example(criterion="c", question="q", answer="a", reason="r", verdict="no")]
+    assert [each.criterion("c", "q", "a").label for each in (one, tuned, one, tuned)] == ["yes"] * 4
+    assert (engine.calls, one.calls, tuned.calls) == (2, 1, 1)
+
+
+def test_the_judge_s_tokens_are_not_the_program_s() -> None:
+    one, _ = judge({"reason": "r", "verdict": "yes"})
+    with dspy.track_usage() as tracker:
+        one.criterion("c", "q", "a")
+    assert (dict(tracker.usage_data), one.tokens) == ({}, 2)
 
 
 def test_unreadable_is_unknown() -> None:
@@ -93,7 +169,7 @@ def test_attacks(attack: str) -> None:
 def test_tables_and_rejected_order() -> None:
     one, _ = judge({"claims": '["It opened in 1885."]', "quote": "in 1885", "verdict": "supported"})
     pred = one.supports("It opened in 1885.", "It opened in 1885.", ["It opened in 1885.", "Nothing."])
-    # passage 2 does not hold the quote: unknown, and one supporting passage is enough
+    # passage 2 does not hold the quote, even when asked again: unknown, and one supporting passage is enough
     assert pred["support"]["answer_by_context"] == [[True, None]]
     assert Faithfulness()({}, pred).tally.value == 1.0
     first, _ = judge({"verdict": "first"})
