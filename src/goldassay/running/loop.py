@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextvars
 import threading
 import time
+from collections import deque
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -41,7 +42,8 @@ class Loop:
         self.total = metric.zero  # what the progress bar shows; the run folds its rows in their order
         for row in rows.values() if self.bar.shown else ():
             self.total = self.total + metric.zero.from_state(row["tallies"])
-        self.todo = iter([index for index in range(len(gold)) if index not in rows])
+        # Taking from a deque and setting in a dict are safe between threads; a lock here makes them queue for it.
+        self.todo = deque(index for index in range(len(gold)) if index not in rows)
         self.lock, self.stop, self.closed = threading.Lock(), threading.Event(), False
         self.broken: BaseException | None = None
 
@@ -77,25 +79,31 @@ class Loop:
             with dspy.track_usage() as tracker:
                 for index in self._next():
                     evidence, row = measured(self.program, self.gold[index], index, self.metric, tracker.usage_data)
-                    with self.lock:
-                        if self.closed:
-                            return
-                        if self.writer:
-                            self.writer.row(row)
+                    if self.writer or self.bar.shown:
+                        self._show(index, row, evidence)
+                    elif not self.closed:
                         self.rows[index] = row
-                        if self.bar.shown:
-                            self.total = self.total + evidence
         except BaseException as error:  # noqa: BLE001  what stops a worker must stop the run, and be seen
             self.broken = self.broken or error
             self.stop.set()
 
+    def _show(self, index: int, row: dict[str, Any], evidence: Evidence) -> None:
+        """Write the row and add to what the bar shows, one worker at a time."""
+        with self.lock:
+            if self.closed:
+                return
+            if self.writer:
+                self.writer.row(row)
+            self.rows[index] = row
+            if self.bar.shown:
+                self.total = self.total + evidence
+
     def _next(self) -> Iterator[int]:
         while not self.stop.is_set():
-            with self.lock:
-                index = next(self.todo, None)
-            if index is None:
+            try:
+                yield self.todo.popleft()
+            except IndexError:
                 return
-            yield index
 
 
 def measured(
