@@ -10,8 +10,10 @@ from typing import Any
 
 from goldassay.judges import signatures as asks
 from goldassay.judges.asking import Asker, Fields
+from goldassay.judges.claim_tables import claimed
 from goldassay.judges.quoting import stands
 from goldassay.judges.verdict import Verdict
+from goldassay.measures.answering.claims import TABLES
 
 RELEVANCE = {"full": 1.0, "partial": 0.5, "none": 0.0, "evasion": 0.0}
 
@@ -98,28 +100,12 @@ class Judge(Asker):
 
     def supports(self, answer: str, gold: str | None, contexts: Sequence[str] | None) -> dict[str, Any]:
         """Claims of both answers and the four tables of `goldassay.measures.answering.claims`, as far as asked."""
-        mine = self.claims(answer)
-        theirs = self.claims(gold) if gold is not None else None
-        tables: dict[str, Any] = {}
-        if gold is not None:
-            tables["answer_by_gold"] = _line(self, mine, gold)
-            tables["gold_by_answer"] = _line(self, theirs, answer)
-        if contexts is not None:
-            tables["answer_by_context"] = _grid(self, mine, contexts)
-            if gold is not None:
-                tables["gold_by_context"] = _grid(self, theirs, contexts)
-        return {"answer": answer, "answer_claims": mine or [], "gold_claims": theirs or [], "support": tables}
-
-
-def _line(judge: Judge, claims: list[str] | None, text: str) -> list[bool | None]:
-    """A decomposition that did not come back is one claim of unknown standing."""
-    return [None] if claims is None else [judge.supported(text, claim) for claim in claims]
-
-
-def _grid(judge: Judge, claims: list[str] | None, texts: Sequence[str]) -> list[list[bool | None]]:
-    if claims is None:
-        return [[None] * len(texts)]
-    return [[judge.supported(text, claim) for text in texts] for claim in claims]
+        asked = [
+            t for t in TABLES if (gold is not None or "gold" not in t) and (contexts is not None or "context" not in t)
+        ]
+        made = claimed(self, answer, gold, contexts, asked)
+        claims = {"answer_claims": made.answer or [], "gold_claims": made.gold or []}
+        return {"answer": answer, **claims, "support": made.tables}
 
 
 def _label(found: Fields | None) -> Verdict:

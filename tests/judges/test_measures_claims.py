@@ -1,0 +1,199 @@
+"""Judged claim measures: all eleven values of RAGChecker's file from its own verdicts, hand tables, unknowns."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import dspy
+import pytest
+from dspy.lm15 import Message, Response, TextPart, Usage
+
+from goldassay import Metric
+from goldassay.exceptions import GoldassayError
+from goldassay.judges import claim_measures as judged
+from goldassay.judges.evidence import Judged
+from goldassay.judges.judge import Judge
+
+ELEVEN = {
+    "precision": judged.ClaimPrecision,
+    "recall": judged.ClaimRecall,
+    "f1": judged.ClaimF1,
+    "claim_recall": judged.ContextRecall,
+    "context_precision": judged.ContextPrecision,
+    "context_utilization": judged.ContextUtilization,
+    "faithfulness": judged.Faithfulness,
+    "hallucination": judged.Hallucination,
+    "self_knowledge": judged.SelfKnowledge,
+    "noise_sensitivity_in_relevant": judged.NoiseSensitivity,
+    "noise_sensitivity_in_irrelevant": lambda judge: judged.NoiseSensitivity(judge, "irrelevant"),
+}
+
+
+class Scripted:
+    """A model whose claims and verdicts stand in tables: claims by text, labels by (text, claim)."""
+
+    def __init__(self, claims: dict[str, list[str]], labels: dict[tuple[str, str], str]) -> None:
+        self.claims, self.labels, self.calls = claims, labels, 0
+
+    def complete(self, request: Any) -> Any:
+        self.calls += 1
+        turn = [p.text for m in request.messages for p in m.parts if isinstance(p, TextPart)][-1]
+        given = {name: json.loads(line) for name, line in re.findall(r"\[\[ ## (\w+) ## \]\]\n(\".*\")", turn)}
+        if "claim" in given:
+            label = self.labels.get((given["text"], given["claim"]), "not_stated")
+            says = {"quote": "" if label == "not_stated" else given["text"][:20], "verdict": label}
+        else:
+            says = {"claims": json.dumps(self.claims[given["text"]])}
+        text = "".join(f"[[ ## {k} ## ]]\n{v}\n" for k, v in says.items()) + "[[ ## completed ## ]]"
+        usage = Usage(input_tokens=1, output_tokens=1, total_tokens=2)
+        return Response(
+            id=None, model=request.model, message=Message.assistant([TextPart(text)]), finish_reason="stop", usage=usage
+        )
+
+
+def judge_of(claims: dict[str, list[str]], labels: dict[tuple[str, str], str]) -> tuple[Judge, Scripted]:
+    engine = Scripted(claims, labels)
+    return Judge(dspy.LM("scripted/judge", engine=engine, cache=False)), engine
+
+
+WORDS = {"Entailment": "supported", "Neutral": "not_stated", "Contradiction": "contradicted"}
+
+
+def replayed(row: dict[str, Any]) -> tuple[Judge, Scripted, dict[str, Any], dict[str, Any]]:
+    """A judge that gives the verdicts of one answer of the file, with that answer and its gold."""
+    mine, theirs = ([" ".join(c) for c in row[name]] for name in ("response_claims", "gt_answer_claims"))
+    gold, answer = row["gt_answer"], row["response"]
+    texts = [doc["text"] for doc in row["retrieved_context"]]
+    labels: dict[tuple[str, str], str] = {}
+    for claims, text, found in ((mine, gold, "answer2response"), (theirs, answer, "response2answer")):
+        labels |= {(text, c): WORDS[v] for c, v in zip(claims, row[found], strict=True)}
+    for claims, found in ((mine, "retrieved2response"), (theirs, "retrieved2answer")):
+        for c, verdicts in zip(claims, row[found], strict=True):
+            labels |= {(text, c): WORDS[v] for text, v in zip(texts, verdicts, strict=True)}
+    judge, engine = judge_of({answer: mine, gold: theirs}, labels)
+    example = {"question": row["query"], "reference": gold}
+    return judge, engine, example, {"answer": answer, "retrieved_contexts": texts}
+
+
+def test_all_eleven_of_ragchecker(shared_data: Path) -> None:
+    file = json.loads((shared_data / "ragchecker" / "checking_outputs.json").read_text(encoding="utf-8"))
+    official = {name: mean for group in file["metrics"].values() for name, mean in group.items()}
+    assert set(official) == set(ELEVEN)
+    totals = dict.fromkeys(ELEVEN, Judged())
+    for row in file["results"]:
+        judge, engine, gold, pred = replayed(row)
+        for name, make in ELEVEN.items():
+            tally = make(judge)(gold, pred).tally
+            assert tally.value == pytest.approx(row["metrics"][name]), name
+            assert (tally.unknown, tally.band) == (0, (tally.value, tally.value))
+            totals[name] += tally
+        c, g, k = len(row["response_claims"]), len(row["gt_answer_claims"]), len(row["retrieved_context"])
+        # two decompositions and the distinct questions of the four tables, however many measures ask
+        assert engine.calls <= 2 + c + g + k * (c + g)
+        assert judge.asked > 2 * engine.calls
+    assert {name: round(100 * total.value, 1) for name, total in totals.items()} == official
+
+
+REFERENCE, ANSWER = "It opened in 1885. It is red.", "It opened in 1885. It is blue."
+FIRST, SECOND = "Opened in 1885.", "Blue it is."
+GOLD = {"question": "When did the museum open?", "reference": REFERENCE}
+PRED = {"answer": ANSWER, "retrieved_contexts": [FIRST, SECOND]}
+CLAIMS = {ANSWER: ["opened 1885", "is blue"], REFERENCE: ["opened 1885", "is red"]}
+LABELS = {
+    (REFERENCE, "opened 1885"): "supported",
+    (REFERENCE, "is blue"): "contradicted",
+    (ANSWER, "opened 1885"): "supported",
+    (ANSWER, "is red"): "contradicted",
+    (FIRST, "opened 1885"): "supported",
+    (SECOND, "is blue"): "supported",
+}
+HAND = {
+    "precision": 1 / 2,
+    "recall": 1 / 2,
+    "f1": 1 / 2,
+    "claim_recall": 1 / 2,  # passage 1 has “opened 1885”; none has “is red”
+    "context_precision": 1 / 2,  # passage 1 of two
+    "context_utilization": 1.0,  # “opened 1885” is retrieved, and answered
+    "faithfulness": 1.0,
+    "hallucination": 0.0,
+    "self_knowledge": 0.0,
+    "noise_sensitivity_in_relevant": 0.0,
+    "noise_sensitivity_in_irrelevant": 1 / 2,  # “is blue” is wrong and stands in passage 2, which has no gold claim
+}
+
+
+@pytest.mark.parametrize("name", ELEVEN)
+def test_the_hand_table(name: str) -> None:
+    judge, _ = judge_of(CLAIMS, LABELS)
+    assert ELEVEN[name](judge)(GOLD, PRED).tally.value == pytest.approx(HAND[name])
+
+
+def test_errors_carry_the_quote_that_contradicts() -> None:
+    judge, _ = judge_of(CLAIMS, LABELS)
+    (error,) = judged.ClaimPrecision(judge)(GOLD, PRED).errors
+    assert (error.kind, error.pred) == ("incorrect", "is blue")
+    assert error.message == (
+        "The answer says “is blue”, which the gold answer does not say. It says otherwise: “It opened in 1885. I”."
+    )
+    score = Metric(judged.ClaimPrecision(judge))(GOLD, PRED)
+    assert "It says otherwise" in score.feedback
+
+
+def test_an_unknown_claim_is_left_out_and_banded() -> None:
+    # three claims: supported, contradicted, and one whose verdict is no verdict
+    claims = {ANSWER: ["a", "b", "c"]}
+    labels = {(REFERENCE, "a"): "supported", (REFERENCE, "b"): "contradicted"}
+    judge, _ = judge_of(claims, {**labels, (REFERENCE, "c"): "perhaps"})
+    found = judged.ClaimPrecision(judge)(GOLD, PRED)
+    # of the two that are known one holds; with the third against it 1/3, for it 2/3
+    assert found.tally.value == pytest.approx(1 / 2)
+    assert found.tally.band == pytest.approx((1 / 3, 2 / 3))
+    assert (found.tally.unknown, judge.unknown) == (1, 1)
+    assert [error.kind for error in found.errors] == ["incorrect", "unknown"]
+
+
+def test_an_unknown_decomposition_weighs_nothing_but_shows() -> None:
+    judge, _ = judge_of({ANSWER: []}, {})
+    judge.programs["Claims"] = lambda **inputs: dspy.Prediction(claims=None)
+    tally = judged.Faithfulness(judge)(GOLD, PRED).tally
+    assert (tally.weight, tally.n, tally.unknown, tally.band) == (0, 1, 2, (0, 1))  # one claim, two passages
+
+
+def test_what_is_left_out() -> None:
+    judge, engine = judge_of({**CLAIMS, "When did the museum open? 1885": ["opened 1885"]}, LABELS)
+    assert judged.ClaimPrecision(judge)({"question": "q", "answers": []}, PRED).tally == Judged()
+    assert judged.ClaimPrecision(judge)({"question": "q"}, PRED).tally == Judged()
+    assert judged.Faithfulness(judge)(GOLD, {"answer": "x y z z"}).tally == Judged()
+    assert judged.Faithfulness(judge)(GOLD, {"answer": "", "retrieved_contexts": ["x"]}).tally == Judged()
+    assert engine.calls == 0
+    # a short answer is read with its question; nothing retrieved supports nothing
+    short = {"answer": "1885", "retrieved_contexts": []}
+    assert judged.Faithfulness(judge)(GOLD, short).tally.value == 0
+    assert judged.ClaimPrecision(judge)(GOLD, short).tally.value == 1
+    # a program that failed answers nothing: gold's claims are missed
+    assert judged.ClaimRecall(judge)(GOLD, None).tally == Judged(0.0, 1.0, 0.0, 0.0, 1.0, 0)
+
+
+def test_the_repr_is_a_value_and_names_the_judge() -> None:
+    judge, _ = judge_of(CLAIMS, LABELS)
+    one = judged.NoiseSensitivity(judge, "irrelevant")
+    assert repr(one) == "NoiseSensitivity(judge='scripted/judge@1', passages='irrelevant')"
+    again = judged.NoiseSensitivity("scripted/judge@1", "irrelevant")
+    assert (again == one, hash(again) == hash(one), again.bound is judge) == (True, True, True)
+    assert one.conventions == (
+        "noise_sensitivity_in_irrelevant[judge=scripted/judge@1, passages=irrelevant, "
+        "unknown=left out, counted, with a band]"
+    )
+
+
+def test_errors_for_people() -> None:
+    with pytest.raises(GoldassayError, match="needs a judge"):
+        judged.Faithfulness(None)
+    with pytest.raises(GoldassayError, match="no judge 'nobody@9' is in use"):
+        judged.Faithfulness("nobody@9")(GOLD, PRED)
+    judge, _ = judge_of(CLAIMS, LABELS)
+    with pytest.raises(GoldassayError, match="relevant or irrelevant"):
+        judged.NoiseSensitivity(judge, "some")
