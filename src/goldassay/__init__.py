@@ -10,11 +10,14 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from goldassay.exceptions import GoldassayError
+    from goldassay.gold import load
     from goldassay.guarding import guard
     from goldassay.measure import Assessment, Error, Measure
     from goldassay.metric import Metric
+    from goldassay.running.evaluate import evaluate
     from goldassay.score import Score, Total
     from goldassay.tally import Bins, By, Confusion, Counts, Mean, Tally
+    from goldassay.tuning import tune
 
 __version__ = "0.1.0"
 
@@ -32,7 +35,10 @@ _HOME = {
     "Score": "score",
     "Tally": "tally",
     "Total": "score",
+    "evaluate": "running",
     "guard": "guarding",
+    "load": "gold",
+    "tune": "tuning",
 }
 
 __all__ = [
@@ -49,7 +55,10 @@ __all__ = [
     "Score",
     "Tally",
     "Total",
+    "evaluate",
     "guard",
+    "load",
+    "tune",
 ]
 
 
