@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -16,8 +17,9 @@ from goldassay.exceptions import GoldassayError
 from goldassay.judges import claim_measures as judged
 from goldassay.judges.evidence import Judged
 from goldassay.judges.judge import Judge
+from goldassay.measure import Measure
 
-ELEVEN = {
+ELEVEN: dict[str, Callable[[Any], Measure[Any]]] = {
     "precision": judged.ClaimPrecision,
     "recall": judged.ClaimRecall,
     "f1": judged.ClaimF1,

@@ -1,0 +1,39 @@
+"""All measures whose evidence a judge gives. Each takes its judge first: ``Faithfulness(Judge(lm=…))``."""
+
+from goldassay.judges.answer_measures import AnswerRelevance, Criterion, Preference, Rubric
+from goldassay.judges.claim_measures import (
+    ClaimF1,
+    ClaimPrecision,
+    ClaimRecall,
+    ContextPrecision,
+    ContextRecall,
+    ContextUtilization,
+    Faithfulness,
+    Hallucination,
+    NoiseSensitivity,
+    SelfKnowledge,
+)
+from goldassay.judges.entity_recall import ContextEntityRecall
+from goldassay.judges.evidence import Judged
+from goldassay.judges.plausibility import LinkPlausibility, TypePlausibility
+
+__all__ = [
+    "AnswerRelevance",
+    "ClaimF1",
+    "ClaimPrecision",
+    "ClaimRecall",
+    "ContextEntityRecall",
+    "ContextPrecision",
+    "ContextRecall",
+    "ContextUtilization",
+    "Criterion",
+    "Faithfulness",
+    "Hallucination",
+    "Judged",
+    "LinkPlausibility",
+    "NoiseSensitivity",
+    "Preference",
+    "Rubric",
+    "SelfKnowledge",
+    "TypePlausibility",
+]

@@ -1,0 +1,182 @@
+"""Judged answers, entities, types and links: values and errors by hand, with a judge that is a plain class."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import dspy
+import pytest
+
+from goldassay import Metric
+from goldassay.exceptions import GoldassayError
+from goldassay.judges.evidence import Judged
+from goldassay.judges.measures import (
+    AnswerRelevance,
+    ContextEntityRecall,
+    Criterion,
+    LinkPlausibility,
+    Preference,
+    Rubric,
+    TypePlausibility,
+)
+from goldassay.judges.verdict import Verdict
+from goldassay.kb.labels import LabelTable
+
+
+class Plain:
+    """A judge that says what it was told to, and remembers what it was asked."""
+
+    name = "plain"
+
+    def __init__(self, *labels: str | None) -> None:
+        self.labels, self.asked = list(labels), []  # type: ignore[var-annotated]
+
+    def _say(self, *asked: Any) -> Verdict:
+        self.asked.append(asked)
+        return Verdict(self.labels[len(self.asked) - 1], reason=f"reason {len(self.asked)}")
+
+    relevance = rubric = criterion = prefer = type_plausible = link_plausible = _say
+
+    def entities(self, text: str) -> list[str] | None:
+        found = self._say(text).label
+        return None if found is None else found.split("|")
+
+
+ASKED = {"question": "When did it open?"}
+SAID = {"answer": "In 1885."}
+
+
+def test_relevance_has_levels() -> None:
+    measure = AnswerRelevance(judge := Plain("full", "partial", "none", "evasion", None))
+    found = [measure(ASKED, SAID) for _ in range(5)]
+    assert [one.tally.value for one in found[:4]] == [1.0, 0.5, 0.0, 0.0]
+    total = sum((one.tally for one in found), Judged())
+    # (1 + 0.5 + 0 + 0) / 4; with the fifth at 0 and at 1 over 5
+    assert (total.value, total.band, total.unknown) == (0.375, (0.3, 0.5), 1)
+    assert found[0].errors == ()
+    assert found[1].errors[0].message == "The answer answers in part only “When did it open?”. The judge: reason 2"
+    assert found[4].errors[0].kind == "unknown"
+    assert judge.asked[0] == ("When did it open?", "In 1885.")
+    assert measure({**ASKED, "answers": []}, {"answer": ""}).tally == Judged()
+    assert measure({}, SAID).tally == Judged()
+
+
+def test_a_failed_program_evades() -> None:
+    measure = AnswerRelevance(judge := Plain("evasion"))
+    assert measure(ASKED, None).tally.value == 0
+    assert judge.asked == [("When did it open?", "")]
+
+
+def test_a_rubric_s_levels_are_even_steps() -> None:
+    levels = {"rude": "insults", "curt": "says little", "kind": "helps"}
+    measure = Rubric(judge := Plain("rude", "curt", "kind"), levels, "tone")
+    found = [measure(ASKED, SAID) for _ in range(3)]
+    assert [one.tally.value for one in found] == [0.0, 0.5, 1.0]
+    assert found[1].errors[0].message == "tone: curt (says little); best is kind (helps). The judge: reason 2"
+    assert measure.key == "tone"
+    assert measure.conventions == "tone[judge=plain, levels=rude<curt<kind, unknown=left out, counted, with a band]"
+    assert hash(measure) == hash(Rubric("plain", tuple(levels.items()), "tone"))
+    assert judge.asked[0] == (levels, "When did it open?", "In 1885.")
+    for bad in ({"one": "x"}, [("a", "x"), ("A", "y")], ()):
+        with pytest.raises(GoldassayError, match="two or more levels"):
+            Rubric(Plain(), bad)
+
+
+def test_a_criterion_in_words() -> None:
+    measure = Criterion(Plain("yes", "no"), "It names its source.", "sourced")
+    found = [measure(ASKED, SAID) for _ in range(2)]
+    assert [one.tally.value for one in found] == [1.0, 0.0]
+    assert found[1].errors[0].message == (
+        "The answer does not meet the criterion “It names its source.”. The judge: reason 2"
+    )
+    assert found[1].errors[0].kind == "sourced"
+    with pytest.raises(GoldassayError, match="needs words"):
+        Criterion(Plain())
+
+
+def test_a_preference_over_another_answer() -> None:
+    measure = Preference(Plain("first", "tie", "second"), over="baseline")
+    gold = {**ASKED, "baseline": "Long ago."}
+    found = [measure(gold, SAID) for _ in range(3)]
+    assert [one.tally.value for one in found] == [1.0, 0.5, 0.0]
+    assert found[2].errors[0].message == "The answer is worse than “Long ago.”. The judge: reason 3"
+    assert measure(ASKED, SAID).tally == Judged()
+
+
+def test_entities_by_a_judge_or_a_program() -> None:
+    gold, pred = {"reference": "Kunsthal, Rotterdam, 1992"}, {"retrieved_contexts": ["De kunsthal is uit 1992."]}
+    found = ContextEntityRecall(Plain("Kunsthal|Rotterdam|1992"))(gold, pred)
+    assert found.tally.value == pytest.approx(2 / 3)
+    assert [error.gold for error in found.errors] == ["Rotterdam"]
+    unknown = ContextEntityRecall(Plain(None))(gold, pred)
+    assert (unknown.tally.weight, unknown.tally.unknown, unknown.errors[0].kind) == (0, 1, "unknown")
+
+    def program(text: str) -> Any:
+        return dspy.Prediction(entities=[{"text": word.strip(","), "type": "X"} for word in text.split()])
+
+    measure = ContextEntityRecall(program)
+    assert measure(gold, pred).tally.value == pytest.approx(2 / 3)
+    assert measure.judge.endswith("program")
+    assert measure(gold, {"answer": "x"}).tally == Judged()
+    assert measure(gold, None).tally.value == 0  # a failed program retrieved nothing
+    assert ContextEntityRecall(lambda text: [])(gold, pred).tally == Judged()
+    with pytest.raises(GoldassayError, match="match is one of"):
+        ContextEntityRecall(program, match="near")
+
+
+def test_types_that_cannot_be() -> None:
+    text = "Het Rijksmuseum opende in 1885 in Amsterdam."
+    entities = [
+        {"start": 4, "end": 15, "type": "MUS"},
+        {"start": 26, "end": 30, "type": "MUS"},
+        {"start": 34, "end": 43, "type": "TOP"},
+        {"start": None, "end": None, "type": "TOP", "text": "Delft"},
+    ]
+    judge = Plain("yes", "no", None)
+    found = TypePlausibility(judge, (("MUS", "a museum"),))({"text": text}, {"entities": entities})
+    # one yes, one no, one unknown: 1/2 in [1/3, 2/3]
+    assert found.tally.value == 0.5
+    assert found.tally.band == pytest.approx((1 / 3, 2 / 3))
+    assert judge.asked[:2] == [(text, "Rijksmuseum", "MUS: a museum"), (text, "1885", "MUS: a museum")]
+    first, second = found.errors
+    assert first.message == "“1885” cannot be of type MUS: a museum here. The judge: reason 2"
+    assert (first.kind, first.pred, first.pred_type, first.start, first.end) == (
+        "implausible_type",
+        "1885",
+        "MUS",
+        26,
+        30,
+    )
+    assert second.message == (
+        "Whether “Amsterdam” can be of type TOP here is not known: the judge's verdict did not come back."
+    )
+
+
+def test_links_that_cannot_be() -> None:
+    text = "Paris ligt aan de Seine."
+    table = LabelTable.of({"Q90": ["Paris"], "Q83121": ["Paris Hilton"]})
+    links = [
+        {"start": 0, "end": 5, "candidates": [{"id": "Q90", "score": 0.1}, {"id": "Q83121", "score": 0.9}]},
+        {"start": 18, "end": 23, "candidates": []},
+        {"start": 18, "end": 22, "candidates": ["Q1"]},
+    ]
+    judge = Plain("no")
+    found = LinkPlausibility(judge, table)({"text": text}, {"links": links})
+    assert judge.asked == [(text, "Paris", "Paris Hilton")]  # the best candidate; NIL and the undescribed are not asked
+    assert (found.tally.value, found.tally.band, found.tally.unknown) == (0.0, (0.0, 0.5), 1)
+    assert found.errors[0].message == "“Paris” cannot mean Q83121 (Paris Hilton) here. The judge: reason 1"
+    by_function = LinkPlausibility(Plain("yes"), {"Q90": "the capital of France"}.get)
+    assert by_function({"text": text}, {"links": links[:1]}).tally.unknown == 1
+    with pytest.raises(GoldassayError, match="a function or a table"):
+        LinkPlausibility(Plain("yes"), 3)({"text": text}, {"links": links})
+
+
+def test_a_metric_folds_them_and_tells_the_reason() -> None:
+    judge = Plain("partial", "no")
+    score = Metric({AnswerRelevance(judge): 1.0, Criterion(judge, "It is short."): 1.0})(ASKED, SAID)
+    assert score.score == 0.25  # (0.5 + 0) / 2
+    assert "The judge: reason 1" in score.feedback
+    assert "The judge: reason 2" in score.feedback
+    total = score + score
+    assert total.value == 0.25
+    assert total.evidence["relevance"].state()["n"] == 2
