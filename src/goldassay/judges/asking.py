@@ -13,7 +13,7 @@ import hashlib
 import json
 import threading
 from collections.abc import Callable, Mapping, MutableMapping
-from typing import Any, get_args
+from typing import Any, Self, get_args
 
 import dspy
 from dspy.utils.exceptions import ContextWindowExceededError, LMError
@@ -62,6 +62,9 @@ class Asker:
 
     def __str__(self) -> str:
         return f"{getattr(self.lm, 'model', type(self.lm).__name__)}@{self.version}"
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Self:
+        return self  # modules that hold a judge are copied by optimizers; its verdicts and counts are one
 
     @property
     def unknown(self) -> int:
