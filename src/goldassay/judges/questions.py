@@ -1,0 +1,130 @@
+"""The questions that judges answer, as values: their inputs, their labels, and which label is the positive one.
+
+=============  ===============================  ========================================  =========
+question       inputs                           labels                                    positive
+=============  ===============================  ========================================  =========
+support        text, claim                      supported, contradicted, not_stated       supported
+relevance      question, answer                 full, partial, none, evasion              full
+criterion      criterion, question, answer      yes, no                                   yes
+preference     question, first, second          first, second, tie                        first
+type           text, mention, type              yes, no                                   yes
+link           text, mention, entity            yes, no                                   yes
+=============  ===============================  ========================================  =========
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from goldassay.exceptions import GoldassayError
+from goldassay.judges import signatures as asks
+from goldassay.judges.judge import RELEVANCE, Judge
+from goldassay.judges.verdict import Verdict
+
+Inputs = Mapping[str, str]
+
+
+@dataclass(frozen=True)
+class Question:
+    """A question with closed labels; ``worth`` turns a label into a number between 0 and 1."""
+
+    name: str
+    signature: Any
+    inputs: tuple[str, ...]
+    positive: str
+    worth: Mapping[str, float]
+    asking: Callable[[Judge, Inputs], Verdict]
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """The labels that a verdict can have."""
+        return tuple(self.worth)
+
+    def ask(self, judge: Judge, inputs: Inputs) -> Verdict:
+        """A judge's verdict on one item."""
+        return self.asking(judge, {name: inputs[name] for name in self.inputs})
+
+    def about(self, positive: str) -> Question:
+        """The same question with another positive label.
+
+        >>> QUESTIONS["support"].about("contradicted").positive
+        'contradicted'
+        """
+        if positive not in self.worth:
+            raise GoldassayError(f"{self.name} has no label {positive!r}; it has {', '.join(self.labels)}")
+        return replace(self, positive=positive)
+
+    def yes_or_no(self) -> Question:
+        """The same question with two labels, for people who said true or false.
+
+        >>> QUESTIONS["support"].yes_or_no().labels, QUESTIONS["criterion"].yes_or_no().labels
+        (('supported', 'not supported'), ('yes', 'no'))
+        """
+        if len(self.worth) == 2:
+            return self
+        other = f"not {self.positive}"
+
+        def asking(judge: Judge, inputs: Inputs) -> Verdict:
+            found = self.asking(judge, inputs)
+            return found if found.label in (None, self.positive) else replace(found, label=other)
+
+        return replace(self, worth={self.positive: 1.0, other: 0.0}, asking=asking)
+
+
+_SUPPORT = {"supported": 1.0, "contradicted": 0.0, "not_stated": 0.0}
+_YES = {"yes": 1.0, "no": 0.0}
+_FIRST = {"first": 1.0, "second": 0.0, "tie": 0.5}
+
+
+def _once(judge: Judge, i: Inputs) -> Verdict:
+    """A preference in the order that was given."""
+    found = judge.ask(asks.Preference, **i)
+    return Verdict(None) if found is None else Verdict(found["verdict"], reason=found.get("reason") or "")
+
+
+QUESTIONS: Mapping[str, Question] = {
+    one.name: one
+    for one in (
+        Question("support", asks.Supports, ("text", "claim"), "supported", _SUPPORT, lambda j, i: j.support(**i)),
+        Question("relevance", asks.Relevance, ("question", "answer"), "full", RELEVANCE, lambda j, i: j.relevance(**i)),
+        Question(
+            "criterion",
+            asks.Criterion,
+            ("criterion", "question", "answer"),
+            "yes",
+            _YES,
+            lambda j, i: j.criterion(**i),
+        ),
+        Question(
+            "preference", asks.Preference, ("question", "first", "second"), "first", _FIRST, lambda j, i: j.prefer(**i)
+        ),
+        Question(
+            "type", asks.TypePlausibility, ("text", "mention", "type"), "yes", _YES, lambda j, i: j.type_plausible(**i)
+        ),
+        Question(
+            "link",
+            asks.LinkPlausibility,
+            ("text", "mention", "entity"),
+            "yes",
+            _YES,
+            lambda j, i: j.link_plausible(**i),
+        ),
+    )
+}
+ONE_ORDER = replace(QUESTIONS["preference"], asking=_once)
+
+
+def question(name: str) -> Question:
+    """A question by its name.
+
+    >>> question("support").inputs
+    ('text', 'claim')
+    >>> question("beauty")
+    Traceback (most recent call last):
+    goldassay.exceptions.GoldassayError: no question 'beauty'; judges answer support, relevance, criterion, preference, type, link
+    """  # noqa: E501
+    if name not in QUESTIONS:
+        raise GoldassayError(f"no question {name!r}; judges answer {', '.join(QUESTIONS)}")
+    return QUESTIONS[name]
