@@ -41,8 +41,8 @@ class Part:
 
 
 PARTS = (
-    Part("extraction", "strict_f1", dev=10, test=24, nearest=4, pass_mark=0.3, bootstrap=16),
-    Part("classification", "accuracy", dev=16, test=34, nearest=4, pass_mark=1.0, bootstrap=32),
+    Part("extraction", "strict_f1", dev=8, test=24, nearest=4, pass_mark=0.3, bootstrap=12),
+    Part("classification", "accuracy", dev=12, test=34, nearest=4, pass_mark=1.0, bootstrap=24),
 )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -39,7 +40,7 @@ def run(
     measured = workspace.metric(target.task, metric)
     data = examples(gold, target.task, split, format)
     chosen = data.asked[:limit] if limit else data.asked
-    made = prepared(target, data.train, state)
+    made = prepared(target, data.train, state, data.passages)
     model = language_model(made, lm)
     label = target.label.replace(":", "-")
     done = evaluate(
@@ -65,10 +66,11 @@ def run(
 
 @dataclass(frozen=True)
 class Asked:
-    """The examples that were asked for, and the training examples that a baseline may learn from."""
+    """The examples that were asked for, the training examples that a baseline may learn from, what is searched."""
 
     asked: list[Any]
     train: list[Any]
+    passages: list[dict[str, Any]]
 
 
 def examples(gold: str, task: str, split: str, format: str | None = None) -> Asked:
@@ -79,16 +81,20 @@ def examples(gold: str, task: str, split: str, format: str | None = None) -> Ask
         raise GoldassayError(f"no split {split!r}; splits are {', '.join(SPLITS)}")
     part = getattr(load(gold, format=format, task=task), task)
     if not part.splits:
-        return Asked(list(part.all), [])
+        return Asked(list(part.all), [], part.passages)
     asked = list(part.all if split == "all" else getattr(part, split))
     if not asked:
         raise DataError(f"the {split} split of {task} is empty", file=gold)
-    return Asked(asked, list(part.train) if "train" in part.splits else [])
+    return Asked(asked, list(part.train) if "train" in part.splits else [], part.passages)
 
 
-def prepared(target: workspace.Target, train: list[Any], state: Path | None = None) -> Any:
-    """The program, loaded with a tuned state, and fitted on train where it can be."""
+def prepared(
+    target: workspace.Target, train: list[Any], state: Path | None = None, passages: Sequence[Any] = ()
+) -> Any:
+    """The program over the gold's passages where it searches, with a tuned state, fitted on train where it can be."""
     program = target.load()
+    if passages and hasattr(program, "index"):
+        program = program.index(passages)
     if state is not None:
         from goldassay.tuning import load_state
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -29,3 +30,17 @@ def passages(file: Path) -> list[dict[str, Any]]:
         row["id"] = str(row.get("id") or row["doc_id"])
         found.append(row)
     return found
+
+
+def contexts(records: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """The paragraphs that questions were asked about, each once: where a record names one document, its context.
+
+    >>> contexts([{"documents": ["d1"], "context": "In 1800 …"}, {"documents": ["d1"], "context": "In 1800 …"}])
+    [{'id': 'd1', 'text': 'In 1800 …'}]
+    """
+    found = {
+        str(record["documents"][0]): str(record["context"])
+        for record in records
+        if record.get("context") and len(record.get("documents") or ()) == 1
+    }
+    return [{"id": name, "text": text} for name, text in found.items()]

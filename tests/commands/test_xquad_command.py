@@ -1,0 +1,48 @@
+"""``goldassay eval answering`` over XQuAD: retrieval over its paragraphs and answering, scored in one run."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from typer.testing import CliRunner
+
+from goldassay.cli import app
+
+
+def evaluated(gold: Path, tmp_path: Path, *more: str) -> tuple[dict[str, float], list[dict[str, Any]]]:
+    call = ["eval", "answering:baseline", "--gold", str(gold), "--format", "squad", "--json", "--runs", str(tmp_path)]
+    done = CliRunner().invoke(app, [*call, *more])
+    assert done.exit_code == 0, done.output
+    said = json.loads(done.stdout.strip().splitlines()[-1])
+    rows = (Path(said["folder"]) / "rows.jsonl").read_text(encoding="utf-8").splitlines()
+    return said["values"], [json.loads(row) for row in rows]
+
+
+def test_retrieval_searches_the_paragraphs_of_the_file(shared_data: Path, tmp_path: Path) -> None:
+    values, rows = evaluated(shared_data / "xquad" / "xquad.en.json", tmp_path, "--limit", "60")
+    assert len(rows) == 60
+    assert {"exact_match", "f1", "R@1", "R@5", "lost_by_retrieval"} <= set(values)
+    assert 0.7 < values["R@1"] <= values["R@5"]  # BM25 over 240 paragraphs; over another collection it would be 0
+    lost = [row for row in rows if row["tallies"]["exact_match"]["total"] == 0]
+    missed = [row for row in lost if row["tallies"]["lost_by_retrieval"]["total"] == 1]
+    assert values["lost_by_retrieval"] == len(missed) / len(lost)
+
+
+def test_a_paragraph_that_only_another_question_has_is_searched_too(tmp_path: Path) -> None:
+    """Two paragraphs, the first asked with the second's words: retrieval loses it, and the run says so."""
+    text = ["The mill of Gouda burnt down.", "The museum of Delft opened in 1908."]
+    asked = ["When did the museum of Delft open?", "When did the museum of Delft open its doors?"]
+    paragraphs: list[dict[str, Any]] = [
+        {"context": context, "qas": [{"id": str(i), "question": question, "answers": [{"text": "1908", "answer_start": 30}]}]}
+        for i, (context, question) in enumerate(zip(text, asked, strict=True))
+    ]  # fmt: skip
+    paragraphs[0]["qas"][0]["answers"] = [{"text": "Gouda", "answer_start": 12}]
+    gold = tmp_path / "two.json"
+    gold.write_text(
+        json.dumps({"version": "1.1", "data": [{"title": "t", "paragraphs": paragraphs}]}), encoding="utf-8"
+    )
+    values, _ = evaluated(gold, tmp_path)
+    assert values["R@1"] == 0.5  # the second paragraph answers both to BM25
+    assert values["exact_match"] == 0.5
