@@ -34,11 +34,11 @@ def test_a_paragraph_that_only_another_question_has_is_searched_too(tmp_path: Pa
     """Two paragraphs, the first asked with the second's words: retrieval loses it, and the run says so."""
     text = ["The mill of Gouda burnt down.", "The museum of Delft opened in 1908."]
     asked = ["When did the museum of Delft open?", "When did the museum of Delft open its doors?"]
-    paragraphs: list[dict[str, Any]] = [
-        {"context": context, "qas": [{"id": str(i), "question": question, "answers": [{"text": "1908", "answer_start": 30}]}]}
-        for i, (context, question) in enumerate(zip(text, asked, strict=True))
-    ]  # fmt: skip
-    paragraphs[0]["qas"][0]["answers"] = [{"text": "Gouda", "answer_start": 12}]
+    answers: list[Any] = [[{"text": "Gouda", "answer_start": 12}], [{"text": "1908", "answer_start": 30}]]
+    paragraphs = [
+        {"context": context, "qas": [{"id": question, "question": question, "answers": known}]}
+        for context, question, known in zip(text, asked, answers, strict=True)
+    ]
     gold = tmp_path / "two.json"
     gold.write_text(
         json.dumps({"version": "1.1", "data": [{"title": "t", "paragraphs": paragraphs}]}), encoding="utf-8"
