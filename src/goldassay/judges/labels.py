@@ -1,0 +1,190 @@
+"""Human labels on what a judge is asked: ``jsonl``, ``csv`` or ``tsv``, one item a line.
+
+::
+
+    {"id": "a1", "inputs": {"text": "…", "claim": "…"}, "label": "supported"}
+    {"id": "a2", "text": "…", "claim": "…", "labels": {"ann": "supported", "bob": "not_stated"}, "split": "test"}
+    {"id": "a3", "text": "…", "claim": "…", "label": null}                       an item that nobody has labelled
+
+A table has the columns ``id``, the inputs, and ``label`` or one ``label_NAME`` an annotator; an empty cell is no label.
+Labels may be true and false (or 1 and 0): then the question has two labels. ``split`` is optional. ``verdict`` (and
+``score``, between 0 and 1) hold what a judge said elsewhere: then no model has to be asked. The label of an item is
+that of most of its annotators; where as many say another, it has none.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from goldassay.exceptions import DataError
+from goldassay.gold import files
+from goldassay.judges.questions import Question
+
+TRUTHS = {"true": True, "1": True, "false": False, "0": False}
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """One item: its inputs, what each annotator said, and what a judge said elsewhere."""
+
+    id: str
+    inputs: Mapping[str, str] = field(default_factory=dict)
+    labels: Mapping[str, str] = field(default_factory=dict)
+    verdict: str | None = None
+    score: float | None = None
+    split: str = ""
+
+    @property
+    def label(self) -> str | None:
+        """What most annotators said; ``None`` without a label or without a majority.
+
+        >>> Item("a", labels={"ann": "yes", "bob": "no"}).label, Item("a", labels={"ann": "yes"}).label
+        (None, 'yes')
+        """
+        ranks = Counter(self.labels.values()).most_common(2)
+        return ranks[0][0] if ranks and (len(ranks) == 1 or ranks[0][1] > ranks[1][1]) else None
+
+    @property
+    def divided(self) -> bool:
+        """Whether the annotators said different things."""
+        return len(set(self.labels.values())) > 1
+
+
+@dataclass(frozen=True, slots=True)
+class Labels:
+    """The items of a file, the question that they are about, and whether the file brings verdicts."""
+
+    items: Sequence[Item]
+    question: Question
+    judged: bool = False
+    source: str = ""
+
+    @property
+    def annotators(self) -> list[str]:
+        """Who labelled, by name."""
+        return sorted({name for item in self.items for name in item.labels})
+
+    def part(self, split: str) -> Labels:
+        """The items of one split."""
+        found = [item for item in self.items if item.split == split]
+        if not found:
+            there = ", ".join(sorted({item.split for item in self.items if item.split})) or "none"
+            raise DataError(f"no item of the split {split!r}; splits are {there}", file=self.source or None)
+        return Labels(found, self.question, self.judged, self.source)
+
+
+def read(path: str | Path, question: Question, *, labelled: bool = True) -> Labels:
+    """The items of a file. ``labelled=False`` takes items without any label, such as those to judge."""
+    rows = list(_rows(path))
+    if not rows:
+        raise DataError("no items", file=path)
+    said = {line: _said(row) for line, row in rows}
+    judged = any("verdict" in row for _, row in rows)
+    if labelled and not any(said.values()):
+        raise DataError("no item has a label; write label (or labels, or label_NAME)", file=path)
+    folded = {_fold(label) for found in said.values() for label in found.values()}
+    two = bool(folded & {*TRUTHS, _fold(f"not {question.positive}")})
+    asked = question.yes_or_no() if two else question
+    items, seen = [], set()
+    for line, row in rows:
+        place = {"file": path, "line": line, "record": row.get("id")}
+        try:
+            items.append(_item(row, said[line], question, asked, judged, labelled))
+        except DataError as error:
+            raise error.at(**place) from None
+        if items[-1].id in seen:
+            raise DataError("the id stands twice; give each item one of its own", **place)  # type: ignore[arg-type]
+        seen.add(items[-1].id)
+    return Labels(items, asked, judged, str(path))
+
+
+def _item(
+    row: Mapping[str, Any], said: Mapping[str, Any], question: Question, asked: Question, judged: bool, labelled: bool
+) -> Item:
+    if row.get("id") in (None, ""):
+        raise DataError("no id", field="id")
+    if labelled and not any(key in ("label", "labels") or str(key).startswith("label_") for key in row):
+        raise DataError("no label; write null (in a table: nothing) for an item that nobody labelled", field="label")
+    given = row.get("inputs") if isinstance(row.get("inputs"), Mapping) else row
+    inputs = {name: str(given[name]) for name in question.inputs if given and given.get(name) is not None}
+    absent = [name for name in question.inputs if name not in inputs]
+    if absent and not judged:
+        raise DataError(f"no input {absent[0]!r}; {question.name} asks for {', '.join(question.inputs)}")
+    labels = {name: known(label, question, asked, "label") for name, label in said.items()}
+    verdict = None if row.get("verdict") in (None, "") else known(row["verdict"], question, asked, "verdict")
+    return Item(str(row["id"]), inputs, labels, verdict, _score(row.get("score")), str(row.get("split") or ""))
+
+
+def known(label: Any, question: Question, asked: Question, where: str) -> str:
+    """A label as the question names it; ``asked`` is the question with as many labels as the file has."""
+    text = _fold(label)
+    if text in TRUTHS and len(asked.worth) == 2:
+        return asked.positive if TRUTHS[text] else next(name for name in asked.labels if name != asked.positive)
+    for name in (*asked.labels, *question.labels):
+        if _fold(name) == text:
+            return name if name in asked.worth else next(one for one in asked.labels if one != asked.positive)
+    raise DataError(f"{str(label)[:60]!r} is no label of {question.name}: {', '.join(asked.labels)}", field=where)
+
+
+def _said(row: Mapping[str, Any]) -> dict[str, Any]:
+    """Each annotator's label, those without one left out."""
+    many = row.get("labels")
+    if isinstance(many, Mapping):
+        found = dict(many)
+    elif isinstance(many, list):
+        found = {f"annotator {index}": label for index, label in enumerate(many, start=1)}
+    else:
+        found = {str(key)[6:]: label for key, label in row.items() if str(key).startswith("label_")}
+        found |= {"label": row["label"]} if "label" in row and not found else {}
+    return {str(name): label for name, label in found.items() if label not in (None, "")}
+
+
+def _score(found: Any) -> float | None:
+    if found in (None, ""):
+        return None
+    try:
+        score = float(found)
+    except (TypeError, ValueError):
+        score = -1.0
+    if not 0 <= score <= 1:
+        raise DataError(f"a score is a number between 0 and 1, not {found!r}", field="score")
+    return score
+
+
+def _fold(label: Any) -> str:
+    return str(label).strip().casefold().replace(" ", "_")
+
+
+def _rows(path: str | Path) -> Iterator[tuple[int, dict[str, Any]]]:
+    kind = Path(path).suffix.lower()
+    if kind in (".csv", ".tsv"):
+        yield from _table(path, "," if kind == ".csv" else "\t")
+        return
+    for number, line in enumerate(files.lines(path), start=1):
+        if not line.strip():
+            continue
+        try:
+            row = json.loads(line)
+        except (ValueError, RecursionError):
+            raise DataError("not JSON; one object a line", file=path, line=number) from None
+        if not isinstance(row, dict):
+            raise DataError("not a JSON object", file=path, line=number)
+        yield number, row
+
+
+def _table(path: str | Path, comma: str) -> Iterator[tuple[int, dict[str, Any]]]:
+    reader = csv.DictReader(io.StringIO(files.text(path)), delimiter=comma, strict=True)
+    try:
+        for row in reader:
+            if None in row or None in row.values():
+                raise DataError("another number of columns than the header has", file=path, line=reader.line_num)
+            yield reader.line_num, {str(key).strip(): value for key, value in row.items()}
+    except csv.Error as error:
+        raise DataError(f"not a table: {error}", file=path, line=reader.line_num) from None

@@ -1,0 +1,92 @@
+"""How many labels a wanted width needs, and which items to label next.
+
+A rate p from n labels has the width 2 z √(p (1 − p) / n), so n = 4 z² p (1 − p) / width². The corrected rate
+(`goldassay.statistics.ppi`) with n labels and N verdicts on other items, at the best λ, has the variance
+var(y) / n − cov(y, f)² / (var(f) · n · (1 + n / N)).
+"""
+
+from __future__ import annotations
+
+import math
+import random
+from collections.abc import Sequence
+
+import numpy as np
+from scipy import stats
+
+from goldassay.exceptions import GoldassayError
+from goldassay.judges.votes import Vote
+from goldassay.statistics.intervals import Interval
+
+MOST = 10_000_000
+
+
+def for_rate(rate: float, width: float, level: float = 0.95) -> int:
+    """The labels that a rate needs.
+
+    >>> for_rate(0.5, 0.1), for_rate(0.9, 0.1)      # 4 · 1.96² · 0.25 / 0.01 = 384.1
+    (385, 139)
+    """
+    z = float(stats.norm.ppf((1 + level) / 2))
+    return max(1, math.ceil(4 * z * z * rate * (1 - rate) / _positive(width) ** 2))
+
+
+def for_interval(found: Interval, width: float) -> int:
+    """The labels that any interval needs: its width falls with the square root of n.
+
+    >>> for_interval(Interval(0.6, 0.5, 0.7, n=50), 0.1)
+    200
+    """
+    return max(1, math.ceil(round(found.n * ((found.high - found.low) / _positive(width)) ** 2, 9)))
+
+
+def for_corrected(
+    labels: Sequence[float], verdicts: Sequence[float], others: int, width: float, level: float = 0.95
+) -> int:
+    """The labels that the corrected rate needs with verdicts on ``others`` more items; never more than people alone.
+
+    >>> people, judge = [1, 1, 1, 0, 0, 0], [1, 1, 0, 0, 0, 1]
+    >>> for_corrected(people, judge, 10_000, 0.1) < for_corrected(people, judge, 1, 0.1)
+    True
+    """
+    y, f = np.asarray(labels, float), np.asarray(verdicts, float)
+    z = float(stats.norm.ppf((1 + level) / 2))
+    wanted = (_positive(width) / 2 / z) ** 2
+    spread, known = float(y.var(ddof=1)), float(f.var(ddof=1))
+    shared = float(np.cov(y, f)[0, 1]) ** 2 / known if known and others else 0.0
+
+    def variance(n: int) -> float:
+        return spread / n - (shared / (n * (1 + n / others)) if shared else 0.0)
+
+    low, high = 0, 1
+    while variance(high) > wanted and high < MOST:
+        low, high = high, 2 * high
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (middle, high) if variance(middle) > wanted else (low, middle)
+    return high
+
+
+def to_label_next(
+    ids: Sequence[str], votes: Sequence[Vote], probabilities: Sequence[float | None], *, most: int = 20, seed: int = 0
+) -> list[str]:
+    """The items from which a label tells most: verdicts that are unknown, then where the panel is most divided, then
+    where the probability is nearest to one half; by chance among equals.
+
+    >>> from goldassay.judges.votes import count
+    >>> ballots = [count(["yes"] * 3), count(["yes", "no", "yes"]), count([None])]
+    >>> to_label_next(["a", "b", "c"], ballots, [0.9, 0.6, None])
+    ['c', 'b', 'a']
+    """
+    rng = random.Random(seed)
+    ranked = []
+    for id, vote, probability in zip(ids, votes, probabilities, strict=True):
+        sure = 0.5 if probability is None else abs(probability - 0.5)
+        ranked.append((vote.label is not None, -vote.entropy, sure, rng.random(), id))
+    return [row[-1] for row in sorted(ranked)[:most]]
+
+
+def _positive(width: float) -> float:
+    if not 0 < width < 1:
+        raise GoldassayError(f"a wanted width is between 0 and 1, not {width}")
+    return width

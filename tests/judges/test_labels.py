@@ -1,0 +1,110 @@
+"""Files of human labels: shapes, several annotators, and what can be wrong with them."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from goldassay.exceptions import DataError
+from goldassay.judges.labels import Labels, read
+from goldassay.judges.questions import question
+
+SUPPORT = question("support")
+
+
+def jsonl(folder: Path, *rows: dict[str, Any]) -> Path:
+    file = folder / "labels.jsonl"
+    file.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    return file
+
+
+def row(id: str, label: Any = "supported", **more: Any) -> dict[str, Any]:
+    return {"id": id, "inputs": {"text": "t", "claim": "c"}, "label": label, **more}
+
+
+def test_jsonl_nested_and_flat(tmp_path: Path) -> None:
+    flat = {"id": 2, "text": "t", "claim": "c", "labels": {"ann": "Not stated", "bob": "supported"}}
+    listed = {"id": 3, "text": "t", "claim": "c", "labels": ["supported", "supported", "contradicted"]}
+    found = read(jsonl(tmp_path, row("1"), flat, listed, row("4", None)), SUPPORT)
+    assert [item.label for item in found.items] == ["supported", None, "supported", None]
+    assert [item.divided for item in found.items] == [False, True, True, False]
+    assert found.items[1].labels == {"ann": "not_stated", "bob": "supported"}
+    assert found.annotators == ["ann", "annotator 1", "annotator 2", "annotator 3", "bob", "label"]
+    assert found.items[0].inputs == {"text": "t", "claim": "c"}
+    assert not found.judged
+
+
+def test_csv_with_annotators_verdicts_and_splits(tmp_path: Path) -> None:
+    file = tmp_path / "labels.csv"
+    file.write_text(
+        'id,text,claim,label_ann,label_bob,verdict,score,split\n1,"a, b",c,supported,,supported,0.8,dev\n'
+        "2,t,c,not_stated,not_stated,,,test\n",
+        encoding="utf-8",
+    )
+    found = read(file, SUPPORT)
+    assert found.items[0].labels == {"ann": "supported"}
+    assert [(item.verdict, item.score, item.split) for item in found.items] == [
+        ("supported", 0.8, "dev"),
+        (None, None, "test"),
+    ]
+    assert found.judged
+    assert [item.id for item in found.part("test").items] == ["2"]
+    with pytest.raises(DataError, match="no item of the split 'train'; splits are dev, test"):
+        found.part("train")
+
+
+@pytest.mark.parametrize("pair", [(True, False), (1, 0), ("true", "FALSE"), ("supported", "not supported")])
+def test_true_and_false_make_a_question_with_two_labels(tmp_path: Path, pair: tuple[Any, Any]) -> None:
+    found = read(jsonl(tmp_path, row("1", pair[0]), row("2", pair[1], verdict="contradicted")), SUPPORT)
+    assert found.question.labels == ("supported", "not supported")
+    assert [item.label for item in found.items] == ["supported", "not supported"]
+    assert found.items[1].verdict == "not supported"
+
+
+def wrong(folder: Path, *rows: dict[str, Any]) -> str:
+    with pytest.raises(DataError) as caught:
+        read(jsonl(folder, *rows), SUPPORT)
+    assert "\n" not in str(caught.value)
+    return str(caught.value)
+
+
+def test_what_can_be_wrong(tmp_path: Path) -> None:
+    unlabelled = {"id": "b", "inputs": {"text": "t", "claim": "c"}}
+    assert ":2: record b, label: no label; write null" in wrong(tmp_path, row("a"), unlabelled)
+    assert "record a, label: 'suported' is no label of support: supported, contradicted, not_stated" in wrong(
+        tmp_path, row("a", "suported")
+    )
+    assert "no item has a label" in wrong(tmp_path, row("a", None))
+    assert "the id stands twice" in wrong(tmp_path, row("a"), row("a"))
+    assert "no id" in wrong(tmp_path, {**row("a"), "id": ""})
+    assert "no input 'claim'; support asks for text, claim" in wrong(
+        tmp_path, {"id": "a", "text": "t", "label": "supported"}
+    )
+    assert "score: a score is a number between 0 and 1, not 7" in wrong(tmp_path, row("a", score=7))
+    assert "verdict: 'perhaps' is no label" in wrong(tmp_path, row("a", verdict="perhaps"))
+
+
+def test_files_that_are_none(tmp_path: Path) -> None:
+    file = tmp_path / "x.jsonl"
+    for content, message in (("", "the file is empty"), ("[1]\n", "not a JSON object"), ("{\n", "1: not JSON")):
+        file.write_text(content, encoding="utf-8")
+        with pytest.raises(DataError, match=message):
+            read(file, SUPPORT)
+    table = tmp_path / "x.csv"
+    table.write_text("id,text,claim,label\n1,t,c\n", encoding="utf-8")
+    with pytest.raises(DataError, match="2: another number of columns"):
+        read(table, SUPPORT)
+    table.write_text("id,text,claim,label\n", encoding="utf-8")
+    with pytest.raises(DataError, match="no items"):
+        read(table, SUPPORT)
+    with pytest.raises(DataError, match="no such file"):
+        read(tmp_path / "absent.csv", SUPPORT)
+
+
+def test_items_to_judge_need_no_label(tmp_path: Path) -> None:
+    found = read(jsonl(tmp_path, {"id": "b", "text": "t", "claim": "c"}), SUPPORT, labelled=False)
+    assert isinstance(found, Labels)
+    assert found.items[0].label is None
