@@ -212,9 +212,17 @@ def conform(
     gold: Annotated[Path | None, typer.Option(help="hipe2022: the folder of gold files.")] = None,
     systems: Annotated[Path | None, typer.Option(help="hipe2022: the folder of system files.")] = None,
     official: Annotated[Path | None, typer.Option(help="hipe2022: the folder of official results.")] = None,
+    mutations: Annotated[
+        bool, typer.Option("--mutations", help="Damage right predictions instead: which measure notices what?")
+    ] = False,
+    task: Annotated[list[str] | None, typer.Option(help="With --mutations: only this task (repeatable).")] = None,
     json: Json = False,
 ) -> None:
-    """Replay official results: how many official numbers come out the same."""
+    """Replay official results (how many come out the same), or test the measures themselves with --mutations."""
+    if mutations:
+        from goldassay.commands.conform import mutated
+
+        return mutated(task, as_json=json)
     from goldassay.commands.conform import run
 
     run(data, suites=suite, gold=gold, systems=systems, official=official, as_json=json)

@@ -1,4 +1,4 @@
-"""``goldassay conform``: replay official results and count the numbers that come out the same."""
+"""``goldassay conform``: replay official results and count the numbers that come out the same; damage predictions."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 
 from goldassay.exceptions import GoldassayError
+from goldassay.measure import TASKS
 
 
 def run(
@@ -32,3 +33,13 @@ def run(
         terminal.conformance(results)
     if any(result.reproduced < result.total for result in results):
         raise SystemExit(1)
+
+
+def mutated(tasks: list[str] | None, *, as_json: bool = False) -> None:
+    """Print which measure notices which damage, of these tasks or of all six."""
+    from goldassay.mutation import show
+
+    for task in tasks or ():
+        if task not in TASKS:
+            raise GoldassayError(f"no task {task!r}; the tasks are {', '.join(TASKS)}")
+    show(tasks or TASKS, as_json=as_json)
