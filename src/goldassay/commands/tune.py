@@ -41,6 +41,8 @@ def run(
     if not student.predictors():
         raise GoldassayError(f"{program} has no predictor, so there is no prompt to tune")
     part = getattr(load(gold, format=format, task=target.task), target.task)
+    if part.passages and hasattr(student, "index"):
+        student = student.index(part.passages)
     splits = {name: list(getattr(part, name))[:limit] for name in ("train", "dev", "test")}
     model = language_model(student, lm)
     folder = out or new_folder(Path("runs"), f"tune-{target.label.replace(':', '-')}-{optimizer}")
