@@ -3,14 +3,18 @@
 Exact match is what a reader of a table wants, F1 says how near a wrong answer was: half and half, and both ask for an
 empty answer where a question has none. The rest is measured with weight 0, for the report and the feedback:
 retrieval in the same run (gold's ``documents`` are the relevant passages), the share of lost answers that retrieval
-lost, and lexical support. Faithfulness and relevance have the targets of the project's design; they have a value
-where a judge gave its verdicts with the prediction. A demonstration must be all right.
+lost, and lexical support, which is the stand-in without a judge and no faithfulness. A demonstration must be all right.
+
+``metric_with(judge)`` has faithfulness and relevance by a judge (``--judge-lm``); in ``metric``, which has none, they
+have a value only where verdicts stand with the prediction. Both have the targets of the project's design and weight 0:
+who wants to tune on them gives them weights here, or adds others of `goldassay.judges.measures`, such as ClaimF1.
 """
 
 from typing import Any
 
 from goldassay import Metric
 from goldassay.fields import read
+from goldassay.measure import Measure
 from goldassay.measures import answering, retrieval
 
 
@@ -24,19 +28,32 @@ def results(pred: Any) -> Any:
     return read(pred, "results", None) or []
 
 
-metric = Metric(
-    {
-        answering.ExactMatch(): 0.5,
-        answering.F1(): 0.5,
-        answering.Faithfulness(): 0.0,
-        answering.Relevance(): 0.0,
-        answering.LexicalSupport(): 0.0,
-        retrieval.R(1, missing="skip"): 0.0,
-        retrieval.R(5, missing="skip"): 0.0,
-        answering.LostByRetrieval(): 0.0,
-    },
-    targets={"faithfulness": 0.80, "relevance": 0.75},
-    state_of_the_art={"faithfulness": 0.85, "relevance": 0.82},
-    pass_mark=1.0,
-    columns={"gold.relevant": relevant, "pred.results": results},
-)
+def judged(judge: Any) -> list[Measure[Any]]:
+    """Faithfulness and relevance: by a judge where there is one (a judge of support alone knows no relevance)."""
+    if judge is None:
+        return [answering.Faithfulness(), answering.Relevance()]
+    from goldassay.judges.measures import AnswerRelevance, Faithfulness
+
+    return [Faithfulness(judge), AnswerRelevance(judge) if hasattr(judge, "relevance") else answering.Relevance()]
+
+
+def metric_with(judge: Any = None) -> Metric:
+    """The metric with a judge, bound to a model of its own: ``metric_with(goldassay.judges.named("openai/…"))``."""
+    return Metric(
+        {
+            answering.ExactMatch(): 0.5,
+            answering.F1(): 0.5,
+            **dict.fromkeys(judged(judge), 0.0),
+            answering.LexicalSupport(): 0.0,
+            retrieval.R(1, missing="skip"): 0.0,
+            retrieval.R(5, missing="skip"): 0.0,
+            answering.LostByRetrieval(): 0.0,
+        },
+        targets={"faithfulness": 0.80, "relevance": 0.75},
+        state_of_the_art={"faithfulness": 0.85, "relevance": 0.82},
+        pass_mark=1.0,
+        columns={"gold.relevant": relevant, "pred.results": results},
+    )
+
+
+metric = metric_with()
