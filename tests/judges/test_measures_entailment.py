@@ -104,7 +104,7 @@ def test_without_the_extra_it_says_what_to_install() -> None:
         named("nli:some/model")
 
 
-TOKENS = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", *["it", "is", "not", "red", "old", "opened", "in", "1885", "the", "museum", ".", "blue"]]
+TOKENS = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "it", "is", "not", "red", "old", "opened", "in", "1885", "the", "blue"]
 
 
 @pytest.fixture(scope="module")
@@ -134,7 +134,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         num_attention_heads=2,
         intermediate_size=37,
         max_position_embeddings=32,
-        initializer_range=1.0,
+        initializer_range=0.3,
         id2label={0: "contradiction", 1: "neutral", 2: "entailment"},
         label2id={"contradiction": 0, "neutral": 1, "entailment": 2},
     )

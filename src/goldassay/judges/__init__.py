@@ -2,8 +2,8 @@
 
 Read in this order: `signatures` and `quoting` (what is asked, and how texts stay data), `asking` and `judge` (a model
 that is bound, asked once, and may be unknown), `store`, `evidence` (unknown verdicts as a band), `claim_tables` with
-`claim_measures`, `answer_measures`, `entity_recall`, `plausibility`; `entailment`, `nli` and `semantic` (what supports a
-claim without a language model); `evaluator`; `panel`, `align`, `audit`, `programs`.
+`claim_measures`, `answer_measures`, `entity_recall`, `plausibility`; `entailment`, `nli` and `semantic` (support
+without a language model); `evaluator`; `panel`, `align`, `audit`, `programs`.
 """
 
 from goldassay.judges.judge import Judge
