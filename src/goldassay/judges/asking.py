@@ -120,7 +120,6 @@ class Asker:
         try:
             with dspy.context(lm=model, adapter=self.adapter, trace=None, usage_tracker=tracker):
                 made = program(**inputs)
-            self._bill(tracker.usage_data)
             found = {name: made.get(name) for name in signature.output_fields}
         except ContextWindowExceededError:
             return None, "the prompt is too long for the model"
@@ -129,6 +128,8 @@ class Asker:
             raise ModelError(self._broken) from None
         except Exception as error:  # noqa: BLE001  whatever cannot be read is an unknown verdict, and is counted
             return None, self._plain(error)
+        finally:
+            self._bill(tracker.usage_data)
         lacks = [name for name, field in signature.output_fields.items() if found[name] is None and _required(field)]
         return (None, f"the verdict lacks {', '.join(lacks)}") if lacks else (found, "")
 

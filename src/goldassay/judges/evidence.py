@@ -20,6 +20,8 @@ class Judged(Sums):
     >>> found = Judged.of(1.0) + Judged.of(0.5) + Judged.of(None)
     >>> found.value, found.unknown, found.band        # (1 + 0.5) / 2; (1 + 0.5 + 0) / 3 to (1 + 0.5 + 1) / 3
     (0.75, 1, (0.5, 0.8333333333333334))
+    >>> Judged.of(None).value, Judged().value
+    (0.5, 1.0)
     """
 
     total: Number = 0.0
@@ -41,8 +43,8 @@ class Judged(Sums):
 
     @property
     def value(self) -> Number:
-        """The mean over what is known."""
-        return divide(self.total, self.weight, empty=1.0)
+        """The mean over what is known; the middle of the band where nothing is: an optimizer must not want that."""
+        return divide(self.total, self.weight, empty=divide(self.low + self.high, 2 * self.n, empty=1.0))
 
     @property
     def band(self) -> tuple[Number, Number]:

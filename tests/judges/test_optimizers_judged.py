@@ -1,0 +1,224 @@
+"""Judged measures inside Evaluate, GEPA, SIMBA and the project's own loop, on scripted models.
+
+The judge's model is never the program's and the other way round; each distinct input is asked for once, so a second
+evaluation costs nothing; unknown verdicts are seen; a budget counts the judge's calls too and stops.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import dspy
+import pytest
+from dspy.lm15 import Message, Response, TextPart, Usage
+
+import goldassay
+from goldassay import Metric
+from goldassay.exceptions import ModelError
+from goldassay.judges.judge import Judge
+from goldassay.judges.measures import AnswerRelevance
+from goldassay.judges.store import Verdicts
+from goldassay.running import evaluate
+from goldassay.tuning.budget import Budget, BudgetSpent, Meter
+
+
+class Engine:
+    """What a scripted model shares: it reads which fields are asked for, and keeps what it was asked."""
+
+    def __init__(self) -> None:
+        self.calls, self.fields, self.given = 0, set(), []  # type: ignore[var-annotated]
+
+    def complete(self, request: Any) -> Any:
+        self.calls += 1
+        turn = "".join(p.text for p in request.messages[-1].parts if isinstance(p, TextPart))
+        system = request.system if isinstance(request.system, str) else "".join(p.text for p in request.system or ())
+        data, _, asks = turn.rpartition("Respond with")
+        names = [name for name in re.findall(r"\[\[ ## (\w+) ## \]\]", asks) if name != "completed"]
+        given = dict(re.findall(r"\[\[ ## (\w+) ## \]\]\n(.*)", data))
+        self.fields |= set(names)
+        if names:
+            self.given.append(given)
+        said = self.says(given, system.split("your objective is:")[-1])
+        text = "".join(f"[[ ## {name} ## ]]\n{said.get(name, 'x')}\n" for name in names)
+        usage = Usage(input_tokens=5, output_tokens=5, total_tokens=10)
+        parts = [TextPart(f"{text}[[ ## completed ## ]]")]
+        return Response(
+            id=None, model=request.model, message=Message.assistant(parts), finish_reason="stop", usage=usage
+        )
+
+    def says(self, given: dict[str, str], objective: str) -> dict[str, str]:
+        raise NotImplementedError
+
+
+class Answering(Engine):
+    """Answers in a word; in a sentence if the instructions ask for one, or every fourth time when it is ``hot``.
+
+    As SIMBA's adviser it asks for a sentence.
+    """
+
+    hot = False
+
+    def says(self, given: dict[str, str], objective: str) -> dict[str, str]:
+        self.warm = self.hot and self.calls % 4 == 0
+        number = given.get("question", "").removeprefix("q")
+        answer = f"It is {number}, as is well known." if "sentence" in objective or self.warm else number
+        return {"answer": answer, "module_advice": '{"self": "Answer in a sentence."}', "discussion": "too short"}
+
+
+class Judging(Engine):
+    """A sentence answers in full, a word in part; of question 5 it says what is no verdict."""
+
+    def says(self, given: dict[str, str], objective: str) -> dict[str, str]:
+        question, answer = json.loads(given["question"]), json.loads(given["answer"])
+        verdict = "perhaps" if question == "q5" else "full" if answer.startswith("It is") else "partial"
+        return {"reason": f"{question} wants a sentence", "verdict": verdict}
+
+
+class Set:
+    """A program, its model, a judge with another, and a metric."""
+
+    def __init__(self, **options: Any) -> None:
+        self.answering, self.judging = Answering(), Judging()
+        self.lm = dspy.LM("scripted/program", engine=self.answering, cache=False)
+        self.judge = Judge(dspy.LM("scripted/judge", engine=self.judging, cache=False), **options)
+        self.metric = Metric(AnswerRelevance(self.judge))
+        self.program = dspy.Predict(dspy.Signature("question -> answer", "Answer the question."))
+        self.gold = [dspy.Example(id=f"e{i}", question=f"q{i}").with_inputs("question") for i in range(10)]
+
+    def check(self) -> None:
+        """Neither model was asked what the other is there for, and the judge nothing twice."""
+        assert self.judging.fields == {"reason", "verdict"}
+        assert not self.answering.fields & {"verdict"}
+        asked = Counter((json.loads(one["question"]), json.loads(one["answer"])) for one in self.judging.given)
+        known = {pair: times for pair, times in asked.items() if pair[0] != "q5"}
+        assert known
+        assert set(known.values()) == {1}
+        assert len(self.judge.verdicts) == len(asked)
+        assert all(times == 2 for pair, times in asked.items() if pair[0] == "q5")  # asked again once, then unknown
+
+
+@pytest.fixture
+def made() -> Set:
+    return Set()
+
+
+@pytest.mark.parametrize("threads", [1, 4])
+def test_evaluate(made: Set, threads: int) -> None:
+    with dspy.context(lm=made.lm):
+        run = dspy.Evaluate(devset=made.gold, metric=made.metric, num_threads=threads, display_progress=False)
+        first = run(made.program)
+        calls = made.judging.calls
+        second = run(made.program)
+    # nine known verdicts of 0.5; the unknown one is neither 0 nor left unsaid
+    assert (first.score, second.score, made.judging.calls) == (50.0, 50.0, calls)
+    made.check()
+    assert made.judge.unknown == 1
+    assert "1 verdicts of scripted/judge@1 are unknown" in made.judge.warning
+    (lost,) = [score for example, _, score in first.results if example.question == "q5"]
+    assert lost.evidence["relevance"].state() == {"total": 0, "weight": 0, "low": 0, "high": 1, "n": 1, "unknown": 1}
+    assert "is not known" in lost.feedback
+    assert (float(lost), bool(lost)) == (0.5, False)  # what an optimizer hears of it: neither good nor bad
+
+
+def test_gepa(made: Set) -> None:
+    heard: list[str] = []
+
+    def propose(candidate: Any, reflective_dataset: Any, components_to_update: list[str]) -> dict[str, str]:
+        heard.extend(record["Feedback"] for name in components_to_update for record in reflective_dataset[name])
+        return dict.fromkeys(components_to_update, "Answer the question in a sentence.")
+
+    with dspy.context(lm=made.lm):
+        best = dspy.GEPA(
+            metric=made.metric, max_metric_calls=40, instruction_proposer=propose, num_threads=1, seed=0
+        ).compile(made.program, trainset=made.gold[:4], valset=made.gold[4:])
+        value = dspy.Evaluate(devset=made.gold, metric=made.metric, num_threads=1, display_progress=False)(best).score
+    assert value == 100.0
+    assert any("wants a sentence" in told for told in heard)  # the judge's reason reached the proposer
+    made.check()
+    assert made.judge.asked > len(made.judge.verdicts)  # scored and reflected on, asked once
+
+
+def test_simba(made: Set) -> None:
+    made.answering.hot = True  # SIMBA learns from answers that differ
+    with dspy.context(lm=made.lm):
+        best = dspy.SIMBA(
+            metric=made.metric, bsize=6, num_candidates=2, max_steps=2, max_demos=0, num_threads=1, prompt_model=made.lm
+        ).compile(made.program, trainset=made.gold, seed=1)
+        value = dspy.Evaluate(devset=made.gold, metric=made.metric, num_threads=1, display_progress=False)(best).score
+    assert value == 100.0
+    assert "sentence" in best.predictors()[0].signature.instructions
+    assert made.judge.asked > 3 * len(made.judge.verdicts)
+    made.check()
+
+
+def test_the_loop_of_the_project_keeps_the_unknowns(made: Set, tmp_path: Path) -> None:
+    run = evaluate(made.program, made.gold, made.metric, lm=made.lm, folder=tmp_path / "run")
+    assert run.value == 0.5
+    state = run.total["relevance"].state()
+    assert (state["unknown"], state["n"]) == (1, 10)
+    # nine halves over ten, with the unknown one against it and for it
+    total: Any = run.total["relevance"]
+    assert total.band == (0.45, 0.55)
+    rows = [json.loads(line) for line in (tmp_path / "run" / "rows.jsonl").read_text().splitlines()]
+    assert [error["kind"] for error in rows[5]["errors"]] == ["unknown"]
+    # what the judge costs is not put down to the program
+    assert all(row["usage"]["calls"] == 1 for row in rows)
+    assert made.judge.tokens == 10 * (9 + 4)  # of q5 two tries, each in two formats
+    about = json.loads((tmp_path / "run" / "run.json").read_text())
+    assert "judge=scripted/judge@1" in about["measures"]["relevance"]["conventions"]
+    loaded = goldassay.running.Run.load(tmp_path / "run", made.metric)
+    assert loaded.value == 0.5
+    low, high = loaded.intervals["relevance"].low, loaded.intervals["relevance"].high
+    assert low <= 0.5 <= high
+
+
+def test_a_second_run_with_the_same_verdicts_costs_nothing(tmp_path: Path) -> None:
+    values = []
+    for _ in range(2):
+        made = Set(verdicts=Verdicts(tmp_path / "verdicts.jsonl"))
+        values.append(evaluate(made.program, made.gold, made.metric, lm=made.lm).value)
+    assert values == [0.5, 0.5]
+    assert (made.judging.calls, made.judge.unknown) == (0, 1)
+
+
+def test_a_budget_counts_the_judge_and_stops(made: Set) -> None:
+    meter = Meter(Budget(calls=7))
+    with dspy.context(lm=made.lm, callbacks=[meter]):
+        for example in made.gold[:3]:
+            made.metric(example, made.program(question=example.question))
+        last = made.program(question="q3")
+        with pytest.raises(BudgetSpent, match="7 calls is spent"):
+            made.metric(made.gold[3], last)
+    assert (made.answering.calls, made.judging.calls, meter.calls) == (4, 3, 7)
+    assert meter.tokens == 70
+    assert made.judge.unknown == 0  # a spent budget is no verdict
+
+
+def test_tuning_stops_at_its_budget(made: Set) -> None:
+    gold = {"train": made.gold[:4], "dev": made.gold[6:], "test": []}
+    found = goldassay.tune(
+        made.program, gold, made.metric, "bootstrap", lm=made.lm, budget="calls=12", progress=False, test=False
+    )
+    assert made.answering.calls + made.judging.calls >= 12
+    assert found.program is not made.program
+
+
+class Gone:
+    def __init__(self) -> None:
+        self.calls = 0
+
+    def complete(self, request: Any) -> Any:
+        self.calls += 1
+        raise ConnectionError("no route to host")
+
+
+def test_a_judge_that_cannot_be_reached_stops_the_run(made: Set) -> None:
+    gone = Gone()
+    metric = Metric(AnswerRelevance(Judge(dspy.LM("scripted/gone", engine=gone, cache=False))))
+    with pytest.raises(ModelError, match=r"the judge's model scripted/gone gives no answer"):
+        evaluate(made.program, made.gold, metric, lm=made.lm)
+    assert gone.calls == 1
