@@ -80,9 +80,9 @@ def to_label_next(
     """
     rng = random.Random(seed)
     ranked = []
-    for id, vote, probability in zip(ids, votes, probabilities, strict=True):
+    for item, vote, probability in zip(ids, votes, probabilities, strict=True):
         sure = 0.5 if probability is None else abs(probability - 0.5)
-        ranked.append((vote.label is not None, -vote.entropy, sure, rng.random(), id))
+        ranked.append((vote.label is not None, -vote.entropy, sure, rng.random(), item))
     return [row[-1] for row in sorted(ranked)[:most]]
 
 
