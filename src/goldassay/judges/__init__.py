@@ -1,9 +1,9 @@
 """Judges: signatures, a bound judge, measures, panels, agreement with people, audit.
 
 Read in this order: `signatures` and `quoting` (what is asked, and how texts stay data), `asking` and `judge` (a model
-that is bound, asked once, and may be unknown), `store`, `evidence` (unknown verdicts as a band), `claim_tables` with
-`claim_measures`, `answer_measures`, `entity_recall`, `plausibility`; `entailment`, `nli` and `semantic` (support
-without a language model); `evaluator`; `panel`, `align`, `audit`, `programs`.
+that is bound, asked once, and may be unknown), `store`, `named`, `evidence` (unknown verdicts as a band); the measures:
+`claim_tables` with `claim_measures`, `answer_measures`, `rubric`, `entity_recall`, `plausibility`; support without a
+language model: `entailment`, `nli`, `semantic`; `evaluator`; `panel`, `align`, `audit`, `programs`.
 """
 
 from goldassay.judges.judge import Judge

@@ -1,4 +1,4 @@
-"""Answers as a judge rates them: one verdict an answer, and its worth from 0 to 1; the mean over answers.
+"""Does an answer answer its question, and is it better than another one? One verdict an answer, the mean over answers.
 
 Relevance has levels (it answers in full, in part, not at all, or evades) and is no cosine to the question, which an
 echo of the question wins. A question that gold calls unanswerable has no relevance: to say nothing is right there.
@@ -9,53 +9,25 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from goldassay.exceptions import GoldassayError
-from goldassay.judges.bound import JudgedMeasure, answer_of, question, unanswerable, unknown
-from goldassay.judges.evidence import Judged
+from goldassay.judges.bound import JudgedMeasure, answer_of, question, unanswerable
 from goldassay.judges.judge import RELEVANCE
+from goldassay.judges.rated import Rated
 from goldassay.judges.verdict import Verdict
-from goldassay.measure import Assessment, Error, gold_field
-
-
-@dataclass(frozen=True)
-class Rated(JudgedMeasure):
-    """One verdict an answer. Subclasses say how to ask, what a label is worth, and what is wrong with a low one."""
-
-    gold_fields: ClassVar[tuple[str, ...]] = ("question",)
-    pred_fields: ClassVar[tuple[str, ...]] = ("answer",)
-    source: ClassVar[str] = "goldassay"
-    about: ClassVar[str] = "How good the answer is"
-
-    def verdict(self, gold: Any, pred: Any) -> Verdict | None:
-        """What the judge says; ``None`` where there is nothing to judge."""
-        raise GoldassayError(f"{type(self).__name__} does not say how to ask")
-
-    def worth(self, label: str) -> float:
-        """A label's value from 0 to 1."""
-        return float(label == "yes")
-
-    def says(self, label: str, gold: Any) -> str:
-        """What is wrong, in words."""
-        return f"The judge says {label!r}."
-
-    def assess(self, gold: Any, pred: Any) -> Assessment[Judged]:
-        """The worth of one answer, with the judge's reason where it is not the highest."""
-        found = self.verdict(gold, pred)
-        if found is None:
-            return Assessment(Judged())
-        if found.label is None:
-            return Assessment(Judged.of(None), (unknown(self.about),))
-        value = self.worth(found.label)
-        if value == 1:
-            return Assessment(Judged.of(value))
-        why = f" The judge: {found.reason}" if found.reason else ""
-        told = f"{self.says(found.label, gold)}{why}"
-        return Assessment(Judged.of(value), (Error(self.key, told, pred=answer_of(gold, pred), field="answer"),))
+from goldassay.measure import gold_field
 
 
 @dataclass(frozen=True)
 class AnswerRelevance(Rated):
-    """Does the answer answer the question: in full (1), in part (0.5), not at all or by an evasion (0)?"""
+    """Does the answer answer the question: in full (1), in part (0.5), not at all or by an evasion (0)?
+
+    >>> class Strict:
+    ...     name = "strict"
+    ...     def relevance(self, question, answer):
+    ...         return Verdict("partial", reason="no year")
+    >>> found = AnswerRelevance(Strict())({"question": "When?"}, {"answer": "In May."})
+    >>> found.tally.value, found.errors[0].message
+    (0.5, 'The answer answers in part only “When?”. The judge: no year')
+    """
 
     name: ClassVar[str] = "relevance"
     fixed: ClassVar[dict[str, str]] = {**JudgedMeasure.fixed, "levels": "full=1, partial=0.5, none=0, evasion=0"}
@@ -81,88 +53,17 @@ class AnswerRelevance(Rated):
 
 
 @dataclass(frozen=True)
-class Rubric(Rated):
-    """Named levels with what they mean, the worst first: their worths are even steps from 0 to 1.
-
-    ``levels`` is a mapping or pairs of name and meaning; ``title`` names the value in a report.
-    """
-
-    name: ClassVar[str] = "rubric"
-    formula: ClassVar[str] = "mean over answers of the level's place from 0 (worst) to 1 (best)"
-
-    levels: Any = ()
-    title: str = "rubric"
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        given = self.levels.items() if hasattr(self.levels, "items") else self.levels
-        pairs = tuple((str(name), str(meaning)) for name, meaning in given)
-        if len({name.casefold() for name, _ in pairs}) < max(len(pairs), 2):
-            raise GoldassayError("a rubric needs two or more levels with different names, the worst first")
-        object.__setattr__(self, "levels", pairs)
-
-    @property
-    def key(self) -> str:
-        """Its title."""
-        return self.title
-
-    @property
-    def conventions(self) -> str:
-        """The levels by name."""
-        named = "<".join(name for name, _ in self.levels)
-        return f"{self.key}[judge={self.judge}, levels={named}, unknown={self.fixed['unknown']}]"
-
-    def verdict(self, gold: Any, pred: Any) -> Verdict | None:
-        """The judge's level."""
-        found: Verdict = self.bound.rubric(dict(self.levels), question(gold), answer_of(gold, pred))
-        return found
-
-    def worth(self, label: str) -> float:
-        """Its place."""
-        return [name for name, _ in self.levels].index(label) / (len(self.levels) - 1)
-
-    def says(self, label: str, gold: Any) -> str:
-        """With the level's meaning and the best one's."""
-        return (
-            f"{self.title}: {label} ({dict(self.levels)[label]}); best is {self.levels[-1][0]} ({self.levels[-1][1]})."
-        )
-
-
-@dataclass(frozen=True)
-class Criterion(Rated):
-    """A yes/no criterion in words, such as ``"It names its source."``; ``title`` names the value in a report."""
-
-    name: ClassVar[str] = "criterion"
-    formula: ClassVar[str] = "answers that meet the criterion / answers"
-
-    criterion: str = ""
-    title: str = "criterion"
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if not self.criterion.strip():
-            raise GoldassayError("a criterion needs words: Criterion(judge, 'It names its source.')")
-
-    @property
-    def key(self) -> str:
-        """Its title."""
-        return self.title
-
-    def verdict(self, gold: Any, pred: Any) -> Verdict | None:
-        """Yes or no."""
-        found: Verdict = self.bound.criterion(self.criterion, question(gold), answer_of(gold, pred))
-        return found
-
-    def says(self, label: str, gold: Any) -> str:
-        """With the criterion."""
-        return f"The answer does not meet the criterion “{self.criterion}”."
-
-
-@dataclass(frozen=True)
 class Preference(Rated):
     """Is the answer better than another one, asked in both orders? A win is 1, a tie 0.5, a loss 0.
 
     ``over`` is the field of gold that has the other answer; orders that disagree make a tie.
+
+    >>> class Undecided:
+    ...     name = "undecided"
+    ...     def prefer(self, question, first, second):
+    ...         return Verdict("tie")
+    >>> Preference(Undecided())({"reference": "In 1885."}, {"answer": "In May."}).tally.value
+    0.5
     """
 
     name: ClassVar[str] = "preference"

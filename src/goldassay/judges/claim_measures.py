@@ -1,9 +1,5 @@
 """The values of claims with a judge that makes the tables; the arithmetic is that of
-`goldassay.measures.answering.claims`.
-
-Each measure asks for the tables it needs; since a judge answers each question once, several measures together cost no
-more than the largest. Where gold is needed, an unanswerable question is left out; where contexts are, a prediction
-without them. An answer of fewer than four words is read together with its question.
+`goldassay.measures.answering.claims`, what is left out that of `goldassay.judges.claim_value`.
 
 Ru et al., RAGChecker: a fine-grained framework for diagnosing retrieval-augmented generation, NeurIPS 2024.
 """
@@ -11,60 +7,19 @@ Ru et al., RAGChecker: a fine-grained framework for diagnosing retrieval-augment
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from goldassay.exceptions import GoldassayError
-from goldassay.judges.bound import JudgedMeasure, answer_of, gold_text, told, unanswerable
-from goldassay.judges.claim_tables import claimed
-from goldassay.judges.evidence import Judged, known
-from goldassay.measure import Assessment, failed
+from goldassay.judges.claim_value import ClaimValue
+from goldassay.judges.evidence import known
 from goldassay.measures.answering import claim_measures as plain
 from goldassay.measures.answering.claims import Share
-from goldassay.measures.answering.records import contexts
 
 BY_GOLD, BY_ANSWER, BY_CONTEXT, IN_CONTEXT = "answer_by_gold", "gold_by_answer", "answer_by_context", "gold_by_context"
 
 
 @dataclass(frozen=True)
-class _Claims(JudgedMeasure):
-    """One of the values of claims, of tables that a judge makes; its mean over answers."""
-
-    gold_fields: ClassVar[tuple[str, ...]] = ("reference", "answers", "question")
-    pred_fields: ClassVar[tuple[str, ...]] = ("answer", "retrieved_contexts")
-    source: ClassVar[str] = plain.SOURCE
-    tables: ClassVar[tuple[str, ...]] = ()
-    shown: ClassVar[str] = ""
-    lower_is_better: ClassVar[bool] = False
-
-    @property
-    def share(self) -> str:
-        """Which of the values it is."""
-        return self.name
-
-    def assess(self, gold: Any, pred: Any) -> Assessment[Judged]:
-        """The value of one answer, and the claims that count against it."""
-        texts = None if failed(pred) else contexts(pred)
-        expected = gold_text(gold)
-        needs_gold = any("gold" in table for table in self.tables)
-        needs_texts = any("context" in table for table in self.tables)
-        if (needs_gold and (unanswerable(gold) or not expected)) or (needs_texts and texts is None):
-            return Assessment(Judged())
-        wanted = told(gold, expected or "")
-        made = claimed(self.bound, told(gold, answer_of(gold, pred)), wanted, texts, self.tables)
-        support = made.support
-        share = support.values.get(self.share)
-        if share is None:
-            return Assessment(Judged())
-        tally = Judged.between(share.value, share.most, self.settled(support.values), support.unknown)
-        return Assessment(tally, tuple(made.errors(self.shown)) if self.shown else ())
-
-    def settled(self, values: dict[str, Share]) -> float | None:
-        """The value over what is known."""
-        return known(values[self.share])
-
-
-@dataclass(frozen=True)
-class ClaimPrecision(_Claims):
+class ClaimPrecision(ClaimValue):
     """The share of the answer's claims that the gold answer supports."""
 
     name: ClassVar[str] = "claim_precision"
@@ -75,7 +30,7 @@ class ClaimPrecision(_Claims):
 
 
 @dataclass(frozen=True)
-class ClaimRecall(_Claims):
+class ClaimRecall(ClaimValue):
     """The share of the gold claims that the answer supports."""
 
     name: ClassVar[str] = "claim_recall"
@@ -86,7 +41,7 @@ class ClaimRecall(_Claims):
 
 
 @dataclass(frozen=True)
-class ClaimF1(_Claims):
+class ClaimF1(ClaimValue):
     """Factual correctness: the harmonic mean of claim precision and claim recall, for each answer."""
 
     name: ClassVar[str] = "claim_f1"
@@ -103,8 +58,21 @@ class ClaimF1(_Claims):
 
 
 @dataclass(frozen=True)
-class Faithfulness(_Claims):
-    """The share of the answer's claims that a retrieved passage supports."""
+class Faithfulness(ClaimValue):
+    """The share of the answer's claims that a retrieved passage supports.
+
+    >>> from goldassay.judges.verdict import Verdict
+    >>> class Literal:
+    ...     name = "literal"
+    ...     def claims(self, text):
+    ...         return text.split("; ")
+    ...     def support(self, text, claim):
+    ...         return Verdict("supported", claim) if claim in text else Verdict("not_stated")
+    >>> pred = {"answer": "opened in 1885; is red", "retrieved_contexts": ["It opened in 1885."]}
+    >>> found = Faithfulness(Literal())({}, pred)
+    >>> found.tally.value, found.errors[0].message
+    (0.5, 'The answer says “is red”, which no retrieved passage supports.')
+    """
 
     name: ClassVar[str] = "faithfulness"
     tables: ClassVar[tuple[str, ...]] = (BY_CONTEXT,)
@@ -113,7 +81,7 @@ class Faithfulness(_Claims):
 
 
 @dataclass(frozen=True)
-class ContextRecall(_Claims):
+class ContextRecall(ClaimValue):
     """The share of the gold claims that a retrieved passage supports."""
 
     name: ClassVar[str] = "context_recall"
@@ -124,7 +92,7 @@ class ContextRecall(_Claims):
 
 
 @dataclass(frozen=True)
-class ContextPrecision(_Claims):
+class ContextPrecision(ClaimValue):
     """The share of the retrieved passages that support a gold claim."""
 
     name: ClassVar[str] = "context_precision"
@@ -133,7 +101,7 @@ class ContextPrecision(_Claims):
 
 
 @dataclass(frozen=True)
-class ContextUtilization(_Claims):
+class ContextUtilization(ClaimValue):
     """Of the gold claims that were retrieved, the share that the answer has."""
 
     name: ClassVar[str] = "context_utilization"
@@ -142,7 +110,7 @@ class ContextUtilization(_Claims):
 
 
 @dataclass(frozen=True)
-class Hallucination(_Claims):
+class Hallucination(ClaimValue):
     """The share of the answer's claims that neither a passage nor gold supports; lower is better."""
 
     name: ClassVar[str] = "hallucination"
@@ -152,7 +120,7 @@ class Hallucination(_Claims):
 
 
 @dataclass(frozen=True)
-class SelfKnowledge(_Claims):
+class SelfKnowledge(ClaimValue):
     """The share of the answer's claims that are right without a passage that says so; lower is more grounded."""
 
     name: ClassVar[str] = "self_knowledge"
@@ -162,7 +130,7 @@ class SelfKnowledge(_Claims):
 
 
 @dataclass(frozen=True)
-class NoiseSensitivity(_Claims):
+class NoiseSensitivity(ClaimValue):
     """The share of the answer's claims that are wrong and come from ``passages``, relevant or irrelevant ones."""
 
     name: ClassVar[str] = "noise_sensitivity"

@@ -10,8 +10,9 @@ from collections.abc import Callable
 from typing import Any
 
 from goldassay.embedding import Embedder
-from goldassay.judges.answer_measures import AnswerRelevance, Rubric
+from goldassay.judges.answer_measures import AnswerRelevance
 from goldassay.judges.claim_measures import Faithfulness
+from goldassay.judges.rubric import Rubric
 from goldassay.measures.answering import founding
 
 CORRECTNESS = {

@@ -6,7 +6,9 @@ How it asks, and what happens to answers that cannot be read, stands in `goldass
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Literal
+
+import dspy
 
 from goldassay.judges import signatures as asks
 from goldassay.judges.asking import Asker, Fields
@@ -67,14 +69,17 @@ class Judge(Asker):
         return _label(self.ask(asks.Relevance, question=question, answer=answer))
 
     def rubric(self, levels: Mapping[str, str], question: str, answer: str) -> Verdict:
-        """The name of a level; another name than those is asked for again."""
+        """The name of a level; another name than those is asked for again, or cannot come, under a schema."""
         named = {name.casefold(): name for name in levels}
 
         def known(found: Fields) -> str:
             return "" if _folded(found["verdict"]) in named else f"the rubric has no level {found['verdict'][:80]!r}"
 
         told = "\n".join(f"{name}: {meaning}" for name, meaning in levels.items())
-        verdict = _label(self.ask(asks.Rubric, known, rubric=told, question=question, answer=answer))
+        signature: Any = asks.Rubric
+        if isinstance(self.adapter, dspy.JSONAdapter):
+            signature = signature.with_updated_fields("verdict", type_=Literal[tuple(levels)])
+        verdict = _label(self.ask(signature, known, rubric=told, question=question, answer=answer))
         return verdict if verdict.label is None else Verdict(named[_folded(verdict.label)], reason=verdict.reason)
 
     def criterion(self, criterion: str, question: str, answer: str) -> Verdict:

@@ -1,6 +1,6 @@
 """All measures whose evidence a judge gives. Each takes its judge first: ``Faithfulness(Judge(lm=…))``."""
 
-from goldassay.judges.answer_measures import AnswerRelevance, Criterion, Preference, Rubric
+from goldassay.judges.answer_measures import AnswerRelevance, Preference
 from goldassay.judges.claim_measures import (
     ClaimF1,
     ClaimPrecision,
@@ -16,6 +16,7 @@ from goldassay.judges.claim_measures import (
 from goldassay.judges.entity_recall import ContextEntityRecall
 from goldassay.judges.evidence import Judged
 from goldassay.judges.plausibility import LinkPlausibility, TypePlausibility
+from goldassay.judges.rubric import Criterion, Rubric
 
 __all__ = [
     "AnswerRelevance",

@@ -27,6 +27,14 @@ class TypePlausibility(JudgedMeasure):
 
     ``types`` says what codes mean, as pairs: ``(("MUS", "a museum"),)``. Words that do not stand in the text are left
     out: they are an error of another measure.
+
+    >>> class NoNumbers:
+    ...     name = "no numbers"
+    ...     def type_plausible(self, text, mention, type):
+    ...         return Verdict("no" if mention.isdigit() else "yes")
+    >>> entities = [{"start": 0, "end": 5, "type": "TOP"}, {"start": 9, "end": 13, "type": "TOP"}]
+    >>> TypePlausibility(NoNumbers())({"text": "Delft in 1885"}, {"entities": entities}).tally.value
+    0.5
     """
 
     name: ClassVar[str] = "type_plausibility"
@@ -62,6 +70,15 @@ class LinkPlausibility(JudgedMeasure):
 
     ``described`` turns an id into words: a function, or a table such as `goldassay.kb.labels.LabelTable`. An entity
     without a description cannot be judged and is unknown; the answer NIL is left out.
+
+    >>> class Namesake:
+    ...     name = "namesake"
+    ...     def link_plausible(self, text, mention, entity):
+    ...         return Verdict("yes" if mention in entity else "no")
+    >>> links = [{"start": 0, "end": 5, "candidates": ["Q90"]}]
+    >>> measure = LinkPlausibility(Namesake(), {"Q90": "Paris, capital of France"})
+    >>> measure({"text": "Paris is big"}, {"links": links}).tally.value
+    1.0
     """
 
     name: ClassVar[str] = "link_plausibility"
