@@ -1,4 +1,7 @@
-"""All measures whose evidence a judge gives. Each takes its judge first: ``Faithfulness(Judge(lm=…))``."""
+"""All measures whose evidence a judge gives. Each takes its judge first: ``Faithfulness(Judge(lm=…))``.
+
+`SemanticSupport`, the stand-in by embeddings, takes the name of an embedder.
+"""
 
 from goldassay.judges.answer_measures import AnswerRelevance, Preference
 from goldassay.judges.claim_measures import (
@@ -17,6 +20,7 @@ from goldassay.judges.entity_recall import ContextEntityRecall
 from goldassay.judges.evidence import Judged
 from goldassay.judges.plausibility import LinkPlausibility, TypePlausibility
 from goldassay.judges.rubric import Criterion, Rubric
+from goldassay.judges.semantic import SemanticSupport
 
 __all__ = [
     "AnswerRelevance",
@@ -36,5 +40,6 @@ __all__ = [
     "Preference",
     "Rubric",
     "SelfKnowledge",
+    "SemanticSupport",
     "TypePlausibility",
 ]
