@@ -146,7 +146,7 @@ def test_unreadable_is_unknown() -> None:
     assert one.support("It opened.", "x").label is None
     calls = engine.calls
     assert (one.unknown, calls >= 2) == (1, True)
-    assert "1 verdicts" in one.warning
+    assert "1 verdict of" in one.warning
     assert one.support("It opened.", "x").label is None
     assert engine.calls == calls
 

@@ -38,7 +38,7 @@ def test_a_second_run_asks_for_nothing(tmp_path: Path) -> None:
     again = Judge(lm, verdicts=Verdicts(file))
     assert [again.criterion("c", "q", text).label for text in ("a", "odd", "odd")] == ["yes", None, None]
     assert (engine.calls, again.calls, again.unknown) == (calls, 0, 1)
-    assert again.warning.startswith("1 verdicts of scripted/judge@1 are unknown")
+    assert again.warning.startswith("1 verdict of scripted/judge@1 is unknown")
     other = Judge(lm, verdicts=Verdicts(file), version="2")
     assert other.criterion("c", "q", "a").label == "yes"
     assert engine.calls == calls + 1

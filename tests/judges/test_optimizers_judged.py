@@ -117,7 +117,7 @@ def test_evaluate(made: Set, threads: int) -> None:
     assert (first.score, second.score, made.judging.calls) == (50.0, 50.0, calls)
     made.check()
     assert made.judge.unknown == 1
-    assert "1 verdicts of scripted/judge@1 are unknown" in made.judge.warning
+    assert "1 verdict of scripted/judge@1 is unknown" in made.judge.warning
     (lost,) = [score for example, _, score in first.results if example.question == "q5"]
     assert lost.evidence["relevance"].state() == {"total": 0, "weight": 0, "low": 0, "high": 1, "n": 1, "unknown": 1}
     assert "is not known" in lost.feedback

@@ -77,6 +77,8 @@ class Asker:
         if not self.unknown:
             return ""
         why = f" ({self.last_failure})" if self.last_failure else ""
+        if self.unknown == 1:
+            return f"1 verdict of {self} is unknown: it counts neither for nor against{why}"
         return f"{self.unknown} verdicts of {self} are unknown: they count neither for nor against{why}"
 
     def ask(self, signature: Any, accept: Accept | None = None, /, **inputs: str) -> Fields | None:
