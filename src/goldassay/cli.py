@@ -97,6 +97,9 @@ def evaluate(
     runs: Annotated[Path, typer.Option(help="Where run folders go.")] = Path("runs"),
     resume: Annotated[Path | None, typer.Option(help="Go on with an interrupted run.")] = None,
     gate: Annotated[bool, typer.Option("--gate", help="Exit with 1 when a target of the metric is missed.")] = False,
+    judge_lm: Annotated[
+        str | None, typer.Option(help="The model that judges (answering), bound apart from --lm; or nli:MODEL.")
+    ] = None,
     json: Json = False,
 ) -> None:
     """Run a program over a gold set and measure it."""
@@ -117,6 +120,7 @@ def evaluate(
         runs=runs,
         resume=resume,
         gate=gate,
+        judge_lm=judge_lm,
         as_json=json,
     )
 

@@ -78,6 +78,14 @@ def metric(task: str, place: str | None = None) -> Any:
     return attribute(Path(file), name or "metric")
 
 
+def judged(task: str, judge: Any, place: str | None = None) -> Any:
+    """The metric with a judge: what ``metric_with(judge)`` of its file gives."""
+    file = Path(place.partition(":")[0]) if place else root() / "metrics" / f"{task}.py"
+    if not hasattr(load(file), "metric_with"):
+        raise GoldassayError(f"{file} has no metric_with(judge), so no judge can be given; see metrics/answering.py")
+    return load(file).metric_with(judge)
+
+
 def attribute(file: Path, name: str) -> Any:
     """A name of a workspace file."""
     module = load(file)

@@ -30,19 +30,24 @@ def run(
     runs: Path = Path("runs"),
     resume: Path | None = None,
     gate: bool = False,
+    judge_lm: str | None = None,
     as_json: bool = False,
 ) -> None:
     """Evaluate and print; the arguments are the command's options."""
+    from goldassay.judges import named
     from goldassay.reporting import runs as tables
+    from goldassay.reporting import terminal
     from goldassay.running import evaluate, new_folder
 
     target = workspace.target(program, task)
-    measured = workspace.metric(target.task, metric)
     data = examples(gold, target.task, split, format)
     chosen = data.asked[:limit] if limit else data.asked
     made = prepared(target, data.train, state, data.passages)
     model = language_model(made, lm)
     label = target.label.replace(":", "-")
+    folder = resume or new_folder(runs, label)
+    judge = None if judge_lm is None else named(judge_lm, verdicts=folder / "verdicts.jsonl")
+    measured = workspace.metric(target.task, metric) if judge is None else workspace.judged(target.task, judge, metric)
     done = evaluate(
         made,
         chosen,
@@ -50,16 +55,22 @@ def run(
         lm=model.lm,
         adapter=model.adapter,
         threads=threads,
-        folder=None if resume else new_folder(runs, label),
+        folder=None if resume else folder,
         resume=resume,
         seed=seed,
         name=label,
-        settings={"program": program, "gold": gold, "split": split, "limit": limit, "lm": model.name},
+        settings={"program": program, "gold": gold, "split": split, "limit": limit, "lm": model.name}
+        | ({"judge": str(judge)} if judge else {}),
     )
+    unknown = str(getattr(judge, "warning", ""))
+    if unknown:
+        terminal.warn(unknown)
     if as_json:
         print(json.dumps(done.summary(), ensure_ascii=False))
     else:
         tables.run(done, metric=measured)
+        if judge is not None:
+            terminal.line(f"Judge {judge}: {getattr(judge, 'calls', 0)} calls, {getattr(judge, 'tokens', 0)} tokens.")
     if gate and not all(measured.met(done.values).values()):
         raise SystemExit(1)
 

@@ -101,6 +101,11 @@ def line(text: str) -> None:
     console().print(text, markup=True)
 
 
+def warn(text: str) -> None:
+    """One warning on standard error."""
+    console(error=True).print(f"[yellow]warning:[/] {escape(text)}", markup=True)
+
+
 @contextmanager
 def working(text: str) -> Iterator[None]:
     """A spinner on standard error while something long runs."""
