@@ -1,6 +1,6 @@
 """How many labels a wanted width needs, and which items to label next.
 
-A rate p from n labels has the width 2 z √(p (1 − p) / n), so n = 4 z² p (1 − p) / width². The corrected rate
+A rate p needs the smallest n at which Wilson's interval of p is no wider. The corrected rate
 (`goldassay.statistics.ppi`) with n labels and N verdicts on other items, at the best λ, has the variance
 var(y) / n − cov(y, f)² / (var(f) · n · (1 + n / N)).
 """
@@ -9,14 +9,14 @@ from __future__ import annotations
 
 import math
 import random
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 from scipy import stats
 
 from goldassay.exceptions import GoldassayError
 from goldassay.judges.votes import Vote
-from goldassay.statistics.intervals import Interval
+from goldassay.statistics.intervals import Interval, wilson
 
 MOST = 10_000_000
 
@@ -24,11 +24,16 @@ MOST = 10_000_000
 def for_rate(rate: float, width: float, level: float = 0.95) -> int:
     """The labels that a rate needs.
 
-    >>> for_rate(0.5, 0.1), for_rate(0.9, 0.1)      # 4 · 1.96² · 0.25 / 0.01 = 384.1
-    (385, 139)
+    >>> for_rate(0.5, 0.1), for_rate(1.0, 0.1)      # at 0.5: 1.96² / 0.1² − 1.96² = 380.3
+    (381, 35)
     """
-    z = float(stats.norm.ppf((1 + level) / 2))
-    return max(1, math.ceil(4 * z * z * rate * (1 - rate) / _positive(width) ** 2))
+    wanted = _positive(width)
+
+    def wide(n: int) -> bool:
+        low, high = wilson(rate * n, n, level)
+        return high - low > wanted
+
+    return _smallest(wide)
 
 
 def for_interval(found: Interval, width: float) -> int:
@@ -58,13 +63,7 @@ def for_corrected(
     def variance(n: int) -> float:
         return spread / n - (shared / (n * (1 + n / others)) if shared else 0.0)
 
-    low, high = 0, 1
-    while variance(high) > wanted and high < MOST:
-        low, high = high, 2 * high
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (middle, high) if variance(middle) > wanted else (low, middle)
-    return high
+    return _smallest(lambda n: variance(n) > wanted)
 
 
 def to_label_next(
@@ -84,6 +83,16 @@ def to_label_next(
         sure = 0.5 if probability is None else abs(probability - 0.5)
         ranked.append((vote.label is not None, -vote.entropy, sure, rng.random(), item))
     return [row[-1] for row in sorted(ranked)[:most]]
+
+
+def _smallest(too_few: Callable[[int], bool]) -> int:
+    low, high = 0, 1
+    while too_few(high) and high < MOST:
+        low, high = high, 2 * high
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (middle, high) if too_few(middle) else (low, middle)
+    return high
 
 
 def _positive(width: float) -> float:
