@@ -6,7 +6,7 @@ from typing import Any
 
 import dspy
 import pytest
-from dspy.lm15 import ContextLengthError, Message, Response, TextPart, Usage
+from dspy.lm15 import ContextLengthError, InvalidRequestError, Message, Response, TextPart, Usage
 
 from goldassay.exceptions import ModelError
 from goldassay.judges import signatures
@@ -123,6 +123,21 @@ def test_a_prompt_too_long_is_unknown_and_others_go_on() -> None:
     one = Judge(dspy.LM("scripted/short", engine=Short({"quote": "", "verdict": "not_stated"}), cache=False))
     assert [one.support(text, "x").label for text in ("long text", "other")] == [None, "not_stated"]
     assert (one.unknown, "too long for the model" in one.warning) == (1, True)
+
+
+def test_a_refused_input_is_unknown_once_the_model_has_answered() -> None:
+    class Filter(Engine):
+        def complete(self, request: Any) -> Any:
+            if "rude" in str(request.messages):
+                raise InvalidRequestError("content filter")
+            return super().complete(request)
+
+    one = Judge(dspy.LM("scripted/filter", engine=Filter({"quote": "", "verdict": "not_stated"}), cache=False))
+    assert [one.support(text, "x").label for text in ("kind", "rude", "other")] == ["not_stated", None, "not_stated"]
+    assert "content filter" in one.warning
+    other = Judge(one.lm)
+    with pytest.raises(ModelError, match="content filter"):
+        other.support("rude", "x")
 
 
 def test_a_tuned_program_has_verdicts_of_its_own() -> None:

@@ -16,7 +16,7 @@ from collections.abc import Callable, Mapping, MutableMapping
 from typing import Any, Self, get_args
 
 import dspy
-from dspy.utils.exceptions import ContextWindowExceededError, LMError
+from dspy.utils.exceptions import ContextWindowExceededError, LMError, LMInvalidRequestError
 from dspy.utils.usage_tracker import UsageTracker
 
 from goldassay.exceptions import GoldassayError, ModelError
@@ -55,7 +55,7 @@ class Asker:
         self.asked = self.calls = self.tokens = 0
         self.last_failure = ""
         self._unknown: set[str] = set()
-        self._broken = ""
+        self._broken, self._answered = "", False
         self._states: dict[str, tuple[Any, str]] = {}
         self._lock = threading.Lock()
         self._busy: dict[str, threading.Lock] = {}
@@ -122,10 +122,13 @@ class Asker:
         try:
             with dspy.context(lm=model, adapter=self.adapter, trace=None, usage_tracker=tracker):
                 made = program(**inputs)
+            self._answered = True
             found = {name: made.get(name) for name in signature.output_fields}
         except ContextWindowExceededError:
             return None, "the prompt is too long for the model"
         except (LMError, GoldassayError) as error:
+            if self._answered and isinstance(error, LMInvalidRequestError):
+                return None, self._plain(error)
             self._broken = self._without_answer(error)
             raise ModelError(self._broken) from None
         except Exception as error:  # noqa: BLE001  whatever cannot be read is an unknown verdict, and is counted
