@@ -15,6 +15,7 @@ from goldassay.measures import extraction
 from goldassay.tuning import Patches, load_state, tune
 from goldassay.tuning.edits import fingerprint
 from goldassay.tuning.nearest import demonstrations
+from goldassay.tuning.patches import read as read_patch
 from goldassay.tuning.patterns import find
 from goldassay.tuning.proposers import Reflection
 
@@ -38,6 +39,7 @@ FAST: dict[str, dict[str, Any]] = {
     "mipro": {"num_candidates": 2, "num_trials": 3, "max_bootstrapped_demos": 1, "max_labeled_demos": 1},
     "copro": {"breadth": 2, "depth": 1},
     "inferrules": {"num_candidates": 1},
+    "patches": {"rounds": 2},
     "simba": {"bsize": 6, "num_candidates": 2, "max_steps": 2, "max_demos": 2},
 }
 
@@ -70,6 +72,29 @@ def test_a_budget_stops_and_the_best_so_far_is_taken(lm: Any, names_program: Any
     assert "30 calls is spent" in made.stopped
     assert made.cost["calls"] == 30
     assert made.dev.after.value >= made.dev.before.value
+
+
+def test_patches_leave_a_ledger_of_everything_tried(
+    lm: Any, names_program: Any, gold: dict[str, list[Any]], tmp_path: Path
+) -> None:
+    made = tune(names_program, gold, METRIC, "patches", lm=lm, folder=tmp_path, progress=False)
+    about = json.loads((tmp_path / "tuning.json").read_text())
+    assert [patch["id"] for patch in about["patches"]] == [patch.id for patch in made.ledger]
+    assert {patch["status"] for patch in about["patches"]} == {"accepted", "rejected"}
+    for patch in made.ledger:
+        assert read_patch(tmp_path / "patches" / f"{patch.id}.yaml") == patch
+    assert made.test is not None
+    assert made.test.difference.difference > 0
+
+
+def test_a_budget_keeps_the_patches_that_were_accepted(lm: Any, names_program: Any, gold: dict[str, list[Any]]) -> None:
+    whole = tune(names_program, gold, METRIC, "patches", lm=lm, progress=False)
+    made = tune(
+        names_program, gold, METRIC, "patches", lm=lm, budget=f"calls={int(whole.cost['calls']) - 5}", progress=False
+    )
+    assert "is spent" in made.stopped
+    assert [patch.id for patch in made.ledger if patch.status == "accepted"]
+    assert made.dev.after.value > made.dev.before.value
 
 
 def test_leaks_bad_programs_and_bad_metrics_are_said(lm: Any, names_program: Any, gold: dict[str, list[Any]]) -> None:

@@ -32,6 +32,8 @@ def tuned(done: Any, folder: Any) -> None:
             table.add_row("", name, with_interval(trial.before, name), with_interval(trial.after, name), "", "")
     out = console()
     out.print(table)
+    if done.ledger:
+        patches([(None, patch) for patch in done.ledger])
     if done.stopped:
         out.print(f"Stopped early: {done.stopped}.")
     cost = done.cost

@@ -1,4 +1,4 @@
-"""DSPy's optimizers under one name each, with budgets that suit small data.
+"""DSPy's optimizers, and ours, under one name each, with budgets that suit small data.
 
 Each function gets the job and returns a program. ``OPTIMIZERS`` maps the names of the command line to them.
 """
@@ -15,6 +15,7 @@ import dspy
 from dspy import teleprompt
 
 from goldassay.exceptions import GoldassayError, MissingExtra
+from goldassay.tuning.budget import BudgetSpent
 from goldassay.tuning.nearest import NearestDemos
 
 
@@ -31,6 +32,8 @@ class Job:
     seed: int = 0
     folder: Path | None = None
     options: dict[str, Any] = field(default_factory=dict)
+    ledger: list[Any] = field(default_factory=list)
+    """Where an optimizer that tries patches says what it tried."""
 
     def shuffled(self) -> list[Any]:
         """The train examples in the seed's order."""
@@ -124,6 +127,25 @@ def gepa(job: Job) -> Any:
     return optimizer.compile(job.student, trainset=job.shuffled(), valset=job.dev)
 
 
+def patches(job: Job) -> Any:
+    """Patches made from the program's errors, each tested on dev before it is kept (ours)."""
+    from goldassay.tuning.patching import Patches
+    from goldassay.tuning.proposers import Examples, Reflection, Rules
+
+    proposers: list[Any] = [Rules(), Examples()]
+    if job.reflection_lm is not None and job.reflection_lm is not dspy.settings.lm:
+        proposers.insert(0, Reflection(job.reflection_lm))
+    settings = job.take(proposers=proposers, threads=job.threads, seed=job.seed)
+    optimizer = Patches(job.metric.metric, **settings)
+    try:
+        return optimizer.compile(job.student, trainset=job.train, valset=job.dev)
+    except BudgetSpent:
+        job.metric.best = (optimizer.value, optimizer.program)
+        raise
+    finally:
+        job.ledger.extend(optimizer.ledger.patches)
+
+
 Optimizer = Callable[[Job], Any]
 OPTIMIZERS: dict[str, Optimizer] = {
     "labeled": labeled,
@@ -134,6 +156,7 @@ OPTIMIZERS: dict[str, Optimizer] = {
     "copro": copro,
     "inferrules": inferrules,
     "gepa": gepa,
+    "patches": patches,
 }
 
 

@@ -65,6 +65,9 @@ class Patches(Teleprompter):  # type: ignore[misc]
         self.rounds, self.patterns, self.candidates, self.alpha = rounds, patterns, candidates, alpha
         self.guarded = dict(guarded or {})
         self.ledger = Ledger()
+        self.program: Any = None
+        """The best program so far, also when `compile` is stopped by a budget."""
+        self.value = 0.0
 
     def compile(self, student: Any, *, trainset: list[Any], valset: list[Any] | None = None, **_: Any) -> Any:
         """The student with all accepted patches; without ``valset`` the last third of ``trainset`` is dev."""
@@ -74,8 +77,10 @@ class Patches(Teleprompter):  # type: ignore[misc]
         if not trainset or not valset:
             raise DataError("patching needs train examples to learn from and dev examples to test on")
         program, self.ledger = student, Ledger()
+        self.program, self.value = student, 0.0
         tried: set[str] = set()
         base = self._cases(program, valset)
+        self.value = float(_total(base).value)
         for _round in range(self.rounds):
             patterns = find(self._cases(program, trainset))[: self.patterns]
             self.ledger.patterns.append(patterns)
@@ -87,6 +92,7 @@ class Patches(Teleprompter):  # type: ignore[misc]
             if best is None:
                 continue
             program, base = apply(program, proposed[best], any_version=True), results[best] or base
+            self.program, self.value = program, float(_total(base).value)
         return program
 
     def _proposed(

@@ -1,4 +1,4 @@
-"""A tuned program is a folder: ``state.json``, ``tuning.json``, ``prompt.diff``."""
+"""A tuned program is a folder: ``state.json``, ``tuning.json``, ``prompt.diff``, and ``patches/`` where some were tried."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from goldassay.exceptions import DataError, GoldassayError
 from goldassay.fields import read
 from goldassay.tuning.leaks import text_of
 from goldassay.tuning.nearest import NearestDemos
+from goldassay.tuning.patches import write
 from goldassay.tuning.prompts import diff
 
 if TYPE_CHECKING:
@@ -42,6 +43,10 @@ def save(tuned: Tuned, before: Any, folder: Path, splits: Mapping[str, Sequence[
         "test": _trial(tuned.test) if tuned.test else None,
         "cost": tuned.cost,
     }
+    for patch in tuned.ledger:
+        write(patch, folder / "patches")
+    if tuned.ledger:
+        about["patches"] = [{"id": patch.id, "status": patch.status, "reason": patch.reason} for patch in tuned.ledger]
     text = json.dumps(about, ensure_ascii=False, indent=1)
     (folder / "tuning.json").write_text(f"{text}\n", encoding="utf-8")
     return folder

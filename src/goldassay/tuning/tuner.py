@@ -17,6 +17,7 @@ from goldassay.statistics import Comparison, compare
 from goldassay.tuning import leaks, optimizers
 from goldassay.tuning.budget import Budget, BudgetSpent, Meter
 from goldassay.tuning.nearest import demonstrations
+from goldassay.tuning.patches import Patch
 from goldassay.tuning.prompts import instructions
 from goldassay.tuning.watch import Watch
 
@@ -41,6 +42,8 @@ class Tuned:
     cost: dict[str, float]
     seed: int
     stopped: str = ""
+    ledger: Sequence[Patch] = ()
+    """Every patch that was tried, with its effect and verdict (``patches`` only)."""
 
 
 def tune(
@@ -73,7 +76,7 @@ def tune(
     make = optimizers.named(optimizer)
     meter = Meter(Budget.parse(budget) if isinstance(budget, str) else budget)
     student = guarded(program)
-    stopped = ""
+    stopped, ledger = "", list[Patch]()
     with ExitStack() as stack:
         watch = stack.enter_context(Watch(metric, len(dev), progress))
         around = {"callbacks": [*dspy.settings.get("callbacks", []), meter, watch]}
@@ -89,6 +92,7 @@ def tune(
             seed=seed,
             folder=folder,
             options=dict(options or {}),
+            ledger=ledger,
         )
         try:
             meter.check()
@@ -107,7 +111,7 @@ def tune(
     options_of_run = {"lm": lm, "adapter": adapter, "threads": threads, "seed": seed, "progress": progress}
     on_dev = trial(program, made, dev, metric, "dev", folder, **options_of_run)
     on_test = trial(program, made, held, metric, "test", folder, **options_of_run) if test and held else None
-    tuned = Tuned(made, optimizer, on_dev, on_test, meter.state(), seed, stopped)
+    tuned = Tuned(made, optimizer, on_dev, on_test, meter.state(), seed, stopped, ledger)
     if folder is not None:
         from goldassay.tuning.saved import save
 
