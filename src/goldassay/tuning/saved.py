@@ -1,4 +1,4 @@
-"""A tuned program is a folder: ``state.json``, ``tuning.json``, ``prompt.diff``, and ``patches/`` where some were tried."""
+"""A tuned program is a folder: ``state.json``, ``tuning.json``, ``prompt.diff``, and ``patches/`` that were tried."""
 
 from __future__ import annotations
 
