@@ -61,12 +61,12 @@ def patterns(found: Sequence[Any]) -> None:
 def patches(found: Sequence[tuple[Any, Any]]) -> None:
     """Patches with what they change, what they measured and the verdict."""
     table = Table(title="patches", title_justify="left")
-    table.add_column("patch", no_wrap=True, overflow="ellipsis")
+    table.add_column("patch", no_wrap=True, overflow="ellipsis", max_width=28)
     for head in ("status", "effect [95 %]", "p"):
         table.add_column(head, no_wrap=True)
     for _, patch in found:
         effect = patch.effects[-1] if patch.effects else None
-        shown = f"{effect.difference:+.3f} [{effect.low:+.3f}, {effect.high:+.3f}] {effect.split}" if effect else "–"
+        shown = f"{effect.difference:+.3f} [{effect.low:+.3f}, {effect.high:+.3f}]" if effect else "–"
         edit = escape(patch.edit[:160])
         table.add_row(f"{patch.id}\n[dim]{edit}[/]", patch.status, shown, f"{effect.p:.3f}" if effect else "")
     console().print(table if found else "No patches yet.")
