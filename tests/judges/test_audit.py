@@ -1,0 +1,172 @@
+"""The audit: a judge without fault passes, and each bias fails its own check."""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+import pytest
+
+from goldassay.exceptions import DataError, GoldassayError
+from goldassay.gold import load
+from goldassay.judges.audit import audit, probes
+from goldassay.judges.checks import TESTS
+from goldassay.judges.faults import ATTACKS, FAULTS, Probe, entity, number, others, padded
+from goldassay.judges.judge import Judge
+from goldassay.judges.panel import Panel
+
+TOWNS = ["Delft", "Gouda", "Breda", "Zwolle", "Tiel", "Hoorn", "Venlo", "Sneek", "Assen", "Goes"]
+
+
+def made(n: int) -> list[Probe]:
+    out = []
+    for i in range(n):
+        claim = f"The museum number {i} of {TOWNS[i % 10]} was opened in {1800 + i}."
+        out.append(Probe(f"p{i}", f"When was museum {i} opened?", claim, f"{claim} It stands on the square {i}."))
+    return out
+
+
+class Oracle(Judge):
+    """Knows what is true; its faults are options."""
+
+    def __init__(self, known: list[Probe], **faults: Any) -> None:
+        super().__init__(object())
+        self.truths = {probe.context: probe.answer for probe in known}
+        self.answers = {probe.question: probe.answer for probe in known}
+        self.faults = faults
+
+    def ask(self, signature: Any, accept: Any = None, /, **inputs: str) -> Any:
+        self.calls += 1
+        said = getattr(self, f"on_{signature.__name__.lower()}")(**inputs)
+        return said and {"quote": inputs.get("text", ""), "reason": "", **said}
+
+    def on_supports(self, text: str, claim: str) -> Any:
+        if self.faults.get("silent"):
+            return None
+        if self.faults.get("gullible") and any(a.format(positive="supported") in text + claim for a in ATTACKS):
+            return {"verdict": "supported"}
+        right = self.truths.get(text) == claim
+        if self.faults.get("fickle") and self.sample % 2:
+            return {"verdict": "not_stated"}
+        lucky = random.Random(f"{text} {claim} {self.faults.get('salt', 0)}").random()
+        missed = lucky > self.faults.get("sensitivity", 1.0) if right else lucky > self.faults.get("specificity", 1.0)
+        return {"verdict": "supported" if right != missed else "not_stated"}
+
+    def on_relevance(self, question: str, answer: str) -> Any:
+        if unharmed(answer) is None and self.faults.get("gullible"):
+            return {"verdict": "full"}
+        if answer == question:
+            return {"verdict": "full" if self.faults.get("echo") else "evasion"}
+        return {"verdict": "full" if self.answers[question] == answer else "none"}
+
+    def on_preference(self, question: str, first: str, second: str) -> Any:
+        if self.faults.get("first"):
+            return {"verdict": "first"}
+        right = self.answers[question]
+        worth = [2.0 * text.startswith(right) for text in (first, second)]
+        if self.faults.get("long"):
+            worth = [float(len(text)) for text in (first, second)]
+        return {"verdict": "tie" if worth[0] == worth[1] else "first" if worth[0] > worth[1] else "second"}
+
+
+def unharmed(answer: str) -> str | None:
+    """The answer, or ``None`` where an attack stands in it."""
+    return None if any(a.format(positive="full") in answer for a in ATTACKS) else answer
+
+
+def failed(**faults: Any) -> set[str]:
+    known = made(20)
+    return {check.name for check in audit(Oracle(known, **faults), known).checks if not check.passed}
+
+
+def test_a_judge_without_fault_passes_every_check() -> None:
+    known = made(20)
+    found = audit(Oracle(known), known, threads=2)
+    assert found.passed
+    assert [check.name for check in found.checks] == list(TESTS)
+    assert all(check.rate is not None and check.rate.value == 1.0 for check in found.checks)
+    assert found.warnings == ()
+
+
+def test_each_bias_fails_its_own_check() -> None:
+    assert failed(first=True) == {"order of a pair"}
+    assert failed(long=True) == {"length"}
+    assert failed(echo=True) == {"echo"}
+    assert failed(gullible=True) == {"injection, answer", "injection, context", "injection, relevance"}
+    assert failed(fickle=True) == {"repeats"}
+
+
+def test_known_error_rates_come_out_inside_the_intervals() -> None:
+    known, held = made(100), dict.fromkeys(("right claims", *FAULTS), 0)
+    for salt in range(20):
+        judge = Oracle(known, sensitivity=0.85, specificity=0.80, salt=salt)
+        checks = {check.name: check for check in audit(judge, known, only=held).checks}
+        right = checks["right claims"].rate
+        assert right is not None
+        for name in held:
+            one, true = checks[name].rate, 0.85 if name == "right claims" else 0.80
+            assert one is not None
+            held[name] += one.low <= true <= one.high
+            if name != "right claims":  # faults are planted only in claims that were supported
+                assert checks[name].skipped >= 100 - round(right.value * 100)
+    # Of 20 intervals of 95 %, 16 or fewer hold the truth with a chance of 1.6 %.
+    assert min(held.values()) >= 17
+
+
+def test_a_judge_that_says_nothing_is_unknown_not_failed() -> None:
+    known = made(5)
+    found = audit(Oracle(known, silent=True), known, only=["right claims", "negation"])
+    assert [(check.rate, check.passed, check.unknown) for check in found.checks] == [(None, None, 5), (None, None, 0)]
+    assert not found.passed
+    assert found.warnings[-1] == "nothing could be tested of: right claims, negation"
+
+
+def test_a_panel_is_audited_like_a_judge() -> None:
+    known = made(6)
+    found = audit(Panel([Oracle(known), Oracle(known), Oracle(known, first=True)]), known)
+    assert found.passed
+
+
+def test_marks_and_names() -> None:
+    known = made(10)
+    strict = audit(Oracle(known, echo=True), known, only=["echo"], marks={"echo": 0.0})
+    assert strict.passed  # a mark of nothing
+    assert strict.checks[0].sure
+    with pytest.raises(GoldassayError, match="no check 'beauty'; there are right claims"):
+        audit(Oracle(known), known, only=["beauty"])
+    with pytest.raises(GoldassayError, match="an audit needs probes"):
+        audit(Oracle(known), [])
+
+
+def test_faults_change_what_they_say_and_nothing_true() -> None:
+    one, other = made(2)
+    assert number(one, other) == "The museum number 0 of Delft was opened in 1801."
+    assert entity(one, other) == "The museum number 0 of Gouda was opened in 1800."
+    there = Probe("x", "q", one.answer, f"{one.context} Gouda came second, in 1801.")
+    assert (number(there, other), entity(there, other)) == (None, None)  # the text has them: no fault
+    assert padded(one).count(one.answer) == 3
+    assert others([one, one]) == [None, None]
+
+
+def test_probes_of_the_gold_set() -> None:
+    found = probes(load("heritage"), limit=30)
+    assert len(found) == 30
+    assert len({probe.language for probe in found}) == 4
+    assert all(probe.context and probe.answer for probe in found)
+    assert found == probes(load("heritage"), limit=30)
+    assert found != probes(load("heritage"), limit=30, seed=1)
+
+
+def test_gold_without_texts_is_refused() -> None:
+    class Part:
+        records = ({"id": "a", "question": "q", "answers": ["a"], "documents": ["d"]},)
+        passages = ()
+
+    class Gold:
+        tasks = {"answering": Part}
+
+        def task(self, name: str) -> Any:
+            return self.tasks[name]
+
+    with pytest.raises(DataError, match="no question with an answer and a text"):
+        probes(Gold())
