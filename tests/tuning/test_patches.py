@@ -10,6 +10,7 @@ import pytest
 
 from goldassay.exceptions import DataError, GoldassayError
 from goldassay.tuning.edits import apply, fingerprint, inverse
+from goldassay.tuning.nearest import NearestDemos
 from goldassay.tuning.patches import Patch, read, read_all, write
 
 
@@ -42,6 +43,19 @@ def test_apply_and_its_inverse_give_the_same_program_back(edit: dict[str, Any]) 
     patched = apply(program, patch)
     assert fingerprint(program) == before != fingerprint(patched)
     assert fingerprint(apply(patched, inverse(program, patch))) == before
+
+
+def test_the_version_of_a_program_with_nearest_examples_holds_them_and_their_number() -> None:
+    train = [
+        dspy.Example(text=t, names=n).with_inputs("text") for t, n in (("Delft 1", "Delft"), ("in Gouda", "Gouda"))
+    ]
+    one, two = (NearestDemos(k=k).compile(Program(), trainset=train) for k in (1, 2))
+    fewer = NearestDemos(k=1).compile(Program(), trainset=train[:1])
+    assert fingerprint(one) == fingerprint(NearestDemos(k=1).compile(Program(), trainset=train))
+    assert len({fingerprint(made) for made in (Program(), one, two, fewer)}) == 4
+    patch = Patch(predictor="program.extract", action="add_instruction", text="x", program=fingerprint(one))
+    with pytest.raises(GoldassayError, match="was made for version"):
+        apply(two, patch)
 
 
 def test_a_patch_for_another_version_says_so() -> None:

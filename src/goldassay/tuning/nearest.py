@@ -11,7 +11,6 @@ from typing import Any
 
 import dspy
 from dspy.adapters.utils import serialize_for_json
-from sklearn.feature_extraction.text import TfidfVectorizer
 
 from goldassay.exceptions import GoldassayError
 
@@ -81,6 +80,8 @@ class Nearest(dspy.Module):  # type: ignore[misc]
         """Take the examples to choose from, which are compared by their fields ``keys``."""
         if not examples:
             raise GoldassayError("nearest demonstrations need training examples")
+        from sklearn.feature_extraction.text import TfidfVectorizer
+
         self.examples, self.keys = examples, list(keys)
         self._vectorizer = TfidfVectorizer(analyzer="char_wb", ngram_range=(2, 4), sublinear_tf=True)
         try:
