@@ -17,9 +17,11 @@ from pathlib import Path
 from typing import Any
 
 import dspy
+from dspy.utils.exceptions import AdapterParseError
 from pydantic import BaseModel
 
 from goldassay.gold import load
+from goldassay.guarding import failure
 from goldassay.kb.dense import DenseIndex, Embedder
 from goldassay.kb.passages import BM25Index, tokens
 from goldassay.measures.answering import F1, found_entities, sentences
@@ -89,7 +91,12 @@ class Reading(Searching):
         texts = [result["text"] for result in results][: self.reads]
         if not texts:
             return dspy.Prediction(answer="", confidence=0.0, retrieved_contexts=[], results=[])
-        made = self.read(passages=texts, question=question).reply
+        try:
+            made = self.read(passages=texts, question=question).reply
+        except AdapterParseError as error:  # the reader failed, the search did not: what it found is still measured
+            lost = failure(error)
+            lost.retrieved_contexts, lost.results = texts, results
+            return lost
         answer, confidence = said(made.answer), sure(made.confidence)
         return dspy.Prediction(answer=answer, confidence=confidence, retrieved_contexts=texts, results=results)
 
@@ -168,8 +175,9 @@ class Overlap(Searching):
     def _share(self, asked: set[str], words: set[str]) -> float:
         """How much of the question's weight the words carry; words that no passage has count as rare ones."""
         rare = math.log(1 + max(len(self._texts), 1))
-        total = sum(self._weights.get(word, rare) for word in asked)
-        return sum(self._weights.get(word, rare) for word in asked & words) / total if total else 0.0
+        total = sum(self._weights.get(word, rare) for word in sorted(asked))
+        shared = sum(self._weights.get(word, rare) for word in sorted(asked & words))
+        return min(1.0, shared / total) if total else 0.0
 
 
 def picked(question: str, sentence: str) -> str:

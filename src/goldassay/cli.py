@@ -97,6 +97,9 @@ def evaluate(
     runs: Annotated[Path, typer.Option(help="Where run folders go.")] = Path("runs"),
     resume: Annotated[Path | None, typer.Option(help="Go on with an interrupted run.")] = None,
     gate: Annotated[bool, typer.Option("--gate", help="Exit with 1 when a target of the metric is missed.")] = False,
+    errors: Annotated[
+        bool, typer.Option("--errors", help="Show what the errors have in common, costly first.")
+    ] = False,
     judge_lm: Annotated[
         str | None, typer.Option(help="The model that judges (answering), bound apart from --lm; or nli:MODEL.")
     ] = None,
@@ -120,6 +123,7 @@ def evaluate(
         runs=runs,
         resume=resume,
         gate=gate,
+        errors=errors,
         judge_lm=judge_lm,
         as_json=json,
     )
@@ -141,6 +145,10 @@ def tune(
     reflection_lm: Annotated[
         str | None, typer.Option(help="The model that reflects and writes instructions (default: --lm).")
     ] = None,
+    judge_lm: Annotated[
+        str | None, typer.Option(help="The model that judges (answering), bound apart from --lm; or nli:MODEL.")
+    ] = None,
+    state: Annotated[Path | None, typer.Option(help="Go on from a tuned program: its folder or state.json.")] = None,
     budget: Annotated[
         str | None, typer.Option(help="Such as calls=500,minutes=10 (calls, tokens, usd, minutes).")
     ] = None,
@@ -164,6 +172,8 @@ def tune(
         metric=metric,
         lm=lm,
         reflection_lm=reflection_lm,
+        judge_lm=judge_lm,
+        state=state,
         budget=budget,
         seed=seed,
         threads=threads,

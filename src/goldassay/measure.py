@@ -13,6 +13,7 @@ from goldassay.fields import names, read
 from goldassay.tally import T
 
 TASKS = ("extraction", "classification", "linking", "retrieval", "answering", "triples")
+JUDGES = "judges"  # where the measures stand whose evidence a judge gives
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,9 +143,10 @@ def parse(text: str) -> Measure[Any]:
     task, _, call = text.partition(".")
     try:
         node = ast.parse(call, mode="eval").body
-        if task not in TASKS or not isinstance(node, ast.Call) or not isinstance(node.func, ast.Name):
+        if task not in (*TASKS, JUDGES) or not isinstance(node, ast.Call) or not isinstance(node.func, ast.Name):
             raise ValueError(text)
-        found = getattr(importlib.import_module(f"goldassay.measures.{task}"), node.func.id)
+        home = "goldassay.judges.measures" if task == JUDGES else f"goldassay.measures.{task}"
+        found = getattr(importlib.import_module(home), node.func.id)
         if not (isinstance(found, type) and issubclass(found, Measure)):
             raise ValueError(text)
         arguments = [ast.literal_eval(argument) for argument in node.args]

@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+import pytest
 from typer.testing import CliRunner
 
 from goldassay.cli import app
@@ -46,3 +47,22 @@ def test_a_paragraph_that_only_another_question_has_is_searched_too(tmp_path: Pa
     values, _ = evaluated(gold, tmp_path)
     assert values["R@1"] == 0.5  # the second paragraph answers both to BM25
     assert values["exact_match"] == 0.5
+
+
+def test_one_report_shows_two_tasks_in_eighty_columns(
+    shared_data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    gold = ["--gold", str(shared_data / "xquad" / "xquad.en.json"), "--format", "squad", "--runs", str(tmp_path)]
+    done = CliRunner().invoke(app, ["eval", "answering:baseline", *gold, "--limit", "20"])
+    assert done.exit_code == 0, done.output
+    assert max(map(len, done.output.replace(str(tmp_path), "").splitlines())) <= 80
+    lines = [line.split("│") for line in done.output.splitlines() if line.startswith("│")]
+    begins = {cells[1].strip(): cells[2].strip() for cells in lines if cells[1].strip()}
+    assert begins == {"answering": "exact_match", "retrieval": "R@1"}
+    values = [cells[2].strip() for cells in lines]
+    assert values.index("lost_by_retrieval") < values.index("R@1") < values.index("R@5")
+    assert "…" not in done.output
+    one = CliRunner().invoke(app, ["eval", "retrieval:baseline", *gold, "--limit", "20"])
+    assert one.exit_code == 0, one.output
+    assert "┃ task" not in one.output  # a run of one task needs no column for it

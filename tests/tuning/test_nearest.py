@@ -13,6 +13,7 @@ import pytest
 from pydantic import BaseModel
 
 from goldassay.exceptions import GoldassayError
+from goldassay.tuning.edits import fingerprint
 from goldassay.tuning.nearest import NearestDemos, demonstrations
 
 TRAIN = [
@@ -187,3 +188,12 @@ def test_k_is_at_least_one() -> None:
 def test_a_program_without_examples_says_so() -> None:
     with pytest.raises(GoldassayError, match="no examples to show yet"):
         NearestDemos().empty(Label())(text="x")
+
+
+def test_k_and_the_examples_are_part_of_a_programs_version() -> None:
+    versions = [
+        fingerprint(NearestDemos(k=k).compile(Label(), trainset=train))
+        for k, train in ((2, TRAIN), (3, TRAIN), (2, TRAIN[:3]), (2, TRAIN))
+    ]
+    assert versions[0] == versions[3]
+    assert len(set(versions)) == 3

@@ -30,14 +30,16 @@ def run(
     runs: Path = Path("runs"),
     resume: Path | None = None,
     gate: bool = False,
+    errors: bool = False,
     judge_lm: str | None = None,
     as_json: bool = False,
 ) -> None:
     """Evaluate and print; the arguments are the command's options."""
     from goldassay.judges import named
     from goldassay.reporting import runs as tables
-    from goldassay.reporting import terminal
+    from goldassay.reporting import terminal, tuning
     from goldassay.running import evaluate, new_folder
+    from goldassay.tuning.patterns import find
 
     target = workspace.target(program, task)
     data = examples(gold, target.task, split, format)
@@ -66,9 +68,12 @@ def run(
     if unknown:
         terminal.warn(unknown)
     if as_json:
-        print(json.dumps(done.summary(), ensure_ascii=False))
+        found = {"patterns": [one.state() for one in find(done.cases)]} if errors else {}
+        print(json.dumps(done.summary() | found, ensure_ascii=False))
     else:
         tables.run(done, metric=measured)
+        if errors:
+            tuning.patterns(find(done.cases)[:20])
         if judge is not None:
             terminal.line(f"Judge {judge}: {getattr(judge, 'calls', 0)} calls, {getattr(judge, 'tokens', 0)} tokens.")
     if gate and not all(measured.met(done.values).values()):

@@ -22,6 +22,8 @@ def run(
     reflection_lm: str | None = None,
     budget: str | None = None,
     seed: int = 0,
+    state: Path | None = None,
+    judge_lm: str | None = None,
     threads: int = 1,
     limit: int | None = None,
     out: Path | None = None,
@@ -30,10 +32,11 @@ def run(
     """Tune and print; the arguments are the command's options."""
     from goldassay import lm as models
     from goldassay.gold import load
+    from goldassay.judges import named
     from goldassay.reporting import terminal
     from goldassay.reporting import tuning as tables
     from goldassay.running import new_folder
-    from goldassay.tuning import tune
+    from goldassay.tuning import load_state, tune
 
     logging.getLogger("dspy").setLevel(logging.ERROR)
     target = workspace.target(program, task)
@@ -44,13 +47,17 @@ def run(
     if part.passages and hasattr(student, "index"):
         student = student.index(part.passages)
     splits = {name: list(getattr(part, name))[:limit] for name in ("train", "dev", "test")}
+    if state is not None:
+        student = load_state(student, state)
     model = language_model(student, lm)
     folder = out or new_folder(Path("runs"), f"tune-{target.label.replace(':', '-')}-{optimizer}")
+    judge = None if judge_lm is None else named(judge_lm, verdicts=folder / "verdicts.jsonl")
+    measured = workspace.metric(target.task, metric) if judge is None else workspace.judged(target.task, judge, metric)
     with terminal.quiet():
         tuned = tune(
             student,
             splits,
-            workspace.metric(target.task, metric),
+            measured,
             optimizer,
             lm=model.lm,
             reflection_lm=models.resolve(reflection_lm) if reflection_lm else None,

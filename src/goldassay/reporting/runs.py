@@ -14,14 +14,22 @@ from goldassay.reporting.terminal import console, with_interval
 def run(done: Any, metric: Any) -> None:
     """A run: its values with intervals and targets, its cost, its folder."""
     table = Table(title=f"{done.name}: {len(done.rows)} examples", title_justify="left")
-    table.add_column("value")
+    tasks = {name: getattr(metric.measures.get(name), "task", "") for name in done.values}
+    several = len(set(tasks.values())) > 1  # a program that retrieves and answers is measured at both
+    for head in ("task", "value") if several else ("value",):
+        table.add_column(head)
     table.add_column("[95 %]", justify="right")
     table.add_column("target", justify="right")
     table.add_column("met", justify="center")
     met = metric.met(done.values)
-    for name in done.values:
+    order = sorted(tasks, key=lambda name: list(tasks.values()).index(tasks[name])) if several else list(tasks)
+    for place, name in enumerate(order):
         target = metric.targets.get(name)
+        first = place == 0 or tasks[order[place - 1]] != tasks[name]
+        if first and place:
+            table.add_section()
         table.add_row(
+            *([tasks[name] if first else ""] if several else []),
             name,
             with_interval(done, name),
             "" if target is None else f"{target:.2f}",

@@ -41,19 +41,19 @@ def tuned(done: Any, folder: Any) -> None:
 
 
 def patterns(found: Sequence[Any]) -> None:
-    """Error patterns, most costly first."""
+    """Error patterns, most costly first: such as what, how many errors, in how many examples, at what loss."""
     table = Table(title="error patterns", title_justify="left")
-    for head in ("kind", "gold", "predicted", "errors", "examples", "loss", "such as"):
-        table.add_column(head, justify="right" if head in ("errors", "examples", "loss") else "left")
+    table.add_column("pattern, such as", no_wrap=True, overflow="ellipsis", max_width=46)
+    for head in ("errors", "examples", "loss"):
+        table.add_column(head, justify="right", no_wrap=True)
     for one in found:
+        types = " → ".join(part for part in (one.gold_type, one.pred_type) if part)
+        forms = "; ".join(dict.fromkeys(one.surfaces[:6]))
         table.add_row(
-            one.kind,
-            one.gold_type,
-            one.pred_type,
+            f"{escape(one.kind)} {escape(types)}\n[dim]  {escape(forms)}[/]",
             str(one.count),
             str(len(one.documents)),
             f"{one.loss:.4f}",
-            escape("; ".join(one.surfaces[:4])),
         )
     console().print(table if found else "No errors.")
 

@@ -2,17 +2,25 @@
 
 from __future__ import annotations
 
+import os
+import sys
 from typing import Any
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
 
+def standard_error() -> Console:
+    """Where bars go: standard error, also while what others print there is thrown away (`terminal.quiet`)."""
+    thrown_away = getattr(sys.stderr, "name", "") == os.devnull
+    return Console(file=sys.__stderr__ if thrown_away else sys.stderr)
+
+
 class Bar:
     """On standard error, when that is a terminal; otherwise silent."""
 
     def __init__(self, total: int, done: int = 0, shown: bool = True) -> None:
-        console = Console(stderr=True)
+        console = standard_error()
         self.shown = shown and console.is_terminal
         self._progress = Progress(
             TextColumn("{task.description}"),

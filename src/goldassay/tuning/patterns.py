@@ -54,6 +54,19 @@ class Pattern:
         """How many errors."""
         return len(self.errors)
 
+    def state(self) -> dict[str, Any]:
+        """As JSON, with the examples' ids."""
+        return {
+            "kind": self.kind,
+            "gold_type": self.gold_type,
+            "pred_type": self.pred_type,
+            "errors": self.count,
+            "examples": list(self.documents),
+            "loss": self.loss,
+            "surfaces": list(self.surfaces),
+            "strata": {name: dict(counts) for name, counts in self.strata.items()},
+        }
+
 
 def find(cases: Sequence[Case], *, least: int = 1) -> list[Pattern]:
     """The patterns of a run's errors with at least ``least`` errors, most costly first."""

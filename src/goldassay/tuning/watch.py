@@ -6,11 +6,11 @@ import threading
 from typing import Any
 
 from dspy.utils.callback import BaseCallback
-from rich.console import Console
 from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
 from goldassay.exceptions import GoldassayError
 from goldassay.measure import failed
+from goldassay.running.progress import standard_error
 
 
 class Watch(BaseCallback):  # type: ignore[misc]
@@ -24,7 +24,7 @@ class Watch(BaseCallback):  # type: ignore[misc]
         self.metric_error: Exception | None = None
         self._open: dict[str, Any] = {}
         self._lock = threading.Lock()
-        console = Console(stderr=True)
+        console = standard_error()
         self._bar = Progress(
             SpinnerColumn(),
             TextColumn("{task.description}"),

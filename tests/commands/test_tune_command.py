@@ -1,0 +1,48 @@
+"""``goldassay tune`` and ``eval --errors`` on the command line, with the local model where one is needed."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from goldassay.cli import app
+from goldassay.exceptions import GoldassayError
+
+
+def test_errors_have_patterns_and_the_costliest_stands_first(tmp_path: Path) -> None:
+    call = ["eval", "extraction:baseline", "--errors", "--runs", str(tmp_path)]
+    done = CliRunner().invoke(app, [*call, "--json"])
+    assert done.exit_code == 0, done.output
+    patterns = json.loads(done.stdout)["patterns"]
+    assert [one["loss"] for one in patterns] == sorted((one["loss"] for one in patterns), reverse=True)
+    assert all(one["errors"] >= 1 and one["examples"] for one in patterns)
+    shown = CliRunner().invoke(app, call, env={"COLUMNS": "80"})
+    assert f"{patterns[0]['kind']} {patterns[0]['gold_type']}" in shown.stdout
+    assert max(len(line) for line in shown.stdout.splitlines()) <= 80
+
+
+def test_a_tuned_program_is_tuned_further(tmp_path: Path) -> None:
+    pytest.importorskip("xllamacpp")
+    runner, small = CliRunner(), ["tune", "classification", "--limit", "3"]
+    first = runner.invoke(app, [*small, "--optimizer", "labeled", "--out", str(tmp_path / "first")])
+    assert first.exit_code == 0, first.output
+    second = runner.invoke(
+        app,
+        [*small, "--optimizer", "patches", "--state", str(tmp_path / "first"), "--out", str(tmp_path / "second")],
+    )
+    assert second.exit_code == 0, second.output
+    states = [json.loads((tmp_path / name / "state.json").read_text(encoding="utf-8")) for name in ("first", "second")]
+    demos = [next(iter(state.values()))["demos"] for state in states]
+    assert demos[0]
+    assert demos[1][: len(demos[0])] == demos[0]  # what the first tuning found is where the second begins
+
+
+def test_a_state_that_is_not_there_and_an_optimizer_that_is_none(tmp_path: Path) -> None:
+    done = CliRunner().invoke(app, ["tune", "classification", "--state", str(tmp_path / "none")])
+    assert isinstance(done.exception, GoldassayError)
+    assert "no tuned program at" in str(done.exception)
+    done = CliRunner().invoke(app, ["tune", "classification", "--optimizer", "magic"])
+    assert "no optimizer 'magic'; there are labeled" in str(done.exception)
