@@ -24,8 +24,8 @@ def relevant(gold: Any) -> Any:
 
 
 def results(pred: Any) -> Any:
-    """What the program retrieved; nothing where it does not retrieve."""
-    return read(pred, "results", None) or []
+    """What the program retrieved, also where it failed afterwards; ``None`` where it does not retrieve."""
+    return None if pred is None else read(pred, "results", None)
 
 
 def judged(judge: Any) -> list[Measure[Any]]:

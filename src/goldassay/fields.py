@@ -109,4 +109,6 @@ def sides(columns: Columns | None, gold: Any, pred: Any) -> tuple[Any, Any]:
             on_gold.setdefault(key, column)
         if in_pred or not in_gold:
             on_pred.setdefault(key, column)
-    return (Renamed(gold, on_gold) if on_gold else gold), (Renamed(pred, on_pred) if on_pred else pred)
+    return (Renamed(gold, on_gold) if on_gold else gold), (
+        Renamed(pred, on_pred) if on_pred and pred is not None else pred
+    )

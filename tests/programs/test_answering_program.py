@@ -14,6 +14,8 @@ from dspy.utils import DummyLM
 from goldassay import workspace
 from goldassay.gold import load, read
 from goldassay.gold.formats import squad
+from goldassay.guarding import failure
+from goldassay.measure import failed
 from goldassay.measures import answering
 
 PASSAGES = [
@@ -66,6 +68,24 @@ def test_without_passages_the_model_is_not_asked(module: Any) -> None:
         found = module.Reading().index(PASSAGES)(question="Zebra?")
     assert (found.answer, found.confidence, found.results) == ("", 0.0, [])
     assert not lm.history
+
+
+def test_a_reader_that_cannot_be_read_is_a_failure_whose_retrieval_is_still_measured(module: Any, metric: Any) -> None:
+    gold = {"question": "When did the Rijksmuseum open?", "answers": ["1885"], "documents": ["a"]}
+    with dspy.context(lm=DummyLM([{"other": "?"}] * 3)):
+        found = module.Reading().index(PASSAGES)(question=gold["question"])
+    assert failed(found).startswith("AdapterParseError")
+    made = {key: one.tally for key, one in metric.assess(gold, found).items()}
+    assert (made["exact_match"].value, made["exact_match"].weight) == (0, 1)
+    assert (made["R@1"].value, made["R@1"].weight) == (1, 1)
+    assert (made["lost_by_retrieval"].value, made["lost_by_retrieval"].weight) == (0, 1)  # the reader lost it
+    elsewhere = metric.assess({**gold, "documents": ["c"]}, found)["lost_by_retrieval"].tally
+    assert (elsewhere.value, elsewhere.weight) == (1, 1)
+    nothing = metric.assess(gold, failure(ValueError("no search either")))  # nobody knows what it found
+    assert [nothing[key].tally.weight for key in ("exact_match", "R@1", "lost_by_retrieval")] == [1, 0, 0]
+    without = metric.assess(gold, {"answer": "1886"})  # a program that does not retrieve
+    assert [without[key].tally.weight for key in ("exact_match", "R@1", "lost_by_retrieval")] == [1, 0, 0]
+    assert metric.assess(gold, None)["lost_by_retrieval"].tally.weight == 0
 
 
 def test_the_reader_sees_only_the_first_passages(module: Any) -> None:

@@ -2,7 +2,8 @@
 
 An answer is lost when an answerable question is not answered exactly. Retrieval lost it when none of the passages that
 gold names (``documents``) is among the program's ``results``: no reader could have found it there. The rest the reader
-lost. Retrieval itself is measured by `goldassay.measures.retrieval` in the same run, with ``columns``.
+lost, also by failing: a failure that carries its ``results`` counts, one without them says nothing. Retrieval itself is
+measured by `goldassay.measures.retrieval` in the same run, with ``columns``.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from goldassay.fields import read
-from goldassay.measure import Assessment, Error, Measure, failed, gold_field
+from goldassay.measure import Assessment, Error, Measure, gold_field
 from goldassay.measures.answering.records import answers
 from goldassay.measures.answering.squad import ExactMatch
 from goldassay.tally import Mean
@@ -41,7 +42,7 @@ class LostByRetrieval(Measure[Mean]):
     def assess(self, gold: Any, pred: Any) -> Assessment[Mean]:
         """One answer, if it is lost."""
         wanted = gold_field(gold, "documents", None)
-        results = None if failed(pred) else read(pred, "results", None)
+        results = None if pred is None else read(pred, "results", None)
         if not wanted or results is None or not answers(gold) or ExactMatch()(gold, pred).tally.value == 1:
             return Assessment(Mean())
         found = {one if isinstance(one, str) else str(read(one, "doc_id", "")) for one in results}
