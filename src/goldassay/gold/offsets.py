@@ -13,6 +13,8 @@ FIELDS = {"extraction": "entities", "linking": "links"}
 def prove(text: str, spans: Sequence[Mapping[str, Any]], field: str, record: object = None) -> None:
     """Raise for the first span that does not stand where it says.
 
+    A predicted span without offsets (``null``) is one that its system did not find in the text; it needs its words.
+
     >>> prove("ISIL: NL-AmRM)", [{"start": 6, "end": 13, "text": "NL-AmRM"}], "entities")
     >>> prove("(ISIL: NL-AmRM)", [{"start": 6, "end": 13, "text": "NL-AmRM"}], "entities", "e1")
     Traceback (most recent call last):
@@ -20,11 +22,24 @@ def prove(text: str, spans: Sequence[Mapping[str, Any]], field: str, record: obj
     """
     for index, span in enumerate(spans):
         start, end = span["start"], span["end"]
+        if start is None or end is None:
+            unplaced(span, f"{field}[{index}]", record)
+            continue
         if start < end and text[start:end] == span.get("text"):
             continue
         what = fault(text, span)
         if what:
             raise DataError(what, record=record, field=f"{field}[{index}]")
+
+
+def unplaced(span: Mapping[str, Any], field: str, record: object = None) -> None:
+    """Raise if a span without offsets is not whole: both are ``null``, and the words that were given are there."""
+    if span["start"] is not None or span["end"] is not None:
+        raise DataError("start and end are both numbers or both null", record=record, field=field)
+    if not span.get("text") or span.get("fragments"):
+        raise DataError(
+            "a span without offsets has its words under 'text', and no fragments", record=record, field=field
+        )
 
 
 def fault(text: str, span: Mapping[str, Any]) -> str | None:

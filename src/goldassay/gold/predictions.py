@@ -20,10 +20,17 @@ class Predicted(TypedDict):
     meta: NotRequired[dict[str, Any]]
 
 
+class PredictedSpan(Span):
+    """An entity; one that does not stand in the text has ``null`` for ``start`` and ``end``, and its words."""
+
+    start: Offset | None  # type: ignore[misc]
+    end: Offset | None  # type: ignore[misc]
+
+
 class PredictedExtraction(Predicted):
     """Entities that a system found."""
 
-    entities: list[Span]
+    entities: list[PredictedSpan]
 
 
 class PredictedClassification(Predicted):
@@ -44,11 +51,11 @@ class Candidate(TypedDict):
 
 
 class PredictedLink(TypedDict):
-    """A mention and its candidates, best first; none at all is NIL."""
+    """A mention and its candidates, best first; none at all is NIL; without a place, its offsets are ``null``."""
 
     __pydantic_config__ = FORBID  # type: ignore[misc]
-    start: Offset
-    end: Offset
+    start: Offset | None
+    end: Offset | None
     text: NotRequired[str]
     type: NotRequired[str | None]
     candidates: list[Candidate]

@@ -97,7 +97,10 @@ def write(
 ) -> None:
     """Write records. Without ``format`` the file's name tells it."""
     name = format or formats.by_name(path)
-    formats.writer(name).write(path, list(records), task, side, **options)
+    rows = list(records)
+    if name != "jsonl" and task in offsets.FIELDS:
+        _placed(rows, offsets.FIELDS[task], name)
+    formats.writer(name).write(path, rows, task, side, **options)
 
 
 def aligned(task: str, gold: Sequence[dict[str, Any]], pred: Sequence[Mapping[str, Any]], file: object = None) -> Pairs:
@@ -140,6 +143,18 @@ def once(records: Sequence[Mapping[str, Any]], file: object) -> None:
         if record["id"] in seen:
             raise DataError("duplicate document id; each record needs its own", file=file, record=record["id"])
         seen.add(record["id"])
+
+
+def _placed(records: Iterable[Mapping[str, Any]], spans: str, name: str) -> None:
+    """Raise for a predicted span without offsets: only jsonl has a place for it."""
+    for record in records:
+        for index, span in enumerate(record[spans]):
+            if span["start"] is None:
+                raise DataError(
+                    f"{span.get('text')!r} has no offsets, and {name} holds only what stands in the text; write jsonl",
+                    record=record["id"],
+                    field=f"{spans}[{index}]",
+                )
 
 
 def _given(name: str, task: str, column: str | None, options: Mapping[str, Any]) -> dict[str, Any]:
