@@ -1,0 +1,72 @@
+"""``goldassay.load`` in a process of its own, as a person writes it, from a folder that is not the project's."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+
+def say(code: str, folder: Path, *args: object) -> list[str]:
+    """What a fresh interpreter prints, with warnings as errors."""
+    done = subprocess.run(
+        [sys.executable, "-W", "error::UserWarning", "-c", code, *map(str, args)],
+        capture_output=True,
+        text=True,
+        cwd=folder,
+        check=False,
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    return done.stdout.splitlines()
+
+
+def test_one_line_loads_heritage_anywhere(tmp_path: Path) -> None:
+    code = """
+import goldassay
+gold = goldassay.load("heritage")
+train = gold.extraction.train
+print(len(train), type(train[0]).__module__.split(".")[0], *train[0].inputs().keys())
+print(len(gold.answering.test), *gold.answering.test[0].inputs().keys())
+print(len(gold.retrieval.passages), gold.card["licence"])
+"""
+    assert say(code, tmp_path) == ["160 dspy text", "23 question", "228 CC0-1.0"]
+
+
+def test_a_folder_and_a_file_with_its_format(tmp_path: Path, root: Path, shared_data: Path) -> None:
+    code = """
+import sys, goldassay
+print(goldassay.load(sys.argv[1]))
+gold = goldassay.load(sys.argv[2], format="hipe")
+print(gold, gold.extraction.all[0].inputs().keys())
+"""
+    assert say(code, tmp_path, root / "gold" / "heritage", shared_data / "hipe2022" / "ajmc-dev-en.tsv") == [
+        "GoldSet('heritage', extraction, classification, linking, retrieval, answering, triples)",
+        "GoldSet('ajmc-dev-en', extraction) ['text']",
+    ]
+
+
+def test_records_are_read_without_dspy_numpy_and_scikit_learn(tmp_path: Path) -> None:
+    code = """
+import sys, goldassay
+print(len(goldassay.load("heritage").extraction.records))
+print(sorted({"dspy", "numpy", "sklearn", "httpx", "litellm"} & set(sys.modules)))
+"""
+    assert say(code, tmp_path) == ["228", "[]"]
+
+
+def test_what_is_not_there_is_one_line(tmp_path: Path) -> None:
+    (tmp_path / "gold.jsonl").write_text('{"id": "a", "text": "x", "entities": []}\n', encoding="utf-8")
+    code = """
+import goldassay
+for ask in (lambda: goldassay.load("gold.jsonl"),
+            lambda: goldassay.load("gold.jsonl", task="extraction").extraction.train,
+            lambda: goldassay.load("nowhere")):
+    try:
+        ask()
+    except goldassay.GoldassayError as error:
+        print(error)
+"""
+    asked, split, absent = say(code, tmp_path)
+    assert asked.startswith("gold.jsonl: which task is this gold for? say it with task=")
+    assert split == "gold.jsonl: no split 'train' of extraction; there are none; its records have no 'split'"
+    assert absent == "no gold set 'nowhere': neither a file, nor a folder, nor a name under gold/"
