@@ -8,8 +8,9 @@
 
 A table has the columns ``id``, the inputs, and ``label`` or one ``label_NAME`` an annotator; an empty cell is no label.
 Labels may be true and false (or 1 and 0): then the question has two labels. ``split`` is optional. ``verdict`` (and
-``score``, between 0 and 1) hold what a judge said elsewhere: then no model has to be asked. The label of an item is
-that of most of its annotators; where as many say another, it has none.
+``score``, between 0 and 1) hold what a judge said elsewhere: then no model has to be asked. ``quote`` and ``reason``
+are an annotator's, and are shown to a judge that is tuned. The label of an item is that of most of its annotators;
+where as many say another, it has none.
 """
 
 from __future__ import annotations
@@ -40,6 +41,7 @@ class Item:
     verdict: str | None = None
     score: float | None = None
     split: str = ""
+    notes: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def label(self) -> str | None:
@@ -119,7 +121,8 @@ def _item(
         raise DataError(f"no input {absent[0]!r}; {question.name} asks for {', '.join(question.inputs)}")
     labels = {name: known(label, question, asked, "label") for name, label in said.items()}
     verdict = None if row.get("verdict") in (None, "") else known(row["verdict"], question, asked, "verdict")
-    return Item(str(row["id"]), inputs, labels, verdict, _score(row.get("score")), str(row.get("split") or ""))
+    notes = {name: str(row[name]) for name in ("quote", "reason") if row.get(name)}
+    return Item(str(row["id"]), inputs, labels, verdict, _score(row.get("score")), str(row.get("split") or ""), notes)
 
 
 def known(label: Any, question: Question, asked: Question, where: str) -> str:
