@@ -14,6 +14,7 @@ from goldassay.exceptions import DataError, GoldassayError, LeakError
 from goldassay.measures import extraction
 from goldassay.tuning import Patches, load_state, tune
 from goldassay.tuning.edits import fingerprint
+from goldassay.tuning.ledger import read as read_ledger
 from goldassay.tuning.nearest import demonstrations
 from goldassay.tuning.patches import read as read_patch
 from goldassay.tuning.patterns import find
@@ -79,9 +80,13 @@ def test_patches_leave_a_ledger_of_everything_tried(
 ) -> None:
     made = tune(names_program, gold, METRIC, "patches", lm=lm, folder=tmp_path, progress=False)
     about = json.loads((tmp_path / "tuning.json").read_text())
-    assert [patch["id"] for patch in about["patches"]] == [patch.id for patch in made.ledger]
+    assert [patch["id"] for patch in about["patches"]] == [patch.id for patch in made.ledger.patches]
     assert {patch["status"] for patch in about["patches"]} == {"accepted", "rejected"}
-    for patch in made.ledger:
+    entries = read_ledger(tmp_path / "ledger.jsonl")
+    assert {entry["patch"] for entry in entries} == {patch.id for patch in made.ledger.patches}
+    assert all(entry["reason"] and entry["dev"]["n"] and entry["dev"]["calls"] for entry in entries)
+    assert about["verdict"] == made.verdict
+    for patch in made.ledger.patches:
         assert read_patch(tmp_path / "patches" / f"{patch.id}.yaml") == patch
     assert made.test is not None
     assert made.test.difference.difference > 0
@@ -93,7 +98,7 @@ def test_a_budget_keeps_the_patches_that_were_accepted(lm: Any, names_program: A
         names_program, gold, METRIC, "patches", lm=lm, budget=f"calls={int(whole.cost['calls']) - 5}", progress=False
     )
     assert "is spent" in made.stopped
-    assert [patch.id for patch in made.ledger if patch.status == "accepted"]
+    assert [patch.id for patch in made.ledger.accepted]
     assert made.dev.after.value > made.dev.before.value
 
 

@@ -32,8 +32,10 @@ def tuned(done: Any, folder: Any) -> None:
             table.add_row("", name, with_interval(trial.before, name), with_interval(trial.after, name), "", "")
     out = console()
     out.print(table)
-    if done.ledger:
-        patches([(None, patch) for patch in done.ledger])
+    if done.ledger.patches:
+        patches([(None, patch) for patch in done.ledger.patches])
+    if done.test is not None:
+        out.print(f"The gain is {done.verdict}.")
     if done.stopped:
         out.print(f"Stopped early: {done.stopped}.")
     cost = done.cost

@@ -15,7 +15,7 @@ import dspy
 from dspy import teleprompt
 
 from goldassay.exceptions import GoldassayError, MissingExtra
-from goldassay.tuning.budget import BudgetSpent
+from goldassay.tuning.ledger import Ledger
 from goldassay.tuning.nearest import NearestDemos
 
 
@@ -32,7 +32,9 @@ class Job:
     seed: int = 0
     folder: Path | None = None
     options: dict[str, Any] = field(default_factory=dict)
-    ledger: list[Any] = field(default_factory=list)
+    held_out: dict[str, list[Any]] = field(default_factory=dict)
+    """The splits whose sentences no instruction may copy."""
+    ledger: Ledger = field(default_factory=Ledger)
     """Where an optimizer that tries patches says what it tried."""
 
     def shuffled(self) -> list[Any]:
@@ -135,15 +137,13 @@ def patches(job: Job) -> Any:
     proposers: list[Any] = [Rules(), Examples()]
     if job.reflection_lm is not None and job.reflection_lm is not dspy.settings.lm:
         proposers.insert(0, Reflection(job.reflection_lm))
-    settings = job.take(proposers=proposers, threads=job.threads, seed=job.seed)
-    optimizer = Patches(job.metric.metric, **settings)
+    settings = job.take(proposers=proposers, threads=job.threads, seed=job.seed, held_out=job.held_out)
+    optimizer = Patches(job.metric.metric, heard=job.metric.keep, **settings)
     try:
         return optimizer.compile(job.student, trainset=job.train, valset=job.dev)
-    except BudgetSpent:
-        job.metric.best = (optimizer.value, optimizer.program)
-        raise
     finally:
-        job.ledger.extend(optimizer.ledger.patches)
+        job.ledger.patches += optimizer.ledger.patches
+        job.ledger.entries += optimizer.ledger.entries
 
 
 Optimizer = Callable[[Job], Any]

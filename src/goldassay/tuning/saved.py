@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING, Any
 from goldassay import __version__
 from goldassay.exceptions import DataError, GoldassayError
 from goldassay.fields import read
+from goldassay.tuning import ledger
 from goldassay.tuning.leaks import text_of
-from goldassay.tuning.nearest import NearestDemos
+from goldassay.tuning.nearest import Nearest, NearestDemos
 from goldassay.tuning.patches import write
 from goldassay.tuning.prompts import diff
 
@@ -34,19 +35,21 @@ def save(tuned: Tuned, before: Any, folder: Path, splits: Mapping[str, Sequence[
         "schema": SCHEMA,
         "made": datetime.now(UTC).isoformat(timespec="seconds"),
         "optimizer": tuned.optimizer,
-        "wrapper": "nearest" if tuned.optimizer == "knn" else None,
+        "wrapper": "nearest" if isinstance(tuned.program, Nearest) else None,
         "seed": tuned.seed,
         "stopped": tuned.stopped or None,
         "versions": {"goldassay": __version__, "dspy": version("dspy"), "python": platform.python_version()},
         "splits": {name: {"examples": len(part), "sha256": digest(part)} for name, part in splits.items()},
         "dev": _trial(tuned.dev),
         "test": _trial(tuned.test) if tuned.test else None,
+        "verdict": tuned.verdict,
         "cost": tuned.cost,
     }
-    for patch in tuned.ledger:
-        write(patch, folder / "patches")
-    if tuned.ledger:
-        about["patches"] = [{"id": patch.id, "status": patch.status, "reason": patch.reason} for patch in tuned.ledger]
+    if tuned.ledger.patches:
+        for patch in tuned.ledger.patches:
+            write(patch, folder / "patches")
+        ledger.write(tuned.ledger.entries, folder / "ledger.jsonl")
+        about["patches"] = [{"id": p.id, "status": p.status, "reason": p.reason} for p in tuned.ledger.patches]
     text = json.dumps(about, ensure_ascii=False, indent=1)
     (folder / "tuning.json").write_text(f"{text}\n", encoding="utf-8")
     return folder

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -16,9 +16,10 @@ from goldassay.running import Run, evaluate
 from goldassay.statistics import Comparison, compare
 from goldassay.tuning import leaks, optimizers
 from goldassay.tuning.budget import Budget, BudgetSpent, Meter
+from goldassay.tuning.ledger import Ledger
 from goldassay.tuning.nearest import demonstrations
-from goldassay.tuning.patches import Patch
 from goldassay.tuning.prompts import instructions
+from goldassay.tuning.racing import clusters
 from goldassay.tuning.watch import Watch
 
 
@@ -42,8 +43,17 @@ class Tuned:
     cost: dict[str, float]
     seed: int
     stopped: str = ""
-    ledger: Sequence[Patch] = ()
+    ledger: Ledger = field(default_factory=Ledger)
     """Every patch that was tried, with its effect and verdict (``patches`` only)."""
+
+    @property
+    def verdict(self) -> str:
+        """Whether the result holds on test, where it was looked at once: the paired test at 5 %."""
+        if self.test is None:
+            return "not tested"
+        found = self.test.difference
+        shown = found.p <= 0.05 and found.difference != 0
+        return "not shown on test" if not shown else "confirmed on test" if found.difference > 0 else "worse on test"
 
 
 def tune(
@@ -76,7 +86,7 @@ def tune(
     make = optimizers.named(optimizer)
     meter = Meter(Budget.parse(budget) if isinstance(budget, str) else budget)
     student = guarded(program)
-    stopped, ledger = "", list[Patch]()
+    stopped, ledger = "", Ledger()
     with ExitStack() as stack:
         watch = stack.enter_context(Watch(metric, len(dev), progress))
         around = {"callbacks": [*dspy.settings.get("callbacks", []), meter, watch]}
@@ -92,6 +102,7 @@ def tune(
             seed=seed,
             folder=folder,
             options=dict(options or {}),
+            held_out={"dev": dev, "test": held},
             ledger=ledger,
         )
         try:
@@ -134,9 +145,10 @@ def trial(
         )
         for name, program in (("before", before), ("after", after))
     ]
-    return Trial(
-        runs[0], runs[1], compare(runs[1].evidence, runs[0].evidence, runs[1].zero, seed=options.get("seed", 0))
+    difference = compare(
+        runs[1].evidence, runs[0].evidence, runs[1].zero, clusters=clusters(examples), seed=options.get("seed", 0)
     )
+    return Trial(runs[0], runs[1], difference)
 
 
 def _split(gold: Any, name: str) -> list[Any]:

@@ -78,9 +78,13 @@ class Watch(BaseCallback):  # type: ignore[misc]
         program = self._open.pop(call_id, None)
         if program is None or outputs is None:
             return
-        value = float(outputs.score) / 100
+        self.keep(float(outputs.score) / 100, program)
+
+    def keep(self, value: float, program: Any) -> None:
+        """Keep a program that was evaluated on the whole dev split, if it is the best so far."""
         if self.best is None or value > self.best[0]:
             self.best = (value, program)
+            self._bar.update(self._task, description=f"tuning: best on dev {value:.4f}")
 
     def check(self) -> None:
         """Raise if the metric raised, or if the program never worked: an optimizer's silence is no result."""

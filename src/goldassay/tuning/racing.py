@@ -1,0 +1,124 @@
+"""Testing a patch: paired on dev, on the corpus value, in a race that clearly worse ones leave early.
+
+Looking early can only reject, never accept, so it does not raise the chance of accepting something useless.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from goldassay.exceptions import GoldassayError
+from goldassay.fields import read
+from goldassay.running import Run, evaluate
+from goldassay.score import Evidence
+from goldassay.statistics import compare
+from goldassay.tuning.patches import Effect, Patch
+from goldassay.tuning.patterns import Case
+
+COSTS = ("calls", "prompt_tokens", "completion_tokens", "seconds")
+
+
+@dataclass(frozen=True)
+class Race:
+    """How patches are tested: on these examples, with this metric.
+
+    ``guarded`` maps a measure's name to the drop that is tolerated. Examples that share a document are resampled
+    together.
+    """
+
+    examples: Sequence[Any]
+    metric: Any
+    guarded: Mapping[str, float]
+    threads: int = 1
+    seed: int = 0
+    resamples: int = 4000
+
+    def run(self, program: Any, examples: Sequence[Any] | None = None) -> Run:
+        """The program on the race's examples, or on others."""
+        chosen = self.examples if examples is None else examples
+        return evaluate(program, chosen, self.metric, threads=self.threads, folder=None, progress=False, seed=self.seed)
+
+    def test(self, patch: Patch, program: Any, base: Sequence[Case]) -> list[Case] | None:
+        """The patched program's cases, or ``None`` if the patch is rejected; its effect is written on the patch."""
+        cases: list[Case] = []
+        cost = dict.fromkeys(COSTS, 0.0)
+        for stop in stages(len(self.examples)):
+            done = self.run(program, self.examples[len(cases) : stop])
+            cases += done.cases
+            cost = {key: value + float(done.cost.get(key, 0)) for key, value in cost.items()}
+            seen = self.examples[: len(cases)]
+            found = compare(
+                [case.evidence for case in cases],
+                [case.evidence for case in base[: len(cases)]],
+                self.metric.zero,
+                clusters=clusters(seen),
+                seed=self.seed,
+                resamples=self.resamples,
+            )
+            if stop < len(self.examples) and found.difference <= 0 and found.interval.high < 0.01:
+                break
+        before = float(total(base[: len(cases)]).value)
+        patch.effects = [
+            Effect(
+                split="dev",
+                before=before,
+                after=before + found.difference,
+                difference=found.difference,
+                low=found.interval.low,
+                high=found.interval.high,
+                p=found.p,
+                n=len(cases),
+                calls=int(cost["calls"]),
+                tokens=int(cost["prompt_tokens"] + cost["completion_tokens"]),
+                seconds=round(cost["seconds"], 3),
+            )
+        ]
+        if len(cases) < len(self.examples):
+            patch.status = "rejected"
+            patch.reason = f"lost the race after {len(cases)} of {len(self.examples)} examples"
+            return None
+        worse = self.worsened(cases, base)
+        if worse:
+            patch.status, patch.reason = "rejected", f"worsens {worse}"
+            return None
+        return cases
+
+    def worsened(self, after: Sequence[Case], before: Sequence[Case]) -> str:
+        """The guarded values that drop by more than is tolerated, in words; empty when none does."""
+        new, old = total(after), total(before)
+        drops = {name: float(old[name].value - new[name].value) for name in self.guarded}
+        worse = (f"{name} by {drop:.4f}" for name, drop in drops.items() if drop > self.guarded[name] + 1e-12)
+        return ", ".join(worse)
+
+
+def guards(metric: Any, guarded: Mapping[str, float] | None) -> dict[str, float]:
+    """The guarded values: those given, else every measure that weighs nothing, which must not drop at all."""
+    known = metric.zero
+    if guarded is None:
+        return {name: 0.0 for name, weight in metric.weights.items() if not weight}
+    unknown = [name for name in guarded if name not in known]
+    if unknown:
+        raise GoldassayError(f"{unknown[0]!r} cannot be guarded: the metric has {', '.join(known)}")
+    return dict(guarded)
+
+
+def stages(n: int) -> list[int]:
+    """Where the race looks: after a quarter, a half and all of the examples (never fewer than 8).
+
+    >>> stages(40), stages(12), stages(5)
+    ([10, 20, 40], [8, 12], [5])
+    """
+    return sorted({max(8, n // 4), max(8, n // 2), n} & set(range(1, n + 1)) | {n})
+
+
+def clusters(examples: Sequence[Any]) -> list[Any] | None:
+    """The document of each example, if any two share one."""
+    found = [read(example, "document", None) or ("example", index) for index, example in enumerate(examples)]
+    return found if len(set(found)) < len(found) else None
+
+
+def total(cases: Sequence[Case]) -> Evidence:
+    """The evidence of all cases together."""
+    return sum((case.evidence for case in cases[1:]), cases[0].evidence)
