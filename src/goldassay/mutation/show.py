@@ -54,11 +54,20 @@ def cells(rows: Sequence[Row], noticed: bool) -> str:
     groups: dict[str, list[str]] = {}
     for row in sorted(kept, key=lambda row: -9.0 if row.change is None else row.change):
         if not _variant(row.measure, names):
-            change = (
-                "refused by" if row.change is None else f"{row.change:+.2f}".replace("-", "−").replace("+0.00", "±0")
-            )
-            groups.setdefault(change, []).append(row.measure)
+            groups.setdefault(said(row.change), []).append(row.measure)
     return "\n".join(f"{change} {', '.join(several)}" for change, several in groups.items())
+
+
+def said(change: float | None) -> str:
+    """A change in hundredths, cut off and not rounded: what falls short of `NOTICED` must not look as if it reached it.
+
+    >>> said(-0.149), said(-0.15), said(0.0), said(None)
+    ('−0.14', '−0.15', '±0', 'refused by')
+    """
+    if change is None:
+        return "refused by"
+    whole = int(change * 100 + (1e-9 if change > 0 else -1e-9)) / 100
+    return f"{whole:+.2f}".replace("-", "−") if whole else "±0"
 
 
 def _variant(measure: str, names: set[str]) -> bool:
