@@ -15,7 +15,7 @@ from typing import Any
 
 from goldassay.exceptions import DataError, GoldassayError
 from goldassay.fields import read
-from goldassay.judges.checks import TESTS, Case, Outcome
+from goldassay.judges.checks import OF_SUPPORT, TESTS, Case, Outcome
 from goldassay.judges.faults import Probe, others
 from goldassay.judges.judge import Judge
 from goldassay.judges.rates import rate
@@ -80,10 +80,14 @@ def audit(
     level: float = 0.95,
     tell: Callable[[int], None] | None = None,
 ) -> Audit:
-    """Put a judge to the checks. ``marks`` replaces pass marks by name; ``tell`` hears how many cases are done."""
+    """Put a judge to the checks.
+
+    ``marks`` replaces pass marks by name; ``tell`` hears how many cases are done. What is no `Judge` (entailment) is
+    put to the checks of support.
+    """
     if not probes:
         raise GoldassayError("an audit needs probes: questions with an answer that stands in a text")
-    chosen = list(only) or list(TESTS)
+    chosen = list(only) or list(TESTS if isinstance(judge, Judge) else OF_SUPPORT)
     for name in [*chosen, *(marks or {})]:
         if name not in TESTS:
             raise GoldassayError(f"no check {name!r}; there are {', '.join(TESTS)}")

@@ -135,6 +135,8 @@ def _relevance(judge: Judge, case: Case) -> Outcome:
     return _said(None if after is None else after != "full")
 
 
+OF_SUPPORT = ("right claims", *FAULTS, "injection, answer", "injection, context")
+"""The checks that a judge of support alone (entailment) can be put to."""
 TESTS: Mapping[str, tuple[float, Test]] = {
     "right claims": (0.80, _right),
     **{name: (0.80, _fault(name)) for name in FAULTS},

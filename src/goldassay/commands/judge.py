@@ -1,0 +1,192 @@
+"""``goldassay judge …``, and ``goldassay tune --judge``: what the commands do."""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from goldassay.exceptions import GoldassayError
+from goldassay.gold import files, load
+from goldassay.judges.align import align
+from goldassay.judges.audit import audit, probes
+from goldassay.judges.checks import OF_SUPPORT, TESTS
+from goldassay.judges.estimate import estimate
+from goldassay.judges.labels import Labels, read
+from goldassay.judges.named import ENTAILMENT, named
+from goldassay.judges.panel import Panel
+from goldassay.judges.polling import poll, recorded
+from goldassay.judges.questions import Question, question
+from goldassay.judges.store import Verdicts
+from goldassay.judges.votes import Vote
+from goldassay.reporting import judge as tables
+
+
+@dataclass(frozen=True)
+class Asked:
+    """Which judge is asked for what: the options that the commands share."""
+
+    question: str
+    lm: str | None = None
+    samples: int = 1
+    panel: Sequence[str] = ()
+    how: str = "majority"
+    state: Path | None = None
+    store: Path | None = None
+    positive: str | None = None
+    threads: int = 1
+    limit: int | None = None
+
+    def about(self) -> Question:
+        """The question, with the positive label that was asked for."""
+        found = question(self.question)
+        return found.about(self.positive) if self.positive else found
+
+    @property
+    def names_a_model(self) -> bool:
+        """Whether a model was asked for."""
+        return bool(self.lm or self.panel or self.state or self.samples > 1)
+
+    def judge(self) -> Any:
+        """The judge or the panel."""
+        logging.getLogger("dspy").setLevel(logging.ERROR)
+        names = [self.lm, *self.panel]
+        verdicts = Verdicts(self.store) if self.store else {}
+        members = [self._member(name, sample, verdicts) for name in names for sample in range(self.samples)]
+        return members[0] if len(members) == 1 else Panel(members, how=self.how)
+
+    def _member(self, name: str | None, sample: int, verdicts: Any) -> Any:
+        from goldassay import lm as models
+        from goldassay.judges.judge import Judge
+        from goldassay.judges.programs import judge_of
+
+        if name and name.startswith(ENTAILMENT):
+            if self.samples > 1 or self.panel or self.state or self.question != "support":
+                raise GoldassayError(f"{name} judges support alone: no samples, no panel, no tuned state")
+            return named(name)
+        model = models.resolve(name)
+        options = {"adapter": models.adapter(model), "sample": sample, "verdicts": verdicts}
+        return judge_of(self.state, model, **options) if self.state else Judge(model, **options)
+
+
+def evaluate(path: Path, asked: Asked, *, out: Path | None = None, as_json: bool = False) -> None:
+    """Ask, count, print and write."""
+    labels = _read(path, asked, labelled=False)
+    judge = asked.judge()
+    votes = _votes(judge, labels, asked)
+    found = estimate(labels, votes, judge)
+    if out is not None:
+        write(out, labels, votes)
+    if as_json:
+        print(json.dumps(found.state(), ensure_ascii=False))
+    else:
+        tables.estimate(found, out)
+
+
+def align_labels(
+    path: Path, asked: Asked, *, split: str | None, width: float, seed: int, as_json: bool = False
+) -> None:
+    """Compare and print. Verdicts of the file are taken where no model is named."""
+    labels = _read(path, asked)
+    splits = {item.split for item in labels.items}
+    if split or "test" in splits:
+        labels = labels.part(split or "test")
+    if labels.judged and not asked.names_a_model:
+        judge, votes = "verdicts of the file", recorded(labels)
+    else:
+        live = asked.judge()
+        votes = _votes(live, labels, asked)
+        judge = str(live)
+    found = align(labels, votes, width=width, seed=seed)
+    if as_json:
+        print(json.dumps({"judge": judge, **found.state()}, ensure_ascii=False))
+    else:
+        tables.alignment(judge, found)
+
+
+def audit_judge(
+    gold: str,
+    asked: Asked,
+    *,
+    format: str | None = None,
+    only: Sequence[str] = (),
+    seed: int = 0,
+    gate: bool = False,
+    as_json: bool = False,
+) -> None:
+    """Put a judge to the checks and print; exit code 1 with ``gate`` where one is not passed."""
+    task = "answering" if Path(gold).is_file() else None
+    chosen = probes(load(gold, format=format, task=task), limit=asked.limit, seed=seed)
+    judge = asked.judge()
+    checks = len(only) or len(TESTS if hasattr(judge, "ask") else OF_SUPPORT)
+    with tables.progress("auditing", checks * len(chosen)) as tell:
+        found = audit(judge, chosen, only=only, threads=asked.threads, tell=tell)
+    if as_json:
+        print(json.dumps(found.state(), ensure_ascii=False))
+    else:
+        tables.audit(found)
+    if gate and not found.passed:
+        raise SystemExit(1)
+
+
+def tune(
+    name: str,
+    *,
+    gold: Path,
+    optimizer: str = "bootstrap",
+    lm: str | None = None,
+    reflection_lm: str | None = None,
+    budget: str | None = None,
+    seed: int = 0,
+    threads: int = 1,
+    limit: int | None = None,
+    out: Path | None = None,
+    as_json: bool = False,
+) -> None:
+    """``goldassay tune --judge``: tune a judge against the labels of a file and print what that brought."""
+    from goldassay import lm as models
+    from goldassay.judges.programs import tune_judge
+    from goldassay.reporting import terminal, tuning
+    from goldassay.running import new_folder
+
+    logging.getLogger("dspy").setLevel(logging.ERROR)
+    labels = _read(gold, Asked(name, limit=limit))
+    model = models.resolve(lm)
+    folder = out or new_folder(Path("runs"), f"tune-judge-{name}-{optimizer}")
+    options: dict[str, Any] = {"budget": budget, "seed": seed, "threads": threads, "adapter": models.adapter(model)}
+    options["reflection_lm"] = models.resolve(reflection_lm) if reflection_lm else None
+    with terminal.quiet():
+        tuned = tune_judge(labels, optimizer, folder=folder, lm=model, **options)
+    if as_json:
+        print((folder / "tuning.json").read_text(encoding="utf-8").strip().replace("\n", " "))
+        return
+    tuning.tuned(tuned, folder)
+
+
+def write(path: Path, labels: Labels, votes: Sequence[Vote]) -> None:
+    """Items with their verdicts, as ``judge align`` reads them."""
+    rows = []
+    for item, vote in zip(labels.items, votes, strict=True):
+        score = vote.share(labels.question.positive)
+        row = {"id": item.id, "inputs": dict(item.inputs), "label": None, "verdict": vote.label, "score": score}
+        row |= {"labels": dict(item.labels)} if item.labels else {}
+        rows.append({**row, "dissent": vote.dissent, **({"split": item.split} if item.split else {})})
+    files.save(path, "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows))
+
+
+def _read(path: Path, asked: Asked, labelled: bool = True) -> Labels:
+    labels = read(path, asked.about(), labelled=labelled)
+    if asked.limit is None:
+        return labels
+    return Labels(labels.items[: asked.limit], labels.question, labels.judged, labels.source)
+
+
+def _votes(judge: Any, labels: Labels, asked: Asked) -> list[Vote]:
+    with tables.progress("judging", len(labels.items)) as tell:
+        votes = poll(judge, labels.question, labels.items, threads=asked.threads, tell=lambda done, _: tell(done))
+    if getattr(judge, "warning", ""):
+        tables.warn(judge.warning)
+    return votes

@@ -1,0 +1,155 @@
+"""Judges for the terminal: what one says, what it is worth beside people, how an audit came out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from rich.markup import escape
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+from rich.table import Table
+
+from goldassay.judges.align import Alignment
+from goldassay.judges.audit import Audit, Check
+from goldassay.judges.estimate import Estimate
+from goldassay.reporting.terminal import console
+from goldassay.statistics.intervals import Interval
+from goldassay.statistics.ppi import Corrected
+
+MOST = 10
+
+
+@contextmanager
+def progress(what: str, total: int) -> Iterator[Callable[[int], None]]:
+    """A progress bar on standard error, where that is a terminal."""
+    out = console(error=True)
+    columns = (BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), TimeRemainingColumn())
+    bar = Progress(TextColumn("{task.description}"), *columns, console=out, transient=True, disable=not out.is_terminal)
+    with bar:
+        task = bar.add_task(what, total=total)
+        yield lambda done: bar.update(task, completed=done)
+
+
+def warn(text: str) -> None:
+    """A warning on standard error."""
+    console(error=True).print(f"[yellow]warning:[/] {escape(text)}", markup=True)
+
+
+def estimate(found: Estimate, out: Path | None = None) -> None:
+    """Verdicts, and the rate of positive items."""
+    table = _table(f"{found.question}: {found.n} items, judged by {found.judge}", "verdict", "items", "share")
+    known = found.n - found.unknown
+    for name, count in found.verdicts.items():
+        table.add_row(name, str(count), f"{count / known:.3f}" if known else "–")
+    table.add_row("unknown", str(found.unknown), "")
+    console().print(table)
+    _rate(found.positive, found.corrected, found.naive)
+    cost = f"{found.calls} calls, {found.tokens} tokens"
+    console().print(f"{cost}. Dissent {found.dissent:.3f}." + (f" Written: {out}" if out else ""), markup=False)
+
+
+def alignment(judge: str, found: Alignment) -> None:
+    """Agreement, errors, calibration, rates, and what more labels would bring."""
+    out = console()
+    out.print(f"{judge} on {found.question}, positive: {found.positive}", markup=False)
+    table = _table(
+        f"{found.n} labels with a verdict, {found.unlabelled} items without a label",
+        "value",
+        "estimate [95 %]",
+        f"labels for ±{found.width / 2:g}",
+    )
+    rows = [("accuracy", found.accuracy), ("sensitivity", found.rates.sensitivity)]
+    rows += [("specificity", found.rates.specificity), ("kappa", found.kappa), ("alpha", found.alpha)]
+    rows.append(("alpha of people", found.people))
+    for name, one in rows:
+        table.add_row(name, _interval(one), _count(found.needed.get(name)))
+    out.print(table)
+    _confusion(found)
+    _fitted(found)
+    _rate(found.positive, found.corrected, None)
+    for name in ("rate, corrected", "rate, people only"):
+        if name in found.needed:
+            out.print(f"labels for ±{found.width / 2:g} of the {name}: {found.needed[name]:,}")
+    if found.divided:
+        out.print(f"People disagree on {len(found.divided)}: {_names([one.id for one in found.divided])}", markup=False)
+    if found.next:
+        out.print(f"Label next: {_names(found.next)}", markup=False)
+    for warning in found.warnings:
+        warn(warning)
+
+
+def audit(found: Audit) -> None:
+    """The checks with their marks."""
+    table = _table(
+        f"audit of {found.judge}, {found.probes} probes", "check", "went well [95 %]", "n", "unknown", "mark", ""
+    )
+    for check in found.checks:
+        n = str(check.rate.n) if check.rate else "0"
+        table.add_row(check.name, _interval(check.rate), n, str(check.unknown), f"{check.mark:.2f}", _verdict(check))
+    out = console()
+    out.print(table)
+    out.print("All checks passed." if found.passed else "Not passed.")
+    for warning in found.warnings:
+        warn(warning)
+
+
+def _verdict(check: Check) -> str:
+    if check.passed is None:
+        return "not tested"
+    return ("pass" if check.passed else "FAIL") + ("" if check.sure else "?")
+
+
+def _confusion(found: Alignment) -> None:
+    columns = list(next(iter(found.confusion.values())))
+    table = _table("people (rows), judge (columns)", "", *columns)
+    for label, row in found.confusion.items():
+        table.add_row(label, *(str(row[column]) for column in columns))
+    console().print(table)
+
+
+def _fitted(found: Alignment) -> None:
+    fitted = found.fitted
+    if fitted is None:
+        return
+    title = f"fitted on {fitted.fitted} labels, reported on the other {fitted.held}"
+    table = _table(title, "", "sensitivity [95 %]", "specificity [95 %]", "Brier")
+    before, after = fitted.before, fitted.after
+    table.add_row(
+        "as it is", _interval(before.sensitivity), _interval(before.specificity), f"{fitted.brier_before:.4f}"
+    )
+    name = f"score ≥ {fitted.threshold:.2f}"
+    table.add_row(name, _interval(after.sensitivity), _interval(after.specificity), f"{fitted.brier_after:.4f}")
+    console().print(table)
+
+
+def _rate(positive: str, corrected: Corrected | None, naive: Interval | None) -> None:
+    rows = [("verdicts as they are", corrected.naive if corrected else naive)]
+    if corrected:
+        rows = [("corrected (PPI++)", corrected.corrected), *rows, ("labels alone", corrected.people_only)]
+    if rows[-1][1] is None:
+        return
+    table = _table(f"share of {positive!r}", "from", "share [95 %]")
+    for name, one in rows:
+        table.add_row(name, _interval(one))
+    console().print(table)
+
+
+def _table(title: str, *heads: str) -> Table:
+    table = Table(title=escape(title), title_justify="left")
+    for place, head in enumerate(heads):
+        table.add_column(head, justify="right" if place else "left", overflow="fold")
+    return table
+
+
+def _interval(found: Interval | None) -> str:
+    return "–" if found is None else f"{found.value:.3f} [{found.low:.3f}, {found.high:.3f}]"
+
+
+def _count(labels: int | None) -> str:
+    return "" if labels is None else f"{labels:,}"
+
+
+def _names(ids: object) -> str:
+    named = [str(one) for one in ids] if isinstance(ids, (list, tuple)) else []
+    return ", ".join(named[:MOST]) + (f" and {len(named) - MOST} more" if len(named) > MOST else "")
