@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from goldassay.cli_gold import app as gold_app
+from goldassay.cli_judge import app as judge_app
 from goldassay.cli_patch import app as patch_app
 from goldassay.exceptions import GoldassayError
 
@@ -22,6 +23,7 @@ app = typer.Typer(
 
 app.add_typer(gold_app, name="gold")
 app.add_typer(patch_app, name="patch")
+app.add_typer(judge_app, name="judge")
 
 Task = Annotated[
     str, typer.Argument(help="extraction, classification, linking, retrieval, answering or triples", metavar="TASK")
