@@ -182,12 +182,14 @@ def test_an_interrupt_leaves_a_readable_run_that_goes_on(tmp_path: Path) -> None
     script.write_text(
         textwrap.dedent(
             """
-            import sys, time
+            import signal, sys, time
             from pathlib import Path
             import dspy
             from goldassay import Metric
             from goldassay.measures import extraction
             from goldassay.running import evaluate
+
+            signal.signal(signal.SIGINT, signal.default_int_handler)  # a job in the background is born without it
 
             def program(text):
                 if text == "in 1507":

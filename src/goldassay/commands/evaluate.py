@@ -110,7 +110,7 @@ def prepared(
     """The program over the gold's passages where it searches, with a tuned state, fitted on train where it can be."""
     program = target.load()
     if passages and hasattr(program, "index"):
-        program = program.index(passages)
+        program = program.deepcopy().index(passages)  # the file's own stays as it is
     if state is not None:
         from goldassay.tuning import load_state
 

@@ -45,7 +45,7 @@ def run(
         raise GoldassayError(f"{program} has no predictor, so there is no prompt to tune")
     part = getattr(load(gold, format=format, task=target.task), target.task)
     if part.passages and hasattr(student, "index"):
-        student = student.index(part.passages)
+        student = student.deepcopy().index(part.passages)
     splits = {name: list(getattr(part, name))[:limit] for name in ("train", "dev", "test")}
     if state is not None:
         student = load_state(student, state)
