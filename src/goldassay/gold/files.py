@@ -4,55 +4,102 @@ from __future__ import annotations
 
 import gc
 import json
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 from goldassay.exceptions import DataError
 
 LARGEST_LINE = 64_000_000
+BLOCK = 1 << 18
+BOM = b"\xef\xbb\xbf"
 
 
 def text(path: str | Path) -> str:
     """The whole file as text, line ends as they are; a byte-order mark is left out."""
     raw = content(path)
-    try:
-        return raw.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        line = raw.count(b"\n", 0, error.start) + 1
-        raise DataError(
-            f"not UTF-8 at byte {error.start} (0x{raw[error.start]:02x}); save the file as UTF-8", file=path, line=line
-        ) from None
+    return decoded(raw, path).removeprefix("\ufeff")
 
 
 def content(path: str | Path) -> bytes:
     """The bytes of a file that must not be empty."""
-    file = Path(path)
-    if file.is_dir():
-        raise DataError("this is a folder; name a file in it", file=path)
-    try:
-        raw = file.read_bytes()
-    except FileNotFoundError:
-        raise DataError("no such file", file=path) from None
-    except OSError as error:
-        raise DataError(f"cannot be read: {error.strerror}", file=path) from None
+    with opened(path) as file:
+        raw = file.read()
     if not raw.strip(b"\xef\xbb\xbf \t\r\n"):
         raise DataError("the file is empty", file=path)
     return raw
 
 
+@contextmanager
+def opened(path: str | Path) -> Iterator[BinaryIO]:
+    """A file open for reading; what stands in the way is one line."""
+    file = Path(path)
+    if file.is_dir():
+        raise DataError("this is a folder; name a file in it", file=path)
+    try:
+        with file.open("rb") as stream:
+            yield stream
+    except FileNotFoundError:
+        raise DataError("no such file", file=path) from None
+    except OSError as error:
+        raise DataError(f"cannot be read: {error.strerror}", file=path) from None
+
+
+def decoded(raw: bytes, path: str | Path, line: int = 1, start: int = 0) -> str:
+    """Bytes as text; ``line`` and ``start`` are where they stand in the file, for the error."""
+    try:
+        return raw.decode("utf-8")
+    except UnicodeDecodeError as error:
+        place, at = error.start + start, line + raw.count(b"\n", 0, error.start)
+        raise DataError(
+            f"not UTF-8 at byte {place} (0x{raw[error.start]:02x}); save the file as UTF-8", file=path, line=at
+        ) from None
+
+
+def blocks(path: str | Path) -> Iterator[tuple[int, int, bytes]]:
+    """Whole lines, many at a time, each block with its first line's number and its place in the file.
+
+    A byte-order mark is left out. A line that is longer than ``LARGEST_LINE`` is measured, never kept.
+    """
+    with opened(path) as file:
+        number, place = 1, len(BOM) if file.read(len(BOM)) == BOM else 0
+        file.seek(place)
+        kept: list[bytes] = []
+        length = 0
+        while piece := file.read(min(BLOCK, LARGEST_LINE)):
+            cut = piece.rfind(b"\n") + 1
+            if length + (piece.find(b"\n") if cut else len(piece)) > LARGEST_LINE:
+                while piece and not cut:
+                    length += len(piece)
+                    piece = file.read(BLOCK)
+                    cut = piece.find(b"\n") + 1
+                length += piece.find(b"\n") if cut else 0
+                raise DataError(
+                    f"a line of {length:,} bytes; at most {LARGEST_LINE:,} are read", file=path, line=number
+                )
+            kept.append(piece[:cut] if cut else piece)
+            length += len(piece)
+            if cut:
+                block = b"".join(kept)
+                yield number, place, block
+                number, place = number + block.count(b"\n"), place + len(block)
+                kept, length = [piece[cut:]], len(piece) - cut
+        if length:
+            yield number, place, b"".join(kept)
+
+
 def lines(path: str | Path) -> list[str]:
     """The lines of a file without their ends: split at LF and CRLF alone, never at other Unicode separators."""
-    content = text(path)
-    found = content.split("\n")
+    if Path(path).is_file() and Path(path).stat().st_size > LARGEST_LINE:
+        for _ in blocks(path):  # a line that is too long is an error before the file is in memory
+            pass
+    whole = text(path)
+    found = whole.split("\n")
     if found and not found[-1]:
         found.pop()
-    if len(content) > LARGEST_LINE:
-        longest = max(range(len(found)), key=lambda index: len(found[index]))
-        if len(found[longest]) > LARGEST_LINE:
-            raise DataError(f"a line of {len(found[longest]):,} characters", file=path, line=longest + 1)
-    return [line.removesuffix("\r") for line in found] if "\r" in content else found
+    return [line.removesuffix("\r") for line in found] if "\r" in whole else found
 
 
 @contextmanager
@@ -67,16 +114,24 @@ def uncollected() -> Iterator[None]:
             gc.enable()
 
 
-def json_value(path: str | Path) -> Any:
-    """The content of a JSON file; NaN and Infinity are not JSON."""
+def json_value(path: str | Path, *, unique: bool = False) -> Any:
+    """The content of a JSON file; NaN and Infinity are not JSON, nor, if ``unique``, is an id that stands twice."""
     try:
-        return json.loads(text(path), parse_constant=_constant)
+        return json.loads(text(path), parse_constant=_constant, object_pairs_hook=_once if unique else None)
     except json.JSONDecodeError as error:
         raise DataError(f"not JSON: {error.msg} (column {error.colno})", file=path, line=error.lineno) from None
     except DataError as error:
         raise error.at(file=path) from None
     except RecursionError:
         raise DataError("not JSON that can be read: it is nested too deeply", file=path) from None
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    made = dict(pairs)
+    if len(made) < len(pairs):
+        twice, _ = Counter(key for key, _ in pairs).most_common(1)[0]
+        raise DataError("this id stands twice in one object; keep one", record=twice)
+    return made
 
 
 def _constant(name: str) -> Any:

@@ -38,7 +38,7 @@ def scorecard(card: Scorecard, earlier: Values | None = None) -> None:
     triples = {
         name.removesuffix("_f1").removesuffix("f1")
         for name in card.values
-        if name == "f1" or (name.endswith("_f1") and all(f"{name[:-2]}{rate}" in card.values for rate in RATES))
+        if (name == "f1" or name.endswith("_f1")) and all(f"{name[:-2]}{rate}" in card.values for rate in RATES)
     }
     if triples:
         table = Table(title=f"{card.task}, {card.examples} examples", title_justify="left")

@@ -26,7 +26,7 @@ def read(
     """One record a question."""
     if task not in TASKS:
         raise GoldassayError(f"format squad holds {' and '.join(TASKS)}, not {task}")
-    found = files.json_value(path)
+    found = files.json_value(path, unique=side == "pred")
     if side == "pred":
         if task == "retrieval":
             raise GoldassayError("format squad holds no retrieved results; give them as trec or jsonl")

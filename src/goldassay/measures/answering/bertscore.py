@@ -24,7 +24,7 @@ import numpy as np
 from goldassay.embedding import DEFAULT, TokenEmbedder, resolve_tokens
 from goldassay.exceptions import GoldassayError, ModelError
 from goldassay.measure import Assessment, Measure, failed
-from goldassay.measures.answering.records import answer, references
+from goldassay.measures.answering.records import all_texts, answer, references
 from goldassay.measures.answering.rouge import PARTS
 from goldassay.tally import Mean, divide
 
@@ -49,6 +49,8 @@ def bertscore(
         raise GoldassayError(
             f"{len(predictions)} predictions against {len(references)} references; they must be aligned"
         )
+    all_texts(predictions, "prediction", "BERTScore compares texts")
+    all_texts(references, "reference", "BERTScore compares texts")
     model = resolve_tokens(embedder) if isinstance(embedder, str) else embedder
     texts = list(dict.fromkeys([*predictions, *references]))
     tokens = dict(zip(texts, _embedded(model, texts), strict=True))

@@ -108,6 +108,18 @@ def aligned(gold: Sequence[Any], pred: Sequence[Any]) -> None:
             raise DataError(f"aligned with the prediction for {_id(other)}; sort both by id", record=name, field="id")
 
 
+def all_texts(values: Sequence[Any], side: str, why: str) -> None:
+    """Raise unless every value is a text; ``why`` says who wants them.
+
+    >>> all_texts(["a", None], "prediction", "ROUGE compares texts")
+    Traceback (most recent call last):
+    goldassay.exceptions.GoldassayError: prediction 1 is not text but None; ROUGE compares texts
+    """
+    for place, value in enumerate(values):
+        if not isinstance(value, str):
+            raise GoldassayError(f"{side} {place} is not text but {value!r}; {why}")
+
+
 def wrong(gold: Any, pred: Any, expected: Sequence[str], found: str) -> tuple[Error, ...]:
     """The error of a wrong answer, in words; none when the program failed (feedback says that by itself)."""
     if failed(pred):

@@ -18,6 +18,7 @@ from rapidfuzz.distance import LCSseq
 from rapidfuzz.process import cpdist
 
 from goldassay.exceptions import GoldassayError
+from goldassay.measures.answering.records import all_texts
 from goldassay.measures.answering.rouge_sum import summary
 from goldassay.measures.answering.words import numbered, tokens
 from goldassay.tally import divide
@@ -47,8 +48,8 @@ def rouge_batch(
     for kind in kinds:
         if kind not in KINDS:
             raise GoldassayError(f"no ROUGE kind {kind!r}; there are {', '.join(KINDS)}")
-    _are_texts(predictions, "prediction")
-    _are_texts(references, "reference")
+    all_texts(predictions, "prediction", "ROUGE compares texts")
+    all_texts(references, "reference", "ROUGE compares texts")
     out: dict[str, Array] = {}
     plain = [kind for kind in kinds if kind != "Lsum"]
     pairs = _Pairs(predictions, references, stem, tokenizer) if plain else None
@@ -62,12 +63,6 @@ def rouge_batch(
         else:
             out[kind] = pairs.common_subsequence() if kind == "L" else pairs.grams(int(kind))
     return out
-
-
-def _are_texts(texts: Sequence[Any], side: str) -> None:
-    for place, text in enumerate(texts):
-        if not isinstance(text, str):
-            raise GoldassayError(f"{side} {place} is not text but {text!r}; ROUGE compares texts")
 
 
 def _lines(text: str, tokenizer: str, stem: bool) -> list[list[str]]:

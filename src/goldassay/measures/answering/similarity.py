@@ -14,10 +14,10 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from goldassay.embedding import DEFAULT, Embedder, cosine, resolve
+from goldassay.embedding import DEFAULT, Embedder, checked, cosine, resolve
 from goldassay.exceptions import GoldassayError
 from goldassay.measure import Assessment, Measure, failed
-from goldassay.measures.answering.records import answer, answers, references, wrong
+from goldassay.measures.answering.records import all_texts, answer, answers, references, wrong
 from goldassay.tally import Mean
 
 Array = Any  # numpy arrays
@@ -34,6 +34,8 @@ def similarity(ones: Sequence[str], others: Sequence[str], embedder: Embedder | 
     """
     if len(ones) != len(others):
         raise GoldassayError(f"{len(ones)} texts against {len(others)}; they must be aligned")
+    all_texts(ones, "answer", "embedders take texts")
+    all_texts(others, "reference", "embedders take texts")
     out = np.zeros(len(ones))
     pairs: dict[int, tuple[str, str]] = {}
     for place, (one, other) in enumerate(zip(ones, others, strict=True)):
@@ -45,7 +47,8 @@ def similarity(ones: Sequence[str], others: Sequence[str], embedder: Embedder | 
             pairs[place] = one, other
     if pairs:
         distinct = {text: row for row, text in enumerate(dict.fromkeys(t for pair in pairs.values() for t in pair))}
-        vectors = np.asarray((resolve(embedder) if isinstance(embedder, str) else embedder)(list(distinct)))
+        model = resolve(embedder) if isinstance(embedder, str) else embedder
+        vectors = checked(model(list(distinct)), len(distinct), model.name)
         left, right = ([distinct[pair[side]] for pair in pairs.values()] for side in (0, 1))
         out[list(pairs)] = cosine(vectors[left], vectors[right])
     return out

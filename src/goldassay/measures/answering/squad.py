@@ -14,9 +14,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+from goldassay.exceptions import GoldassayError
 from goldassay.measure import Assessment, Measure, failed
 from goldassay.measures.answering import normal
-from goldassay.measures.answering.records import answer, answers, wrong
+from goldassay.measures.answering.records import all_texts, answer, answers, wrong
 from goldassay.tally import Mean
 
 SOURCE = "Rajpurkar et al., EMNLP 2016; Rajpurkar, Jia and Liang, ACL 2018"
@@ -53,8 +54,18 @@ def squad(predictions: Sequence[str], golds: Sequence[Sequence[str]]) -> tuple[l
     >>> squad(["The 1800s", ""], [["1800s", "1801"], []])
     ([1.0, 1.0], [1.0, 1.0])
     """
+    if len(predictions) != len(golds):
+        raise GoldassayError(f"{len(predictions)} predictions against {len(golds)} questions; they must be aligned")
+    for place, several in enumerate(golds):
+        if several is None or isinstance(several, str):
+            raise GoldassayError(f"question {place} needs a list of acceptable answers (empty: none), not {several!r}")
     flat = [gold for several in golds for gold in several]
-    made = normal.squad_all([*predictions, *flat]) if predictions or flat else []
+    try:
+        made = normal.squad_all([*predictions, *flat]) if predictions or flat else []
+    except TypeError:
+        all_texts(predictions, "prediction", "no answer is an empty text")
+        all_texts(flat, "acceptable answer", "answers are texts")
+        raise
     rest = iter(made[len(predictions) :])
     exact, f1 = [], []
     for mine, several in zip(made, golds, strict=False):

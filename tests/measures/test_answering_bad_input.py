@@ -1,0 +1,151 @@
+"""Bad input to answering, as a user has it: one line that says what, where and what was found; exit code 2."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from goldassay.embedding import Function
+from goldassay.exceptions import GoldassayError, ModelError
+from goldassay.measures.answering import bertscore, rouge_batch, scorecard, similarity, squad
+
+ASKED = {"id": "a", "question": "When?", "answers": ["1800"]}
+SAID = {"id": "a", "answer": "1800"}
+
+
+def scored(folder: Path, gold: str, pred: str, *more: str) -> subprocess.CompletedProcess[str]:
+    files = {"gold": folder / "g.jsonl", "pred": folder / "p.jsonl"}
+    files["gold"].write_text(gold, encoding="utf-8")
+    files["pred"].write_text(pred, encoding="utf-8")
+    command = [sys.executable, "-m", "goldassay.cli", "score", "answering", *more]
+    for side, file in files.items():
+        command += [f"--{side}", str(file)]
+    return subprocess.run(command, capture_output=True, text=True, check=False)
+
+
+def lines(*records: dict[str, Any]) -> str:
+    return "".join(json.dumps(record) + "\n" for record in records)
+
+
+@pytest.mark.parametrize(
+    ("gold", "pred", "message"),
+    [
+        pytest.param(
+            [{"id": "a", "question": "?"}], [SAID], r"g.jsonl:1: record a, answers: .* missing", id="no-references"
+        ),
+        pytest.param(
+            [ASKED], [{**SAID, "answer": None}], "p.jsonl:1: record a, answer: .* string, found None", id="none"
+        ),
+        pytest.param(
+            [{**ASKED, "answers": [None]}], [SAID], r"g.jsonl:1: record a, answers\[0\]: .* found None", id="none-gold"
+        ),
+        pytest.param([ASKED], [{**SAID, "answer": 1800}], "p.jsonl:1: record a, answer: .*found 1800", id="number"),
+        pytest.param([ASKED], [SAID, {**SAID, "id": "b"}], "p.jsonl: record b: .*gold does not have", id="lengths"),
+        pytest.param([ASKED, ASKED], [SAID], "g.jsonl: record a: duplicate", id="twice-in-gold"),
+        pytest.param([ASKED], [SAID, SAID], "p.jsonl: record a: duplicate", id="twice-in-predictions"),
+    ],
+)
+def test_a_wrong_file_is_one_line(
+    gold: list[dict[str, Any]], pred: list[dict[str, Any]], message: str, tmp_path: Path
+) -> None:
+    done = scored(tmp_path, lines(*gold), lines(*pred))
+    assert done.returncode == 2
+    (line,) = done.stderr.splitlines()
+    assert re.search(message, line), line
+    assert not done.stdout
+
+
+def test_an_id_twice_in_squads_predictions_is_no_silent_choice(tmp_path: Path) -> None:
+    question = {"id": "a", "question": "?", "answers": [{"text": "x", "answer_start": 0}]}
+    gold = {"version": "1.1", "data": [{"title": "t", "paragraphs": [{"context": "x y", "qas": [question]}]}]}
+    done = scored(tmp_path, json.dumps(gold), '{"a": "x", "b": "y", "a": "z"}', "--format", "squad")
+    assert done.returncode == 2
+    (line,) = done.stderr.splitlines()
+    assert line.endswith("p.jsonl: record a: this id stands twice in one object; keep one")
+    assert scored(tmp_path, json.dumps(gold), '{"a": "x"}', "--format", "squad").returncode == 0
+
+
+def test_a_missing_prediction_counts_and_is_said(tmp_path: Path) -> None:
+    done = scored(tmp_path, lines(ASKED, {**ASKED, "id": "b"}), lines(SAID), "--json")
+    assert done.returncode == 0
+    assert json.loads(done.stdout)["values"]["exact_match"] == 0.5
+    assert "1 of 2 gold records have no prediction" in done.stdout + done.stderr
+
+
+def ones(texts: list[str]) -> list[list[float]]:
+    return [[1.0, float(len(text))] for text in texts]
+
+
+@pytest.mark.parametrize(
+    ("made", "message"),
+    [
+        pytest.param(lambda: squad(["a"], []), "1 predictions against 0 questions", id="squad"),
+        pytest.param(lambda: rouge_batch(["a"], []), "1 predictions against 0 references", id="rouge"),
+        pytest.param(lambda: bertscore(["a"], []), "1 predictions against 0 references", id="bertscore"),
+        pytest.param(lambda: similarity(["a"], [], Function(ones, "o")), "1 texts against 0", id="similarity"),
+        pytest.param(lambda: scorecard([ASKED], []), "1 gold records against 0 predictions", id="scorecard"),
+    ],
+)
+def test_lengths_that_differ(made: Callable[[], object], message: str) -> None:
+    with pytest.raises(GoldassayError, match=message):
+        made()
+
+
+@pytest.mark.parametrize("wrong", [None, 1800, 18.5, b"1800"])
+@pytest.mark.parametrize(
+    ("measured", "side"),
+    [
+        pytest.param(lambda wrong: squad(["a", wrong], [["a"], ["a"]]), "prediction 1", id="squad"),
+        pytest.param(lambda wrong: squad(["a"], [["a", wrong]]), "acceptable answer 1", id="squad-gold"),
+        pytest.param(lambda wrong: rouge_batch(["a", wrong], ["a", "b"]), "prediction 1", id="rouge"),
+        pytest.param(lambda wrong: rouge_batch(["a", "b"], ["a", wrong]), "reference 1", id="rouge-gold"),
+        pytest.param(lambda wrong: bertscore(["a", "b"], ["a", wrong]), "reference 1", id="bertscore"),
+        pytest.param(lambda wrong: similarity(["b", wrong], ["a", "a"], Function(ones, "o")), "answer 1", id="cosine"),
+    ],
+)
+def test_what_is_no_text(measured: Callable[[Any], object], side: str, wrong: Any) -> None:
+    with pytest.raises(GoldassayError, match=f"^{side} is not text but {re.escape(repr(wrong))}; ") as caught:
+        measured(wrong)
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("wrong", [None, "1800"])
+def test_references_that_are_no_list(wrong: Any) -> None:
+    """A text would be taken for a list of letters."""
+    with pytest.raises(GoldassayError, match="question 1 needs a list of acceptable answers"):
+        squad(["a", "b"], [["a"], wrong])
+
+
+@pytest.mark.parametrize(
+    ("vectors", "message"),
+    [
+        pytest.param([[1.0]], r"shape \(1, 1\) for 2 texts", id="too-few"),
+        pytest.param([[1.0], [1.0], [1.0]], r"shape \(3, 1\) for 2 texts", id="too-many"),
+        pytest.param([1.0, 2.0], r"shape \(2,\) for 2 texts", id="flat"),
+        pytest.param([[1.0], [float("nan")]], "NaN or infinity for text 1 of 2", id="nan"),
+        pytest.param(None, "gave", id="nothing"),
+    ],
+)
+def test_an_embedder_that_gives_what_is_no_matrix_of_numbers(vectors: Any, message: str) -> None:
+    broken = Function(lambda texts: vectors, "broken")
+    for made in (
+        lambda: similarity(["a"], ["b"], broken),
+        lambda: scorecard([ASKED], [{"id": "a", "answer": "1801"}], embedder=broken, tokens=None),
+    ):
+        with pytest.raises(ModelError, match=f"the embedder 'broken' .*{message}") as caught:
+            made()
+        assert "\n" not in str(caught.value)
+
+
+def test_f1_without_precision_and_recall_has_its_row(tmp_path: Path) -> None:
+    done = scored(tmp_path, lines(ASKED), lines(SAID))
+    assert done.returncode == 0
+    assert "precision" not in done.stdout
+    assert re.search(r"│ f1 +│ +1\.0000 │", done.stdout)
