@@ -13,7 +13,7 @@ from dspy.lm15 import Message, Response, TextPart, Usage
 from goldassay.exceptions import DataError
 from goldassay.judges.judge import Judge
 from goldassay.judges.labels import Item, Labels
-from goldassay.judges.programs import ABOUT, Agreement, judge_of, metric, splits, tune_judge
+from goldassay.judges.programs import ABOUT, Agreement, examples, judge_of, metric, splits, tune_judge
 from goldassay.judges.questions import question
 
 SUPPORT, YES = question("support"), question("criterion")
@@ -76,9 +76,11 @@ def test_the_splits_are_the_files_own_or_stratified() -> None:
         poor = sum(one.label == "no" for one in part)
         assert abs(poor / len(part) - 0.25) < 0.09
         assert sum(one.weight for one in part if one.label == "no") == pytest.approx(len(part) / 2)
-    own = [Item(i.id, i.inputs, i.labels, split="test" if n < 10 else "train") for n, i in enumerate(items(20))]
+    own = [
+        Item(i.id, i.inputs, i.labels, split=("test", "dev", "train", "train")[n // 5]) for n, i in enumerate(items(20))
+    ]
     made = splits(Labels(own, YES))
-    assert [len(made[name]) for name in ("train", "dev", "test")] == [10, 0, 10]
+    assert [len(made[name]) for name in ("train", "dev", "test")] == [10, 5, 5]
     with pytest.raises(DataError, match="no item has a label"):
         splits(Labels([Item("a", {})], YES))
 
@@ -89,7 +91,7 @@ def test_inputs_are_data_and_true_or_false_is_understood() -> None:
         Item("a", {"text": attack, "claim": "It rained."}, {"x": "not supported"}, split="train"),
         Item("b", {"text": "Sun.", "claim": "Sun."}, {"x": "supported"}, split="train", notes={"quote": "Sun."}),
     ]
-    one, two = splits(Labels(rows, SUPPORT.yes_or_no()))["train"]
+    one, two = examples(rows, Labels(rows, SUPPORT.yes_or_no()))
     assert "[[ ##" not in one.text
     assert json.loads(one.text) == attack
     assert one.verdicts == ["contradicted", "not_stated"]  # either is what people mean, so neither is shown

@@ -64,14 +64,24 @@ class Panel(Judge):
             made = self._fields(signature, vote, found)
             with self._lock:
                 self.votes[self._key(signature, inputs)] = vote
+        self.recount()
         with self._lock:
             self.asked += 1
-            self.calls = sum(member.calls for member in self.members)
-            self.tokens = sum(member.tokens for member in self.members)
             if made is None:
                 self._unknown.add(self._key(signature, inputs))
                 self.last_failure = next((m.last_failure for m in self.members if m.last_failure), "no majority")
         return made
+
+    def recount(self) -> None:
+        """Take over what the members, which may have been asked one by one, have cost."""
+        with self._lock:
+            self.calls = sum(member.calls for member in self.members)
+            self.tokens = sum(member.tokens for member in self.members)
+
+    @property
+    def warning(self) -> str:
+        """What a report says about votes, or members' verdicts, that did not come back."""
+        return super().warning or "; ".join(member.warning for member in self.members if member.warning)
 
     @property
     def disagreement(self) -> Mean:

@@ -49,6 +49,7 @@ def ballot(judge: Judge, question: Question, item: Item) -> Vote:
     if not isinstance(judge, Panel):
         return count([question.ask(judge, item.inputs).label], worth=question.worth)
     cast = [question.ask(member, item.inputs).label for member in judge.members]
+    judge.recount()
     return count(cast, how=judge.how, worth=question.worth, quorum=judge.quorum)
 
 

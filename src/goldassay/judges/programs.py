@@ -106,7 +106,14 @@ def splits(labels: Labels, *, ratios: Mapping[str, float] = RATIOS, seed: int = 
     if not all(of.values()):
         rows = [{"id": i.id, "text": text_of(_example(i, labels, 1.0)), "strata": {"label": i.label}} for i in items]
         of = dict(split(rows, ratios=ratios, factors=["label"], seed=seed).of)
-    return {name: examples([item for item in items if of[item.id] == name], labels) for name in RATIOS}
+    made = {name: examples([item for item in items if of[item.id] == name], labels) for name in RATIOS}
+    if not made["train"] or not made["dev"]:
+        raise DataError(
+            f"{len(items)} items with a label make no train, dev and test: label more, and items that are less alike "
+            "(near duplicates stay on one side)",
+            file=labels.source or None,
+        )
+    return made
 
 
 def examples(items: Sequence[Item], labels: Labels) -> list[Any]:

@@ -81,22 +81,22 @@ def alignment(judge: str, found: Alignment) -> None:
 
 def audit(found: Audit) -> None:
     """The checks with their marks."""
-    table = _table(
-        f"audit of {found.judge}, {found.probes} probes", "check", "went well [95 %]", "n", "unknown", "mark", ""
-    )
+    title = f"audit of {found.judge}, {found.probes} probes"
+    table = _table(title, "check", "went well [95 %]", "n", "unkn.", "mark", "")
     for check in found.checks:
         n = str(check.rate.n) if check.rate else "0"
-        table.add_row(check.name, _interval(check.rate), n, str(check.unknown), f"{check.mark:.2f}", _verdict(check))
+        shown = _interval(check.rate, 2)
+        table.add_row(check.name, shown, n, str(check.unknown), f"{check.mark:.2f}", _verdict(check))
     out = console()
     out.print(table)
-    out.print("All checks passed." if found.passed else "Not passed.")
+    out.print("All checks passed." if found.passed else "Not passed. (? where the interval holds the mark)")
     for warning in found.warnings:
         warn(warning)
 
 
 def _verdict(check: Check) -> str:
     if check.passed is None:
-        return "not tested"
+        return "–"
     return ("pass" if check.passed else "FAIL") + ("" if check.sure else "?")
 
 
@@ -142,8 +142,10 @@ def _table(title: str, *heads: str) -> Table:
     return table
 
 
-def _interval(found: Interval | None) -> str:
-    return "–" if found is None else f"{found.value:.3f} [{found.low:.3f}, {found.high:.3f}]"
+def _interval(found: Interval | None, places: int = 3) -> str:
+    if found is None:
+        return "–"
+    return "{:.{p}f} [{:.{p}f}, {:.{p}f}]".format(found.value, found.low, found.high, p=places)
 
 
 def _count(labels: int | None) -> str:
