@@ -11,6 +11,7 @@ import typer
 from goldassay.cli_gold import app as gold_app
 from goldassay.cli_judge import app as judge_app
 from goldassay.cli_patch import app as patch_app
+from goldassay.cli_run import evaluate, tune
 from goldassay.exceptions import GoldassayError
 
 app = typer.Typer(
@@ -21,6 +22,8 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 
+app.command("eval")(evaluate)
+app.command()(tune)
 app.add_typer(gold_app, name="gold")
 app.add_typer(patch_app, name="patch")
 app.add_typer(judge_app, name="judge")
@@ -72,115 +75,6 @@ def score(
         equivalent=equivalent,
         against=against,
         explain=explain,
-        as_json=json,
-    )
-
-
-@app.command("eval")
-def evaluate(
-    program: Annotated[
-        str,
-        typer.Argument(help="A task, TASK:NAME, or FILE:NAME (programs/extraction.py:program).", metavar="TASK|FILE"),
-    ],
-    gold: Annotated[str, typer.Option(help="A gold set's name, or a file or folder.")] = "heritage",
-    split: Annotated[str, typer.Option(help="Which split to evaluate on: train, dev, test or all.")] = "dev",
-    format: Annotated[str | None, typer.Option(help="The format of a gold file.")] = None,
-    task: Annotated[str | None, typer.Option(help="The task, where the file's name does not say it.")] = None,
-    metric: Annotated[
-        str | None, typer.Option(help="FILE[:NAME] of a metric (default: metrics/TASK.py:metric).")
-    ] = None,
-    lm: Annotated[
-        str | None, typer.Option(help="local/smollm2-135m (default), local:FILE.gguf, or any dspy.LM name.")
-    ] = None,
-    state: Annotated[Path | None, typer.Option(help="A tuned program: the folder or state.json to load.")] = None,
-    limit: Annotated[int | None, typer.Option(min=1, help="Only the first N examples.")] = None,
-    threads: Annotated[int, typer.Option(min=1, help="How many examples at once.")] = 1,
-    seed: Annotated[int, typer.Option(help="Seed of the intervals.")] = 0,
-    runs: Annotated[Path, typer.Option(help="Where run folders go.")] = Path("runs"),
-    resume: Annotated[Path | None, typer.Option(help="Go on with an interrupted run.")] = None,
-    gate: Annotated[bool, typer.Option("--gate", help="Exit with 1 when a target of the metric is missed.")] = False,
-    errors: Annotated[
-        bool, typer.Option("--errors", help="Show what the errors have in common, costly first.")
-    ] = False,
-    judge_lm: Annotated[
-        str | None, typer.Option(help="The model that judges (answering), bound apart from --lm; or nli:MODEL.")
-    ] = None,
-    json: Json = False,
-) -> None:
-    """Run a program over a gold set and measure it."""
-    from goldassay.commands.evaluate import run
-
-    run(
-        program,
-        gold=gold,
-        split=split,
-        format=format,
-        task=task,
-        metric=metric,
-        lm=lm,
-        state=state,
-        limit=limit,
-        threads=threads,
-        seed=seed,
-        runs=runs,
-        resume=resume,
-        gate=gate,
-        errors=errors,
-        judge_lm=judge_lm,
-        as_json=json,
-    )
-
-
-@app.command()
-def tune(
-    program: Annotated[str, typer.Argument(help="A task, or FILE:NAME.", metavar="TASK|FILE")],
-    optimizer: Annotated[
-        str, typer.Option(help="bootstrap, labeled, knn, mipro, simba, copro, inferrules, gepa or patches.")
-    ] = "bootstrap",
-    gold: Annotated[str, typer.Option(help="A gold set with the splits train, dev and test.")] = "heritage",
-    format: Annotated[str | None, typer.Option(help="The format of a gold file.")] = None,
-    task: Annotated[str | None, typer.Option(help="The task, where the file's name does not say it.")] = None,
-    metric: Annotated[
-        str | None, typer.Option(help="FILE[:NAME] of a metric (default: metrics/TASK.py:metric).")
-    ] = None,
-    lm: Annotated[str | None, typer.Option(help="The model that the program runs on.")] = None,
-    reflection_lm: Annotated[
-        str | None, typer.Option(help="The model that reflects and writes instructions (default: --lm).")
-    ] = None,
-    judge_lm: Annotated[
-        str | None, typer.Option(help="The model that judges (answering), bound apart from --lm; or nli:MODEL.")
-    ] = None,
-    state: Annotated[Path | None, typer.Option(help="Go on from a tuned program: its folder or state.json.")] = None,
-    budget: Annotated[
-        str | None, typer.Option(help="Such as calls=500,minutes=10 (calls, tokens, usd, minutes).")
-    ] = None,
-    seed: Annotated[int, typer.Option(help="Seed of the optimizer and the intervals.")] = 0,
-    threads: Annotated[int, typer.Option(min=1, help="How many examples at once.")] = 1,
-    limit: Annotated[int | None, typer.Option(min=2, help="Only the first N examples of each split.")] = None,
-    out: Annotated[
-        Path | None, typer.Option(help="The folder of the tuned program (default: a new one in runs/).")
-    ] = None,
-    json: Json = False,
-) -> None:
-    """Make a program better on train, choose on dev, report once on test."""
-    from goldassay.commands.tune import run
-
-    run(
-        program,
-        optimizer=optimizer,
-        gold=gold,
-        format=format,
-        task=task,
-        metric=metric,
-        lm=lm,
-        reflection_lm=reflection_lm,
-        judge_lm=judge_lm,
-        state=state,
-        budget=budget,
-        seed=seed,
-        threads=threads,
-        limit=limit,
-        out=out,
         as_json=json,
     )
 
