@@ -63,7 +63,7 @@ def test_validate_holds_the_card_to_its_annotators(tmp_path: Path) -> None:
 
 def test_stats(root: Path) -> None:
     shown = run("stats", root / "gold" / "heritage", "--by", "language")
-    assert "entities 718" in shown
+    assert "entities 720" in shown
     assert "language" in shown
     found = json.loads(run("stats", root / "gold" / "heritage", "--task", "linking", "--json"))
     assert found["tasks"]["linking"]["counts"]["nil"] == 48
@@ -103,6 +103,21 @@ def test_agree(tmp_path: Path) -> None:
     assert "1 disagreements" in shown
     found = json.loads(run("agree", one, two, "--task", "extraction", "--json"))
     assert found["annotators"] == ["Ada", "Bo"]
+
+
+def test_agreement_of_two_names_them_once_and_fits_80_columns(root: Path) -> None:
+    heritage = root / "gold" / "heritage"
+    shown = run("agree", heritage / "first/extraction.jsonl", heritage / "second/extraction.jsonl", "--task=extraction")
+    assert "│ strict_f1  │             │   186 │ 0.9727 │ 0.9527 – 0.9893 │" in shown
+    assert max(map(len, shown.splitlines())) <= 80
+
+
+def test_full_agreement_is_given_the_width_that_a_bootstrap_lacks(tmp_path: Path) -> None:
+    rows = [{"id": key, "text": key * 9, "label": label} for key, label in zip("abcd", "MMAA", strict=True)]
+    one, two = save(tmp_path / "Ada.jsonl", rows), save(tmp_path / "Bo.jsonl", rows)
+    shown = " ".join(run("agree", one, two, "--task", "classification").split())
+    # Wilson at 4 of 4: 4 / (4 + 1.96²) = 0.5101
+    assert "Wilson's 95 % interval of 4 alike of 4 records is 0.5101 – 1" in shown
 
 
 def test_convert_and_schema(tmp_path: Path) -> None:

@@ -142,3 +142,24 @@ def test_files_are_named_after_their_annotators(tmp_path: Path) -> None:
         agree_files([tmp_path / "Ada.jsonl", tmp_path / "Ada.jsonl"], "extraction")
     with pytest.raises(DataError, match="no such file"):
         agree_files([tmp_path / "Ada.jsonl", tmp_path / "Cy.jsonl"], "extraction")
+
+
+def test_secondary_labels_are_compared_as_sets() -> None:
+    def made(*found: list[str]) -> list[dict[str, Any]]:
+        return [{"id": str(i), "text": f"t{i}", "label": "X", "secondary_labels": x} for i, x in enumerate(found)]
+
+    ada, bo = made(["M", "A"], ["L"], []), made(["A"], ["L", "S"], [])
+    found = agree({"Ada": ada, "Bo": bo}, "classification", resamples=50)
+    figure = found.figure("secondary_f1")
+    # A and L alike; M only Ada's, S only Bo's: 2 * 2 / (2 * 2 + 1 + 1), of the four labels that anybody gave
+    assert figure.value == pytest.approx(2 / 3)
+    assert figure.units == 4
+    assert [(d.record, d.where, d.said) for d in found.disagreements] == [
+        ("0", "secondary_labels", {"Ada": "A M", "Bo": "A"}),
+        ("1", "secondary_labels", {"Ada": "L", "Bo": "L S"}),
+    ]
+
+
+def test_no_figure_for_secondary_labels_where_nobody_gave_one() -> None:
+    with pytest.raises(KeyError):
+        agree({"Ada": labelled(*"MA"), "Bo": labelled(*"MM")}, "classification", resamples=20).figure("secondary_f1")

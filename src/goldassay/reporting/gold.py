@@ -13,6 +13,7 @@ from goldassay.gold.audit import KINDS, Audit
 from goldassay.gold.splits import Split
 from goldassay.gold.stats import Stats
 from goldassay.reporting.terminal import console, number
+from goldassay.statistics import wilson
 
 MOST = 50
 
@@ -83,13 +84,21 @@ def split(made: Split, records: int, out_folder: Path | None) -> None:
 def agreement(found: Agreement, most: int = 20) -> None:
     """The figures with their intervals, and the first disagreements."""
     out = console()
+    several = len(found.annotators) > 2
     title = f"{found.task}, {found.records} records, {', '.join(found.annotators)}"
-    table = _table(title, "figure", "between", "type", "units", "value", "95 % interval")
+    table = _table(title, "figure", *(["between"] if several else []), "type", "units", "value", "95 % interval")
     for one in found.figures:
-        between = "all" if len(one.between) == len(found.annotators) > 2 else " – ".join(one.between)
+        between = "all" if len(one.between) == len(found.annotators) else " – ".join(one.between)
         bounds = f"{one.interval.low:.4f} – {one.interval.high:.4f}" if one.interval else ""
-        table.add_row(one.name, escape(between), escape(one.type or ""), f"{one.units:,}", number(one.value), bounds)
+        pair = [escape(between)] if several else []
+        table.add_row(one.name, *pair, escape(one.type or ""), f"{one.units:,}", number(one.value), bounds)
     out.print(table)
+    if any(one.value == 1.0 and one.name == "observed" for one in found.figures):
+        low = wilson(found.records, found.records)[0]
+        out.print(
+            f"A bootstrap has no width where all are alike: Wilson's 95 % interval of {found.records} alike of "
+            f"{found.records} records is {low:.4f} – 1."
+        )
     if any(one.name == "word_kappa" for one in found.figures):
         out.print("word_kappa counts all the words outside of spans as agreement and is too high; F1 is the figure.")
     if found.disagreements and most:

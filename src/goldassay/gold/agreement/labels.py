@@ -1,4 +1,7 @@
-"""Agreement on values: the label of a document, the identifier of a mention, the grade of a judgement, an answer."""
+"""Agreement on values: the label of a document, the identifier of a mention, the grade of a judgement, an answer.
+
+Secondary labels are a set, so they are compared by F1 like spans, where anybody gave one.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +12,7 @@ from typing import Any
 from goldassay.gold.agreement.kappas import Cohen, Fleiss
 from goldassay.gold.agreement.krippendorff import evidence
 from goldassay.gold.agreement.report import Disagreement, Figure, Resampling
-from goldassay.tally import Mean
+from goldassay.tally import Counts, Mean
 
 Values = Mapping[str, Any]  # what an annotator says in one record, by place
 Units = dict[str, list[Any]]  # by place, a value an annotator
@@ -52,12 +55,21 @@ def figures(task: str, given: Mapping[str, Sequence[Mapping[str, Any]]], level: 
                 one = [Cohen.of([(a == label, b == label) for a, b in row]) for row in both]
                 used = sum(label in unit for row in both for unit in row)
                 out.append(how.figure("cohen_kappa", pair, one, Cohen(), used, label))
+            sets = list(zip(secondary(given[names[i]]), secondary(given[names[j]]), strict=True))
+            if used := sum(len(x | y) for x, y in sets):
+                counts = [Counts(len(x & y), len(y - x), len(x - y)) for x, y in sets]
+                out.append(how.figure("secondary_f1", pair, counts, Counts(), used))
     whole = [[unit for unit in row.values() if None not in unit] for row in rows]
     out.append(how.figure("fleiss_kappa", names, [Fleiss.of(row) for row in whole], Fleiss(), sum(map(len, whole))))
     found = [evidence(row.values(), level) for row in rows]
     size = sum(sum(value is not None for value in unit) > 1 for row in rows for unit in row.values())
     out.append(how.figure(f"alpha_{level}", names, found, evidence([], level), size))
     return out
+
+
+def secondary(records: Sequence[Mapping[str, Any]]) -> list[set[str]]:
+    """The secondary labels of each record."""
+    return [set(record.get("secondary_labels") or ()) for record in records]
 
 
 def units(task: str, given: Mapping[str, Sequence[Mapping[str, Any]]]) -> list[Units]:
@@ -79,4 +91,9 @@ def disagreements(task: str, given: Mapping[str, Sequence[Mapping[str, Any]]]) -
             if len({repr(value) for value in unit}) > 1:
                 said = {name: None if value is None else str(value) for name, value in zip(given, unit, strict=True)}
                 out.append(Disagreement(str(record["id"]), place, said))
+    if task == "classification":
+        for record, *found in zip(first, *map(secondary, given.values()), strict=True):
+            if any(one != found[0] for one in found):
+                said = {name: " ".join(sorted(one)) or None for name, one in zip(given, found, strict=True)}
+                out.append(Disagreement(str(record["id"]), "secondary_labels", said))
     return out

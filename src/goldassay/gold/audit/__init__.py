@@ -18,7 +18,7 @@ from typing import Any
 
 from goldassay.exceptions import DataError
 from goldassay.gold import sets
-from goldassay.gold.audit import across, card, content, duplicates, identifiers, kit, spans, tables
+from goldassay.gold.audit import across, card, content, duplicates, identifiers, kit, spans, stated, tables
 from goldassay.gold.audit.finding import KINDS, Audit, Finding
 from goldassay.gold.audit.mending import repaired
 from goldassay.gold.audit.rows import Row, rows, unreadable
@@ -75,6 +75,9 @@ def audit(
     findings += across.audit(about, by, passages)
     if about:
         findings += tables.audit(about, place, by, passages or {})
+        for job, said in card.parts(about).items():
+            if job in TASKS:
+                findings += stated.audit(job, said, place)
     findings += card.agreement(about, agreement or {})
     return Audit(place.name, findings, {job: len(found) for job, found in by.items()})
 

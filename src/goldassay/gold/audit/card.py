@@ -85,7 +85,7 @@ def agreement(card: Card, measured: Mapping[str, float]) -> Iterator[Finding]:
     """Agreement that is promised (``inter_annotator_agreement: ">0.85 …"``) against what was measured."""
     for task, said in parts(card).items():
         promised = said.get("inter_annotator_agreement")
-        number = NUMBER.search(str(promised)) if promised is not None else None
+        number = NUMBER.search(str(promised)) if promised is not None and not isinstance(promised, Mapping) else None
         if number is None:
             continue
         where = f"tasks.{task}.inter_annotator_agreement"
