@@ -1,0 +1,119 @@
+"""Human preferences: the real file's shape and counts, and scripted judges beside it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from goldassay.exceptions import DataError
+from goldassay.judges.judge import Judge
+from goldassay.judges.labels import Item, Labels
+from goldassay.judges.preferences import compared, prefer, read
+from goldassay.judges.questions import QUESTIONS
+
+
+class Scripted(Judge):
+    """Prefers by a rule."""
+
+    def __init__(self, rule: Any) -> None:
+        super().__init__(object())
+        self.rule = rule
+
+    def ask(self, signature: Any, accept: Any = None, /, **inputs: str) -> Any:
+        self.calls += 1
+        said = self.rule(inputs["first"], inputs["second"])
+        return said and {"verdict": said, "reason": ""}
+
+
+def longer(first: str, second: str) -> str:
+    return "first" if len(first) > len(second) else "second" if len(second) > len(first) else "tie"
+
+
+@pytest.fixture
+def file(shared_data: Path) -> Path:
+    return shared_data / "ragchecker" / "human_labeled_data.json"
+
+
+def test_the_file_has_280_pairs_with_two_annotators(file: Path) -> None:
+    found = read(file)
+    assert len(found.items) == 280
+    assert found.annotators == ["annotator 1", "annotator 2"]
+    assert all(len(item.labels) == 2 for item in found.items)
+    said = [label for item in found.items for label in item.labels.values()]
+    # 52 and 153 labels below 0, 170 of 0, 139 and 46 above (counted with a one-liner over the file)
+    assert {label: said.count(label) for label in set(said)} == {"first": 205, "tie": 170, "second": 185}
+    assert len({item.id for item in found.items}) == 280
+    assert len(read(file, "completeness", limit=20).items) == 20
+    assert read(file, limit=20).items == read(file, limit=20).items
+
+
+def test_a_judge_that_takes_the_longer_answer_beside_people(file: Path) -> None:
+    labels = read(file)
+    judge = Scripted(longer)
+    found = prefer(judge, labels)
+    assert (found.pairs, found.unknown, judge.calls) == (280, 0, 560)
+    assert found.consistent is not None
+    assert found.consistent.value == 1.0
+    agreed = [i.label == longer(i.inputs["first"], i.inputs["second"]) for i in labels.items if i.label is not None]
+    assert found.three_way is not None
+    assert found.three_way.value == sum(agreed) / len(agreed)
+    assert found.three_way.low < found.three_way.value < found.three_way.high
+    assert found.people is not None
+    assert 0.2 < found.people.value < 0.8
+    assert found.no_majority == 280 - len(agreed)
+
+
+def test_a_judge_that_always_takes_the_first_agrees_with_no_decided_pair(file: Path) -> None:
+    found = prefer(Scripted(lambda first, second: "first"), read(file, limit=50))
+    assert found.consistent is not None
+    assert found.decided is not None
+    assert found.first is not None
+    assert (found.consistent.value, found.decided.value, found.first.value) == (0.0, 0.0, 1.0)
+
+
+def test_a_hand_table() -> None:
+    """Of five pairs one has no verdict, one no majority: of the other three, two agree; one of two decided does."""
+    items = [
+        Item("a", {}, {"x": "first", "y": "first"}),
+        Item("b", {}, {"x": "second", "y": "second"}),
+        Item("c", {}, {"x": "tie", "y": "tie"}),
+        Item("d", {}, {"x": "first", "y": "second"}),
+        Item("e", {}, {"x": "first", "y": "first"}),
+    ]
+    orders = [("first", "first"), ("first", "second"), ("first", "second"), ("tie", "tie"), (None, "first")]
+    found = compared("j", items, orders)
+    assert (found.pairs, found.unknown, found.no_majority) == (5, 1, 1)
+    assert found.three_way is not None
+    assert found.three_way.value == 2 / 3
+    assert found.decided is not None
+    assert found.decided.value == 0.5
+    assert found.chance == pytest.approx(1 / 3)
+    assert found.consistent is not None
+    assert found.consistent.value == 0.5  # a and d of a, b, c, d
+    # first in the first place: a yes, b yes, c yes; swapped calls: a "second", b "first", c "first"; d are ties
+    assert found.first is not None
+    assert found.first.value == pytest.approx(5 / 6)
+
+
+def test_without_any_verdict_nothing_is_claimed() -> None:
+    pair = Item("a", {"question": "q", "first": "1", "second": "2"}, {"x": "first"})
+    found = prefer(Scripted(lambda first, second: None), Labels([pair], QUESTIONS["preference"]))
+    assert (found.unknown, found.three_way, found.consistent, found.chance) == (1, None, None, 0.0)
+
+
+def test_bad_files(tmp_path: Path) -> None:
+    file = tmp_path / "p.json"
+    row = {"dataset": "d", "query": "q", "model1": {"response": "1"}, "model2": {"response": "2"}, "overall_label": 1}
+    for content, message in (
+        ([], "not a list of preferences"),
+        ([{**row, "model1": {}}], "record 0: a preference needs query"),
+        ([row, {**row, "overall_label": 3}], "record 1, overall_label: a label is a whole number from -2 to 2, not 3"),
+    ):
+        file.write_text(json.dumps(content), encoding="utf-8")
+        with pytest.raises(DataError, match=message):
+            read(file)
+    with pytest.raises(DataError, match="no aspect 'beauty'"):
+        read(file, "beauty")
