@@ -16,7 +16,10 @@ from typing import Any, Literal
 import dspy
 from pydantic import Field, create_model
 
+from goldassay.kb.alignment import PropertyAlignmentTable
 from goldassay.measures.triples import match
+from goldassay.wikidata.patterns import ArticlePatterns as ArticlePatterns
+from goldassay.wikidata.reading import ArticleReader
 
 PROPERTIES = {
     "instance of": "P31",
@@ -91,6 +94,16 @@ class Triples(dspy.Module):  # type: ignore[misc]
                 if triple["predicate"] in self.labels
             ]
         }
+
+
+class Articles(ArticleReader):
+    """`Triples` on whole Wikipedia articles, in overlapping pieces, with the properties of the alignment table.
+
+    ``ArticlePatterns`` is its baseline without a model.
+    """
+
+    def __init__(self) -> None:
+        super().__init__(Triples({row.label: row.id for row in PropertyAlignmentTable.ours().rows}))
 
 
 CAPITAL = r"[A-ZÀ-ÖØ-Þ][\w’'.\-]*[\w’']"

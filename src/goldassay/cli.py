@@ -12,6 +12,7 @@ from goldassay.cli_gold import app as gold_app
 from goldassay.cli_judge import app as judge_app
 from goldassay.cli_patch import app as patch_app
 from goldassay.cli_run import evaluate, tune
+from goldassay.cli_wikidata import app as wikidata_app
 from goldassay.exceptions import GoldassayError
 
 app = typer.Typer(
@@ -26,6 +27,7 @@ app.command("eval")(evaluate)
 app.command()(tune)
 app.add_typer(gold_app, name="gold")
 app.add_typer(patch_app, name="patch")
+app.add_typer(wikidata_app, name="wikidata")
 app.add_typer(judge_app, name="judge")
 
 Task = Annotated[

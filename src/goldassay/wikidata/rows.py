@@ -14,6 +14,7 @@ from typing import IO, Any
 
 from goldassay.exceptions import GoldassayError
 from goldassay.running.folder import dumps
+from goldassay.running.secrets import redact
 
 DONE, FAILED = "done", "failed"
 
@@ -26,8 +27,8 @@ def place(output: Path) -> Path:
 class Rows:
     """The rows file of a run, open for writing."""
 
-    def __init__(self, file: Path, run: Mapping[str, Any]) -> None:
-        self.file = file
+    def __init__(self, file: Path, run: Mapping[str, Any], secrets: tuple[str, ...] = ()) -> None:
+        self.file, self.secrets = file, secrets
         file.parent.mkdir(parents=True, exist_ok=True)
         if file.exists() and file.stat().st_size:
             _drop_cut_line(file)
@@ -57,7 +58,7 @@ class Rows:
         self._write(row)
 
     def _write(self, row: Mapping[str, Any]) -> None:
-        self._out.write(f"{dumps(row)}\n")
+        self._out.write(f"{redact(dumps(row), self.secrets)}\n")
         self._out.flush()
 
     def close(self) -> None:

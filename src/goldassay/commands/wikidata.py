@@ -1,0 +1,172 @@
+"""``goldassay wikidata``: evaluate on articles, look for gaps, tune prompts, judge novel triples."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from goldassay import workspace
+from goldassay.exceptions import DataError, GoldassayError
+
+RESULTS = Path("runs") / "wikidata"
+
+
+def evaluate(
+    *,
+    article: str | None,
+    dataset: Path | None,
+    profile: str,
+    output: Path | None,
+    lm: str | None,
+    language: str | None,
+    annotations: Path | None,
+    no_cache: bool,
+    cache_only: bool,
+    sample: int | None,
+    parallel: int,
+    endpoint: str | None,
+    seed: int,
+    fail_below_f1: float | None,
+    as_json: bool,
+) -> None:
+    """Evaluate, write the result, print it; exit code 1 where F1 is below what CI asks for."""
+    from goldassay.gold.files import save_json
+    from goldassay.reporting import terminal
+    from goldassay.reporting import wikidata as tables
+    from goldassay.wikidata import benchmark, rows
+    from goldassay.wikidata.novel import verdicts
+    from goldassay.wikidata.profile import read_profile
+    from goldassay.wikidata.running import run
+    from goldassay.wikidata.scoring import Scoring
+    from goldassay.wikidata.sources import sources
+
+    if (article is None) == (dataset is None):
+        raise GoldassayError("name one article (--article TITLE) or a benchmark (--dataset FILE)")
+    if no_cache and cache_only:
+        raise GoldassayError("--no-cache fetches everything, --cache-only nothing: choose one")
+    chosen = read_profile(profile, lm=lm, language=language)
+    if article is not None:
+        asked: Sequence[benchmark.Asked] = (benchmark.Asked(article),)
+        notes: tuple[str, ...] = ()
+        about: dict[str, Any] = {"mode": "single_article", "article": article}
+    else:
+        found = benchmark.read_benchmark(dataset or "")
+        asked, notes = found.articles, found.notes
+        about = {"mode": "dataset", "dataset": found.name, "dataset_articles": len(found.articles)}
+        if sample is not None:
+            asked = benchmark.sample(found.articles, sample, seed)
+            about |= {"sample": len(asked), "seed": seed}
+    place = output or RESULTS / f"{datetime.now(UTC):%Y%m%d-%H%M%S}.json"
+    clients = sources(language=chosen.language, endpoint=endpoint, no_cache=no_cache, cache_only=cache_only)
+    scoring = Scoring(
+        table=chosen.table, comparing=chosen.comparing, verdicts=verdicts(annotations) if annotations else {}
+    )
+    made = program(chosen)
+    metadata = {**about, "profile": profile, "language": chosen.language, "endpoint": clients.endpoint}
+    if annotations:
+        metadata["annotations"] = str(annotations)
+    result = run(asked, made, clients, scoring, metadata, rows.place(place), chosen, parallel)
+    result["run_metadata"].setdefault("warnings", []).extend(notes)
+    save_json(place, result)
+    if as_json:
+        print(json.dumps(result, ensure_ascii=False))
+    else:
+        tables.result(result, place)
+    if article is not None and result["failed_articles"]:
+        raise GoldassayError(result["failed_articles"][0]["error"])
+    if fail_below_f1 is not None:
+        gate(result, fail_below_f1, terminal)
+
+
+def gate(result: dict[str, Any], least: float, terminal: Any) -> None:
+    """Exit with 1 where F1 is too low, and where there is no gold to be low on."""
+    f1, failed = result["aggregate"]["f1"], len(result["failed_articles"])
+    gold = result["aggregate"]["true_positives"] + result["aggregate"]["false_negatives"]
+    why = None
+    if f1 is None or not gold:
+        why = "there is no gold: no statement of an aligned property was fetched"
+    elif failed:
+        why = f"{failed} articles have no gold, for they could not be fetched"
+    elif f1 < least:
+        why = f"F1 {f1:.4f} is below {least:g}"
+    if why:
+        terminal.console(error=True).print(f"goldassay: {why}", markup=False)
+        raise SystemExit(1)
+
+
+def program(profile: Any) -> Any:
+    """The program of a profile, in its tuned state."""
+    from goldassay.commands.evaluate import prepared
+
+    return prepared(workspace.target(profile.program, "triples"), [], Path(profile.state) if profile.state else None)
+
+
+def fetch(
+    *,
+    dataset: Path | None,
+    articles: Sequence[str],
+    to: Path | None,
+    language: str,
+    sample: int | None,
+    endpoint: str | None,
+    no_cache: bool,
+    dump: Path | None,
+) -> None:
+    """Freeze the articles of a benchmark, or those named."""
+    from goldassay.commands import wikidata_fetch
+    from goldassay.wikidata import benchmark
+
+    if (dataset is None) == (not articles):
+        raise GoldassayError("name articles (--article TITLE) or a benchmark (--dataset FILE)")
+    asked: Sequence[benchmark.Asked] = [benchmark.Asked(title) for title in articles]
+    if dataset is not None:
+        asked = benchmark.read_benchmark(dataset).articles
+        asked = benchmark.sample(asked, sample) if sample else asked
+    wikidata_fetch.fetch(asked, to=to, language=language, endpoint=endpoint, no_cache=no_cache, dump=dump)
+
+
+def recall_gaps(results: Path, *, threshold: float, output: Path | None, as_json: bool) -> None:
+    """Write and show the properties that are found too rarely."""
+    from goldassay.gold.files import save_json
+    from goldassay.reporting import wikidata as tables
+    from goldassay.wikidata import recall_gaps as gaps
+    from goldassay.wikidata.results import load
+
+    report = gaps.analysed(load(results), threshold, file=results)
+    place = gaps.place(results, output)
+    save_json(place, report)
+    tables.told(report, place, as_json, tables.gaps)
+
+
+def tune_prompts(results: Path, *, output: Path | None, profile: str, most: int, as_json: bool) -> None:
+    """Write and show error patterns and patches."""
+    from goldassay.gold.files import save_json
+    from goldassay.reporting import wikidata as tables
+    from goldassay.tuning.patches import Patch, write
+    from goldassay.wikidata import prompt_tuning
+    from goldassay.wikidata.profile import read_profile
+
+    chosen = read_profile(profile)
+    report = prompt_tuning.tuned(evidence(results), program(chosen), chosen.table, most)
+    place = output or results.with_name(f"{results.stem}-tuning.json")
+    save_json(place, report)
+    for one in report["prompt_patches"]:
+        fields = {name: value for name, value in one.items() if name not in ("id", "section")}
+        write(Patch.model_validate(fields), place.with_name(f"{place.stem}-patches"))
+    tables.told(report, place, as_json, tables.patches)
+
+
+def evidence(results: Path) -> Any:
+    """The rows of a result, one at a time."""
+    from goldassay.wikidata import rows
+    from goldassay.wikidata.results import load, rows_of
+
+    file = rows_of(results, load(results))
+    if file is None:
+        raise DataError(
+            "its rows (….rows.jsonl), which hold the evidence of each triple, are not beside it", file=results
+        )
+    return rows.latest(file)

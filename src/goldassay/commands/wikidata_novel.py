@@ -1,0 +1,61 @@
+"""``goldassay wikidata novel …`` and ``check-alignment``: what people judge, and what is wrong with a table."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from goldassay.commands.wikidata import evidence
+from goldassay.exceptions import DataError, GoldassayError
+
+
+def check_alignment(table: Path | None, *, as_json: bool) -> None:
+    """Show the defects of a table; exit code 1 if there are any."""
+    from dataclasses import asdict
+
+    from goldassay.kb.alignment import PropertyAlignmentTable
+    from goldassay.kb.alignment_checks import contradictions, problems
+    from goldassay.reporting import wikidata as tables
+
+    ours = PropertyAlignmentTable.ours()
+    read = PropertyAlignmentTable.of(table) if table else ours
+    found = problems(read) + (contradictions(read, ours) if table else [])
+    if as_json:
+        print(json.dumps([asdict(one) for one in found], ensure_ascii=False))
+    else:
+        tables.problems(found, len(read.by_id))
+    if found:
+        raise SystemExit(1)
+
+
+def novel_sample(results: Path, *, output: Path, share: float, seed: int) -> None:
+    """Write a sample of unmatched triples; what is judged already is never written over."""
+    from goldassay.reporting import terminal
+    from goldassay.wikidata import novel
+
+    if output.exists():
+        raise GoldassayError(f"{output} exists; name another --output, so that no verdict is lost")
+    entries = novel.drawn(evidence(results), share, seed)
+    if not entries:
+        raise DataError("no unmatched triple without a verdict is in its rows", file=results)
+    novel.save(output, entries)
+    terminal.line(f"{len(entries)} triples to judge:  goldassay wikidata novel annotate {output}")
+
+
+def novel_annotate(annotations: Path, *, annotator: str) -> None:
+    """Ask for one verdict after another."""
+    from goldassay.reporting.annotating import annotate
+
+    annotate(annotations, annotator)
+
+
+def novel_report(annotations: Path, *, output: Path | None, as_json: bool) -> None:
+    """Show the novel discovery rate."""
+    from goldassay.gold.files import save_json
+    from goldassay.reporting import wikidata as tables
+    from goldassay.wikidata import novel
+
+    report = novel.reported(annotations)
+    if output:
+        save_json(output, report)
+    tables.told(report, output, as_json, tables.discovery)

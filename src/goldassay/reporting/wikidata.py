@@ -1,0 +1,143 @@
+"""Evaluations against Wikidata for the terminal."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from rich.markup import escape
+from rich.table import Table
+
+from goldassay.reporting.terminal import console, number
+
+VALUES = (
+    ("precision", "of aligned triples, Wikidata taken as complete"),
+    ("precision_local", "where Wikidata has values for the property"),
+    ("precision_min", "of all triples, unknown ones taken as wrong"),
+    ("precision_max", "of all triples, unknown ones taken as right"),
+    ("recall", "of statements of aligned properties"),
+    ("recall_supported", "of those whose value the text says"),
+    ("f1", "of precision and recall"),
+    ("macro_f1", "mean over properties"),
+    ("calibration_pearson", "confidence buckets against accuracy"),
+    ("ece", "expected calibration error"),
+    ("novel_discovery_rate", "correct / (correct + incorrect), as judged"),
+)
+MOST = 15
+
+
+def result(found: Mapping[str, Any], place: Path) -> None:
+    """The values of a run, its domains, its properties with the most gold, and what went wrong."""
+    out, total = console(), found["aggregate"]
+    about = found["run_metadata"]
+    name = about.get("article") or about.get("dataset") or ""
+    table = Table(title=f"{escape(str(name))}: {total['articles']} articles against Wikidata", title_justify="left")
+    table.add_column("value", no_wrap=True)
+    table.add_column("", justify="right", no_wrap=True)
+    table.add_column("what it is")
+    for key, words in VALUES:
+        shown = number(total.get(key))
+        interval = total.get("intervals", {}).get(key)
+        if interval:
+            shown += f" [{interval['low']:.3f}, {interval['high']:.3f}]"
+        elif key == "novel_discovery_rate" and total.get(key) is not None:
+            low, high = total["novel_discovery_rate_low"], total["novel_discovery_rate_high"]
+            shown += f" [{low:.3f}, {high:.3f}]"
+        table.add_row(key, escape(shown), words)
+    out.print(table)
+    kinds = ", ".join(f"{count} {kind}" for kind, count in total["match_kinds"].items() if count)
+    out.print(f"{total['total_riverbank_triples']} triples: {kinds or 'none'}.")
+    rated("domain", found["by_domain"] if len(found["by_domain"]) > 1 else {})
+    rated("property", {f"{key} {row['label']}": row for key, row in found["by_property"].items()})
+    for one in found["failed_articles"][:MOST]:
+        out.print(f"failed: {one['article_title']}: {one['error']}", markup=False)
+    if len(found["failed_articles"]) > MOST:
+        out.print(f"… and {len(found['failed_articles']) - MOST} more failed")
+    for warning in about.get("warnings") or ():
+        console(error=True).print(f"[yellow]warning:[/] {escape(warning)}", markup=True)
+    out.print(f"Result: {place}", markup=False)
+
+
+def rated(facet: str, rows: Mapping[str, Mapping[str, Any]]) -> None:
+    """Precision, recall and F1 by domain or property."""
+    if not rows:
+        return
+    table = Table(title=f"by {facet}", title_justify="left")
+    table.add_column(facet)
+    for head in ("gold", "precision", "recall", "said", "f1"):
+        table.add_column(head, justify="right")
+    for name, row in list(rows.items())[:MOST]:
+        gold = row["true_positives"] + row["false_negatives"]
+        rates = (number(row[key]) for key in ("precision", "recall", "recall_supported", "f1"))
+        table.add_row(escape(name), str(gold), *rates)
+    out = console()
+    out.print(table)
+    if len(rows) > MOST:
+        out.print(f"… and {len(rows) - MOST} more in the result")
+
+
+def told(report: Mapping[str, Any], place: Path | None, as_json: bool, show: Callable[[Any], None]) -> None:
+    """A report as JSON, or as a table with its place."""
+    if as_json:
+        print(json.dumps(report, ensure_ascii=False))
+        return
+    show(report)
+    if place:
+        console().print(f"Report: {place}", markup=False)
+
+
+def gaps(report: Mapping[str, Any]) -> None:
+    """Properties that are found too rarely."""
+    table = Table(title=f"recall below {report['threshold']:g}", title_justify="left")
+    for head in ("property", "found", "gold", "recall", "such as"):
+        table.add_column(head, justify="right" if head in ("found", "gold", "recall") else "left")
+    for one in report["gaps"][:MOST]:
+        shown = one["extraction_examples"][0]["example_text"] if one["extraction_examples"] else one["notes"]
+        name = f"{one['property_id']} {one['property_label']}"
+        table.add_row(
+            escape(name), str(one["matched_count"]), str(one["total_count"]), number(one["recall"]), escape(shown)
+        )
+    console().print(table)
+    if report["unknown_recall"]:
+        named = ", ".join(report["unknown_recall"])
+        console().print(f"No recall is known of {named}: precision alone does not say it.", markup=False)
+
+
+def patches(report: Mapping[str, Any]) -> None:
+    """The patches that a run's errors suggest."""
+    table = Table(title="patches", title_justify="left")
+    for head in ("action", "why", "edit"):
+        table.add_column(head)
+    for one in report["prompt_patches"]:
+        edit = one.get("text") or one.get("example", {}).get("text", "")
+        table.add_row(one["action"], escape(one["rationale"]), escape(str(edit)))
+    console().print(table)
+    missed, wrong = report["false_negative_patterns"], report["false_positive_patterns"]
+    console().print(f"{len(missed)} patterns of what was missed, {len(wrong)} of what was wrong.")
+
+
+def problems(found: Sequence[Any], properties: int) -> None:
+    """The defects of an alignment table."""
+    out = console()
+    for one in found:
+        out.print(f"{one.kind:<14} {one.message}", markup=False)
+    out.print(f"{properties} properties, {len(found)} problems.")
+
+
+def discovery(report: Mapping[str, Any]) -> None:
+    """The novel discovery rate, over all and by domain."""
+    table = Table(title="novel discovery rate", title_justify="left")
+    for head in ("domain", "rate", "95 %", "correct", "incorrect", "uncertain", "in_wikidata"):
+        table.add_column(head, justify="left" if head == "domain" else "right")
+    for name, row in {**report["by_domain"], "all": report}.items():
+        known = row["low"] is not None
+        counts = (f"{row[key]:g}" for key in ("correct", "incorrect", "uncertain", "in_wikidata"))
+        bounds = f"{row['low']:.3f}–{row['high']:.3f}" if known else "–"
+        table.add_row(escape(name), number(row["novel_discovery_rate"]), bounds, *counts)
+    console().print(table)
+    if report["judged"] < report["annotations"]:
+        console().print(f"{report['annotations'] - report['judged']} of {report['annotations']} are still to judge.")
+    for note in report["notes"]:
+        console(error=True).print(f"[yellow]warning:[/] {escape(note)}", markup=True)

@@ -1,0 +1,84 @@
+"""Long texts in pieces that overlap, and what the pieces say put together again.
+
+A piece ends at a paragraph or a sentence where it can; the next begins some sentences earlier, so that what stands
+across a border is whole in one of them. What two pieces say is said once, with the greater confidence.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from goldassay.exceptions import GoldassayError
+from goldassay.measures.triples.objects import written
+from goldassay.measures.triples.predicates import canonical
+from goldassay.measures.triples.texts import normal
+
+BREAK = re.compile(r"\n\s*\n|(?<=[.!?。])\s+(?=[\"“(\[]?[^\Wa-z_])|\n")
+WORDS = (
+    "he she it they him her his hers its their i er sie es ihr ihre sein seine hij zij het ze hem haar il elle lui son "
+    "sa leur on"
+)
+PRONOUNS = frozenset(WORDS.split())
+BRACKETS = re.compile(r"\s*\([^()]*\)\s*$")
+
+
+def chunks(text: str, size: int = 3000, overlap: int = 300) -> Iterator[str]:
+    """The pieces of a text, each at most ``size`` characters, each with up to ``overlap`` of the one before.
+
+    >>> list(chunks("One is one. Two is two. Three is three. Four.", size=30, overlap=13))
+    ['One is one. Two is two.', 'Two is two. Three is three.', 'Four.']
+    """
+    if not 0 <= overlap < size:
+        raise GoldassayError(f"the overlap lies between 0 and the size of a piece ({size}), not at {overlap}")
+    ends = [found.end() for found in BREAK.finditer(text)]
+    start = 0
+    while start < len(text):
+        stop = min(len(text), start + size)
+        if stop < len(text):
+            within = [end for end in ends if start + overlap < end <= stop]
+            stop = within[-1] if within else text.rfind(" ", start + overlap + 1, stop) + 1 or stop
+        piece = text[start:stop].strip()
+        if piece:
+            yield piece
+        if stop >= len(text):
+            return
+        back = [end for end in ends if max(start + 1, stop - overlap) <= end < stop]
+        start = back[0] if back else stop
+
+
+def subject(said: str, title: str) -> str:
+    """The article's own name where a pronoun, the last name or the first name stands for it.
+
+    >>> [subject(name, "Marie Curie") for name in ("She", "Curie", "Marie", "Pierre Curie")]
+    ['Marie Curie', 'Marie Curie', 'Marie Curie', 'Pierre Curie']
+    >>> subject("Drake", "Drake (musician)"), subject("the river", "Rhine")
+    ('Drake (musician)', 'the river')
+    """
+    words, own = normal(said).split(), normal(BRACKETS.sub("", title)).split()
+    if not own or not words:
+        return said.strip()
+    part = len(words) < len(own) and words in (own[-len(words) :], own[: len(words)] if len(words) == 1 else None)
+    if " ".join(words) in PRONOUNS or words == own or (part and said.strip()[:1].isupper()):
+        return title
+    return said.strip()
+
+
+def merged(triples: Iterable[Mapping[str, Any]], title: str = "") -> list[dict[str, Any]]:
+    """Each statement once, in the order of first mention; names of the article's subject are made its title.
+
+    >>> said = [("She", "born in", "Warsaw", 0.4), ("Marie Curie", "born_in", "warsaw", 0.9)]
+    >>> keys = ("subject", "predicate", "object", "confidence")
+    >>> merged([dict(zip(keys, one)) for one in said], "Marie Curie")
+    [{'subject': 'Marie Curie', 'predicate': 'born in', 'object': 'Warsaw', 'confidence': 0.9}]
+    """
+    out: dict[tuple[str, str, str], dict[str, Any]] = {}
+    for one in triples:
+        named = subject(str(one["subject"]), title) if title else str(one["subject"]).strip()
+        value = written(one["object"])
+        key = (normal(named), canonical(str(one["predicate"])), normal(value) or value)
+        kept = out.setdefault(key, {**one, "subject": named})
+        if (one.get("confidence") or 0.0) > (kept.get("confidence") or 0.0):
+            kept["confidence"] = one["confidence"]
+    return list(out.values())

@@ -1,0 +1,90 @@
+"""A profile: which program is evaluated, with which model, under which conventions.
+
+A program as for ``goldassay eval`` (``triples:Articles``, ``programs/mine.py:program``), or a YAML file::
+
+    program: triples:Articles
+    lm: openai/gpt-4o-mini
+    state: tuned/          # a tuned program's state
+    language: en
+    alignment: property-alignment.yaml
+    threshold: 0.9         # least similarity of texts
+    tolerance: 0.0         # greatest relative difference of quantities
+    kilometres: 1.0        # greatest distance of coordinates
+    times: gold            # or coarser
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields, replace
+from pathlib import Path
+from typing import Any
+
+from goldassay.exceptions import DataError
+from goldassay.gold import yamls
+from goldassay.kb.alignment import PropertyAlignmentTable
+from goldassay.kb.alignment_table import OURS
+from goldassay.measures.triples.objects import Comparing
+
+
+@dataclass(frozen=True)
+class Profile:
+    """A program and the conventions that it is measured under."""
+
+    name: str
+    program: str
+    lm: str | None = None
+    state: str | None = None
+    language: str = "en"
+    alignment: str = ""
+    threshold: float = 0.9
+    tolerance: float = 0.0
+    kilometres: float = 1.0
+    times: str = "gold"
+
+    @property
+    def table(self) -> PropertyAlignmentTable:
+        """The alignment table."""
+        return PropertyAlignmentTable.of(self.alignment or OURS)
+
+    @property
+    def comparing(self) -> Comparing:
+        """How values compare."""
+        return Comparing(self.threshold, self.tolerance, self.kilometres, self.times)
+
+
+def read_profile(text: str, **over: Any) -> Profile:
+    """The profile that a user named; ``over`` are options of the command line, which count where they are given.
+
+    >>> read_profile("triples:Articles", language="nl").language
+    'nl'
+    """
+    found = _file(Path(text)) if Path(text).suffix in (".yaml", ".yml") else Profile(text, text)
+    return replace(found, **{name: value for name, value in over.items() if value is not None})
+
+
+def _file(path: Path) -> Profile:
+    content = yamls.load(path)
+    if not isinstance(content, dict):
+        raise DataError("a profile is a mapping with program, lm, alignment, …", file=path)
+    known = {one.name: one for one in fields(Profile) if one.name != "name"}
+    wrong = next((name for name in content if name not in known), None)
+    if wrong is not None:
+        raise DataError(f"a profile has no {wrong!r}; it has {', '.join(known)}", file=path)
+    if not isinstance(content.get("program"), str):
+        raise DataError(f"a profile names a program, found {content.get('program')!r}", file=path, field="program")
+    made: dict[str, Any] = {"name": path.stem}
+    for name, value in content.items():
+        number = name in ("threshold", "tolerance", "kilometres")
+        if number and (isinstance(value, bool) or not isinstance(value, (int, float)) or value < 0):
+            raise DataError(f"this is a number, not {value!r}", file=path, field=name)
+        if not number and not (isinstance(value, str) and value):
+            raise DataError(f"this is text, not {value!r}", file=path, field=name)
+        made[name] = float(value) if number else value
+    if made.get("times", "gold") not in ("gold", "coarser"):
+        raise DataError(f"times is gold or coarser, not {made['times']!r}", file=path, field="times")
+    if not 0 < made.get("threshold", 0.9) <= 1:
+        raise DataError(f"a threshold lies in (0, 1], not at {made['threshold']}", file=path, field="threshold")
+    for name in ("alignment", "state"):
+        if name in made:
+            made[name] = str(path.parent / made[name])
+    return Profile(**made)
