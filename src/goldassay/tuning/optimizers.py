@@ -110,23 +110,40 @@ def inferrules(job: Job) -> Any:
 
 def gepa(job: Job) -> Any:
     """Instructions evolved by reflection on the metric's feedback (GEPA)."""
+    from goldassay.tuning import evolution
     from goldassay.tuning.acceptance import PairedAcceptance
 
     batch = min(8, len(job.train))
     settings = job.take(max_metric_calls=8 * len(job.dev) + 20 * batch, reflection_minibatch_size=batch)
     if job.reflection_lm is None and "instruction_proposer" not in settings:
         raise GoldassayError("gepa reflects with a language model: give --reflection-lm (or --lm)")
-    extra = {"acceptance_criterion": PairedAcceptance(), **settings.pop("gepa_kwargs", {})}
+    log = job.folder / "gepa" if job.folder else None
+    values = log / "corpus.json" if log else None
+    for candidate, value in evolution.read(values) if values and values.is_file() else []:
+        job.metric.keep(value, evolution.with_instructions(job.student, candidate))
+    if log:
+        evolution.check_state(log)
+    policy = evolution.CorpusPolicy(lambda: job.metric.kept, values)
+    several = len(getattr(job.metric.metric, "measures", ())) > 1
+    extra = {
+        "acceptance_criterion": PairedAcceptance(),
+        "val_evaluation_policy": policy,
+        "frontier_type": "hybrid" if several else "instance",
+        **settings.pop("gepa_kwargs", {}),
+    }
     optimizer = dspy.GEPA(
         metric=job.metric,
         reflection_lm=job.reflection_lm,
         num_threads=job.threads,
         seed=job.seed,
-        log_dir=str(job.folder / "gepa") if job.folder else None,
+        log_dir=str(log) if log else None,
         gepa_kwargs=extra,
         **settings,
     )
-    return optimizer.compile(job.student, trainset=job.shuffled(), valset=job.dev)
+    try:
+        return optimizer.compile(job.student, trainset=job.shuffled(), valset=job.dev)
+    finally:
+        policy.hear()
 
 
 def patches(job: Job) -> Any:

@@ -15,7 +15,6 @@ from dspy.teleprompt import Teleprompter
 
 from goldassay.exceptions import DataError, GoldassayError, LeakError
 from goldassay.metric import Metric
-from goldassay.running import Run
 from goldassay.running.plain import Plain
 from goldassay.statistics import holm
 from goldassay.tuning.edits import apply, fingerprint
@@ -73,7 +72,7 @@ class Patches(Teleprompter):  # type: ignore[misc]
             raise DataError("patching needs train examples to learn from and dev examples to test on")
         race = Race(valset, self.metric, self.guarded, self.threads, self.seed, self.resamples)
         self.ledger, tried, program = Ledger(), set[str](), student
-        base = _working(race.run(program)).cases
+        base = race.run(program).cases
         self._say(base, program)
         queues: list[Iterator[Patch]] | None = None
         again: list[Patch] = []
@@ -94,6 +93,7 @@ class Patches(Teleprompter):  # type: ignore[misc]
                     self._say(base, program)
         finally:
             _close(self.ledger.patches)
+        race.check()
         return program
 
     def _queues(self, program: Any, train: list[Any], race: Race) -> list[Iterator[Patch]]:
@@ -171,14 +171,6 @@ def _applied(program: Any, patch: Patch) -> Any:
     except GoldassayError as error:
         patch.status, patch.reason = "rejected", str(error)
         return None
-
-
-def _working(run: Run) -> Run:
-    """The run, if the program gave anything at all: a program that never works has no prompt to blame."""
-    errors = [row["error"] for row in run.rows if row.get("error")]
-    if len(errors) == len(run.rows):
-        raise GoldassayError(f"the program failed on all {len(errors)} examples; the first: {errors[0]}")
-    return run
 
 
 def _close(patches: Sequence[Patch]) -> None:

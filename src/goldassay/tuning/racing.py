@@ -6,7 +6,7 @@ Looking early can only reject, never accept, so it does not raise the chance of 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from goldassay.exceptions import GoldassayError
@@ -20,7 +20,7 @@ from goldassay.tuning.patterns import Case
 COSTS = ("calls", "prompt_tokens", "completion_tokens", "seconds")
 
 
-@dataclass(frozen=True)
+@dataclass
 class Race:
     """How patches are tested: on these examples, with this metric.
 
@@ -34,11 +34,22 @@ class Race:
     threads: int = 1
     seed: int = 0
     resamples: int = 4000
+    worked: int = field(default=0, init=False)
+    failure: str = field(default="", init=False)
 
     def run(self, program: Any, examples: Sequence[Any] | None = None) -> Run:
         """The program on the race's examples, or on others."""
         chosen = self.examples if examples is None else examples
-        return evaluate(program, chosen, self.metric, threads=self.threads, folder=None, progress=False, seed=self.seed)
+        done = evaluate(program, chosen, self.metric, threads=self.threads, folder=None, progress=False, seed=self.seed)
+        errors = [row["error"] for row in done.rows if row.get("error")]
+        self.worked += len(done.rows) - len(errors)
+        self.failure = self.failure or next(iter(errors), "")
+        return done
+
+    def check(self) -> None:
+        """Raise if the program never worked: its prompts are not to blame."""
+        if self.failure and not self.worked:
+            raise GoldassayError(f"the program failed on all examples; the first: {self.failure}")
 
     def test(self, patch: Patch, program: Any, base: Sequence[Case]) -> list[Case] | None:
         """The patched program's cases, or ``None`` if the patch is rejected; its effect is written on the patch."""

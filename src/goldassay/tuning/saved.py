@@ -26,20 +26,20 @@ if TYPE_CHECKING:
 SCHEMA = 1
 
 
-def save(tuned: Tuned, before: Any, folder: Path, splits: Mapping[str, Sequence[Any]], adapter: Any = None) -> Path:
+def save(tuned: Tuned, before: Any, folder: Path, plan: Mapping[str, Any], adapter: Any = None) -> Path:
     """Write a tuned program; ``state.json`` is DSPy's own and loads with ``program.load``."""
     folder.mkdir(parents=True, exist_ok=True)
     tuned.program.save(str(folder / "state.json"))
     (folder / "prompt.diff").write_text(diff(before, tuned.program, adapter), encoding="utf-8")
     about = {
         "schema": SCHEMA,
+        "status": "stopped" if tuned.stopped else "finished",
         "made": datetime.now(UTC).isoformat(timespec="seconds"),
         "optimizer": tuned.optimizer,
         "wrapper": "nearest" if isinstance(tuned.program, Nearest) else None,
-        "seed": tuned.seed,
+        **plan,
         "stopped": tuned.stopped or None,
         "versions": {"goldassay": __version__, "dspy": version("dspy"), "python": platform.python_version()},
-        "splits": {name: {"examples": len(part), "sha256": digest(part)} for name, part in splits.items()},
         "dev": _trial(tuned.dev),
         "test": _trial(tuned.test) if tuned.test else None,
         "verdict": tuned.verdict,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
@@ -14,8 +15,9 @@ from goldassay.exceptions import DataError, GoldassayError
 from goldassay.guarding import guarded, unguarded
 from goldassay.running import Run, evaluate
 from goldassay.statistics import Comparison, compare
-from goldassay.tuning import leaks, optimizers
+from goldassay.tuning import leaks, optimizers, resuming
 from goldassay.tuning.budget import Budget, BudgetSpent, Meter
+from goldassay.tuning.edits import fingerprint
 from goldassay.tuning.ledger import Ledger
 from goldassay.tuning.nearest import demonstrations
 from goldassay.tuning.prompts import instructions
@@ -71,13 +73,15 @@ def tune(
     folder: Path | None = None,
     progress: bool = True,
     test: bool = True,
+    resume: bool = False,
     options: Mapping[str, Any] | None = None,
 ) -> Tuned:
     """Make ``program`` better on ``gold.train``, choose on ``gold.dev``, and report once on ``gold.test``.
 
     ``gold`` has the splits as attributes or keys. The program that is passed in is never changed. ``budget`` reads like
     ``"calls=200,minutes=5"``; when it is spent, the best program that was evaluated on the whole dev split is taken.
-    With ``folder`` everything is saved there (see `goldassay.tuning.saved`).
+    With ``folder`` everything is saved there (see `goldassay.tuning.saved`); ``resume`` goes on with a tuning that was
+    interrupted or stopped there (see `goldassay.tuning.resuming`).
     """
     train, dev, held = (_split(gold, name) for name in ("train", "dev", "test"))
     if not train or not dev:
@@ -86,12 +90,19 @@ def tune(
     make = optimizers.named(optimizer)
     meter = Meter(Budget.parse(budget) if isinstance(budget, str) else budget)
     student = guarded(program)
+    plan = resuming.plan(program, {"train": train, "dev": dev, "test": held}, seed, options or {}, lm)
+    if folder is not None:
+        resuming.begin(folder, resume, optimizer, **plan)
+    elif resume:
+        raise GoldassayError("there is nothing to resume without the folder of the tuning")
     stopped, ledger = "", Ledger()
     with ExitStack() as stack:
         watch = stack.enter_context(Watch(metric, len(dev), progress))
         around = {"callbacks": [*dspy.settings.get("callbacks", []), meter, watch]}
         around |= {key: value for key, value in (("lm", lm), ("adapter", adapter)) if value is not None}
         stack.enter_context(dspy.context(**around))
+        if folder is not None:
+            stack.push(lambda kind, *_: resuming.ended(folder, _status(kind)) if kind else None)
         job = optimizers.Job(
             student=student,
             train=demonstrations(program, train),
@@ -117,6 +128,8 @@ def tune(
             watch.check()
             raise GoldassayError(f"{optimizer} failed: {type(error).__name__}: {error}") from error
         watch.check()
+        if watch.silent and not stopped and fingerprint(made) == fingerprint(student):
+            raise GoldassayError(f"{optimizer} changed nothing: {watch.silent}")
     made = unguarded(made)
     leaks.check_instructions(instructions(made), {"dev": dev, "test": held})
     options_of_run = {"lm": lm, "adapter": adapter, "threads": threads, "seed": seed, "progress": progress}
@@ -126,7 +139,7 @@ def tune(
     if folder is not None:
         from goldassay.tuning.saved import save
 
-        save(tuned, program, folder, {"train": train, "dev": dev, "test": held}, adapter)
+        save(tuned, program, folder, plan, adapter)
     return tuned
 
 
@@ -134,6 +147,9 @@ def trial(
     before: Any, after: Any, examples: Sequence[Any], metric: Any, split: str, folder: Path | None, **options: Any
 ) -> Trial:
     """Both programs on the same examples, and the paired difference of the metric."""
+    for name in ("before", "after"):
+        if folder is not None:
+            shutil.rmtree(folder / f"{split}-{name}", ignore_errors=True)  # of an earlier part of this tuning
     runs = [
         evaluate(
             program,
@@ -149,6 +165,10 @@ def trial(
         runs[1].evidence, runs[0].evidence, runs[1].zero, clusters=clusters(examples), seed=options.get("seed", 0)
     )
     return Trial(runs[0], runs[1], difference)
+
+
+def _status(kind: type[BaseException]) -> str:
+    return "interrupted" if issubclass(kind, KeyboardInterrupt) else "failed"
 
 
 def _split(gold: Any, name: str) -> list[Any]:

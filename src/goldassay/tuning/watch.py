@@ -22,7 +22,11 @@ class Watch(BaseCallback):  # type: ignore[misc]
         self.scored = self.failures = 0
         self.first_failure = ""
         self.metric_error: Exception | None = None
+        self.kept: list[tuple[float, Any]] = []
+        """Every program that was evaluated on the whole dev split, with its corpus value."""
         self._open: dict[str, Any] = {}
+        self._asked: dict[str, tuple[str, Any]] = {}
+        self._tries: dict[tuple[str, Any], list[str]] = {}
         self._lock = threading.Lock()
         console = standard_error()
         self._bar = Progress(
@@ -82,9 +86,39 @@ class Watch(BaseCallback):  # type: ignore[misc]
 
     def keep(self, value: float, program: Any) -> None:
         """Keep a program that was evaluated on the whole dev split, if it is the best so far."""
+        self.kept.append((value, program))
         if self.best is None or value > self.best[0]:
             self.best = (value, program)
             self._bar.update(self._task, description=f"tuning: best on dev {value:.4f}")
+
+    def on_lm_start(self, call_id: str, instance: Any, inputs: dict[str, Any]) -> None:
+        """Remember which model is asked."""
+        self._asked[call_id] = (
+            f"{getattr(instance, 'model', type(instance).__name__)} failed on all {{}} calls",
+            instance,
+        )
+
+    def on_adapter_parse_start(self, call_id: str, instance: Any, inputs: dict[str, Any]) -> None:
+        """Remember which answer is read."""
+        fields = ", ".join(getattr(inputs.get("signature"), "output_fields", ()))
+        self._asked[call_id] = f"none of {{}} answers for {fields} could be read", fields
+
+    def on_lm_end(self, call_id: str, outputs: Any, exception: Exception | None = None) -> None:
+        """Count what a model refuses: optimizers hide it."""
+        says, what = self._asked.pop(call_id, ("", None))
+        with self._lock:
+            found = self._tries.setdefault((says, what if isinstance(what, str) else id(what)), [])
+            found.append("" if exception is None else f"{type(exception).__name__}: {' '.join(str(exception).split())}")
+
+    on_adapter_parse_end = on_lm_end
+
+    @property
+    def silent(self) -> str:
+        """What never worked, though the optimizer does not say so: a model, or the reading of its answers."""
+        for (says, _), tries in self._tries.items():
+            if says and all(tries):
+                return f"{says.format(len(tries))}; the first: {tries[0][:300]}"
+        return ""
 
     def check(self) -> None:
         """Raise if the metric raised, or if the program never worked: an optimizer's silence is no result."""

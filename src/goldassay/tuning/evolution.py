@@ -1,0 +1,110 @@
+"""What `goldassay.tune` adds to GEPA: selection on the corpus value, and going on safely where a tuning stopped.
+
+GEPA picks its best candidate by the mean of the examples' scores; a corpus value such as micro-F1 is not that mean.
+`CorpusPolicy` picks by the value that DSPy's ``Evaluate`` reported for the candidate on the whole dev split.
+
+GEPA keeps its state in ``gepa/gepa_state.bin``, a pickle. `check_state` reads it with an unpickler that knows no class
+but plain containers, so that a file from elsewhere is refused before anything in it can run.
+"""
+
+from __future__ import annotations
+
+import json
+import pickle
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from gepa.strategies.eval_policy import FullEvaluationPolicy
+
+from goldassay.exceptions import DataError
+
+STATE = "gepa_state.bin"
+PLAIN = {("builtins", name) for name in ("set", "frozenset", "dict", "list", "tuple", "int", "float", "str")}
+
+
+class CorpusPolicy(FullEvaluationPolicy[Any, Any]):  # type: ignore[misc]
+    """GEPA's candidates by their corpus value on dev; those without one by the mean of their examples' scores.
+
+    ``kept`` gives the programs that were evaluated on dev so far with their values; ``file`` keeps the candidates'
+    values, for a tuning that goes on later.
+    """
+
+    def __init__(self, kept: Callable[[], list[tuple[float, Any]]], file: Path | None = None) -> None:
+        self.kept, self.file = kept, file
+        self.values: dict[str, tuple[dict[str, str], float]] = {}
+        for candidate, value in read(file) if file is not None and file.is_file() else []:
+            self.values[_key(candidate)] = candidate, value
+
+    def get_seed_eval_batch(self, loader: Any) -> list[Any]:
+        """What the program as it is is evaluated on at the start: dev, or (GEPA wants some) one example to go on."""
+        known = list(loader.all_ids())
+        return known[:1] if self.file is not None and (self.file.parent / STATE).is_file() else known
+
+    def get_best_program(self, state: Any) -> int:
+        """The candidate of the highest value; the first of equals."""
+        self.hear()
+        scores = [self.get_valset_score(index, state) for index in range(len(state.program_candidates))]
+        return max(range(len(scores)), key=lambda index: (scores[index], -index))
+
+    def get_valset_score(self, program_idx: int, state: Any) -> float:
+        """The candidate's corpus value on dev."""
+        self.hear()
+        found = self.values.get(_key(state.program_candidates[program_idx]))
+        return float(super().get_valset_score(program_idx, state)) if found is None else found[1]
+
+    def hear(self) -> None:
+        """Take the values that became known, and keep them in the file."""
+        before = len(self.values)
+        for value, program in self.kept():
+            candidate = instructions(program)
+            self.values[_key(candidate)] = candidate, value
+        if self.file is not None and len(self.values) > before:
+            self.file.parent.mkdir(parents=True, exist_ok=True)
+            self.file.write_text(json.dumps(list(self.values.values()), ensure_ascii=False, indent=1), encoding="utf-8")
+
+
+def instructions(program: Any) -> dict[str, str]:
+    """A program as GEPA knows it: each predictor's instructions."""
+    return {name: predictor.signature.instructions for name, predictor in program.named_predictors()}
+
+
+def with_instructions(program: Any, candidate: dict[str, str]) -> Any:
+    """A copy of the program with a candidate's instructions."""
+    copy = program.deepcopy()
+    for name, predictor in copy.named_predictors():
+        if name in candidate:
+            predictor.signature = predictor.signature.with_instructions(candidate[name])
+    return copy
+
+
+def read(file: Path) -> list[tuple[dict[str, str], float]]:
+    """The candidates and values of an earlier part of this tuning."""
+    try:
+        return [(dict(candidate), float(value)) for candidate, value in json.loads(file.read_text(encoding="utf-8"))]
+    except (ValueError, TypeError) as error:
+        raise DataError(f"not the values of GEPA's candidates: {error}", file=file) from None
+
+
+def check_state(folder: Path) -> bool:
+    """Whether GEPA's state is there; a DataError if it holds anything but plain data."""
+    file = folder / STATE
+    if not file.is_file():
+        return False
+    try:
+        with file.open("rb") as stream:
+            _Plain(stream).load()
+    except (pickle.UnpicklingError, EOFError, AttributeError, IndexError, ValueError) as error:
+        raise DataError(f"not the state of a GEPA tuning: {error}", file=file) from None
+    return True
+
+
+class _Plain(pickle.Unpickler):
+    def find_class(self, module: str, name: str) -> Any:
+        if (module, name) in PLAIN:
+            return super().find_class(module, name)
+        raise pickle.UnpicklingError(f"it holds {module}.{name}, and only plain data is read")
+
+
+def _key(candidate: dict[str, str]) -> str:
+    return json.dumps(sorted(candidate.items()))

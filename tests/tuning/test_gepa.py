@@ -1,0 +1,188 @@
+"""GEPA by ``tune``: reflection, selection on the corpus value, and a tuning that is interrupted and goes on."""
+
+from __future__ import annotations
+
+import json
+import os
+import pickle
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import dspy
+import pytest
+
+from goldassay import Metric
+from goldassay.exceptions import DataError, GoldassayError
+from goldassay.measures import extraction
+from goldassay.tuning import tune
+from goldassay.tuning.evolution import CorpusPolicy, check_state, with_instructions
+
+METRIC = Metric({extraction.StrictF1(): 0.7, extraction.PartialF1(): 0.3})
+RULE = "Find names. A number is TMP. A museum is MUS."
+CALLS = {"max_metric_calls": 120}
+
+
+class Reflector:
+    """Proposes the rule; at call ``stop`` it interrupts its own process, as Ctrl-C does."""
+
+    def __init__(self, text: str = json.dumps({"new_instruction": RULE}), stop: int = 0) -> None:
+        self.text, self.stop, self.calls = text, stop, 0
+
+    def complete(self, request: Any) -> Any:
+        from dspy.lm15 import Message, Response, TextPart, Usage
+
+        self.calls += 1
+        if self.calls == self.stop:
+            os.kill(os.getpid(), signal.SIGINT)
+        if self.text == "refuse":
+            raise ConnectionError("the service is gone")
+        parts = [TextPart(self.text)]
+        return Response(
+            id=None, model=request.model, message=Message.assistant(parts), finish_reason="stop", usage=Usage()
+        )
+
+
+def model(engine: Any) -> Any:
+    return dspy.LM("scripted/engine", engine=engine, cache=False)
+
+
+@pytest.fixture
+def gold(names_gold: list[Any]) -> dict[str, list[Any]]:
+    return {"train": names_gold[:20], "dev": names_gold[20:32], "test": names_gold[32:]}
+
+
+def test_gepa_raises_the_dev_value(
+    learner: Any, names_program: Any, gold: dict[str, list[Any]], tmp_path: Path
+) -> None:
+    made = tune(
+        names_program, gold, METRIC, "gepa", lm=model(learner), reflection_lm=model(Reflector()), folder=tmp_path,
+        options=CALLS, progress=False,
+    )  # fmt: skip
+    assert made.program.extract.signature.instructions == RULE
+    assert made.dev.before.value < 0.7
+    assert made.dev.after.value == 1.0
+    kept = json.loads((tmp_path / "gepa" / "corpus.json").read_text())
+    values = {candidate["extract"]: value for candidate, value in kept}
+    assert values[RULE] == pytest.approx(1.0)
+    assert values["Find names."] == pytest.approx(made.dev.before.value, abs=1e-4)  # Evaluate rounds to 0.01 %
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("I would rather not say.", "gepa changed nothing: none of .* answers for new_instruction could be read"),
+        ("refuse", "gepa changed nothing: scripted/engine failed on all .* the service is gone"),
+    ],
+)
+def test_reflection_that_never_works_is_said(
+    text: str, says: str, learner: Any, names_program: Any, gold: dict[str, list[Any]]
+) -> None:
+    options = {"max_metric_calls": 60}
+    with pytest.raises(GoldassayError, match=says):
+        tune(
+            names_program, gold, METRIC, "gepa", lm=model(learner), reflection_lm=model(Reflector(text)),
+            options=options, progress=False,
+        )  # fmt: skip
+
+
+def test_the_candidate_of_the_best_corpus_value_is_taken_not_that_of_the_best_mean(names_program: Any) -> None:
+    """Mean of examples 0.9 against 0.5, corpus value 0.4 against 0.6: the second one."""
+    texts = ["one", "two"]
+    programs = [with_instructions(names_program, {"extract": text}) for text in texts]
+
+    class State:
+        program_candidates = [{"extract": text} for text in texts]
+
+        def get_program_average_val_subset(self, index: int) -> tuple[float, int]:
+            return (0.9, 0.5)[index], 10
+
+    known = CorpusPolicy(lambda: [(0.4, programs[0]), (0.6, programs[1])])
+    assert known.get_best_program(State()) == 1
+    assert known.get_valset_score(1, State()) == 0.6
+    assert CorpusPolicy(list).get_best_program(State()) == 0  # nothing is known: the mean
+
+
+INTERRUPTED = """
+import sys
+sys.path[:0] = {paths!r}
+from pathlib import Path
+import conftest, test_gepa
+from goldassay.tuning import tune
+
+program, gold = (fixture._fixture_function() for fixture in (conftest.names_program, conftest.names_gold))
+splits = {{"train": gold[:20], "dev": gold[20:32], "test": gold[32:]}}
+lm, reflector = test_gepa.model(conftest.Learner()), test_gepa.model(test_gepa.Reflector(stop={stop}))
+made = tune(program, splits, test_gepa.METRIC, "gepa", lm=lm, reflection_lm=reflector, folder=Path({folder!r}),
+            options=test_gepa.CALLS, progress=False, resume={resume})
+print(made.dev.after.value)
+"""
+
+
+def again(folder: Path, stop: int, resume: bool) -> subprocess.CompletedProcess[str]:
+    here = Path(__file__).resolve().parent
+    code = INTERRUPTED.format(paths=[str(here), str(here.parent)], stop=stop, folder=str(folder), resume=resume)
+    return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+
+
+def test_an_interrupted_tuning_goes_on(learner: Any, names_program: Any, gold: Any, tmp_path: Path) -> None:
+    def tuned(folder: Path, resume: bool = False) -> Any:
+        return tune(
+            names_program, gold, METRIC, "gepa", lm=model(learner), reflection_lm=model(Reflector()), folder=folder,
+            options=CALLS, progress=False, resume=resume,
+        )  # fmt: skip
+
+    folder = tmp_path / "t"
+    first = again(folder, stop=1, resume=False)
+    assert "KeyboardInterrupt" in first.stderr
+    assert json.loads((folder / "tuning.json").read_text())["status"] == "interrupted"
+    before = json.loads((folder / "gepa" / "corpus.json").read_text())
+    with pytest.raises(GoldassayError, match="holds a tuning already"):
+        tuned(folder)
+    second = again(folder, stop=0, resume=True)
+    assert second.returncode == 0, second.stderr[-2000:]
+    assert float(second.stdout.split()[-1]) == 1.0
+    about = json.loads((folder / "tuning.json").read_text())
+    assert about["status"] == "finished"
+    assert json.loads((folder / "gepa" / "corpus.json").read_text())[: len(before)] == before
+    whole = tuned(tmp_path / "whole")
+    assert about["cost"]["calls"] == whole.cost["calls"] - 11  # of 12 dev examples one was asked again
+    with pytest.raises(GoldassayError, match="is finished"):
+        tuned(folder, resume=True)
+
+
+def test_another_tuning_does_not_go_on(learner: Any, names_program: Any, gold: Any, tmp_path: Path) -> None:
+    about = {"optimizer": "gepa", "seed": 0, "status": "interrupted"}
+    (tmp_path / "tuning.json").write_text(json.dumps(about))
+    with pytest.raises(GoldassayError, match="another seed: 0 then, 1 now"):
+        tune(names_program, gold, METRIC, "gepa", lm=model(learner), folder=tmp_path, seed=1, resume=True)
+    with pytest.raises(GoldassayError, match="labeled keeps no state"):
+        tune(names_program, gold, METRIC, "labeled", lm=model(learner), folder=tmp_path, resume=True)
+    with pytest.raises(GoldassayError, match="without the folder"):
+        tune(names_program, gold, METRIC, "gepa", lm=model(learner), resume=True)
+    with pytest.raises(GoldassayError, match=r"no tuning at .*: expected tuning.json"):
+        tune(names_program, gold, METRIC, "gepa", lm=model(learner), folder=tmp_path / "no", resume=True)
+
+
+class Payload:
+    def __reduce__(self) -> Any:
+        return os.system, ("true",)
+
+
+@pytest.mark.parametrize(
+    ("content", "says"),
+    [
+        (pickle.dumps({"program_candidates": [Payload()]}), "only plain data is read"),
+        (b"not a pickle", "not the state of a GEPA tuning"),
+        (b"", "not the state of a GEPA tuning"),
+    ],
+)
+def test_a_state_that_would_run_something_is_refused_before_it_does(content: bytes, says: str, tmp_path: Path) -> None:
+    assert not check_state(tmp_path)
+    (tmp_path / "gepa_state.bin").write_bytes(content)
+    with pytest.raises(DataError, match=says):
+        check_state(tmp_path)
+    (tmp_path / "gepa_state.bin").write_bytes(pickle.dumps({"front": {1: {0, 1}}, "rng": (3, (1, 2), None)}))
+    assert check_state(tmp_path)
