@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-CAPITAL = r"[^\W\d_a-zà-öø-ÿß][\w’'.\-]*"
+CAPITAL = r"(?:[A-Z]\.|[^\W\d_a-zà-öø-ÿß][\w’'\-]*)"
 LINK = r"(?:of|the|and|de|der|des|du|la|le|von|van|in|for|al|bin|d[’'])"
 NAME = rf"(?P<object>{CAPITAL}(?:[ ](?:{LINK}[ ]){{0,2}}{CAPITAL})*)"
 DATE = r"(?P<object>\d{1,2} [A-Z][a-z]+ \d{3,4}|[A-Z][a-z]+ \d{1,2}, \d{3,4})"

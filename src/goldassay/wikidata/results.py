@@ -121,7 +121,7 @@ def _intervals(counts: list[tuple[float, float, float]]) -> dict[str, Any]:
     if len(counts) < 2:
         return {}
     kinds = {"precision": PrecisionCounts, "recall": RecallCounts, "f1": Counts}
-    return {name: interval([kind(*c) for c in counts]).state() for name, kind in kinds.items()}
+    return {name: interval([kind(*c) for c in counts], kind()).state() for name, kind in kinds.items()}
 
 
 def _age(dates: list[str]) -> dict[str, Any]:
