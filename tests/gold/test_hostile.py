@@ -55,7 +55,7 @@ print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before)
     message, grown = done.stdout.strip().split("\n")
     assert "extraction.jsonl:1: a line of 200,000,0" in message
     scale = 1 if sys.platform == "darwin" else 1024
-    assert int(grown) * scale < 1_300_000_000
+    assert int(grown) * scale < 50_000_000  # the line is measured and never kept
     assert audit(file).kinds == {"unreadable": 1}
 
 

@@ -1,0 +1,118 @@
+"""The quick way gives what the validator gives, or gives way to it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from pydantic import ValidationError
+
+from goldassay.gold import files, quick, read
+from goldassay.gold.records import GOLD, PRED, Side, adapter
+
+HERITAGE = ("extraction", "classification", "linking", "retrieval", "answering", "triples")
+SAMPLES: dict[tuple[Side, str], dict[str, Any]] = {
+    ("gold", "extraction"): {
+        "id": "a",
+        "text": "In Delft",
+        "entities": [{"start": 3, "end": 8, "type": "TOP", "fragments": [[3, 4], [5, 8]], "confidence": 1}],
+        "tokens": [[0, 2]],
+        "strata": {"tier": 1, "share": 0.5, "country": None, "open": True},
+        "meta": {"a": [1, {"b": 2.5}], "big": 10**30},
+    },
+    ("gold", "classification"): {"id": "a", "label": "M", "secondary_labels": ["L"], "rationale": None},
+    ("gold", "linking"): {"id": "a", "text": "Delft", "links": [{"start": 0, "end": 5, "ids": {"wikidata": ["Q690"]}}]},
+    ("gold", "retrieval"): {"id": "a", "query": "x", "relevant": {"d": 2, "e": 0.5}},
+    ("gold", "answering"): {"id": "a", "question": "x", "answers": [], "answer_starts": [0]},
+    ("gold", "triples"): {"id": "a", "triples": [{"subject": {"id": 1}, "predicate": "p", "object": 1.0}]},
+    ("pred", "extraction"): {"id": "a", "entities": [{"start": None, "end": None, "type": "TOP", "text": "x"}]},
+    ("pred", "classification"): {"id": "a", "label": None, "confidence": 0, "latency_ms": 3},
+    ("pred", "linking"): {"id": "a", "links": [{"start": 0, "end": 5, "candidates": [{"id": "Q1", "score": 1}]}]},
+    ("pred", "retrieval"): {"id": "a", "results": [{"doc_id": "d", "score": -0.0}]},
+    ("pred", "answering"): {"id": "a", "answer": "", "citations": ["a", {"b": None}]},
+    ("pred", "triples"): {"id": "a", "triples": [{"subject": "s", "predicate": "p", "object": True}]},
+}
+
+
+def exact(value: Any) -> str:
+    """A value with its types and the order of its keys: 1, 1.0 and True are three things here."""
+    return repr(value)
+
+
+@pytest.mark.parametrize(("side", "task"), list(SAMPLES))
+def test_a_good_record_goes_the_quick_way(side: Side, task: str) -> None:
+    line = json.dumps(SAMPLES[side, task]).encode()
+    found = quick.rows(line + b"\r\n\n" + line, task, side)
+    assert found is not None
+    assert exact(found) == exact([adapter(task, side).validate_json(line)] * 2)
+
+
+values = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=3) | st.sampled_from(["", "1", 10**25]),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=3), inner, max_size=3),
+    max_leaves=6,
+)
+
+
+def places(value: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
+    """Where a value can be put in place of another, at any depth."""
+    inner = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    return [path, *(place for key, one in inner for place in places(one, (*path, key)))]
+
+
+def put(value: Any, path: tuple[Any, ...], new: Any) -> Any:
+    if not path:
+        return new
+    made = dict(value) if isinstance(value, dict) else list(value)
+    made[path[0]] = put(value[path[0]], path[1:], new)
+    return made
+
+
+@settings(max_examples=600, deadline=None)
+@given(st.sampled_from(list(SAMPLES)), st.data())
+def test_what_it_takes_is_what_the_validator_takes(case: tuple[Side, str], data: st.DataObject) -> None:
+    """A good record with anything put anywhere, or with a field of any shape added."""
+    side, task = case
+    record = SAMPLES[case]
+    if data.draw(st.booleans()):
+        shape = (GOLD if side == "gold" else PRED)[task]
+        record = {**record, data.draw(st.sampled_from([*shape.__annotations__, "other"])): data.draw(values)}
+    else:
+        record = put(record, data.draw(st.sampled_from(places(record))), data.draw(values))
+    line = json.dumps(record).encode()
+    found = quick.rows(line, task, side)
+    if found is not None:
+        try:
+            expected = adapter(task, side).validate_json(line)
+        except ValidationError as error:
+            raise AssertionError(f"taken, but {error}") from error
+        assert exact(found) == exact([expected])
+
+
+@pytest.mark.parametrize("task", HERITAGE)
+def test_our_own_gold_goes_the_quick_way(root: Path, task: str) -> None:
+    assert quick.rows((root / "gold" / "heritage" / f"{task}.jsonl").read_bytes(), task) is not None
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(st.text(max_size=9), min_size=1), st.sampled_from(["\n", "\r\n", "\n\n"]), st.integers(1, 400))
+def test_where_blocks_are_cut_is_nothing(texts: list[str], end: str, size: int) -> None:
+    import tempfile
+
+    rows = [{"id": f"d{number}", "text": text, "entities": []} for number, text in enumerate(texts)]
+    with tempfile.TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
+        file = Path(folder) / "x.jsonl"
+        content = end.join(json.dumps(row, ensure_ascii=False) for row in rows)
+        file.write_bytes(b"\xef\xbb\xbf" + content.encode())
+        patch.setattr(files, "BLOCK", size)
+        assert read(file, task="extraction") == rows
+        parts = list(files.blocks(file))
+        assert b"".join(part for *_, part in parts).decode() == content
+        number, place = 1, 3
+        for first, start, part in parts:
+            assert (first, start) == (number, place)
+            number, place = number + part.count(b"\n"), place + len(part)
