@@ -7,6 +7,9 @@
     │   └── LeakError           the same example stands on two sides of a split
     ├── FieldError              a gold example or a prediction lacks a field
     ├── ConventionError         two numbers were made under different conventions
+    ├── FetchError              an article or an item could not be fetched
+    │   ├── NotFoundError       it is not there
+    │   └── CacheOnlyError      it is not in the cache, and only the cache may be asked
     ├── ModelError              a language model or an embedder cannot be used
     └── MissingExtra            an optional dependency is not installed
 
@@ -60,6 +63,18 @@ class FieldError(GoldassayError):
 
 class ConventionError(GoldassayError):
     """Two numbers that were made under different conventions were put side by side."""
+
+
+class FetchError(GoldassayError):
+    """An article or an item could not be fetched; nothing is known of it."""
+
+
+class NotFoundError(FetchError):
+    """An article or an item is not there."""
+
+
+class CacheOnlyError(FetchError):
+    """Only the cache may be asked, and it does not hold this."""
 
 
 class ModelError(GoldassayError):

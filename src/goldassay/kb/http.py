@@ -1,0 +1,139 @@
+"""A polite client: says who it is, waits between requests, tries again when that may help, and asks when it may.
+
+Tried again: timeouts, broken connections, bodies that end too soon, and the statuses 429 and 5xx, after 1, 2, 4 …
+seconds with jitter, or after what ``Retry-After`` says. Anything else is final. What fails in the end is a
+`FetchError`, never an empty answer.
+
+Source: the Wikimedia Foundation's user-agent policy, https://foundation.wikimedia.org/wiki/Policy:User-Agent_policy
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import threading
+import time
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+from typing import Any
+from urllib.parse import urlsplit
+
+import httpx
+
+from goldassay import __version__
+from goldassay.exceptions import FetchError, NotFoundError
+
+AGAIN = (429, 500, 502, 503, 504)
+HOME = "https://pypi.org/project/goldassay/"
+
+
+def agent() -> str:
+    """Who asks: the name, the version, and the contact in ``$GOLDASSAY_CONTACT`` (an address or a page)."""
+    contact = os.environ.get("GOLDASSAY_CONTACT", "").strip() or HOME
+    return f"goldassay/{__version__} ({contact}) httpx/{httpx.__version__}"
+
+
+class Web:
+    """Requests, one after the other, at least ``pause`` seconds apart; ``wait`` is the first wait before a retry."""
+
+    def __init__(
+        self,
+        *,
+        pause: float = 0.2,
+        retries: int = 4,
+        timeout: float = 30.0,
+        wait: float = 1.0,
+        longest: float = 120.0,
+    ) -> None:
+        self.pause, self.retries, self.wait, self.longest = pause, retries, wait, longest
+        self.client = httpx.Client(timeout=timeout, headers={"User-Agent": agent()}, follow_redirects=True)
+        self._last = 0.0
+        self._lock = threading.Lock()
+
+    def json(self, url: str, **request: Any) -> Any:
+        """The JSON that stands there; a body that is cut off is asked for again."""
+        return self._ask(url, "json", request)
+
+    def page(self, url: str, **request: Any) -> httpx.Response:
+        """The page that stands there, with its final address."""
+        found: httpx.Response = self._ask(url, "html", request)
+        return found
+
+    def _ask(self, url: str, kind: str, request: Mapping[str, Any]) -> Any:
+        why, delay = "", 0.0
+        for attempt in range(self.retries + 1):
+            if attempt:
+                time.sleep(min(self.longest, delay))
+            delay = self.wait * 2**attempt * (1 + random.random() / 4)
+            try:
+                self._politely()
+                answer = self._once(url, request)
+            except (httpx.TimeoutException, httpx.NetworkError, httpx.RemoteProtocolError) as error:
+                why = f"{type(error).__name__} {str(error)[:80]}".strip()
+                continue
+            except httpx.HTTPError as error:
+                raise FetchError(f"{place(url)}: {type(error).__name__}: {str(error)[:200]}") from None
+            if answer.status_code in AGAIN:
+                why = f"status {answer.status_code}"
+                asked = retry_after(answer.headers.get("retry-after", ""))
+                if asked is not None and asked > self.longest:
+                    raise FetchError(f"{place(url)}: {why}; it asks to wait {asked:.0f} s, come back then")
+                delay = delay if asked is None else asked
+                continue
+            self._refuse(answer, url, kind)
+            if kind != "json":
+                return answer
+            try:
+                return json.loads(answer.content)
+            except ValueError:
+                why = "the JSON is cut off"
+        raise FetchError(f"{place(url)}: {why} in {self.retries + 1} attempts; try again later, or use what is cached")
+
+    def _once(self, url: str, request: Mapping[str, Any]) -> httpx.Response:
+        return self.client.request("POST" if "data" in request else "GET", url, **request)
+
+    def _politely(self) -> None:
+        with self._lock:
+            left = self._last + self.pause - time.monotonic()
+            if left > 0:
+                time.sleep(left)
+            self._last = time.monotonic()
+
+    def _refuse(self, answer: httpx.Response, url: str, kind: str) -> None:
+        """What is neither a success nor worth another attempt."""
+        if answer.status_code in (404, 410):
+            raise NotFoundError(f"{place(url)}: there is no such page (status {answer.status_code})")
+        if not answer.is_success:
+            raise FetchError(f"{place(url)}: status {answer.status_code}: {' '.join(answer.text.split())[:120]}")
+        type_ = answer.headers.get("content-type", "")
+        if kind not in type_:
+            raise FetchError(
+                f"{place(url)}: expected {kind}, found {type_ or 'no content type'!r}; is the address right?"
+            )
+
+
+def retry_after(said: str) -> float | None:
+    """The seconds of a ``Retry-After``, which is a number or a date.
+
+    >>> retry_after("120"), retry_after("soon")
+    (120.0, None)
+    """
+    if said.strip().isdecimal():
+        return float(said)
+    try:
+        return max(0.0, (parsedate_to_datetime(said) - datetime.now(UTC)).total_seconds())
+    except (ValueError, TypeError):
+        return None
+
+
+def place(url: str) -> str:
+    """An address for a message: without a password, a key or a query.
+
+    >>> place("https://user:secret@example.org:8080/page?key=secret")
+    'https://example.org:8080/page'
+    """
+    parts = urlsplit(url)
+    host = parts.hostname or ""
+    return f"{parts.scheme}://{host}{f':{parts.port}' if parts.port else ''}{parts.path}"
