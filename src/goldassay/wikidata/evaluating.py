@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import inspect
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
@@ -96,7 +96,7 @@ class Evaluation:
         names = self.wikidata.names(sorted(set(values))) if values else {}
         return Subject(title, item, names, asked.domain, str(read(article, "text", "") or ""), redirects), about
 
-    def rows(self, articles: Iterable[Asked], parallel: int = 1) -> Iterator[dict[str, Any]]:
+    def rows(self, articles: Iterable[Asked], parallel: int = 1) -> Generator[dict[str, Any], None, None]:
         """The rows as they finish; no more articles are under way than twice the threads."""
         if parallel < 1:
             raise GoldassayError(f"a run needs at least one thread, not {parallel}")

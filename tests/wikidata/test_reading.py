@@ -1,0 +1,95 @@
+"""Articles in pieces: nothing is lost between them, and what two of them say is said once."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import dspy
+import pytest
+from dspy.utils import DummyLM
+
+from goldassay import workspace
+from goldassay.exceptions import GoldassayError
+from goldassay.wikidata.chunking import chunks, merged, subject
+from goldassay.wikidata.reading import ArticleReader
+
+
+@pytest.mark.parametrize(("size", "overlap"), [(200, 0), (200, 60), (500, 100), (37, 10), (10_000, 300)])
+def test_every_sentence_is_in_some_piece(size: int, overlap: int) -> None:
+    sentences = [f"Sentence {i} is here." for i in range(100)]
+    text = " ".join(sentences[:50]) + "\n\n" + " ".join(sentences[50:])
+    found = list(chunks(text, size, overlap))
+    assert all(len(piece) <= size for piece in found)
+    assert all(any(sentence in piece for piece in found) for sentence in sentences)
+    assert len(found) == 1 or len(found) < 4 * len(text) / max(1, size - overlap)
+
+
+def test_without_a_place_to_break_it_still_ends() -> None:
+    found = list(chunks("x" * 1000, 300, 50))
+    assert "".join(found).count("x") >= 1000
+    assert max(map(len, found)) <= 300
+    assert list(chunks("", 10, 0)) == []
+    with pytest.raises(GoldassayError, match="the overlap lies between 0 and the size"):
+        list(chunks("x", 10, 10))
+
+
+def test_pieces_overlap_in_whole_sentences() -> None:
+    text = " ".join(f"Sentence {i} is here." for i in range(20))
+    first, second = list(chunks(text, 120, 50))[:2]
+    shared = second[: second.index(".") + 1]
+    assert first.endswith(first[first.index(shared) :])
+    assert second.startswith("Sentence")
+
+
+@pytest.mark.parametrize(
+    ("said", "title", "name"),
+    [
+        ("She", "Marie Curie", "Marie Curie"),
+        ("his", "Bob", "Bob"),
+        ("Sie", "Marie Curie", "Marie Curie"),
+        ("CURIE", "Marie Curie", "Marie Curie"),
+        ("Irène Curie", "Marie Curie", "Irène Curie"),
+        ("Marie Curie", "Marie Curie (film)", "Marie Curie (film)"),
+        ("Nobel Prize", "Nobel Prize in Physics", "Nobel Prize"),  # another thing
+        ("curie", "Marie Curie", "curie"),  # the unit
+        (" x ", "", "x"),
+    ],
+)
+def test_the_subject_is_made_the_title(said: str, title: str, name: str) -> None:
+    assert subject(said, title) == name
+
+
+def test_duplicates_keep_the_greatest_confidence() -> None:
+    said = [
+        {"subject": "Ann", "predicate": "wdt:P19", "object": "Delft", "confidence": None},
+        {"subject": "ann", "predicate": "P19", "object": "DELFT", "confidence": 0.3},
+        {"subject": "Ann", "predicate": "P19", "object": "Gouda", "confidence": 0.2},
+        {"subject": "Ann", "predicate": "P1082", "object": "+5", "confidence": 0.2},
+        {"subject": "Ann", "predicate": "P1082", "object": "*", "confidence": 0.2},
+    ]
+    found = merged(said)
+    assert [(one["object"], one["confidence"]) for one in found] == [
+        ("Delft", 0.3), ("Gouda", 0.2), ("+5", 0.2), ("*", 0.2),
+    ]  # fmt: skip
+
+
+def test_the_program_for_articles_asks_piece_by_piece(root: Path) -> None:
+    program: Any = workspace.load(root / "programs" / "triples.py").Articles()
+    assert isinstance(program, ArticleReader)
+    program.size, program.overlap = 60, 20
+    says = [
+        [{"subject": "She", "predicate": "place of birth", "object": "Warsaw", "confidence": 0.6}],
+        [{"subject": "Marie Curie", "predicate": "place of birth", "object": "Warsaw", "confidence": 0.9}],
+        [{"subject": "Curie", "predicate": "spouse", "object": "Pierre Curie", "confidence": 0.7}],
+    ]
+    text = "Marie Curie was a physicist. She was born in Warsaw, which is a city. Curie married Pierre Curie in 1895."
+    assert len(list(chunks(text, 60, 20))) == 3
+    with dspy.context(lm=DummyLM([{"statements": json.dumps(one)} for one in says])):
+        found = program(text=text, title="Marie Curie").triples
+    assert found == [
+        {"subject": "Marie Curie", "predicate": "P19", "object": "Warsaw", "confidence": 0.9},
+        {"subject": "Marie Curie", "predicate": "P26", "object": "Pierre Curie", "confidence": 0.7},
+    ]
+    assert [name for name, _ in program.named_predictors()] == ["reader.say"]
