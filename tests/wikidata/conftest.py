@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from goldassay.exceptions import GoldassayError
+from goldassay.exceptions import FetchError
 from goldassay.kb.wikibase import Item, Statement
 
 CURIE_TEXT = (
@@ -70,7 +70,7 @@ class Sources:
     def article(self, title: str) -> Any:
         self.asked.append(title)
         if title not in self.texts:
-            raise GoldassayError(f"{title}: HTTP 404 from the test's Wikipedia")
+            raise FetchError(f"{title}: HTTP 404 from the test's Wikipedia")
         return SimpleNamespace(
             title=title, text=self.texts[title], wikilinks=[], qid="", fetched="2026-11-20T00:00:00+00:00"
         )
@@ -82,7 +82,7 @@ class Sources:
         for item in self.items.values():
             if item.sitelinks.get(f"{language}wiki") == title:
                 return item
-        raise GoldassayError(f"no item for {title}")
+        raise FetchError(f"no item for {title}")
 
     def names(self, qids: Sequence[str]) -> dict[str, list[str]]:
         return {qid: list(self.known[qid]) for qid in qids if qid in self.known}

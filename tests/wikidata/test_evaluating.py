@@ -132,7 +132,7 @@ def test_an_item_that_cannot_be_had_is_a_failed_article(make_sources: Any, tmp_p
     del clients.items["Q1001"]
     result = ran(clients, asked(2), tmp_path / "r.rows.jsonl")
     assert result["failed_articles"][0] == {
-        "article_title": "Town 1", "domain": "a", "stage": "fetch", "error": "GoldassayError: no item for Town 1",
+        "article_title": "Town 1", "domain": "a", "stage": "fetch", "error": "FetchError: no item for Town 1",
     }  # fmt: skip
 
 

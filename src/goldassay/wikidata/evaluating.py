@@ -14,7 +14,7 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-from goldassay.exceptions import DataError, GoldassayError
+from goldassay.exceptions import DataError, FetchError, GoldassayError
 from goldassay.fields import read
 from goldassay.kb.wikibase import Item
 from goldassay.wikidata.benchmark import Asked
@@ -63,7 +63,7 @@ class Evaluation:
         row: dict[str, Any] = {"key": asked.key, "article_title": asked.title, "domain": asked.domain}
         try:
             subject, about = self.fetch(asked)
-        except GoldassayError as error:
+        except FetchError as error:
             return {**row, "status": FAILED, "stage": "fetch", "error": f"{type(error).__name__}: {error}"}
         row |= {"status": DONE, "wikidata_qid": subject.item.id, **about}
         try:

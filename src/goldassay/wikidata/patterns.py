@@ -23,7 +23,7 @@ PATTERNS: tuple[tuple[str, str, float], ...] = (
     ("P570", rf"\bdied [^.;()]{{0,80}}?\bon {DATE}", 0.9),
     ("P20", rf"\bdied [^.;()\d]{{0,40}}?\b(?:in|at) (?:the )?{NAME}", 0.8),
     ("P119", rf"\b(?:buried|interred) (?:in|at) (?:the )?{NAME}", 0.85),
-    ("P26", rf"\bmarried (?:to )?(?:the (?:\w+ ){{1,3}})?{NAME}", 0.85),
+    ("P26", rf"\bmarried (?:to )?(?:the (?:\w+ ){{0,2}}[a-z]+ )?{NAME}", 0.85),
     ("P40", rf"\b(?:daughters?|sons?|child(?:ren)?),? (?:named )?{NAME}", 0.6),
     ("P166", rf"\b(?:won|received|awarded|receive|share[ds]?) the (?:\d{{4}} )?(?P<object>[A-Z][\w ’'-]*?"
      rf"(?:Prize|Medal|Award|Order)(?: in {CAPITAL}| of {CAPITAL})?)", 0.85),
