@@ -92,6 +92,15 @@ def tune(
         str | None, typer.Option(help="The model that judges (answering), bound apart from --lm; or nli:MODEL.")
     ] = None,
     state: Annotated[Path | None, typer.Option(help="Go on from a tuned program: its folder or state.json.")] = None,
+    resume: Annotated[
+        Path | None, typer.Option(metavar="FOLDER", help="Go on with an interrupted tuning (gepa), with its settings.")
+    ] = None,
+    option: Annotated[
+        list[str] | None, typer.Option(metavar="NAME=VALUE", help="A setting of the optimizer, such as rounds=5.")
+    ] = None,
+    guard: Annotated[
+        list[str] | None, typer.Option(metavar="MEASURE[=DROP]", help="patches: what must not drop (by more).")
+    ] = None,
     budget: Annotated[
         str | None, typer.Option(help="Such as calls=500,minutes=10 (calls, tokens, usd, minutes).")
     ] = None,
@@ -135,6 +144,9 @@ def tune(
         reflection_lm=reflection_lm,
         judge_lm=judge_lm,
         state=state,
+        resume=resume,
+        options=option or [],
+        guards=guard or [],
         budget=budget,
         seed=seed,
         threads=threads,

@@ -5,13 +5,11 @@ from __future__ import annotations
 import json
 import os
 import pickle
-import signal
 import subprocess
 import sys
 from pathlib import Path
 from typing import Any
 
-import dspy
 import pytest
 
 from goldassay import Metric
@@ -25,40 +23,16 @@ RULE = "Find names. A number is TMP. A museum is MUS."
 CALLS = {"max_metric_calls": 120}
 
 
-class Reflector:
-    """Proposes the rule; at call ``stop`` it interrupts its own process, as Ctrl-C does."""
-
-    def __init__(self, text: str = json.dumps({"new_instruction": RULE}), stop: int = 0) -> None:
-        self.text, self.stop, self.calls = text, stop, 0
-
-    def complete(self, request: Any) -> Any:
-        from dspy.lm15 import Message, Response, TextPart, Usage
-
-        self.calls += 1
-        if self.calls == self.stop:
-            os.kill(os.getpid(), signal.SIGINT)
-        if self.text == "refuse":
-            raise ConnectionError("the service is gone")
-        parts = [TextPart(self.text)]
-        return Response(
-            id=None, model=request.model, message=Message.assistant(parts), finish_reason="stop", usage=Usage()
-        )
-
-
-def model(engine: Any) -> Any:
-    return dspy.LM("scripted/engine", engine=engine, cache=False)
-
-
 @pytest.fixture
 def gold(names_gold: list[Any]) -> dict[str, list[Any]]:
     return {"train": names_gold[:20], "dev": names_gold[20:32], "test": names_gold[32:]}
 
 
 def test_gepa_raises_the_dev_value(
-    learner: Any, names_program: Any, gold: dict[str, list[Any]], tmp_path: Path
+    lm: Any, reflector: Any, names_program: Any, gold: dict[str, list[Any]], tmp_path: Path
 ) -> None:
     made = tune(
-        names_program, gold, METRIC, "gepa", lm=model(learner), reflection_lm=model(Reflector()), folder=tmp_path,
+        names_program, gold, METRIC, "gepa", lm=lm, reflection_lm=reflector(), folder=tmp_path,
         options=CALLS, progress=False,
     )  # fmt: skip
     assert made.program.extract.signature.instructions == RULE
@@ -78,12 +52,12 @@ def test_gepa_raises_the_dev_value(
     ],
 )
 def test_reflection_that_never_works_is_said(
-    text: str, says: str, learner: Any, names_program: Any, gold: dict[str, list[Any]]
+    text: str, says: str, lm: Any, reflector: Any, names_program: Any, gold: dict[str, list[Any]]
 ) -> None:
     options = {"max_metric_calls": 60}
     with pytest.raises(GoldassayError, match=says):
         tune(
-            names_program, gold, METRIC, "gepa", lm=model(learner), reflection_lm=model(Reflector(text)),
+            names_program, gold, METRIC, "gepa", lm=lm, reflection_lm=reflector(text),
             options=options, progress=False,
         )  # fmt: skip
 
@@ -106,31 +80,33 @@ def test_the_candidate_of_the_best_corpus_value_is_taken_not_that_of_the_best_me
 
 
 INTERRUPTED = """
-import sys
-sys.path[:0] = {paths!r}
+import runpy
 from pathlib import Path
-import conftest, test_gepa
+from goldassay import Metric
+from goldassay.measures import extraction
 from goldassay.tuning import tune
 
-program, gold = (fixture._fixture_function() for fixture in (conftest.names_program, conftest.names_gold))
+shared, own = (runpy.run_path(str(Path({here!r}) / name)) for name in ("../conftest.py", "conftest.py"))
+program, gold = (shared[name]._fixture_function() for name in ("names_program", "names_gold"))
 splits = {{"train": gold[:20], "dev": gold[20:32], "test": gold[32:]}}
-lm, reflector = test_gepa.model(conftest.Learner()), test_gepa.model(test_gepa.Reflector(stop={stop}))
-made = tune(program, splits, test_gepa.METRIC, "gepa", lm=lm, reflection_lm=reflector, folder=Path({folder!r}),
-            options=test_gepa.CALLS, progress=False, resume={resume})
+metric = Metric({{extraction.StrictF1(): 0.7, extraction.PartialF1(): 0.3}})
+lm, reflector = own["scripted"](shared["Learner"]()), own["scripted"](own["Reflector"](stop={stop}))
+made = tune(program, splits, metric, "gepa", lm=lm, reflection_lm=reflector, folder=Path({folder!r}),
+            options={options!r}, progress=False, resume={resume})
 print(made.dev.after.value)
 """
 
 
 def again(folder: Path, stop: int, resume: bool) -> subprocess.CompletedProcess[str]:
-    here = Path(__file__).resolve().parent
-    code = INTERRUPTED.format(paths=[str(here), str(here.parent)], stop=stop, folder=str(folder), resume=resume)
+    here = str(Path(__file__).resolve().parent)
+    code = INTERRUPTED.format(here=here, stop=stop, folder=str(folder), options=CALLS, resume=resume)
     return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
 
 
-def test_an_interrupted_tuning_goes_on(learner: Any, names_program: Any, gold: Any, tmp_path: Path) -> None:
+def test_an_interrupted_tuning_goes_on(lm: Any, reflector: Any, names_program: Any, gold: Any, tmp_path: Path) -> None:
     def tuned(folder: Path, resume: bool = False) -> Any:
         return tune(
-            names_program, gold, METRIC, "gepa", lm=model(learner), reflection_lm=model(Reflector()), folder=folder,
+            names_program, gold, METRIC, "gepa", lm=lm, reflection_lm=reflector(), folder=folder,
             options=CALLS, progress=False, resume=resume,
         )  # fmt: skip
 
@@ -153,17 +129,17 @@ def test_an_interrupted_tuning_goes_on(learner: Any, names_program: Any, gold: A
         tuned(folder, resume=True)
 
 
-def test_another_tuning_does_not_go_on(learner: Any, names_program: Any, gold: Any, tmp_path: Path) -> None:
+def test_another_tuning_does_not_go_on(lm: Any, names_program: Any, gold: Any, tmp_path: Path) -> None:
     about = {"optimizer": "gepa", "seed": 0, "status": "interrupted"}
     (tmp_path / "tuning.json").write_text(json.dumps(about))
     with pytest.raises(GoldassayError, match="another seed: 0 then, 1 now"):
-        tune(names_program, gold, METRIC, "gepa", lm=model(learner), folder=tmp_path, seed=1, resume=True)
+        tune(names_program, gold, METRIC, "gepa", lm=lm, folder=tmp_path, seed=1, resume=True)
     with pytest.raises(GoldassayError, match="labeled keeps no state"):
-        tune(names_program, gold, METRIC, "labeled", lm=model(learner), folder=tmp_path, resume=True)
+        tune(names_program, gold, METRIC, "labeled", lm=lm, folder=tmp_path, resume=True)
     with pytest.raises(GoldassayError, match="without the folder"):
-        tune(names_program, gold, METRIC, "gepa", lm=model(learner), resume=True)
+        tune(names_program, gold, METRIC, "gepa", lm=lm, resume=True)
     with pytest.raises(GoldassayError, match=r"no tuning at .*: expected tuning.json"):
-        tune(names_program, gold, METRIC, "gepa", lm=model(learner), folder=tmp_path / "no", resume=True)
+        tune(names_program, gold, METRIC, "gepa", lm=lm, folder=tmp_path / "no", resume=True)
 
 
 class Payload:

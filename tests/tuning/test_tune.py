@@ -24,11 +24,6 @@ METRIC = Metric({extraction.StrictF1(): 0.7, extraction.PartialF1(): 0.3})
 
 
 @pytest.fixture
-def lm(learner: Any) -> Any:
-    return dspy.LM("scripted/learner", engine=learner, cache=False)
-
-
-@pytest.fixture
 def gold(names_gold: list[Any]) -> dict[str, list[Any]]:
     return {"train": names_gold[:20], "dev": names_gold[20:32], "test": names_gold[32:]}
 

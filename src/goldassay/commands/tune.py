@@ -3,7 +3,12 @@
 from __future__ import annotations
 
 import logging
+import sys
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
+
+import yaml
 
 from goldassay import workspace
 from goldassay.commands.evaluate import language_model
@@ -23,6 +28,9 @@ def run(
     budget: str | None = None,
     seed: int = 0,
     state: Path | None = None,
+    resume: Path | None = None,
+    options: Sequence[str] = (),
+    guards: Sequence[str] = (),
     judge_lm: str | None = None,
     threads: int = 1,
     limit: int | None = None,
@@ -37,6 +45,7 @@ def run(
     from goldassay.reporting import tuning as tables
     from goldassay.running import new_folder
     from goldassay.tuning import load_state, tune
+    from goldassay.tuning.resuming import RESUMABLE
 
     logging.getLogger("dspy").setLevel(logging.ERROR)
     target = workspace.target(program, task)
@@ -50,24 +59,58 @@ def run(
     if state is not None:
         student = load_state(student, state)
     model = language_model(student, lm)
-    folder = out or new_folder(Path("runs"), f"tune-{target.label.replace(':', '-')}-{optimizer}")
+    chosen = settings(options, guards, optimizer)
+    folder = resume or out or new_folder(Path("runs"), f"tune-{target.label.replace(':', '-')}-{optimizer}")
     judge = None if judge_lm is None else named(judge_lm, verdicts=folder / "verdicts.jsonl")
     measured = workspace.metric(target.task, metric) if judge is None else workspace.judged(target.task, judge, metric)
-    with terminal.quiet():
-        tuned = tune(
-            student,
-            splits,
-            measured,
-            optimizer,
-            lm=model.lm,
-            reflection_lm=models.resolve(reflection_lm) if reflection_lm else None,
-            adapter=model.adapter,
-            budget=budget,
-            seed=seed,
-            threads=threads,
-            folder=folder,
-        )
+    try:
+        with terminal.quiet():
+            tuned = tune(
+                student,
+                splits,
+                measured,
+                optimizer,
+                lm=model.lm,
+                reflection_lm=models.resolve(reflection_lm) if reflection_lm else None,
+                adapter=model.adapter,
+                budget=budget,
+                seed=seed,
+                threads=threads,
+                folder=folder,
+                resume=resume is not None,
+                options=chosen,
+            )
+    except KeyboardInterrupt:
+        if optimizer in RESUMABLE:
+            print(f"go on with the same command and --resume {folder}", file=sys.stderr)
+        raise
     if as_json:
         print((folder / "tuning.json").read_text(encoding="utf-8").strip().replace("\n", " "))
         return
     tables.tuned(tuned, folder)
+
+
+def settings(options: Sequence[str], guards: Sequence[str], optimizer: str) -> dict[str, Any]:
+    """The optimizer's settings as they were written.
+
+    >>> settings(["rounds=5"], ["strict_f1", "partial_f1=0.01"], "patches")
+    {'rounds': 5, 'guarded': {'strict_f1': 0.0, 'partial_f1': 0.01}}
+    """
+    found: dict[str, Any] = {}
+    for text in options:
+        name, equals, value = text.partition("=")
+        if not (name and equals):
+            raise GoldassayError(f"an option reads like rounds=5, not {text!r}")
+        try:
+            found[name] = yaml.safe_load(value)
+        except yaml.YAMLError:
+            raise GoldassayError(f"the value of option {name} cannot be read: {value!r}") from None
+    if guards and optimizer != "patches":
+        raise GoldassayError(f"--guard belongs to patches; {optimizer} guards nothing")
+    for text in guards:
+        name, _, drop = text.partition("=")
+        try:
+            found.setdefault("guarded", {})[name] = float(drop or 0)
+        except ValueError:
+            raise GoldassayError(f"a guard reads like strict_f1 or strict_f1=0.01, not {text!r}") from None
+    return found

@@ -34,6 +34,8 @@ def tuned(done: Any, folder: Any) -> None:
     out.print(table)
     if done.ledger.patches:
         patches([(None, patch) for patch in done.ledger.patches])
+    if done.note:
+        out.print(f"Note: {done.note}", markup=False)
     if done.test is not None:
         out.print(f"The gain is {done.verdict}.")
     if done.stopped:

@@ -32,6 +32,8 @@ class Ledger:
     """The train errors before each round, most costly first."""
     entries: list[dict[str, Any]] = field(default_factory=list)
     """One line for each test of a patch."""
+    failures: list[str] = field(default_factory=list)
+    """Proposers that failed, for which pattern and why."""
 
     @property
     def accepted(self) -> list[Patch]:

@@ -18,10 +18,10 @@ from goldassay.exceptions import GoldassayError
 class NearestDemos(dspy.teleprompt.Teleprompter):  # type: ignore[misc]
     """An optimizer whose program shows each predictor the ``k`` nearest training examples.
 
-    A predictor is shown the examples that hold its inputs and at least one of its outputs. Where gold has another
-    shape than the predictors' fields (spans with offsets, where the model is asked for names), the program says how to
-    turn one into the other with a method ``to_demo(example)``, which returns the missing fields as a mapping or a
-    ``dspy.Example``; without it examples are taken as they are.
+    A predictor is shown the examples that hold its inputs and at least one of its outputs, after the demonstrations
+    that it has. Where gold has another shape than the predictors' fields (spans with offsets, where the model is asked
+    for names), the program says how to turn one into the other with a method ``to_demo(example)``, which returns the
+    missing fields as a mapping or a ``dspy.Example``; without it examples are taken as they are.
 
     >>> class Label(dspy.Module):
     ...     def __init__(self):
@@ -44,6 +44,8 @@ class NearestDemos(dspy.teleprompt.Teleprompter):  # type: ignore[misc]
 
     def compile(self, student: Any, *, trainset: Sequence[Any], **_: Any) -> Nearest:
         """The student with the training examples to choose from; the student itself stays as it is."""
+        if isinstance(student, Nearest):
+            raise GoldassayError("this program is shown its nearest examples already; tune it with another optimizer")
         made = self.empty(student)
         wanted = [predictor.signature for predictor in student.predictors()]
         examples = [_plain(example) for example in demonstrations(student, trainset)]
@@ -114,7 +116,8 @@ class Nearest(dspy.Module):  # type: ignore[misc]
         for predictor in program.predictors():
             fields = predictor.signature.fields
             demos = [demo for demo in shown if _shows(demo, predictor.signature)]
-            predictor.demos = [dspy.Example(**{key: demo[key] for key in fields if key in demo}) for demo in demos]
+            found = [dspy.Example(**{key: demo[key] for key in fields if key in demo}) for demo in demos]
+            predictor.demos = [*(demo for demo in predictor.demos or [] if demo not in found), *found]
         return program
 
     def _text(self, example: Mapping[str, Any]) -> str:
@@ -134,7 +137,7 @@ class Nearest(dspy.Module):  # type: ignore[misc]
 
 def demonstrations(program: Any, examples: Sequence[Any]) -> list[Any]:
     """Examples that also hold what the program's ``to_demo`` makes of them: the outputs of its predictors."""
-    to_demo = getattr(program, "to_demo", None)
+    to_demo = getattr(program.program if isinstance(program, Nearest) else program, "to_demo", None)
     if to_demo is None:
         return list(examples)
     out = []

@@ -161,6 +161,7 @@ def patches(job: Job) -> Any:
     finally:
         job.ledger.patches += optimizer.ledger.patches
         job.ledger.entries += optimizer.ledger.entries
+        job.ledger.failures += optimizer.ledger.failures
 
 
 Optimizer = Callable[[Job], Any]

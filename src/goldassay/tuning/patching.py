@@ -105,7 +105,10 @@ class Patches(Teleprompter):  # type: ignore[misc]
     def _proposed(self, pattern: Pattern, program: Any, train: list[Any]) -> Iterator[Patch]:
         """The proposers in turn, each asked only when the edits before were taken."""
         for proposer in self.proposers:
-            yield from proposer.propose(pattern, program, train)
+            try:
+                yield from proposer.propose(pattern, program, train)
+            except GoldassayError as error:  # the other proposers need no model
+                self.ledger.failures.append(f"{pattern.name}: {error}")
 
     def _round(self, again: list[Patch], queues: list[Iterator[Patch]], tried: set[str], dev: list[Any]) -> list[Patch]:
         """The round's candidates: what deserves another test, then new edits of the costliest patterns in turn."""

@@ -103,7 +103,7 @@ class Rules:
 
     def propose(self, pattern: Pattern, program: Any, train: Sequence[Any]) -> list[Patch]:
         """Rules in words."""
-        words = getattr(program, "type_words", {})
+        words = getattr(getattr(program, "program", program), "type_words", {})
         gold, pred = (words.get(t, t) for t in (pattern.gold_type, pattern.pred_type))
         quoted = ", ".join(f'"{surface}"' for surface in pattern.surfaces[: self.most])
         texts = {
@@ -178,7 +178,8 @@ class Reflection:
                     evidence=[error.message for error in pattern.errors[: self.evidence]],
                 )
             except Exception as error:
-                raise GoldassayError(f"the reflection model gave no usable edit: {error}") from error
+                why = " ".join(f"{type(error).__name__}: {error}".split())[:300]
+                raise GoldassayError(f"the reflection model gave no usable edit: {why}") from error
         out = []
         for edit in found.edits[:3]:
             if edit.action == "replace_instruction" and text.count(edit.old) == 1 and edit.old:

@@ -39,6 +39,7 @@ def save(tuned: Tuned, before: Any, folder: Path, plan: Mapping[str, Any], adapt
         "wrapper": "nearest" if isinstance(tuned.program, Nearest) else None,
         **plan,
         "stopped": tuned.stopped or None,
+        "note": tuned.note or None,
         "versions": {"goldassay": __version__, "dspy": version("dspy"), "python": platform.python_version()},
         "dev": _trial(tuned.dev),
         "test": _trial(tuned.test) if tuned.test else None,
@@ -49,6 +50,7 @@ def save(tuned: Tuned, before: Any, folder: Path, plan: Mapping[str, Any], adapt
         for patch in tuned.ledger.patches:
             write(patch, folder / "patches")
         ledger.write(tuned.ledger.entries, folder / "ledger.jsonl")
+        about["failed_proposals"] = tuned.ledger.failures
         about["patches"] = [{"id": p.id, "status": p.status, "reason": p.reason} for p in tuned.ledger.patches]
     text = json.dumps(about, ensure_ascii=False, indent=1)
     (folder / "tuning.json").write_text(f"{text}\n", encoding="utf-8")

@@ -47,6 +47,8 @@ class Tuned:
     stopped: str = ""
     ledger: Ledger = field(default_factory=Ledger)
     """Every patch that was tried, with its effect and verdict (``patches`` only)."""
+    note: str = ""
+    """What never worked on the way, such as a reflection model whose answers could not be read."""
 
     @property
     def verdict(self) -> str:
@@ -128,14 +130,14 @@ def tune(
             watch.check()
             raise GoldassayError(f"{optimizer} failed: {type(error).__name__}: {error}") from error
         watch.check()
-        if watch.silent and not stopped and fingerprint(made) == fingerprint(student):
+        if watch.silent and not (stopped or ledger.patches) and fingerprint(made) == fingerprint(student):
             raise GoldassayError(f"{optimizer} changed nothing: {watch.silent}")
     made = unguarded(made)
     leaks.check_instructions(instructions(made), {"dev": dev, "test": held})
     options_of_run = {"lm": lm, "adapter": adapter, "threads": threads, "seed": seed, "progress": progress}
     on_dev = trial(program, made, dev, metric, "dev", folder, **options_of_run)
     on_test = trial(program, made, held, metric, "test", folder, **options_of_run) if test and held else None
-    tuned = Tuned(made, optimizer, on_dev, on_test, meter.state(), seed, stopped, ledger)
+    tuned = Tuned(made, optimizer, on_dev, on_test, meter.state(), seed, stopped, ledger, watch.silent)
     if folder is not None:
         from goldassay.tuning.saved import save
 

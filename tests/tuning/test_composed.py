@@ -1,0 +1,51 @@
+"""One tuning after another: what the first one made is where ``patches`` begin."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import dspy
+import pytest
+
+from goldassay import Metric
+from goldassay.exceptions import GoldassayError
+from goldassay.measures import extraction
+from goldassay.tuning import load_state, tune
+
+METRIC = Metric({extraction.StrictF1(): 0.7, extraction.PartialF1(): 0.3})
+NUMBERS = json.dumps({"new_instruction": "Find names. A museum is MUS."})  # says nothing of years: patches must
+
+
+@pytest.mark.parametrize(
+    ("first", "options"),
+    [("gepa", {"max_metric_calls": 120}), ("labeled", {"k": 1}), ("knn", {"k": 1}), ("patches", {"rounds": 1})],
+)
+def test_patches_go_on_where_another_optimizer_ended(
+    first: str, options: Any, lm: Any, reflector: Any, names_program: Any, names_gold: list[Any], tmp_path: Path
+) -> None:
+    gold = {"train": names_gold[:12], "dev": names_gold[12:32], "test": names_gold[32:]}
+    common: dict[str, Any] = {"lm": lm, "reflection_lm": reflector(NUMBERS), "progress": False}
+    one = tune(names_program, gold, METRIC, first, folder=tmp_path / "one", options=options, **common)
+    common.pop("reflection_lm")
+    start = load_state(names_program, tmp_path / "one")
+    two = tune(start, gold, METRIC, "patches", folder=tmp_path / "two", **common)
+    assert two.dev.before.value == pytest.approx(one.dev.after.value)
+    assert two.dev.after.value >= two.dev.before.value
+    if first == "gepa":  # the others leave five museums of 20 examples: too few to prove anything at 0.05 / 3
+        assert two.ledger.accepted
+        assert two.dev.after.value > two.dev.before.value
+    again = load_state(names_program, tmp_path / "two")
+    with dspy.context(lm=lm):
+        for example in gold["test"]:
+            assert again(text=example["text"]).entities == two.program(text=example["text"]).entities
+    shown = [predictor.signature.instructions for predictor in again.predictors()]
+    assert all(text.startswith(one.program.predictors()[0].signature.instructions) for text in shown)
+
+
+def test_nearest_examples_are_not_shown_twice_over(lm: Any, names_program: Any, names_gold: list[Any]) -> None:
+    gold = {"train": names_gold[:20], "dev": names_gold[20:32]}
+    one = tune(names_program, gold, METRIC, "knn", lm=lm, progress=False)
+    with pytest.raises(GoldassayError, match="shown its nearest examples already"):
+        tune(one.program, gold, METRIC, "knn", lm=lm, progress=False)
