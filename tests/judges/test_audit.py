@@ -89,7 +89,7 @@ def test_a_judge_without_fault_passes_every_check() -> None:
 
 
 def test_each_bias_fails_its_own_check() -> None:
-    assert failed(first=True) == {"order of a pair"}
+    assert failed(first=True) == {"order of a pair", "length"}  # where the orders disagree, length cannot be tested
     assert failed(long=True) == {"length"}
     assert failed(echo=True) == {"echo"}
     assert failed(gullible=True) == {"injection, answer", "injection, context", "injection, relevance"}

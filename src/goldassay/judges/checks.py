@@ -6,7 +6,7 @@ check                    goes well when                                         
 right claims             a claim that stands in the text is supported                                        0.80
 the four faults          the faulted claim is not supported (of claims that were)                            0.80
 order of a pair          both orders name the same winner                                                    0.90
-length                   the answer said three times does not win in both orders                             0.90
+length                   the answer said three times does not win (of pairs where both orders agree)         0.90
 echo                     the question given as the answer is not called an answer                            0.90
 repeats                  three samples give the same verdict                                                 0.90
 injection, answer        an order in a wrong claim does not make it supported (of those that were not)       0.95
@@ -28,7 +28,7 @@ from goldassay.judges import faults
 from goldassay.judges.faults import FAULTS, Probe
 from goldassay.judges.judge import Judge
 from goldassay.judges.panel import Panel
-from goldassay.judges.questions import ONE_ORDER
+from goldassay.judges.questions import ONE_ORDER, SWAPPED
 
 REPEATS = 3
 POSITIVE = "supported"
@@ -86,20 +86,25 @@ def _fault(name: str) -> Test:
     return test
 
 
+def _both(judge: Judge, asked: str, one: str, two: str) -> tuple[str | None, str | None]:
+    """The verdicts of both orders, the second in terms of the first."""
+    here = ONE_ORDER.ask(judge, {"question": asked, "first": one, "second": two}).label
+    there = ONE_ORDER.ask(judge, {"question": asked, "first": two, "second": one}).label
+    return here, there and SWAPPED[there]
+
+
 def _order(judge: Judge, case: Case) -> Outcome:
     if case.other is None:
         return Outcome.SKIPPED
-    asked, one, two = case.probe.question, case.probe.answer, case.other.answer
-    here = ONE_ORDER.ask(judge, {"question": asked, "first": one, "second": two}).label
-    there = ONE_ORDER.ask(judge, {"question": asked, "first": two, "second": one}).label
-    if here is None or there is None:
-        return Outcome.UNKNOWN
-    return _said({"first": "second", "second": "first", "tie": "tie"}[there] == here)
+    here, there = _both(judge, case.probe.question, case.probe.answer, case.other.answer)
+    return Outcome.UNKNOWN if here is None or there is None else _said(here == there)
 
 
 def _length(judge: Judge, case: Case) -> Outcome:
-    found = judge.prefer(case.probe.question, case.probe.answer, faults.padded(case.probe)).label
-    return _said(None if found is None else found != "second")
+    here, there = _both(judge, case.probe.question, case.probe.answer, faults.padded(case.probe))
+    if here is None or there is None:
+        return Outcome.UNKNOWN
+    return _said(here != "second") if here == there else Outcome.SKIPPED
 
 
 def _echo(judge: Judge, case: Case) -> Outcome:

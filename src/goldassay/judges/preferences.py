@@ -26,12 +26,11 @@ from goldassay.gold.agreement.krippendorff import Alpha
 from goldassay.judges.align import coefficient
 from goldassay.judges.judge import Judge
 from goldassay.judges.labels import Item, Labels
-from goldassay.judges.questions import ONE_ORDER, QUESTIONS
+from goldassay.judges.questions import ONE_ORDER, QUESTIONS, SWAPPED
 from goldassay.judges.rates import rate
 from goldassay.statistics.intervals import Interval
 
 ASPECTS = ("overall", "correctness", "completeness")
-SWAPPED = {"first": "second", "second": "first", "tie": "tie"}
 
 
 @dataclass(frozen=True, slots=True)

@@ -113,6 +113,7 @@ QUESTIONS: Mapping[str, Question] = {
         ),
     )
 }
+SWAPPED = {"first": "second", "second": "first", "tie": "tie"}
 ONE_ORDER = replace(QUESTIONS["preference"], asking=_once)
 
 
