@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Container, Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 
 from goldassay.exceptions import DataError
+from goldassay.gold import words
 
-WORD = re.compile(r"\w+|[^\w\s]")
 LETTERS = {
     "IOB1": ("I", "I", "I", "I"),
     "IOB2": ("B", "I", "I", "B"),
@@ -29,7 +28,7 @@ def places(record: Mapping[str, Any], field: str) -> list[Place]:
     [(0, 1), (1, 2), (2, 7), (8, 10), (10, 12)]
     """
     own = record.get("tokens")
-    found = [(start, end) for start, end in own] if own else [match.span() for match in WORD.finditer(record["text"])]
+    found = [(start, end) for start, end in own] if own else words.places(record["text"])
     edges = sorted({edge for span in record[field] for edge in (span["start"], span["end"])})
     out: list[Place] = []
     for start, end in found:

@@ -8,7 +8,6 @@ annotator marked.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from itertools import combinations
 from typing import Any
@@ -16,12 +15,12 @@ from typing import Any
 from goldassay.gold.agreement.kappas import Cohen
 from goldassay.gold.agreement.krippendorff import Alpha
 from goldassay.gold.agreement.report import Disagreement, Figure, Resampling
+from goldassay.gold.words import places
 from goldassay.measures.extraction import Span, counts, spans
 from goldassay.tally import Counts
 
 Record = Mapping[str, Any]
 Given = Mapping[str, Sequence[Record]]  # by annotator, the same records in the same order
-WORD = re.compile(r"\w+|[^\w\s]")
 
 
 def extraction(given: Given, how: Resampling) -> list[Figure]:
@@ -54,8 +53,8 @@ def tags(text: str, found: Sequence[Span]) -> list[str]:
     """The type over each word; of nested spans the shortest, ``O`` outside."""
     inner = sorted(found, key=lambda span: span.end - span.start)
     out = []
-    for word in WORD.finditer(text):
-        here = Span(word.start(), word.end(), "")
+    for start, end in places(text):
+        here = Span(start, end, "")
         out.append(next((span.type for span in inner if span.overlaps(here)), "O"))
     return out
 
