@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from goldassay.exceptions import DataError, GoldassayError
-from goldassay.gold import load, read, write
+from goldassay.gold import files, load, read, write
 from goldassay.gold.audit import audit
 
 TASKS = ("extraction", "classification", "linking", "retrieval", "answering", "triples")
@@ -57,6 +57,23 @@ print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before)
     scale = 1 if sys.platform == "darwin" else 1024
     assert int(grown) * scale < 50_000_000  # the line is measured and never kept
     assert audit(file).kinds == {"unreadable": 1}
+
+
+LONG = [("x.jsonl", "extraction", None), ("x.json", "answering", "squad"), ("x.tsv", "classification", None)]
+LONG += [(f"x.{form}", "extraction", form) for form in ("json", "iob2", "hipe")] + [("x.ann", "extraction", "brat")]
+LONG += [("x.csv", "classification", None), ("x.qrels", "retrieval", "trec"), ("x.txt", "triples", "text2kgbench")]
+
+
+@pytest.mark.parametrize(("name", "task", "form"), LONG)
+def test_a_line_that_is_too_long_is_measured_and_not_kept_in_every_format(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, task: str, form: str | None
+) -> None:
+    monkeypatch.setattr(files, "LARGEST_LINE", 1000)
+    file = saved(tmp_path, "\n" + "x" * 5000 + "\n", name)
+    if form == "brat":
+        saved(tmp_path, "Delft", "x.txt")
+    with pytest.raises(DataError, match=rf"{name}:2: a line of 5,000 bytes; at most 1,000 are read: make more records"):
+        read(file, task=task, format=form)
 
 
 @pytest.mark.parametrize("deep", ["[" * 100_000, '{"a":' * 100_000, '{"id": "d", "meta": ' + '{"a":' * 50_000])
@@ -111,6 +128,55 @@ def test_crlf_and_a_byte_order_mark_change_nothing(tmp_path: Path) -> None:
     odd = saved(tmp_path, b"\xef\xbb\xbf" + line("In Delft", 3, 8).encode() + b"\r\n")
     assert read(odd, task="extraction") == plain
     assert audit(odd).clean
+
+
+ODD = ["\U0001f3db \u05de\u05d5\u05d6 in Delft", "cafe\u0301 \U0001f468\u200d\U0001f469\u200d\U0001f467 naast Delft"]
+
+
+def odd(task: str, index: int, text: str) -> dict[str, Any]:
+    """A record whose text has an emoji beyond the BMP, right-to-left letters, or a combining accent."""
+    start = text.index("Delft")
+    span = {"start": start, "end": start + 5, "text": "Delft"}
+    parts: dict[str, dict[str, Any]] = {
+        "extraction": {"text": text, "entities": [{**span, "type": "TOP"}]},
+        "classification": {"text": text, "label": "M"},
+        "linking": {"text": text, "links": [{**span, "ids": {"wikidata": ["Q690"]}}]},
+        "retrieval": {"query": text, "relevant": {text.split()[0]: 2}},
+        "answering": {"question": text, "answers": ["Delft"], "context": text, "answer_starts": [start]},
+        "triples": {"text": text, "triples": [{"subject": text, "predicate": "P131", "object": "Delft"}]},
+    }
+    return {"id": f"d{index}", **parts[task]}
+
+
+@pytest.mark.parametrize(
+    ("task", "form", "name"),
+    [
+        *((task, "jsonl", "x.jsonl") for task in TASKS),
+        *((task, "json", "x.json") for task in ("extraction", "classification", "linking", "answering")),
+        *(("extraction", form, f"x.{form}") for form in ("iob2", "conll", "hipe")),
+        *((task, "brat", "x") for task in ("extraction", "linking")),
+        ("linking", "hipe", "x.hipe"),
+        *(("classification", form, f"x.{form}") for form in ("tsv", "csv")),
+        ("retrieval", "trec", "x.qrels"),
+        ("answering", "squad", "x.json"),
+        ("triples", "text2kgbench", "x.text2kgbench"),
+    ],
+)
+def test_in_every_format_crlf_and_a_byte_order_mark_change_nothing(
+    tmp_path: Path, task: str, form: str, name: str
+) -> None:
+    place = tmp_path / name
+    write(place, [odd(task, index, text) for index, text in enumerate(ODD)], task=task, format=form)
+    plain = read(place, task=task, format=form)
+    for record, text in zip(plain, ODD, strict=True):
+        for span in record.get("entities", []) + record.get("links", []):
+            # Offsets are code points: the place is the same in every format, whatever its units of text are.
+            assert (span["start"], record["text"][span["start"] : span["end"]]) == (text.index("Delft"), "Delft")
+        assert record.get("answer_starts", [text.index("Delft")]) == [text.index("Delft")]
+    # Line ends inside of brat's texts are content, not format, so those stay.
+    for file in [place] if place.is_file() else place.rglob("*.ann"):
+        file.write_bytes(b"\xef\xbb\xbf" + file.read_bytes().replace(b"\n", b"\r\n"))
+    assert read(place, task=task, format=form) == plain
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ from typing import Any, BinaryIO
 from goldassay.exceptions import DataError
 
 LARGEST_LINE = 64_000_000
-BLOCK = 1 << 18
+BLOCK = 1 << 16
 BOM = b"\xef\xbb\xbf"
 
 
@@ -24,7 +24,10 @@ def text(path: str | Path) -> str:
 
 
 def content(path: str | Path) -> bytes:
-    """The bytes of a file that must not be empty."""
+    """The bytes of a file that must not be empty and has no line longer than ``LARGEST_LINE``."""
+    if Path(path).is_file() and Path(path).stat().st_size > LARGEST_LINE:
+        for _ in blocks(path):  # a line that is too long is an error before the file is in memory
+            pass
     with opened(path) as file:
         raw = file.read()
     if not raw.strip(b"\xef\xbb\xbf \t\r\n"):
@@ -77,7 +80,10 @@ def blocks(path: str | Path) -> Iterator[tuple[int, int, bytes]]:
                     cut = piece.find(b"\n") + 1
                 length += piece.find(b"\n") if cut else 0
                 raise DataError(
-                    f"a line of {length:,} bytes; at most {LARGEST_LINE:,} are read", file=path, line=number
+                    f"a line of {length:,} bytes; at most {LARGEST_LINE:,} are read: make more records of it, or of a "
+                    "JSON file more lines",
+                    file=path,
+                    line=number,
                 )
             kept.append(piece[:cut] if cut else piece)
             length += len(piece)
@@ -92,9 +98,6 @@ def blocks(path: str | Path) -> Iterator[tuple[int, int, bytes]]:
 
 def lines(path: str | Path) -> list[str]:
     """The lines of a file without their ends: split at LF and CRLF alone, never at other Unicode separators."""
-    if Path(path).is_file() and Path(path).stat().st_size > LARGEST_LINE:
-        for _ in blocks(path):  # a line that is too long is an error before the file is in memory
-            pass
     whole = text(path)
     found = whole.split("\n")
     if found and not found[-1]:
