@@ -49,6 +49,34 @@ def test_validate_fix_writes_a_copy_that_is_clean(tmp_path: Path) -> None:
     assert "nothing is off" in run("validate", tmp_path / "new" / "extraction.jsonl")
 
 
+def test_the_wikidata_kit_as_a_user_sees_it(shared_data: Path, tmp_path: Path) -> None:
+    kit = shared_data / "wikidata-benchmark"
+    shown = run("validate", kit, "--fix", tmp_path / "copy", code=1)
+    assert max(map(len, shown.splitlines())) <= 80
+    assert "mend" not in shown.splitlines()[3]  # no finding has one
+    assert "0 of 39 findings mended" in shown
+    assert "so it is a plain copy" in " ".join(shown.split())
+    for file in kit.iterdir():
+        assert (tmp_path / "copy" / file.name).read_bytes() == file.read_bytes()
+    found = json.loads(run("validate", kit, "--json", code=1))
+    # declared 134, 38 and 24 verdicts, 16 in Wikidata; 170, 18, 7 and 17 stand there
+    messages = [one["message"] for one in found["findings"] if one["file"].startswith("novel")]
+    assert messages[:4] == [
+        "134 declared, 170 counted",
+        "38 declared, 18 counted",
+        "24 declared, 7 counted",
+        "16 declared, 17 counted",
+    ]
+    assert sum(found["kinds"].values()) == len(found["findings"]) == 39
+
+
+def test_validate_says_one_finding_in_the_singular_and_how_to_mend_it(tmp_path: Path) -> None:
+    file = save(tmp_path / "extraction.jsonl", [document("a"), document("b", 4)])
+    shown = run("validate", file, code=1)
+    assert "1 finding (" in shown
+    assert "mend" in shown
+
+
 def test_validate_holds_the_card_to_its_annotators(tmp_path: Path) -> None:
     rows = [{"id": key, "text": key * 9, "label": label} for key, label in zip("abcd", "MMAA", strict=True)]
     save(tmp_path / "classification.jsonl", rows)

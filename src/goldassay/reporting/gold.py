@@ -11,11 +11,23 @@ from rich.table import Table
 from goldassay.gold.agreement import Agreement
 from goldassay.gold.audit import KINDS, Audit
 from goldassay.gold.splits import Split
-from goldassay.gold.stats import Stats
+from goldassay.gold.stats import UNITS, Stats
 from goldassay.reporting.terminal import console, number
 from goldassay.statistics import wilson
 
 MOST = 50
+NUMERIC = (
+    "records",
+    "ids",
+    "findings",
+    "units",
+    "value",
+    "share",
+    "wanted",
+    "mean",
+    "most",
+    *(unit for unit, _ in UNITS.values()),
+)
 
 
 def audit(found: Audit) -> None:
@@ -25,10 +37,13 @@ def audit(found: Audit) -> None:
     if found.clean:
         out.print(f"{escape(found.name)}: nothing is off ({looked or 'no records'})")
         return
-    table = _table(f"{found.name}: {len(found.findings)} findings ({looked})", "kind", "where", "what", "mend")
-    for one in found.findings[:MOST]:
+    shown, size = found.findings[:MOST], len(found.findings)
+    mend = ["mend"] if any(one.fix for one in shown) else []
+    title = f"{found.name}: {size} finding{'s' if size != 1 else ''} ({looked})"
+    table = _table(title, "kind", "where", "what", *mend)
+    for one in shown:
         fix = "" if not one.fix else f"{one.fix['start']}:{one.fix['end']}"
-        table.add_row(one.kind, escape(one.place), escape(one.message), fix)
+        table.add_row(one.kind, escape(one.place), escape(one.message), *([fix] if mend else []))
     out.print(table)
     if len(found.findings) > MOST:
         out.print(f"… and {len(found.findings) - MOST} more (all with --json)")
@@ -116,6 +131,6 @@ def agreement(found: Agreement, most: int = 20) -> None:
 def _table(title: str | None, *columns: str) -> Table:
     table = Table(title=title and escape(title), title_justify="left")
     for name in columns:
-        numeric = name in ("records", "ids", "findings", "units", "value", "share", "wanted", "mean", "most")
+        numeric = name in NUMERIC
         table.add_column(name, justify="right" if numeric else "left", overflow="fold")
     return table
