@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from goldassay.kb import sparql
-from goldassay.kb.store import library
+from goldassay.kb.oxigraph import library
 from goldassay.kb.wikibase import Item, Statement
 
 XSD = "http://www.w3.org/2001/XMLSchema#"

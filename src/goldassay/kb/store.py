@@ -7,22 +7,13 @@ import json
 from collections.abc import Iterable
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
 
-from goldassay.exceptions import DataError, MissingExtra
-from goldassay.kb import sparql
+from goldassay.exceptions import DataError
+from goldassay.kb import dumps, rdf, sparql
 from goldassay.kb.endpoint import Binding
+from goldassay.kb.oxigraph import library
 
 KINDS = {".nt": "N_TRIPLES", ".ttl": "TURTLE", ".nq": "N_QUADS"}
-
-
-def library() -> Any:
-    """pyoxigraph, or how to install it."""
-    try:
-        import pyoxigraph
-    except ImportError:
-        raise MissingExtra("pyoxigraph", "wikidata") from None
-    return pyoxigraph
 
 
 class Store:
@@ -54,8 +45,6 @@ class Store:
         """Add the statements of a file."""
         kind = _kind(file)
         if kind == ".json":
-            from goldassay.kb import dumps, rdf
-
             for item in dumps.items(file, items):
                 self.rdf.bulk_extend(rdf.quads(item))
             return

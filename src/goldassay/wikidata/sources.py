@@ -19,9 +19,15 @@ def sources(
     *, language: str = "en", endpoint: str | None = None, no_cache: bool = False, cache_only: bool = False
 ) -> Sources:
     """The clients that the options of a command ask for."""
-    from goldassay.kb.wikidata import WikidataClient
+    from goldassay.kb.cache import Cache
+    from goldassay.kb.wikidata import LANGUAGES, WDQS, WikidataClient
     from goldassay.kb.wikipedia import WikipediaClient
 
     wikipedia = WikipediaClient(language=language, no_cache=no_cache, cache_only=cache_only)
-    wikidata = WikidataClient(endpoint) if endpoint else WikidataClient()
-    return Sources(wikipedia, wikidata, str(endpoint or "https://query.wikidata.org/sparql"))
+    languages = tuple(dict.fromkeys((language, *LANGUAGES)))
+    wikidata = WikidataClient(
+        endpoint or WDQS,
+        languages=languages,
+        cache=Cache(use="none" if no_cache else "only" if cache_only else "normal"),
+    )
+    return Sources(wikipedia, wikidata, str(endpoint or WDQS))

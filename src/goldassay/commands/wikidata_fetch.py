@@ -1,0 +1,99 @@
+"""``goldassay wikidata fetch``: freeze what Wikidata says of a benchmark's items in a file, so that it runs offline."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from rich.progress import track
+
+from goldassay.exceptions import FetchError, GoldassayError
+from goldassay.kb import dumps, rdf
+from goldassay.kb.cache import Cache
+from goldassay.kb.wikibase import Item
+from goldassay.kb.wikidata import LANGUAGES, WDQS, WikidataClient
+from goldassay.kb.wikipedia import WikipediaClient
+from goldassay.reporting import terminal
+from goldassay.running.progress import standard_error
+from goldassay.wikidata.benchmark import Asked
+
+
+def fetch(
+    asked: Sequence[Asked],
+    *,
+    to: Path | None,
+    language: str = "en",
+    endpoint: str | None = None,
+    no_cache: bool = False,
+    dump: Path | None = None,
+) -> None:
+    """Write the items of these articles, with the names of their values, to ``to`` (N-Triples); say what failed.
+
+    The articles themselves go to the cache. ``dump`` takes the items from a Wikidata JSON dump instead of an endpoint.
+    """
+    file = to or Path("wikidata.nt")
+    if file.suffix != ".nt":
+        raise GoldassayError(f"--to {file}: the statements are N-Triples; name a .nt file")
+    failed: list[str] = []
+    values: dict[str, None] = {}
+    made = _from_dump(asked, dump, values, failed) if dump else None
+    if made is None:
+        client = WikidataClient(
+            endpoint or WDQS,
+            languages=tuple(dict.fromkeys((language, *LANGUAGES))),
+            cache=Cache(use="none" if no_cache else "normal"),
+        )
+        made = _from_endpoint(asked, client, language, no_cache, values, failed)
+    count = rdf.write(made, file)
+    for line in failed:
+        terminal.warn(line)
+    terminal.line(f"{len(asked) - len(failed)} of {len(asked)} items, {count} triples: {file}")
+    if failed:
+        raise SystemExit(1)
+
+
+def _from_endpoint(
+    asked: Sequence[Asked],
+    client: WikidataClient,
+    language: str,
+    no_cache: bool,
+    values: dict[str, None],
+    failed: list[str],
+) -> Iterator[Item]:
+    wikipedia = WikipediaClient(language, no_cache=no_cache)
+    for one in _shown(asked):
+        try:
+            title = wikipedia.article(one.title).title
+            item = client.item_of(title, language)
+        except FetchError as error:
+            failed.append(f"{one.title}: {error}")
+            continue
+        values.update(dict.fromkeys(_values(item)))
+        yield item
+    names = client.names(values)
+    for qid in values:
+        if names[qid]:
+            label, *aliases = names[qid]
+            yield Item(qid, {language: label}, {language: aliases})
+
+
+def _from_dump(asked: Sequence[Asked], dump: Path, values: dict[str, None], failed: list[str]) -> Iterator[Item]:
+    wanted = {one.qid: one.title for one in asked if one.qid}
+    failed += [f"{one.title}: a dump is searched by item, and none is declared (qid)" for one in asked if not one.qid]
+    found = set()
+    for item in dumps.items(dump, wanted):
+        found.add(item.id)
+        values.update(dict.fromkeys(_values(item)))
+        yield item
+    failed += [f"{title}: {qid} is not in {dump}" for qid, title in wanted.items() if qid not in found]
+    for item in dumps.items(dump, set(values) - found):
+        yield Item(item.id, item.labels, item.aliases)
+
+
+def _values(item: Item) -> list[str]:
+    return [one.value for one in item.statements if one.type == "wikibase-item" and isinstance(one.value, str)]
+
+
+def _shown(asked: Sequence[Asked]) -> Iterator[Asked]:
+    console = standard_error()
+    yield from track(asked, "fetching", console=console, disable=not console.is_terminal, transient=True)
