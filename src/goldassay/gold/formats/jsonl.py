@@ -14,6 +14,8 @@ from goldassay.gold import files, offsets, quick
 from goldassay.gold.records import Side, adapter, plain
 from goldassay.measure import TASKS as TASKS
 
+LAST = ("strata", "meta")
+
 
 def read(path: str | Path, task: str, side: Side = "gold") -> list[dict[str, Any]]:
     """The records of a file, validated; spans are proved against the text."""
@@ -68,8 +70,22 @@ def _by_line(
 
 
 def dumps(records: Iterable[Mapping[str, Any]]) -> str:
-    """Records as JSON Lines."""
-    return "".join(json.dumps(record, ensure_ascii=False, allow_nan=False) + "\n" for record in records)
+    """Records as JSON Lines: what is about a record stands after what it says, and a whole grade is a whole number.
+
+    >>> dumps([{"id": "q", "strata": {"tier": 1}, "query": "x", "relevant": {"d": 2.0}}])
+    '{"id": "q", "query": "x", "relevant": {"d": 2}, "strata": {"tier": 1}}\\n'
+    """
+    return "".join(json.dumps(_laid_out(record), ensure_ascii=False, allow_nan=False) + "\n" for record in records)
+
+
+def _laid_out(record: Mapping[str, Any]) -> dict[str, Any]:
+    made = {key: value for key, value in record.items() if key not in LAST}
+    if isinstance(made.get("relevant"), Mapping):
+        made["relevant"] = {
+            key: int(grade) if isinstance(grade, float) and grade.is_integer() else grade
+            for key, grade in made["relevant"].items()
+        }
+    return made | {key: record[key] for key in LAST if key in record}
 
 
 def write(path: str | Path, records: Iterable[Mapping[str, Any]], task: str, side: Side = "gold") -> None:

@@ -1,0 +1,220 @@
+"""Round trips of the canonical records, made from the shapes themselves, and of the formats that hold less."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from types import NoneType, UnionType
+from typing import Annotated, Any, NotRequired, Union, get_args, get_origin, get_type_hints
+
+import pytest
+import yaml
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from typing_extensions import is_typeddict
+
+from goldassay.gold import read, write
+from goldassay.gold.records import GOLD, PRED, Side
+
+TASKS = ("extraction", "classification", "linking", "retrieval", "answering", "triples")
+QUICK = settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=8)
+PLAIN = st.text(st.sampled_from("aé🏛א e\u0301:#'\"-"), min_size=1, max_size=8)
+LINE = st.text(st.characters(exclude_categories=("Cs", "Cc", "Zl", "Zp")), min_size=1, max_size=12)
+NAMES = st.lists(st.from_regex(r"[a-z][a-z0-9-]{0,6}", fullmatch=True), min_size=1, max_size=3, unique=True)
+QID = st.from_regex(r"Q[1-9][0-9]{0,4}", fullmatch=True)
+FREE = st.recursive(
+    st.none() | st.booleans() | st.integers() | TEXT,
+    lambda inner: st.lists(inner, max_size=2) | st.dictionaries(TEXT, inner, max_size=2),
+    max_leaves=4,
+)
+SIMPLE: dict[Any, st.SearchStrategy[Any]] = {
+    str: TEXT,
+    int: st.integers(0, 2**40),
+    float: st.floats(0, allow_infinity=False, allow_nan=False),
+    bool: st.booleans(),
+    NoneType: st.none(),
+    Any: FREE,
+}
+
+
+def anything(hint: Any) -> st.SearchStrategy[Any]:
+    """Values of a type of the shapes."""
+    origin, inner = get_origin(hint), get_args(hint)
+    if is_typeddict(hint):
+        return shape(hint)
+    if origin is Annotated:
+        return TEXT.filter(bool) if inner[0] is str else SIMPLE[inner[0]]
+    if origin in (Union, UnionType):
+        return st.one_of(*map(anything, inner))
+    if origin is list:
+        return st.lists(anything(inner[0]), max_size=2)
+    if origin is tuple:
+        return st.tuples(*map(anything, inner))
+    if origin is dict:
+        return st.dictionaries(TEXT, anything(inner[1]), max_size=2)
+    return SIMPLE[hint]
+
+
+def shape(hint: Any) -> st.SearchStrategy[dict[str, Any]]:
+    """Records of a shape, with and without what is not required."""
+    needed, free = {}, {}
+    for name, kind in get_type_hints(hint, include_extras=True).items():
+        if get_origin(kind) is NotRequired:
+            free[name] = anything(get_args(kind)[0])
+        else:
+            needed[name] = anything(kind)
+    return st.fixed_dictionaries(needed, optional=free)
+
+
+def placed(record: dict[str, Any], side: Side) -> dict[str, Any]:
+    """The record with its spans where they say: offsets are proved, so any will not do."""
+    text = "🏛 in Delft"
+    for name in ("entities", "links"):
+        for span in record.get(name, []):
+            span |= {"start": 5, "end": 10}
+            span.pop("fragments", None)
+            if "text" in span:
+                span["text"] = text[5:10]
+            if side == "pred" and len(record[name]) > 1:
+                span |= {"start": None, "end": None, "text": "Gouda"}
+    if "entities" in record or "links" in record:
+        record["text"] = text
+    return record
+
+
+@pytest.mark.parametrize("side", ["gold", "pred"])
+@pytest.mark.parametrize("task", TASKS)
+@QUICK
+@given(data=st.data())
+def test_jsonl_keeps_every_field_of_every_shape(tmp_path: Path, task: str, side: Side, data: st.DataObject) -> None:
+    kind = (GOLD if side == "gold" else PRED)[task]
+    if task == "answering":
+        names = data.draw(NAMES)  # of ids that are checked against each other, only unlike ones
+        records = [{**data.draw(shape(kind)), "id": name} for name in names]
+    else:
+        records = [{**placed(data.draw(shape(kind)), side), "id": name} for name in data.draw(NAMES)]
+    first, second = tmp_path / "a.jsonl", tmp_path / "b.jsonl"
+    write(first, records, task=task, side=side)
+    found = read(first, task=task, side=side, format="jsonl")
+    assert found == records
+    write(second, found, task=task, side=side)
+    again = read(second, task=task, side=side, format="jsonl")
+    assert again == records
+    write(first, again, task=task, side=side)
+    assert first.read_bytes() == second.read_bytes()
+
+
+@pytest.mark.parametrize("task", TASKS)
+def test_our_own_gold_byte_for_byte(root: Path, tmp_path: Path, task: str) -> None:
+    source = root / "gold" / "heritage" / f"{task}.jsonl"
+    write(tmp_path / "x.jsonl", read(source, task=task), task=task)
+    assert (tmp_path / "x.jsonl").read_bytes() == source.read_bytes()
+
+
+@QUICK
+@given(st.lists(st.tuples(PLAIN, st.lists(QID, min_size=1, max_size=2, unique=True)), max_size=4))
+def test_json_keeps_links(tmp_path: Path, pairs: list[tuple[str, list[str]]]) -> None:
+    """Its links are keyed by surface, so here each surface has one meaning."""
+    text, links = "", list[dict[str, Any]]()
+    for number, (word, ids) in enumerate(dict(pairs).items()):
+        mention = f"<{number}{word}>"
+        start, end = len(text), len(text) + len(mention)
+        links.append({"start": start, "end": end, "text": mention, "ids": {"wikidata": ids}})
+        text += mention + " "
+    records = [{"id": "d", "text": text or "x", "links": links}]
+    write(tmp_path / "x.json", records, format="json", task="linking")
+    assert read(tmp_path / "x.json", format="json", task="linking") == records
+
+
+@QUICK
+@given(NAMES, st.data())
+def test_json_keeps_questions(tmp_path: Path, names: list[str], data: st.DataObject) -> None:
+    records = [
+        {
+            "id": f"{name}-q{number}",
+            "question": data.draw(LINE),
+            "answers": data.draw(st.lists(LINE, max_size=2)),
+            "answer_type": data.draw(st.sampled_from(["factual", "temporal"])),
+            "supporting_facts": data.draw(st.lists(LINE, max_size=2)),
+            "documents": [name],
+            "context": f"About {name}.",
+        }
+        for name in names
+        for number in (1, 2)
+    ]
+    write(tmp_path / "x.json", records, format="json", task="answering")
+    assert read(tmp_path / "x.json", format="json", task="answering") == records
+
+
+@QUICK
+@given(st.lists(st.tuples(LINE, st.lists(st.tuples(LINE, LINE), max_size=2)), min_size=1, max_size=4))
+def test_squad_keeps_paragraphs_questions_and_starts(
+    tmp_path: Path, rows: list[tuple[str, list[tuple[str, str]]]]
+) -> None:
+    records: list[dict[str, Any]] = []
+    for number, (context, answers) in enumerate(rows):
+        whole, starts = context, list[int]()
+        for before, answer in answers:
+            starts.append(len(whole) + len(before))
+            whole += before + answer
+        record: dict[str, Any] = {
+            "id": f"q{number}",
+            "question": context,
+            "answers": [answer for _, answer in answers],
+            "context": whole,
+            "documents": [f"T/{number}"],
+            "meta": {"title": "T"},
+        }
+        records.append(record | ({"answer_starts": starts} if starts else {}))
+    write(tmp_path / "x.json", records, format="squad", task="answering")
+    assert read(tmp_path / "x.json", format="squad", task="answering") == records
+    pred = [{"id": record["id"], "answer": (record["answers"] or [""])[0]} for record in records]
+    write(tmp_path / "p.json", pred, format="squad", task="answering", side="pred")
+    assert read(tmp_path / "p.json", format="squad", task="answering", side="pred") == pred
+
+
+@QUICK
+@given(st.lists(st.tuples(PLAIN.filter(str.strip), QID, PLAIN), min_size=1, max_size=4))
+def test_benchmark(tmp_path: Path, rows: list[tuple[str, str, str]]) -> None:
+    records = [
+        {
+            "id": str(number),
+            "text": title,
+            "links": [{"start": 0, "end": len(title), "text": title, "ids": {"wikidata": [qid]}}],
+            "strata": {"domain": domain},
+        }
+        for number, (title, qid, domain) in enumerate(rows, start=1)
+    ]
+    write(tmp_path / "x.yaml", records, format="benchmark", task="linking")
+    assert read(tmp_path / "x.yaml", format="benchmark", task="linking") == records
+
+
+@QUICK
+@given(NAMES, st.data())
+def test_annotations(tmp_path: Path, names: list[str], data: st.DataObject) -> None:
+    records = []
+    for name in names:
+        statement: dict[str, Any] = {key: data.draw(PLAIN) for key in ("subject", "predicate", "object")}
+        statement["verdict"] = data.draw(st.sampled_from(["correct", "incorrect", "uncertain", "in_wikidata"]))
+        meta = {key: data.draw(PLAIN) for key in ("article", "evidence", "annotator")}
+        domain = data.draw(PLAIN)
+        records.append(
+            {"id": f"n{name}", "triples": [statement], "meta": meta, "domain": domain, "strata": {"domain": domain}}
+        )
+    write(tmp_path / "x.yaml", records, format="annotations", task="triples")
+    assert read(tmp_path / "x.yaml", format="annotations", task="triples") == records
+
+
+@pytest.mark.parametrize(
+    ("name", "form", "task", "key"),
+    [
+        ("wikidata-benchmark-1k.yaml", "benchmark", "linking", "articles"),
+        ("novel-discovery-annotations.yaml", "annotations", "triples", "annotations"),
+    ],
+)
+def test_the_real_kit_by_value(shared_data: Path, tmp_path: Path, name: str, form: str, task: str, key: str) -> None:
+    """Entry by entry; comments, and counts that are wrong, are not written again."""
+    source = shared_data / "wikidata-benchmark" / name
+    write(tmp_path / name, read(source, format=form, task=task), format=form, task=task)
+    before, after = (yaml.safe_load(file.read_text(encoding="utf-8"))[key] for file in (source, tmp_path / name))
+    assert after == before
