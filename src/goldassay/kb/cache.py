@@ -78,9 +78,13 @@ class Cache:
         try:
             file.parent.mkdir(parents=True, exist_ok=True)
             handle, name = tempfile.mkstemp(dir=file.parent, suffix=".part")
-            with os.fdopen(handle, "w", encoding="utf-8") as out:
-                json.dump(content, out, ensure_ascii=False)
-            os.replace(name, file)
+            try:
+                with os.fdopen(handle, "w", encoding="utf-8") as out:
+                    json.dump(content, out, ensure_ascii=False)
+                os.replace(name, file)
+            except BaseException:
+                Path(name).unlink(missing_ok=True)
+                raise
         except OSError as error:
             raise GoldassayError(f"{file.parent}: what was fetched cannot be kept: {error.strerror}") from None
 

@@ -73,7 +73,7 @@ class Web:
             except (httpx.TimeoutException, httpx.NetworkError, httpx.RemoteProtocolError) as error:
                 why = f"{type(error).__name__} {str(error)[:80]}".strip()
                 continue
-            except httpx.HTTPError as error:
+            except (httpx.HTTPError, httpx.InvalidURL, ValueError) as error:  # no address, no scheme, endless redirects
                 raise FetchError(f"{place(url)}: {type(error).__name__}: {str(error)[:200]}") from None
             if answer.status_code in AGAIN:
                 why = f"status {answer.status_code}"
@@ -134,6 +134,9 @@ def place(url: str) -> str:
     >>> place("https://user:secret@example.org:8080/page?key=secret")
     'https://example.org:8080/page'
     """
-    parts = urlsplit(url)
-    host = parts.hostname or ""
-    return f"{parts.scheme}://{host}{f':{parts.port}' if parts.port else ''}{parts.path}"
+    try:
+        parts = urlsplit(url)
+        port = f":{parts.port}" if parts.port else ""
+    except ValueError:
+        return "an address that is none"
+    return f"{parts.scheme}://{parts.hostname or ''}{port}{parts.path}"
