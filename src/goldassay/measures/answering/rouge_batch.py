@@ -18,9 +18,10 @@ from rapidfuzz.distance import LCSseq
 from rapidfuzz.process import cpdist
 
 from goldassay.exceptions import GoldassayError
+from goldassay.measures.answering.numbering import numbered
 from goldassay.measures.answering.records import all_texts
 from goldassay.measures.answering.rouge_sum import summary
-from goldassay.measures.answering.words import numbered, tokens
+from goldassay.measures.answering.words import tokens
 from goldassay.tally import divide
 
 KINDS = ("1", "2", "L", "Lsum")
