@@ -146,10 +146,14 @@ def test_only_the_test_split_where_there_is_one(tmp_path: Path) -> None:
 def test_tune_judge(labels: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     tune("criterion", gold=labels, optimizer="labeled", limit=60, out=tmp_path / "tuned")
     assert "balanced_ag" in capsys.readouterr().out
-    found = json.loads(
-        run("align", "--labels", labels, "--judge", "criterion", "--state", tmp_path / "tuned", "--limit", 40, "--json")
-    )
-    assert found["n"] == 40
+    tuned = ("--judge", "criterion", "--state", tmp_path / "tuned", "--json")
+    found = json.loads(run("align", "--labels", labels, *tuned))
+    assert found["n"] == 200 - 42  # 60 were tuned with: 24 to train, 18 to choose, 18 held out
+    seen = tmp_path / "seen.jsonl"
+    learnt = set(json.loads((tmp_path / "tuned" / "judge.json").read_text(encoding="utf-8"))["learnt"])
+    rows = [row for row in labels.read_text(encoding="utf-8").splitlines() if json.loads(row)["id"] in learnt]
+    seen.write_text("\n".join(rows), encoding="utf-8")
+    assert "the judge was tuned on every item here" in refused("align", "--labels", seen, *tuned)
     tune("criterion", gold=labels, optimizer="labeled", limit=60, out=tmp_path / "again", as_json=True)
     assert json.loads(capsys.readouterr().out)["optimizer"] == "labeled"
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import logging
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -179,9 +179,14 @@ def write(path: Path, labels: Labels, votes: Sequence[Vote]) -> None:
 
 def _read(path: Path, asked: Asked, labelled: bool = True) -> Labels:
     labels = read(path, asked.about(), labelled=labelled)
-    if asked.limit is None:
-        return labels
-    return Labels(labels.items[: asked.limit], labels.question, labels.judged, labels.source)
+    if asked.state is not None:
+        from goldassay.judges.programs import unseen
+
+        kept = unseen(asked.state, labels)
+        if left := len(labels.items) - len(kept.items):
+            tables.warn(f"{left} items are left out: the judge was tuned on them")
+        labels = kept
+    return labels if asked.limit is None else replace(labels, items=labels.items[: asked.limit])
 
 
 def _votes(judge: Any, labels: Labels, asked: Asked) -> list[Vote]:

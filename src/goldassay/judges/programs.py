@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -139,20 +139,33 @@ def tune_judge(labels: Labels, optimizer: str = "bootstrap", *, folder: Path | N
     made = splits(labels, seed=int(options.get("seed", 0)))
     tuned: Tuned = tune(JudgeProgram(labels.question), made, metric(), optimizer, folder=folder, **options)
     if folder is not None:
-        files.save_json(folder / ABOUT, {"question": labels.question.name})
+        learnt = [one.id for name in ("train", "dev") for one in made[name]]
+        files.save_json(folder / ABOUT, {"question": labels.question.name, "learnt": learnt})
     return tuned
 
 
 def judge_of(place: Path, lm: Any, **options: Any) -> Judge:
     """The judge of a tuned folder, bound to a model; ``options`` are the judge's."""
-    about = place / ABOUT
-    if not about.is_file():
-        raise DataError("no tuned judge here; goldassay tune --judge makes one", file=place)
-    content = files.json_value(about)
-    name = content.get("question", "") if isinstance(content, dict) else ""
-    asked = question(str(name))
+    asked = question(str(_about(place).get("question", "")))
     program = load_state(JudgeProgram(asked), place)
     return Judge(lm, programs={asked.signature.__name__: program}, **options)
 
 
-__all__ = ["Agreement", "JudgeProgram", "examples", "judge_of", "metric", "splits", "tune_judge"]
+def unseen(place: Path, labels: Labels) -> Labels:
+    """The items, without those that the judge of a tuned folder was made with: they say nothing about it."""
+    learnt = set(_about(place).get("learnt", ()))
+    kept = [item for item in labels.items if item.id not in learnt]
+    if not kept:
+        raise DataError("the judge was tuned on every item here; label others", file=labels.source or None)
+    return replace(labels, items=kept)
+
+
+def _about(place: Path) -> dict[str, Any]:
+    about = place / ABOUT
+    if not about.is_file():
+        raise DataError("no tuned judge here; goldassay tune --judge makes one", file=place)
+    content = files.json_value(about)
+    return content if isinstance(content, dict) else {}
+
+
+__all__ = ["Agreement", "JudgeProgram", "examples", "judge_of", "metric", "splits", "tune_judge", "unseen"]
