@@ -12,11 +12,14 @@ app = typer.Typer(
 )
 
 Name = Annotated[
-    str, typer.Option("--judge", help="What is asked: support, relevance, criterion, preference, type or link.")
+    str, typer.Option("--judge", help="What is asked: support, relevance, criterion, preference, type, link or rubric.")
 ]
 Lm = Annotated[
     str | None,
     typer.Option(help="The judge's model: any name of dspy.LM, local/smollm2-135m (default), local:FILE, nli:MODEL."),
+]
+Levels = Annotated[
+    Path | None, typer.Option("--rubric", metavar="FILE", help="yaml or json: levels and meanings, the worst first.")
 ]
 Samples = Annotated[int, typer.Option("--samples", min=1, help="Ask the model so often; the samples vote.")]
 Panel = Annotated[list[str] | None, typer.Option("--panel", metavar="LM", help="Another member of a panel (repeat).")]
@@ -32,6 +35,7 @@ Json = Annotated[bool, typer.Option("--json", help="Print one JSON object on sta
 def evaluate(
     items: Annotated[Path, typer.Argument(metavar="FILE", help="jsonl, csv or tsv with ids and inputs.")],
     judge: Name = "support",
+    rubric: Levels = None,
     lm: Lm = None,
     samples: Samples = 1,
     panel: Panel = None,
@@ -46,8 +50,9 @@ def evaluate(
 ) -> None:
     """Ask a judge on the items of a file: how often which verdict, corrected where people have labelled some."""
     from goldassay.commands import judge as commands
+    from goldassay.commands.judge_options import Asked
 
-    made = commands.Asked(judge, lm, samples, panel or (), how, state, store, positive, threads, limit)
+    made = Asked(judge, lm, samples, panel or (), how, state, store, positive, threads, limit, rubric)
     commands.evaluate(items, made, out=out, as_json=json)
 
 
@@ -55,6 +60,7 @@ def evaluate(
 def align(
     labels: Annotated[Path, typer.Option(metavar="FILE", help="People's labels: jsonl, csv or tsv.")],
     judge: Name = "support",
+    rubric: Levels = None,
     lm: Lm = None,
     samples: Samples = 1,
     panel: Panel = None,
@@ -73,8 +79,9 @@ def align(
 ) -> None:
     """Measure a judge beside people: agreement, error rates, calibration, corrected rates, labels needed."""
     from goldassay.commands import judge as commands
+    from goldassay.commands.judge_options import Asked
 
-    made = commands.Asked(judge, lm, samples, panel or (), how, state, store, positive, threads, limit)
+    made = Asked(judge, lm, samples, panel or (), how, state, store, positive, threads, limit, rubric)
     commands.align_labels(labels, made, split=split, width=width, seed=seed, as_json=json)
 
 
@@ -97,6 +104,7 @@ def audit(
 ) -> None:
     """Look for biases without any label: planted faults, orders in texts, swapped pairs, length, echo, repeats."""
     from goldassay.commands import judge as commands
+    from goldassay.commands.judge_options import Asked
 
-    made = commands.Asked("support", lm, samples, panel or (), how, state, store, None, threads, limit)
+    made = Asked("support", lm, samples, panel or (), how, state, store, None, threads, limit)
     commands.audit_judge(gold, made, format=format, only=only or (), seed=seed, gate=gate, as_json=json)

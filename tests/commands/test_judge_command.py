@@ -158,6 +158,17 @@ def test_tune_judge(labels: Path, tmp_path: Path, capsys: pytest.CaptureFixture[
     assert json.loads(capsys.readouterr().out)["optimizer"] == "labeled"
 
 
+def test_a_rubric_of_ones_own(tmp_path: Path) -> None:
+    levels = tmp_path / "levels.yaml"
+    levels.write_text("none: says nothing\nsome: says a part\nfull: says all\n", encoding="utf-8")
+    file = tmp_path / "labels.csv"
+    file.write_text("id,question,answer,label\n1,q,a,full\n2,q,b,some\n3,q,c,\n", encoding="utf-8")
+    found = json.loads(run("align", "--labels", file, "--judge", "rubric", "--rubric", levels, "--json"))
+    assert (found["question"], found["positive"], found["n"]) == ("rubric", "full", 2)  # the engine says full
+    assert found["confusion"]["some"]["full"] == 1
+    assert "--rubric is a yaml or json file" in refused("align", "--labels", file, "--judge", "rubric")
+
+
 def test_refusals(labels: Path, tmp_path: Path) -> None:
     assert "no question 'beauty'" in refused("align", "--labels", labels, "--judge", "beauty")
     assert "no input 'text'; support asks for text, claim" in refused("eval", labels)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from typing import Any
 
+import krippendorff
 import numpy as np
 import pytest
 from sklearn.metrics import cohen_kappa_score
@@ -16,7 +17,7 @@ from goldassay.judges.judge import Judge
 from goldassay.judges.labels import Item, Labels
 from goldassay.judges.panel import Panel
 from goldassay.judges.polling import poll, recorded
-from goldassay.judges.questions import question
+from goldassay.judges.questions import question, rubric
 from goldassay.judges.thresholds import fit, threshold
 from goldassay.judges.votes import count
 
@@ -141,6 +142,17 @@ def test_one_class_one_annotator_few_labels() -> None:
     told = " | ".join(found.warnings)
     for part in ("on one side of 'yes'", "kappa is not defined", "one annotator", "5 labels are few"):
         assert part in told
+
+
+def test_levels_of_a_rubric_are_ordinal() -> None:
+    asked = rubric({"1": "wrong", "2": "thin", "3": "fair", "4": "full"})
+    people, judge = "11223344" * 3, "12223443" * 3
+    rows = [Item(str(n), {}, {"ann": label}) for n, label in enumerate(people)]
+    found = align(Labels(rows, asked), [count([said]) for said in judge])
+    assert found.alpha is not None
+    want = krippendorff.alpha([list(map(int, people)), list(map(int, judge))], level_of_measurement="ordinal")
+    assert found.alpha.value == pytest.approx(want)
+    assert found.positive == "4"
 
 
 def test_refusals() -> None:

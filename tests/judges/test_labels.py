@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from goldassay.exceptions import DataError
+from goldassay.exceptions import DataError, GoldassayError
 from goldassay.judges.labels import Labels, read
-from goldassay.judges.questions import question
+from goldassay.judges.questions import question, rubric
 
 SUPPORT = question("support")
 
@@ -108,3 +108,13 @@ def test_items_to_judge_need_no_label(tmp_path: Path) -> None:
     found = read(jsonl(tmp_path, {"id": "b", "text": "t", "claim": "c"}), SUPPORT, labelled=False)
     assert isinstance(found, Labels)
     assert found.items[0].label is None
+
+
+def test_levels_of_ones_own_may_be_numbers(tmp_path: Path) -> None:
+    asked = rubric({"0": "wrong", "1": "thin", "2": "full"})
+    rows = [{"id": str(n), "question": "q", "answer": "a", "label": n % 3} for n in range(6)]
+    found = read(jsonl(tmp_path, *rows), asked)
+    assert [item.label for item in found.items] == ["0", "1", "2", "0", "1", "2"]
+    assert found.question is asked
+    with pytest.raises(GoldassayError, match="two or more levels"):
+        rubric({"Good": "a", "good": "b"})

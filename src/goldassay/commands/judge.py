@@ -5,71 +5,20 @@ from __future__ import annotations
 import json
 import logging
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from goldassay.exceptions import GoldassayError
+from goldassay.commands.judge_options import Asked
 from goldassay.gold import files, load
 from goldassay.judges.align import align
 from goldassay.judges.audit import audit, probes
 from goldassay.judges.checks import OF_SUPPORT, TESTS
 from goldassay.judges.estimate import estimate
 from goldassay.judges.labels import Labels, read
-from goldassay.judges.named import ENTAILMENT, named
-from goldassay.judges.panel import Panel
 from goldassay.judges.polling import poll, recorded
-from goldassay.judges.questions import Question, question
-from goldassay.judges.store import Verdicts
 from goldassay.judges.votes import Vote
 from goldassay.reporting import judge as tables
-
-
-@dataclass(frozen=True)
-class Asked:
-    """Which judge is asked for what: the options that the commands share."""
-
-    question: str
-    lm: str | None = None
-    samples: int = 1
-    panel: Sequence[str] = ()
-    how: str = "majority"
-    state: Path | None = None
-    store: Path | None = None
-    positive: str | None = None
-    threads: int = 1
-    limit: int | None = None
-
-    def about(self) -> Question:
-        """The question, with the positive label that was asked for."""
-        found = question(self.question)
-        return found.about(self.positive) if self.positive else found
-
-    @property
-    def names_a_model(self) -> bool:
-        """Whether a model was asked for."""
-        return bool(self.lm or self.panel or self.state or self.samples > 1)
-
-    def judge(self) -> Any:
-        """The judge or the panel."""
-        logging.getLogger("dspy").setLevel(logging.ERROR)
-        names = [self.lm, *self.panel]
-        verdicts = Verdicts(self.store) if self.store else {}
-        members = [self._member(name, sample, verdicts) for name in names for sample in range(self.samples)]
-        return members[0] if len(members) == 1 else Panel(members, how=self.how)
-
-    def _member(self, name: str | None, sample: int, verdicts: Any) -> Any:
-        from goldassay import lm as models
-        from goldassay.judges.judge import Judge
-        from goldassay.judges.programs import judge_of
-
-        if name and name.startswith(ENTAILMENT):
-            if self.samples > 1 or self.panel or self.state or self.question != "support":
-                raise GoldassayError(f"{name} judges support alone: no samples, no panel, no tuned state")
-            return named(name)
-        model = models.resolve(name)
-        options = {"adapter": models.adapter(model), "sample": sample, "verdicts": verdicts}
-        return judge_of(self.state, model, **options) if self.state else Judge(model, **options)
 
 
 def evaluate(path: Path, asked: Asked, *, out: Path | None = None, as_json: bool = False) -> None:

@@ -1,31 +1,27 @@
 """A judge beside people: how far it agrees, where not, what that does to a rate, and what more labels would bring.
 
 Compared are the items that have a label and a known verdict. Labels without a majority and verdicts that did not come
-back are counted, never guessed. κ is Cohen's and α Krippendorff's nominal one of people's label and the verdict, with
-bootstrap intervals over items; ``people`` is Krippendorff's α among the annotators. The corrected rate is the share of
-positive items that people would find, from all of them (`goldassay.statistics.ppi`).
+back are counted, never guessed. κ is Cohen's and α Krippendorff's of people's label and the verdict, with bootstrap
+intervals over items; ``people`` is α among the annotators. The corrected rate is the share of positive items that
+people would find, from all of them (`goldassay.statistics.ppi`).
 """
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from goldassay.exceptions import DataError
-from goldassay.gold.agreement.coefficient import Coefficient, defined
 from goldassay.gold.agreement.kappas import Cohen
-from goldassay.gold.agreement.krippendorff import Alpha
 from goldassay.judges import needed
+from goldassay.judges.agreeing import agreement, coefficient, confusion
 from goldassay.judges.labels import Item, Labels
 from goldassay.judges.rates import Rates, rate, rates
 from goldassay.judges.thresholds import Fitted, fit
 from goldassay.judges.votes import Vote
-from goldassay.statistics.intervals import Interval, interval
+from goldassay.statistics.intervals import Interval
 from goldassay.statistics.ppi import Corrected, corrected
-
-UNKNOWN = "unknown"
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,8 +84,8 @@ def align(
     found = _fitted(both, positive, level, seed)
     mended = _corrected(truths, said, [v.label == positive for _, v in open_ if v.label is not None], level)
     kappa = coefficient([Cohen.of([pair]) for pair in pairs], Cohen(), level, seed)
-    alpha = coefficient([Alpha.of([pair]) for pair in pairs], Alpha(), level, seed)
-    people = coefficient([Alpha.of([list(i.labels.values())]) for i in labels.items], Alpha(), level, seed)
+    alpha = agreement(pairs, labels.question, level, seed)
+    people = agreement([list(item.labels.values()) for item in labels.items], labels.question, level, seed)
     made = rates(truths, said, level)
     right = rate([label == verdict for label, verdict in pairs], level)
     share = found.calibration if found else None
@@ -117,21 +113,6 @@ def align(
         next=needed.to_label_next([i.id for i, _ in open_], [v for _, v in open_], chances, most=most, seed=seed),
         warnings=tuple(_warnings(labels, truths, kappa, people, unknown)),
     )
-
-
-def coefficient(tallies: Sequence[Coefficient], zero: Coefficient, level: float, seed: int) -> Interval | None:
-    """A coefficient with its bootstrap interval; ``None`` where nothing varies or nothing can be compared."""
-    kept = [tally for tally in tallies if tally.weight]
-    if not kept or defined(sum(kept, zero)) is None:
-        return None
-    return interval(kept, zero, level=level, seed=seed, resamples=1000)
-
-
-def confusion(names: Sequence[str], rows: Sequence[tuple[Item, Vote]]) -> dict[str, dict[str, int]]:
-    """For each label of people, how often the judge gave which verdict."""
-    seen = Counter((item.label, vote.label or UNKNOWN) for item, vote in rows if item.label is not None)
-    columns = [*names, UNKNOWN]
-    return {row: {column: seen[row, column] for column in columns} for row in names}
 
 
 def _score(item: Item, vote: Vote, positive: str) -> float | None:

@@ -92,7 +92,8 @@ def read(path: str | Path, question: Question, *, labelled: bool = True) -> Labe
     if labelled and not any(said.values()):
         raise DataError("no item has a label; write label (or labels, or label_NAME)", file=path)
     folded = {_fold(label) for found in said.values() for label in found.values()}
-    two = bool(folded & {*TRUTHS, _fold(f"not {question.positive}")})
+    own = {_fold(label) for label in question.labels}
+    two = bool(folded & ({*TRUTHS, _fold(f"not {question.positive}")} - own))
     asked = question.yes_or_no() if two else question
     items, seen = [], set()
     for line, row in rows:
@@ -128,11 +129,11 @@ def _item(
 def known(label: Any, question: Question, asked: Question, where: str) -> str:
     """A label as the question names it; ``asked`` is the question with as many labels as the file has."""
     text = _fold(label)
-    if text in TRUTHS and len(asked.worth) == 2:
-        return asked.positive if TRUTHS[text] else next(name for name in asked.labels if name != asked.positive)
     for name in (*asked.labels, *question.labels):
         if _fold(name) == text:
             return name if name in asked.worth else next(one for one in asked.labels if one != asked.positive)
+    if text in TRUTHS and len(asked.worth) == 2:
+        return asked.positive if TRUTHS[text] else next(name for name in asked.labels if name != asked.positive)
     raise DataError(f"{str(label)[:60]!r} is no label of {question.name}: {', '.join(asked.labels)}", field=where)
 
 

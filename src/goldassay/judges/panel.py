@@ -40,7 +40,7 @@ class Panel(Judge):
             raise GoldassayError("a panel needs members: Panel([Judge(lm=…), Judge(lm=…), Judge(lm=…)])")
         if how not in HOW:
             raise GoldassayError(f"no way {how!r} to count a panel; there are {', '.join(HOW)}")
-        super().__init__(members[0].lm, version=members[0].version)
+        super().__init__(members[0].lm, adapter=members[0].adapter, version=members[0].version)
         self.members, self.how, self.quorum = tuple(members), how, quorum
         self.worth = {_folded(label): value for label, value in (worth or {}).items()}
         self.votes: dict[str, Vote] = {}
@@ -93,7 +93,7 @@ class Panel(Judge):
 
     def _count(self, signature: Any, ballots: Sequence[str | None]) -> Vote:
         named = [str(label) for label in get_args(signature.output_fields["verdict"].annotation)]
-        worth = {label: WORTH[label] for label in named if label in WORTH} or self.worth or None
+        worth = self.worth or {label: WORTH[label] for label in named if label in WORTH} or None
         return count(ballots, how=self.how, worth=worth, quorum=self.quorum)
 
     @staticmethod

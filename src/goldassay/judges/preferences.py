@@ -23,7 +23,7 @@ from typing import Any
 from goldassay.exceptions import DataError
 from goldassay.gold import files
 from goldassay.gold.agreement.krippendorff import Alpha
-from goldassay.judges.align import coefficient
+from goldassay.judges.agreeing import coefficient
 from goldassay.judges.judge import Judge
 from goldassay.judges.labels import Item, Labels
 from goldassay.judges.questions import ONE_ORDER, QUESTIONS, SWAPPED

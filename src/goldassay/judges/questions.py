@@ -9,6 +9,7 @@ criterion      criterion, question, answer      yes, no                         
 preference     question, first, second          first, second, tie                        first
 type           text, mention, type              yes, no                                   yes
 link           text, mention, entity            yes, no                                   yes
+rubric         question, answer                 levels of one's own, the worst first      the best
 =============  ===============================  ========================================  =========
 """
 
@@ -28,7 +29,10 @@ Inputs = Mapping[str, str]
 
 @dataclass(frozen=True)
 class Question:
-    """A question with closed labels; ``worth`` turns a label into a number between 0 and 1."""
+    """A question with closed labels; ``worth`` turns a label into a number between 0 and 1.
+
+    The labels of an ``ordered`` question are steps of one scale.
+    """
 
     name: str
     signature: Any
@@ -36,6 +40,7 @@ class Question:
     positive: str
     worth: Mapping[str, float]
     asking: Callable[[Judge, Inputs], Verdict]
+    ordered: bool = False
 
     @property
     def labels(self) -> tuple[str, ...]:
@@ -115,6 +120,23 @@ QUESTIONS: Mapping[str, Question] = {
 }
 SWAPPED = {"first": "second", "second": "first", "tie": "tie"}
 ONE_ORDER = replace(QUESTIONS["preference"], asking=_once)
+
+
+def rubric(levels: Mapping[str, str]) -> Question:
+    """The question of a rubric: named levels with what they mean, the worst first.
+
+    >>> rubric({"poor": "says little", "fair": "says half", "good": "says all"}).worth
+    {'poor': 0.0, 'fair': 0.5, 'good': 1.0}
+    """
+    named = {str(name): str(meaning) for name, meaning in levels.items()}
+    if len({name.casefold() for name in named}) < max(2, len(levels)):
+        raise GoldassayError("a rubric needs two or more levels with different names, the worst first")
+    worth = {name: place / (len(named) - 1) for place, name in enumerate(named)}
+
+    def asking(judge: Judge, inputs: Inputs) -> Verdict:
+        return judge.rubric(named, **inputs)
+
+    return Question("rubric", asks.Rubric, ("question", "answer"), list(named)[-1], worth, asking, ordered=True)
 
 
 def question(name: str) -> Question:

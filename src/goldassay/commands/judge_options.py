@@ -1,0 +1,70 @@
+"""The options that the judge commands share, and the judge or panel that they name."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from goldassay.exceptions import GoldassayError
+from goldassay.gold import yamls
+from goldassay.judges.named import ENTAILMENT, named
+from goldassay.judges.panel import Panel
+from goldassay.judges.questions import Question, question, rubric
+from goldassay.judges.store import Verdicts
+
+
+@dataclass(frozen=True)
+class Asked:
+    """Which judge is asked for what: the options that the commands share."""
+
+    question: str
+    lm: str | None = None
+    samples: int = 1
+    panel: Sequence[str] = ()
+    how: str = "majority"
+    state: Path | None = None
+    store: Path | None = None
+    positive: str | None = None
+    threads: int = 1
+    limit: int | None = None
+    rubric: Path | None = None
+
+    def about(self) -> Question:
+        """The question, with the positive label that was asked for."""
+        found = self._levels() if self.question == "rubric" or self.rubric else question(self.question)
+        return found.about(self.positive) if self.positive else found
+
+    def _levels(self) -> Question:
+        levels = yamls.load(self.rubric) if self.rubric else None
+        if not isinstance(levels, dict):
+            raise GoldassayError("--rubric is a yaml or json file with levels and their meanings, the worst first")
+        return rubric(levels)
+
+    @property
+    def names_a_model(self) -> bool:
+        """Whether a model was asked for."""
+        return bool(self.lm or self.panel or self.state or self.samples > 1)
+
+    def judge(self) -> Any:
+        """The judge or the panel."""
+        logging.getLogger("dspy").setLevel(logging.ERROR)
+        names = [self.lm, *self.panel]
+        verdicts = Verdicts(self.store) if self.store else {}
+        members = [self._member(name, sample, verdicts) for name in names for sample in range(self.samples)]
+        return members[0] if len(members) == 1 else Panel(members, how=self.how)
+
+    def _member(self, name: str | None, sample: int, verdicts: Any) -> Any:
+        from goldassay import lm as models
+        from goldassay.judges.judge import Judge
+        from goldassay.judges.programs import judge_of
+
+        if name and name.startswith(ENTAILMENT):
+            if self.samples > 1 or self.panel or self.state or self.question != "support":
+                raise GoldassayError(f"{name} judges support alone: no samples, no panel, no tuned state")
+            return named(name)
+        model = models.resolve(name)
+        options = {"adapter": models.adapter(model), "sample": sample, "verdicts": verdicts}
+        return judge_of(self.state, model, **options) if self.state else Judge(model, **options)
