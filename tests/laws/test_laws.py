@@ -52,8 +52,12 @@ def total(measure: Measure[Any], found: list[Any]) -> Any:
 def test_gold_against_gold_is_one(task: str, measure: Measure[Any]) -> None:
     found = [measure(gold, module(task).perfect(gold)).tally for gold in records(task)]
     if not measure.attains_one:
-        swapped = [measure(gold, pred).tally for gold, pred in pairs(task, 1)]
-        assert total(measure, found).value >= total(measure, swapped).value > 0
+        # Predictions of other examples can all come to 0 (ROUGE-2 where the answers are one word), the perfect ones not.
+        best = total(measure, found).value
+        swapped = [total(measure, [measure(*pair).tally for pair in pairs(task, seed)]).value for seed in range(5)]
+        assert best > 0
+        assert best >= max(swapped)
+        assert best > min(swapped)
         return
     assert float(total(measure, found).value) == pytest.approx(1.0)
     assert all(float(tally.value) == pytest.approx(1.0) for tally in found)
