@@ -52,7 +52,7 @@ def total(measure: Measure[Any], found: list[Any]) -> Any:
 def test_gold_against_gold_is_one(task: str, measure: Measure[Any]) -> None:
     found = [measure(gold, module(task).perfect(gold)).tally for gold in records(task)]
     if not measure.attains_one:
-        # Predictions of other examples can all come to 0 (ROUGE-2 where the answers are one word), the perfect ones not.
+        # Predictions of other examples can all come to 0 (ROUGE-2 where the answers are one word); perfect ones cannot.
         best = total(measure, found).value
         swapped = [total(measure, [measure(*pair).tally for pair in pairs(task, seed)]).value for seed in range(5)]
         assert best > 0
