@@ -144,6 +144,15 @@ def test_one_class_one_annotator_few_labels() -> None:
         assert part in told
 
 
+def test_a_judge_that_always_says_the_same_tells_nothing() -> None:
+    rows = [Item(str(i), {}, {"ann": "yes" if i % 2 else "no"}) for i in range(40)]
+    found = align(Labels(rows, YES), [count(["no"])] * 40)
+    assert found.kappa is not None
+    assert (found.kappa.value, found.fitted) == (0.0, None)  # no score to cut at
+    assert "kappa" not in found.needed
+    assert "the judge always says 'no': it tells nothing apart" in found.warnings
+
+
 def test_levels_of_a_rubric_are_ordinal() -> None:
     asked = rubric({"1": "wrong", "2": "thin", "3": "fair", "4": "full"})
     people, judge = "11223344" * 3, "12223443" * 3

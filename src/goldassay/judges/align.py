@@ -111,7 +111,7 @@ def align(
         width=width,
         needed=_needed(right, kappa, made, truths, said, len(open_), width, level),
         next=needed.to_label_next([i.id for i, _ in open_], [v for _, v in open_], chances, most=most, seed=seed),
-        warnings=tuple(_warnings(labels, truths, kappa, people, unknown)),
+        warnings=tuple(_warnings(labels, pairs, kappa, people, unknown)),
     )
 
 
@@ -122,7 +122,7 @@ def _score(item: Item, vote: Vote, positive: str) -> float | None:
 def _fitted(both: Sequence[tuple[Item, Vote]], positive: str, level: float, seed: int) -> Fitted | None:
     kept = [(score, i, v) for i, v in both if (score := _score(i, v, positive)) is not None]
     truths = [item.label == positive for _, item, _ in kept]
-    if min(truths.count(True), truths.count(False)) < 2:
+    if min(truths.count(True), truths.count(False)) < 2 or len({score for score, _, _ in kept}) < 2:
         return None
     said = [vote.label == positive for _, _, vote in kept]
     return fit([score for score, _, _ in kept], truths, said, level=level, seed=seed)
@@ -149,7 +149,7 @@ def _needed(
     for name, one in (("sensitivity", found.sensitivity), ("specificity", found.specificity)):
         if one:
             out[name] = -(-needed.for_rate(one.value, width, level) * n // one.n)
-    if kappa:
+    if kappa and kappa.high > kappa.low:
         out["kappa"] = needed.for_interval(kappa, width)
     if n > 1:
         out["rate, people only"] = needed.for_corrected(truths, said, 0, width, level)
@@ -159,14 +159,20 @@ def _needed(
 
 
 def _warnings(
-    labels: Labels, truths: Sequence[bool], kappa: Interval | None, people: Interval | None, unknown: int
+    labels: Labels,
+    pairs: Sequence[tuple[str | None, str | None]],
+    kappa: Interval | None,
+    people: Interval | None,
+    unknown: int,
 ) -> list[str]:
-    out = []
+    out, truths = [], [label == labels.question.positive for label, _ in pairs]
     if unknown:
         out.append(f"{unknown} items with a label have no verdict; they are left out of every value here")
     if all(truths) or not any(truths):
         out.append(f"all labels are on one side of {labels.question.positive!r}: one of sensitivity and specificity is")
         out[-1] += " not known, and nothing can be fitted"
+    if len({verdict for _, verdict in pairs}) == 1:
+        out.append(f"the judge always says {pairs[0][1]!r}: it tells nothing apart")
     if kappa is None:
         out.append("labels and verdicts are all the same, so that kappa is not defined")
     if len(labels.annotators) == 1:
