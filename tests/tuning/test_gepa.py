@@ -80,12 +80,13 @@ def test_the_candidate_of_the_best_corpus_value_is_taken_not_that_of_the_best_me
 
 
 INTERRUPTED = """
-import runpy
+import runpy, signal
 from pathlib import Path
 from goldassay import Metric
 from goldassay.measures import extraction
 from goldassay.tuning import tune
 
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a job in the background is born without it
 shared, own = (runpy.run_path(str(Path({here!r}) / name)) for name in ("../conftest.py", "conftest.py"))
 program, gold = (shared[name]._fixture_function() for name in ("names_program", "names_gold"))
 splits = {{"train": gold[:20], "dev": gold[20:32], "test": gold[32:]}}

@@ -45,7 +45,8 @@ def propose(program: str, run_folder: Path, *, gold: str, lm: str | None, most: 
     from goldassay.tuning.nearest import demonstrations
     from goldassay.tuning.patches import write
     from goldassay.tuning.patterns import find as patterns
-    from goldassay.tuning.proposers import Examples, Proposer, Reflection, Rules
+    from goldassay.tuning.proposers import Examples, Proposer, Reflection
+    from goldassay.tuning.rules import Rules
 
     target = workspace.target(program)
     made = current(target)

@@ -37,8 +37,9 @@ class Ledger:
 
     @property
     def accepted(self) -> list[Patch]:
-        """The patches that were kept."""
-        return [patch for patch in self.patches if patch.status in ("accepted", "applied")]
+        """The patches that were kept, in the order in which they build on each other."""
+        kept = {entry["patch"]: index for index, entry in enumerate(self.entries) if entry["status"] == "accepted"}
+        return sorted((patch for patch in self.patches if patch.id in kept), key=lambda patch: kept[patch.id])
 
     def note(self, round_: int, patch: Patch) -> None:
         """Write down how a patch stands after a round."""

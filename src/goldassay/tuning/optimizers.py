@@ -149,7 +149,8 @@ def gepa(job: Job) -> Any:
 def patches(job: Job) -> Any:
     """Patches made from the program's errors, each tested on dev before it is kept (ours)."""
     from goldassay.tuning.patching import Patches
-    from goldassay.tuning.proposers import Examples, Reflection, Rules
+    from goldassay.tuning.proposers import Examples, Reflection
+    from goldassay.tuning.rules import Rules
 
     proposers: list[Any] = [Rules(), Examples()]
     if job.reflection_lm is not None and job.reflection_lm is not dspy.settings.lm:

@@ -8,6 +8,7 @@ result is confirmed on test once, by `goldassay.tuning.tune`.
 
 from __future__ import annotations
 
+import random
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -22,8 +23,9 @@ from goldassay.tuning.leaks import check_instructions
 from goldassay.tuning.ledger import Ledger
 from goldassay.tuning.patches import Patch
 from goldassay.tuning.patterns import Case, Pattern, find
-from goldassay.tuning.proposers import Examples, Proposer, Rules
+from goldassay.tuning.proposers import Examples, Proposer
 from goldassay.tuning.racing import Race, guards, total
+from goldassay.tuning.rules import Rules
 
 
 class Patches(Teleprompter):  # type: ignore[misc]
@@ -70,7 +72,8 @@ class Patches(Teleprompter):  # type: ignore[misc]
             trainset, valset = trainset[:cut], trainset[cut:]
         if not trainset or not valset:
             raise DataError("patching needs train examples to learn from and dev examples to test on")
-        race = Race(valset, self.metric, self.guarded, self.threads, self.seed, self.resamples)
+        shuffled = random.Random(self.seed).sample(valset, len(valset))  # a race's first examples speak for all
+        race = Race(shuffled, self.metric, self.guarded, self.threads, self.seed, self.resamples)
         self.ledger, tried, program = Ledger(), set[str](), student
         base = race.run(program).cases
         self._say(base, program)

@@ -1,8 +1,7 @@
-"""Who proposes patches for a pattern: from train examples, from the errors themselves, or by a model's reflection."""
+"""Who proposes patches for a pattern: train examples that show it, a model that reflects on it, or rules (`rules`)."""
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
@@ -36,7 +35,8 @@ def predictor_for(pattern: Pattern, program: Any) -> tuple[str, Any]:
     return found
 
 
-def _patch(pattern: Pattern, program: Any, proposer: str, **edit: Any) -> Patch:
+def drafted(pattern: Pattern, program: Any, proposer: str, **edit: Any) -> Patch:
+    """A patch with where it comes from: the pattern, what it costs, the examples it was seen in."""
     why = f"{pattern.count} errors in {len(pattern.documents)} examples cost {pattern.loss:.4f}: {pattern.name}"
     return Patch(
         predictor=predictor_for(pattern, program)[0],
@@ -74,7 +74,7 @@ class Examples:
                 continue
             seen |= new
             demo = {key: _plain(example[key]) for key in keys}
-            out.append(_patch(pattern, program, "examples", action="add_example", example=demo))
+            out.append(drafted(pattern, program, "examples", action="add_example", example=demo))
             if len(out) == self.most:
                 break
         return out
@@ -93,51 +93,6 @@ def _plain(value: Any) -> Any:
     if isinstance(value, BaseModel):
         return value.model_dump()
     return [_plain(item) for item in value] if isinstance(value, list) else value
-
-
-@dataclass(frozen=True)
-class Rules:
-    """Rules written from the errors: what is what, what to look for, what to leave out, where a span ends."""
-
-    most: int = 6
-
-    def propose(self, pattern: Pattern, program: Any, train: Sequence[Any]) -> list[Patch]:
-        """Rules in words."""
-        words = getattr(getattr(program, "program", program), "type_words", {})
-        gold, pred = (words.get(t, t) for t in (pattern.gold_type, pattern.pred_type))
-        quoted = ", ".join(f'"{surface}"' for surface in pattern.surfaces[: self.most])
-        texts = {
-            "missed": [f"Do not miss {gold}, such as {quoted}."],
-            "spurious": [f"Do not give {quoted} as {pred}."],
-            "not_in_text": ["Copy each name exactly as it stands in the text."],
-            "wrong_type": [
-                f"{quoted}: this is {gold}, not {pred}.",
-                f"What looks like {pred} is {gold} when it is used as in {quoted}.",
-            ],
-            "wrong_boundary": _boundary(pattern, gold),
-            "wrong_label": [f"Texts of this kind are {gold}, not {pred}."],
-        }.get(pattern.kind, [])
-        return [
-            _patch(pattern, program, "rules", action="add_instruction", text=text) for text in texts if text.strip(" .")
-        ]
-
-
-def _boundary(pattern: Pattern, what: str) -> list[str]:
-    """Which words at the edges are too much or are missing, most frequent first."""
-    extra: Counter[str] = Counter()
-    lacking: Counter[str] = Counter()
-    for error in pattern.errors:
-        gold, pred = error.gold.split(), error.pred.split()
-        if not gold or not pred:
-            continue
-        extra.update(word for word in (pred[0], pred[-1]) if word not in gold)
-        lacking.update(word for word in (gold[0], gold[-1]) if word not in pred)
-    out = []
-    if extra:
-        out.append(f"Leave {', '.join(repr(w) for w, _ in extra.most_common(4))} out of {what}.")
-    if lacking:
-        out.append(f"Include {', '.join(repr(w) for w, _ in lacking.most_common(4))} in {what}: give the whole name.")
-    return out
 
 
 class Edit(BaseModel):
@@ -183,7 +138,7 @@ class Reflection:
         out = []
         for edit in found.edits[:3]:
             if edit.action == "replace_instruction" and text.count(edit.old) == 1 and edit.old:
-                out.append(_patch(pattern, program, "reflection", action=edit.action, old=edit.old, text=edit.text))
+                out.append(drafted(pattern, program, "reflection", action=edit.action, old=edit.old, text=edit.text))
             elif edit.text.strip():
-                out.append(_patch(pattern, program, "reflection", action="add_instruction", text=edit.text.strip()))
+                out.append(drafted(pattern, program, "reflection", action="add_instruction", text=edit.text.strip()))
         return out

@@ -1,0 +1,169 @@
+"""Real gold (HIPE-2022, commentaries on Sophocles) and a scripted reader with planted, systematic errors.
+
+The reader knows the gold. It overlooks every person in German texts; of the references ("Phil. 134") it calls the
+number a date when it follows a work; it leaves the full stop out of the names of works. And it is not quite steady: one
+answer in 25 is lost, another one for every prompt. It is taught by rules that say the right thing, and by examples.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import dspy
+import pytest
+
+from goldassay import Metric
+from goldassay.gold.reading import read
+from goldassay.measures import extraction
+from goldassay.tuning import Patches, tune
+from goldassay.tuning.edits import apply, fingerprint, inverse
+from goldassay.tuning.nearest import demonstrations
+from goldassay.tuning.patches import Patch
+from goldassay.tuning.proposers import drafted
+from goldassay.tuning.rules import Rules
+
+METRIC = Metric({extraction.StrictF1(): 0.7, extraction.PartialF1(): 0.3})
+
+
+class Reader:
+    """The scripted reader, as an engine."""
+
+    def __init__(self, examples: Sequence[Any]) -> None:
+        self.known = {example["text"]: example for example in examples}
+
+    def complete(self, request: Any) -> Any:
+        from dspy.lm15 import Message, Response, TextPart, Usage
+
+        turns = [part.text for message in request.messages for part in message.parts if isinstance(part, TextPart)]
+        system = request.system if isinstance(request.system, str) else "".join(p.text for p in request.system or ())
+        text = turns[-1].split("[[ ## text ## ]]\n")[-1].split("\n\nRespond with")[0]
+        found = self.mentions(self.known[text], system.split("objective is:")[-1], "".join(turns[:-1]))
+        parts = [TextPart(f"[[ ## mentions ## ]]\n{json.dumps(found)}\n[[ ## completed ## ]]")]
+        return Response(
+            id=None, model=request.model, message=Message.assistant(parts), finish_reason="stop", usage=Usage()
+        )
+
+    def mentions(self, example: Any, rules: str, demos: str) -> list[dict[str, str]]:
+        shown = [one for text, one in self.known.items() if demos and text in demos]
+        german = "language de" in rules or any(one["language"] == "de" for one in shown)
+        numbers = "What looks like date is scope" in rules or '"scope"' in demos
+        stops = "final full stop belongs to work" in rules or re.search(r'\\.", "type": "work"', demos)
+        before, out = "", []
+        for entity in example["entities"]:
+            name, kind = entity["text"], entity["type"]
+            coin = hashlib.sha256(f"{name}{entity['start']}{rules}{demos}".encode()).digest()[0]
+            lost = coin < 256 / 25
+            if kind == "pers" and (("Leave out persons" in rules) or (example["language"] == "de" and not german)):
+                lost = True
+            if kind == "scope" and before == "work" and not numbers:
+                kind = "date"
+            if kind == "work" and not stops:
+                name = name.rstrip(".")
+            before = entity["type"]
+            if not lost:
+                out.append({"text": name, "type": "loc" if "type loc" in rules else kind})
+        return out[:1] if "only the first" in rules else out
+
+
+@pytest.fixture(scope="module")
+def hipe(shared_data: Path) -> dict[str, list[Any]]:
+    """Train and dev, English and German, with the pages cut at 700 characters, and what they hold."""
+    out: dict[str, list[Any]] = {}
+    for split, most in (("train", 8), ("dev", 14), ("test", 6)):
+        pages = [
+            record
+            for language in ("en", "de")
+            for record in read(
+                shared_data / "hipe2022" / f"ajmc-{split}-{language}.tsv",
+                format="hipe",
+                task="extraction",
+                repeated="number",
+            )[:most]
+        ]
+        out[split] = [
+            dspy.Example(
+                id=page["id"],
+                language=page["language"],
+                text=page["text"][:700],
+                entities=[one for one in page["entities"] if one["end"] <= 700],
+            ).with_inputs("text")
+            for page in pages
+        ]
+    return out
+
+
+@pytest.fixture
+def reader(hipe: dict[str, list[Any]]) -> Any:
+    return dspy.LM("scripted/reader", engine=Reader([one for part in hipe.values() for one in part]), cache=False)
+
+
+def test_rules_for_the_planted_errors_are_found_accepted_and_taken_back(
+    hipe: dict[str, list[Any]], reader: Any, names_program: Any
+) -> None:
+    with dspy.context(lm=reader):
+        optimizer = Patches(METRIC, rounds=3, candidates=3, proposers=[Rules()])
+        made = optimizer.compile(
+            names_program, trainset=demonstrations(names_program, hipe["train"]), valset=hipe["dev"]
+        )
+    kept = [patch.text or "" for patch in optimizer.ledger.accepted]
+    assert any("pers in texts of the language de too" in text for text in kept)  # a language missed
+    assert any(text.startswith("What looks like date is scope") for text in kept)  # a type confused in one context
+    assert any(text.startswith("The final full stop belongs to work") for text in kept)  # a boundary rule
+    assert len(kept) == 3
+    # Exact inverses: the accepted patches lead from the first program to the last, and their inverses back.
+    here, back = names_program, []
+    for patch in optimizer.ledger.accepted:
+        back.append(inverse(here, patch))
+        here = apply(here, patch)
+    assert fingerprint(here) == fingerprint(made) != fingerprint(names_program)
+    for patch in reversed(back):
+        here = apply(here, patch)
+    assert fingerprint(here) == fingerprint(names_program)
+    assert here.extract.signature.instructions == names_program.extract.signature.instructions
+
+
+USELESS = [
+    "Be careful.", "Take your time.", "Answer well.", "This is important.", "Read the text twice.", "Names matter.",
+    "You are an expert of the classics.", "Give your best.", "Quality comes first.", "Do not hurry.",
+]  # fmt: skip
+HARMFUL = ["Leave out persons.", "Give only the first name.", "Every name is of type loc."]
+
+
+@dataclass(frozen=True)
+class Planted:
+    """Thirteen edits that nobody should keep."""
+
+    def propose(self, pattern: Any, program: Any, train: Sequence[Any]) -> list[Patch]:
+        return [drafted(pattern, program, "planted", action="add_instruction", text=text) for text in HARMFUL + USELESS]
+
+
+def test_ten_useless_and_three_harmful_edits_are_rejected_and_the_good_one_among_them_is_kept(
+    hipe: dict[str, list[Any]], reader: Any, names_program: Any
+) -> None:
+    with dspy.context(lm=reader):
+        optimizer = Patches(METRIC, rounds=1, candidates=14, patterns=1, proposers=[Planted(), Rules()])
+        optimizer.compile(names_program, trainset=demonstrations(names_program, hipe["train"]), valset=hipe["dev"])
+    planted = {patch.text: patch for patch in optimizer.ledger.patches if patch.proposer == "planted"}
+    assert set(planted) == {*USELESS, *HARMFUL}
+    assert {patch.status for patch in planted.values()} == {"rejected"}
+    assert all(planted[text].effects[0].difference < 0 for text in HARMFUL)
+    assert any(planted[text].effects[0].difference != 0 for text in USELESS)  # they change answers, to no avail
+    (kept,) = optimizer.ledger.accepted
+    assert kept.proposer == "rules"
+
+
+@pytest.mark.parametrize(("optimizer", "options"), [("patches", {"rounds": 1}), ("labeled", {"k": 3}), ("knn", {})])
+def test_optimizers_raise_the_dev_value_on_real_gold(
+    optimizer: str, options: dict[str, Any], hipe: dict[str, list[Any]], reader: Any, names_program: Any
+) -> None:
+    made = tune(names_program, hipe, METRIC, optimizer, lm=reader, options=options, progress=False)
+    assert made.dev.after.value > made.dev.before.value + 0.1
+    assert made.dev.difference.interval.low > 0
+    assert made.test is not None
+    assert made.verdict == "confirmed on test"
