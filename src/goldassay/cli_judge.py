@@ -58,7 +58,9 @@ def evaluate(
 
 @app.command()
 def align(
-    labels: Annotated[Path, typer.Option(metavar="FILE", help="People's labels: jsonl, csv or tsv.")],
+    labels: Annotated[
+        Path, typer.Option(metavar="FILE", help="People's labels: jsonl, csv, tsv; RAGChecker's preferences: json.")
+    ],
     judge: Name = "support",
     rubric: Levels = None,
     lm: Lm = None,

@@ -158,6 +158,14 @@ def test_tune_judge(labels: Path, tmp_path: Path, capsys: pytest.CaptureFixture[
     assert json.loads(capsys.readouterr().out)["optimizer"] == "labeled"
 
 
+def test_preferences_in_both_orders(shared_data: Path) -> None:
+    file = shared_data / "ragchecker" / "human_labeled_data.json"
+    found = json.loads(run("align", "--labels", file, "--judge", "preference", "--limit", 30, "--json"))
+    assert found["n"] + found["no_majority"] == 30
+    assert found["confusion"]["first"]["first"] == 0  # always the first place: the orders disagree, a tie
+    assert any("the judge always says 'tie'" in warning for warning in found["warnings"])
+
+
 def test_a_rubric_of_ones_own(tmp_path: Path) -> None:
     levels = tmp_path / "levels.yaml"
     levels.write_text("none: says nothing\nsome: says a part\nfull: says all\n", encoding="utf-8")

@@ -11,6 +11,7 @@ from typing import Any
 
 from goldassay.commands.judge_options import Asked
 from goldassay.gold import files, load
+from goldassay.judges import preferences
 from goldassay.judges.align import align
 from goldassay.judges.audit import audit, probes
 from goldassay.judges.checks import OF_SUPPORT, TESTS
@@ -127,6 +128,8 @@ def write(path: Path, labels: Labels, votes: Sequence[Vote]) -> None:
 
 
 def _read(path: Path, asked: Asked, labelled: bool = True) -> Labels:
+    if asked.question == "preference" and path.suffix == ".json":
+        return preferences.read(path, limit=asked.limit)
     labels = read(path, asked.about(), labelled=labelled)
     if asked.state is not None:
         from goldassay.judges.programs import unseen

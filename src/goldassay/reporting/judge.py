@@ -89,9 +89,16 @@ def audit(found: Audit) -> None:
         table.add_row(check.name, shown, n, str(check.unknown), f"{check.mark:.2f}", _verdict(check))
     out = console()
     out.print(table)
-    out.print("All checks passed." if found.passed else "Not passed. (? where the interval holds the mark)")
+    out.print(_conclusion(found))
     for warning in found.warnings:
         warn(warning)
+
+
+def _conclusion(found: Audit) -> str:
+    if not found.passed:
+        return "Not passed. (? where the interval holds the mark)"
+    tested = all(check.rate for check in found.checks)
+    return "All checks passed." if tested else "What could be tested passed; not everything could."
 
 
 def _verdict(check: Check) -> str:
