@@ -9,7 +9,7 @@ import pytest
 
 from goldassay import Metric
 from goldassay.embedding import Function
-from goldassay.exceptions import GoldassayError, ModelError
+from goldassay.exceptions import DataError, GoldassayError, ModelError
 from goldassay.fields import Column
 from goldassay.measures import answering
 from goldassay.measures.answering import (
@@ -76,6 +76,26 @@ def test_columns_are_names_dotted_paths_and_functions() -> None:
     score = metric({"answers": ["x"], "my_truth": "Delft"}, {"rag": {"ctx": ["In Delft."]}})
     assert score.score == 1
     assert context_entity_recall([{"reference": "", "retrieved_contexts": []}])["context_entity_recall"] is None
+
+
+@pytest.mark.parametrize(
+    ("columns", "message"),
+    [
+        ({"retrieved_contexts_column": "nope"}, "record 1, retrieved_contexts: no field 'nope'; it has .*model"),
+        ({"retrieved_contexts_column": "model.nope"}, "no field 'nope' of 'model.nope'; it has contexts; say where"),
+        ({"reference_column": "truth.text"}, "record 1, reference: no field 'truth'"),
+        ({"retrieved_contexts_column": lambda row: row["nope"]}, "function for .*_column raised KeyError: 'nope'"),
+        ({"retrieved_contexts_column": lambda row: row["model"]["contexts"][3]}, "raised IndexError"),
+    ],
+)
+def test_a_column_that_is_not_there_is_no_recall_of_zero(columns: dict[str, Any], message: str) -> None:
+    whole = {"reference": "Delft", "retrieved_contexts": ["Delft"], "nope": ["Delft"], "truth": {"text": "Delft"}}
+    row = {"reference": "Delft", "retrieved_contexts": ["Delft"], "model": {"contexts": ["Delft"]}}
+    first = {**whole, "model": {"contexts": ["Delft"] * 4, "nope": ["Delft"]}}
+    assert context_entity_recall([first], **columns)["context_entity_recall"] == 1
+    with pytest.raises(DataError, match=message) as caught:
+        context_entity_recall([first, row], **columns)
+    assert "\n" not in str(caught.value)
 
 
 def test_entities_by_patterns() -> None:

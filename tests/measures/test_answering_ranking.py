@@ -23,6 +23,7 @@ from goldassay.measures.answering import (
     confidence_score,
     ece,
     final_score,
+    rankings,
     robustness_score,
     speed_score,
 )
@@ -179,3 +180,46 @@ def test_what_cannot_be_calibrated_is_said() -> None:
         aurc([], [])
     with pytest.raises(DataError, match="confidence: expected a number from 0 to 1, found 2"):
         Confidence()({"answers": ["x"]}, {"answer": "x", "confidence": 2})
+
+
+def test_models_are_ranked_by_their_final_score() -> None:
+    five = {"accuracy": 0.8, "quality": 0.8, "confidence": 0.5, "speed": 1.0, "robustness": 0.6}
+    # 0.25·0.8 + 0.25·0.8 + 0.2·0.5 + 0.15·1 + 0.15·0.6 = 0.74; 0.2 less accuracy is 0.05 less
+    low = {**five, "accuracy": 0.6}
+    models: dict[str, Any] = {"low": low, "unknown": {**five, "quality": None}, "one": five, "two": five, "last": low}
+    found = rankings(models)
+    assert [(row["Rank"], row["Model"]) for row in found] == [
+        (1, "one"), (1, "two"), (3, "low"), (3, "last"), (None, "unknown"),
+    ]  # fmt: skip
+    assert [row["Final_Score"] for row in found] == pytest.approx([0.74, 0.74, 0.69, 0.69, None])
+    assert list(found[0]) == [
+        "Rank",
+        "Model",
+        "Accuracy",
+        "Quality",
+        "Confidence",
+        "Speed",
+        "Robustness",
+        "Final_Score",
+    ]
+    swift = rankings(models, {"speed": 1.0})
+    assert {row["Rank"] for row in swift} == {1}  # quality weighs nothing, so its lack is none
+    with pytest.raises(GoldassayError, match="nameless has no speed; a ranking needs accuracy"):
+        rankings({"nameless": {key: value for key, value in five.items() if key != "speed"}})
+
+
+def test_scorecards_are_ranked() -> None:
+    gold = [{"answers": ["1800"]}, {"answers": []}]
+    cards = {
+        name: answering.scorecard(
+            gold,
+            [{"answer": said, "confidence": 0.9, "latency_ms": 100}, {"answer": "", "latency_ms": 100}],
+            embedder=Function(lambda texts: [[1.0, float(len(text))] for text in texts], "lengths"),
+            tokens=None,
+        )
+        for name, said in (("wrong", "1900 or so"), ("right", "1800"))
+    }
+    found = rankings(cards, {"quality": 0.5, "confidence": 0.5})
+    assert [row["Model"] for row in found] == ["right", "wrong"]
+    assert found[0]["Final_Score"] == pytest.approx((1 + (0.9 + 1) / 2) / 2)
+    assert found[0]["Accuracy"] is None

@@ -3,7 +3,8 @@
 Read in this order: `records` (what a question and an answer are), `normal` and `words` (when texts are equal), `squad`
 and `rouge` (words), `similarity` and `bertscore` (embeddings), `claims` with `claim_measures`, `citations`, `facts` and
 `entities` (what is supported), `lexical` (the stand-in without a judge), `judged` and `lost`, `calibration` and
-`ranking`, `card` (everything over a set), `founding`. Which damage each of them notices stands in `goldassay.mutation`.
+`ranking` with `rankings`, `card` (everything over a set), `founding`. Which damage each of them notices stands in
+`goldassay.mutation`.
 """
 
 from __future__ import annotations
@@ -29,7 +30,8 @@ from goldassay.measures.answering.claim_measures import (
     SelfKnowledge,
 )
 from goldassay.measures.answering.claims import Share, Support
-from goldassay.measures.answering.entities import ContextEntityRecall, context_entity_recall, found_entities
+from goldassay.measures.answering.entities import ContextEntityRecall, found_entities
+from goldassay.measures.answering.entity_columns import context_entity_recall
 from goldassay.measures.answering.facts import FactualAccuracy, factual_accuracy
 from goldassay.measures.answering.founding import RAGEvaluator
 from goldassay.measures.answering.judged import Relevance
@@ -44,6 +46,7 @@ from goldassay.measures.answering.ranking import (
     robustness_score,
     speed_score,
 )
+from goldassay.measures.answering.rankings import rankings
 from goldassay.measures.answering.records import answers, reference
 from goldassay.measures.answering.rouge import ROUGE, rouge
 from goldassay.measures.answering.rouge_batch import rouge_batch
@@ -151,6 +154,7 @@ __all__ = [
     "found_entities",
     "lexical_support",
     "perfect",
+    "rankings",
     "reference",
     "rescaled",
     "risk_coverage",

@@ -10,12 +10,12 @@ Es et al., RAGAS: automated evaluation of retrieval augmented generation, EACL 2
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from goldassay.exceptions import GoldassayError
-from goldassay.fields import Column, Renamed, read
+from goldassay.fields import read
 from goldassay.measure import Assessment, Error, Measure, gold_field
 from goldassay.measures.answering import normal
 from goldassay.measures.answering.records import answers, contexts, extra, reference
@@ -150,32 +150,3 @@ def _stands(words: str, text: str) -> bool:
 
 def _text(entity: Any) -> str:
     return str(entity.get("text") or entity.get("id") or "") if isinstance(entity, Mapping) else str(entity)
-
-
-def context_entity_recall(
-    rows: Sequence[Any],
-    *,
-    retrieved_contexts_column: Column = "retrieved_contexts",
-    reference_column: Column = "reference",
-    extract: Callable[[str], Iterable[Any]] = found_entities,
-    match: str = "normalised",
-    aliases: Aliases = (),
-) -> dict[str, Any]:
-    """Context entity recall over rows; each column is a name, a dotted path, or a function of the row.
-
-    >>> row = {"model": {"contexts": ["Rotterdam"]}, "truth": "Kunsthal Rotterdam, 1992"}
-    >>> context_entity_recall([row], retrieved_contexts_column="model.contexts", reference_column="truth")
-    {'context_entity_recall': 0.0, 'rows': [0.0]}
-    >>> context_entity_recall([row], retrieved_contexts_column=lambda r: ["opened 1992"], reference_column="truth")
-    {'context_entity_recall': 0.5, 'rows': [0.5]}
-    """
-    columns = {"retrieved_contexts": retrieved_contexts_column, "reference": reference_column}
-    values: list[float | None] = []
-    for row in rows:
-        seen = Renamed(row, columns)
-        texts = contexts(seen) or ()
-        wanted = distinct(extract(reference(seen)), match, aliases)
-        missing = lacking(wanted.values(), texts, None, match, aliases)
-        values.append((len(wanted) - len(missing)) / len(wanted) if wanted else None)
-    counted = [value for value in values if value is not None]
-    return {"context_entity_recall": sum(counted) / len(counted) if counted else None, "rows": values}
