@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
+from goldassay.exceptions import DataError
 from goldassay.gold import files, quick, read
 from goldassay.gold.records import GOLD, PRED, Side, adapter
 
@@ -49,6 +50,37 @@ def test_a_good_record_goes_the_quick_way(side: Side, task: str) -> None:
     found = quick.rows(line + b"\r\n\n" + line, task, side)
     assert found is not None
     assert exact(found) == exact([adapter(task, side).validate_json(line)] * 2)
+
+
+ROW = b'{"id": "a", "label": "M", "meta": {"k": [{"n": 1}, {"n": 2}]}}'
+
+
+@pytest.mark.parametrize(
+    "block",
+    [
+        ROW + ROW,
+        ROW + b" " + ROW + b"\n",
+        ROW.replace(b', "label"', b',\n"label"'),
+        ROW.replace(b"[{", b"[\n{") + b"\n",
+        ROW.replace(b"}, {", b"},\n{"),
+        ROW + ROW + b"\n" + ROW.replace(b', "label"', b',\n"label"'),  # as many records as lines
+        ROW + b"," + ROW,
+        b"[" + ROW + b"]",
+        ROW + b"\x00",
+    ],
+)
+def test_a_record_is_a_line(tmp_path: Path, block: bytes) -> None:
+    assert quick.rows(block, "classification") is None
+    file = tmp_path / "classification.jsonl"
+    file.write_bytes(block)
+    with pytest.raises(DataError, match=r"classification\.jsonl:1: (not JSON|input should be an object)"):
+        read(file, task="classification")
+
+
+def test_empty_lines_and_both_line_ends_are_passed_over() -> None:
+    found = quick.rows(b"\n" + ROW + b"\r\n\n \t\n" + ROW + b"\n\r\n", "classification")
+    assert found == [json.loads(ROW)] * 2
+    assert quick.rows(b"\n\r\n", "classification") == []
 
 
 values = st.recursive(

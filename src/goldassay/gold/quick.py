@@ -33,9 +33,23 @@ FREE = SCALAR | list[FLAT] | dict[str, FLAT]
 def rows(block: bytes, task: str, side: Side = "gold") -> list[dict[str, Any]] | None:
     """The records of lines of JSON, or None if any of them is not plainly right. Empty lines are passed over."""
     try:
-        return cast("list[dict[str, Any]]", msgspec.to_builtins(decoder(task, side).decode_lines(block)))
+        return cast("list[dict[str, Any]]", msgspec.to_builtins(_decoded(block.strip(b"\r\n"), decoder(task, side))))
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
         return None
+
+
+def _decoded(block: bytes, with_: msgspec.json.Decoder[Any]) -> list[Any]:
+    """One value a line.
+
+    msgspec takes a block as values with white space between, wherever the lines end. Where each line end stands between
+    braces it is the end of a value (inside of one there would be a comma), so as many values as lines are one a line.
+    """
+    ends = block.count(b"\n")
+    if block.count(b"}\n{") == ends:
+        found = with_.decode_lines(block)
+        if len(found) == ends + 1:
+            return found
+    return [with_.decode(line) for line in block.split(b"\n") if line and not line.isspace()]
 
 
 @cache
