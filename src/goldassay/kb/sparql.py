@@ -66,22 +66,31 @@ def redirect(qid: str) -> str:
     return f"SELECT ?to WHERE {{ wd:{checked(qid)} owl:sameAs ?to }} ORDER BY ?to"
 
 
+PARTS = (
+    "wikibase:timePrecision ?precision ; wikibase:timeCalendarModel ?calendar",
+    "wikibase:quantityAmount ?amount ; wikibase:quantityUnit ?unit",
+    "wikibase:quantityUpperBound ?upper ; wikibase:quantityLowerBound ?lower",
+    "wikibase:geoLatitude ?latitude ; wikibase:geoLongitude ?longitude",
+    "wikibase:geoPrecision ?grain ; wikibase:geoGlobe ?globe",
+)
+
+
 def statements(qid: str) -> str:
-    """The statements of an item with rank, type and the parts of their values."""
+    """The statements of an item with rank, type and the parts of their values.
+
+    Each OPTIONAL begins at the item, so that a store which joins it apart looks at this item's values alone.
+    """
+    value = (
+        f"wd:{checked(qid)} ?claim ?statement . ?property wikibase:claim ?claim ; wikibase:statementValue ?deep . "
+        "?statement ?deep ?node ."
+    )
+    parts = "\n  ".join(f"OPTIONAL {{ {value} ?node {part} }}" for part in PARTS)
     return f"""SELECT ?statement ?property ?type ?rank ?value ?precision ?calendar ?amount ?unit ?upper ?lower
   ?latitude ?longitude ?grain ?globe WHERE {{
   wd:{checked(qid)} ?claim ?statement .
   ?property wikibase:claim ?claim ; wikibase:statementProperty ?main ; wikibase:propertyType ?type .
   ?statement ?main ?value ; wikibase:rank ?rank .
-  OPTIONAL {{
-    ?property wikibase:statementValue ?deep .
-    ?statement ?deep ?node .
-    OPTIONAL {{ ?node wikibase:timePrecision ?precision ; wikibase:timeCalendarModel ?calendar }}
-    OPTIONAL {{ ?node wikibase:quantityAmount ?amount ; wikibase:quantityUnit ?unit }}
-    OPTIONAL {{ ?node wikibase:quantityUpperBound ?upper ; wikibase:quantityLowerBound ?lower }}
-    OPTIONAL {{ ?node wikibase:geoLatitude ?latitude ; wikibase:geoLongitude ?longitude }}
-    OPTIONAL {{ ?node wikibase:geoPrecision ?grain ; wikibase:geoGlobe ?globe }}
-  }}
+  {parts}
 }} ORDER BY ?statement ?value"""
 
 
