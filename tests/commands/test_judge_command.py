@@ -16,6 +16,7 @@ from dspy.lm15 import Message, Response, TextPart, Usage
 from typer.testing import CliRunner
 
 import goldassay.lm
+from goldassay.cli import app as whole
 from goldassay.cli_judge import app
 from goldassay.commands.judge import tune
 from goldassay.exceptions import GoldassayError
@@ -156,6 +157,17 @@ def test_tune_judge(labels: Path, tmp_path: Path, capsys: pytest.CaptureFixture[
     assert "the judge was tuned on every item here" in refused("align", "--labels", seen, *tuned)
     tune("criterion", gold=labels, optimizer="labeled", limit=60, out=tmp_path / "again", as_json=True)
     assert json.loads(capsys.readouterr().out)["optimizer"] == "labeled"
+
+
+def test_tune_takes_a_judge_in_place_of_a_program(labels: Path, tmp_path: Path) -> None:
+    options = ["--optimizer", "labeled", "--limit", "60", "--out", str(tmp_path / "tuned"), "--json"]
+    done = CliRunner().invoke(whole, ["tune", "--judge", "criterion", "--gold", str(labels), *options])
+    assert done.exit_code == 0, (done.output, done.exception)
+    assert set(json.loads(done.stdout)["dev"]["after"]) == {"balanced_agreement", "agreement"}
+    for both in (["extraction", "--judge", "criterion"], []):
+        refusal = CliRunner().invoke(whole, ["tune", *both]).exception
+        assert isinstance(refusal, GoldassayError)
+        assert "not both, not neither" in str(refusal)
 
 
 def test_preferences_in_both_orders(shared_data: Path) -> None:
