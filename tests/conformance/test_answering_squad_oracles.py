@@ -1,4 +1,4 @@
-"""Exact match and F1 held to DSPy's own on XQuAD, and to the squad metric of ``evaluate`` where that can be loaded."""
+"""Exact match and F1 held to DSPy's own on XQuAD, and to ``evaluate`` and torchmetrics where they can be loaded."""
 
 from __future__ import annotations
 
@@ -48,3 +48,21 @@ def test_the_means_are_those_of_evaluate(answered: tuple[list[str], list[str], l
     exact, f1 = squad(found, golds)
     assert 100 * sum(exact) / len(exact) == pytest.approx(official["exact_match"], abs=1e-9)
     assert 100 * sum(f1) / len(f1) == pytest.approx(official["f1"], abs=1e-9)
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_the_means_are_those_of_torchmetrics(answered: tuple[list[str], list[str], list[list[str]]]) -> None:
+    """The official script again, in a package that downloads nothing."""
+    text = pytest.importorskip("torchmetrics.functional.text", reason="torchmetrics is not installed")
+    ids, found, golds = answered
+    official = text.squad(
+        [{"id": key, "prediction_text": text} for key, text in zip(ids, found, strict=True)],
+        [
+            {"id": key, "answers": {"text": own, "answer_start": [0] * len(own)}}
+            for key, own in zip(ids, golds, strict=True)
+        ],
+    )
+    exact, f1 = squad(found, golds)
+    # its sums are of 32 bits
+    assert 100 * sum(exact) / len(exact) == pytest.approx(float(official["exact_match"]), abs=1e-4)
+    assert 100 * sum(f1) / len(f1) == pytest.approx(float(official["f1"]), abs=1e-4)
