@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import Any
 
-import click
+import typer
 from rich.markup import escape
 
 from goldassay.reporting.terminal import console
@@ -50,9 +51,11 @@ def _show(out: Any, entry: dict[str, Any], number: int, total: int) -> None:
 
 
 def _key() -> str:
-    """One key; the end of the input and Ctrl-C stop."""
+    """One key of a terminal, one character of a pipe; the end of the input and Ctrl-C stop."""
     try:
-        found = click.getchar()
+        found = typer.getchar() if sys.stdin.isatty() else sys.stdin.read(1)
+        while found in ("\n", "\r", " "):
+            found = typer.getchar() if sys.stdin.isatty() else sys.stdin.read(1)
     except (EOFError, KeyboardInterrupt):
         return "q"
     return found.casefold()[:1] or "q"

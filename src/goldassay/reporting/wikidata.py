@@ -129,12 +129,13 @@ def problems(found: Sequence[Any], properties: int) -> None:
 def discovery(report: Mapping[str, Any]) -> None:
     """The novel discovery rate, over all and by domain."""
     table = Table(title="novel discovery rate", title_justify="left")
-    for head in ("domain", "rate", "95 %", "correct", "incorrect", "uncertain", "in_wikidata"):
-        table.add_column(head, justify="left" if head == "domain" else "right")
+    table.add_column("domain", no_wrap=True)
+    for head in ("rate", "95 %", "right", "wrong", "unsure", "known"):
+        table.add_column(head, justify="right", no_wrap=True)
     for name, row in {**report["by_domain"], "all": report}.items():
         known = row["low"] is not None
         counts = (f"{row[key]:g}" for key in ("correct", "incorrect", "uncertain", "in_wikidata"))
-        bounds = f"{row['low']:.3f}–{row['high']:.3f}" if known else "–"
+        bounds = f"{row['low']:.2f}–{row['high']:.2f}" if known else "–"
         table.add_row(escape(name), number(row["novel_discovery_rate"]), bounds, *counts)
     console().print(table)
     if report["judged"] < report["annotations"]:
