@@ -13,6 +13,7 @@ app = typer.Typer(
 
 Program = Annotated[str, typer.Argument(metavar="TASK|FILE", help="The program, as for eval.")]
 Gold = Annotated[str, typer.Option(help="A gold set's name, or a file or folder.")]
+AnyVersion = Annotated[bool, typer.Option("--any-version", help="Also patches made for another program version.")]
 Lm = Annotated[str | None, typer.Option(help="The language model.")]
 
 
@@ -51,29 +52,32 @@ def test(
     split: Annotated[str, typer.Option(help="Where to measure: dev, or test for the final proof.")] = "dev",
     lm: Lm = None,
     threads: Annotated[int, typer.Option(min=1, help="How many examples at once.")] = 1,
+    any_version: AnyVersion = False,
 ) -> None:
     """Measure patches against the program as it is, paired and corrected for their number."""
-    from goldassay.commands import patch
+    from goldassay.commands.patch_test import test
 
-    patch.test(program, patches or [], gold=gold, split=split, lm=lm, threads=threads)
+    test(program, patches or [], gold=gold, split=split, lm=lm, threads=threads, any_version=any_version)
 
 
 @app.command()
 def apply(
-    program: Program, patches: Annotated[list[str], typer.Argument(metavar="PATCH...", help="Ids or files.")]
+    program: Program,
+    patches: Annotated[list[str], typer.Argument(metavar="PATCH...", help="Ids or files.")],
+    any_version: AnyVersion = False,
 ) -> None:
     """Apply patches; `eval --state programs/patches/TASK` uses them."""
-    from goldassay.commands import patch
+    from goldassay.commands.patch_state import apply
 
-    patch.apply(program, patches)
+    apply(program, patches, any_version=any_version)
 
 
 @app.command()
 def revert(program: Program, name: Annotated[str, typer.Argument(metavar="PATCH", help="Id or file.")]) -> None:
     """Take an applied patch back."""
-    from goldassay.commands import patch
+    from goldassay.commands.patch_state import revert
 
-    patch.revert(program, name)
+    revert(program, name)
 
 
 @app.command("list")

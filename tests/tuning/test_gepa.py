@@ -44,6 +44,14 @@ def test_gepa_raises_the_dev_value(
     assert values["Find names."] == pytest.approx(made.dev.before.value, abs=1e-4)  # Evaluate rounds to 0.01 %
 
 
+def test_a_train_split_smaller_than_the_minibatch_will_do(
+    lm: Any, reflector: Any, names_program: Any, gold: dict[str, list[Any]]
+) -> None:
+    small = {"train": gold["train"][:2], "dev": gold["dev"][:4]}
+    made = tune(names_program, small, METRIC, "gepa", lm=lm, reflection_lm=reflector(), options=CALLS, progress=False)
+    assert made.dev.after.value == 1.0
+
+
 @pytest.mark.parametrize(
     ("text", "says"),
     [

@@ -28,6 +28,19 @@ def current(target: workspace.Target) -> Any:
     return load_state(target.load(), state) if state.is_file() else target.load()
 
 
+def fitting(target: workspace.Target, made: Any, patch: Any, any_version: bool) -> Any:
+    """The program with a patch that was made for it, as it is in its file or with the patches applied so far."""
+    from goldassay.tuning.edits import apply, fingerprint
+
+    versions = [fingerprint(target.load()), fingerprint(made)]
+    if patch.program and patch.program not in versions and not any_version:
+        raise GoldassayError(
+            f"patch {patch.id} was made for version {patch.program} of the program; this is {versions[0]}, with the "
+            f"applied patches {versions[1]}: propose it again, or say --any-version"
+        )
+    return apply(made, patch, any_version=True)
+
+
 def find(target: workspace.Target, name: str) -> Path:
     """The file of a patch: a path, or an id of the program's folder."""
     for file in (Path(name), place(target) / f"{name}.yaml", place(target) / name):
@@ -77,92 +90,6 @@ def propose(program: str, run_folder: Path, *, gold: str, lm: str | None, most: 
     show_all(program)
 
 
-def test(program: str, names: list[str], *, gold: str, split: str, lm: str | None, threads: int) -> None:
-    """Measure patches on a split against the program as it is; the effect is written into each file."""
-    from goldassay.commands.evaluate import examples
-    from goldassay.reporting import tuning as tables
-    from goldassay.running import evaluate
-    from goldassay.statistics import compare, holm
-    from goldassay.tuning.edits import apply as edited
-    from goldassay.tuning.patches import Effect, read, write
-
-    target = workspace.target(program)
-    made, metric = current(target), workspace.metric(target.task)
-    data = examples(gold, target.task, split).asked
-    model = language_model(made, lm)
-    files = [find(target, name) for name in names] or sorted(place(target).glob("*.yaml"))
-    options = {"lm": model.lm, "adapter": model.adapter, "threads": threads, "folder": None}
-    before = evaluate(made, data, metric, name="as it is", **options)
-    patches = [read(file) for file in files]
-    for patch in patches:
-        after = evaluate(edited(made, patch), data, metric, name=patch.id, **options)
-        found = compare(after.evidence, before.evidence, metric.zero)
-        effect = Effect(
-            split=split,
-            before=before.value,
-            after=after.value,
-            difference=found.difference,
-            low=found.interval.low,
-            high=found.interval.high,
-            p=found.p,
-            n=found.n,
-            calls=int(after.cost.get("calls", 0)),
-            tokens=int(after.cost.get("prompt_tokens", 0) + after.cost.get("completion_tokens", 0)),
-            seconds=float(after.cost.get("seconds", 0.0)),
-        )
-        patch.effects = [*(e for e in patch.effects if e.split != split), effect]
-    corrected = holm([patch.effects[-1].p for patch in patches])
-    for file, patch, p in zip(files, patches, corrected, strict=True):
-        better = patch.effects[-1].difference > 0 and p <= 0.05
-        patch.status, patch.reason = ("accepted" if better else "rejected"), f"corrected p {p:.4f} on {split}"
-        write(patch, file.parent)
-    tables.patches([(file, read(file)) for file in files])
-
-
-def apply(program: str, names: list[str]) -> None:
-    """Apply patches to the program's state, in the order given."""
-    from goldassay.reporting import terminal
-    from goldassay.tuning.edits import apply as edited
-    from goldassay.tuning.patches import read, write
-
-    target = workspace.target(program)
-    made = current(target)
-    for name in names:
-        file = find(target, name)
-        patch = read(file)
-        if patch.status == "applied":
-            raise GoldassayError(f"{patch.id} is applied already")
-        if patch.status == "rejected":
-            terminal.line(f"[yellow]note:[/] {patch.id} was rejected: {patch.reason}")
-        made = edited(made, patch, any_version=True)
-        patch.status = "applied"
-        write(patch, file.parent)
-        made.save(str(place(target) / "state.json"))
-        terminal.line(f"Applied {patch.id}.")
-    terminal.line(f"Try it:  goldassay eval {program} --state {place(target)}")
-
-
-def revert(program: str, name: str) -> None:
-    """Take a patch back: the state is the program with the other applied patches."""
-    from goldassay.reporting import terminal
-    from goldassay.tuning.edits import apply as edited
-    from goldassay.tuning.patches import read, read_all, write
-
-    target = workspace.target(program)
-    file = find(target, name)
-    patch = read(file)
-    if patch.status != "applied":
-        raise GoldassayError(f"{patch.id} is not applied (it is {patch.status})")
-    patch.status = "reverted"
-    made = target.load()
-    for _, other in read_all(place(target)):
-        if other.status == "applied" and other.id != patch.id:
-            made = edited(made, other, any_version=True)
-    write(patch, file.parent)
-    made.save(str(place(target) / "state.json"))
-    terminal.line(f"Took back {patch.id}.")
-
-
 def show_all(program: str) -> None:
     """The program's patches as a table."""
     from goldassay.reporting import tuning as tables
@@ -181,7 +108,10 @@ def show(program: str, name: str) -> None:
     target = workspace.target(program)
     patch = read(find(target, name))
     made = target.load()
-    before, after = rendered(made).splitlines(), rendered(edited(made, patch, any_version=True)).splitlines()
+    try:
+        before, after = rendered(made).splitlines(), rendered(edited(made, patch, any_version=True)).splitlines()
+    except GoldassayError as error:  # it is shown all the same, and why it has no diff
+        before, after = [], [str(error)]
     tables.patch(patch, list(difflib.unified_diff(before, after, "before", "after", lineterm="", n=2)))
 
 

@@ -15,8 +15,6 @@ from typing import Any
 from dspy.teleprompt import Teleprompter
 
 from goldassay.exceptions import DataError, GoldassayError, LeakError
-from goldassay.metric import Metric
-from goldassay.running.plain import Plain
 from goldassay.statistics import holm
 from goldassay.tuning.edits import apply, fingerprint
 from goldassay.tuning.leaks import check_instructions
@@ -57,8 +55,7 @@ class Patches(Teleprompter):  # type: ignore[misc]
         super().__init__()
         if min(rounds, patterns, candidates) < 1 or not 0 < alpha < 1:
             raise GoldassayError("patching needs at least one round, pattern and candidate, and an alpha in (0, 1)")
-        self.metric = metric if isinstance(metric, Metric) else Plain(metric)
-        self.threads, self.seed, self.resamples = threads, seed, resamples
+        self.metric, self.threads, self.seed, self.resamples = metric, threads, seed, resamples
         self.proposers = list(proposers) or [Rules(), Examples()]
         self.rounds, self.patterns, self.candidates, self.alpha = rounds, patterns, candidates, alpha
         self.guarded = guards(self.metric, guarded)

@@ -11,7 +11,9 @@ from typing import Any
 
 from goldassay.exceptions import GoldassayError
 from goldassay.fields import read
+from goldassay.metric import Metric
 from goldassay.running import Run, evaluate
+from goldassay.running.plain import Plain
 from goldassay.score import Evidence
 from goldassay.statistics import compare
 from goldassay.tuning.patches import Effect, Patch
@@ -37,10 +39,18 @@ class Race:
     worked: int = field(default=0, init=False)
     failure: str = field(default="", init=False)
 
+    @property
+    def zero(self) -> Evidence:
+        """No evidence yet."""
+        zero: Evidence = tallied(self.metric).zero
+        return zero
+
     def run(self, program: Any, examples: Sequence[Any] | None = None) -> Run:
         """The program on the race's examples, or on others."""
         chosen = self.examples if examples is None else examples
-        done = evaluate(program, chosen, self.metric, threads=self.threads, folder=None, progress=False, seed=self.seed)
+        done = evaluated(
+            program, chosen, self.metric, threads=self.threads, folder=None, progress=False, seed=self.seed
+        )
         errors = [row["error"] for row in done.rows if row.get("error")]
         self.worked += len(done.rows) - len(errors)
         self.failure = self.failure or next(iter(errors), "")
@@ -63,7 +73,7 @@ class Race:
             found = compare(
                 [case.evidence for case in cases],
                 [case.evidence for case in base[: len(cases)]],
-                self.metric.zero,
+                self.zero,
                 clusters=clusters(seen),
                 seed=self.seed,
                 resamples=self.resamples,
@@ -104,11 +114,27 @@ class Race:
         return ", ".join(worse)
 
 
+def evaluated(program: Any, examples: Sequence[Any], metric: Any, **options: Any) -> Run:
+    """A run; what the metric raises becomes one line that says on which example."""
+    try:
+        return evaluate(program, examples, metric, **options)
+    except GoldassayError:
+        raise
+    except Exception as error:
+        where = "".join(f" ({note})" for note in getattr(error, "__notes__", ())[:1])
+        raise GoldassayError(f"the metric raised {type(error).__name__}: {error}{where}") from error
+
+
+def tallied(metric: Any) -> Any:
+    """The metric as one that gives tallies; a plain function has the mean of what it returns."""
+    return metric if isinstance(metric, Metric) else Plain(metric)
+
+
 def guards(metric: Any, guarded: Mapping[str, float] | None) -> dict[str, float]:
     """The guarded values: those given, else every measure that weighs nothing, which must not drop at all."""
-    known = metric.zero
+    known = tallied(metric).zero
     if guarded is None:
-        return {name: 0.0 for name, weight in metric.weights.items() if not weight}
+        return {name: 0.0 for name, weight in tallied(metric).weights.items() if not weight}
     unknown = [name for name in guarded if name not in known]
     if unknown:
         raise GoldassayError(f"{unknown[0]!r} cannot be guarded: the metric has {', '.join(known)}")

@@ -13,7 +13,7 @@ import dspy
 
 from goldassay.exceptions import DataError, GoldassayError
 from goldassay.guarding import guarded, unguarded
-from goldassay.running import Run, evaluate
+from goldassay.running import Run
 from goldassay.statistics import Comparison, compare
 from goldassay.tuning import leaks, optimizers, resuming
 from goldassay.tuning.budget import Budget, BudgetSpent, Meter
@@ -21,7 +21,7 @@ from goldassay.tuning.edits import fingerprint
 from goldassay.tuning.ledger import Ledger
 from goldassay.tuning.nearest import demonstrations
 from goldassay.tuning.prompts import instructions
-from goldassay.tuning.racing import clusters
+from goldassay.tuning.racing import clusters, evaluated
 from goldassay.tuning.watch import Watch
 
 
@@ -153,7 +153,7 @@ def trial(
         if folder is not None:
             shutil.rmtree(folder / f"{split}-{name}", ignore_errors=True)  # of an earlier part of this tuning
     runs = [
-        evaluate(
+        evaluated(
             program,
             examples,
             metric,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import threading
 from typing import Any
 
@@ -17,7 +18,7 @@ class Watch(BaseCallback):  # type: ignore[misc]
     """Stands between an optimizer and the metric, and hears of every evaluation on the whole dev split."""
 
     def __init__(self, metric: Any, dev_size: int, progress: bool = True) -> None:
-        self.metric, self.dev_size = metric, dev_size
+        self.metric, self.dev_size, self._takes = metric, dev_size, _takes(metric)
         self.best: tuple[float, Any] | None = None
         self.scored = self.failures = 0
         self.first_failure = ""
@@ -57,7 +58,7 @@ class Watch(BaseCallback):  # type: ignore[misc]
     ) -> Any:
         """The metric's score; a metric that raises is remembered, since optimizers hide it."""
         try:
-            score = self.metric(gold, pred, trace, pred_name, pred_trace, program_trace)
+            score = self.metric(*(gold, pred, trace, pred_name, pred_trace, program_trace)[: self._takes])
         except Exception as error:
             with self._lock:
                 self.metric_error = self.metric_error or error
@@ -127,3 +128,18 @@ class Watch(BaseCallback):  # type: ignore[misc]
             raise GoldassayError(f"the metric raised {type(error).__name__}: {error}") from error
         if self.scored and self.failures == self.scored:
             raise GoldassayError(f"the program failed on all {self.scored} examples; the first: {self.first_failure}")
+
+
+def _takes(metric: Any) -> int:
+    """How many of DSPy's six arguments a metric takes; a plain function may have only the first two or three.
+
+    >>> _takes(lambda gold, pred, trace=None: 1.0), _takes(lambda *given: 1.0)
+    (3, 6)
+    """
+    try:
+        taken = inspect.signature(metric).parameters.values()
+    except (TypeError, ValueError):  # something without a signature that can be seen
+        return 6
+    if any(one.kind is one.VAR_POSITIONAL for one in taken):
+        return 6
+    return min(6, sum(one.kind in (one.POSITIONAL_ONLY, one.POSITIONAL_OR_KEYWORD) for one in taken))

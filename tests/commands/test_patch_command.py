@@ -1,0 +1,297 @@
+"""``goldassay patch`` and ``tune`` in a workspace of one's own, with a scripted model that learns from its prompt."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import dspy
+import pytest
+import yaml
+from typer.testing import CliRunner
+
+from goldassay.cli import app
+from goldassay.exceptions import GoldassayError
+
+PROGRAM = """
+import dspy
+from pydantic import BaseModel
+from goldassay.locate import locate
+
+class Mention(BaseModel):
+    text: str
+    type: str
+
+class Names(dspy.Module):
+    def __init__(self):
+        super().__init__()
+        signature = dspy.Signature("text: str -> mentions", "Find names.")
+        self.extract = dspy.Predict(signature.with_updated_fields("mentions", type_=list[Mention]))
+
+    def forward(self, text):
+        found = self.extract(text=text).mentions
+        places = locate(text, [one.text for one in found])
+        return dspy.Prediction(entities=[
+            {"start": at and at[0], "end": at and at[1], "type": one.type, "text": one.text}
+            for one, at in zip(found, places)
+        ])
+
+    def to_demo(self, example):
+        return {"mentions": [{"text": e["text"], "type": e["type"]} for e in example["entities"]]}
+
+program = Names
+"""
+METRIC = """
+from goldassay import Metric
+from goldassay.measures import extraction
+metric = Metric({extraction.StrictF1(): 0.7, extraction.PartialF1(): 0.3})
+def broken(gold, pred, trace=None):
+    raise ZeroDivisionError("in the metric")
+"""
+
+
+@pytest.fixture
+def workspace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, names_gold: list[Any], learner: Any) -> Path:
+    """A workspace with a program, a metric and forty texts; every model is the scripted one."""
+    for file, text in (("programs/extraction.py", PROGRAM), ("metrics/extraction.py", METRIC)):
+        (tmp_path / file).parent.mkdir()
+        (tmp_path / file).write_text(text)
+    gold = tmp_path / "gold" / "names" / "extraction.jsonl"
+    gold.parent.mkdir(parents=True)
+    splits = ["train"] * 12 + ["dev"] * 20 + ["test"] * 8
+    rows = [{**example.toDict(), "split": split} for example, split in zip(names_gold, splits, strict=True)]
+    gold.write_text("".join(f"{json.dumps(row)}\n" for row in rows))
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "100")
+    use(monkeypatch, learner)
+    return tmp_path
+
+
+def use(monkeypatch: pytest.MonkeyPatch, engine: Any) -> None:
+    lm = dspy.LM("scripted/learner", engine=engine, cache=False)
+    monkeypatch.setattr("goldassay.lm.resolve", lambda name=None, **_: lm)
+
+
+def run(*words: object) -> str:
+    done = CliRunner().invoke(app, [*map(str, words)])
+    assert done.exit_code == 0, done.output or done.exception
+    return done.output
+
+
+def refused(*words: object) -> str:
+    done = CliRunner().invoke(app, [*map(str, words)])
+    assert isinstance(done.exception, GoldassayError), done.output or done.exception
+    assert "\n" not in str(done.exception)
+    return str(done.exception)
+
+
+def evaluated(split: str = "dev", *more: object) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(
+        run("eval", "extraction", "--gold", "names", "--split", split, *more, "--json").strip().splitlines()[-1]
+    )
+    return found
+
+
+@pytest.fixture
+def proposed(workspace: Path) -> Path:
+    """The folder with the patches that are proposed for the workspace's program."""
+    run("patch", "propose", "extraction", "--run", evaluated("train")["folder"], "--gold", "names", "--most", 6)
+    return workspace / "programs" / "patches" / "extraction"
+
+
+def test_from_a_run_to_an_applied_patch_and_back(workspace: Path, proposed: Path) -> None:
+    before = evaluated()
+    shown = run("patch", "patterns", before["folder"])
+    assert "missed" in shown
+    assert "TMP" in shown
+    files = {file.stem: yaml.safe_load(file.read_text()) for file in proposed.glob("*.yaml")}
+    assert len(files) == 6
+    measured = run("patch", "test", "extraction", "--gold", "names")
+    assert "accepted" in measured
+    files = {file.stem: yaml.safe_load(file.read_text()) for file in proposed.glob("*.yaml")}
+    good = [name for name, body in files.items() if body["status"] == "accepted"]
+    for body in files.values():
+        (effect,) = body["effects"]
+        assert effect["split"] == "dev"
+        assert (effect["n"], effect["calls"]) == (20, 20)
+        assert effect["tokens"] > 0
+        assert effect["low"] <= effect["difference"] <= effect["high"]
+        assert (body["status"] == "accepted") == (body["id"] in good)
+    best = max(good, key=lambda name: float(files[name]["effects"][0]["difference"]))
+    run("patch", "apply", "extraction", best)
+    after = evaluated("dev", "--state", proposed)
+    assert after["value"] == pytest.approx(files[best]["effects"][0]["after"])
+    assert after["value"] > before["value"] + 0.1
+    listed = run("patch", "list", "extraction")
+    assert "applied" in listed
+    assert best in listed
+    diff = run("patch", "show", "extraction", best)
+    assert "on dev:" in diff
+    assert "\n+" in diff
+    assert f"{best} is applied already" in refused("patch", "apply", "extraction", best)
+    run("patch", "revert", "extraction", best)
+    assert evaluated("dev", "--state", proposed)["value"] == before["value"]
+    assert "is not applied" in refused("patch", "revert", "extraction", best)
+
+
+def test_patches_come_off_in_any_order_and_leave_the_others_as_they_were(workspace: Path, proposed: Path) -> None:
+    names = [file.stem for file in sorted(proposed.glob("add_instruction*"))][::-1][:3]
+    states = []
+    for name in names:
+        run("patch", "apply", "extraction", name)
+        states.append((proposed / "state.json").read_text())
+    run("patch", "revert", "extraction", names[2])
+    assert (proposed / "state.json").read_text() == states[1]  # the last one off: as before it
+    run("patch", "revert", "extraction", names[0])
+    run("patch", "revert", "extraction", names[1])
+    run("patch", "apply", "extraction", names[0])
+    assert (proposed / "state.json").read_text() == states[0]
+
+
+@pytest.mark.parametrize(
+    ("body", "says"),
+    [
+        ("predictor: extract\naction: explode\n", "mine.yaml: action: Input should be 'add_example'"),
+        ("predictor: extract\naction: add_instruction\n", "add_instruction needs text"),
+        ("predictor: nobody\naction: add_instruction\ntext: x\n", "no predictor 'nobody'; the program has extract"),
+        ("predictor: extract\naction: remove_example\nindex: 7\n", "no example 7; the predictor shows 0"),
+        ("predictor: [extract\n", "not YAML"),
+        ("just words\n", "a patch is a mapping"),
+    ],
+)
+def test_a_patch_that_was_edited_into_nonsense_is_one_line(workspace: Path, body: str, says: str) -> None:
+    folder = workspace / "programs" / "patches" / "extraction"
+    folder.mkdir(parents=True)
+    (folder / "mine.yaml").write_text(body)
+    for words in (["test", "extraction", "mine", "--gold", "names"], ["apply", "extraction", "mine"]):
+        assert says in refused("patch", *words)
+    assert not (folder / "state.json").exists()
+
+
+def test_a_patch_for_another_version_of_the_program_says_so(workspace: Path, proposed: Path) -> None:
+    name = next(file.stem for file in proposed.glob("add_instruction*"))
+    other = PROGRAM.replace("Find names.", "Find all names.")
+    (workspace / "programs" / "other.py").write_text(other)
+    (workspace / "programs" / "patches" / "extraction-program2").mkdir()
+    changed = next(proposed.glob("add_instruction*"))
+    body = yaml.safe_load(changed.read_text())
+    changed.write_text(yaml.safe_dump({**body, "program": "0123456789abcdef"}))
+    for words in (["test", "extraction", name, "--gold", "names"], ["apply", "extraction", name]):
+        says = refused("patch", *words)
+        assert "was made for version 0123456789abcdef of the program" in says
+        assert "--any-version" in says
+    run("patch", "apply", "extraction", name, "--any-version")
+    assert json.loads((proposed / "applied.json").read_text()) == [name]
+
+
+def test_nothing_to_patch_and_nothing_there(workspace: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert "No patches yet." in run("patch", "list", "extraction")
+    assert "there are no patches in" in refused("patch", "test", "extraction", "--gold", "names")
+    assert "no patch 'x'" in refused("patch", "apply", "extraction", "x")
+    assert "no run at" in refused("patch", "patterns", workspace)
+    dev = evaluated("dev")["folder"]
+    assert "not in train" in refused("patch", "propose", "extraction", "--run", dev, "--gold", "names")
+    (workspace / "programs" / "extraction.py").write_text(PROGRAM.replace("Find names.", "A number, a museum."))
+    monkeypatch.setattr("goldassay.workspace.load", fresh())
+    right = evaluated("train")["folder"]
+    assert "No errors." in run("patch", "patterns", right)
+    assert "No errors in this run" in run("patch", "propose", "extraction", "--run", right, "--gold", "names")
+
+
+def fresh() -> Any:
+    """Workspace files are loaded once per path; this loads them again, as a new process does."""
+    import runpy
+    from types import SimpleNamespace
+
+    return lambda file: SimpleNamespace(**runpy.run_path(str(file)))
+
+
+class Engine:
+    def __init__(self, answer: Any) -> None:
+        self.answer = answer
+
+    def complete(self, request: Any) -> Any:
+        from dspy.lm15 import Message, Response, TextPart, Usage
+
+        if isinstance(self.answer, Exception):
+            raise self.answer
+        parts = [TextPart(self.answer)]
+        return Response(
+            id=None, model=request.model, message=Message.assistant(parts), finish_reason="stop", usage=Usage()
+        )
+
+
+@pytest.mark.parametrize(
+    ("answer", "says"),
+    [(TimeoutError("no answer in 60 s"), "no answer in 60 s"), ("lorem ipsum", "AdapterParseError")],
+)
+def test_a_model_that_times_out_or_answers_rubbish_is_said(
+    answer: Any, says: str, workspace: Path, proposed: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    use(monkeypatch, Engine(answer))
+    for words in (
+        ["patch", "test", "extraction", "--gold", "names"],
+        ["tune", "extraction", "--gold", "names", "--optimizer", "patches"],
+        ["tune", "extraction", "--gold", "names", "--optimizer", "bootstrap"],
+    ):
+        said = refused(*words)
+        assert "the program failed on all" in said
+        assert says in said
+
+
+TUNE = ["tune", "extraction", "--gold", "names"]
+
+
+@pytest.mark.parametrize("optimizer", ["labeled", "bootstrap", "patches", "gepa"])
+def test_a_metric_that_raises_is_said_with_the_example(optimizer: str, workspace: Path) -> None:
+    said = refused(*TUNE, "--metric", "metrics/extraction.py:broken", "--optimizer", optimizer)
+    assert "the metric raised ZeroDivisionError: in the metric" in said
+    said = refused(*TUNE, "--metric", "metrics/extraction.py:nothing", "--optimizer", optimizer)
+    assert "has no 'nothing'" in said
+
+
+@pytest.mark.parametrize(
+    ("more", "says"),
+    [
+        (["--budget", "calls=0"], "a budget has positive calls"),
+        (["--budget", "calls=many"], "a budget reads like calls=200"),
+        (["--optimizer", "magic"], "no optimizer 'magic'"),
+        (
+            ["--optimizer", "simba", "--option", "bsize=30"],
+            "simba wants at least bsize=30 train examples; there are 12",
+        ),
+        (["--optimizer", "mipro", "--option", "nonsense=1"], "mipro failed: TypeError: .*nonsense"),
+        (["--option", "rounds"], "an option reads like rounds=5"),
+        (["--guard", "strict_f1"], "--guard belongs to patches"),
+        (["--optimizer", "patches", "--guard", "bleu"], "'bleu' cannot be guarded: the metric has strict_f1, partial"),
+        (["--optimizer", "patches", "--option", "rounds=0"], "at least one round"),
+        (["--optimizer", "labeled", "--resume", "runs/x"], "labeled keeps no state"),
+        (["--optimizer", "gepa", "--resume", "runs/x"], "no tuning at runs/x"),
+    ],
+)
+def test_what_cannot_be_tuned_is_one_line(more: list[str], says: str, workspace: Path) -> None:
+    import re
+
+    said = refused(*TUNE, *more)
+    assert re.search(says, said), said
+
+
+def test_tune_with_patches_shows_and_saves_its_ledger(workspace: Path) -> None:
+    shown = run(*TUNE, "--optimizer", "patches", "--out", "t", "--option", "rounds=2", "--guard", "partial_f1")
+    assert "tuned with patches" in shown
+    assert "accepted" in shown
+    assert "rejected" in shown
+    assert "The gain is" in shown
+    entries = [json.loads(line) for line in (workspace / "t" / "ledger.jsonl").read_text().splitlines()]
+    assert {"accepted", "rejected"} <= {entry["status"] for entry in entries}
+    about = json.loads((workspace / "t" / "tuning.json").read_text())
+    assert about["options"] == {"rounds": "2", "guarded": "{'partial_f1': 0.0}"}
+    assert about["dev"]["difference"]["difference"] > 0
+    assert evaluated("dev", "--state", "t")["values"] == about["dev"]["after"]
+
+
+def test_a_train_split_smaller_than_a_minibatch_still_tunes(workspace: Path) -> None:
+    for optimizer in ("simba", "bootstrap", "mipro", "patches"):
+        said = run(*TUNE, "--limit", 2, "--optimizer", optimizer, "--out", f"small-{optimizer}")
+        assert f"tuned with {optimizer}" in said
