@@ -1,4 +1,4 @@
-"""From a run to what to do next: gaps of recall and of the table, patches from real misses, verdicts on novel triples."""
+"""From a run to what to do next: gaps of recall and table, patches from real misses, verdicts on novel triples."""
 
 from __future__ import annotations
 
