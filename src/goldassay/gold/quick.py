@@ -3,7 +3,7 @@
 It is a filter: what it takes is what `records.adapter` takes, with the same result, and what it does not take goes to
 that validator line by line, which either takes it all the same (an id that is a number, say) or says what is wrong.
 Each shape becomes a struct that forbids other fields; structs are checked while they are decoded, and become plain
-dicts in one go, which is what a bulk load costs in the end.
+dicts block by block, which is what a bulk load costs in the end.
 
 >>> rows(b'{"id": "a", "query": "x", "relevant": {"d1": 2}}\\n', "retrieval")
 [{'id': 'a', 'query': 'x', 'relevant': {'d1': 2.0}}]
@@ -31,25 +31,16 @@ FREE = SCALAR | list[FLAT] | dict[str, FLAT]
 
 
 def rows(block: bytes, task: str, side: Side = "gold") -> list[dict[str, Any]] | None:
-    """The records of lines of JSON, or None if any of them is not plainly right. Empty lines are passed over."""
+    """The records of lines of JSON, or None if any of them is not plainly right. Empty lines are passed over.
+
+    Each line is decoded by itself: ``decode_lines`` takes values wherever the lines end.
+    """
+    decode = decoder(task, side).decode
     try:
-        return cast("list[dict[str, Any]]", msgspec.to_builtins(_decoded(block.strip(b"\r\n"), decoder(task, side))))
+        found = [decode(line) for line in block.split(b"\n") if line and not line.isspace()]
+        return cast("list[dict[str, Any]]", msgspec.to_builtins(found))
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
         return None
-
-
-def _decoded(block: bytes, with_: msgspec.json.Decoder[Any]) -> list[Any]:
-    """One value a line.
-
-    msgspec takes a block as values with white space between, wherever the lines end. Where each line end stands between
-    braces it is the end of a value (inside of one there would be a comma), so as many values as lines are one a line.
-    """
-    ends = block.count(b"\n")
-    if block.count(b"}\n{") == ends:
-        found = with_.decode_lines(block)
-        if len(found) == ends + 1:
-            return found
-    return [with_.decode(line) for line in block.split(b"\n") if line and not line.isspace()]
 
 
 @cache

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
@@ -136,7 +137,7 @@ def aligned(task: str, gold: Sequence[dict[str, Any]], pred: Sequence[Mapping[st
 
 def once(records: Sequence[Mapping[str, Any]], file: object) -> None:
     """Raise if an id is used twice."""
-    if len({record["id"] for record in records}) == len(records):
+    if len(set(map(itemgetter("id"), records))) == len(records):
         return
     seen: set[str] = set()
     for record in records:
