@@ -62,7 +62,7 @@ def test_the_subject_is_made_the_title(said: str, title: str, name: str) -> None
 
 
 def test_duplicates_keep_the_greatest_confidence() -> None:
-    said = [
+    said: list[dict[str, Any]] = [
         {"subject": "Ann", "predicate": "wdt:P19", "object": "Delft", "confidence": None},
         {"subject": "ann", "predicate": "P19", "object": "DELFT", "confidence": 0.3},
         {"subject": "Ann", "predicate": "P19", "object": "Gouda", "confidence": 0.2},

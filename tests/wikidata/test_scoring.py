@@ -172,3 +172,18 @@ def test_evidence_is_data(scoring: Scoring, stated: Stated) -> None:
         "aligned": True,
     }  # fmt: skip
     assert found["bins"] == {"3": [1.0, 0.9, 1.0]}
+
+
+def test_of_two_with_one_name_the_range_of_the_property_tells(scoring: Scoring, stated: Stated) -> None:
+    names = {"Q90": ["Paris"], "Q167646": ["Paris"], "Q404": ["Nowhere"]}
+    types = {"Q90": frozenset({"Q515"}), "Q167646": frozenset({"Q5"})}
+    item = Item("Q20", labels={"en": "Ann"}, statements=(stated("P19", "Q404"), stated("P40", "Q167646")))
+    subject = Subject("Ann", item, names, "biography_living", types=types)
+    found = scoring.score(subject, [said("born in", "Paris", subject="Ann"), said("child", "Paris", subject="Ann")])
+    places = {one["property"]: one["object"] for one in found["triples"]}
+    assert (places["P19"]["id"], places["P19"]["kind"]) == ("Q90", "context")
+    assert places["P40"]["id"] == "Q167646"
+    assert {one["property"]: one["kind"] for one in found["triples"]} == {"P19": "partial", "P40": "exact"}
+    # without classes nothing is guessed
+    unknown = scoring.score(Subject("Ann", item, names), [said("born in", "Paris", subject="Ann")])
+    assert unknown["triples"][0]["object"]["kind"] == "ambiguous"

@@ -15,7 +15,6 @@ from typing import Any
 
 from goldassay.exceptions import DataError
 from goldassay.gold.formats import kits
-from goldassay.gold.formats.property_alignment import read_properties
 from goldassay.measures.triples.texts import normal
 
 OURS = Path(__file__).resolve().parents[1] / "data" / "property-alignment.yaml"
@@ -38,6 +37,7 @@ class Row:
     inverse: str = ""
     domain: frozenset[str] = frozenset()
     type: str = ""
+    range: frozenset[str] = frozenset()
     values: Mapping[str, str] = field(default_factory=dict)
     confidence: float = 1.0
     notes: str = ""
@@ -60,35 +60,39 @@ def read_table(path: str | Path = OURS) -> Table:
     (True, 'Q6581097')
     """
     kit = kits.load(path, "alignment")
-    rows = []
-    for number, (entry, found) in enumerate(zip(kit.entries, read_properties(path), strict=True)):
-        where = f"alignments[{number}]"
-        if not PID.fullmatch(found.id):
-            raise DataError(
-                f"a property id is P and a number, not {found.id!r}", file=path, field=f"{where}.wikidata_pid"
-            )
-        inverse = str(entry.get("inverse") or "")
-        if inverse and not PID.fullmatch(inverse):
-            raise DataError(f"an inverse is a property id, not {inverse!r}", file=path, field=f"{where}.inverse")
-        kind = str(entry.get("type") or "")
-        if kind not in KINDS:
-            raise DataError(f"a type is one of {', '.join(KINDS[1:])}, not {kind!r}", file=path, field=f"{where}.type")
-        rows.append(
-            Row(
-                found.id,
-                found.label,
-                found.predicates,
-                _names(entry, "inverse_predicates", path, where),
-                inverse,
-                frozenset(_names(entry, "domain", path, where)),
-                kind,
-                _values(entry, path, where),
-                found.confidence,
-                found.notes,
-            )
-        )
+    rows = tuple(_row(entry, path, f"alignments[{number}]") for number, entry in enumerate(kit.entries))
     declared = kit.head.get("count")
-    return Table(tuple(rows), _prefixes(kit.head, path), declared if isinstance(declared, int) else None)
+    return Table(rows, _prefixes(kit.head, path), declared if isinstance(declared, int) else None)
+
+
+def _row(entry: Mapping[str, Any], path: str | Path, where: str) -> Row:
+    name = kits.text(entry, "wikidata_pid", path, where)
+    if not PID.fullmatch(name):
+        raise DataError(f"a property id is P and a number, not {name!r}", file=path, field=f"{where}.wikidata_pid")
+    inverse = str(entry.get("inverse") or "")
+    if inverse and not PID.fullmatch(inverse):
+        raise DataError(f"an inverse is a property id, not {inverse!r}", file=path, field=f"{where}.inverse")
+    kind = str(entry.get("type") or "")
+    if kind not in KINDS:
+        raise DataError(f"a type is one of {', '.join(KINDS[1:])}, not {kind!r}", file=path, field=f"{where}.type")
+    sure = entry.get("alignment_confidence", 1.0)
+    if isinstance(sure, bool) or not isinstance(sure, (int, float)) or not 0 <= sure <= 1:
+        raise DataError(
+            f"a confidence is from 0 to 1, found {sure!r}", file=path, field=f"{where}.alignment_confidence"
+        )
+    return Row(
+        id=name,
+        label=str(entry.get("wikidata_label") or ""),
+        predicates=_names(entry, "predicates" if "predicates" in entry else "riverbank_predicates", path, where),
+        inverse_predicates=_names(entry, "inverse_predicates", path, where),
+        inverse=inverse,
+        domain=frozenset(_names(entry, "domain", path, where)),
+        type=kind,
+        range=frozenset(_names(entry, "range", path, where)),
+        values=_values(entry, path, where),
+        confidence=float(sure),
+        notes=str(entry.get("notes") or ""),
+    )
 
 
 def _prefixes(head: Mapping[str, Any], path: str | Path) -> tuple[tuple[str, str], ...]:

@@ -16,7 +16,9 @@ from typing import Any, Protocol
 
 from goldassay.exceptions import DataError, FetchError, GoldassayError
 from goldassay.fields import read
+from goldassay.kb.classes import classes
 from goldassay.kb.wikibase import Item
+from goldassay.wikidata import preparing
 from goldassay.wikidata.benchmark import Asked
 from goldassay.wikidata.preparing import Subject
 from goldassay.wikidata.rows import DONE, FAILED
@@ -94,7 +96,9 @@ class Evaluation:
         if title != asked.title:
             about["redirected_to"] = title
         names = self.wikidata.names(sorted(set(values))) if values else {}
-        return Subject(title, item, names, asked.domain, str(read(article, "text", "") or ""), redirects), about
+        types = classes(self.wikidata, preparing.shared(names))
+        text = str(read(article, "text", "") or "")
+        return Subject(title, item, names, asked.domain, text, redirects, types), about
 
     def rows(self, articles: Iterable[Asked], parallel: int = 1) -> Generator[dict[str, Any], None, None]:
         """The rows as they finish; no more articles are under way than twice the threads."""

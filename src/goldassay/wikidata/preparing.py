@@ -29,6 +29,8 @@ class Subject:
     domain: str = "unknown"
     text: str = ""
     redirects: Mapping[str, str] = field(default_factory=dict)
+    types: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    """Classes (P31) of values, where they are needed: of those that share a name with another."""
 
 
 def gold(subject: Subject) -> list[dict[str, Any]]:
@@ -47,13 +49,34 @@ def gold(subject: Subject) -> list[dict[str, Any]]:
     return list(found.values())
 
 
+def instance_of(item: Item) -> frozenset[str]:
+    """The classes of an item (P31)."""
+    return frozenset(s.value for s in item.statements if s.property == INSTANCE_OF and isinstance(s.value, str))
+
+
+def shared(names: Mapping[str, Sequence[str]]) -> list[str]:
+    """The items that have a name in common with another: their classes are needed to tell them apart.
+
+    >>> shared({"Q90": ["Paris"], "Q167646": ["Paris", "Alexander"], "Q142": ["France"]})
+    ['Q167646', 'Q90']
+    """
+    called: dict[str, set[str]] = {}
+    for name, words in names.items():
+        for one in words:
+            called.setdefault(normal(one), set()).add(name)
+    return sorted({name for found in called.values() if len(found) > 1 for name in found})
+
+
 def resolver(subject: Subject, hierarchy: Hierarchy) -> EntityResolver:
     """Resolves names to the article's item and to the items that are values of its statements."""
     item = subject.item
-    types = frozenset(s.value for s in item.statements if s.property == INSTANCE_OF and isinstance(s.value, str))
     titles = dict.fromkeys([*item.sitelinks.values(), subject.title], item.id)
-    known = [Candidate(item.id, item.names() or (subject.title,), types)]
-    known += [Candidate(name, tuple(names)) for name, names in subject.names.items() if name != item.id]
+    known = [Candidate(item.id, item.names() or (subject.title,), instance_of(item))]
+    known += [
+        Candidate(name, tuple(names), subject.types.get(name, frozenset()))
+        for name, names in subject.names.items()
+        if name != item.id
+    ]
     return EntityResolver(known, titles=titles, redirects=subject.redirects, hierarchy=hierarchy)
 
 
@@ -139,4 +162,4 @@ def _object(
     literal = all(row.type not in ("", "item") for row in rows) if rows else value_kind(said["object"]) != "item"
     if literal:
         return Resolution(None, "literal", 1.0, "the value is no item")
-    return entities.resolve(said["object"])
+    return entities.resolve(said["object"], frozenset().union(*(row.range for row in rows)))

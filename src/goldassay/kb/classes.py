@@ -1,0 +1,33 @@
+"""The classes (P31) of several items in one query, to tell items of one name apart."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from goldassay.kb import sparql
+
+MOST = 50
+
+
+def classes(client: Any, qids: Sequence[str]) -> dict[str, frozenset[str]]:
+    """The classes of each item, as far as the client's endpoint knows; empty for a client that has no endpoint."""
+    endpoint = getattr(client, "endpoint", None)
+    if endpoint is None or not qids:
+        return {}
+    found: dict[str, set[str]] = {}
+    for row in endpoint.select(query(qids[:MOST]))[0]:
+        item, kind = (row[name]["value"].removeprefix(sparql.ENTITY) for name in ("item", "class"))
+        found.setdefault(item, set()).add(kind)
+    return {item: frozenset(kinds) for item, kinds in found.items()}
+
+
+def query(qids: Sequence[str]) -> str:
+    """The query for the classes of these items.
+
+    >>> query(["Q90"]).split("WHERE")[0]
+    'SELECT DISTINCT ?item ?class '
+    """
+    items = " ".join(f"wd:{sparql.checked(qid)}" for qid in qids)
+    edges = f"?item <{sparql.PROP}P31> ?said . ?said <{sparql.PROP}statement/P31> ?class ."
+    return f"SELECT DISTINCT ?item ?class WHERE {{ VALUES ?item {{ {items} }} {edges} }} ORDER BY ?item ?class"

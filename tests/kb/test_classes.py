@@ -1,0 +1,27 @@
+"""Classes of several items by one query to a store."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from goldassay.exceptions import GoldassayError
+from goldassay.kb import rdf
+from goldassay.kb.classes import classes
+from goldassay.kb.wikibase import Item, Statement
+from goldassay.kb.wikidata import WikidataClient
+
+pytest.importorskip("pyoxigraph")
+
+
+def test_classes_from_a_store(tmp_path: Path) -> None:
+    of = [Statement("P31", name, "wikibase-item") for name in ("Q515", "Q5119")]
+    items = [Item("Q90", {"en": "Paris"}, statements=tuple(of)), Item("Q2", {"en": "x"}), Item("Q3", {"en": "Paris"})]
+    rdf.write(items, tmp_path / "s.nt")
+    client = WikidataClient(tmp_path / "s.nt")
+    assert classes(client, ["Q90", "Q2"]) == {"Q90": {"Q515", "Q5119"}}
+    assert classes(client, []) == {}
+    assert classes(object(), ["Q90"]) == {}
+    with pytest.raises(GoldassayError):
+        classes(client, ["Q90> . ?s ?p ?o"])
