@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from goldassay.tuning.optimizers import OPTIMIZERS
     from goldassay.tuning.patches import Effect, Patch
     from goldassay.tuning.patching import Patches
+    from goldassay.tuning.prompt_tuner import PromptTuner, TuningReport
     from goldassay.tuning.saved import load_state
     from goldassay.tuning.tuner import Trial, Tuned, tune
 
@@ -26,8 +27,10 @@ _HOME = {
     "NearestDemos": "nearest",
     "Patch": "patches",
     "Patches": "patching",
+    "PromptTuner": "prompt_tuner",
     "Trial": "tuner",
     "Tuned": "tuner",
+    "TuningReport": "prompt_tuner",
     "load_state": "saved",
     "tune": "tuner",
 }
@@ -41,8 +44,10 @@ __all__ = [
     "NearestDemos",
     "Patch",
     "Patches",
+    "PromptTuner",
     "Trial",
     "Tuned",
+    "TuningReport",
     "load_state",
     "tune",
 ]

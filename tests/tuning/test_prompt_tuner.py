@@ -1,0 +1,53 @@
+"""The founding document's report, with measured lift in place of estimates."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import dspy
+import pytest
+
+from goldassay import Metric
+from goldassay.exceptions import GoldassayError
+from goldassay.measures import extraction
+from goldassay.running import evaluate
+from goldassay.tuning import PromptTuner
+from goldassay.tuning.edits import apply
+
+METRIC = Metric({extraction.StrictF1(): 0.7, extraction.PartialF1(): 0.3})
+
+
+def test_the_report_has_patterns_and_patches_with_their_measured_lift(
+    lm: Any, names_program: Any, names_gold: list[Any], tmp_path: Path
+) -> None:
+    train, dev = names_gold[:16], names_gold[16:]
+    tuner = PromptTuner(names_program, train, most=5)
+    with dspy.context(lm=lm):
+        run = evaluate(names_program, train, METRIC, progress=False)
+        report = tuner.analyse(run)
+        measured = tuner.measure(report, dev, METRIC)
+        best = max(measured.prompt_patches, key=lambda patch: patch.effects[0].difference)
+        before = evaluate(names_program, dev, METRIC, progress=False).value
+        after = evaluate(apply(names_program, best), dev, METRIC, progress=False).value
+    # Without help the learner overlooks numbers (12 of 16 texts have one) and calls the other 4, museums, TOP.
+    assert [(one.gold_type, one.count) for one in report.false_negative_patterns] == [("TMP", 12)]
+    assert {(one.gold_type, one.pred_type) for one in report.false_positive_patterns} == {("MUS", "TOP")}
+    assert sum(one.count for one in report.false_positive_patterns) == 4
+    found = json.loads(measured.save(tmp_path / "r" / "report.json").read_text(encoding="utf-8"))
+    assert set(found) == {"false_positive_patterns", "false_negative_patterns", "prompt_patches"}
+    assert len(found["prompt_patches"]) == 5
+    lift = next(patch["measured_lift"] for patch in found["prompt_patches"] if patch["id"] == best.id)
+    assert lift["difference"] == pytest.approx(after - before)
+    assert lift["low"] <= lift["difference"] <= lift["high"]
+    assert lift["p"] <= lift["corrected_p"] <= min(1.0, 5 * lift["p"] + 1e-12)
+    assert lift["n"] == len(dev)
+    assert all(patch["measured_lift"] is None for patch in report.state()["prompt_patches"])
+
+
+def test_a_run_on_other_examples_is_refused(lm: Any, names_program: Any, names_gold: list[Any]) -> None:
+    with dspy.context(lm=lm):
+        run = evaluate(names_program, names_gold[20:22], METRIC, progress=False)
+    with pytest.raises(GoldassayError, match=r"2 examples of the run are not in train \(such as n20\)"):
+        PromptTuner(names_program, names_gold[:20]).analyse(run)
