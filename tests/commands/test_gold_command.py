@@ -97,6 +97,13 @@ def test_stats(root: Path) -> None:
     assert found["tasks"]["linking"]["counts"]["nil"] == 48
 
 
+def test_stats_by_what_is_not_there(root: Path) -> None:
+    found = CliRunner().invoke(app, ["stats", str(root / "gold" / "heritage"), "--by", "stratum"])
+    assert str(found.exception) == (
+        "no record has stratum; there are split, language, custodian_type, country, data_tier, source_type, label"
+    )
+
+
 def test_split_writes_a_set_without_leaks(root: Path, tmp_path: Path) -> None:
     shown = run("split", root / "gold" / "heritage", "--out", tmp_path / "new", "--seed", 3)
     assert "custodian_type" in shown

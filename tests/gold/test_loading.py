@@ -56,10 +56,11 @@ print(sorted({"dspy", "numpy", "sklearn", "httpx", "litellm"} & set(sys.modules)
 
 def test_what_is_not_there_is_one_line(tmp_path: Path) -> None:
     (tmp_path / "gold.jsonl").write_text('{"id": "a", "text": "x", "entities": []}\n', encoding="utf-8")
+    (tmp_path / "mine.jsonl").write_text('{"id": "a", "text": "x"}\n', encoding="utf-8")
     code = """
 import goldassay
-for ask in (lambda: goldassay.load("gold.jsonl"),
-            lambda: goldassay.load("gold.jsonl", task="extraction").extraction.train,
+for ask in (lambda: goldassay.load("mine.jsonl"),
+            lambda: goldassay.load("gold.jsonl").extraction.train,
             lambda: goldassay.load("nowhere")):
     try:
         ask()
@@ -67,6 +68,6 @@ for ask in (lambda: goldassay.load("gold.jsonl"),
         print(error)
 """
     asked, split, absent = say(code, tmp_path)
-    assert asked.startswith("gold.jsonl: which task is this gold for? say it with task=")
+    assert asked.startswith("mine.jsonl: which task is this gold for? say it with task=")
     assert split == "gold.jsonl: no split 'train' of extraction; there are none; its records have no 'split'"
     assert absent == "no gold set 'nowhere': neither a file, nor a folder, nor a name under gold/"

@@ -10,6 +10,7 @@ import pytest
 
 from goldassay.exceptions import DataError, GoldassayError
 from goldassay.gold import load
+from goldassay.gold.audit import audit
 
 
 @pytest.fixture
@@ -71,6 +72,23 @@ def test_a_single_file_tells_its_task_by_its_format(tmp_path: Path) -> None:
     assert gold.extraction.all[0].text == "Utrecht"
     with pytest.raises(DataError, match="no split 'train' of extraction; there are none"):
         gold.extraction.train  # noqa: B018
+
+
+@pytest.mark.parametrize(
+    ("record", "task"),
+    [
+        ({"text": "x", "entities": []}, "extraction"),
+        ({"text": "x", "label": "M"}, "classification"),
+        ({"text": "x", "links": []}, "linking"),
+        ({"query": "x", "relevant": ["d"]}, "retrieval"),
+        ({"question": "x", "answers": [], "entities": ["x"]}, "answering"),
+        ({"text": "x", "triples": []}, "triples"),
+    ],
+)
+def test_records_tell_their_task_by_their_fields(tmp_path: Path, record: dict[str, Any], task: str) -> None:
+    save(tmp_path / "x.jsonl", [{"id": "a", **record}])
+    assert list(load(tmp_path / "x.jsonl").tasks) == [task]
+    assert audit(tmp_path / "x.jsonl").clean
 
 
 def test_a_file_that_does_not_tell_its_task(tmp_path: Path) -> None:

@@ -62,6 +62,10 @@ def show_stats(
 ) -> None:
     """Count and print."""
     found = stats(_load(gold, task, format))
+    there = list(dict.fromkeys(facet for one in found.tasks.values() for facet in one.by))
+    absent = [facet for facet in by if facet not in there]
+    if absent:
+        raise GoldassayError(f"no record has {', '.join(absent)}; there are {', '.join(there) or 'none'}")
     if as_json:
         print(json.dumps(found.state(), ensure_ascii=False))
     else:

@@ -8,17 +8,26 @@ goldassay.exceptions.DataError: no gold set 'no-such-set': neither a file, nor a
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
 from goldassay import workspace
 from goldassay.exceptions import DataError
-from goldassay.gold import formats, yamls
+from goldassay.gold import files, formats, yamls
 from goldassay.gold.goldset import GoldSet, Source, TaskSet
 from goldassay.gold.passages import passages
 from goldassay.measure import TASKS
 
 CARD = "card.yaml"
+FIELDS = {
+    "question": "answering",  # first, for a question may name entities
+    "entities": "extraction",
+    "label": "classification",
+    "links": "linking",
+    "relevant": "retrieval",
+    "triples": "triples",
+}
 
 __all__ = ["CARD", "GoldSet", "TaskSet", "card", "find", "load", "passages"]
 
@@ -115,4 +124,18 @@ def _task(file: Path, given: str | None, column: str | None) -> str:
     }
     if name in known:
         return known[name]
-    raise DataError(f"which task is this gold for? say it with task= ({', '.join(TASKS)})", file=file)
+    job = _by_fields(file) if name == "jsonl" else None
+    if job is None:
+        said = f"say it with task=, at the command line with --task ({', '.join(TASKS)})"
+        raise DataError(f"which task is this gold for? {said}", file=file)
+    return job
+
+
+def _by_fields(file: Path) -> str | None:
+    """The task that a record of JSON Lines is for: each has a field of its own."""
+    _, _, block = next(files.blocks(file), (1, 0, b""))
+    try:
+        record = json.loads(block.strip().split(b"\n")[0])
+    except (ValueError, RecursionError):
+        return None
+    return next((task for field, task in FIELDS.items() if field in record), None) if isinstance(record, dict) else None
