@@ -102,7 +102,9 @@ def find(cases: Sequence[Case], *, least: int = 1) -> list[Pattern]:
 
 def _clusters(members: list[tuple[int, Error]], near: float = 0.6) -> list[list[tuple[int, Error]]]:
     """Split a group by surface form: agglomerative clustering on character n-grams, small rests kept together."""
-    forms = sorted({error.gold or error.pred for _, error in members})
+    forms = sorted(
+        {form for _, error in members if (form := error.gold or error.pred).strip()}
+    )  # a blank has no n-grams
     if len(forms) < 6 or len(forms) > 2000:
         return [members]
     from sklearn.cluster import AgglomerativeClustering
@@ -111,10 +113,10 @@ def _clusters(members: list[tuple[int, Error]], near: float = 0.6) -> list[list[
     vectors = TfidfVectorizer(analyzer="char_wb", ngram_range=(2, 4)).fit_transform(forms).toarray()
     found = AgglomerativeClustering(n_clusters=None, distance_threshold=near, metric="cosine", linkage="average")
     label = dict(zip(forms, found.fit_predict(vectors).tolist(), strict=True))
-    sizes = Counter(label[error.gold or error.pred] for _, error in members)
+    sizes = Counter(label.get(error.gold or error.pred, -1) for _, error in members)
     out: dict[int, list[tuple[int, Error]]] = {}
     for index, error in members:
-        key = label[error.gold or error.pred]
+        key = label.get(error.gold or error.pred, -1)
         out.setdefault(key if sizes[key] >= max(3, len(members) // 10) else -1, []).append((index, error))
     return list(out.values())
 
