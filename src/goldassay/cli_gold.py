@@ -85,7 +85,7 @@ def split(
 @app.command()
 def agree(
     files: Annotated[list[Path], typer.Argument(metavar="FILE FILE...", help="One file an annotator.")],
-    task: Annotated[str, typer.Option(help="What they annotated.")],
+    task: Annotated[str | None, typer.Option(help="What they annotated; by default the first file tells it.")] = None,
     format: Format = None,
     level: Annotated[
         str | None, typer.Option(help="Krippendorff's level: nominal, ordinal, interval or ratio.")

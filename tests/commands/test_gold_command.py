@@ -155,6 +155,19 @@ def test_full_agreement_is_given_the_width_that_a_bootstrap_lacks(tmp_path: Path
     assert "Wilson's 95 % interval of 4 alike of 4 records is 0.5101 – 1" in shown
 
 
+def test_agree_knows_the_task_of_its_files(tmp_path: Path) -> None:
+    for name in ("ann", "bob"):
+        save(tmp_path / f"{name}.jsonl", [document("a"), document("b")])
+    found = json.loads(run("agree", tmp_path / "ann.jsonl", tmp_path / "bob.jsonl", "--json"))
+    assert (found["task"], found["annotators"]) == ("extraction", ["ann", "bob"])
+
+
+def test_agree_asks_where_the_files_do_not_tell(tmp_path: Path) -> None:
+    for place, message in ((tmp_path, "say it with --task"), (tmp_path / "nobody.jsonl", "no such file")):
+        found = CliRunner().invoke(app, ["agree", str(place), str(place)])
+        assert message in str(found.exception)
+
+
 def test_convert_and_schema(tmp_path: Path) -> None:
     file = save(tmp_path / "gold.jsonl", [document("a")])
     target = tmp_path / "gold.json"

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from goldassay import gold as library
-from goldassay.exceptions import GoldassayError
+from goldassay.exceptions import DataError, GoldassayError
 from goldassay.gold.agreement import agree_files
 from goldassay.gold.audit import audit, repaired
 from goldassay.gold.goldset import GoldSet
@@ -120,7 +120,7 @@ def shares(said: str | None) -> Mapping[str, float]:
 def agree(
     files: Sequence[Path],
     *,
-    task: str,
+    task: str | None = None,
     format: str | None = None,
     level: str | None = None,
     most: int = 20,
@@ -128,11 +128,20 @@ def agree(
     as_json: bool = False,
 ) -> None:
     """Measure the agreement of annotators and print."""
-    found = agree_files(files, task, format=format, level=level, seed=seed)
+    found = agree_files(files, task or told(files[0], format), format=format, level=level, seed=seed)
     if as_json:
         print(json.dumps(found.state(), ensure_ascii=False))
     else:
         tables.agreement(found, most)
+
+
+def told(file: Path, format: str | None) -> str:
+    """The task that an annotator's file tells by its name, its format or its fields."""
+    if not file.exists():
+        raise DataError("no such file", file=file)
+    if file.is_dir():
+        raise GoldassayError(f"{file} is a folder, which does not tell what was annotated; say it with --task")
+    return next(iter(load(file, format=format).tasks))
 
 
 def convert(
