@@ -10,6 +10,7 @@ import pytest
 from typer.testing import CliRunner
 
 from goldassay.cli import app
+from goldassay.gold import load
 
 
 def evaluated(gold: Path, tmp_path: Path, *more: str) -> tuple[dict[str, float], list[dict[str, Any]]]:
@@ -66,3 +67,24 @@ def test_one_report_shows_two_tasks_in_eighty_columns(
     one = CliRunner().invoke(app, ["eval", "retrieval:baseline", *gold, "--limit", "20"])
     assert one.exit_code == 0, one.output
     assert "┃ task" not in one.output  # a run of one task needs no column for it
+
+
+def test_retrieval_by_itself_searches_the_same_paragraphs(shared_data: Path, tmp_path: Path) -> None:
+    gold = ["--gold", str(shared_data / "xquad" / "xquad.en.json"), "--format", "squad", "--runs", str(tmp_path)]
+    done = CliRunner().invoke(app, ["eval", "retrieval:baseline", *gold, "--limit", "60", "--json"])
+    assert done.exit_code == 0, done.output
+    alone = json.loads(done.stdout.strip().splitlines()[-1])["values"]
+    assert alone["RR"] > 0.7  # in another collection no paragraph of XQuAD is found
+
+
+def test_a_paragraph_that_nobody_asked_about_is_searched_too(tmp_path: Path) -> None:
+    question = {"id": "q", "question": "Which mill?", "answers": [{"text": "Gouda", "answer_start": 12}]}
+    paragraphs: list[Any] = [
+        {"context": "The mill of Gouda burnt down.", "qas": [question]},
+        {"context": "A museum.", "qas": []},
+    ]
+    gold = tmp_path / "g.json"
+    gold.write_text(json.dumps({"version": "1.1", "data": [{"title": "t", "paragraphs": paragraphs}]}))
+    for task in ("answering", "retrieval"):
+        found = load(str(gold), format="squad", task=task).task(task)
+        assert [passage["id"] for passage in found.passages] == ["t/0", "t/1"]

@@ -8,7 +8,7 @@ from typing import Any
 
 from goldassay.exceptions import DataError, GoldassayError
 from goldassay.gold import files
-from goldassay.gold.passages import contexts, passages
+from goldassay.gold.passages import contexts, paragraphs, passages
 from goldassay.gold.reading import once, read
 from goldassay.gold.records import INPUTS
 from goldassay.measure import TASKS
@@ -61,9 +61,14 @@ class TaskSet:
 
     @cached_property
     def passages(self) -> list[dict[str, Any]]:
-        """The collection that retrieval searches, ``{id, text, …}``: ``passages.jsonl``, or the questions' contexts."""
+        """The collection that retrieval searches, ``{id, text, …}``.
+
+        It is ``passages.jsonl``, or all paragraphs of SQuAD files, or the questions' contexts.
+        """
         file = self.folder / "passages.jsonl" if self.folder else None
-        return passages(file) if file and file.exists() else contexts(self.records)
+        if file and file.exists():
+            return passages(file)
+        return paragraphs(self.sources, self.task) or contexts(self.records)
 
     def __getattr__(self, name: str) -> list[Any]:
         if name in ("train", "dev", "test", "validation"):

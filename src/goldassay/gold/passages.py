@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from goldassay.exceptions import DataError
-from goldassay.gold import files
+from goldassay.gold import files, formats
+from goldassay.gold.formats import squad
 
 
 def passages(file: Path) -> list[dict[str, Any]]:
@@ -29,6 +30,17 @@ def passages(file: Path) -> list[dict[str, Any]]:
             raise DataError("a passage is an object with an id and a text", file=file, line=number)
         row["id"] = str(row.get("id") or row["doc_id"])
         found.append(row)
+    return found
+
+
+def paragraphs(sources: Iterable[Mapping[str, Any]], task: str) -> list[dict[str, Any]]:
+    """The paragraphs of those sources that are SQuAD files, also such as nobody asked about."""
+    if task not in squad.TASKS:
+        return []
+    found: list[dict[str, Any]] = []
+    for source in sources:
+        if (source.get("format") or formats.guess(source["path"], task)) == "squad":
+            found += squad.passages(source["path"])
     return found
 
 
