@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 
 from goldassay.cli_gold import app
 from goldassay.commands.gold import shares
-from goldassay.exceptions import GoldassayError
+from goldassay.exceptions import DataError, GoldassayError
 from goldassay.gold import load
 
 
@@ -47,6 +47,16 @@ def test_validate_fix_writes_a_copy_that_is_clean(tmp_path: Path) -> None:
     (tmp_path / "new").mkdir()
     assert "1 of 1 findings mended" in run("validate", file, "--fix", tmp_path / "new" / "extraction.jsonl", code=1)
     assert "nothing is off" in run("validate", tmp_path / "new" / "extraction.jsonl")
+
+
+def test_a_copy_that_cannot_be_written_is_one_line(tmp_path: Path) -> None:
+    (tmp_path / "set").mkdir()
+    save(tmp_path / "set" / "extraction.jsonl", [document("a", 4)])
+    (tmp_path / "file").touch()
+    for gold in (tmp_path / "set", tmp_path / "set" / "extraction.jsonl"):
+        found = CliRunner().invoke(app, ["validate", str(gold), "--fix", str(tmp_path / "file" / "copy.jsonl")])
+        assert isinstance(found.exception, DataError)
+        assert "cannot be written: " in str(found.exception)
 
 
 def test_the_wikidata_kit_as_a_user_sees_it(shared_data: Path, tmp_path: Path) -> None:

@@ -23,7 +23,12 @@ def repaired(source: Path, target: Path, findings: Iterable[Finding], name: str 
         raise GoldassayError(f"{target} exists already; name a new place for the repaired copy")
     fixes = [found for found in findings if found.fix]
     if source.is_dir():
-        shutil.copytree(source, target)
+        try:
+            shutil.copytree(source, target)
+        except OSError as error:  # shutil's own Error is one too, with a list of files in place of a reason
+            raise DataError(
+                f"cannot be written: {error.strerror or 'not all files could be copied'}", file=target
+            ) from None
         return sum(
             _file(target / file, target / file, [found for found in fixes if found.file == file])
             for file in dict.fromkeys(found.file for found in fixes)
