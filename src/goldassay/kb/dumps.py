@@ -8,6 +8,7 @@ from __future__ import annotations
 import bz2
 import gzip
 import json
+import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import IO, Any
@@ -15,6 +16,7 @@ from typing import IO, Any
 from goldassay.exceptions import DataError
 from goldassay.kb.wikibase import Item, Statement
 
+FIRST = re.compile(rb'\{\s*(?:"type"\s*:\s*"\w+"\s*,\s*)?"id"\s*:\s*"([A-Z]\d+)"')
 OPENERS: dict[str, Any] = {".gz": gzip.open, ".bz2": bz2.open}
 
 
@@ -38,13 +40,12 @@ def items(file: Path, wanted: Iterable[str] | None = None) -> Iterator[Item]:
 
 
 def _entities(raw: IO[bytes], file: Path, keep: set[str] | None) -> Iterator[tuple[int, dict[str, Any]]]:
-    names = None if keep is None else [f'"{name}"'.encode() for name in keep]
     for number, line in enumerate(raw, start=1):
         text = line.strip().rstrip(b",")
         if text in (b"", b"[", b"]"):
             continue
-        # Most lines of a dump are not wanted: the id stands among the first bytes, and the rest is not parsed.
-        if names is not None and not any(name in text[:200] for name in names):
+        # Most lines of a dump are not wanted: where the id stands first, as in Wikidata's own, the rest is not parsed.
+        if keep is not None and (first := FIRST.match(text)) and first[1].decode() not in keep:
             continue
         try:
             found = json.loads(text)

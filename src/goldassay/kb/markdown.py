@@ -36,8 +36,8 @@ def article(html: str) -> tuple[str, list[tuple[str, str]]]:
             continue
         links.append((anchor.get_text(" ", strip=True), target))
         anchor.attrs = {"href": f"./{target.replace(' ', '_')}"}
-    options: dict[str, Any] = {"heading_style": "ATX", "escape_asterisks": False, "escape_underscores": False, "bullets": "-"}
-    text = str(MarkdownConverter(**options).convert_soup(page.body or page))
+    converter = MarkdownConverter(heading_style="ATX", escape_asterisks=False, escape_underscores=False, bullets="-")
+    text = str(converter.convert_soup(page.body or page))
     paragraphs = [line.rstrip() for line in text.splitlines()]
     return "\n".join(_single(paragraphs)).strip(), links
 
@@ -46,6 +46,8 @@ def _target(anchor: Any) -> str | None:
     """The title that a link between articles goes to; None for a link to elsewhere."""
     href = str(anchor.get("href") or "")
     relations = anchor.get("rel") or []
+    if "new" in (anchor.get("class") or []):
+        return None  # a red link: there is no such article
     if "mw:WikiLink" in relations or href.startswith(("./", "/wiki/")):
         path = unquote(urlsplit(href).path).removeprefix("./").removeprefix("/wiki/")
         title = path.replace("_", " ").strip()

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from goldassay.kb import sparql
+from goldassay.kb import dates, sparql
 from goldassay.kb.oxigraph import library
 from goldassay.kb.wikibase import Item, Statement
 
@@ -22,6 +22,15 @@ EDGES = {
     "statementValue": f"{sparql.PROP}statement/value/",
     "qualifier": f"{sparql.PROP}qualifier/",
 }
+
+
+FETCHED = f"{sparql.PROV}generatedAtTime"
+"""Of the page of an item's data: when it was fetched."""
+OTHERS = (
+    "commonswiki foundationwiki incubatorwiki mediawikiwiki metawiki outreachwiki sourceswiki specieswiki wikidatawiki "
+    "wikifunctionswiki wikimaniawiki"
+)
+"""Sites whose names end like those of Wikipedias."""
 
 
 def write(items: Iterable[Item], file: Path) -> int:
@@ -42,7 +51,7 @@ def write(items: Iterable[Item], file: Path) -> int:
 def quads(item: Item, known: set[str] | None = None) -> Iterator[Any]:
     """The quads of an item; ``known`` are the properties that were declared already."""
     o = library()
-    node, literal = o.NamedNode, o.Literal
+    node = o.NamedNode
     declared = set() if known is None else known
 
     def quad(subject: str, predicate: str, value: Any) -> Any:
@@ -50,18 +59,21 @@ def quads(item: Item, known: set[str] | None = None) -> Iterator[Any]:
 
     me = sparql.ENTITY + item.id
     for language, label in item.labels.items():
-        yield quad(me, f"{sparql.RDFS}label", literal(label, language=language))
+        yield quad(me, f"{sparql.RDFS}label", text(label, language))
     for language, names in item.aliases.items():
         for name in names:
-            yield quad(me, f"{sparql.SKOS}altLabel", literal(name, language=language))
+            yield quad(me, f"{sparql.SKOS}altLabel", text(name, language))
     for site, title in item.sitelinks.items():
         language = site.removesuffix("wiki").replace("_", "-")
-        if not site.endswith("wiki") or not sparql.LANGUAGE.fullmatch(language):
+        if not site.endswith("wiki") or site in OTHERS.split() or not sparql.LANGUAGE.fullmatch(language):
             continue  # other projects are not asked about
         article = sparql.address(title, language)
         yield quad(article, f"{sparql.SCHEMA}about", node(me))
         yield quad(article, f"{sparql.SCHEMA}isPartOf", node(f"https://{language}.wikipedia.org/"))
-        yield quad(article, f"{sparql.SCHEMA}name", literal(title, language=language))
+        yield quad(article, f"{sparql.SCHEMA}name", text(title, language))
+    if item.fetched:
+        page = f"https://www.wikidata.org/wiki/Special:EntityData/{item.id}"
+        yield quad(page, FETCHED, o.Literal(item.fetched, datatype=node(f"{XSD}dateTime")))
     for number, statement in enumerate(item.statements):
         yield from _statement(item.id, number, statement, declared, quad)
 
@@ -80,7 +92,7 @@ def _statement(qid: str, number: int, said: Statement, declared: set[str], quad:
     me = f"{sparql.ENTITY}statement/{qid}-{_hash([number, said.property, said.value])}"
     yield quad(sparql.ENTITY + qid, EDGES["claim"] + said.property, o.NamedNode(me))
     yield quad(me, f"{sparql.ONTOLOGY}rank", o.NamedNode(f"{sparql.ONTOLOGY}{said.rank.capitalize()}Rank"))
-    yield quad(me, EDGES["statementProperty"] + said.property, term(said.value))
+    yield quad(me, EDGES["statementProperty"] + said.property, term(said.value, said.type))
     parts = list(_parts(said.value))
     if parts:
         deep = f"http://www.wikidata.org/value/{_hash(said.value)}"
@@ -93,22 +105,34 @@ def _statement(qid: str, number: int, said: Statement, declared: set[str], quad:
         yield quad(me, f"{sparql.PROV}wasDerivedFrom", o.NamedNode(f"{me}-reference-{place}"))
 
 
-def term(value: Any) -> Any:
-    """A value as RDF's term; an unknown value is a blank node."""
+def text(words: str, language: str) -> Any:
+    """Words of a language; some of Wikimedia's codes (``zh-classical``) are none of BCP 47's."""
+    try:
+        return library().Literal(words, language=language)
+    except ValueError:
+        return library().Literal(words, language="und")
+
+
+def term(value: Any, kind: str = "wikibase-item") -> Any:
+    """A value as RDF's term; an unknown value is a blank node, and what looks like an id is one where ids stand."""
     o = library()
     if value is None:
         return o.BlankNode()
     if isinstance(value, dict):
         if "time" in value:
-            return o.Literal(str(value["time"]).removeprefix("+"), datatype=o.NamedNode(f"{XSD}dateTime"))
+            time = dates.to_rdf(
+                str(value["time"]), int(value.get("precision", 11)), str(value.get("calendarmodel") or "")
+            )
+            return o.Literal(time, datatype=o.NamedNode(f"{XSD}dateTime"))
         if "amount" in value:
             return o.Literal(str(value["amount"]), datatype=o.NamedNode(f"{XSD}decimal"))
         if "latitude" in value:
             point = f"Point({value['longitude']} {value['latitude']})"
             return o.Literal(point, datatype=o.NamedNode("http://www.opengis.net/ont/geosparql#wktLiteral"))
-        return o.Literal(str(value.get("text", "")), language=str(value.get("language") or "und"))
-    text = str(value)
-    return o.NamedNode(sparql.ENTITY + text) if sparql.QID.fullmatch(text) else o.Literal(text)
+        return text(str(value.get("text", "")), str(value.get("language") or "und"))
+    word = str(value)
+    known = kind.startswith("wikibase-") and sparql.QID.fullmatch(word)
+    return o.NamedNode(sparql.ENTITY + word) if known else o.Literal(word)
 
 
 def _parts(value: Any) -> Iterator[tuple[str, Any]]:

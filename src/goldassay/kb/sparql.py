@@ -128,7 +128,7 @@ def names(qids: Iterable[str], languages: Iterable[str]) -> str:
   VALUES ?item {{ {items} }}
   {{ ?item rdfs:label ?name BIND(false AS ?alias) }} UNION {{ ?item skos:altLabel ?name BIND(true AS ?alias) }}
   FILTER(LANG(?name) IN ({codes}))
-}} ORDER BY ?item ?alias ?name"""
+}} ORDER BY ?item ?alias ?name LANG(?name)"""
 
 
 def page(query: str, limit: int, offset: int) -> str:

@@ -17,7 +17,7 @@ KINDS = {".nt": "N_TRIPLES", ".ttl": "TURTLE", ".nq": "N_QUADS"}
 
 
 class Store:
-    """An embedded store; ``fetched`` is the day of the file that it was filled from."""
+    """An embedded store; ``fetched`` is the oldest day that its files note, else the day of the files themselves."""
 
     def __init__(self, fetched: str = "") -> None:
         self.rdf = library().Store()
@@ -39,6 +39,8 @@ class Store:
         made = cls(day.isoformat(timespec="seconds"))
         for file in files:
             made.add(file, items)
+        noted = made.rdf.quads_for_pattern(None, library().NamedNode(rdf.FETCHED), None)
+        made.fetched = min((quad.object.value for quad in noted), default=made.fetched)
         return made
 
     def add(self, file: Path, items: Iterable[str] | None = None) -> None:

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from goldassay.exceptions import NotFoundError
-from goldassay.kb import sparql
+from goldassay.kb import dates, sparql
 from goldassay.kb.cache import Cache
 from goldassay.kb.endpoint import Binding, Endpoint, opened
 from goldassay.kb.http import Web
@@ -132,8 +132,9 @@ def _value(row: Binding, kind: str) -> Any:
         return row[name]["value"] if name in row else ""
 
     if kind == "time" and "precision" in row:
-        time = term["value"] if term["value"].startswith(("-", "+")) else f"+{term['value']}"
-        return {"time": time, "precision": int(part("precision")), "calendarmodel": part("calendar")}
+        precision, calendar = int(part("precision")), part("calendar")
+        time = dates.from_rdf(term["value"], precision, calendar)
+        return {"time": time, "precision": precision, "calendarmodel": calendar}
     if kind == "quantity":
         unit = _id(part("unit"))
         found = {"amount": part("amount") or term["value"], "unit": "" if unit in ("", "Q199") else unit}
