@@ -100,7 +100,8 @@ def test_precision_is_not_taken_for_recall(shared_data: Path) -> None:
 
 def test_misses_become_examples_and_rules_that_apply(root: Path, result: Any) -> None:
     articles = workspace.load(root / "programs" / "triples.py").Articles()
-    report = prompt_tuning.tuned(stored.latest(result[1]), articles, TABLE)
+    errors = prompt_tuning.from_rows(stored.latest(result[1]), TABLE)
+    report = prompt_tuning.report(errors, articles)
     assert set(report) >= {"false_positive_patterns", "false_negative_patterns", "prompt_patches"}
     assert [one["property"] for one in report["false_positive_patterns"]] == ["place of birth"]
     assert report["false_positive_patterns"][0]["count"] == 6
@@ -124,7 +125,7 @@ def test_misses_become_examples_and_rules_that_apply(root: Path, result: Any) ->
     assert "Delft" not in before
     assert "Delft" in after
     assert 'As place of birth give only what the text says of its subject itself: "Delft", not "Paris".' in after
-    assert len(prompt_tuning.tuned(stored.latest(result[1]), articles, TABLE, most=2)["prompt_patches"]) == 2
+    assert len(prompt_tuning.report(errors, articles, most=2)["prompt_patches"]) == 2
 
 
 def test_a_sample_of_the_unmatched_in_every_domain(result: Any) -> None:
@@ -172,3 +173,16 @@ def test_wrong_annotations_are_told(tmp_path: Path) -> None:
         file.write_text(f"annotations: [{content}]")
         with pytest.raises(DataError, match=message):
             novel.load(file)
+
+
+def test_an_example_shows_what_was_found_too(root: Path, sources: Any, tmp_path: Path) -> None:
+    def half(text: str, title: str) -> Any:
+        return {"triples": [{"subject": title, "predicate": "P569", "object": "7 November 1867"}]}
+
+    file = tmp_path / "r.rows.jsonl"
+    run([Asked("Marie Curie")], half, Sources(sources, sources, "test"), Scoring(), {}, file, Profile("p", "p"))
+    errors = prompt_tuning.from_rows(stored.latest(file), TABLE)
+    [said] = [said for (_, context), said in errors.said.items() if context.startswith("She was born in Warsaw")]
+    assert [(one["predicate"], one["object"]) for one in said] == [
+        ("date of birth", "7 November 1867"), ("place of birth", "Warsaw"),
+    ]  # fmt: skip

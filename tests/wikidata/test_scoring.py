@@ -187,3 +187,22 @@ def test_of_two_with_one_name_the_range_of_the_property_tells(scoring: Scoring, 
     # without classes nothing is guessed
     unknown = scoring.score(Subject("Ann", item, names), [said("born in", "Paris", subject="Ann")])
     assert unknown["triples"][0]["object"]["kind"] == "ambiguous"
+
+
+@pytest.mark.parametrize(
+    ("text", "supported", "surface"),
+    [
+        ("It was founded on 7 November 1867.", True, "7 November 1867"),
+        ("It was founded on November 7th, 1867.", True, "November 7th, 1867"),
+        ("Gegründet am 7. November 1867.", True, "7. November 1867"),
+        ("1867-11-07", True, "1867-11-07"),
+        ("It was founded in November 1867.", False, None),  # not the day
+        ("It was founded in 1867.", False, None),
+        ("On 8 November 1867 nothing happened.", False, None),
+    ],
+)
+def test_a_day_is_said_where_the_day_stands(
+    scoring: Scoring, stated: Stated, text: str, supported: bool, surface: str | None
+) -> None:
+    [one] = scoring.score(place(stated("P571", "1867-11-07", "time"), text=text), [])["missed"]
+    assert (one["supported"], one.get("surface")) == (supported, surface)

@@ -150,7 +150,7 @@ def tune_prompts(results: Path, *, output: Path | None, profile: str, most: int,
     from goldassay.wikidata.profile import read_profile
 
     chosen = read_profile(profile)
-    report = prompt_tuning.tuned(evidence(results), program(chosen), chosen.table, most)
+    report = prompt_tuning.report(prompt_tuning.from_rows(evidence(results), chosen.table), program(chosen), most)
     place = output or results.with_name(f"{results.stem}-tuning.json")
     save_json(place, report)
     for one in report["prompt_patches"]:

@@ -1,7 +1,8 @@
 """Whether an article's text says a statement's value, and in which words: recall over what could be found there.
 
-A value is said when one of its names stands in the text as whole words, a time when its year does, a quantity when its
-number does. A place's coordinates are not looked for: texts give them in too many ways; they count as not known.
+A value is said when one of its names stands in the text as whole words, a time when its date does (or its month, or its
+year: as exactly as it is known), a quantity when its number does. Coordinates are not looked for: texts give them in
+too many ways; they count as not known.
 """
 
 from __future__ import annotations
@@ -13,6 +14,10 @@ from goldassay.measures.triples import coordinates, items, quantities, times
 from goldassay.measures.triples.matching import Statement
 
 AROUND = 60
+DATE = re.compile(
+    r"\d{4}-\d\d-\d\d|\d{1,2}(?:st|nd|rd|th|\.|er)?\s+(?:of\s+|de\s+)?[^\W\d_]{3,}\.?,?\s+\d{3,4}|"
+    r"[^\W\d_]{3,}\.?\s+\d{1,2}(?:st|nd|rd|th)?,?\s+\d{3,4}|[^\W\d_]{3,}\s+\d{3,4}"
+)
 WORD = re.compile(r"\w+")
 NUMBER = re.compile(r"\d+(?:[.,\s'’]\d{3})*(?:[.,]\d+)?")
 
@@ -30,6 +35,7 @@ class ArticleText:
         self.text = text if len(text) == len(folded) else folded  # offsets count in what is searched
         self.folded = folded
         self.words = frozenset(WORD.findall(folded))
+        self._dates: dict[tuple[int, int, int], tuple[int, int]] | None = None
         self._numbers: dict[float, tuple[int, int]] | None = None
 
     def says(self, statement: Statement) -> tuple[int, int] | bool | None:
@@ -38,7 +44,7 @@ class ArticleText:
         if isinstance(value, coordinates.Coordinate):
             return None
         if isinstance(value, times.Time):
-            return self.number(float(abs(value.year))) or False
+            return self.date(value) or False
         if isinstance(value, quantities.Quantity):
             return next((at for number in value.readings if (at := self.number(float(number)))), False)
         names = [str(name) for name in statement.triple.get("object_labels") or ()]
@@ -59,6 +65,19 @@ class ArticleText:
                 if not (self._inside(start - 1, start) or self._inside(end - 1, end)):
                     return start, end
         return None
+
+    def date(self, value: times.Time) -> tuple[int, int] | None:
+        """Where a time stands, at least as exactly as it is known."""
+        if value.precision < times.MONTH:
+            return self.number(float(abs(value.year)))
+        if self._dates is None:
+            self._dates = {}
+            for found in DATE.finditer(self.folded):
+                read = times.read(found[0])
+                if read is not None:
+                    self._dates.setdefault((read.year, read.month, 0), found.span())
+                    self._dates.setdefault((read.year, read.month, read.day), found.span())
+        return self._dates.get((value.year, value.month, value.day if value.precision >= times.DAY else 0))
 
     def number(self, value: float) -> tuple[int, int] | None:
         """Where a number stands, in any of the ways to write it."""
