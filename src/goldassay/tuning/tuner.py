@@ -132,12 +132,12 @@ def tune(
         watch.check()
         if watch.silent and not (stopped or ledger.patches) and fingerprint(made) == fingerprint(student):
             raise GoldassayError(f"{optimizer} changed nothing: {watch.silent}")
-    made = unguarded(made)
+    made, cost = unguarded(made), meter.state()
     leaks.check_instructions(instructions(made), {"dev": dev, "test": held})
     options_of_run = {"lm": lm, "adapter": adapter, "threads": threads, "seed": seed, "progress": progress}
     on_dev = trial(program, made, dev, metric, "dev", folder, **options_of_run)
     on_test = trial(program, made, held, metric, "test", folder, **options_of_run) if test and held else None
-    tuned = Tuned(made, optimizer, on_dev, on_test, meter.state(), seed, stopped, ledger, watch.silent)
+    tuned = Tuned(made, optimizer, on_dev, on_test, cost, seed, stopped, ledger, watch.silent)
     if folder is not None:
         from goldassay.tuning.saved import save
 
