@@ -1,10 +1,10 @@
 """Before and after, on real gold: each optimizer with a real model, tuned on train, chosen on dev, reported on test.
 
 ``python -m benchmarks.tuning [--gold hipe2022|extraction|classification] [--train N --dev N --test N] [--budget …]
-[--arms zero-shot,labeled,…] [--tokens N] [--seed N]``. The model is ``GOLDASSAY_MODEL=FILE.gguf``, else the embedded one, at about
-a second a call. Every arm has the same budget; an arm that fails says why and is no zero. Calls and minutes are those
-of tuning, without the evaluation before and after. Answers are cached in memory, so what an arm before asked already
-costs no time again (it still counts as a call).
+[--arms zero-shot,labeled,…] [--tokens N] [--seed N]``. The model is ``GOLDASSAY_MODEL=FILE.gguf``, else the embedded
+one, at about a second a call. Every arm has the same budget; an arm that fails says why and is no zero. Calls and
+minutes are those of tuning, without the evaluation before and after. Answers are cached in memory, so what an arm
+before asked already costs no time again (it still counts as a call).
 """
 
 from __future__ import annotations
