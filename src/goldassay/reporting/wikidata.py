@@ -33,7 +33,8 @@ def result(found: Mapping[str, Any], place: Path) -> None:
     out, total = console(), found["aggregate"]
     about = found["run_metadata"]
     name = about.get("article") or about.get("dataset") or ""
-    table = Table(title=f"{escape(str(name))}: {total['articles']} articles against Wikidata", title_justify="left")
+    many = f"{total['articles']} article{'' if total['articles'] == 1 else 's'}"
+    table = Table(title=f"{escape(str(name))}: {many} against Wikidata", title_justify="left")
     table.add_column("value", no_wrap=True)
     table.add_column("", justify="right", no_wrap=True)
     table.add_column("what it is")
@@ -51,6 +52,11 @@ def result(found: Mapping[str, Any], place: Path) -> None:
     out.print(f"{total['total_riverbank_triples']} triples: {kinds or 'none'}.")
     rated("domain", found["by_domain"] if len(found["by_domain"]) > 1 else {})
     rated("property", {f"{key} {row['label']}": row for key, row in found["by_property"].items()})
+    for one in found["alignment_gaps"][:5]:
+        means = f"{one['property']} ({one['label']})" if one["label"] != one["property"] else one["property"]
+        out.print(
+            f"table gap: {one['predicate']} may mean {means}, as {one['support']} of {one['said']} say", markup=False
+        )
     for one in found["failed_articles"][:MOST]:
         out.print(f"failed: {one['article_title']}: {one['error']}", markup=False)
     if len(found["failed_articles"]) > MOST:
@@ -70,7 +76,9 @@ def rated(facet: str, rows: Mapping[str, Mapping[str, Any]]) -> None:
         table.add_column(head, justify="right")
     for name, row in list(rows.items())[:MOST]:
         gold = row["true_positives"] + row["false_negatives"]
-        rates = (number(row[key]) for key in ("precision", "recall", "recall_supported", "f1"))
+        said = row["true_positives"] + row["false_positives"]
+        known = {"precision": said, "recall": gold, "recall_supported": 1, "f1": gold + said}
+        rates = (number(row[key] if evidence else None) for key, evidence in known.items())
         table.add_row(escape(name), str(gold), *rates)
     out = console()
     out.print(table)

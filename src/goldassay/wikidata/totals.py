@@ -149,6 +149,7 @@ class Totals:
             out[name] = {
                 **row,
                 "count": int(c.tp + c.fn),
+                "predicted": int(c.tp + c.fp),
                 "true_positives": int(c.tp),
                 "false_positives": int(c.fp),
                 "false_negatives": int(c.fn),
