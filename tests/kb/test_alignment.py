@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -134,3 +137,14 @@ def test_a_wrong_count_an_empty_row_and_a_crooked_inverse_are_reported(tmp_path:
     found = problems(PropertyAlignmentTable.of(file))
     assert [one.kind for one in found] == ["count", "unreachable", "inverse"]
     assert found[0].message == "5 rows declared, 3 counted"
+
+
+def test_the_fingerprint_is_the_same_in_every_process_and_another_for_another_table(
+    table: PropertyAlignmentTable, tmp_path: Path
+) -> None:
+    code = "from goldassay.kb.alignment import PropertyAlignmentTable as T; print(T.ours().fingerprint)"
+    seeds = ({**os.environ, "PYTHONHASHSEED": seed} for seed in ("1", "2"))
+    made = {subprocess.check_output([sys.executable, "-c", code], env=env, text=True).strip() for env in seeds}
+    assert made == {table.fingerprint}
+    (tmp_path / "t.yaml").write_text("alignments: [{wikidata_pid: P1, predicates: [a], domain: [person, place]}]")
+    assert PropertyAlignmentTable.of(tmp_path / "t.yaml").fingerprint != table.fingerprint

@@ -7,8 +7,10 @@ takes either. A predicate that says a property the other way round turns the tri
 
 from __future__ import annotations
 
+import hashlib
+import json
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from pathlib import Path
 
 from goldassay.kb.alignment_table import OURS, Row, Table, read_table
@@ -74,6 +76,15 @@ class PropertyAlignmentTable:
     def pairs(self) -> Pairs:
         """Predicate and property, pair by pair, as the measures of triples take them."""
         return tuple((name, row.id) for row in self.rows for name in (*row.predicates, row.id))
+
+    @property
+    def fingerprint(self) -> str:
+        """A hash of what the table says, the same in every process."""
+        rows = [
+            [*(sorted(part) if isinstance(part, frozenset) else part for part in astuple(row)[:-1])]
+            for row in self.rows
+        ]
+        return hashlib.sha256(json.dumps([rows, self.prefixes]).encode()).hexdigest()[:16]
 
     def canonical(self, predicate: str) -> str:
         """One name for a predicate, its prefix expanded."""

@@ -51,7 +51,7 @@ def run(
         "lm": model.name,
         "language": profile.language,
         "endpoint": sources.endpoint,
-        "table": hashlib.sha256(repr(scoring.table.rows).encode()).hexdigest()[:16],
+        "table": scoring.table.fingerprint,
         "comparing": repr(scoring.comparing),
         "verdicts": hashlib.sha256(repr(sorted(scoring.verdicts.items())).encode()).hexdigest()[:16],
     }
