@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import json
 import os
+import subprocess
+import sys
 from pathlib import Path
+from time import monotonic, sleep
 from typing import Any
 
 import pytest
@@ -123,6 +126,36 @@ def test_a_profile_file_and_a_sample(place: Path) -> None:
     assert about["sample"] == 2
     assert about["articles_evaluated"] + about["articles_failed"] == 2
     assert "tolerance=0.01" in about["conventions"]["comparing"]
+
+
+def test_a_run_that_is_killed_goes_on_in_another_process(place: Path) -> None:
+    (place / "slow.py").write_text(
+        "import time\n"
+        "from goldassay.wikidata.patterns import ArticlePatterns\n"
+        "class Slow(ArticlePatterns):\n"
+        "    def __call__(self, text, title):\n"
+        "        time.sleep(0 if title == 'Ann Lee' else 1)\n"
+        "        return super().__call__(text, title)\n"
+    )
+    command = [
+        "evaluate", "--dataset", "bench.yaml", "--profile", "slow.py:Slow", "--endpoint", "store.nt", "--cache-only",
+        "--output", "out/k.json",
+    ]  # fmt: skip
+    rows = place / "out" / "k.rows.jsonl"
+    process = subprocess.Popen([sys.executable, "-m", "goldassay.cli", "wikidata", *command], cwd=place)
+    deadline = monotonic() + 60
+    while monotonic() < deadline and not (rows.exists() and rows.read_bytes().count(b"\n") >= 2):
+        sleep(0.02)
+    process.kill()
+    process.wait()
+    assert not (place / "out" / "k.json").exists()
+    done = call(*command)
+    assert done.exit_code == 0, done.output
+    about = json_value(place / "out" / "k.json")["run_metadata"]
+    assert (about["resumed_articles"], about["articles_evaluated"]) == (1, 3)
+    # another program's rows are not taken for its own
+    (place / "slow.py").write_text((place / "slow.py").read_text().replace("else 1", "else 0"))
+    assert "holds rows of another run (version was" in str(call(*command).exception)
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import inspect
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
@@ -34,9 +35,10 @@ def run(
     parallel: int = 1,
 ) -> dict[str, Any]:
     """Evaluate what the rows in ``file`` do not hold yet, and fold all of them into a result."""
-    from goldassay.commands.evaluate import language_model
+    from goldassay.commands.evaluate import Model, language_model
 
-    model = language_model(program, profile.lm)
+    asks = profile.lm is not None or hasattr(program, "predictors")  # any other program needs no model
+    model = language_model(program, profile.lm) if asks else Model()
     evaluation = Evaluation(
         program,
         sources.wikipedia,
@@ -47,7 +49,7 @@ def run(
     )
     identity = {
         "program": profile.program,
-        "prompt": fingerprint(program),
+        "version": fingerprint(program),
         "lm": model.name,
         "language": profile.language,
         "endpoint": sources.endpoint,
@@ -82,12 +84,18 @@ def run(
 
 
 def fingerprint(program: Any) -> str:
-    """A hash of a program's prompts; empty for one without any."""
-    if not hasattr(program, "named_predictors") or not program.named_predictors():
-        return ""
-    from goldassay.tuning.edits import fingerprint as hashed
+    """A hash of a program's prompts and of the file that it is written in: rows of another version are not its own."""
+    made = hashlib.sha256()
+    if hasattr(program, "named_predictors") and program.named_predictors():
+        from goldassay.tuning.edits import fingerprint as prompts
 
-    return hashed(program)
+        made.update(prompts(program).encode())
+    try:
+        source = inspect.getsourcefile(program if inspect.isfunction(program) else type(program))
+        made.update(Path(source or "").read_bytes())
+    except (OSError, TypeError):
+        made.update(repr(type(program)).encode())  # made at run time: there is no file
+    return made.hexdigest()[:16]
 
 
 def _context(model: Any) -> AbstractContextManager[Any]:
