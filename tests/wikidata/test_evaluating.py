@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from goldassay.exceptions import GoldassayError
+from goldassay.kb.alignment import PropertyAlignmentTable
 from goldassay.kb.wikibase import Item, Statement
 from goldassay.wikidata import rows as stored
 from goldassay.wikidata.benchmark import Asked
@@ -261,3 +262,34 @@ def test_the_founding_result_is_read(shared_data: Path, tmp_path: Path) -> None:
 def test_a_result_is_plain_json(sources: Any, tmp_path: Path) -> None:
     result = ran(sources, [Asked("Marie Curie")], tmp_path / "r.rows.jsonl")
     assert json.loads(json.dumps(result, allow_nan=False)) == result
+
+
+def test_the_title_that_was_asked_for_names_the_subject_too(sources: Any, tmp_path: Path) -> None:
+    asked_for: list[str] = []
+
+    def program(text: str, title: str) -> Any:
+        asked_for.append(title)
+        return {"triples": [{"subject": "Madame_Curie", "predicate": "born in", "object": "Warsaw"}]}
+
+    found = sources.article
+    sources.article = lambda title: found("Marie Curie")
+    result = ran(sources, [Asked("Madame Curie")], tmp_path / "r.rows.jsonl", program=program)
+    assert asked_for == ["Marie Curie"]
+    assert result["article_results"][0]["redirected_to"] == "Marie Curie"
+    assert result["aggregate"]["true_positives"] == 1
+    [row] = stored.read(tmp_path / "r.rows.jsonl")
+    assert row["score"]["triples"][0]["subject"]["kind"] == "redirect"
+
+
+def test_the_kits_table_serves_too(shared_data: Path, sources: Any, tmp_path: Path) -> None:
+    table = PropertyAlignmentTable.of(shared_data / "wikidata-benchmark" / "property-alignment-v1.yaml")
+
+    def program(text: str, title: str) -> Any:
+        said = [("pgc:birthPlace", "Warsaw"), ("schema:birthDate", "1867-11-07"), ("pgc:gender", "female")]
+        return {"triples": [{"subject": title, "predicate": name, "object": value} for name, value in said]}
+
+    found = run(
+        [Asked("Marie Curie")], program, Sources(sources, sources, "test"), Scoring(table=table), {},
+        tmp_path / "r.rows.jsonl", PROFILE,
+    )  # fmt: skip
+    assert found["aggregate"]["true_positives"] == 3

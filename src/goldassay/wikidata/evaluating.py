@@ -16,7 +16,7 @@ from typing import Any, Protocol
 
 from goldassay.exceptions import DataError, FetchError, GoldassayError
 from goldassay.fields import read
-from goldassay.kb.classes import classes
+from goldassay.kb.lookups import classes, merged_into
 from goldassay.kb.wikibase import Item
 from goldassay.wikidata import preparing
 from goldassay.wikidata.benchmark import Asked
@@ -88,7 +88,7 @@ class Evaluation:
         item = self.wikidata.item(qid) if qid else self.wikidata.item_of(title, self.language)
         values = [s.value for s in item.statements if s.type == "wikibase-item" and isinstance(s.value, str)]
         redirects = {asked.title: title} if title != asked.title else {}
-        if asked.qid and asked.qid != item.id and asked.qid in getattr(self.wikidata, "redirects", {}):
+        if asked.qid and asked.qid != item.id and merged_into(self.wikidata, asked.qid) == item.id:
             redirects[asked.qid] = item.id
         about: dict[str, Any] = {"fetched": [date for date in (read(article, "fetched", ""), item.fetched) if date]}
         if asked.qid and asked.qid != item.id and asked.qid not in redirects:

@@ -1,4 +1,4 @@
-"""The classes (P31) of several items in one query, to tell items of one name apart."""
+"""Small questions to an endpoint: the classes of several items at once, and where a merged item went."""
 
 from __future__ import annotations
 
@@ -31,3 +31,12 @@ def query(qids: Sequence[str]) -> str:
     items = " ".join(f"wd:{sparql.checked(qid)}" for qid in qids)
     edges = f"?item <{sparql.PROP}P31> ?said . ?said <{sparql.PROP}statement/P31> ?class ."
     return f"SELECT DISTINCT ?item ?class WHERE {{ VALUES ?item {{ {items} }} {edges} }} ORDER BY ?item ?class"
+
+
+def merged_into(client: Any, qid: str) -> str | None:
+    """The item that this one was merged into; None where it stands for itself, or nothing can be asked."""
+    endpoint = getattr(client, "endpoint", None)
+    if endpoint is None or not sparql.QID.fullmatch(qid):
+        return None
+    rows = endpoint.select(sparql.redirect(qid))[0]
+    return str(rows[0]["to"]["value"]).removeprefix(sparql.ENTITY) if rows else None

@@ -1,4 +1,4 @@
-"""Classes of several items by one query to a store."""
+"""Classes of several items by one query to a store, and where a merged item went."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import pytest
 
 from goldassay.exceptions import GoldassayError
 from goldassay.kb import rdf
-from goldassay.kb.classes import classes
+from goldassay.kb.lookups import classes, merged_into
 from goldassay.kb.wikibase import Item, Statement
 from goldassay.kb.wikidata import WikidataClient
 
@@ -25,3 +25,12 @@ def test_classes_from_a_store(tmp_path: Path) -> None:
     assert classes(object(), ["Q90"]) == {}
     with pytest.raises(GoldassayError):
         classes(client, ["Q90> . ?s ?p ?o"])
+
+
+def test_where_a_merged_item_went(tmp_path: Path) -> None:
+    same = "<http://www.w3.org/2002/07/owl#sameAs>"
+    entity = "http://www.wikidata.org/entity/"
+    (tmp_path / "s.nt").write_text(f"<{entity}Q5> {same} <{entity}Q6> .\n")
+    client = WikidataClient(tmp_path / "s.nt")
+    assert [merged_into(client, qid) for qid in ("Q5", "Q6", "x")] == ["Q6", None, None]
+    assert merged_into(object(), "Q5") is None
