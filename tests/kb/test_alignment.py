@@ -118,6 +118,9 @@ def test_the_kits_table_and_its_defects(shared_data: Path, table: PropertyAlignm
         ("{wikidata_pid: P1, predicates: [a], inverse: Q1}", "an inverse is a property id, not 'Q1'"),
         ("{wikidata_pid: P1, predicates: [a], type: thing}", "a type is one of item, time"),
         ("{wikidata_pid: P1, predicates: [a], domain: person}", "this is a list of names, not 'person'"),
+        ("{wikidata_pid: P1, predicates: [a], range: [city]}", "range: a kind is one of person, organization"),
+        ("{wikidata_pid: P1, predicates: 3}", "this is a list of names, not 3"),
+        ("{wikidata_pid: P1, predicates: [a], alignment_confidence: 2}", "a confidence is from 0 to 1, found 2"),
         ("{wikidata_pid: P1, predicates: [a], values: {male: 5}}", "values map words to items"),
     ],
 )

@@ -15,6 +15,7 @@ from typing import Any
 
 from goldassay.exceptions import DataError
 from goldassay.gold.formats import kits
+from goldassay.kb.hierarchy import ROOTS
 from goldassay.measures.triples.texts import normal
 
 OURS = Path(__file__).resolve().parents[1] / "data" / "property-alignment.yaml"
@@ -86,9 +87,9 @@ def _row(entry: Mapping[str, Any], path: str | Path, where: str) -> Row:
         predicates=_names(entry, "predicates" if "predicates" in entry else "riverbank_predicates", path, where),
         inverse_predicates=_names(entry, "inverse_predicates", path, where),
         inverse=inverse,
-        domain=frozenset(_names(entry, "domain", path, where)),
+        domain=_kinds(entry, "domain", path, where),
         type=kind,
-        range=frozenset(_names(entry, "range", path, where)),
+        range=_kinds(entry, "range", path, where),
         values=_values(entry, path, where),
         confidence=float(sure),
         notes=str(entry.get("notes") or ""),
@@ -107,6 +108,15 @@ def _names(entry: Mapping[str, Any], key: str, path: str | Path, where: str) -> 
     if not isinstance(found, list) or not all(isinstance(one, str) for one in found):
         raise DataError(f"this is a list of names, not {found!r}", file=path, field=f"{where}.{key}")
     return tuple(found)
+
+
+def _kinds(entry: Mapping[str, Any], key: str, path: str | Path, where: str) -> frozenset[str]:
+    found = frozenset(_names(entry, key, path, where))
+    wrong = sorted(found - set(ROOTS.values()))
+    if wrong:
+        known = ", ".join(ROOTS.values())
+        raise DataError(f"a kind is one of {known}, not {wrong[0]!r}", file=path, field=f"{where}.{key}")
+    return found
 
 
 def _values(entry: Mapping[str, Any], path: str | Path, where: str) -> dict[str, str]:
