@@ -62,6 +62,7 @@ def unguarded(program: Any) -> Any:
     """The same program, of the class it had before `guarded`."""
     if isinstance(program, _Guarded):
         program.__class__ = type(program).__mro__[2]
+        vars(program).pop("forward", None)  # DSPy's tracing leaves the guarded method on the instance
     return program
 
 

@@ -277,6 +277,17 @@ def test_what_cannot_be_tuned_is_one_line(more: list[str], says: str, workspace:
     assert re.search(says, said), said
 
 
+def test_an_interrupted_gepa_says_how_to_go_on(workspace: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(*_: Any, **__: Any) -> Any:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("goldassay.tuning.optimizers.OPTIMIZERS", {"gepa": interrupted, "knn": interrupted})
+    said = CliRunner().invoke(app, [*TUNE, "--optimizer", "gepa", "--out", "t"]).output
+    assert "go on with the same command and --resume t" in said
+    assert json.loads((workspace / "t" / "tuning.json").read_text())["status"] == "interrupted"
+    assert "--resume" not in CliRunner().invoke(app, [*TUNE, "--optimizer", "knn"]).output
+
+
 def test_tune_with_patches_shows_and_saves_its_ledger(workspace: Path) -> None:
     shown = run(*TUNE, "--optimizer", "patches", "--out", "t", "--option", "rounds=2", "--guard", "partial_f1")
     assert "tuned with patches" in shown

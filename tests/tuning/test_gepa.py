@@ -16,7 +16,7 @@ from goldassay import Metric
 from goldassay.exceptions import DataError, GoldassayError
 from goldassay.measures import extraction
 from goldassay.tuning import tune
-from goldassay.tuning.evolution import CorpusPolicy, check_state, with_instructions
+from goldassay.tuning.evolution import CorpusPolicy, check_state
 
 METRIC = Metric({extraction.StrictF1(): 0.7, extraction.PartialF1(): 0.3})
 RULE = "Find names. A number is TMP. A museum is MUS."
@@ -70,10 +70,9 @@ def test_reflection_that_never_works_is_said(
         )  # fmt: skip
 
 
-def test_the_candidate_of_the_best_corpus_value_is_taken_not_that_of_the_best_mean(names_program: Any) -> None:
+def test_the_candidate_of_the_best_corpus_value_is_taken_not_that_of_the_best_mean() -> None:
     """Mean of examples 0.9 against 0.5, corpus value 0.4 against 0.6: the second one."""
     texts = ["one", "two"]
-    programs = [with_instructions(names_program, {"extract": text}) for text in texts]
 
     class State:
         program_candidates = [{"extract": text} for text in texts]
@@ -81,7 +80,7 @@ def test_the_candidate_of_the_best_corpus_value_is_taken_not_that_of_the_best_me
         def get_program_average_val_subset(self, index: int) -> tuple[float, int]:
             return (0.9, 0.5)[index], 10
 
-    known = CorpusPolicy(lambda: [(0.4, programs[0]), (0.6, programs[1])])
+    known = CorpusPolicy(lambda: [({"extract": "one"}, 0.4), ({"extract": "two"}, 0.6)])
     assert known.get_best_program(State()) == 1
     assert known.get_valset_score(1, State()) == 0.6
     assert CorpusPolicy(list).get_best_program(State()) == 0  # nothing is known: the mean
@@ -136,6 +135,27 @@ def test_an_interrupted_tuning_goes_on(lm: Any, reflector: Any, names_program: A
     assert about["cost"]["calls"] == whole.cost["calls"] - 11  # of 12 dev examples one was asked again
     with pytest.raises(GoldassayError, match="is finished"):
         tuned(folder, resume=True)
+
+
+def test_what_a_budget_stopped_goes_on_and_knows_its_best(
+    lm: Any, reflector: Any, names_program: Any, gold: Any, tmp_path: Path
+) -> None:
+    def tuned(budget: str | None, resume: bool) -> Any:
+        return tune(
+            names_program, gold, METRIC, "gepa", lm=lm, reflection_lm=reflector(), folder=tmp_path, options=CALLS,
+            progress=False, budget=budget, resume=resume,
+        )  # fmt: skip
+
+    first = tuned("calls=60", False)  # 12 of dev, 8 + 1 + 8 for the rule, 12 of dev with it: found, and stopped later
+    assert first.stopped
+    assert first.dev.after.value == 1.0
+    second = tuned("calls=3", True)  # not enough to evaluate anything: the best is that of the first part
+    assert second.stopped
+    assert second.dev.after.value == 1.0
+    third = tuned(None, True)
+    assert not third.stopped
+    about = json.loads((tmp_path / "tuning.json").read_text())
+    assert (about["status"], about["resumed"]) == ("finished", True)
 
 
 def test_another_tuning_does_not_go_on(lm: Any, names_program: Any, gold: Any, tmp_path: Path) -> None:

@@ -26,11 +26,11 @@ PLAIN = {("builtins", name) for name in ("set", "frozenset", "dict", "list", "tu
 class CorpusPolicy(FullEvaluationPolicy[Any, Any]):  # type: ignore[misc]
     """GEPA's candidates by their corpus value on dev; those without one by the mean of their examples' scores.
 
-    ``kept`` gives the programs that were evaluated on dev so far with their values; ``file`` keeps the candidates'
+    ``kept`` gives the instructions that were evaluated on dev so far with their values; ``file`` keeps the candidates'
     values, for a tuning that goes on later.
     """
 
-    def __init__(self, kept: Callable[[], list[tuple[float, Any]]], file: Path | None = None) -> None:
+    def __init__(self, kept: Callable[[], list[tuple[dict[str, str], float]]], file: Path | None = None) -> None:
         self.kept, self.file = kept, file
         self.values: dict[str, tuple[dict[str, str], float]] = {}
         for candidate, value in read(file) if file is not None and file.is_file() else []:
@@ -56,17 +56,11 @@ class CorpusPolicy(FullEvaluationPolicy[Any, Any]):  # type: ignore[misc]
     def hear(self) -> None:
         """Take the values that became known, and keep them in the file."""
         before = len(self.values)
-        for value, program in self.kept():
-            candidate = instructions(program)
+        for candidate, value in self.kept():
             self.values[_key(candidate)] = candidate, value
         if self.file is not None and len(self.values) > before:
             self.file.parent.mkdir(parents=True, exist_ok=True)
             self.file.write_text(json.dumps(list(self.values.values()), ensure_ascii=False, indent=1), encoding="utf-8")
-
-
-def instructions(program: Any) -> dict[str, str]:
-    """A program as GEPA knows it: each predictor's instructions."""
-    return {name: predictor.signature.instructions for name, predictor in program.named_predictors()}
 
 
 def with_instructions(program: Any, candidate: dict[str, str]) -> Any:

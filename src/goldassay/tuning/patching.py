@@ -92,7 +92,7 @@ class Patches(Teleprompter):  # type: ignore[misc]
                     program, base, queues = made[best], results[best] or base, None
                     self._say(base, program)
         finally:
-            _close(self.ledger.patches)
+            _close(self.ledger)
         race.check()
         return program
 
@@ -176,8 +176,9 @@ def _applied(program: Any, patch: Patch) -> Any:
         return None
 
 
-def _close(patches: Sequence[Patch]) -> None:
-    """What is still open when the tuning ends was not tested to the end."""
-    for patch in patches:
+def _close(ledger: Ledger) -> None:
+    """What is still open when the tuning ends has no verdict, and the ledger says so."""
+    for patch in ledger.patches:
         if patch.status == "proposed":
-            patch.reason = "not tested: the tuning ended before"
+            patch.reason = f"{'no verdict' if patch.effects else 'not tested'}: the tuning ended before"
+            ledger.note(len(ledger.patterns), patch)

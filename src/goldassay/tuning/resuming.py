@@ -1,7 +1,8 @@
 """Going on with an interrupted tuning: the same program, splits, optimizer and settings, or not at all.
 
 ``tuning.json`` is written when a tuning starts, so that what stands in a folder is known however it ended. Only GEPA
-keeps a state that it can go on from; the other optimizers start again, in another folder.
+keeps a state that it can go on from; the other optimizers start again, in another folder. The cost that is written is
+that of the last part (``resumed``).
 """
 
 from __future__ import annotations

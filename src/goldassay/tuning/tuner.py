@@ -93,13 +93,14 @@ def tune(
     meter = Meter(Budget.parse(budget) if isinstance(budget, str) else budget)
     student = guarded(program)
     plan = resuming.plan(program, {"train": train, "dev": dev, "test": held}, seed, options or {}, lm)
+    plan["resumed"] = resume
     if folder is not None:
         resuming.begin(folder, resume, optimizer, **plan)
     elif resume:
         raise GoldassayError("there is nothing to resume without the folder of the tuning")
     stopped, ledger = "", Ledger()
     with ExitStack() as stack:
-        watch = stack.enter_context(Watch(metric, len(dev), progress))
+        watch = stack.enter_context(Watch(metric, dev, progress))
         around = {"callbacks": [*dspy.settings.get("callbacks", []), meter, watch]}
         around |= {key: value for key, value in (("lm", lm), ("adapter", adapter)) if value is not None}
         stack.enter_context(dspy.context(**around))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import threading
+from collections.abc import Sequence
 from typing import Any
 
 from dspy.utils.callback import BaseCallback
@@ -17,14 +18,14 @@ from goldassay.running.progress import standard_error
 class Watch(BaseCallback):  # type: ignore[misc]
     """Stands between an optimizer and the metric, and hears of every evaluation on the whole dev split."""
 
-    def __init__(self, metric: Any, dev_size: int, progress: bool = True) -> None:
-        self.metric, self.dev_size, self._takes = metric, dev_size, _takes(metric)
+    def __init__(self, metric: Any, dev: Sequence[Any], progress: bool = True) -> None:
+        self.metric, self.dev, self._takes = metric, list(dev), _takes(metric)
         self.best: tuple[float, Any] | None = None
         self.scored = self.failures = 0
         self.first_failure = ""
         self.metric_error: Exception | None = None
-        self.kept: list[tuple[float, Any]] = []
-        """Every program that was evaluated on the whole dev split, with its corpus value."""
+        self.kept: list[tuple[dict[str, str], float]] = []
+        """The instructions of every program that was evaluated on the whole dev split, with its corpus value."""
         self._open: dict[str, Any] = {}
         self._asked: dict[str, tuple[str, Any]] = {}
         self._tries: dict[tuple[str, Any], list[str]] = {}
@@ -75,7 +76,7 @@ class Watch(BaseCallback):  # type: ignore[misc]
     def on_evaluate_start(self, call_id: str, instance: Any, inputs: dict[str, Any]) -> None:
         """Remember which program is evaluated, if on the whole dev split."""
         devset = inputs.get("devset") or instance.devset
-        if len(devset) == self.dev_size:
+        if len(devset) == len(self.dev) and all(a is b or a == b for a, b in zip(devset, self.dev, strict=True)):
             self._open[call_id] = inputs.get("program")
 
     def on_evaluate_end(self, call_id: str, outputs: Any, exception: Exception | None = None) -> None:
@@ -87,9 +88,9 @@ class Watch(BaseCallback):  # type: ignore[misc]
 
     def keep(self, value: float, program: Any) -> None:
         """Keep a program that was evaluated on the whole dev split, if it is the best so far."""
-        self.kept.append((value, program))
+        self.kept.append((instructions(program), value))
         if self.best is None or value > self.best[0]:
-            self.best = (value, program)
+            self.best = (value, program.deepcopy())  # some optimizers go on writing on the program
             self._bar.update(self._task, description=f"tuning: best on dev {value:.4f}")
 
     def on_lm_start(self, call_id: str, instance: Any, inputs: dict[str, Any]) -> None:
@@ -128,6 +129,11 @@ class Watch(BaseCallback):  # type: ignore[misc]
             raise GoldassayError(f"the metric raised {type(error).__name__}: {error}") from error
         if self.scored and self.failures == self.scored:
             raise GoldassayError(f"the program failed on all {self.scored} examples; the first: {self.first_failure}")
+
+
+def instructions(program: Any) -> dict[str, str]:
+    """Each predictor's instructions, by its name."""
+    return {name: str(predictor.signature.instructions) for name, predictor in program.named_predictors()}
 
 
 def _takes(metric: Any) -> int:
