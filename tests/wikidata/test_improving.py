@@ -164,6 +164,16 @@ def test_the_kits_annotations_are_counted_again(shared_data: Path) -> None:
     assert len(report["notes"]) == 4
 
 
+def test_saving_keeps_what_else_the_head_says(shared_data: Path, tmp_path: Path) -> None:
+    file = tmp_path / "a.yaml"
+    file.write_bytes((shared_data / "wikidata-benchmark" / "novel-discovery-annotations.yaml").read_bytes())
+    novel.save(file, novel.load(file))
+    report = novel.reported(file)
+    assert (report["notes"], report["judged"]) == ([], 212)
+    assert "annotation_set: wikidata-eval-v1-novel-discovery" in file.read_text()
+    assert "validated_ndr: 0.904" in file.read_text()
+
+
 def test_wrong_annotations_are_told(tmp_path: Path) -> None:
     file = tmp_path / "a.yaml"
     for content, message in (

@@ -57,13 +57,15 @@ def load(path: str | Path) -> list[dict[str, Any]]:
 
 
 def save(path: str | Path, entries: list[dict[str, Any]]) -> None:
-    """Write the entries, with true counts before them."""
+    """Write the entries, with true counts before them; what else the file's head says is kept."""
     counts = Counter(str(entry["verdict"]) for entry in entries if entry.get("verdict"))
-    head: dict[str, Any] = {"total_annotations": len(entries), **{name: counts[name] for name in VERDICTS}}
+    head = dict(kits.load(path, "annotations").head) if Path(path).exists() else {}
+    metadata = dict(head.get("metadata") or {})
+    metadata |= {"total_annotations": len(entries), **{name: counts[name] for name in VERDICTS}}
     rate = novel_discovery_rate(counts.elements())["novel_discovery_rate"]
     if rate is not None:
-        head["validated_ndr"] = round(rate, 3)
-    kits.save(path, {"metadata": head, "annotations": entries})
+        metadata["validated_ndr"] = round(rate, 3)
+    kits.save(path, {**head, "metadata": metadata, "annotations": entries})
 
 
 def verdicts(path: str | Path) -> dict[tuple[str, str, str, str], str]:
