@@ -58,7 +58,7 @@ def test_the_watch_keeps_the_best_program_as_it_was_and_only_of_the_whole_dev_sp
             watch.on_evaluate_end("c", dspy.Prediction(score=score))
 
     evaluated(train, 90.0)  # as many, but not dev
-    assert watch.best is None
+    assert watch.kept == []
     evaluated(dev, 50.0)
     program.signature = program.signature.with_instructions("Second.")  # as COPRO does, in place
     evaluated(dev, 40.0)
