@@ -91,6 +91,11 @@ def resident() -> float:
     if status.exists():
         line = next(one for one in status.read_text().splitlines() if one.startswith("VmRSS"))
         return int(line.split()[1]) / 1024
+    return peak()
+
+
+def peak() -> float:
+    """MiB at the most so far; most of it is the store."""
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / (1024 if sys.platform != "darwin" else 1024**2)
 
 
@@ -130,7 +135,7 @@ def main(articles: int = 1000) -> None:
                 )
             print(
                 f"{size:>5} articles  {spent:7.2f} s CPU  {1000 * spent / size:6.2f} ms each  "
-                f"{resident() - memory:+7.1f} MiB  F1 {total['f1']:.4f}  "
+                f"{resident() - memory:+7.1f} MiB (peak {peak():.0f})  F1 {total['f1']:.4f}  "
                 f"{total['total_wikidata_statements']} statements",
                 flush=True,
             )

@@ -189,7 +189,7 @@ def test_the_gate(place: Path) -> None:
     (place / "bench.yaml").write_text(yaml.safe_dump({"articles": [{"title": name} for name in PEOPLE]}))
     missing = evaluated("--fail-below-f1", "0.1", "--output", "out/all.json")
     assert missing.exit_code == 1
-    assert "1 articles have no gold" in missing.output
+    assert "1 article has no gold: the fetch failed" in missing.output
     rdf.write([Item("Q1", {"en": "Ann Lee"}, {}, {"enwiki": "Ann Lee"})], place / "store.nt")
     (place / "bench.yaml").write_text(yaml.safe_dump({"articles": [{"title": "Ann Lee"}]}))
     none = evaluated("--fail-below-f1", "0.1", "--output", "out/none.json")

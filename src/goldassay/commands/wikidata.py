@@ -89,7 +89,7 @@ def gate(result: dict[str, Any], least: float, terminal: Any) -> None:
     if f1 is None or not gold:
         why = "there is no gold: no statement of an aligned property was fetched"
     elif failed:
-        why = f"{failed} articles have no gold, for they could not be fetched"
+        why = f"{failed} {'article has' if failed == 1 else 'articles have'} no gold: the fetch failed"
     elif f1 < least:
         why = f"F1 {f1:.4f} is below {least:g}"
     if why:
