@@ -118,7 +118,10 @@ class Handler(BaseHTTPRequestHandler):
         for key, value in {"Content-Type": kind, "Content-Length": str(len(raw)), **(headers or {})}.items():
             self.send_header(key, value)
         self.end_headers()
-        self.wfile.write(raw[: len(raw) // 2] if cut else raw)
+        try:
+            self.wfile.write(raw[: len(raw) // 2] if cut else raw)
+        except BrokenPipeError:  # whoever asked did not wait
+            self.close_connection = True
         if cut:
             self.close_connection = True
 

@@ -78,7 +78,7 @@ def test_subject_and_object_say_which_property_is_meant(
     turned: set[str],
 ) -> None:
     found = table.meaning(predicate, kinds, value)
-    assert (found.properties, found.turned) == (properties, turned)
+    assert (set(found.properties), set(found.turned)) == (properties, turned)
     assert found.aligned == bool(properties or turned)
 
 

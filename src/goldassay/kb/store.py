@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
 import json
 from collections.abc import Iterable
 from datetime import UTC, datetime
@@ -52,7 +51,7 @@ class Store:
             return
         if kind not in KINDS:
             raise DataError(f"expected .nt, .ttl, .nq or .json (also .gz), found {file.suffix!r}", file=file)
-        opener = gzip.open if file.suffix == ".gz" else open
+        opener = dumps.OPENERS.get(file.suffix, open)
         try:
             with opener(file, "rb") as raw:
                 self.rdf.bulk_load(raw, format=getattr(library().RdfFormat, KINDS[kind]))
