@@ -11,7 +11,9 @@ from __future__ import annotations
 
 import argparse
 import logging
+import sys
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Literal
 
@@ -105,7 +107,7 @@ def row(arm: str, *columns: str) -> None:
     print(f"{arm:<10} " + " ".join(f"{column:>22}" for column in columns), flush=True)
 
 
-def main() -> None:
+def main(arguments: Sequence[str] = ()) -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.tuning")
     parser.add_argument("--gold", default="hipe2022", choices=("hipe2022", "extraction", "classification"))
     for split, count in (("train", 12), ("dev", 8), ("test", 13)):
@@ -114,7 +116,7 @@ def main() -> None:
     parser.add_argument("--arms", default=",".join(["zero-shot", *SMALL]))
     parser.add_argument("--tokens", type=int, default=100, help="the longest answer")
     parser.add_argument("--seed", type=int, default=0)
-    given = parser.parse_args()
+    given = parser.parse_args(arguments)
     logging.disable(logging.CRITICAL)
     dspy.configure_cache(enable_disk_cache=False)
     program, splits, metric = job(given.gold, {split: getattr(given, split) for split in ("train", "dev", "test")})
@@ -164,4 +166,4 @@ def value(done: Any, which: str) -> str:
 
 
 if __name__ == "__main__":
-    main()
+    main(sys.argv[1:])
