@@ -14,6 +14,7 @@ import os
 import random
 import threading
 import time
+import weakref
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
@@ -49,6 +50,7 @@ class Web:
     ) -> None:
         self.pause, self.retries, self.wait, self.longest = pause, retries, wait, longest
         self.client = httpx.Client(timeout=timeout, headers={"User-Agent": agent()}, follow_redirects=True)
+        weakref.finalize(self, self.client.close)  # its sockets are closed with it
         self._last = 0.0
         self._lock = threading.Lock()
 
