@@ -41,7 +41,7 @@ def test_what_is_frozen_answers_as_the_service_did(server: Any, folder: Path) ->
     here = WikidataClient(folder / "frozen.nt").item_of("Douglas Adams")
     assert replace(here, fetched="", statements=()) == replace(there, fetched="", statements=())
     assert sorted(map(repr, here.statements)) == sorted(map(repr, there.statements))
-    assert datetime.fromisoformat(here.fetched) == datetime.fromisoformat(there.fetched)  # the day on which it was fetched, not that of the file
+    assert datetime.fromisoformat(here.fetched) == datetime.fromisoformat(there.fetched)
     assert WikidataClient(folder / "frozen.nt").names(["Q5"])["Q5"][0] == "human"
     assert not list(folder.glob("*.part"))
 
