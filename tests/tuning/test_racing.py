@@ -61,9 +61,8 @@ class Given:
 
 
 def test_why_a_patch_was_kept_out_stands_in_the_ledger(lm: Any, names_program: Any, names_gold: list[Any]) -> None:
-    long = dspy.Example(id="long", text="nine words that stand in dev in this very order", entities=[]).with_inputs(
-        "text"
-    )
+    words = "nine words that stand in dev in this very order"
+    long = dspy.Example(id="long", text=words, entities=[]).with_inputs("text")
     edits = (
         {"action": "add_instruction", "text": f"As in: {words}."},
         {"action": "remove_instruction", "old": "not there"},

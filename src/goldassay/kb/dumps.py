@@ -9,6 +9,7 @@ import bz2
 import gzip
 import json
 import re
+import zlib
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import IO, Any
@@ -18,6 +19,7 @@ from goldassay.kb.wikibase import Item, Statement
 
 FIRST = re.compile(rb'\{\s*(?:"type"\s*:\s*"\w+"\s*,\s*)?"id"\s*:\s*"([A-Z]\d+)"')
 OPENERS: dict[str, Any] = {".gz": gzip.open, ".bz2": bz2.open}
+UNREADABLE = (OSError, EOFError, zlib.error)  # what a file that is damaged, cut short or not packed raises
 
 
 def items(file: Path, wanted: Iterable[str] | None = None) -> Iterator[Item]:
@@ -35,7 +37,7 @@ def items(file: Path, wanted: Iterable[str] | None = None) -> Iterator[Item]:
                         line=number,
                         record=entity.get("id"),
                     ) from None
-    except (OSError, EOFError) as error:
+    except UNREADABLE as error:
         raise DataError(f"cannot be read: {error}", file=file) from None
 
 

@@ -57,8 +57,8 @@ class Store:
                 self.rdf.bulk_load(raw, format=getattr(library().RdfFormat, KINDS[kind]))
         except (SyntaxError, ValueError) as error:
             raise DataError(f"not RDF: {error}", file=file) from None
-        except OSError as error:
-            raise DataError(f"cannot be read: {error.strerror or error}", file=file) from None
+        except dumps.UNREADABLE as error:
+            raise DataError(f"cannot be read: {error}", file=file) from None
 
     def select(self, query: str) -> tuple[list[Binding], str]:
         """The rows; a store has no limit of its own, so one page has all of them."""

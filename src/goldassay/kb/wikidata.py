@@ -125,7 +125,7 @@ class WikidataClient:
 def _value(row: Binding, kind: str) -> Any:
     """A statement's value as `measures.triples` reads it; None where Wikidata knows none or does not say which."""
     term = row["value"]
-    if term["type"] == "bnode" or "/.well-known/genid/" in term["value"]:
+    if _unknown(term):
         return None
 
     def part(name: str) -> str:
@@ -145,12 +145,19 @@ def _value(row: Binding, kind: str) -> Any:
     return _plain(term)
 
 
+def _unknown(term: dict[str, str]) -> bool:
+    """Whether a value stands for one that nobody knows: a blank node, or the address that Wikidata puts for one."""
+    return term["type"] == "bnode" or "/.well-known/genid/" in term["value"]
+
+
 def _plain(term: dict[str, str]) -> Any:
+    if _unknown(term):
+        return None
     if term["type"] == "uri":
         return _id(term["value"])
     if "xml:lang" in term:
         return {"text": term["value"], "language": term["xml:lang"]}
-    return None if term["type"] == "bnode" else term["value"]
+    return term["value"]
 
 
 def _id(iri: str) -> str:
