@@ -55,7 +55,7 @@ def test(
     any_version: AnyVersion = False,
 ) -> None:
     """Measure patches against the program as it is, paired and corrected for their number."""
-    from goldassay.commands.patch_test import test
+    from goldassay.commands.patch_measure import test
 
     test(program, patches or [], gold=gold, split=split, lm=lm, threads=threads, any_version=any_version)
 
