@@ -57,6 +57,9 @@ def score(
     against: Annotated[
         Path | None, typer.Option(help="An earlier --json output: show the differences; other conventions are refused.")
     ] = None,
+    intervals: Annotated[
+        bool | None, typer.Option("--intervals/--no-intervals", help="95 % intervals (default: up to 2,000 examples).")
+    ] = None,
     explain: Annotated[
         bool, typer.Option("--explain", help="Print each value's definition, convention and source.")
     ] = False,
@@ -76,6 +79,7 @@ def score(
         ontology=ontology,
         equivalent=equivalent,
         against=against,
+        intervals=intervals,
         explain=explain,
         as_json=json,
     )

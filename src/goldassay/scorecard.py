@@ -12,7 +12,8 @@ class Scorecard:
     """Values by name, the counts they come from, the same by facet, and the convention behind each value.
 
     ``values`` hold ``None`` where there is no evidence. ``by`` maps a facet (``type``, ``label``, ``property`` …) to
-    its keys and their values. ``explain`` maps a value's name to its definition and source.
+    its keys and their values. ``explain`` maps a value's name to its definition and source, ``intervals`` to the low
+    and the high end of its 95 % interval (see `goldassay.statistics.scorecards`).
     """
 
     task: str
@@ -23,6 +24,7 @@ class Scorecard:
     conventions: dict[str, str] = field(default_factory=dict)
     warnings: list[str] = field(default_factory=list)
     explain: dict[str, str] = field(default_factory=dict)
+    intervals: dict[str, tuple[float, float]] = field(default_factory=dict)
 
     def state(self) -> dict[str, Any]:
         """As one JSON object (``goldassay score --json``)."""
@@ -30,6 +32,7 @@ class Scorecard:
             "task": self.task,
             "examples": self.examples,
             "values": self.values,
+            "intervals": self.intervals,
             "counts": self.counts,
             "by": self.by,
             "conventions": self.conventions,

@@ -54,6 +54,41 @@ def test_a_table_fits_the_terminal_and_explain_gives_definitions(files: tuple[Pa
     assert "strict_f1[" in done.stdout
 
 
+def test_intervals_stand_beside_the_values_unless_they_are_left_out(files: tuple[Path, Path]) -> None:
+    arguments = ("score", "extraction", "--gold", files[0], "--pred", files[1])
+    found = json.loads(goldassay(*arguments, "--json").stdout)
+    assert found["intervals"]["strict_f1"] == [0.0, 1.0]  # one document right, one wrong
+    assert found["intervals"]["partial_f1"] == [1.0, 1.0]
+    assert "0.5000 [0.000, 1.000]" in goldassay(*arguments).stdout
+    assert json.loads(goldassay(*arguments, "--json", "--no-intervals").stdout)["intervals"] == {}
+
+
+def test_intervals_of_measures_by_the_names_they_were_asked_for_and_with_equivalent_ids(tmp_path: Path) -> None:
+    (tmp_path / "qrels").write_text("1 0 a 1\n2 0 b 1\n", encoding="utf-8")
+    (tmp_path / "run").write_text("1 Q0 a 1 2.0 x\n2 Q0 a 1 2.0 x\n2 Q0 b 2 1.0 x\n", encoding="utf-8")
+    done = goldassay(
+        "score", "retrieval", "--gold", tmp_path / "qrels", "--pred", tmp_path / "run", "--format", "trec",
+        "--measure", "P(rel=1)@1", "--json",
+    )  # fmt: skip
+    assert json.loads(done.stdout)["intervals"] == {"P(rel=1)@1": [0.0, 1.0]}
+    link = {"start": 0, "end": 5, "text": "Paris"}
+    gold = jsonl(tmp_path / "g.jsonl", [{"id": "1", "text": "Paris", "links": [{**link, "ids": {"wikidata": ["Q1"]}}]}])
+    pred = jsonl(tmp_path / "p.jsonl", [{"id": "1", "links": [{**link, "candidates": [{"id": "Q2", "score": 1}]}]}])
+    (tmp_path / "same.tsv").write_text("Q2\tQ1\n", encoding="utf-8")
+    done = goldassay(
+        "score", "linking", "--gold", gold, "--pred", pred, "--equivalent", tmp_path / "same.tsv", "--json"
+    )
+    assert json.loads(done.stdout)["intervals"]["hits@1"] == [1.0, 1.0]
+
+
+def test_a_wide_terminal_has_the_conventions_beside_the_values(
+    files: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "140")
+    done = goldassay("score", "extraction", "--gold", files[0], "--pred", files[1])
+    assert "match=span+type, average=micro" in done.stdout
+
+
 def test_against_an_earlier_result(files: tuple[Path, Path], tmp_path: Path) -> None:
     earlier = tmp_path / "earlier.json"
     earlier.write_text(goldassay("score", "extraction", "--gold", files[0], "--pred", files[1], "--json").stdout)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,8 @@ from typing import Any
 from goldassay.exceptions import ConventionError, DataError, GoldassayError
 from goldassay.measure import TASKS
 from goldassay.scorecard import Scorecard
+
+MOST = 2000  # examples that are given intervals unasked: each measure assesses every example once more
 
 
 def run(
@@ -24,6 +27,7 @@ def run(
     ontology: Path | None = None,
     equivalent: Path | None = None,
     against: Path | None = None,
+    intervals: bool | None = None,
     explain: bool = False,
     as_json: bool = False,
 ) -> None:
@@ -38,16 +42,17 @@ def run(
         protocol=protocol,
         ontology=ontology,
         equivalent=equivalent,
+        intervals=intervals,
     )
     earlier = _earlier(against, card) if against else None
     if as_json:
         print(json.dumps({**card.state(), **({"explain": card.explain} if explain else {})}, ensure_ascii=False))
         return
-    from goldassay.reporting import terminal
+    from goldassay.reporting import scorecards
 
-    terminal.scorecard(card, earlier=earlier)
+    scorecards.show(card, earlier=earlier)
     if explain:
-        terminal.explanations(card)
+        scorecards.explanations(card)
 
 
 def scored(
@@ -61,8 +66,9 @@ def scored(
     protocol: str | None = None,
     ontology: Path | None = None,
     equivalent: Path | None = None,
+    intervals: bool | None = None,
 ) -> Scorecard:
-    """Read both sides, align them, and score."""
+    """Read both sides, align them, and score; with ``intervals``, or unasked where the examples are few, with those."""
     if task not in TASKS:
         raise GoldassayError(f"no task {task!r}; the tasks are {', '.join(TASKS)}")
     from goldassay.gold import pairs
@@ -76,7 +82,26 @@ def scored(
     aligned = pairs(task, gold, pred, format=format, **reading)
     card: Scorecard = import_module(f"goldassay.measures.{task}").scorecard(aligned.gold, aligned.pred, **options)
     card.warnings = [*aligned.warnings, *card.warnings]
+    if intervals or (intervals is None and card.examples <= MOST):
+        from goldassay.statistics import scorecards
+
+        found = scorecards.intervals(card, aligned.gold, aligned.pred, _measures(task, options))
+        card.intervals = {name: (one.low, one.high) for name, one in found.items()}
     return card
+
+
+def _measures(task: str, options: dict[str, Any]) -> dict[str, Any]:
+    """The task's measures by the names of their values, under the options that were given."""
+    if task == "retrieval":
+        from goldassay.measures.retrieval.card import chosen
+
+        return dict(chosen(options.get("measures")))
+    out: dict[str, Any] = {}
+    for measure in import_module(f"goldassay.measures.{task}").MEASURES:
+        if "equivalent" in options and hasattr(measure, "equivalent"):
+            measure = replace(measure, equivalent=tuple(sorted(options["equivalent"].items())))
+        out.setdefault(measure.key, measure)  # of two with one name, the first has the conventions of the scorecard
+    return out
 
 
 def _only(

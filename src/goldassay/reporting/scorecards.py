@@ -1,0 +1,102 @@
+"""A scorecard as tables: values with their intervals and conventions, breakdowns, definitions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+from goldassay.reporting.terminal import Values, console, number, warn
+from goldassay.scorecard import Scorecard
+
+RATES = ("precision", "recall", "f1")
+WIDE = 120  # columns from which a value's convention stands beside it
+
+
+def show(card: Scorecard, earlier: Values | None = None) -> None:
+    """The values of a scorecard with their intervals, its breakdowns and its warnings.
+
+    Where the terminal is wide, each value's convention stands beside it.
+    """
+    out = console()
+    before, wide = earlier or {}, out.width >= WIDE
+    title = f"{card.task}, {card.examples} examples"
+    rows = {prefix: keys for prefix, keys in _rates(card) if all(key in card.values for key in keys)}
+    if rows:
+        table = _table(title, *RATES[:2], "f1 [95 %]" if card.intervals else "f1", wide=wide)
+        for prefix, keys in rows.items():
+            cells = [number(card.values[key], before.get(key)) for key in keys]
+            table.add_row(prefix or card.task, *cells[:2], cells[2] + _ends(card, keys[2]), *_how(card, keys[2], wide))
+        out.print(table)
+    shown = {key for keys in rows.values() for key in keys}
+    single = {name: value for name, value in card.values.items() if name not in shown}
+    if single:
+        table = _table(None if rows else title, "value [95 %]" if card.intervals else "value", wide=wide)
+        for name, value in single.items():
+            table.add_row(name, number(value, before.get(name)) + _ends(card, name), *_how(card, name, wide))
+        out.print(table)
+    for facet, found in card.by.items():
+        breakdown(facet, found, out)
+    for warning in card.warnings:
+        warn(warning)
+
+
+def _rates(card: Scorecard) -> Iterator[tuple[str, list[str]]]:
+    """What stands before ``f1`` in names of values, with the names of precision, recall and F1: one row each."""
+    for name in card.values:
+        if name == "f1" or name.endswith("_f1"):
+            prefix = name.removesuffix("f1")
+            yield prefix.rstrip("_"), [f"{prefix}{rate}" for rate in RATES]
+
+
+def _table(title: str | None, *columns: str, wide: bool) -> Table:
+    table = Table(title=title, title_justify="left")
+    table.add_column("", no_wrap=True)
+    for column in columns:
+        table.add_column(column, justify="right", no_wrap=True)
+    if wide:
+        table.add_column("convention")
+    return table
+
+
+def _ends(card: Scorecard, name: str) -> str:
+    ends = card.intervals.get(name)
+    return f" [{ends[0]:.3f}, {ends[1]:.3f}]" if ends else ""
+
+
+def _how(card: Scorecard, name: str, wide: bool) -> list[str]:
+    """The convention of a value, without its name."""
+    return [card.conventions.get(name, "").partition("[")[2].removesuffix("]")] if wide else []
+
+
+def breakdown(facet: str, keys: Mapping[str, Values], out: Console, most: int = 30) -> None:
+    """A facet's keys and their values, one row a key."""
+    if not keys:
+        return
+    names = list(dict.fromkeys(name for values in keys.values() for name in values))
+    if len(names) > 6:
+        names = [name for name in names if name.endswith(("f1", "support", "value"))][:6] or names[:6]
+    table = Table(title=f"by {facet}", title_justify="left")
+    table.add_column(facet, no_wrap=True)
+    for name in names:
+        table.add_column(name, justify="right")
+    for key, values in list(keys.items())[:most]:
+        table.add_row(key, *(_cell(values.get(name)) for name in names))
+    out.print(table)
+    if len(keys) > most:
+        out.print(f"… and {len(keys) - most} more (all with --json)")
+
+
+def _cell(value: float | None) -> str:
+    return f"{value:g}" if isinstance(value, int) or (value is not None and value > 1) else number(value)
+
+
+def explanations(card: Scorecard) -> None:
+    """Each value's definition, convention and source."""
+    out = console()
+    for name in card.values:
+        out.print(f"[bold]{name}[/]  {escape(card.conventions.get(name, ''))}", markup=True)
+        if name in card.explain:
+            out.print(f"    {card.explain[name]}", markup=False)

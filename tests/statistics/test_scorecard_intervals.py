@@ -1,0 +1,68 @@
+"""The intervals of scorecards: the same that a run of the same examples has, and none where conventions differ."""
+
+from __future__ import annotations
+
+import importlib
+from typing import Any
+
+import pytest
+
+from goldassay.gold import load
+from goldassay.measure import TASKS
+from goldassay.measures import extraction, retrieval
+from goldassay.statistics import interval
+from goldassay.statistics.scorecards import intervals
+
+
+def halved(task: str) -> tuple[list[Any], list[Any]]:
+    """Test examples of gold/heritage; every second prediction is right, the others belong to the example before."""
+    gold = list(getattr(load("heritage"), task).test)
+    if task == "answering":
+        gold = [example.copy(id=str(index)) for index, example in enumerate(gold)]
+    perfect = importlib.import_module(f"goldassay.measures.{task}").perfect
+    return gold, [perfect(gold[index - index % 2]) for index in range(len(gold))]
+
+
+@pytest.mark.parametrize("task", TASKS)
+def test_the_headline_values_of_every_task_stand_in_their_intervals(task: str) -> None:
+    gold, pred = halved(task)
+    room = importlib.import_module(f"goldassay.measures.{task}")
+    card = room.scorecard(gold, pred)
+    found = intervals(card, gold, pred, {measure.key: measure for measure in reversed(room.MEASURES)}, resamples=200)
+    headline = {
+        "extraction": "strict_f1", "classification": "accuracy", "linking": "mrr", "retrieval": "nDCG@10",
+        "answering": "f1", "triples": "f1",
+    }[task]  # fmt: skip
+    assert found[headline].low < card.values[headline] < found[headline].high
+    assert all(one.low <= one.value <= one.high for one in found.values())
+    assert {name: one.value for name, one in found.items()} == pytest.approx(
+        {name: card.values[name] for name in found}
+    )
+
+
+def test_they_are_those_of_the_measure_by_itself() -> None:
+    gold, pred = halved("extraction")
+    card = extraction.scorecard(gold, pred)
+    found = intervals(card, gold, pred, {"strict_f1": extraction.StrictF1()}, resamples=500, seed=3)["strict_f1"]
+    tallies = [extraction.StrictF1()(*pair).tally for pair in zip(gold, pred, strict=True)]
+    assert found == interval(tallies, extraction.StrictF1().zero, resamples=500, seed=3)
+
+
+def test_documents_are_resampled_whole() -> None:
+    # Two documents of 40 sentences each, one all right and one all wrong: the F1 of a resample is 0, 1 or that of both.
+    gold = [{"text": "Ada", "entities": [(0, 3, "P")], "document": str(i // 40)} for i in range(80)]
+    pred = [{"entities": [(0, 3, "P")] if i < 40 else []} for i in range(80)]
+    card = extraction.scorecard(gold, pred)
+    one = {"strict_recall": extraction.StrictRecall()}
+    whole = intervals(card, gold, pred, one)["strict_recall"]
+    assert (whole.low, whole.value, whole.high) == (0.0, 0.5, 1.0)
+    loose = intervals(card, [{**g, "document": None} for g in gold], pred, one)["strict_recall"]
+    assert 0.3 < loose.low < 0.5 < loose.high < 0.7
+
+
+def test_a_value_under_another_convention_has_no_interval() -> None:
+    gold = [{"relevant": {"a": 3, "b": 1}}, {"relevant": {"b": 1}}]
+    pred = [{"results": ["b", "a"]}, {"results": ["a", "b"]}]
+    card = retrieval.scorecard(gold, pred, measures=["nDCG@5"])
+    assert intervals(card, gold, pred, {"nDCG@5": retrieval.nDCG(5, gain="exponential")}) == {}
+    assert set(intervals(card, gold, pred, {"nDCG@5": retrieval.nDCG(5), "AP": retrieval.AP()})) == {"nDCG@5"}
