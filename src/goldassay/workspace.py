@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import importlib.util
 import sys
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
@@ -43,8 +44,11 @@ class Target:
     name: str
 
     def load(self) -> Any:
-        """The program: a DSPy module, or what a function or class of that name makes."""
-        found = attribute(self.file, self.name)
+        """The program: a DSPy module, one of the file's ``baselines`` by name, or what a class of that name makes."""
+        baselines: dict[str, Any] = getattr(load(self.file), "baselines", {})
+        if self.name in baselines:
+            return baselines[self.name]
+        found = attribute(self.file, self.name, also=baselines)
         return found() if isinstance(found, type) else found
 
     @property
@@ -86,13 +90,19 @@ def judged(task: str, judge: Any, place: str | None = None) -> Any:
     return load(file).metric_with(judge)
 
 
-def attribute(file: Path, name: str) -> Any:
-    """A name of a workspace file."""
+def attribute(file: Path, name: str, also: Iterable[str] = ()) -> Any:
+    """A name of a workspace file; ``also`` are further names that could have been asked for."""
     module = load(file)
     if not hasattr(module, name):
-        public = ", ".join(sorted(key for key in vars(module) if not key.startswith("_")))
-        raise GoldassayError(f"{file} has no {name!r}; it has {public}")
+        own = [key for key, value in vars(module).items() if not key.startswith("_") and _own(value, module)]
+        raise GoldassayError(f"{file} has no {name!r}; it has {', '.join(sorted({*own, *also})) or 'nothing to run'}")
     return getattr(module, name)
+
+
+def _own(value: Any, module: ModuleType) -> bool:
+    """Whether a file makes a value itself: a class or a function of its own, a program, a metric."""
+    home = str(getattr(value, "__module__", ""))
+    return home == module.__name__ or (not isinstance(value, type) and home.startswith(("goldassay.metric", "dspy.")))
 
 
 def load(file: Path) -> ModuleType:

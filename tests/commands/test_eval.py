@@ -50,6 +50,24 @@ def test_two_runs_are_compared_and_other_gold_is_refused(root: Path, tmp_path: P
     assert "different gold" in refused.stderr
 
 
+def test_a_baseline_is_named_and_what_a_file_has_is_said(root: Path, tmp_path: Path) -> None:
+    runs = [
+        summary("eval", f"classification:{name}", "--limit", 20, "--runs", tmp_path, cwd=root)["folder"]
+        for name in ("keywords", "nearest")
+    ]
+    shown = goldassay("compare", *runs, cwd=root)
+    assert shown.returncode == 0, shown.stderr
+    assert f"1  classification-keywords  {runs[0]}" in shown.stdout
+    assert "classification-nearest against classification-keywords, 20 examples" in shown.stdout
+    table = shown.stdout[shown.stdout.index("runs on the same gold") :]
+    assert max(map(len, table.splitlines())) <= 80
+    assert "…" not in table
+    wrong = goldassay("eval", "classification:none", cwd=root)
+    assert wrong.returncode == 2
+    assert "has no 'none'; it has Classification" in wrong.stderr
+    assert wrong.stderr.rstrip().endswith("baseline, keywords, nearest, program")
+
+
 def test_a_gate_turns_a_missed_target_into_exit_code_1(root: Path, tmp_path: Path) -> None:
     done = goldassay("eval", "extraction:baseline", "--split", "test", "--runs", tmp_path, "--gate", cwd=root)
     assert done.returncode == 1

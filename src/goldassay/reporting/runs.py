@@ -52,36 +52,46 @@ def run(done: Any, metric: Any) -> None:
 def comparison(runs: Sequence[Any], found: Sequence[Any], missing: Sequence[str]) -> None:
     """Values side by side, the paired differences, and which examples were won and lost."""
     out = console()
+    for number, made in enumerate(runs, start=1):
+        out.print(f"{number}  {made.name}  {made.folder or ''}".rstrip(), markup=False)
     table = Table(title=f"{len(runs)} runs on the same gold", title_justify="left")
-    table.add_column("value [95 %]")
-    for made in runs:
-        table.add_column(f"{made.name}\n{made.folder.name if made.folder else ''}", justify="right")
+    table.add_column("value [95 %]", no_wrap=True)
+    for number in range(1, len(runs) + 1):
+        table.add_column(str(number), justify="right")
     for name in dict.fromkeys(name for made in runs for name in made.values):
         table.add_row(name, *("not available" if str(m.folder) in missing else with_interval(m, name) for m in runs))
     out.print(table)
-    table = Table(title=f"against {runs[0].name}", title_justify="left")
-    for head in ("run", "value", "difference [95 %]", "p", "p corrected", "n", "smallest detectable", "won", "lost"):
-        table.add_column(head, justify="left" if head in ("run", "value") else "right")
-    for one in found:
-        f = one.found
-        table.add_row(
-            one.run.name,
-            one.measure,
-            f"{f.difference:+.4f} [{f.interval.low:+.3f}, {f.interval.high:+.3f}]",
-            f"{f.p:.4f}",
-            f"{one.corrected:.4f}",
-            str(f.n),
-            f"{f.smallest_detectable:.3f}",
-            str(len(one.won)),
-            str(len(one.lost)),
-        )
-    if found:
-        out.print(table)
+    for made in dict.fromkeys(id(one.run) for one in found):
+        out.print(_against(runs[0], [one for one in found if id(one.run) == made]))
     for one in found:
         if one.won or one.lost:
             out.print(f"{one.run.name}, {one.measure}: won {_some(one.won)}; lost {_some(one.lost)}", markup=False)
     for folder in missing:
         out.print(f"not available: the program of {folder} failed on every example", markup=False)
+
+
+def _against(first: Any, found: Sequence[Any]) -> Table:
+    """One run's paired differences from the first."""
+    n = max(one.found.n for one in found)
+    table = Table(title=f"{found[0].run.name} against {first.name}, {n} examples", title_justify="left", pad_edge=False)
+    table.add_column("value", overflow="fold")
+    for head in ("difference [95 %]", "p", "p\ncorr.", "detect-\nable", "won:\nlost"):
+        table.add_column(head, justify="right", no_wrap=True)
+    for one in found:
+        f = one.found
+        table.add_row(
+            one.measure,
+            f"{f.difference:+.3f} [{f.interval.low:+.3f}, {f.interval.high:+.3f}]",
+            _p(f.p),
+            _p(one.corrected),
+            f"{f.smallest_detectable:.2f}",
+            f"{len(one.won)}:{len(one.lost)}",
+        )
+    return table
+
+
+def _p(value: float) -> str:
+    return f"{value:.3f}" if value >= 0.001 else "<.001"
 
 
 def _some(names: Sequence[str], most: int = 8) -> str:
