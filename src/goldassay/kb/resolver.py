@@ -17,7 +17,7 @@ from rapidfuzz import fuzz, process
 
 from goldassay.kb.hierarchy import Hierarchy
 from goldassay.measures.triples import items
-from goldassay.measures.triples.texts import DIGITS, normal
+from goldassay.measures.triples.texts import normal, numbers
 
 CONFIDENCE = {"id": 1.0, "sitelink": 1.0, "redirect": 0.98, "label": 0.95, "alias": 0.9, "context": 0.8}
 APART = 2.0
@@ -122,8 +122,7 @@ class EntityResolver:
         """Names that are nearly alike, with the same numbers in them."""
         cut = 100 * self.threshold
         hits = process.extract(folded, self._names, scorer=fuzz.ratio, score_cutoff=cut, limit=8)
-        numbers = DIGITS.findall(folded)
-        hits = [hit for hit in hits if DIGITS.findall(hit[0]) == numbers]
+        hits = [hit for hit in hits if numbers(hit[0]) == numbers(folded)]
         if not hits:
             return Resolution(None, "none", 0.0, f"no label or alias is like {text!r}")
         best = hits[0][1]

@@ -45,7 +45,8 @@ def run(done: Any, metric: Any) -> None:
     cost = done.cost
     tokens = cost.get("prompt_tokens", 0) + cost.get("completion_tokens", 0)
     out.print(
-        f"{cost.get('calls', 0)} calls, {tokens} tokens, {cost.get('seconds', 0):.1f} s. Run folder: {done.folder}"
+        f"{cost.get('calls', 0)} calls, {tokens} tokens, {cost.get('seconds', 0):.1f} s. Run folder: {done.folder}",
+        soft_wrap=True,  # a path that is broken over two lines cannot be copied
     )
 
 
@@ -53,7 +54,7 @@ def comparison(runs: Sequence[Any], found: Sequence[Any], missing: Sequence[str]
     """Values side by side, the paired differences, and which examples were won and lost."""
     out = console()
     for number, made in enumerate(runs, start=1):
-        out.print(f"{number}  {made.name}  {made.folder or ''}".rstrip(), markup=False)
+        out.print(f"{number}  {made.name}  {made.folder or ''}".rstrip(), markup=False, soft_wrap=True)
     table = Table(title=f"{len(runs)} runs on the same gold", title_justify="left")
     table.add_column("value [95 %]", no_wrap=True)
     for number in range(1, len(runs) + 1):

@@ -50,7 +50,7 @@ def significance_test(
         if test_type == "bootstrap":
             wide = compare(scores_a, scores_b, test=test_type, level=1 - alpha, seed=seed).interval
             common |= {"ci_95_lower": found.interval.low, "ci_95_upper": found.interval.high}
-            significant = not wide.low <= 0 <= wide.high
+            significant = len(gaps) > 1 and not wide.low <= 0 <= wide.high
     else:
         statistic, p = classical(test_type, np.asarray(gaps))
         significant = p < alpha

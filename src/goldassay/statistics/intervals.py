@@ -11,7 +11,7 @@ from scipy import stats
 
 from goldassay.exceptions import GoldassayError
 from goldassay.statistics.evidence import Evidences, Floats, Values
-from goldassay.statistics.resampling import bootstrap
+from goldassay.statistics.resampling import bootstrap, check
 from goldassay.tally import Mean
 
 
@@ -51,8 +51,7 @@ def interval(
     >>> round(found.low, 3), found.value, round(found.high, 3)
     (0.301, 0.75, 0.954)
     """
-    if not 0 < level < 1:
-        raise GoldassayError(f"the level of an interval is between 0 and 1, not {level}")
+    check(level, resamples, seed)
     evidences = Evidences(tallies, zero, clusters)
     value, n = evidences.value, len(evidences.matrix)
     if method in ("t", "wilson"):
@@ -108,6 +107,8 @@ def wilson(successes: float, n: float, level: float = 0.95) -> tuple[float, floa
     >>> [round(bound, 3) for bound in wilson(8, 10)]
     [0.49, 0.943]
     """
+    if not 0 <= successes <= n or not 0 < level < 1:
+        raise GoldassayError(f"{successes:g} of {n:g} at level {level:g} is no rate with an interval")
     if n == 0:
         return 0.0, 1.0
     z = float(stats.norm.ppf((1 + level) / 2))

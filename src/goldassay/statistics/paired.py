@@ -11,11 +11,11 @@ import numpy as np
 from scipy import stats
 
 from goldassay.exceptions import GoldassayError
-from goldassay.statistics.effect import cliffs_delta, cohens_dz, odds_ratio
+from goldassay.statistics.effect import cliffs_delta, cohens_dz, constant, odds_ratio
 from goldassay.statistics.evidence import Evidences, Floats, Values, clustered
 from goldassay.statistics.intervals import Interval
 from goldassay.statistics.power import smallest_detectable
-from goldassay.statistics.resampling import resampled, swapped
+from goldassay.statistics.resampling import check, resampled, swapped
 
 TESTS = ("permutation", "bootstrap", "paired_t", "wilcoxon", "mcnemar")
 
@@ -26,8 +26,9 @@ class Comparison:
 
     ``difference`` is the difference of the corpus values, ``interval`` its bootstrap interval, ``p`` the two-sided
     p-value of ``test``, ``n`` the number of pairs (examples or clusters), ``smallest_detectable`` the difference that
-    this many examples show with 80 % power. ``effect`` is Cohen's dz of the paired per-example differences; for
-    Wilcoxon's test Cliff's delta and for McNemar's the odds ratio, as ``effect_name`` says.
+    this many examples show with 80 % power; it is 0 where the pairs do not vary, and then says nothing. ``effect`` is
+    Cohen's dz of the paired per-example differences; for Wilcoxon's test Cliff's delta and for McNemar's the odds
+    ratio, as ``effect_name`` says.
     """
 
     difference: float
@@ -40,8 +41,9 @@ class Comparison:
     effect_name: str = "cohens_dz"
 
     def state(self) -> dict[str, Any]:
-        """As JSON; an effect without bound is null."""
-        return {**asdict(self), "effect": self.effect if math.isfinite(self.effect) else None}
+        """As JSON; an effect without bound, and what cannot be estimated, is null."""
+        effect = self.effect if math.isfinite(self.effect) else None
+        return {**asdict(self), "effect": effect, "smallest_detectable": self.smallest_detectable or None}
 
 
 def compare(
@@ -69,6 +71,7 @@ def compare(
         raise GoldassayError(f"a paired comparison needs the same examples: {len(a)} against {len(b)}")
     if test not in TESTS:
         raise GoldassayError(f"no test {test!r}; there are {', '.join(TESTS)}")
+    check(level, resamples, seed)
     both = Evidences([*a, *b], zero)
     rows_a, rows_b = both.matrix[: len(a)], both.matrix[len(a) :]
     if clusters is not None:
@@ -79,8 +82,8 @@ def compare(
     low, high = (float(bound) for bound in np.quantile(drawn, (tail, 1 - tail)))
     scores_a, scores_b = both.values(rows_a), both.values(rows_b)
     n = len(rows_a)
-    if np.array_equal(rows_a, rows_b):
-        p = 1.0
+    if np.array_equal(rows_a, rows_b) or (test == "bootstrap" and n == 1):
+        p = 1.0  # resamples of one pair are all that pair: they say nothing of chance
     elif test == "permutation":
         p = _permutation(both, rows_a, rows_b, abs(difference), resamples, seed)
     elif test == "bootstrap":
@@ -133,7 +136,7 @@ def classical(test: str, differences: Floats) -> tuple[float, float]:
     if test == "paired_t":
         if len(differences) < 2:
             raise GoldassayError("a t test needs at least two examples")
-        if np.ptp(differences) == 0:
+        if constant(differences):
             return float(np.copysign(np.inf, differences[0])), 0.0
         found = stats.ttest_1samp(differences, 0.0)
     elif test == "wilcoxon":

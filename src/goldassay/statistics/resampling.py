@@ -13,11 +13,22 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
+from goldassay.exceptions import GoldassayError
 from goldassay.statistics.evidence import Evidences, Floats
 
 BLOCK = 512  # resamples at a time: the counts of a block stay in the cache
 CELLS = 1 << 14  # drawn rows at a time, for the same reason
 FEW = 12  # a multinomial count costs about as much as drawing this many rows
+
+
+def check(level: float, resamples: int, seed: int) -> None:
+    """Refuse what cannot be drawn, or has no interval."""
+    if not 0 < level < 1:
+        raise GoldassayError(f"the level of an interval is between 0 and 1, not {level}")
+    if resamples < 1:
+        raise GoldassayError(f"resampling needs at least one resample, not {resamples}")
+    if seed < 0:
+        raise GoldassayError(f"a seed is not negative: {seed}")
 
 
 def bootstrap(evidences: Evidences, resamples: int, seed: int) -> Floats:

@@ -106,8 +106,18 @@ def _looks(value: Any) -> str:
 
 
 def read(triple: Mapping[str, Any], as_kind: str) -> Value | None:
-    """The object of a triple as a value of that type; None where it cannot be one."""
-    raw = triple.get("object")
+    """The object of a triple as a value of that type; None where it cannot be one.
+
+    >>> read({"object": "52.36, 4.885"}, "coordinate") is None, read({"object": ["a", "b"]}, "coordinate") is None
+    (False, True)
+    """
+    try:
+        return _read(triple, triple.get("object"), as_kind)
+    except (ValueError, TypeError, OverflowError):  # a mapping or a list whose parts are no numbers
+        return None
+
+
+def _read(triple: Mapping[str, Any], raw: Any, as_kind: str) -> Value | None:
     if as_kind == "item":
         return items.read(raw, triple.get("object_id"), triple.get("object_labels") or ())
     if as_kind == "time":
