@@ -1,0 +1,71 @@
+"""The edges of statistics: one example, no variation but rounding, settings that make no sense."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from goldassay.exceptions import GoldassayError
+from goldassay.statistics import (
+    cliffs_delta,
+    cohens_dz,
+    compare,
+    examples_needed,
+    holm,
+    interval,
+    odds_ratio,
+    power_of,
+    significance_test,
+    smallest_detectable,
+    wilson,
+)
+
+ROUNDED = ([0.3, 0.4, 0.5, 0.6], [0.2, 0.3, 0.4, 0.5])  # the same difference four times, but for rounding
+
+
+def test_the_same_difference_everywhere_is_so_in_spite_of_rounding() -> None:
+    found = significance_test(*ROUNDED)
+    assert (found["statistic"], found["p_value"], found["effect_size"]) == (None, 0.0, None)
+    assert cohens_dz(np.subtract(*ROUNDED)) == float("inf")
+    assert compare(*ROUNDED).effect == float("inf")
+
+
+def test_one_example_shows_nothing_by_any_test() -> None:
+    for test in ("permutation", "bootstrap", "wilcoxon", "mcnemar"):
+        assert compare([1.0], [0.0], test=test).p == 1.0
+        assert not significance_test([1.0], [0.0], test)["significant"]
+
+
+def test_pairs_that_do_not_vary_tell_no_smallest_difference() -> None:
+    state = compare([1.0, 0.5], [1.0, 0.5]).state()
+    assert state["smallest_detectable"] is None
+    json.dumps(state, allow_nan=False)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "says"),
+    [
+        (lambda: compare([1.0, 0.0], [0.0, 0.0], resamples=0), "at least one resample, not 0"),
+        (lambda: compare([1.0, 0.0], [0.0, 0.0], level=1.5), "level of an interval is between 0 and 1, not 1.5"),
+        (lambda: compare([1.0, 0.0], [0.0, 0.0], seed=-1), "a seed is not negative: -1"),
+        (lambda: interval([1.0, 0.0], resamples=-1), "at least one resample"),
+        (lambda: interval([1.0, 0.0], seed=-1), "a seed is not negative"),
+        (lambda: wilson(5, 3), "5 of 3 at level 0.95 is no rate"),
+        (lambda: wilson(-1, 3), "-1 of 3"),
+        (lambda: wilson(1, 3, 2.0), "at level 2"),
+        (lambda: holm([0.01, float("nan")]), "a p-value lies between 0 and 1"),
+        (lambda: cliffs_delta([], [1.0]), "one side has none"),
+        (lambda: odds_ratio([1.0], [1.0, 0.0]), "1 against 2"),
+        (lambda: power_of(0.1, -0.1), "a standard error is not negative"),
+        (lambda: power_of(0.1, 0.1, alpha=0.0), "between 0 and 1"),
+        (lambda: smallest_detectable(0.1, power=1.0), "between 0 and 1"),
+        (lambda: examples_needed(0.1, 0.1, n=0), "at least one example"),
+    ],
+)
+def test_what_makes_no_sense_is_one_line(wrong: Callable[[], Any], says: str) -> None:
+    with pytest.raises(GoldassayError, match=says):
+        wrong()
