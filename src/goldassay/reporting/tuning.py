@@ -41,7 +41,8 @@ def tuned(done: Any, folder: Any) -> None:
     if done.stopped:
         out.print(f"Stopped early: {done.stopped}.")
     cost = done.cost
-    out.print(f"{cost['calls']} calls, {cost['tokens']} tokens, {cost['seconds']:.0f} s to tune. Folder: {folder}")
+    spent = f"{cost['calls']} calls, {cost['tokens']} tokens, {cost['seconds']:.0f} s to tune"
+    out.print(f"{spent}. Folder: {folder}", soft_wrap=True)
 
 
 def patterns(found: Sequence[Any]) -> None:
