@@ -32,6 +32,19 @@ from goldassay.measures.triples import coordinates, items, objects, predicates, 
         ("XIXe siècle", (1850, 0, 0, 7)),
         ("Ier siècle", (50, 0, 0, 7)),
         (1885, (1885, 0, 0, 9)),
+        ("March 15, 44 BC", (-44, 3, 15, 11)),
+        ("323 B.C.E.", (-323, 0, 0, 9)),
+        ("10,000 BC", (-10000, 0, 0, 9)),
+        ("AD 79", (79, 0, 0, 9)),
+        ("24 August 79 AD", (79, 8, 24, 11)),
+        ("79 n. Chr.", (79, 0, 0, 9)),
+        ("450s BC", (-450, 0, 0, 8)),
+        ("5th century B.C.", (-450, 0, 0, 7)),
+        ("3rd millennium BC", (-2500, 0, 0, 6)),
+        ("the late 19th century", (1850, 0, 0, 7)),
+        ("le 14 juillet 1789", (1789, 7, 14, 11)),
+        ("on 11 March 1952", (1952, 3, 11, 11)),
+        ("1952.", (1952, 0, 0, 9)),
     ],
 )
 def test_times_are_read(written: Any, expected: tuple[int, ...]) -> None:
@@ -40,7 +53,10 @@ def test_times_are_read(written: Any, expected: tuple[int, ...]) -> None:
     assert (found.year, found.month, found.day, found.precision) == expected
 
 
-@pytest.mark.parametrize("written", ["Berlin", "3/4/1885", "14 Brumaire 1799", "2020-13-01", True, None, [1885]])
+@pytest.mark.parametrize(
+    "written",
+    ["Berlin", "The 1975", "May 2", "10000", "3/4/1885", "14 Brumaire 1799", "2020-13-01", True, None, [1885]],
+)
 def test_what_is_no_time_is_none(written: Any) -> None:
     assert times.read(written) is None
 
@@ -59,9 +75,15 @@ def test_what_is_no_time_is_none(written: Any) -> None:
         ("19th century", "XIXe siècle", True),
         ("1850", "19th century", False),
         ("44 BC", "44", False),
+        ({"time": "-0500-00-00T00:00:00Z", "precision": 7}, "5th century BC", True),  # 500 to 401 BC
+        ({"time": "-0401-00-00T00:00:00Z", "precision": 7}, "500 BC", True),
+        ({"time": "-0500-00-00T00:00:00Z", "precision": 7}, "400 BC", False),
+        ({"time": "-0500-00-00T00:00:00Z", "precision": 7}, "5th century", False),
+        ({"time": "-0450-00-00T00:00:00Z", "precision": 8}, "455 BC", True),  # the 450s BC
+        ({"time": "-3000-00-00T00:00:00Z", "precision": 6}, "3rd millennium BC", True),
     ],
 )
-def test_times_compare_at_golds_precision(gold: str, pred: str, same: bool) -> None:
+def test_times_compare_at_golds_precision(gold: Any, pred: str, same: bool) -> None:
     one, other = times.read(gold), times.read(pred)
     assert one is not None
     assert other is not None
@@ -80,6 +102,12 @@ def test_calendars() -> None:
     assert times.same(gregorian, julian)
     assert times.same(julian, bare)
     assert not times.same(gregorian, bare)
+
+
+def test_calendars_before_christ() -> None:
+    # 1 BC is a leap year of the Julian calendar: 29 February is 27 February in the Gregorian
+    leap = times.Time(-1, 2, 29, 11, times.JULIAN)
+    assert times.same(leap, times.Time(-1, 2, 27, 11, times.GREGORIAN))
 
 
 @pytest.mark.parametrize(
@@ -105,6 +133,22 @@ def test_calendars() -> None:
         ({"amount": "+100", "unit": "1", "lowerBound": "+95", "upperBound": "+105"}, "106", False),
         ("€ 5", "5 euro", True),
         ("−5", "-5", True),
+        ({"amount": "+100", "unit": "http://www.wikidata.org/entity/Q180154"}, "100 km/h", True),
+        ({"amount": "+120", "unit": "wd:Q7727"}, "2 hours", True),
+        ({"amount": "+219", "unit": "wd:Q712226"}, "219 square kilometres", True),
+        ({"amount": "+219", "unit": "wd:Q712226"}, "219 km2", True),
+        ({"amount": "+8848", "unit": "wd:Q11573"}, "8,848 m above sea level", True),
+        ({"amount": "+8848", "unit": "wd:Q11573"}, "8,848 feet", False),
+        ({"amount": "-273", "unit": "wd:Q25267"}, "−273 °C", True),
+        ({"amount": "+1000000", "unit": "wd:Q4917"}, "US$1 million", True),
+        ({"amount": "+1000000", "unit": "wd:Q4917"}, "£1 million", False),
+        ({"amount": "+1000000", "unit": "wd:Q25224"}, "GBP 1 mln", True),
+        (15000, "15,000 employees", True),
+        (15000, "about 15,000", True),
+        (15000, "15,000 km", False),
+        (1, "1e6", False),
+        (511, "5'11\"", False),
+        (1020, "10 20", False),
         (7, "seven", False),
     ],
 )
@@ -125,11 +169,31 @@ def test_quantities_compare_by_value_and_unit(gold: Any, pred: Any, same: bool) 
         ({"value": "52.36, 4.885"}, [52.36, 4.885], True),
         ("52.36, 4.885", "Amsterdam", False),
         ("52.36, 4.885", "152.36, 4.885", False),
+        ("52.36, 4.885", "52.36°N 4.885°E", True),
+        ("-17, 179.999", "-17, -179.999", True),  # on both sides of the antimeridian
+        ("90, 0", "90, 120", True),  # the pole has every longitude
+        ({"latitude": 10, "longitude": 20, "globe": "http://www.wikidata.org/entity/Q405"}, "10, 20", True),
+        (
+            {"latitude": 10, "longitude": 20, "globe": "http://www.wikidata.org/entity/Q405"},
+            {"latitude": 10, "longitude": 20, "globe": "Q2"},
+            False,  # the Moon and the Earth
+        ),
+        ("<http://www.wikidata.org/entity/Q111> Point(20 10)", {"latitude": 10, "longitude": 20, "globe": "Q2"}, False),
     ],
 )
 def test_coordinates_compare_by_distance(gold: Any, pred: Any, same: bool) -> None:
     wanted = objects.read({"object": gold}, "coordinate")
     assert objects.same(wanted, objects.read({"object": pred}, "coordinate")) is same
+
+
+@pytest.mark.parametrize("kind", ["item", "time", "quantity", "coordinate", "identifier", "text"])
+@pytest.mark.parametrize(
+    "raw",
+    [{"latitude": "north", "longitude": 2}, ["a", "b"], {"time": "1900", "precision": "day"}, {"amount": {"x": 1}},
+     10**400, [None, None]],
+)  # fmt: skip
+def test_a_broken_value_is_no_value_of_its_kind(kind: str, raw: Any) -> None:
+    assert not objects.same(objects.read({"object": raw}, kind), objects.read({"object": "5"}, kind))
 
 
 def test_distance_on_the_sphere() -> None:
@@ -168,6 +232,15 @@ def test_items_compare_by_id_then_by_label(gold: dict[str, Any], pred: dict[str,
         ("Ruth Manning-Sanders", "Ruth Manning Sanders", True),
         ("Ruth Manning-Sanders", "Raymond Briggs", False),
         ("MS 100", "MS 1000", False),
+        ("Henry VIII of England", "Henry VII of England", False),
+        ("Москва́", "Москва", True),  # the stress is marked in an encyclopedia's first line only
+        ("И\u0306ошкар-Ола", "Йошкар-Ола", True),
+        ("й", "и", False),  # another letter, not a mark
+        ("ΟΔΥΣΣΕΥΣ", "Οδυσσεύς", True),  # capitals have no accent
+        ("مُحَمَّد", "محمد", True),
+        ("שָׁלוֹם", "שלום", True),
+        ("Zü\u00adrich", "Zürich", True),
+        ("\u200fمحمد", "محمد", True),
         ("!!!", "???", False),
         ("!!!", "!!!", True),
     ],

@@ -55,7 +55,8 @@ def read(raw: Any) -> Coordinate | None:
         return _place(float(found[2]), float(found[1]), globe=_globe(raw[: found.start()]))
     angles = ANGLE.findall(raw)
     if len(angles) == 2:
-        return _place(*(round(_degrees(*angle), 9) for angle in angles))
+        north, east = (round(_degrees(*angle), 9) for angle in angles)
+        return _place(north, east)
     found = PAIR.fullmatch(raw.strip())
     return _place(float(found[1]), float(found[2])) if found else None
 

@@ -22,7 +22,8 @@ ABOUT = re.compile(
     re.IGNORECASE,
 )
 NUMBER = re.compile(
-    r"(?P<before>(?:US|A|C)?\$|[€£¥]|\b[A-Z]{3}\b|)\s*(?P<number>[+\-−]?\d+(?:[.,\s'’]\d+)*)\s*(?P<after>\D*\d?)"
+    r"(?P<before>(?:US|A|C)?\$|[€£¥]|\b[A-Z]{3}\b|)\s*(?P<number>[+\-−]?\d+(?:[.,]\d+|[\s'’]\d{3}(?!\d))*)\s*"
+    r"(?P<after>\D*|k?m2|mi2)"
 )
 
 
