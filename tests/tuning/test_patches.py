@@ -78,6 +78,9 @@ def test_a_patch_for_another_version_says_so() -> None:
         ({"action": "remove_instruction", "old": "Find the names.\nBe careful."}, "would leave no instructions"),
         ({"action": "remove_example", "index": 4}, "no example 4; the predictor shows 1"),
         ({"action": "describe_field", "field": "nope", "text": "x"}, "no field 'nope'"),
+        ({"action": "add_example", "example": {}}, "the example has no text; it would not be shown"),
+        ({"action": "add_example", "example": {"text": "a", "title": "b"}}, "the example has no names"),
+        ({"action": "add_example", "example": {"text": "a", "names": "b"}, "index": 9}, "no place 9 for an example"),
     ],
 )
 def test_an_edit_that_does_not_fit_says_what_is_there(edit: dict[str, Any], says: str) -> None:
@@ -92,10 +95,32 @@ def test_a_patch_file_reads_back(tmp_path: Path) -> None:
     assert read_all(tmp_path / "patches") == [(file, patch)]
 
 
+def test_what_was_measured_does_not_stay_with_another_edit(tmp_path: Path) -> None:
+    effect = {
+        "split": "dev",
+        "before": 0.5,
+        "after": 0.6,
+        "difference": 0.1,
+        "low": 0.0,
+        "high": 0.2,
+        "p": 0.01,
+        "n": 9,
+    }
+    patch = Patch(predictor="x", action="add_instruction", text="Be brief.", effects=[effect], status="accepted")
+    file = write(patch, tmp_path)
+    assert read(file) == patch
+    file.write_text(file.read_text().replace("Be brief.", "Be long."))
+    edited = read(file)
+    assert (edited.text, edited.effects, edited.status) == ("Be long.", [], "proposed")
+    assert edited.reason == f"edited by hand: it was {patch.id}"
+
+
 @pytest.mark.parametrize(
     ("body", "says"),
     [
         ("predictor: x\naction: add_instruction\n", "add_instruction needs text"),
+        ("predictor: x\naction: add_instruction\ntext: ' '\n", "add_instruction needs text"),
+        ("predictor: x\naction: remove_example\nindex: -1\n", "greater than or equal to 0"),
         ("predictor: x\naction: explode\ntext: y\n", "action"),
         ("- a list\n", "a patch is a mapping"),
         ("predictor: [x\n", "not YAML"),

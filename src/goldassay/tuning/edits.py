@@ -42,7 +42,7 @@ def apply(program: Any, patch: Patch, *, any_version: bool = False) -> Any:
     copy = program.deepcopy()
     predictor = _predictor(copy, patch)
     if patch.section == "few_shot":
-        predictor.demos = _demos(list(predictor.demos or []), patch)
+        predictor.demos = _demos(list(predictor.demos or []), patch, predictor.signature)
     elif patch.section == "system":
         predictor.signature = predictor.signature.with_instructions(
             _instructions(predictor.signature.instructions, patch)
@@ -54,13 +54,12 @@ def apply(program: Any, patch: Patch, *, any_version: bool = False) -> Any:
 
 def inverse(program: Any, patch: Patch) -> Patch:
     """The patch that takes ``patch`` back, given the program before it was applied."""
-    predictor = _predictor(program, patch)
+    predictor, patched = _predictor(program, patch), apply(program, patch)
     base: dict[str, Any] = {
         "predictor": patch.predictor,
         "rationale": f"takes back {patch.id}",
-        "program": fingerprint(apply(program, patch)),
+        "program": fingerprint(patched),
     }
-    text = predictor.signature.instructions
     if patch.action == "add_example":
         return Patch(action="remove_example", index=_place(patch, len(predictor.demos or [])), **base)
     if patch.action == "remove_example":
@@ -68,7 +67,8 @@ def inverse(program: Any, patch: Patch) -> Patch:
     if patch.action == "describe_field":
         old = predictor.signature.fields[patch.field].json_schema_extra.get("desc", "")
         return Patch(action="describe_field", field=patch.field, text=old, **base)
-    return Patch(action="replace_instruction", old=_instructions(text, patch), text=text, **base)
+    now = _predictor(patched, patch).signature.instructions  # DSPy takes white space off the ends of what it is given
+    return Patch(action="replace_instruction", old=now, text=predictor.signature.instructions, **base)
 
 
 def _predictor(program: Any, patch: Patch) -> Any:
@@ -82,9 +82,18 @@ def _place(patch: Patch, count: int) -> int:
     return count if patch.index is None else patch.index
 
 
-def _demos(demos: list[Any], patch: Patch) -> list[Any]:
+def _demos(demos: list[Any], patch: Patch, signature: Any) -> list[Any]:
     if patch.action == "add_example":
-        demos.insert(_place(patch, len(demos)), dspy.Example(**(patch.example or {})))
+        known = {key for key, value in (patch.example or {}).items() if value is not None}
+        for fields in (signature.input_fields, signature.output_fields):
+            if known.isdisjoint(fields):
+                raise GoldassayError(
+                    f"patch {patch.id}: the example has no {' or '.join(fields)}; it would not be shown"
+                )
+        place = _place(patch, len(demos))
+        if place > len(demos):
+            raise GoldassayError(f"patch {patch.id}: no place {place} for an example; the predictor shows {len(demos)}")
+        demos.insert(place, dspy.Example(**(patch.example or {})))
         return demos
     if not 0 <= (patch.index or 0) < len(demos):
         raise GoldassayError(f"patch {patch.id}: no example {patch.index}; the predictor shows {len(demos)}")

@@ -67,7 +67,7 @@ class Patch(BaseModel):
     old: str | None = None
     field: str | None = None
     example: dict[str, Any] | None = None
-    index: int | None = None
+    index: int | None = Field(default=None, ge=0)
     rationale: str = ""
     pattern: str = ""
     examples: list[str] = Field(default_factory=list)
@@ -81,6 +81,8 @@ class Patch(BaseModel):
     @model_validator(mode="after")
     def _complete(self) -> Patch:
         missing = [name for name in NEEDS[self.action] if getattr(self, name) is None]
+        if self.action == "add_instruction" and not (self.text or "text").strip():
+            missing = ["text"]
         if missing:
             raise ValueError(f"{self.action} needs {' and '.join(missing)}")
         return self
@@ -106,14 +108,35 @@ class Patch(BaseModel):
 def write(patch: Patch, folder: Path) -> Path:
     """Write a patch as ``ID.yaml``; the parent folders are made."""
     folder.mkdir(parents=True, exist_ok=True)
-    file = folder / f"{patch.id}.yaml"
+    return rewrite(patch, folder / f"{patch.id}.yaml")
+
+
+def rewrite(patch: Patch, file: Path) -> Path:
+    """Write a patch to its file, whatever a person called it."""
     body = {"id": patch.id, "section": patch.section, **patch.model_dump(exclude_none=True)}
-    file.write_text(yaml.safe_dump(body, allow_unicode=True, sort_keys=False, width=100), encoding="utf-8")
+    text = yaml.dump(body, Dumper=_Dumper, allow_unicode=True, sort_keys=False, width=100)
+    file.write_text(text, encoding="utf-8", newline="\n")
     return file
 
 
+class _Dumper(yaml.SafeDumper):
+    """Text with other controls than line feeds is escaped: YAML reads some of them as a line feed or a blank."""
+
+
+def _text(dumper: yaml.SafeDumper, text: str) -> yaml.ScalarNode:
+    plain = text.replace("\n", "").replace("\t", "").isprintable()
+    return dumper.represent_scalar("tag:yaml.org,2002:str", text, style=None if plain else '"')
+
+
+_Dumper.add_representer(str, _text)
+
+
 def read(file: Path) -> Patch:
-    """Read a patch that a person may have edited; nonsense is a DataError that says where."""
+    """Read a patch that a person may have edited; nonsense is a DataError that says where.
+
+    What was measured belongs to the edit that was measured: where a person changed the edit, the effects and the
+    verdict are left out.
+    """
     try:
         body = yaml.safe_load(file.read_text(encoding="utf-8"))
     except OSError as error:
@@ -125,13 +148,16 @@ def read(file: Path) -> Patch:
         ) from None
     if not isinstance(body, dict):
         raise DataError("a patch is a mapping with predictor, action, …", file=file)
-    for shown in ("id", "section"):
-        body.pop(shown, None)
+    body.pop("section", None)
+    written = body.pop("id", None)
     try:
-        return Patch.model_validate(body)
+        patch = Patch.model_validate(body)
     except ValidationError as error:
         first = error.errors()[0]
         raise DataError(first["msg"], file=file, field=".".join(map(str, first["loc"])) or None) from None
+    if written not in (None, patch.id) and (patch.effects or patch.status != "proposed"):
+        patch.effects, patch.status, patch.reason = [], "proposed", f"edited by hand: it was {written}"
+    return patch
 
 
 def read_all(folder: Path) -> list[tuple[Path, Patch]]:

@@ -1,0 +1,69 @@
+"""Laws of patches: apply and inverse, for any text, in sequences; files that read back as they were written."""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import dspy
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from goldassay.exceptions import GoldassayError
+from goldassay.tuning.edits import apply, fingerprint, inverse
+from goldassay.tuning.patches import Patch, read, write
+
+TEXT = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=12)
+VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | TEXT,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(TEXT, inner, max_size=3),
+    max_leaves=6,
+)
+EXAMPLES = st.fixed_dictionaries({"text": TEXT, "names": TEXT | st.lists(TEXT, min_size=1)})
+EDITS = st.one_of(
+    st.fixed_dictionaries({"action": st.just("add_instruction"), "text": TEXT.filter(lambda text: bool(text.strip()))}),
+    st.fixed_dictionaries({"action": st.just("remove_instruction"), "old": st.sampled_from(["Find", "the ", "\nBe"])}),
+    st.fixed_dictionaries({"action": st.just("replace_instruction"), "old": st.just("names"), "text": TEXT}),
+    st.fixed_dictionaries(
+        {"action": st.just("add_example"), "example": EXAMPLES, "index": st.none() | st.integers(0, 3)}
+    ),
+    st.fixed_dictionaries({"action": st.just("remove_example"), "index": st.integers(0, 3)}),
+    st.fixed_dictionaries({"action": st.just("describe_field"), "field": st.just("names"), "text": TEXT}),
+)
+
+
+def program() -> Any:
+    made = dspy.Predict(dspy.Signature("text -> names", "Find the names.\nBe careful."))
+    made.demos = [dspy.Example(text="a", names="b")]
+    return made
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.lists(EDITS, max_size=6))
+def test_taking_patches_back_one_by_one_gives_every_earlier_program(edits: list[dict[str, Any]]) -> None:
+    versions, backs = [program()], []
+    for edit in edits:
+        patch = Patch(predictor="self", **edit)
+        try:
+            after = apply(versions[-1], patch)
+        except GoldassayError:  # it does not fit this version
+            continue
+        backs.append(inverse(versions[-1], patch))
+        versions.append(after)
+    made = versions.pop()
+    while backs:
+        made = apply(made, backs.pop())
+        assert fingerprint(made) == fingerprint(versions.pop())
+
+
+@settings(max_examples=150, deadline=None)
+@given(EDITS, st.dictionaries(TEXT, VALUES, max_size=3), TEXT)
+def test_a_file_reads_back_as_it_was_written(edit: dict[str, Any], more: dict[str, Any], why: str) -> None:
+    patch = Patch(predictor="self", **edit, rationale=why, status="rejected", reason=why)
+    if patch.example is not None:
+        patch.example |= more
+    with tempfile.TemporaryDirectory() as folder:
+        found = read(write(patch, Path(folder)))
+    assert found == patch
+    assert found.id == patch.id
