@@ -87,3 +87,6 @@ def test_formats_hold_what_they_hold(tmp_path: Path) -> None:
     nil = {"id": "d", "text": "Delft", "links": [{"start": 0, "end": 5, "ids": {}}]}
     with pytest.raises(DataError, match="one link with one Wikidata id"):
         write(tmp_path / "x.yaml", [nil], format="benchmark", task="linking")
+    two = {"id": "d", "triples": [{"subject": "a", "predicate": "b", "object": "c"}] * 2}
+    with pytest.raises(DataError, match="an annotation is one statement, and this record has 2; write jsonl"):
+        write(tmp_path / "x.yaml", [two], format="annotations", task="triples")

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from goldassay.exceptions import GoldassayError
 from goldassay.gold import convert, read, write
 from goldassay.gold.formats import hipe_writer
 
@@ -258,3 +259,16 @@ def test_hipe_to_jsonl_and_back_is_the_same_text_and_tags(shared_data: Path, tmp
     convert(source, tmp_path / "x.jsonl", task="extraction")
     convert(tmp_path / "x.jsonl", tmp_path / "x.tsv", task="extraction", target_format="hipe")
     assert read(tmp_path / "x.tsv", task="extraction") == read(source, task="extraction")
+
+
+def test_linking_keeps_its_tokens_on_the_way(shared_data: Path, tmp_path: Path) -> None:
+    source = shared_data / "hipe2022" / "sonar-dev-de.tsv"
+    assert convert(source, tmp_path / "x.jsonl", task="linking").lost == {}
+    convert(tmp_path / "x.jsonl", tmp_path / "x.tsv", task="linking", target_format="hipe")
+    assert read(tmp_path / "x.tsv", task="linking", tokens=True) == read(source, task="linking", tokens=True)
+
+
+@pytest.mark.parametrize(("form", "task"), [("tsv", "extraction"), ("trec", "linking"), ("text2kgbench", "answering")])
+def test_a_format_is_not_written_for_another_task(tmp_path: Path, form: str, task: str) -> None:
+    with pytest.raises(GoldassayError, match=f", not {task}"):
+        write(tmp_path / "x", [], format=form, task=task)

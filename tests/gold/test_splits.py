@@ -128,7 +128,10 @@ def test_a_leak_is_refused() -> None:
         refuse_leaks(records)
 
 
-@pytest.mark.parametrize("ratios", [{"train": 1.0}, {"train": 0.7, "test": 0.2}, {"train": 1.2, "test": -0.2}])
+@pytest.mark.parametrize(
+    "ratios",
+    [{"train": 1.0}, {"train": 0.5, "test": float("nan")}, {"train": 0.7, "test": 0.2}, {"train": 1.2, "test": -0.2}],
+)
 def test_shares_add_up(ratios: dict[str, float]) -> None:
     with pytest.raises(GoldassayError, match="add up to 1"):
         split([{"id": "a", "text": "x"}], ratios=ratios)

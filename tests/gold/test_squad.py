@@ -98,3 +98,15 @@ def test_an_answer_that_is_not_in_its_context_cannot_be_written(tmp_path: Path) 
     record = {"id": "a", "question": "When?", "answers": ["1800"], "context": CONTEXT}
     with pytest.raises(DataError, match="answer '1800' does not stand in its context"):
         write(tmp_path / "x.json", [record], format="squad", task="answering")
+
+
+def test_each_answer_has_its_own_start(tmp_path: Path) -> None:
+    record = {
+        "id": "a",
+        "question": "?",
+        "answers": [CONTEXT[:3], CONTEXT[4:6]],
+        "context": CONTEXT,
+        "answer_starts": [0],
+    }
+    with pytest.raises(DataError, match="record a, answer_starts: 1 starts for 2 answers"):
+        write(tmp_path / "x.json", [record], format="squad", task="answering")

@@ -100,3 +100,10 @@ def test_an_id_with_a_space_cannot_be_written(tmp_path: Path) -> None:
     record = {"id": "q 1", "relevant": {"d": 1}}
     with pytest.raises(DataError, match="cannot stand in a TREC file"):
         trec.write(tmp_path / "x", [record], "retrieval")
+
+
+def test_a_grade_that_is_not_whole_cannot_be_written(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match="record q1: the grade of e is 1.5, and TREC has whole ones"):
+        trec.write(tmp_path / "x", [{"id": "q1", "relevant": {"e": 1.5}}], "retrieval")
+    trec.write(tmp_path / "x", [{"id": "q1", "relevant": {"d": 1_000_000}}], "retrieval")
+    assert (tmp_path / "x").read_text(encoding="utf-8") == "q1 0 d 1000000\n"

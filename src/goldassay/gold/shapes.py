@@ -73,10 +73,11 @@ class Link(TypedDict):
 
 
 class Linking(Common):
-    """A document and its linked mentions, keyed by (document, start, end)."""
+    """A document and its linked mentions, keyed by (document, start, end); ``tokens`` as for entities."""
 
     text: str
     links: list[Link]
+    tokens: NotRequired[list[tuple[Offset, Offset]]]
 
 
 class Retrieval(Common):

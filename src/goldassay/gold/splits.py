@@ -147,7 +147,7 @@ def deviations(
 
 def _shares(ratios: Mapping[str, float]) -> dict[str, float]:
     total = sum(ratios.values())
-    if len(ratios) < 2 or any(share <= 0 for share in ratios.values()) or abs(total - 1) > 1e-6:
+    if len(ratios) < 2 or not all(share > 0 for share in ratios.values()) or not abs(total - 1) <= 1e-6:
         said = ", ".join(f"{name} {share:g}" for name, share in ratios.items())
         raise GoldassayError(f"the shares of two sides or more are above 0 and add up to 1, not {said or 'none'}")
     return dict(ratios)

@@ -61,6 +61,11 @@ def write(path: str | Path, records: Iterable[Mapping[str, Any]], task: str, sid
     _only(task, side)
     entries = []
     for record in records:
+        if len(record["triples"]) != 1:
+            said = len(record["triples"])
+            raise DataError(
+                f"an annotation is one statement, and this record has {said}; write jsonl", record=record["id"]
+            )
         for triple in record["triples"]:
             key = record["id"]
             own = record.get("meta") or {}

@@ -139,6 +139,9 @@ def write(path: str | Path, records: Iterable[Mapping[str, Any]], task: str, sid
 
 def _answers(record: Mapping[str, Any]) -> list[dict[str, Any]]:
     starts = record.get("answer_starts") or [record["context"].find(text) for text in record["answers"]]
+    if len(starts) != len(record["answers"]):
+        said = f"{len(starts)} starts for {len(record['answers'])} answers; each answer needs its own"
+        raise DataError(said, record=record["id"], field="answer_starts")
     for text, start in zip(record["answers"], starts, strict=True):
         if start < 0:
             raise DataError(f"answer {text!r} does not stand in its context; write jsonl", record=record["id"])

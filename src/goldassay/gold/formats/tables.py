@@ -168,6 +168,8 @@ def _within(records: Sequence[Mapping[str, Any]], labels: Sequence[str] | None, 
 
 def write(path: str | Path, records: Iterable[Mapping[str, Any]], task: str, side: Side = "gold") -> None:
     """Write a table; the extension says which kind."""
+    if task not in TASKS:
+        raise GoldassayError(f"formats tsv and csv hold classification, not {task}")
     rows = list(records)
     comma = "," if Path(path).suffix.lower() == ".csv" else "\t"
     names = ["id", "text", "gold_type" if side == "gold" else "label", "secondary_types"]

@@ -118,6 +118,8 @@ def _triple(item: Any, name: str, index: int) -> dict[str, Any]:
 
 def write(path: str | Path, records: Iterable[Mapping[str, Any]], task: str, side: Side = "gold") -> None:
     """Write ground truth, or outputs without their ``response``."""
+    if task not in TASKS:
+        raise GoldassayError(f"format text2kgbench holds triples, not {task}")
     lines = []
     for record in records:
         row: dict[str, Any] = {"id": record["id"]}

@@ -94,13 +94,17 @@ def _topics(path: str | Path) -> dict[str, str]:
 
 def write(path: str | Path, records: Iterable[Mapping[str, Any]], task: str, side: Side = "gold") -> None:
     """Write qrels or a run; ranks are counted in the order of the results."""
+    if task not in TASKS:
+        raise GoldassayError(f"format trec holds retrieval, not {task}")
     lines = []
     for record in records:
         query = _word(record["id"], record)
         if side == "gold":
             relevant = record["relevant"]
             grades = relevant if isinstance(relevant, Mapping) else dict.fromkeys(relevant, 1)
-            lines += [f"{query} 0 {_word(name, record)} {grade:g}" for name, grade in grades.items()]
+            lines += [
+                f"{query} 0 {_word(name, record)} {_grade(grade, name, record)}" for name, grade in grades.items()
+            ]
             continue
         for rank, result in enumerate(record["results"], start=1):
             score = result.get("score")
@@ -108,6 +112,12 @@ def write(path: str | Path, records: Iterable[Mapping[str, Any]], task: str, sid
             number = repr(float(score)) if score is not None else repr(float(-rank))
             lines.append(f"{query}\tQ0\t{name}\t{rank}\t{number}\t{(result.get('source') or 'goldassay')}")
     files.save(path, "".join(f"{line}\n" for line in lines))
+
+
+def _grade(grade: float, name: str, record: Mapping[str, Any]) -> int:
+    if grade != int(grade):
+        raise DataError(f"the grade of {name} is {grade:g}, and TREC has whole ones; write jsonl", record=record["id"])
+    return int(grade)
 
 
 def _word(name: str, record: Mapping[str, Any]) -> str:
