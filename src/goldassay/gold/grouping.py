@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from goldassay.exceptions import GoldassayError, LeakError
-from goldassay.gold.similarity import NEAR, near_pairs
+from goldassay.gold.similarity import NEAR, distinct, near_pairs
 
 CONTENT = ("text", "query", "question")
 Record = Mapping[str, Any]
@@ -38,8 +38,13 @@ def grouped(records: Sequence[Record], *, group: str | None = None, near: float 
             ties.append(("group", str(tie)))
         for one in ties:
             join(first.setdefault(one, index), index)
-    for i, j, _ in near_pairs([_text(record) for record in records], near):
-        join(i, j)
+    texts = [_text(record) for record in records]
+    same = distinct(texts)
+    for members in same:
+        for index in members[1:]:
+            join(members[0], index)
+    for i, j, _ in near_pairs([texts[members[0]] for members in same], near):
+        join(same[i][0], same[j][0])
     out: dict[int, list[int]] = defaultdict(list)
     for index in range(len(records)):
         out[root(index)].append(index)

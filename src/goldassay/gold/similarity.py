@@ -1,7 +1,8 @@
-"""Texts that are nearly the same: every pair with at least so many per cent of similar characters, and no other.
+"""Texts that are nearly the same: the pairs with at least so many per cent of similar characters, and no other.
 
-The measure is rapidfuzz's ratio, 2 l / (a + b) for lengths a, b and a longest common subsequence l. Two bounds spare
-most comparisons and lose no pair:
+The measure is rapidfuzz's ratio, 2 l / (a + b) for lengths a, b and a longest common subsequence l. Among up to
+``ALL`` texts every pair is found; in a larger collection those that `minhash` proposes are measured, which may miss a
+pair whose changes are scattered all over. Two bounds spare most comparisons and lose no pair:
 
 * l <= a, so texts whose lengths differ much cannot be similar;
 * with l at least the wanted one, a - l characters are deleted from the shorter text and b - l inserted. A deletion
@@ -19,9 +20,12 @@ from unicodedata import normalize
 import numpy as np
 from rapidfuzz import fuzz, process
 
+from goldassay.gold.minhash import candidates
+
 NEAR = 90.0  # per cent of similar characters, as for the leak guard of tuning
 SPACE = re.compile(r"\s+")
 BUCKETS, BLOCK = 1024, 4096
+ALL = 4_000  # texts of which all pairs are compared; their time grows with the square
 LONG = 60_000  # a bucket of a text up to here cannot overflow its 16 bits
 
 
@@ -37,6 +41,9 @@ def near_pairs(texts: Sequence[str], near: float = NEAR) -> Iterator[tuple[int, 
     [(0, 2)]
     """
     folded = [plain(text) for text in texts]
+    if len(folded) > ALL:
+        yield from _proposed(folded, near)
+        return
     order = sorted((index for index in range(len(folded)) if folded[index]), key=lambda index: len(folded[index]))
     found = [folded[index] for index in order]
     sizes = np.array([len(text) for text in found], dtype=np.int64)
@@ -52,6 +59,29 @@ def near_pairs(texts: Sequence[str], near: float = NEAR) -> Iterator[tuple[int, 
             for _, score, place in process.extract(text, window, scorer=fuzz.ratio, score_cutoff=near, limit=None):
                 i, j = order[at], order[close[place]]
                 yield min(i, j), max(i, j), score
+
+
+def distinct(texts: Sequence[str]) -> list[list[int]]:
+    """The places of each text, those that are the same as compared together; empty texts are left out.
+
+    >>> distinct(["Delft", "", "delft ", "Gouda"])
+    [[0, 2], [3]]
+    """
+    found: dict[str, list[int]] = {}
+    for index, text in enumerate(texts):
+        found.setdefault(plain(text), []).append(index)
+    found.pop("", None)
+    return list(found.values())
+
+
+def _proposed(folded: Sequence[str], near: float) -> Iterator[tuple[int, int, float]]:
+    """The pairs of a large collection; texts that are the same are candidates like any other."""
+    order = [index for index, text in enumerate(folded) if text]
+    found = [folded[index] for index in order]
+    for one, two in candidates(found):
+        score = fuzz.ratio(found[one], found[two], score_cutoff=near)
+        if score:
+            yield order[one], order[two], score
 
 
 def trigrams(text: str) -> Any:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from goldassay.gold.audit.finding import Finding
 from goldassay.gold.audit.rows import Row
 from goldassay.gold.records import INPUTS
-from goldassay.gold.similarity import NEAR, near_pairs, plain
+from goldassay.gold.similarity import NEAR, distinct, near_pairs
 
 
 def audit(rows: Sequence[Row], near: float = NEAR) -> Iterator[Finding]:
@@ -24,15 +24,30 @@ def audit(rows: Sequence[Row], near: float = NEAR) -> Iterator[Finding]:
             seen[key] = row
             kept.append(row)
     texts = [_text(row) for row in kept]
-    for i, j, score in sorted(near_pairs(texts, near)):
-        yield _double(kept[i], kept[j], texts[i], texts[j], score)
+    same = [[kept[index] for index in members] for members in distinct(texts)]
+    sides = []
+    for first, *others in same:
+        known = {first.record.get("split"): first}  # the first row of each side
+        for row in others:
+            yield _double(next((other for other in known.values() if _leaks(other, row)), first), row, None)
+            known.setdefault(row.record.get("split"), row)
+        sides.append(list(known.values()))
+    for i, j, score in sorted(near_pairs([_text(members[0]) for members in same], near)):
+        apart = ((a, b) for b in sides[j] for a in sides[i] if _leaks(a, b))
+        yield _double(*next(apart, (sides[i][0], sides[j][0])), score)
 
 
-def _double(a: Row, b: Row, first: str, second: str, score: float) -> Finding:
-    exact = plain(first) == plain(second)
-    how = "the same text as" if exact else f"nearly ({score:.0f} %) the text of"
+def _leaks(a: Row, b: Row) -> bool:
     one, two = a.record.get("split"), b.record.get("split")
-    if one and two and one != two:
+    return bool(one and two and one != two)
+
+
+def _double(a: Row, b: Row, score: float | None) -> Finding:
+    """The finding for two rows with one text (no score), or with nearly one."""
+    exact = score is None
+    how = "the same text as" if score is None else f"nearly ({score:.0f} %) the text of"
+    one, two = a.record.get("split"), b.record.get("split")
+    if _leaks(a, b):
         message = f"{how} {a.record['id']}, but in {two} and not in {one}; keep both on one side"
         return b.finding("leak", message, INPUTS[b.task])
     label = (a.record.get("label"), b.record.get("label"))

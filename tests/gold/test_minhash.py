@@ -1,0 +1,63 @@
+"""Candidates of a large collection: nearly all that matter, and hardly any that do not."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+from rapidfuzz import fuzz
+
+from goldassay.gold import similarity
+from goldassay.gold.audit.duplicates import audit
+from goldassay.gold.audit.rows import Row
+from goldassay.gold.grouping import grouped
+from goldassay.gold.minhash import candidates, grams, signatures
+
+
+def texts(size: int) -> list[str]:
+    rng = random.Random(5)
+    words = ["".join(rng.choices("abcdefghijklmnoprstuvw", k=rng.randint(2, 9))) for _ in range(2000)]
+    return [" ".join(rng.choices(words, k=20)) for _ in range(size)]
+
+
+def test_a_changed_word_is_proposed_and_strangers_are_not() -> None:
+    found = texts(600)
+    for index in range(0, 100):
+        cells = found[index].split()
+        cells[index % 20] = "museum"
+        found.append(" ".join(cells))
+    proposed = set(candidates(found))
+    assert {(index, 600 + index) for index in range(100)} <= proposed
+    assert len(proposed) < 700
+
+
+def test_the_share_of_equal_hashes_is_the_jaccard_index() -> None:
+    one, two = "a museum of glass in the old town", "a museum of stone in the old town"
+    first, second = (set(grams(text).tolist()) for text in (one, two))
+    signs = signatures([one, two])
+    assert (signs[0] == signs[1]).mean() == pytest.approx(len(first & second) / len(first | second), abs=0.15)
+
+
+def test_short_and_odd_texts() -> None:
+    assert candidates(["a", "a", "ab", "\U0001f3db", "\U0001f3db"]) == [(0, 1), (3, 4)]
+
+
+def test_a_large_collection_finds_what_a_small_one_does(monkeypatch: pytest.MonkeyPatch) -> None:
+    found = texts(300)
+    found += [found[index].replace("a", "e", 3) for index in range(0, 300, 3)] + [found[0], ""]
+    exact = {(i, j) for i, j, _ in similarity.near_pairs(found)}
+    monkeypatch.setattr(similarity, "ALL", 10)
+    large = list(similarity.near_pairs(found))
+    assert {(i, j) for i, j, _ in large} == exact
+    assert all(score == fuzz.ratio(found[i], found[j]) for i, j, score in large)
+
+
+def test_many_times_the_same_text_is_told_once_a_record() -> None:
+    rows = [
+        Row("classification", {"id": str(i), "text": "Delft", "label": "M", "split": "train"}, "x") for i in range(500)
+    ]
+    rows[300].record["split"] = "test"
+    found = list(audit(rows))
+    assert len(found) == 499
+    assert [one.record for one in found if one.kind == "leak"] == ["300"] + [str(i) for i in range(301, 500)]
+    assert len(grouped([row.record for row in rows])) == 1
