@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import os
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -99,6 +100,13 @@ def test_an_item_in_the_form_of_wikidatas_own_dumps(turtle: Path) -> None:
     assert architect.value is None  # unknown; that there is none (the fourth) is no value at all
     assert (country.value, country.rank) == ("Q55", "deprecated")
     assert place.value == {"latitude": 52.5, "longitude": 4.25, "precision": 0.01, "globe": "Q2"}
+
+
+@pytest.mark.parametrize("globe", [{"globe": "Q405"}, {"globe": "Q405", "precision": 0.5}, {"precision": 0.5}, {}])
+def test_a_place_keeps_its_globe(tmp_path: Path, globe: dict[str, Any]) -> None:
+    place = Statement("P625", {"latitude": 10.0, "longitude": 20.0, **globe}, "globe-coordinate")
+    rdf.write([Item("Q900", {"en": "crater"}, statements=(place,))], tmp_path / "moon.nt")
+    assert WikidataClient(tmp_path / "moon.nt").item("Q900").statements == (place,)
 
 
 def test_an_item_that_was_merged_is_the_one_that_it_went_to(turtle: Path) -> None:

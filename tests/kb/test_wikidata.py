@@ -128,7 +128,10 @@ def test_the_cache_answers_and_only_the_cache_where_asked(server: Any, web: Web,
     assert only.item("Q42").statements == first.statements
     assert only.item("Q42").fetched == first.fetched
     assert len(server.answers.seen) == asked
-    with pytest.raises(CacheOnlyError):
+    with pytest.raises(
+        CacheOnlyError, match=r"^what http://127\.0\.0\.1:\d+/sparql says of it is not in .* FILE\)$"
+    ) as told:
         only.item("Q649")
+    assert "SELECT" not in str(told.value)
     WikidataClient(server.sparql, web=web, cache=Cache(tmp_path, use="none")).item("Q42")
     assert len(server.answers.seen) == 2 * asked

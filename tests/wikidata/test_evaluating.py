@@ -113,6 +113,26 @@ def test_parallel_rows_are_the_same_in_the_same_order(make_sources: Any, tmp_pat
     assert one["aggregate"] == four["aggregate"]
 
 
+def test_the_order_in_which_articles_finish_changes_nothing(make_sources: Any, tmp_path: Path) -> None:
+    file, articles = tmp_path / "r.rows.jsonl", asked(12)
+    result = ran(towns(make_sources, 12), articles, file, program=lambda text: {"triples": said_of(text)})
+    first, *lines = file.read_text(encoding="utf-8").splitlines(keepends=True)
+    file.write_text("".join([first, *lines[::-1]]), encoding="utf-8")
+    again = ran(towns(make_sources, 12), articles, file, program=lambda text: {"triples": said_of(text)})
+    for one in (result, again):
+        del one["run_metadata"]
+    assert again == result
+    assert [row["article_title"] for row in stored.latest(file, [articles[3].key, articles[0].key])] == [
+        "Town 3",
+        "Town 0",
+    ]
+
+
+def said_of(text: str) -> list[dict[str, Any]]:
+    """A year that is wrong, with a confidence whose sums depend on the order in which they are added."""
+    return [{"subject": text[:7].strip(), "predicate": "inception", "object": "1", "confidence": 1 / (len(text) + 1)}]
+
+
 def test_a_failed_fetch_is_a_failed_article_and_is_tried_again(make_sources: Any, tmp_path: Path) -> None:
     clients = towns(make_sources, 3)
     text = clients.texts.pop("Town 1")

@@ -8,8 +8,11 @@ from typing import Any
 import pytest
 
 from goldassay.kb.wikibase import Item, Statement
+from goldassay.measures.triples import times
+from goldassay.measures.triples.objects import Comparing
 from goldassay.wikidata.preparing import Subject
 from goldassay.wikidata.scoring import Scoring, verdict_key
+from goldassay.wikidata.support import ArticleText
 
 Stated = Callable[..., Statement]
 CITIES = {"Q649": ["Москва", "Moscow"], "Q90": ["Париж", "Paris"], "Q142": ["France"], "Q515": ["city"]}
@@ -109,6 +112,25 @@ def test_excluded_types_unknown_values_and_repeated_statements_are_left_out(scor
     assert scoring.score(subject, [])["statements"] == 1
 
 
+def test_values_that_differ_in_unit_precision_or_sign_are_not_one(scoring: Scoring, stated: Stated) -> None:
+    day, year = (
+        stated("P571", {"time": "+1867-01-01T00:00:00Z", "precision": precision}, "time") for precision in (11, 9)
+    )
+    metres, pounds = (stated("P2043", {"amount": "+5", "unit": unit}, "quantity") for unit in ("Q11573", "Q100995"))
+    names = [stated("P1477", {"text": "Paris", "language": code}, "monolingualtext") for code in ("en", "fr")]
+    assert scoring.score(place(day, year, metres, pounds, *names), [])["statements"] == 5  # the name is one
+    cold = place(stated("P2044", {"amount": "-5", "unit": "Q11573"}, "quantity"))
+    found = scoring.score(cold, [said("elevation", "5 m", confidence=0.9), said("elevation", "−5 m", confidence=0.1)])
+    assert (found["said_again"], kinds(found)) == (0, ["partial", "exact"])
+
+
+def test_what_is_a_duplicate_is_compared_as_the_run_compares(stated: Stated) -> None:
+    subject = place(stated("P1082", {"amount": "+100", "unit": "1"}, "quantity"))
+    words = [said("population", "100", confidence=0.9), said("population", "104", confidence=0.1)]
+    assert kinds(Scoring().score(subject, words)) == ["exact", "partial"]
+    assert kinds(Scoring(comparing=Comparing(tolerance=0.05)).score(subject, words)) == ["exact", "duplicate"]
+
+
 def test_what_the_text_never_says_is_counted_apart(scoring: Scoring, stated: Stated) -> None:
     subject = place(
         stated("P36", "Q90"),
@@ -137,6 +159,7 @@ def test_a_triple_said_the_other_way_round_is_turned(scoring: Scoring, stated: S
     children = Item("Q20", labels={"en": "Ann"}, statements=(stated("P31", "Q5"), stated("P40", "Q21")))
     family = Subject("Ann", children, {"Q21": ["Bob"], "Q5": ["human"]}, "biography_living")
     assert kinds(scoring.score(family, [said("rel:childOf", "Ann", subject="Bob")])) == ["exact"]
+    assert kinds(scoring.score(family, [said("mother", "Ann", subject="Bob")])) == ["exact"]
 
 
 def test_words_that_stand_for_a_value(scoring: Scoring, stated: Stated) -> None:
@@ -206,3 +229,30 @@ def test_a_day_is_said_where_the_day_stands(
 ) -> None:
     [one] = scoring.score(place(stated("P571", "1867-11-07", "time"), text=text), [])["missed"]
     assert (one["supported"], one.get("surface")) == (supported, surface)
+
+
+@pytest.mark.parametrize(
+    ("time", "precision", "surface"),
+    [
+        ("-0044-03-15", 11, "15 March 44 BC"),
+        ("+0044-03-15", 11, None),  # another era
+        ("-0043-03-15", 11, "March 15, 43 B.C."),
+        ("-0100-07-00", 10, "12 July 100 BC"),
+        ("-0200-00-00", 7, "2nd century BC"),
+        ("+0200-00-00", 7, None),
+        ("+0079-00-00", 9, "AD 79"),
+        ("+1990-00-00", 8, "1990s"),
+        ("+1801-00-00", 7, "19th century"),
+        ("+1750-00-00", 7, None),
+        ("-0323-00-00", 9, "323 BCE"),
+    ],
+)
+def test_times_of_every_era_and_age_are_found_in_a_text(time: str, precision: int, surface: str | None) -> None:
+    text = ArticleText(
+        "He lived (12 July 100 BC – 15 March 44 BC); March 15, 43 B.C. was later. Made in the 2nd century BC, lost in "
+        "323 BCE, buried in AD 79, found in the 19th century and shown in the 1990s."
+    )
+    wanted = times.read({"time": time, "precision": precision})
+    assert wanted is not None
+    at = text.date(wanted)
+    assert (text.text[slice(*at)] if at else None) == surface

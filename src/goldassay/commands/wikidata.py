@@ -160,13 +160,15 @@ def tune_prompts(results: Path, *, output: Path | None, profile: str, most: int,
 
 
 def evidence(results: Path) -> Any:
-    """The rows of a result, one at a time."""
+    """The rows of a result's articles, one at a time; a file of rows may hold those of other samples, too."""
     from goldassay.wikidata import rows
     from goldassay.wikidata.results import load, rows_of
 
-    file = rows_of(results, load(results))
+    result = load(results)
+    file = rows_of(results, result)
     if file is None:
         raise DataError(
             "its rows (….rows.jsonl), which hold the evidence of each triple, are not beside it", file=results
         )
-    return rows.latest(file)
+    titles = {one.get("article_title") for one in result["article_results"]}
+    return (row for row in rows.latest(file) if row["article_title"] in titles)

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Protocol
 
-from goldassay.exceptions import FetchError
+from goldassay.exceptions import CacheOnlyError, FetchError
 from goldassay.kb import sparql
-from goldassay.kb.cache import Cache
+from goldassay.kb.cache import Cache, Kept
 from goldassay.kb.http import Web, place
 
 PAGE = 5000
@@ -33,10 +33,19 @@ class Service:
         found: list[Binding] = []
         dates = []
         for asked in self._pages(query, found):
-            kept = self.cache.get("sparql", f"{self.url} {asked}", lambda asked=asked: self._ask(asked))  # type: ignore[misc]
+            kept = self._kept(asked)
             found += kept.value
             dates.append(kept.fetched)
         return found, min(dates)
+
+    def _kept(self, query: str) -> Kept:
+        try:
+            return self.cache.get("sparql", f"{self.url} {query}", lambda: self._ask(query))
+        except CacheOnlyError:
+            raise CacheOnlyError(
+                f"what {place(self.url)} says of it is not in {self.cache.folder}; fetch it once without --cache-only, "
+                "or name a local file of Wikidata (--endpoint FILE)"
+            ) from None
 
     def _pages(self, query: str, found: list[Binding]) -> Iterator[str]:
         """Queries until a page brings nothing: a server may have a smaller limit than ours."""

@@ -159,7 +159,8 @@ def _parts(value: Any) -> Iterator[tuple[str, Any]]:
         yield "geoLongitude", number(value["longitude"], "double")
         if value.get("precision") is not None:
             yield "geoPrecision", number(value["precision"], "double")
-            yield "geoGlobe", o.NamedNode(sparql.ENTITY + str(value.get("globe") or "Q2"))
+        if value.get("globe"):
+            yield "geoGlobe", o.NamedNode(sparql.ENTITY + str(value["globe"]))
 
 
 def _hash(value: Any) -> str:

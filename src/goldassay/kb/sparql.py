@@ -71,7 +71,8 @@ PARTS = (
     "wikibase:quantityAmount ?amount ; wikibase:quantityUnit ?unit",
     "wikibase:quantityUpperBound ?upper ; wikibase:quantityLowerBound ?lower",
     "wikibase:geoLatitude ?latitude ; wikibase:geoLongitude ?longitude",
-    "wikibase:geoPrecision ?grain ; wikibase:geoGlobe ?globe",
+    "wikibase:geoPrecision ?grain",
+    "wikibase:geoGlobe ?globe",
 )
 
 

@@ -140,8 +140,9 @@ def _value(row: Binding, kind: str) -> Any:
         found = {"amount": part("amount") or term["value"], "unit": "" if unit in ("", "Q199") else unit}
         return found | ({"upperBound": part("upper"), "lowerBound": part("lower")} if "upper" in row else {})
     if kind == "globe-coordinate" and "latitude" in row:
-        grain = {"precision": float(part("grain")), "globe": _id(part("globe"))} if "grain" in row else {}
-        return {"latitude": float(part("latitude")), "longitude": float(part("longitude")), **grain}
+        grain = {"precision": float(part("grain"))} if "grain" in row else {}
+        globe = {"globe": _id(part("globe"))} if "globe" in row else {}
+        return {"latitude": float(part("latitude")), "longitude": float(part("longitude")), **grain, **globe}
     return _plain(term)
 
 

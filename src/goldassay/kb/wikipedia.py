@@ -12,7 +12,7 @@ from typing import Any
 from unicodedata import normalize
 from urllib.parse import quote
 
-from goldassay.exceptions import FetchError, GoldassayError, NotFoundError
+from goldassay.exceptions import CacheOnlyError, FetchError, GoldassayError, NotFoundError
 from goldassay.kb import sparql
 from goldassay.kb.cache import DAYS, FOLDER, Cache
 from goldassay.kb.http import Web
@@ -66,6 +66,11 @@ class WikipediaClient:
             kept = self.cache.get(self.language, f"{self.base} {asked}", lambda: self._fetched(asked))
         except NotFoundError:
             raise NotFoundError(f"{self.base} has no article {title!r}") from None
+        except CacheOnlyError:
+            where = self.cache.folder
+            raise CacheOnlyError(
+                f"the {self.language} article {title!r} is not in {where}; fetch it once without --cache-only"
+            ) from None
         found = {**kept.value, "wikilinks": tuple((text, target) for text, target in kept.value["wikilinks"])}
         return Article(**found, fetched=kept.fetched)
 

@@ -43,10 +43,27 @@ def gold(subject: Subject) -> list[dict[str, Any]]:
     for triple in subject.item.triples(subject.names):
         if triple["object"] is None or triple["rank"] == "deprecated":
             continue
-        key = (triple["predicate"], triple.get("object_id") or objects.written(triple["object"]))
+        key = (triple["predicate"], triple.get("object_id") or _said(triple["object"]))
         if key not in found or triple["rank"] == "preferred":
             found[key] = triple
     return list(found.values())
+
+
+def _said(value: Any) -> str:
+    """A value whole: 100 m is not 100 kg, and a year not its first of January; a text is one in every language."""
+    if not isinstance(value, Mapping) or "text" in value:
+        return objects.written(value)
+    return ", ".join(f"{name} {part}" for name, part in sorted(value.items()))
+
+
+def _folded(words: str) -> str:
+    """The words of a value as they compare, with the sign that a number or a year may have.
+
+    >>> _folded("−5 °C"), _folded("5 °C"), _folded("The Hague")
+    ('-5 c', '5 c', 'the hague')
+    """
+    sign = "-" if words.lstrip()[:1] in ("-", "−") else ""
+    return f"{sign}{normal(words)}" if normal(words) else words
 
 
 def instance_of(item: Item) -> frozenset[str]:
@@ -93,7 +110,7 @@ def predictions(
         key = (
             triple["subject_id"] or normal(objects.written(triple["subject"])),
             triple["predicate_id"] or table.canonical(str(triple["predicate"])),
-            triple["object_id"] or normal(objects.written(triple["object"])) or objects.written(triple["object"]),
+            triple["object_id"] or _folded(objects.written(triple["object"])),
         )
         other = out.get(key)
         if other is None or (triple["confidence"] or 0.0) > (other["confidence"] or 0.0):

@@ -34,18 +34,15 @@ def folded(
     file: Path, asked: Iterable[Asked], metadata: Mapping[str, Any], table: PropertyAlignmentTable
 ) -> dict[str, Any]:
     """The result of the rows in ``file``, for the articles that were asked for, in their order."""
-    order = {one.key: index for index, one in enumerate(asked)}
     whole, domains, gaps = Totals(), dict[str, Totals](), Gaps(table)
-    articles: list[tuple[int, dict[str, Any], tuple[float, float, float]]] = []
-    failed: list[tuple[int, dict[str, Any]]] = []
+    articles: list[dict[str, Any]] = []
+    counted: list[tuple[float, float, float]] = []
+    failed: list[dict[str, Any]] = []
     missed: dict[str, list[dict[str, Any]]] = {}
     dates: list[str] = []
-    for row in stored.latest(file):
-        if row["key"] not in order:
-            continue
-        place = order[row["key"]]
+    for row in stored.latest(file, [one.key for one in asked]):
         if row["status"] != stored.DONE:
-            failed.append((place, {name: row[name] for name in ("article_title", "domain", "stage", "error")}))
+            failed.append({name: row[name] for name in ("article_title", "domain", "stage", "error")})
             continue
         score = row["score"]
         whole.add(score)
@@ -53,9 +50,9 @@ def folded(
         gaps.add(row)
         dates += row.get("fetched", ())
         counts = tuple(sum(c[i] for c in score["properties"].values()) for i in range(3))
-        articles.append((place, _article(row, counts), counts))  # type: ignore[arg-type]
+        articles.append(_article(row, counts))
+        counted.append(counts)  # type: ignore[arg-type]
         _examples(row, missed)
-    articles.sort(key=lambda one: one[0])
     result: dict[str, Any] = {
         "schema_version": SCHEMA_VERSION,
         "run_metadata": {
@@ -64,7 +61,7 @@ def folded(
             "articles_failed": len(failed),
             **_age(dates),
         },
-        "aggregate": {**whole.values(), "intervals": _intervals([counts for _, _, counts in articles])},
+        "aggregate": {**whole.values(), "intervals": _intervals(counted)},
         "by_domain": {name: totals.values() for name, totals in sorted(domains.items())},
         "by_property": {
             name: {"label": table.label(name), **row, "missed_examples": missed.get(name, [])}
@@ -72,8 +69,8 @@ def folded(
         },
         "calibration_curve": whole.curve(),
         "alignment_gaps": gaps.found(),
-        "article_results": [one for _, one, _ in articles],
-        "failed_articles": [one for _, one in sorted(failed, key=lambda one: one[0])],
+        "article_results": articles,
+        "failed_articles": failed,
     }
     if metadata.get("mode") == "single_article" and articles:
         result["article_result"] = result["article_results"][0]

@@ -15,7 +15,7 @@ from typing import Any
 from goldassay.kb.alignment import PropertyAlignmentTable
 from goldassay.kb.hierarchy import Hierarchy
 from goldassay.measures.triples import evidence, objects
-from goldassay.measures.triples.matching import EXACT, NO_MATCH, PARTIAL, Matching, Statement, match, related
+from goldassay.measures.triples.matching import AS_USUAL, EXACT, NO_MATCH, PARTIAL, Matching, Statement, match, related
 from goldassay.measures.triples.objects import Comparing
 from goldassay.measures.triples.texts import normal
 from goldassay.wikidata import preparing
@@ -48,7 +48,7 @@ class Scoring:
         places = [text.says(statement) if text else None for statement in found.gold]
         for statement, at in zip(found.gold, places, strict=True):
             statement.triple["supported"] = None if at is None else bool(at)  # type: ignore[index]
-        kinds = [kind(found, index) for index in range(len(found.pred))]
+        kinds = [kind(found, index, self.comparing) for index in range(len(found.pred))]
         return {
             **_counts(found, kinds, subject.item.id),
             "kinds": dict(Counter(kinds)),
@@ -78,7 +78,7 @@ class Scoring:
         return out
 
 
-def kind(found: Matching, index: int) -> str:
+def kind(found: Matching, index: int, comparing: Comparing = AS_USUAL) -> str:
     """Which kind of match a prediction is."""
     if index in found.pairs:
         return EXACT
@@ -86,7 +86,7 @@ def kind(found: Matching, index: int) -> str:
     if not said.triple["aligned"]:
         return NO_MATCH
     near = [gold for gold in found.gold if related(gold, said)]
-    if any(objects.same(gold.value, objects.read(said.triple, gold.kind)) for gold in near):
+    if any(objects.same(gold.value, objects.read(said.triple, gold.kind), comparing) for gold in near):
         return DUPLICATE
     return PARTIAL if near else NOVEL
 
@@ -143,11 +143,6 @@ def _counts(found: Matching, kinds: list[str], item: str) -> dict[str, Any]:
         "statements": len(found.gold),
         "unaligned_statements": sum(not one.aligned for one in found.gold),
     }
-
-
-def _folded(redirects: Mapping[str, str]) -> dict[str, str]:
-    """Redirects between ids, and between folded titles."""
-    return {**redirects, **{normal(name): normal(target) for name, target in redirects.items()}}
 
 
 def _plain(by: evidence.ByProperty) -> dict[str, list[float]]:

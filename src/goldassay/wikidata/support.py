@@ -1,8 +1,8 @@
 """Whether an article's text says a statement's value, and in which words: recall over what could be found there.
 
-A value is said when one of its names stands in the text as whole words, a time when its date does (or its month, or its
-year: as exactly as it is known), a quantity when its number does. Coordinates are not looked for: texts give them in
-too many ways; they count as not known.
+A value is said when one of its names stands in the text as whole words, a time when its date does (or its month, year,
+decade or century: as exactly as it is known), a quantity when its number does. Coordinates are not looked for: texts
+give them in too many ways; they count as not known.
 """
 
 from __future__ import annotations
@@ -10,13 +10,20 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 
-from goldassay.measures.triples import coordinates, items, quantities, times
+from goldassay.measures.triples import coordinates, items, quantities, times, times_written
 from goldassay.measures.triples.matching import Statement
 
 AROUND = 60
+ERA = rf"\s?(?:{times_written.BEFORE}|{times_written.AFTER})(?!\w)"
 DATE = re.compile(
-    r"\d{4}-\d\d-\d\d|\d{1,2}(?:st|nd|rd|th|\.|er)?\s+(?:of\s+|de\s+)?[^\W\d_]{3,}\.?,?\s+\d{3,4}|"
-    r"[^\W\d_]{3,}\.?\s+\d{1,2}(?:st|nd|rd|th)?,?\s+\d{3,4}|[^\W\d_]{3,}\s+\d{3,4}"
+    r"\d{4}-\d\d-\d\d|\d{1,2}(?:st|nd|rd|th|\.|er)?\s+(?:of\s+|de\s+)?[^\W\d_]{3,}\.?,?\s+"
+    rf"(?:\d{{1,4}}{ERA}|\d{{3,4}})|"
+    rf"[^\W\d_]{{3,}}\.?\s+\d{{1,2}}(?:st|nd|rd|th)?,?\s+(?:\d{{1,4}}{ERA}|\d{{3,4}})|"
+    rf"[^\W\d_]{{3,}}\s+(?:\d{{1,4}}{ERA}|\d{{3,4}})"
+)
+AGE = re.compile(
+    rf"(?<!\w)(?:(?:{times_written.AGES.pattern}|{times_written.DECADES.pattern})(?:{ERA})?|\d{{1,4}}{ERA}|ad\s\d{{1,4}})(?!\w)",
+    re.IGNORECASE,
 )
 WORD = re.compile(r"\w+")
 NUMBER = re.compile(r"\d+(?:[.,\s'’]\d{3})*(?:[.,]\d+)?")
@@ -36,6 +43,7 @@ class ArticleText:
         self.folded = folded
         self.words = frozenset(WORD.findall(folded))
         self._dates: dict[tuple[int, int, int], tuple[int, int]] | None = None
+        self._ages: list[tuple[times.Time, tuple[int, int]]] | None = None
         self._numbers: dict[float, tuple[int, int]] | None = None
 
     def says(self, statement: Statement) -> tuple[int, int] | bool | None:
@@ -68,8 +76,8 @@ class ArticleText:
 
     def date(self, value: times.Time) -> tuple[int, int] | None:
         """Where a time stands, at least as exactly as it is known."""
-        if value.precision < times.MONTH:
-            return self.number(float(abs(value.year)))
+        if value.precision < times_written.MONTH:
+            return self.age(value)
         if self._dates is None:
             self._dates = {}
             for found in DATE.finditer(self.folded):
@@ -77,7 +85,15 @@ class ArticleText:
                 if read is not None:
                     self._dates.setdefault((read.year, read.month, 0), found.span())
                     self._dates.setdefault((read.year, read.month, read.day), found.span())
-        return self._dates.get((value.year, value.month, value.day if value.precision >= times.DAY else 0))
+        return self._dates.get((value.year, value.month, value.day if value.precision >= times_written.DAY else 0))
+
+    def age(self, value: times.Time) -> tuple[int, int] | None:
+        """Where a year stands, or a decade, century or millennium in words; a year may stand without its era."""
+        if self._ages is None:
+            read = ((times.read(found[0]), found.span()) for found in AGE.finditer(self.folded))
+            self._ages = [(time, at) for time, at in read if time is not None]
+        said = next((at for time, at in self._ages if times.same(value, time)), None)
+        return said or (self.number(float(abs(value.year))) if value.precision >= times_written.DECADE else None)
 
     def number(self, value: float) -> tuple[int, int] | None:
         """Where a number stands, in any of the ways to write it."""
