@@ -195,3 +195,12 @@ def test_the_table_is_shown_and_written(capsys: pytest.CaptureFixture[str], monk
     assert {"task", "damage", "measure", "before", "after", "change", "noticed", "harmless"} <= set(
         written["mutations"][0]
     )
+
+
+def test_in_eighty_columns_no_name_is_cut(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    mutation.show(["extraction", "linking"])
+    shown = capsys.readouterr().out
+    cells = " ".join(cell for line in shown.splitlines() for cell in line.split("│")[2:4])
+    assert {"semeval_partial_precision", "strong_link_inkb_f1@5"} <= set(cells.replace(",", " ").split())
+    assert max(map(len, shown.splitlines())) == 80
