@@ -73,11 +73,13 @@ def apply(
 
 
 @app.command()
-def revert(program: Program, name: Annotated[str, typer.Argument(metavar="PATCH", help="Id or file.")]) -> None:
-    """Take an applied patch back."""
+def revert(
+    program: Program, patches: Annotated[list[str], typer.Argument(metavar="PATCH...", help="Ids or files.")]
+) -> None:
+    """Take applied patches back."""
     from goldassay.commands.patch_state import revert
 
-    revert(program, name)
+    revert(program, patches)
 
 
 @app.command("list")

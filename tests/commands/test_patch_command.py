@@ -149,6 +149,127 @@ def test_patches_come_off_in_any_order_and_leave_the_others_as_they_were(workspa
     assert (proposed / "state.json").read_text() == states[0]
 
 
+def body_of(folder: Path, name: str) -> dict[str, Any]:
+    found: dict[str, Any] = yaml.safe_load((folder / f"{name}.yaml").read_text())
+    return found
+
+
+def test_an_applied_patch_is_measured_against_the_program_without_it(workspace: Path, proposed: Path) -> None:
+    name = next(file.stem for file in sorted(proposed.glob("add_example*")))
+    run("patch", "test", "extraction", name, "--gold", "names")
+    before = body_of(proposed, name)["effects"][0]
+    run("patch", "apply", "extraction", name)
+    run("patch", "test", "extraction", name, "--gold", "names")
+    after = body_of(proposed, name)["effects"][0]
+    assert after["difference"] > 0.1
+    for key in ("before", "after", "difference", "low", "high", "p"):
+        assert after[key] == before[key]
+    assert body_of(proposed, name)["status"] == "applied"
+
+
+def test_dev_chooses_and_test_accepts_nothing_that_dev_rejected(workspace: Path, proposed: Path) -> None:
+    for split in ("train", "all"):
+        assert "measured on dev, and on test" in refused(
+            "patch", "test", "extraction", "--gold", "names", "--split", split
+        )
+    file = next(iter(sorted(proposed.glob("add_example*"))))
+    name = file.stem
+    file.write_text(file.read_text().replace("status: proposed", "status: rejected\nreason: not shown on dev"))
+    shown = run("patch", "test", "extraction", name, "--gold", "names", "--split", "test")
+    body = body_of(proposed, name)
+    assert "test, n 8" in shown
+    assert (body["status"], body["effects"][0]["split"]) == ("rejected", "test")
+    assert body["effects"][0]["difference"] > 0
+    assert body["reason"].endswith("on test, but rejected on dev")
+
+
+def test_a_patch_that_shows_or_copies_a_dev_text_is_refused(workspace: Path) -> None:
+    folder = workspace / "programs" / "patches" / "extraction"
+    folder.mkdir(parents=True)
+    rows = [json.loads(line) for line in (workspace / "gold/names/extraction.jsonl").read_text().splitlines()]
+    text = next(row["text"] for row in rows if row["split"] == "dev")
+    patch = {"predictor": "extract", "action": "add_example", "example": {"text": text.upper(), "mentions": []}}
+    (folder / "mine.yaml").write_text(yaml.safe_dump(patch))
+    assert "exactly dev example" in refused("patch", "test", "extraction", "mine", "--gold", "names")
+
+
+def test_a_patch_that_makes_the_program_fail_is_not_available(
+    workspace: Path, proposed: Path, monkeypatch: pytest.MonkeyPatch, learner: Any
+) -> None:
+    class Short(type(learner)):  # type: ignore[misc]
+        def complete(self, request: Any) -> Any:
+            if len(request.messages) > 1:
+                raise TimeoutError("the prompt is too long")
+            return super().complete(request)
+
+    use(monkeypatch, Short())
+    run("patch", "test", "extraction", "--gold", "names")
+    bodies = [yaml.safe_load(file.read_text()) for file in proposed.glob("*.yaml")]
+    shown = {body["id"]: body for body in bodies if body["action"] == "add_example"}
+    assert shown
+    assert all(body["status"] == "proposed" and not body["effects"] for body in shown.values())
+    assert all("not available on dev: the program failed on all 20" in body["reason"] for body in shown.values())
+    assert all(body["effects"] for body in bodies if body["id"] not in shown)
+
+
+def test_a_file_of_ones_own_name_stays_one_file(workspace: Path) -> None:
+    folder = workspace / "programs" / "patches" / "extraction"
+    folder.mkdir(parents=True)
+    (folder / "mine.yaml").write_text("predictor: extract\naction: add_instruction\ntext: A number is TMP.\n")
+    run("patch", "test", "extraction", "mine", "--gold", "names")
+    run("patch", "apply", "extraction", "mine")
+    assert [file.name for file in folder.glob("*.yaml")] == ["mine.yaml"]
+    body = body_of(folder, "mine")
+    assert (body["status"], len(body["effects"])) == ("applied", 1)
+    run("patch", "revert", "extraction", body["id"])
+    assert body_of(folder, "mine")["status"] == "reverted"
+
+
+def test_what_was_applied_comes_off_though_its_file_is_gone_or_edited(workspace: Path, proposed: Path) -> None:
+    first, second, third = (file.stem for file in sorted(proposed.glob("add_*"))[:3])
+    run("patch", "apply", "extraction", first, second, third)
+    states = (proposed / "state.json").read_text()
+    edited = proposed / f"{second}.yaml"
+    body = body_of(proposed, second)
+    body["rationale"], body["example" if "example" in body else "text"] = "mine", {"text": "x", "mentions": []}
+    edited.write_text(yaml.safe_dump(body))
+    (proposed / f"{third}.yaml").unlink()
+    says = refused("patch", "revert", "extraction", first)
+    assert f"the file of {third}, which is applied, is gone" in says
+    assert (proposed / "state.json").read_text() == states
+    assert f"the file of {second}, which is applied, was edited since" in refused(
+        "patch", "revert", "extraction", third
+    )
+    run("patch", "revert", "extraction", second, third)
+    run("patch", "revert", "extraction", first)
+    assert json.loads((proposed / "applied.json").read_text()) == []
+
+
+def test_a_patch_that_builds_on_another_comes_off_first(workspace: Path) -> None:
+    folder = workspace / "programs" / "patches" / "extraction"
+    folder.mkdir(parents=True)
+    edits: dict[str, dict[str, Any]] = {
+        "a": {"action": "add_instruction", "text": "A number is TMP."},
+        "b": {"action": "replace_instruction", "old": "A number", "text": "Each number"},
+        "c": {"action": "add_example", "example": {"text": "In Delft.", "mentions": []}},
+        "d": {"action": "add_example", "example": {"text": "In Gouda.", "mentions": []}},
+        "e": {"action": "remove_example", "index": 1},
+    }
+    for name, edit in edits.items():
+        (folder / f"{name}.yaml").write_text(yaml.safe_dump({"predictor": "extract", **edit}))
+        run("patch", "apply", "extraction", name)
+    state = (folder / "state.json").read_text()
+    assert "it builds on what is taken back; take replace_instruction-" in refused("patch", "revert", "extraction", "a")
+    assert "names an example by its place" in refused("patch", "revert", "extraction", "c")
+    assert (folder / "state.json").read_text() == state
+    for name in ("e", "c", "d", "b", "a"):
+        run("patch", "revert", "extraction", name)
+    demos, instructions = (
+        json.loads((folder / "state.json").read_text())["extract"][key] for key in ("demos", "signature")
+    )
+    assert (demos, instructions["instructions"]) == ([], "Find names.")
+
+
 @pytest.mark.parametrize(
     ("body", "says"),
     [

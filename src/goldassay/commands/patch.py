@@ -7,12 +7,13 @@ Patches of a task live in ``programs/patches/TASK/``; the program with the appli
 from __future__ import annotations
 
 import difflib
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 from goldassay import workspace
 from goldassay.commands.evaluate import language_model
-from goldassay.exceptions import GoldassayError
+from goldassay.exceptions import DataError, GoldassayError
 
 
 def place(target: workspace.Target) -> Path:
@@ -42,10 +43,16 @@ def fitting(target: workspace.Target, made: Any, patch: Any, any_version: bool) 
 
 
 def find(target: workspace.Target, name: str) -> Path:
-    """The file of a patch: a path, or an id of the program's folder."""
+    """The file of a patch: a path, or an id or a file's name in the program's folder."""
+    from goldassay.tuning.patches import read
+
     for file in (Path(name), place(target) / f"{name}.yaml", place(target) / name):
         if file.is_file():
             return file
+    for file in sorted(place(target).glob("*.yaml")):
+        with suppress(DataError):  # another file's faults are not this patch's
+            if read(file).id == name:
+                return file
     known = ", ".join(sorted(file.stem for file in place(target).glob("*.yaml"))) or "none yet"
     raise GoldassayError(f"no patch {name!r} in {place(target)}; there are: {known}")
 

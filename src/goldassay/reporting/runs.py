@@ -8,7 +8,7 @@ from typing import Any
 
 from rich.table import Table
 
-from goldassay.reporting.terminal import console, with_interval
+from goldassay.reporting.terminal import console, p_value, with_interval
 
 
 def run(done: Any, metric: Any) -> None:
@@ -83,16 +83,12 @@ def _against(first: Any, found: Sequence[Any]) -> Table:
         table.add_row(
             one.measure,
             f"{f.difference:+.3f} [{f.interval.low:+.3f}, {f.interval.high:+.3f}]",
-            _p(f.p),
-            _p(one.corrected),
+            p_value(f.p),
+            p_value(one.corrected),
             f"{f.smallest_detectable:.2f}",
             f"{len(one.won)}:{len(one.lost)}",
         )
     return table
-
-
-def _p(value: float) -> str:
-    return f"{value:.3f}" if value >= 0.001 else "<.001"
 
 
 def _some(names: Sequence[str], most: int = 8) -> str:

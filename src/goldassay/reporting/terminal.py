@@ -63,6 +63,15 @@ def with_interval(run: Any, name: str) -> str:
     return number(run.values.get(name)) + (f" [{interval.low:.3f}, {interval.high:.3f}]" if interval else "")
 
 
+def p_value(p: float) -> str:
+    """Three places; the smallest ones say no more than how many resamples were drawn.
+
+    >>> p_value(0.0314), p_value(0.0001)
+    ('0.031', '<.001')
+    """
+    return f"{p:.3f}" if p >= 0.001 else "<.001"
+
+
 def conformance(results: Sequence[Any]) -> None:
     """How many official numbers came out the same, by suite, with the first differences."""
     table = Table(title="official numbers reproduced", title_justify="left")

@@ -8,7 +8,7 @@ from typing import Any
 from rich.markup import escape
 from rich.table import Table
 
-from goldassay.reporting.terminal import console, number, with_interval
+from goldassay.reporting.terminal import console, number, p_value, with_interval
 
 
 def tuned(done: Any, folder: Any) -> None:
@@ -82,9 +82,12 @@ def patches(found: Sequence[tuple[Any, Any]]) -> None:
         table.add_column(head, no_wrap=True)
     for _, patch in found:
         effect = patch.effects[-1] if patch.effects else None
-        shown = f"{effect.difference:+.3f} [{effect.low:+.3f}, {effect.high:+.3f}]" if effect else "–"
+        shown = "–"
+        if effect:
+            shown = f"{effect.difference:+.3f} [{effect.low:+.3f}, {effect.high:+.3f}]"
+            shown += f"\n[dim]on {escape(effect.split)}, n {effect.n}[/]"
         edit = escape(patch.edit[:160])
-        table.add_row(f"{patch.id}\n[dim]{edit}[/]", patch.status, shown, f"{effect.p:.3f}" if effect else "")
+        table.add_row(f"{patch.id}\n[dim]{edit}[/]", patch.status, shown, p_value(effect.p) if effect else "")
     console().print(table if found else "No patches yet.")
 
 

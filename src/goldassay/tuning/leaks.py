@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+import dspy
 from rapidfuzz import fuzz, process
 
 from goldassay.exceptions import LeakError
 from goldassay.fields import read
+
+if TYPE_CHECKING:
+    from goldassay.tuning.patches import Patch
 
 NEAR = 90.0  # per cent of similar characters: a text with a word changed, not one on the same subject
 WORDS = 8  # as many words in a row are a copy, not chance
@@ -51,6 +55,16 @@ def _leak(train: Any, other: Any, split: str, how: str) -> LeakError:
         f"the train example is {how} {split} example {read(other, 'id', '?')}; remove it from one side",
         record=read(train, "id", "?"),
     )
+
+
+def check_patch(patch: Patch, held_out: dict[str, Sequence[Any]]) -> None:
+    """Raise a LeakError if a patch shows a held-out example, exactly or nearly, or an instruction copies its words."""
+    check_instructions([patch.text or ""], held_out)
+    for split, examples in held_out.items():
+        if patch.example and examples:
+            keys = getattr(examples[0], "_input_keys", None) or ("text", "question", "query")
+            shown = dspy.Example(**{**patch.example, "id": patch.id}).with_inputs(*keys)
+            check_examples([shown], {split: examples})
 
 
 def check_instructions(instructions: Iterable[str], held_out: dict[str, Sequence[Any]], words: int = WORDS) -> None:

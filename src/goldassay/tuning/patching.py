@@ -17,7 +17,7 @@ from dspy.teleprompt import Teleprompter
 from goldassay.exceptions import DataError, GoldassayError, LeakError
 from goldassay.statistics import holm
 from goldassay.tuning.edits import apply, fingerprint
-from goldassay.tuning.leaks import check_instructions
+from goldassay.tuning.leaks import check_patch
 from goldassay.tuning.ledger import Ledger
 from goldassay.tuning.patches import Patch
 from goldassay.tuning.patterns import Case, Pattern, find
@@ -132,7 +132,7 @@ class Patches(Teleprompter):  # type: ignore[misc]
             tried.add(patch.id)
             self.ledger.patches.append(patch)
             try:
-                check_instructions([patch.text or ""], {**self.held_out, "dev": dev})
+                check_patch(patch, {**self.held_out, "dev": dev})
             except LeakError as error:
                 patch.status, patch.reason = "rejected", str(error)
                 self.ledger.note(0, patch)

@@ -18,6 +18,7 @@ from typing import Any
 from goldassay.exceptions import GoldassayError
 from goldassay.running import Run
 from goldassay.statistics import holm
+from goldassay.tuning.leaks import check_patch
 from goldassay.tuning.nearest import demonstrations
 from goldassay.tuning.patches import Patch
 from goldassay.tuning.patterns import Pattern, find
@@ -112,9 +113,16 @@ class PromptTuner:
         race.check()
         patches = [patch.model_copy(deep=True) for patch in report.prompt_patches]
         for patch in patches:
-            race.test(patch, apply(self.program, patch), base)
-        adjusted = holm([patch.effects[-1].p for patch in patches]) if patches else []
-        corrected = {patch.id: float(p) for patch, p in zip(patches, adjusted, strict=True)}
+            try:
+                check_patch(patch, {"dev": dev})
+                patched = apply(self.program, patch)
+            except GoldassayError as error:  # it copies dev, or does not fit: the others are measured all the same
+                patch.status, patch.reason = "rejected", str(error)
+                continue
+            race.test(patch, patched, base)
+        measured = [patch for patch in patches if patch.effects]
+        adjusted = holm([patch.effects[-1].p for patch in measured])
+        corrected = {patch.id: float(p) for patch, p in zip(measured, adjusted, strict=True)}
         return TuningReport(report.false_positive_patterns, report.false_negative_patterns, patches, corrected)
 
 

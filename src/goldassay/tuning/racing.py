@@ -67,6 +67,9 @@ class Race:
         cost = dict.fromkeys(COSTS, 0.0)
         for stop in stages(len(self.examples)):
             done = self.run(program, self.examples[len(cases) : stop])
+            if failure(done):
+                patch.status, patch.reason = "rejected", f"not available: the program {failure(done)}"
+                return None
             cases += done.cases
             cost = {key: value + float(done.cost.get(key, 0)) for key, value in cost.items()}
             seen = self.examples[: len(cases)]
@@ -123,6 +126,14 @@ def evaluated(program: Any, examples: Sequence[Any], metric: Any, **options: Any
     except Exception as error:
         where = "".join(f" ({note})" for note in getattr(error, "__notes__", ())[:1])
         raise GoldassayError(f"the metric raised {type(error).__name__}: {error}{where}") from error
+
+
+def failure(run: Run) -> str:
+    """In words that the program failed on all examples of a run, and how; empty where it worked on any."""
+    errors = [row["error"] for row in run.rows if row.get("error")]
+    if not errors or len(errors) < len(run.rows):
+        return ""
+    return f"failed on all {len(run.rows)} examples; the first: {errors[0]}"
 
 
 def tallied(metric: Any) -> Any:
