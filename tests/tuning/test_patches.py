@@ -11,7 +11,7 @@ import pytest
 from goldassay.exceptions import DataError, GoldassayError
 from goldassay.tuning.edits import apply, fingerprint, inverse
 from goldassay.tuning.nearest import NearestDemos
-from goldassay.tuning.patches import Patch, read, read_all, write
+from goldassay.tuning.patches import Effect, Patch, read, read_all, write
 
 
 class Program(dspy.Module):  # type: ignore[misc]
@@ -96,16 +96,7 @@ def test_a_patch_file_reads_back(tmp_path: Path) -> None:
 
 
 def test_what_was_measured_does_not_stay_with_another_edit(tmp_path: Path) -> None:
-    effect = {
-        "split": "dev",
-        "before": 0.5,
-        "after": 0.6,
-        "difference": 0.1,
-        "low": 0.0,
-        "high": 0.2,
-        "p": 0.01,
-        "n": 9,
-    }
+    effect = Effect(split="dev", before=0.5, after=0.6, difference=0.1, low=0.0, high=0.2, p=0.01, n=9)
     patch = Patch(predictor="x", action="add_instruction", text="Be brief.", effects=[effect], status="accepted")
     file = write(patch, tmp_path)
     assert read(file) == patch
