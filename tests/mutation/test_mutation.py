@@ -185,6 +185,7 @@ def test_every_measure_is_in_the_table_and_notices_something(task: str) -> None:
 
 def test_the_table_is_shown_and_written(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("GOLDASSAY_EMBEDDER", "none")
+    monkeypatch.setenv("COLUMNS", "120")
     mutation.show(["answering"])
     shown = capsys.readouterr().out
     assert "blind to it" in shown

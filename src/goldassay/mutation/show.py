@@ -30,7 +30,7 @@ def show(tasks: Iterable[str] = TASKS, *, as_json: bool = False) -> None:
     for task in dict.fromkeys(row.task for row in rows):
         mine = [row for row in rows if row.task == task and row.applies]
         view = Table(title=f"{task}: which measure notices which damage", title_justify="left", show_lines=True)
-        view.add_column("damage", overflow="fold", width=DAMAGE)
+        view.add_column("damage", overflow="fold", width=DAMAGE if out.width < 100 else 2 * DAMAGE)
         view.add_column("noticed by", overflow="fold", min_width=NAMES)
         view.add_column("blind to it", overflow="fold", min_width=NAMES)
         for name in dict.fromkeys(row.damage for row in mine):
