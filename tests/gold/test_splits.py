@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 from goldassay.exceptions import GoldassayError, LeakError
 from goldassay.gold import load
 from goldassay.gold.grouping import grouped, leaks, refuse_leaks
-from goldassay.gold.splits import DATASET_SPLITS, STRATIFICATION_FACTORS, iterative, split
+from goldassay.gold.splits import DATASET_SPLITS, STRATIFICATION_FACTORS, split
+from goldassay.gold.stratifying import iterative
 
 LETTERS = "abcdefghijklmnopqrstuvwxyz"
 
@@ -142,3 +143,17 @@ def test_no_records_and_no_group() -> None:
         split([])
     with pytest.raises(GoldassayError, match="record a has no 'place' to group by"):
         split([{"id": "a", "text": "x"}], group="place")
+
+
+def test_no_side_is_empty_while_there_are_groups_for_it() -> None:
+    records = [{"id": f"d{i}", "text": unlike(i), "language": "nl"} for i in range(4)]
+    for size, expected in ((4, 2), (3, 1), (2, 1)):
+        made = split(records[:size], factors=["language"])
+        assert max(made.sizes.values()) == expected
+        assert made.empty == (["test"] if size == 2 else [])
+    assert split(records[:1]).empty == ["dev", "test"]
+
+
+def test_a_factor_with_a_value_for_each_record() -> None:
+    sides = iterative([{("id", str(i)): 1, ("odd", str(i % 2)): 1} for i in range(2000)], [1] * 2000, DATASET_SPLITS)
+    assert sides.count("train") == pytest.approx(1400, abs=1)

@@ -1,8 +1,7 @@
 """Splits without leaks: documents whole, near duplicates on one side, several factors kept in proportion at once.
 
-Stratifying on the product of four factors leaves strata of one. Iterative stratification (Sechidis, Tsoumakas and
-Vlahavas 2011) takes the factors side by side: the rarest value first, each of its groups goes where this value is most
-wanted. A group is what must stay together: a document with its questions, and texts that are nearly the same.
+A group is what must stay together: a document with its questions, and texts that are nearly the same (`grouping`).
+Groups go to sides by iterative stratification (`stratifying`), and no side is left empty while there are groups.
 
 >>> rows = [{"id": f"d{i}", "text": "abcdefghijklmnopqrst"[i] * 9, "strata": {"country": "NL" if i % 2 else "BE"}}
 ...         for i in range(20)]
@@ -13,7 +12,6 @@ wanted. A group is what must stay together: a document with its questions, and t
 
 from __future__ import annotations
 
-import random
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -23,10 +21,10 @@ from goldassay.exceptions import GoldassayError
 from goldassay.gold.grouping import Record, grouped
 from goldassay.gold.grouping import value as value_of
 from goldassay.gold.similarity import NEAR
+from goldassay.gold.stratifying import Key, filled, iterative
 
 DATASET_SPLITS = {"train": 0.70, "dev": 0.15, "test": 0.15}
 STRATIFICATION_FACTORS = ("custodian_type", "country", "data_tier", "source_type")
-Key = tuple[str, str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +51,11 @@ class Split:
         """How many records each side has."""
         counts = Counter(self.of.values())
         return {name: counts[name] for name in self.ratios}
+
+    @property
+    def empty(self) -> list[str]:
+        """The sides that nothing was left for: there are fewer groups than sides."""
+        return [name for name, size in self.sizes.items() if not size]
 
     def state(self) -> dict[str, Any]:
         """As JSON."""
@@ -83,43 +86,11 @@ def split(
         raise GoldassayError(f"no record has {', '.join(absent)}, neither in its strata nor as a field")
     groups = grouped(records, group=group, near=near)
     wanted = [Counter(key for index in members for key in _keys(records[index], used)) for members in groups]
-    sides = iterative(wanted, [len(members) for members in groups], shares, seed)
+    sizes = [len(members) for members in groups]
+    sides = filled(iterative(wanted, sizes, shares, seed), sizes, shares)
     of = {str(records[index]["id"]): side for members, side in zip(groups, sides, strict=True) for index in members}
     of = {str(record["id"]): of[str(record["id"])] for record in records}
     return Split(of, shares, len(groups), deviations(records, of, shares, used))
-
-
-def iterative(
-    wanted: Sequence[Mapping[Key, int]], sizes: Sequence[int], shares: Mapping[str, float], seed: int = 0
-) -> list[str]:
-    """A side for each group. ``wanted`` has for each group how many records of each (factor, value) it holds."""
-    rng = random.Random(seed)
-    order = list(range(len(sizes)))
-    rng.shuffle(order)
-    order.sort(key=lambda index: -sizes[index])  # large groups first, while there is room for them
-    totals: Counter[Key] = Counter()
-    for keys in wanted:
-        totals.update(keys)
-    room = {side: share * sum(sizes) for side, share in shares.items()}
-    need = {side: {key: share * count for key, count in totals.items()} for side, share in shares.items()}
-    tie = {side: rng.random() for side in shares}
-    sides: dict[int, str] = {}
-    left = Counter(totals)
-    while len(sides) < len(sizes):
-        rare = min((key for key in left if left[key] > 0), key=lambda key: (left[key], key), default=None)
-        for index in order:
-            if index in sides or (rare is not None and rare not in wanted[index]):
-                continue
-            side = max(
-                shares,
-                key=lambda name: (need[name][rare] if rare is not None else 0.0, room[name], tie[name]),
-            )
-            sides[index] = side
-            room[side] -= sizes[index]
-            for key, count in wanted[index].items():
-                need[side][key] -= count
-                left[key] -= count
-    return [sides[index] for index in range(len(sizes))]
 
 
 def deviations(

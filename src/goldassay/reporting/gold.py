@@ -91,6 +91,8 @@ def split(made: Split, records: int, out_folder: Path | None) -> None:
     for one in made.off:
         off.add_row(one.factor, f"{one.mean:.3f}", f"{one.most:.3f}", escape(one.at))
     out.print(off)
+    if made.empty:
+        out.print(f"{', '.join(made.empty)} empty: there are fewer groups than sides")
     out.print(
         "nothing written; --out FOLDER writes it" if out_folder is None else f"written to {escape(str(out_folder))}"
     )
