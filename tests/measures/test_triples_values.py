@@ -90,6 +90,26 @@ def test_times_compare_at_golds_precision(gold: Any, pred: str, same: bool) -> N
     assert times.same(one, other) is same
 
 
+@pytest.mark.parametrize(
+    ("time", "precision", "written"),
+    [
+        ("+1934-07-04", 11, "1934-07-04"), ("+1934-07-00", 10, "1934-07"), ("+1934-00-00", 9, "1934"),
+        ("+1934-00-00", 8, "1930s"), ("+1900-00-00", 7, "19th century"), ("+1901-00-00", 7, "20th century"),
+        ("+1150-00-00", 7, "12th century"), ("+2001-00-00", 7, "21st century"), ("+1500-00-00", 6, "2nd millennium"),
+        ("-0044-03-15", 11, "-0044-03-15"), ("-0044-00-00", 9, "44 BC"), ("-0455-00-00", 8, "450s BC"),
+        ("-0500-00-00", 7, "5th century BC"), ("-2500-00-00", 6, "3rd millennium BC"), ("+0079-00-00", 9, "79"),
+    ],
+)  # fmt: skip
+def test_times_are_written_as_exactly_as_they_are_known(time: str, precision: int, written: str) -> None:
+    found = times.read({"time": f"{time}T00:00:00Z", "precision": precision})
+    assert found is not None
+    assert times.words(found) == written
+    again = times.read(written)
+    assert again is not None
+    assert again.precision == precision
+    assert times.same(found, again)
+
+
 def test_calendars() -> None:
     # the October Revolution: 25 October 1917 in the Julian calendar is 7 November in the Gregorian
     julian = times.read({"time": "+1917-10-25T00:00:00Z", "precision": 11, "calendarmodel": f"http://w/{times.JULIAN}"})

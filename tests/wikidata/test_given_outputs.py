@@ -16,7 +16,7 @@ from goldassay.tuning.edits import apply
 from goldassay.tuning.patches import Patch
 from goldassay.tuning.patterns import Case, find
 from goldassay.tuning.prompts import rendered
-from goldassay.wikidata import prompt_tuning
+from goldassay.wikidata import prompt_tuning, run_errors
 
 OUTPUTS = {
     ("Vicuna-13B", "ont_10_culture"): "ont_10_culture_llm_responses.jsonl",
@@ -37,7 +37,7 @@ def test_errors_become_patterns_and_patches(root: Path, shared_data: Path, syste
     relations = sorted({triple["predicate"] for one in gold for triple in one["triples"]})
     program: Any = workspace.load(root / "programs" / "triples.py").Triples({name: name for name in relations})
 
-    errors = prompt_tuning.from_outputs(gold, aligned)
+    errors = run_errors.from_outputs(gold, aligned)
     assert len(errors.cases) == len(gold)
     report = prompt_tuning.report(errors, program)
     missed = report["false_negative_patterns"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,10 +12,14 @@ from goldassay import workspace
 from goldassay.exceptions import DataError, GoldassayError
 from goldassay.kb.alignment import PropertyAlignmentTable
 from goldassay.kb.wikibase import Item, Statement
+from goldassay.measure import Error
+from goldassay.score import Evidence
+from goldassay.tally import Counts
 from goldassay.tuning.edits import apply
 from goldassay.tuning.patches import Patch
+from goldassay.tuning.patterns import Case
 from goldassay.tuning.prompts import rendered
-from goldassay.wikidata import novel, prompt_tuning, recall_gaps
+from goldassay.wikidata import novel, prompt_tuning, recall_gaps, run_errors
 from goldassay.wikidata import rows as stored
 from goldassay.wikidata.alignment_gaps import gaps
 from goldassay.wikidata.benchmark import Asked
@@ -100,7 +105,7 @@ def test_precision_is_not_taken_for_recall(shared_data: Path) -> None:
 
 def test_misses_become_examples_and_rules_that_apply(root: Path, result: Any) -> None:
     articles = workspace.load(root / "programs" / "triples.py").Articles()
-    errors = prompt_tuning.from_rows(stored.latest(result[1]), TABLE)
+    errors = run_errors.from_rows(stored.latest(result[1]), TABLE)
     report = prompt_tuning.report(errors, articles)
     assert set(report) >= {"false_positive_patterns", "false_negative_patterns", "prompt_patches"}
     assert [one["property"] for one in report["false_positive_patterns"]] == ["place of birth"]
@@ -191,8 +196,59 @@ def test_an_example_shows_what_was_found_too(root: Path, sources: Any, tmp_path:
 
     file = tmp_path / "r.rows.jsonl"
     run([Asked("Marie Curie")], half, Sources(sources, sources, "test"), Scoring(), {}, file, Profile("p", "p"))
-    errors = prompt_tuning.from_rows(stored.latest(file), TABLE)
+    errors = run_errors.from_rows(stored.latest(file), TABLE)
     [said] = [said for (_, context), said in errors.said.items() if context.startswith("She was born in Warsaw")]
     assert [(one["predicate"], one["object"]) for one in said] == [
         ("date of birth", "7 November 1867"), ("place of birth", "Warsaw"),
     ]  # fmt: skip
+
+
+def test_a_wrong_value_is_told_in_the_texts_own_words(root: Path, sources: Any, tmp_path: Path) -> None:
+    def late(text: str, title: str) -> Any:
+        return {"triples": [{"subject": title, "predicate": "P570", "object": "4 July 1935"}]}
+
+    file = tmp_path / "r.rows.jsonl"
+    run([Asked("Marie Curie")], late, Sources(sources, sources, "test"), Scoring(), {}, file, Profile("p", "p"))
+    report = prompt_tuning.report(
+        run_errors.from_rows(stored.latest(file), TABLE), workspace.load(root / "programs" / "triples.py").Articles()
+    )
+    [wrong] = report["false_positive_patterns"]
+    assert wrong["examples"][0]["message"] == "date of death of Marie Curie is 4 July 1934, not 4 July 1935."
+    rules = [one["text"] for one in report["prompt_patches"] if one["pattern"] == wrong["name"]]
+    assert rules == [
+        'As date of death give only what the text says of its subject itself: "4 July 1934", not "4 July 1935".'
+    ]
+    assert "T00:00:00Z" not in str(report)
+
+
+def test_an_example_names_its_subject_where_one_can(root: Path) -> None:
+    error = Error(
+        run_errors.MISSED, "", "Delft", "", "place of birth", context="He was born in Delft.", field="statements"
+    )
+    named = replace(error, context="Ann was born in Delft.")
+    statement = {"subject": "Ann", "predicate": "place of birth", "object": "Delft", "confidence": 1.0}
+    said = {("Ann", one.context): [statement] for one in (error, named)}
+    case = Case("Ann", Evidence({"f1": Counts(0, 0, 2)}), (error, named))
+    articles = workspace.load(root / "programs" / "triples.py").Articles()
+    patches = prompt_tuning.report(run_errors.Errors([case], said), articles)["prompt_patches"]
+    assert next(one["example"]["text"] for one in patches if one["action"] == "add_example") == named.context
+
+
+def test_a_gap_is_seen_at_the_precision_of_the_value(sources: Any, tmp_path: Path) -> None:
+    sources.items["Q7186"] = Item(
+        "Q7186", sitelinks={"enwiki": "Marie Curie"},
+        statements=(
+            Statement("P1619", {"time": "+1901-01-01T00:00:00Z", "precision": 9}, "time"),
+            Statement("P571", {"time": "-0500-00-00T00:00:00Z", "precision": 7}, "time"),
+        ),
+    )  # fmt: skip
+
+    def says(text: str, title: str) -> Any:
+        pairs = (("ex:opening", "1901"), ("ex:age", "450 BC"))
+        return {"triples": [{"subject": title, "predicate": name, "object": value} for name, value in pairs]}
+
+    asked, file = [Asked("Marie Curie")], tmp_path / "r.rows.jsonl"
+    found = run(asked, says, Sources(sources, sources, "test"), Scoring(), {}, file, Profile("p", "p"))
+    assert {(one["predicate"], one["property"]) for one in found["alignment_gaps"]} == {
+        ("ex:opening", "P1619"), ("ex:age", "P571"),
+    }  # fmt: skip

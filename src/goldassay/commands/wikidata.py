@@ -146,11 +146,11 @@ def tune_prompts(results: Path, *, output: Path | None, profile: str, most: int,
     from goldassay.gold.files import save_json
     from goldassay.reporting import wikidata as tables
     from goldassay.tuning.patches import Patch, write
-    from goldassay.wikidata import prompt_tuning
+    from goldassay.wikidata import prompt_tuning, run_errors
     from goldassay.wikidata.profile import read_profile
 
     chosen = read_profile(profile)
-    report = prompt_tuning.report(prompt_tuning.from_rows(evidence(results), chosen.table), program(chosen), most)
+    report = prompt_tuning.report(run_errors.from_rows(evidence(results), chosen.table), program(chosen), most)
     place = output or results.with_name(f"{results.stem}-tuning.json")
     save_json(place, report)
     for one in report["prompt_patches"]:

@@ -134,8 +134,13 @@ def written(raw: Any) -> str:
 
     >>> written({"text": "Rijksmuseum", "language": "nl"}), written("ex:Marie_Curie"), written(100)
     ('Rijksmuseum', 'ex:Marie_Curie', '100')
+    >>> written({"time": "+1885-00-00T00:00:00Z", "precision": 9})
+    '1885'
     """
     if isinstance(raw, Mapping):
+        time = times.read(raw) if "time" in raw else None
+        if time is not None:
+            return times.words(time)
         for key in ("label", "text", "value", "time", "amount", "id"):
             if raw.get(key) not in (None, ""):
                 return written(raw[key])

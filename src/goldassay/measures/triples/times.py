@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from goldassay.measures.triples import times_written
-from goldassay.measures.triples.times_written import DAY, DECADE, MONTH, YEAR
+from goldassay.measures.triples.times_written import CENTURY, DAY, DECADE, MILLENNIUM, MONTH, YEAR
 
 JULIAN, GREGORIAN = "Q1985786", "Q1985727"
 
@@ -52,6 +52,25 @@ def read(raw: Any) -> Time | None:
         return None
     found = times_written.read(str(raw))
     return Time(*found) if found else None
+
+
+def words(time: Time) -> str:
+    """A time as exactly as it is known, in a form that `read` takes back.
+
+    >>> [words(read(said)) for said in ("+1934-07-04T00:00:00Z", "May 1945", "44 v. Chr.", "19e eeuw", "450s BCE")]
+    ['1934-07-04', '1945-05', '44 BC', '19th century', '450s BC']
+    """
+    years, before = abs(time.year), " BC" if time.year < 0 else ""
+    if time.precision >= MONTH and time.month:
+        day = f"-{time.day:02d}" if time.precision >= DAY and time.day else ""
+        return f"{'-' if before else ''}{years:04d}-{time.month:02d}{day}"
+    if time.precision >= YEAR or time.precision < MILLENNIUM:
+        return f"{years}{before}"
+    if time.precision == DECADE:
+        return f"{years // 10 * 10}s{before}"
+    number = (years - 1) // 10 ** (YEAR - time.precision) + 1
+    ending = "th" if number % 100 in (11, 12, 13) else {1: "st", 2: "nd", 3: "rd"}.get(number % 10, "th")
+    return f"{number}{ending} {'century' if time.precision == CENTURY else 'millennium'}{before}"
 
 
 def same(gold: Time, pred: Time, times: str = "gold") -> bool:
