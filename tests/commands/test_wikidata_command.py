@@ -158,6 +158,42 @@ def test_a_run_that_is_killed_goes_on_in_another_process(place: Path) -> None:
     assert "holds rows of another run (version was" in str(call(*command).exception)
 
 
+def test_what_was_evaluated_before_is_said(place: Path) -> None:
+    assert "evaluated before" not in evaluated().stderr
+    again = evaluated()
+    assert "3 of 4 articles were evaluated before; without out/latest.rows.jsonl all are" in " ".join(
+        again.stderr.split()
+    )
+
+
+def test_rows_of_another_local_store_are_not_mixed_in(place: Path) -> None:
+    evaluated()
+    about = json_value(place / "out" / "latest.json")["run_metadata"]
+    assert len(about["conventions"]["statements"]) == 16
+    with (place / "store.nt").open("a") as out:
+        out.write("<http://a> <http://b> <http://c> .\n")
+    assert "holds rows of another run (statements was" in str(evaluated().exception)
+
+
+def test_no_cache_begins_again_where_a_run_was_finished(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from goldassay.wikidata import sources
+
+    offline = sources.sources
+
+    def cached(**options: Any) -> Any:
+        return offline(**{**options, "no_cache": False, "cache_only": True})
+
+    monkeypatch.setattr(sources, "sources", cached)
+    command = ["evaluate", "--dataset", "bench.yaml", "--profile", "triples:ArticlePatterns", "--endpoint", "store.nt",
+               "--output", "out/n.json", "--no-cache"]  # fmt: skip
+    call(*command)
+    (place / "out" / "n.json").unlink()  # as a killed run leaves it
+    call(*command)
+    assert json_value(place / "out" / "n.json")["run_metadata"]["resumed_articles"] == 3
+    call(*command)
+    assert json_value(place / "out" / "n.json")["run_metadata"]["resumed_articles"] == 0
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

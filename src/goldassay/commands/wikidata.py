@@ -65,12 +65,19 @@ def evaluate(
         table=chosen.table, comparing=chosen.comparing, verdicts=verdicts(annotations) if annotations else {}
     )
     made = program(chosen)
+    if no_cache and place.exists():  # a run that was killed has no result yet: it goes on
+        rows.place(place).unlink(missing_ok=True)
     metadata = {**about, "profile": profile, "language": chosen.language, "endpoint": clients.endpoint}
     if annotations:
         metadata["annotations"] = str(annotations)
     result = run(asked, made, clients, scoring, metadata, rows.place(place), chosen, parallel)
     result["run_metadata"].setdefault("warnings", []).extend(notes)
     save_json(place, result)
+    if before := result["run_metadata"]["resumed_articles"]:
+        kept = rows.place(place)
+        terminal.warn(
+            f"{before} of {len(asked)} articles were evaluated before; without {kept} all are evaluated again"
+        )
     if as_json:
         print(json.dumps(result, ensure_ascii=False))
     else:

@@ -53,6 +53,7 @@ def run(
         "lm": model.name,
         "language": profile.language,
         "endpoint": sources.endpoint,
+        "statements": sources.version,
         "table": scoring.table.fingerprint,
         "comparing": repr(scoring.comparing),
         "verdicts": hashlib.sha256(repr(sorted(scoring.verdicts.items())).encode()).hexdigest()[:16],
