@@ -49,11 +49,14 @@ def run(folders: Sequence[Path], *, test: str = "permutation", seed: int = 0, as
         body = {
             "runs": [made.summary() for made in runs],
             "comparisons": [one.state() for one in found],
+            "by": by_stratum(runs),
+            "errors": errors_by_type(runs),
             "not_available": missing,
         }
         print(json.dumps(body, ensure_ascii=False))
         return
     tables.comparison(runs, found, missing)
+    tables.parts(by_stratum(runs), errors_by_type(runs), next(iter(runs[0].values), ""))
 
 
 def _usable(runs: list[Run]) -> tuple[list[Run], list[str]]:
@@ -83,6 +86,24 @@ def compared(runs: Sequence[Run], *, test: str = "permutation", seed: int = 0) -
         lost = tuple(key for key, gap in sorted(gaps, key=lambda pair: pair[1]) if gap < -1e-12)
         out.append(Against(other, name, found, p, won, lost))
     return out
+
+
+def by_stratum(runs: Sequence[Run]) -> dict[str, dict[str, dict[str, list[float | None]]]]:
+    """Each measure's value of each run, by stratum and key; None where a run has no evidence there."""
+    first = runs[0].by_stratum
+    return {
+        stratum: {
+            key: {name: [made.by_stratum.get(stratum, {}).get(key, {}).get(name) for made in runs] for name in values}
+            for key, values in keys.items()
+        }
+        for stratum, keys in first.items()
+    }
+
+
+def errors_by_type(runs: Sequence[Run]) -> dict[str, list[int]]:
+    """How many errors each run has, by type."""
+    types = sorted({kind for made in runs for kind in made.errors_by_type})
+    return {kind: [made.errors_by_type.get(kind, 0) for made in runs] for kind in types}
 
 
 def _alike(a: Run, b: Run) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 
 from rich.table import Table
 
-from goldassay.reporting.terminal import console, p_value, with_interval
+from goldassay.reporting.terminal import console, number, p_value, with_interval
 
 
 def run(done: Any, metric: Any) -> None:
@@ -53,12 +53,12 @@ def run(done: Any, metric: Any) -> None:
 def comparison(runs: Sequence[Any], found: Sequence[Any], missing: Sequence[str]) -> None:
     """Values side by side, the paired differences, and which examples were won and lost."""
     out = console()
-    for number, made in enumerate(runs, start=1):
-        out.print(f"{number}  {made.name}  {made.folder or ''}".rstrip(), markup=False, soft_wrap=True)
+    for place, made in enumerate(runs, start=1):
+        out.print(f"{place}  {made.name}  {made.folder or ''}".rstrip(), markup=False, soft_wrap=True)
     table = Table(title=f"{len(runs)} runs on the same gold", title_justify="left")
     table.add_column("value [95 %]", no_wrap=True)
-    for number in range(1, len(runs) + 1):
-        table.add_column(str(number), justify="right")
+    for place in range(1, len(runs) + 1):
+        table.add_column(str(place), justify="right")
     for name in dict.fromkeys(name for made in runs for name in made.values):
         table.add_row(name, *("not available" if str(m.folder) in missing else with_interval(m, name) for m in runs))
     out.print(table)
@@ -69,6 +69,36 @@ def comparison(runs: Sequence[Any], found: Sequence[Any], missing: Sequence[str]
             out.print(f"{one.run.name}, {one.measure}: won {_some(one.won)}; lost {_some(one.lost)}", markup=False)
     for folder in missing:
         out.print(f"not available: the program of {folder} failed on every example", markup=False)
+
+
+def parts(by: Mapping[str, Any], errors: Mapping[str, Sequence[int]], value: str, most: int = 10) -> None:
+    """Where runs differ most: strata by a value times their examples, types by their number of errors."""
+    apart: list[tuple[float, list[str]]] = []
+    for stratum, keys in by.items():
+        for key, values in keys.items():
+            n, known = values["examples"][0], [one for one in values.get(value, ()) if one is not None]
+            if known and max(known) > min(known):
+                row = [f"{stratum} {key}", f"{n:.0f}", *(number(one) for one in values[value])]
+                apart.append(((max(known) - min(known)) * n, row))
+    kinds = [(float(max(n) - min(n)), [kind, *map(str, n)]) for kind, n in errors.items() if max(n) > min(n)]
+    for title, heads, rows in (
+        (f"{value} by stratum, where the runs differ most", ["stratum", "n"], apart),
+        ("errors by type, where the runs differ most", ["type"], kinds),
+    ):
+        if rows:
+            _numbered(title, heads, [row for _, row in sorted(rows, key=lambda one: -one[0])[:most]])
+
+
+def _numbered(title: str, heads: list[str], rows: list[list[str]]) -> None:
+    """A table whose last columns are the runs by number."""
+    out = console()
+    out.print(f"[italic]{title}[/]")  # as a table's own title it would be broken where the table is narrow
+    table = Table()
+    for place, head in enumerate([*heads, *map(str, range(1, len(rows[0]) - len(heads) + 1))]):
+        table.add_column(head, justify="right" if place else "left")
+    for row in rows:
+        table.add_row(*row)
+    out.print(table)
 
 
 def _against(first: Any, found: Sequence[Any]) -> Table:

@@ -11,6 +11,7 @@ from typing import Any
 
 from goldassay.exceptions import DataError, GoldassayError
 from goldassay.measure import Error, parse
+from goldassay.running import parts
 from goldassay.score import Evidence
 from goldassay.statistics import Interval, interval
 from goldassay.tally import Mean
@@ -91,24 +92,13 @@ class Run:
 
     @cached_property
     def by_stratum(self) -> dict[str, dict[str, dict[str, float]]]:
-        """For each stratum its keys, with the number of examples and each measure's corpus value."""
-        out: dict[str, dict[str, Evidence]] = {}
-        sizes: dict[tuple[str, str], int] = {}
-        for row, evidence in zip(self.rows, self.evidence, strict=True):
-            for stratum, key in (row.get("strata") or {}).items():
-                found = out.setdefault(stratum, {})
-                found[str(key)] = found.get(str(key), self.zero) + evidence
-                sizes[stratum, str(key)] = sizes.get((stratum, str(key)), 0) + 1
-        return {
-            stratum: {
-                key: {
-                    "examples": sizes[stratum, key],
-                    **{name: float(t.value) for name, t in evidence.items() if t.weight > 0},
-                }
-                for key, evidence in sorted(keys.items())
-            }
-            for stratum, keys in out.items()
-        }
+        """For each stratum (and the language) its keys, with the number of examples and each measure's corpus value."""
+        return parts.by_stratum(self.rows, self.evidence, self.zero)
+
+    @cached_property
+    def errors_by_type(self) -> dict[str, int]:
+        """How many errors each type has."""
+        return parts.errors_by_type(self.rows)
 
     @cached_property
     def cases(self) -> list[Case]:
@@ -118,7 +108,7 @@ class Run:
                 str(row["id"]),
                 evidence,
                 tuple(Error(**error) for error in row.get("errors", ())),
-                {**(row.get("strata") or {}), **({"language": row["language"]} if row.get("language") else {})},
+                parts.facets(row),
             )
             for row, evidence in zip(self.rows, self.evidence, strict=True)
         ]

@@ -1,0 +1,67 @@
+"""Parts of runs, and two runs part by part."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import dspy
+import pytest
+
+from goldassay import Metric
+from goldassay.commands.compare import by_stratum, errors_by_type
+from goldassay.measures import extraction
+from goldassay.reporting import runs as tables
+from goldassay.running import Run, evaluate
+
+METRIC = Metric({extraction.StrictF1(): 1.0})
+GOLD = [
+    dspy.Example(
+        id=str(i),
+        text="Ada 1815",
+        language="nl" if i < 2 else "de",
+        strata={"tier": i % 2},
+        entities=[(0, 3, "PER"), (4, 8, "TMP")],
+    ).with_inputs("text", "language")
+    for i in range(4)
+]
+
+
+def made(program: Any, folder: Path) -> Run:
+    return evaluate(program, GOLD, METRIC, folder=folder, progress=False)
+
+
+@pytest.fixture
+def two(tmp_path: Path) -> list[Run]:
+    """One finds every name and no year; the other finds the years of Dutch texts too."""
+
+    def names(text: str, language: str) -> Any:
+        return dspy.Prediction(entities=[(0, 3, "PER")])
+
+    def both(text: str, language: str) -> Any:
+        return dspy.Prediction(entities=[(0, 3, "PER"), *([(4, 8, "TMP")] if language == "nl" else [])])
+
+    return [made(names, tmp_path / "names"), made(both, tmp_path / "both")]
+
+
+def test_values_by_stratum_and_language_stand_beside_each_other(two: list[Run]) -> None:
+    by = by_stratum(two)
+    # one of two found: F1 = 2·1 / (2·1 + 1)
+    assert by["language"]["nl"] == {"examples": [2, 2], "strict_f1": [pytest.approx(2 / 3), 1.0]}
+    assert by["language"]["de"]["strict_f1"] == [pytest.approx(2 / 3)] * 2
+    assert set(by["tier"]) == {"0", "1"}
+    assert by["tier"]["0"]["strict_f1"] == [pytest.approx(2 / 3), pytest.approx(6 / 7)]  # tp 3, fn 1
+
+
+def test_errors_by_type_stand_beside_each_other(two: list[Run]) -> None:
+    assert errors_by_type(two) == {"TMP": [4, 2]}
+    assert Run.load(str(two[1].folder)).errors_by_type == {"TMP": 2}
+
+
+def test_only_what_differs_is_shown_most_first(two: list[Run], capsys: pytest.CaptureFixture[str]) -> None:
+    tables.parts(by_stratum(two), errors_by_type(two), "strict_f1")
+    lines = [line for line in capsys.readouterr().out.splitlines() if "│" in line]
+    assert [line.split("│")[1].strip() for line in lines] == ["language nl", "tier 0", "tier 1", "TMP"]
+    assert lines[-1].replace(" ", "") == "│TMP│4│2│"
+    tables.parts(by_stratum(two[:1] * 2), errors_by_type(two[:1] * 2), "strict_f1")
+    assert capsys.readouterr().out == ""
