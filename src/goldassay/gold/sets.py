@@ -15,6 +15,7 @@ from typing import Any
 from goldassay import workspace
 from goldassay.exceptions import DataError
 from goldassay.gold import files, formats, yamls
+from goldassay.gold.formats import questions
 from goldassay.gold.goldset import GoldSet, Source, TaskSet
 from goldassay.gold.passages import passages
 from goldassay.measure import TASKS
@@ -122,9 +123,13 @@ def _task(file: Path, given: str | None, column: str | None) -> str:
         "benchmark": "linking",
         "annotations": "triples",
     }
+    if name in ("tsv", "csv") and questions.asks(file):
+        return questions.TASK
     if name in known:
         return known[name]
     job = _by_fields(file) if name == "jsonl" else None
+    if name == "json" and questions.flat(files.json_value(file)):
+        job = questions.TASK
     if job is None:
         said = f"say it with task=, at the command line with --task ({', '.join(TASKS)})"
         raise DataError(f"which task is this gold for? {said}", file=file)

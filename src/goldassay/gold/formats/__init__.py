@@ -74,7 +74,9 @@ def guess(path: str | Path, task: str) -> str:
     if suffix == ".tsv":
         return "hipe" if _first_line(file).split("\t")[0] == "TOKEN" else "tsv"
     if suffix == ".json":
-        entries = any(f'"{part}"' in _head(file) for part in ("ner_annotations", "qa_pairs", "entity_linking"))
+        head = _head(file)
+        entries = any(f'"{part}"' in head for part in ("ner_annotations", "qa_pairs", "entity_linking"))
+        entries |= head.lstrip().startswith("[")
         return "squad" if task in ("answering", "retrieval") and not entries else "json"
     if suffix in (".yaml", ".yml"):
         return "annotations" if task == "triples" else "benchmark"

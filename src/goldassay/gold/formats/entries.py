@@ -2,7 +2,8 @@
 
 ``{id, text, ner_annotations, type_classification, entity_linking, qa_pairs}``, one object or a list of them. There,
 links are keyed by the mention's surface; here each becomes a link at every annotated place that has this surface, or
-else wherever it stands in the text. Questions are named ``ID-q1``, ``ID-q2``, …
+else wherever it stands in the text. Questions are named ``ID-q1``, ``ID-q2``, … A list of questions alone, or of
+answers, is read as well: see `questions`.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from typing import Any
 
 from goldassay.exceptions import DataError, GoldassayError
 from goldassay.gold import files, offsets
+from goldassay.gold.formats import questions
 from goldassay.gold.records import Side, check
 
 TASKS = ("extraction", "classification", "linking", "answering")
@@ -31,6 +33,8 @@ def read(path: str | Path, task: str, side: Side = "gold") -> list[dict[str, Any
     if task not in TASKS:
         raise GoldassayError(f"format json holds {', '.join(TASKS)}, not {task}")
     found = files.json_value(path)
+    if task == questions.TASK and questions.flat(found):
+        return questions.from_objects(found, path, side)
     records = []
     for number, entry in enumerate(found if isinstance(found, list) else [found]):
         if not isinstance(entry, dict) or "id" not in entry or not isinstance(entry.get("text"), str):
@@ -147,7 +151,10 @@ def write(path: str | Path, records: Iterable[Mapping[str, Any]], task: str, sid
     if task not in TASKS:
         raise GoldassayError(f"format json holds {', '.join(TASKS)}, not {task}")
     if side == "pred":
-        raise GoldassayError("format json is written for gold; write predictions as jsonl")
+        if task != questions.TASK:
+            raise GoldassayError("format json is written for gold; write predictions as jsonl")
+        files.save_json(path, list(records))
+        return
     entries: dict[str, dict[str, Any]] = {}
     for record in records:
         document = record["id"] if task != "answering" else (record.get("documents") or [record["id"]])[0]

@@ -1,5 +1,7 @@
 """``tsv`` and ``csv``: classification, one document a line under a header (``text gold_type secondary_types``).
 
+Answering's tables, one question a line, are those of `questions`.
+
 Columns are found by their names: the text, the type, the secondary types (separated by ``|``, ``,`` or ``;``), an
 ``id`` and, for predictions, a ``confidence``. Without an ``id`` the record is named by its number. Where the type
 column is ``gold_type`` and the types are single letters, they are the institution types GLAMORCUBESFIXPHDNT, and
@@ -17,9 +19,10 @@ from typing import Any
 
 from goldassay.exceptions import DataError, GoldassayError
 from goldassay.gold import files
+from goldassay.gold.formats import questions
 from goldassay.gold.records import Side
 
-TASKS = ("classification",)
+TASKS = ("classification", questions.TASK)
 INSTITUTIONS = tuple("GLAMORCUBESFIXPHDNT")
 NAMES: dict[str, tuple[str, ...]] = {
     "id": ("id", "doc_id", "document_id"),
@@ -49,8 +52,10 @@ def read(
 ) -> list[dict[str, Any]]:
     """The records of a table."""
     if task not in TASKS:
-        raise GoldassayError(f"formats tsv and csv hold classification, not {task}")
+        raise GoldassayError(f"formats tsv and csv hold {' and '.join(TASKS)}, not {task}")
     header, rows = _rows(path, delimiter)
+    if task == questions.TASK:
+        return questions.from_table(header, rows, path, side)
     place = {field: _column(header, field, side) for field in FIELDS[side]}
     if place["label"] is None:
         raise DataError(f"no column {NAMES['label'][0]}; there are {', '.join(header)}", file=path, line=1)
@@ -73,14 +78,20 @@ def pairs(
 ) -> tuple[list[dict[str, Any]], list[dict[str, Any]], list[str]]:
     """Both sides; where one has no ``id`` column, line by line, and then the texts must be the same."""
     left, right = read(gold, task, **options), read(pred, task, "pred", **options)
-    if all("id" in _known(_rows(path, options.get("delimiter"))[0]) for path in (gold, pred)):
+    headers = [_rows(path, options.get("delimiter"))[0] for path in (gold, pred)]
+    named = questions.named if task == questions.TASK else lambda header: "id" in _known(header)
+    if all(named(header) for header in headers):
         return left, right, []
     if len(left) != len(right):
         raise DataError(
             f"{len(right)} rows where gold has {len(left)}; without an id column both need the same", file=pred
         )
     for ours, theirs in zip(left, right, strict=True):
-        if "text" in theirs and theirs["text"] != ours["text"]:
+        if task == questions.TASK:
+            same = theirs.get("meta", {}).get("question", ours["question"]) == ours["question"]
+        else:
+            same = theirs.get("text", ours["text"]) == ours["text"]
+        if not same:
             raise DataError(f"row {theirs['id']} has another text than gold's; add an id column", file=pred)
         theirs["id"] = ours["id"]
     return left, right, []
@@ -169,7 +180,10 @@ def _within(records: Sequence[Mapping[str, Any]], labels: Sequence[str] | None, 
 def write(path: str | Path, records: Iterable[Mapping[str, Any]], task: str, side: Side = "gold") -> None:
     """Write a table; the extension says which kind."""
     if task not in TASKS:
-        raise GoldassayError(f"formats tsv and csv hold classification, not {task}")
+        raise GoldassayError(f"formats tsv and csv hold {' and '.join(TASKS)}, not {task}")
+    if task == questions.TASK:
+        questions.save(path, records, side)
+        return
     rows = list(records)
     comma = "," if Path(path).suffix.lower() == ".csv" else "\t"
     names = ["id", "text", "gold_type" if side == "gold" else "label", "secondary_types"]

@@ -1,0 +1,138 @@
+"""Answering in csv, tsv and json: flat records, found by the names of their fields."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from goldassay.exceptions import DataError
+from goldassay.gold import load, pairs, read, write
+from goldassay.gold.converting import convert
+
+QUICK = settings(deadline=None, max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+TEXT = st.text(st.characters(codec="utf-8", exclude_characters="\r\x00"), min_size=1, max_size=12).filter(str.strip)
+LIST = st.lists(TEXT, max_size=3)
+
+
+def saved(file: Path, content: str) -> Path:
+    file.write_text(content, encoding="utf-8")
+    return file
+
+
+@pytest.mark.parametrize("suffix", ["csv", "json"])
+def test_the_founding_documents_fields(tmp_path: Path, suffix: str) -> None:
+    rows = [
+        {"question": "When?", "gold_answer": "1800", "supporting_facts": ["opened, 1800"], "answer_type": "temporal"},
+        {"question": "Who?", "gold_answer": "", "answer_type": "factual"},
+    ]
+    table = 'question,gold_answer,supporting_facts,answer_type\nWhen?,1800,"opened, 1800",temporal\nWho?,,,factual\n'
+    file = saved(tmp_path / f"x.{suffix}", table if suffix == "csv" else json.dumps(rows))
+    assert read(file, task="answering") == [
+        {
+            "id": "1",
+            "question": "When?",
+            "answers": ["1800"],
+            "supporting_facts": ["opened, 1800"],
+            "answer_type": "temporal",
+        },
+        {"id": "2", "question": "Who?", "answers": [], "answer_type": "factual"},
+    ]
+    assert list(load(file).tasks) == ["answering"]
+
+
+def test_several_answers_in_a_cell_and_columns_of_ones_own(tmp_path: Path) -> None:
+    file = saved(tmp_path / "x.csv", 'id,question,answers,tier\na,Q?,1800|in 1800,2\nb,R?,"[""a | b""]",\n')
+    assert read(file, task="answering") == [
+        {"id": "a", "question": "Q?", "answers": ["1800", "in 1800"], "meta": {"tier": "2"}},
+        {"id": "b", "question": "R?", "answers": ["a | b"]},
+    ]
+
+
+@QUICK
+@given(st.lists(st.tuples(TEXT, LIST, LIST, TEXT), min_size=1, max_size=4))
+@pytest.mark.parametrize("suffix", ["csv", "jsonl"])
+def test_gold_there_and_back(tmp_path: Path, suffix: str, rows: list[tuple[str, list[str], list[str], str]]) -> None:
+    records: list[dict[str, Any]] = [
+        {"id": f"q{n}", "question": q, "answers": answers, "documents": names, "reference": long, "meta": {"n": n}}
+        for n, (q, answers, names, long) in enumerate(rows)
+    ]
+    write(tmp_path / f"x.{suffix}", records, task="answering")
+    assert read(tmp_path / f"x.{suffix}", task="answering") == records
+
+
+@QUICK
+@given(st.lists(st.tuples(TEXT | st.just(""), st.floats(0, 1), LIST), min_size=1, max_size=4))
+@pytest.mark.parametrize("suffix", ["csv", "json", "jsonl"])
+def test_answers_there_and_back(tmp_path: Path, suffix: str, rows: list[tuple[str, float, list[str]]]) -> None:
+    records = [
+        {"id": f"q{n}", "answer": answer, "confidence": sure, "retrieved_contexts": texts}
+        for n, (answer, sure, texts) in enumerate(rows)
+    ]
+    write(tmp_path / f"p.{suffix}", records, task="answering", side="pred")
+    assert read(tmp_path / f"p.{suffix}", task="answering", side="pred") == records
+
+
+def test_xquad_goes_into_a_table_without_loss(shared_data: Path, tmp_path: Path) -> None:
+    made = convert(shared_data / "xquad" / "xquad.de.json", tmp_path / "x.csv", task="answering")
+    assert (made.records, made.lost) == (1190, {})
+
+
+@pytest.mark.parametrize("suffix", ["csv", "json"])
+def test_without_ids_both_are_aligned_in_their_order(tmp_path: Path, suffix: str) -> None:
+    texts = {
+        "g.csv": "question,answers\nWhen?,1800\nWho?,\n",
+        "p.csv": "question,answer\nWhen?,in 1800\nWho?,\n",
+        "g.json": '[{"question": "When?", "answers": "1800"}, {"question": "Who?", "answers": null}]',
+        "p.json": '[{"answer": "in 1800"}, {"answer": null}]',
+    }
+    gold, pred = (saved(tmp_path / f"{side}.{suffix}", texts[f"{side}.{suffix}"]) for side in "gp")
+    found = pairs("answering", gold, pred)
+    assert [one["answers"] for one in found.gold] == [["1800"], []]
+    assert [one["answer"] for one in found.pred] == ["in 1800", ""]
+
+
+@pytest.mark.parametrize(
+    ("pred", "said"),
+    [
+        ("question,answer\nWhen?,1800\nWhom?,\n", "row 2 has another text than gold's; add an id column"),
+        ("question,answr\nWhen?,1800\nWho?,\n", "p.csv:1: no answer or prediction"),
+        ("answer,confidence\n1800,high\n,\n", "p.csv:2: confidence: not a number: 'high'"),
+        ("answer,citations\n1800,{\n,\n", "p.csv:2: citations: not JSON: '{'"),
+        ("answer,confidence\n1800\n,\n", "p.csv:2: 1 columns where the header has 2"),
+        ("", "the file is empty"),
+    ],
+)
+def test_what_is_wrong_in_a_table_is_one_line(tmp_path: Path, pred: str, said: str) -> None:
+    gold = saved(tmp_path / "g.csv", "question,answers\nWhen?,1800\nWho?,\n")
+    with pytest.raises(DataError) as caught:
+        pairs("answering", gold, saved(tmp_path / "p.csv", pred))
+    assert said in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        ('[{"answer": "x"}]', "[0]: no question; there is answer"),
+        ('[{"question": "x"}]', "no answers or gold_answers"),
+        ('[{"question": 5, "answers": []}]', "question: input should be a valid string"),
+        ('[{"question": "x", "answers": [5]}]', "answers[0]: input should be a valid string"),
+        ('[{"question": "x", "answers": [], "anwser_type": "y"}]', "anwser_type"),
+        ("[]", "the file is empty"),
+    ],
+)
+def test_what_is_wrong_in_a_list_is_one_line(tmp_path: Path, content: str, said: str) -> None:
+    with pytest.raises(DataError) as caught:
+        read(saved(tmp_path / "x.json", content), task="answering")
+    assert said in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_a_question_id_twice(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match="twice|again|more than once"):
+        read(saved(tmp_path / "x.csv", "id,question,answers\na,Q,1\na,R,2\n"), task="answering")
