@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from goldassay.kb.hierarchy import Hierarchy
@@ -82,3 +84,43 @@ def test_the_tree_of_classes_may_be_given_and_may_hold_a_circle() -> None:
     assert tree.kinds(["Q1"]) == {"place"}
     assert tree.kinds([], "biography_living") == {"person"}
     assert tree.kinds(["Q5"], "geographic") == {"person"}
+
+
+SCRIPTS = EntityResolver(
+    [
+        Candidate("Q649", ("Moscow", "Москва")),
+        Candidate("Q1524", ("Athens", "Αθήνα", "Ἀθῆναι")),
+        Candidate("Q9458", ("Muhammad", "محمد")),
+        Candidate("Q1218", ("Jerusalem", "ירושלים")),
+        Candidate("Q72", ("Zürich",)),
+        Candidate("Q38370", ("Henry VIII of England",)),
+        Candidate("Q956", ("北京",)),
+        Candidate("Q1490", ("東京",)),
+        Candidate("Q15863587", ("Re:Zero",)),
+    ],
+    redirects={"Маша": "Мария", "Мария": "Москва", "Q1000": "Q999", "Q999": "Q649"},
+    titles={"Москва": "Q649"},
+)
+
+
+@pytest.mark.parametrize(
+    ("name", "id", "kind"),
+    [
+        ("Москва́", "Q649", "sitelink"),  # with its stress, as the article's first line has it
+        ("ΑΘΗΝΑ", "Q1524", "alias"),
+        ("Αθηναι", "Q1524", "alias"),
+        ("مُحَمَّد", "Q9458", "alias"),
+        ("\u202bمحمد\u202c", "Q9458", "alias"),
+        ("יְרוּשָׁלַיִם", "Q1218", "alias"),
+        ("Zu\u0308rich", "Q72", "label"),
+        ("Henry VII of England", None, "none"),
+        ("京", None, "none"),
+        ("Маша", "Q649", "redirect"),
+        ("wd:Q1000", "Q649", "redirect"),
+        ("Re:Zero", "Q15863587", "label"),  # a title with a colon is no prefixed name
+        ({"label": "Moscow"}, "Q649", "label"),
+    ],
+)
+def test_names_in_every_script(name: Any, id: str | None, kind: str) -> None:
+    found = SCRIPTS.resolve(name)
+    assert (found.id, found.kind) == (id, kind)

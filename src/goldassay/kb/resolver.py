@@ -17,6 +17,7 @@ from rapidfuzz import fuzz, process
 
 from goldassay.kb.hierarchy import Hierarchy
 from goldassay.measures.triples import items
+from goldassay.measures.triples.objects import written
 from goldassay.measures.triples.texts import normal, numbers
 
 CONFIDENCE = {"id": 1.0, "sitelink": 1.0, "redirect": 0.98, "label": 0.95, "alias": 0.9, "context": 0.8}
@@ -89,7 +90,7 @@ class EntityResolver:
         """The item that ``name`` means; ``kinds`` (person, place, …) are those that are wanted."""
         wanted = frozenset(kinds)
         read = items.read(name)
-        text = read.id if read and read.id else items.label(str(name).strip())
+        text = read.id if read and read.id else items.label(written(name).strip())
         key = (text, wanted)
         if key not in self._known:
             self._known[key] = self._resolved(text, read.id if read else None, wanted)

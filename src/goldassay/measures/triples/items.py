@@ -16,7 +16,7 @@ from goldassay.measures.triples.texts import normal
 
 QID = re.compile(r"(?:https?://(?:www\.)?wikidata\.org/(?:entity|wiki)/|wd:|wikidata:)?(Q[1-9]\d*)")
 IRI = re.compile(r"<?https?://\S+[/#](?P<last>[^/#\s>]+)/?>?")
-PREFIXED = re.compile(r"[A-Za-z][\w.-]*:(?P<last>[^\s/:][^\s:]*)")
+PREFIXED = re.compile(r"[a-z][\w.-]*:(?P<last>[^\s/:][^\s:]*)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +56,11 @@ def read(raw: Any, known: str | None = None, labels: Iterable[str] = ()) -> Item
 
 
 def label(text: str) -> str:
-    """The readable part of an IRI or of a prefixed name; other text as it is."""
+    """The readable part of an IRI or of a prefixed name; other text as it is.
+
+    >>> label("ex:Marie_Curie"), label("http://dbpedia.org/resource/Caf%C3%A9"), label("Re:Zero")
+    ('Marie Curie', 'Café', 'Re:Zero')
+    """
     found = IRI.fullmatch(text) or PREFIXED.fullmatch(text)
     return unquote(found["last"]).replace("_", " ") if found else text
 
