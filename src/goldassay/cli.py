@@ -54,6 +54,9 @@ def score(
     equivalent: Annotated[
         Path | None, typer.Option(help="Linking: a table of equivalent ids (two columns, tsv or csv).")
     ] = None,
+    na_probs: Annotated[
+        Path | None, typer.Option(help="SQuAD 2.0: the probabilities of no answer, {id: number} as JSON.")
+    ] = None,
     against: Annotated[
         Path | None, typer.Option(help="An earlier --json output: show the differences; other conventions are refused.")
     ] = None,
@@ -78,6 +81,7 @@ def score(
         protocol=protocol,
         ontology=ontology,
         equivalent=equivalent,
+        na_probs=na_probs,
         against=against,
         intervals=intervals,
         explain=explain,
@@ -154,14 +158,19 @@ def top(version: Annotated[bool, typer.Option("--version", help="Print the versi
         raise typer.Exit
 
 
+INTERRUPTED = 130  # what typer makes of a KeyboardInterrupt
+
+
 def main() -> None:
-    """Run a command; what is wrong with the input is one line on standard error and exit code 2."""
+    """Run a command; what is wrong with the input is one line on standard error and exit code 2, Ctrl-C is 3."""
     try:
         app()
     except GoldassayError as error:
         print(f"goldassay: {error}", file=sys.stderr)
         sys.exit(2)
-    except KeyboardInterrupt:
+    except SystemExit as done:
+        if done.code != INTERRUPTED:
+            raise
         print("goldassay: interrupted", file=sys.stderr)
         sys.exit(3)
     except BrokenPipeError:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -50,20 +51,24 @@ def run(
     folder = resume or new_folder(runs, label)
     judge = None if judge_lm is None else named(judge_lm, verdicts=folder / "verdicts.jsonl")
     measured = workspace.metric(target.task, metric) if judge is None else workspace.judged(target.task, judge, metric)
-    done = evaluate(
-        made,
-        chosen,
-        measured,
-        lm=model.lm,
-        adapter=model.adapter,
-        threads=threads,
-        folder=None if resume else folder,
-        resume=resume,
-        seed=seed,
-        name=label,
-        settings={"program": program, "gold": gold, "split": split, "limit": limit, "lm": model.name}
-        | ({"judge": str(judge)} if judge else {}),
-    )
+    settings = {"program": program, "gold": gold, "split": split, "limit": limit, "lm": model.name}
+    try:
+        done = evaluate(
+            made,
+            chosen,
+            measured,
+            lm=model.lm,
+            adapter=model.adapter,
+            threads=threads,
+            folder=None if resume else folder,
+            resume=resume,
+            seed=seed,
+            name=label,
+            settings=settings | ({"judge": str(judge)} if judge else {}),
+        )
+    except KeyboardInterrupt:
+        print(f"go on with the same command and --resume {folder}", file=sys.stderr)
+        raise
     unknown = str(getattr(judge, "warning", ""))
     if unknown:
         terminal.warn(unknown)

@@ -1,0 +1,38 @@
+"""Ctrl-C on the command line: exit code 3, and how to go on."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from goldassay import cli
+
+
+def interrupted(*_: Any, **__: Any) -> Any:
+    raise KeyboardInterrupt
+
+
+def test_an_interrupted_command_says_how_to_go_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("goldassay.running.evaluate", interrupted)
+    monkeypatch.setattr("sys.argv", ["goldassay", "eval", "extraction:baseline", "--runs", str(tmp_path)])
+    with pytest.raises(SystemExit) as left:
+        cli.main()
+    assert left.value.code == 3
+    said = capsys.readouterr().err
+    assert f"go on with the same command and --resume {tmp_path}" in said.replace("\n", "")
+    assert said.endswith("goldassay: interrupted\n")
+
+
+def test_other_exit_codes_stay(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setattr("sys.argv", ["goldassay", "--version"])
+    with pytest.raises(SystemExit) as left:
+        cli.main()
+    assert left.value.code in (0, None)
+    monkeypatch.setattr("sys.argv", ["goldassay", "no-such-command"])
+    with pytest.raises(SystemExit) as left:
+        cli.main()
+    assert left.value.code == 2
