@@ -48,7 +48,7 @@ def read(
     if task not in TASKS:
         raise GoldassayError(f"no task {task!r}; the tasks are {', '.join(TASKS)}")
     name = format or formats.guess(path, task)
-    records: list[dict[str, Any]] = formats.module(name).read(path, task, side, **_given(name, task, column, options))
+    records: list[dict[str, Any]] = formats.module(name).read(path, task, side, **given(name, task, column, options))
     once(records, path)
     return records
 
@@ -75,7 +75,7 @@ def pairs(
     other = pred_format or (format if format else formats.guess(pred, task))
     module = formats.module(name)
     if module is formats.module(other) and hasattr(module, "pairs"):
-        left, right, warnings = module.pairs(task, gold, pred, **_given(name, task, column, options))
+        left, right, warnings = module.pairs(task, gold, pred, **given(name, task, column, options))
         once(left, gold)
         once(right, pred)
     else:
@@ -158,7 +158,7 @@ def _placed(records: Iterable[Mapping[str, Any]], spans: str, name: str) -> None
                 )
 
 
-def _given(name: str, task: str, column: str | None, options: Mapping[str, Any]) -> dict[str, Any]:
+def given(name: str, task: str, column: str | None, options: Mapping[str, Any]) -> dict[str, Any]:
     """The options that were given; a column is only for formats that have several."""
     if column is None:
         return dict(options)

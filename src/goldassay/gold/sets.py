@@ -43,7 +43,9 @@ def load(
     """A gold set by its name under ``gold/``, its folder, or one file of it."""
     place = find(name_or_path)
     if place.is_dir() and format is None:
-        return _folder(place, task)
+        if not standoff(place):
+            return _folder(place, task)
+        task = task or "extraction"
     job = task or _task(place, format, options.get("column"))
     source = {"path": place, **({"format": format} if format else {}), **options}
     return GoldSet(place.stem, {job: TaskSet(job, [source])}, {}, None)
@@ -58,6 +60,12 @@ def find(name_or_path: str | Path) -> Path:
         if (base / "gold" / direct).is_dir():
             return base / "gold" / direct
     raise DataError(f"no gold set {str(name_or_path)!r}: neither a file, nor a folder, nor a name under gold/")
+
+
+def standoff(folder: Path) -> bool:
+    """Whether a folder is no set (no card, no file named by a task), but has annotations of brat."""
+    named = (folder / CARD).exists() or any((folder / f"{job}.jsonl").exists() for job in TASKS)
+    return not named and next(folder.rglob("*.ann"), None) is not None
 
 
 def card(folder: Path) -> dict[str, Any]:

@@ -73,7 +73,9 @@ def mentions(document: Document, spans: Sequence[tuple[int, int, str]]) -> list[
 
 
 def once(documents: Sequence[Document], file: object, repeated: str = "error") -> None:
-    """Raise if an id is used twice; with ``repeated="number"`` the second is named ``ID#2`` instead."""
+    """Raise if an id is used twice; ``repeated="number"`` names the second ``ID#2``, ``"keep"`` leaves it as it is."""
+    if repeated == "keep":
+        return
     seen: dict[str, list[int]] = {}
     for document in documents:
         lines = seen.setdefault(document.id, [])

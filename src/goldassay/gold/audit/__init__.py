@@ -46,7 +46,7 @@ def audit(
     if place.is_file() and place.suffix in YAML:
         return _kits(place.name, [place])
     if place.is_dir() and not _is_set(place, format):
-        yamls = sorted(file for file in place.iterdir() if file.suffix in YAML)
+        yamls = [] if sets.standoff(place) else sorted(file for file in place.iterdir() if file.suffix in YAML)
         if yamls:
             return _kits(place.name, yamls)
     about: dict[str, Any] = {}

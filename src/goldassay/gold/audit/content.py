@@ -10,6 +10,7 @@ from unicodedata import category
 
 from goldassay.gold.audit.finding import Finding
 from goldassay.gold.audit.rows import Row
+from goldassay.gold.offsets import nearest
 from goldassay.gold.records import INPUTS
 
 TAG = re.compile(r"[a-z]{2,3}(-[A-Z][a-z]{3})?(-([A-Z]{2}|[0-9]{3}))?(-[0-9A-Za-z]{4,8})*")
@@ -69,7 +70,14 @@ def _answers(row: Row) -> Iterator[Finding]:
         for index, (answer, start) in enumerate(zip(record["answers"], starts, strict=False)):
             if context[start : start + len(answer)] != answer:
                 stands = context[start : start + len(answer)]
-                yield row.finding("offset", f"context[{start}:] is {stands!r}, not {answer!r}", f"answers[{index}]")
+                place = nearest(context, answer, min(start, len(context)))
+                where = "which does not occur in it" if place is None else f"which stands at {place}"
+                fix = None if place is None else {"start": place, "end": place + len(answer)}
+                said = f"context[{start}:] is {stands!r}, not {answer!r}, {where}"
+                yield row.finding("offset", said, f"answers[{index}]", fix)
+        if len(starts) != len(record["answers"]):
+            said = f"{len(starts)} starts for {len(record['answers'])} answers; each answer needs its own"
+            yield row.finding("schema", said, "answer_starts")
 
 
 def _triples(row: Row) -> Iterator[Finding]:

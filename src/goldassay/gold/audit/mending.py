@@ -12,7 +12,8 @@ from goldassay.exceptions import DataError, GoldassayError
 from goldassay.gold import files, formats
 from goldassay.gold.audit.finding import Finding
 from goldassay.gold.audit.rows import SPANS
-from goldassay.gold.formats import entries
+from goldassay.gold.faults import go_on
+from goldassay.gold.formats import brat, entries
 
 
 def repaired(source: Path, target: Path, findings: Iterable[Finding], name: str | None = None) -> int:
@@ -41,8 +42,13 @@ def _file(source: Path, target: Path, fixes: Sequence[Finding]) -> int:
     if kind == "jsonl":
         return _lines(source, target, fixes)
     if kind == "json":
-        return _entries(source, target, fixes)
-    raise DataError("a repaired copy is written of jsonl and json; convert it first (gold convert)", file=source)
+        content = files.json_value(source)
+        made = _squad(content, fixes) if isinstance(content, dict) and "data" in content else _entries(content, fixes)
+        files.save_json(target, content)
+        return made
+    if kind == "brat":
+        return _standoff(source, target, fixes)
+    raise DataError("a repaired copy is written of jsonl, json and brat; convert it first (gold convert)", file=source)
 
 
 def _lines(source: Path, target: Path, fixes: Sequence[Finding]) -> int:
@@ -64,17 +70,61 @@ def _lines(source: Path, target: Path, fixes: Sequence[Finding]) -> int:
 
 def _mend(record: dict[str, Any], found: Finding) -> None:
     field, _, rest = str(found.field).partition("[")
-    record[field][int(rest.rstrip("]"))].update(found.fix or {})
+    index, fix = int(rest.rstrip("]")), found.fix or {}
+    if field == "answers":
+        record["answer_starts"][index] = fix["start"]
+    else:
+        record[field][index].update(fix)
 
 
-def _entries(source: Path, target: Path, fixes: Sequence[Finding]) -> int:
-    content = files.json_value(source)
-    made = 0
+def _entries(content: Any, fixes: Sequence[Finding]) -> int:
+    """Mend the founding format's entries in place."""
+    made, name = 0, SPANS["extraction"]
     for entry in content if isinstance(content, list) else [content]:
+        spans = entry.get(entries.PART["extraction"]) or []
         for found in fixes:
+            field, _, rest = str(found.field).partition("[")
             # Only annotated spans have offsets of their own; links stand where these do.
-            if str(found.field).startswith(SPANS["extraction"]) and found.record == str(entry.get("id")):
-                _mend({SPANS["extraction"]: entry[entries.PART["extraction"]]}, found)
-                made += 1
-    files.save_json(target, content)
+            if field == name and found.record == str(entry.get("id")) and found.fix:
+                span = spans[int(rest.rstrip("]"))] if int(rest.rstrip("]")) < len(spans) else {}
+                # Two entries may have one id: only what stands there is put there.
+                if entry["text"].startswith(found.fix.get("text", span.get("text")) or "\0", found.fix["start"]):
+                    _mend({name: spans}, found)
+                    made += 1
     return made
+
+
+def _squad(content: Any, fixes: Sequence[Finding]) -> int:
+    """Mend the starts of SQuAD's answers in place."""
+    by_id = {(found.record, found.field): found for found in fixes}
+    made = 0
+    for article in content["data"]:
+        for paragraph in article.get("paragraphs", []):
+            for qa in paragraph.get("qas", []):
+                for index, answer in enumerate(qa.get("answers", [])):
+                    found = by_id.get((str(qa.get("id")), f"answers[{index}]"))
+                    # Two questions may have one id: only what stands there is put there.
+                    if found and found.fix and paragraph["context"].startswith(answer["text"], found.fix["start"]):
+                        answer["answer_start"] = found.fix["start"]
+                        made += 1
+    return made
+
+
+def _standoff(source: Path, target: Path, fixes: Sequence[Finding]) -> int:
+    """The lines of an ``.ann`` file with mended offsets; the others stay byte for byte."""
+    lines = files.text(source).split("\n")
+    marks = brat.parse(source, source.stem, None, go_on)
+    linked = [key for key in marks.spans if key in marks.ids or key in marks.nil]
+    keys = {SPANS["extraction"]: list(marks.spans), SPANS["linking"]: linked}
+    mended: dict[str, Finding] = {}
+    for found in fixes:
+        field, _, rest = str(found.field).partition("[")
+        mended[keys[field][int(rest.rstrip("]"))]] = found
+    for number, line in enumerate(lines):
+        key, tab, rest = line.partition("\t")
+        fix = mended[key].fix if tab and key in mended else None
+        if fix:
+            kind, words = rest.split(" ", 1)[0], fix.get("text", rest.partition("\t")[2])
+            lines[number] = f"{key}\t{kind} {fix['start']} {fix['end']}\t{words}"
+    files.save(target, "\n".join(lines))
+    return len(mended)

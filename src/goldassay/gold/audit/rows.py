@@ -14,9 +14,10 @@ from goldassay.exceptions import DataError
 from goldassay.gold import files, formats
 from goldassay.gold.audit.finding import Finding
 from goldassay.gold.formats import entries
-from goldassay.gold.reading import read
+from goldassay.gold.reading import given
 from goldassay.gold.records import adapter, check, complaints
 
+TOKENISED = ("hipe", "iob2", "conll")
 SPANS = {"extraction": "entities", "linking": "links"}
 
 
@@ -46,15 +47,38 @@ def rows(
             return _lines(path, task, name)
         if kind == "json" and task in entries.TASKS:
             return _entries(path, task, name)
-        return [Row(task, record, name) for record in read(path, task=task, format=kind, **options)], []
+        return _read(path, task, name, kind, options)
     except DataError as error:
         return [], [unreadable(error, name)]
 
 
-def unreadable(error: DataError, name: str) -> Finding:
+def unreadable(error: DataError, name: str, kind: str = "unreadable") -> Finding:
     """A reader's error as a finding."""
     record = None if error.record is None else str(error.record)
-    return Finding("unreadable", error.what, name, error.line, record, error.field)
+    return Finding(kind, error.what, name, error.line, record, error.field)
+
+
+def _read(path: Path, task: str, name: str, format: str, options: Mapping[str, Any]) -> tuple[list[Row], list[Finding]]:
+    """The records of another format, whose reader tells what is wrong and goes on."""
+    findings: list[Finding] = []
+    inside = "" if name == "." else f"{name}/"
+
+    def shown(file: object) -> str:
+        """A file of a folder by its place in it."""
+        return inside + Path(str(file)).relative_to(path).as_posix() if path.is_dir() and file != path else name
+
+    def wrong(error: DataError, kind: str = "unreadable") -> None:
+        findings.append(unreadable(error, shown(error.file or path), kind))
+
+    asked = given(format, task, options.get("column"), {key: options[key] for key in options if key != "column"})
+    asked |= {"repeated": "keep"} if format in TOKENISED else {}
+    try:
+        records = formats.module(format).read(path, task, "gold", **asked, wrong=wrong)
+    except DataError as error:
+        wrong(error)
+        return [], findings
+    files_of = {row["id"]: shown(path / f"{row['id']}.ann") for row in records} if path.is_dir() else {}
+    return [Row(task, record, files_of.get(record["id"], name)) for record in records], findings
 
 
 def _lines(path: Path, task: str, name: str) -> tuple[list[Row], list[Finding]]:

@@ -11,13 +11,14 @@ Source: https://brat.nlplab.org/standoff.html
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from goldassay.exceptions import DataError, GoldassayError
 from goldassay.gold import files, offsets
+from goldassay.gold.faults import Wrong, stop
 from goldassay.gold.records import Side
 
 TASKS = ("extraction", "linking", "triples")
@@ -40,7 +41,7 @@ class Standoff:
     relations: list[tuple[str, str, str, int]] = field(default_factory=list)
 
 
-def read(path: str | Path, task: str, side: Side = "gold") -> list[dict[str, Any]]:
+def read(path: str | Path, task: str, side: Side = "gold", *, wrong: Wrong = stop) -> list[dict[str, Any]]:
     """One record a document; its id is the file's path in the folder, without the extension."""
     if task not in TASKS:
         raise GoldassayError(f"format brat holds {', '.join(TASKS)}, not {task}")
@@ -51,25 +52,31 @@ def read(path: str | Path, task: str, side: Side = "gold") -> list[dict[str, Any
     if not found:
         raise DataError("no .ann file in this folder", file=path)
     base = place if place.is_dir() else place.parent
-    return [_record(file, file.relative_to(base).with_suffix("").as_posix(), task, side) for file in found]
+    records = []
+    for file in found:
+        try:
+            records.append(_record(file, file.relative_to(base).with_suffix("").as_posix(), task, side, wrong))
+        except DataError as error:
+            wrong(error)
+    return records
 
 
-def _record(file: Path, name: str, task: str, side: Side) -> dict[str, Any]:
+def _record(file: Path, name: str, task: str, side: Side, wrong: Wrong) -> dict[str, Any]:
     beside = file.with_suffix(".txt")
     text = files.text(beside) if beside.exists() or side == "gold" else None
-    marks = parse(file, name, text)
+    marks = parse(file, name, text, wrong)
     record: dict[str, Any] = {"id": name}
     if text is not None and side == "gold":
         record["text"] = text
     if task == "extraction":
         return record | {"entities": list(marks.spans.values())}
     if task == "triples":
-        return record | {"triples": [_triple(marks, relation, file, name) for relation in marks.relations]}
+        return record | {"triples": list(_triples(marks, file, name, wrong))}
     return record | {"links": [_link(marks, key, side) for key in marks.spans if key in marks.ids or key in marks.nil]}
 
 
-def parse(file: Path, name: str, text: str | None) -> Standoff:
-    """The lines of an ``.ann`` file, spans proved against the text."""
+def parse(file: Path, name: str, text: str | None, wrong: Wrong = stop) -> Standoff:
+    """The lines of an ``.ann`` file, spans proved against the text (an audit proves them itself)."""
     marks = Standoff()
     rows = files.lines(file) if file.exists() and file.stat().st_size else []
     for number, row in enumerate(rows, start=1):
@@ -77,32 +84,39 @@ def parse(file: Path, name: str, text: str | None) -> Standoff:
             continue
         found = PATTERNS[row[0]].match(row)
         if found is None:
-            raise DataError(f"not a brat annotation: {row[:60]!r}", file=file, line=number, record=name)
-        if row[0] == "T":
+            wrong(DataError(f"not a brat annotation: {row[:60]!r}", file=file, line=number, record=name))
+        elif row[0] == "T":
             if found[1] in marks.spans:
-                raise DataError(f"{found[1]} stands twice", file=file, line=number, record=name)
-            marks.spans[found[1]] = _span(found, file, number, name, text)
+                wrong(DataError(f"{found[1]} stands twice", file=file, line=number, record=name), "id")
+            else:
+                marks.spans[found[1]] = _span(found, file, number, name, text, proved=wrong is stop)
         elif row[0] == "R":
             marks.relations.append((found[2], found[3], found[4], number))
         elif row[0] == "N":
             marks.ids.setdefault(found[2], {}).setdefault(found[3].lower(), []).append(found[4])
         elif found[2] == "NIL":
             marks.nil.add(found[3])
+    for key in sorted({*marks.ids, *marks.nil}):
+        if key.startswith("T") and key not in marks.spans:
+            wrong(
+                DataError(f"a reference or NIL is about {key}, which is not here", file=file, record=name), "reference"
+            )
     return marks
 
 
-def _span(found: re.Match[str], file: Path, number: int, name: str, text: str | None) -> dict[str, Any]:
+def _span(
+    found: re.Match[str], file: Path, number: int, name: str, text: str | None, *, proved: bool
+) -> dict[str, Any]:
     pieces = [(int(start), int(end)) for start, end in (piece.split() for piece in found[3].split(";"))]
     span: dict[str, Any] = {"start": pieces[0][0], "end": pieces[-1][1], "type": found[2], "text": found[4]}
     if len(pieces) > 1:
         span["fragments"] = pieces
     if text is not None:
         stands = offsets.covered(text, span)
-        if SPACE.sub(" ", stands) != SPACE.sub(" ", found[4]):
-            what = offsets.fault(text, span)
-            if what:
-                raise DataError(what, file=file, line=number, record=name, field=found[1])
-        span["text"] = stands
+        if SPACE.sub(" ", stands) == SPACE.sub(" ", found[4]):
+            span["text"] = stands
+        elif proved and (what := offsets.fault(text, span)):
+            raise DataError(what, file=file, line=number, record=name, field=found[1])
     return span
 
 
@@ -114,12 +128,15 @@ def _link(marks: Standoff, key: str, side: Side) -> dict[str, Any]:
     return {**span, "candidates": [{"id": one, "kb": kb} for kb, found in ids.items() for one in found]}
 
 
-def _triple(marks: Standoff, relation: tuple[str, str, str, int], file: Path, name: str) -> dict[str, Any]:
-    predicate, first, second, line = relation
-    for key in (first, second):
-        if key not in marks.spans:
-            raise DataError(f"relation {predicate} names {key}, which is not here", file=file, line=line, record=name)
-    return {"subject": marks.spans[first]["text"], "predicate": predicate, "object": marks.spans[second]["text"]}
+def _triples(marks: Standoff, file: Path, name: str, wrong: Wrong) -> Iterator[dict[str, Any]]:
+    for predicate, *ends, line in marks.relations:
+        absent = next((key for key in ends if key not in marks.spans), None)
+        if absent is None:
+            first, second = (marks.spans[key]["text"] for key in ends)
+            yield {"subject": first, "predicate": predicate, "object": second}
+        else:
+            said = f"relation {predicate} names {absent}, which is not here"
+            wrong(DataError(said, file=file, line=line, record=name), "reference")
 
 
 def write(path: str | Path, records: Iterable[Mapping[str, Any]], task: str, side: Side = "gold") -> None:

@@ -19,6 +19,7 @@ from typing import Any
 from goldassay.exceptions import DataError, GoldassayError
 from goldassay.gold import files, tagged
 from goldassay.gold.alignment import align
+from goldassay.gold.faults import Wrong, stop
 from goldassay.gold.records import Side
 from goldassay.gold.tokens import Document, mentions, once
 
@@ -35,10 +36,11 @@ def read(
     *,
     column: str | None = None,
     repeated: str = "error",
+    wrong: Wrong = stop,
     **options: Any,
 ) -> list[dict[str, Any]]:
     """The records of a HIPE file, one a document."""
-    return records(documents(path, task, column, repeated), task, side, path, **options)
+    return records(documents(path, task, column, repeated, wrong), task, side, path, wrong=wrong, **options)
 
 
 def pairs(
@@ -60,10 +62,11 @@ def records(
     malformed: str = "conlleval",
     adjacent: str = "nil",
     tokens: bool = False,
+    wrong: Wrong = stop,
 ) -> list[dict[str, Any]]:
     """Tokenised documents as records of the task."""
     if task == "extraction":
-        return tagged.records(found, side, file=path, scheme=scheme, malformed=malformed, tokens=tokens)
+        return tagged.records(found, side, file=path, scheme=scheme, malformed=malformed, tokens=tokens, wrong=wrong)
     return [
         tagged.base(document, side, tokens)
         | {"links": [_link(mention, side) for mention in mentions(document, linked(document, adjacent))]}
@@ -71,7 +74,9 @@ def records(
     ]
 
 
-def documents(path: str | Path, task: str, column: str | None = None, repeated: str = "error") -> list[Document]:
+def documents(
+    path: str | Path, task: str, column: str | None = None, repeated: str = "error", wrong: Wrong = stop
+) -> list[Document]:
     """The tokenised documents of a file, with the cells of one column."""
     if task not in DEFAULT:
         raise GoldassayError(f"format hipe holds {' and '.join(DEFAULT)}, not {task}")
@@ -96,7 +101,10 @@ def documents(path: str | Path, task: str, column: str | None = None, repeated: 
             continue
         if not found:
             found.append(Document(Path(path).stem, line=number, unnamed=True, language=notes.pop("language", None)))
-        _token(found[-1], row.split("\t"), place, number, len(header), path)
+        try:
+            _token(found[-1], row.split("\t"), place, number, len(header), path)
+        except DataError as error:
+            wrong(error)
     if not any(document.forms for document in found):
         raise DataError("no tokens under the header", file=path)
     once(found, path, repeated)

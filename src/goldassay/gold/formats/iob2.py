@@ -19,6 +19,7 @@ from typing import Any
 from goldassay.exceptions import DataError, GoldassayError
 from goldassay.gold import files, marking, tagged, tagging
 from goldassay.gold.alignment import align
+from goldassay.gold.faults import Wrong, stop
 from goldassay.gold.records import Side
 from goldassay.gold.tokens import Document, once
 
@@ -35,10 +36,12 @@ def read(
     *,
     column: str | None = None,
     repeated: str = "error",
+    wrong: Wrong = stop,
     **options: Any,
 ) -> list[dict[str, Any]]:
     """The records of a file, one a document (or a sentence, where it marks no documents)."""
-    return tagged.records(documents(path, task, column, repeated), side, file=path, sentences=True, **options)
+    found = documents(path, task, column, repeated, wrong)
+    return tagged.records(found, side, file=path, sentences=True, wrong=wrong, **options)
 
 
 def pairs(
@@ -54,7 +57,9 @@ def pairs(
     )
 
 
-def documents(path: str | Path, task: str, column: str | None = None, repeated: str = "error") -> list[Document]:
+def documents(
+    path: str | Path, task: str, column: str | None = None, repeated: str = "error", wrong: Wrong = stop
+) -> list[Document]:
     """The tokenised documents of a file."""
     if task != "extraction":
         raise GoldassayError(f"format iob2 holds extraction, not {task}")
@@ -81,7 +86,10 @@ def documents(path: str | Path, task: str, column: str | None = None, repeated: 
                     found[-1].breaks.append(len(found[-1].forms))
                     found[-1].after[-1] = "\n"
                 open_sentence = True
-            _token(found[-1], row, number, index, path)
+            try:
+                _token(found[-1], row, number, index, path)
+            except DataError as error:
+                wrong(error)
     found = [document for document in found if document.forms]
     if not found:
         raise DataError("no tokens in the file", file=path)

@@ -15,13 +15,19 @@ from typing import Any
 
 from goldassay.exceptions import DataError, GoldassayError
 from goldassay.gold import files
+from goldassay.gold.faults import Wrong, stop
 from goldassay.gold.records import Side
 
 TASKS = ("answering", "retrieval")
 
 
 def read(
-    path: str | Path, task: str, side: Side = "gold", *, na_probs: str | Path | None = None
+    path: str | Path,
+    task: str,
+    side: Side = "gold",
+    *,
+    na_probs: str | Path | None = None,
+    wrong: Wrong = stop,
 ) -> list[dict[str, Any]]:
     """One record a question."""
     if task not in TASKS:
@@ -31,7 +37,13 @@ def read(
         if task == "retrieval":
             raise GoldassayError("format squad holds no retrieved results; give them as trec or jsonl")
         return _predictions(found, path, files.json_value(na_probs) if na_probs else {})
-    return [_gold(qa, paragraph, name, title, task, path) for qa, paragraph, name, title in _questions(found, path)]
+    records = []
+    for qa, paragraph, name, title in _questions(found, path, wrong):
+        try:
+            records.append(_gold(qa, paragraph, name, title, task, path))
+        except DataError as error:
+            wrong(error, "schema")
+    return records
 
 
 def passages(path: str | Path) -> list[dict[str, Any]]:
@@ -41,27 +53,31 @@ def passages(path: str | Path) -> list[dict[str, Any]]:
     ]
 
 
-def _paragraphs(found: Any, path: str | Path) -> Iterator[tuple[dict[str, Any], str, str]]:
+def _paragraphs(found: Any, path: str | Path, wrong: Wrong = stop) -> Iterator[tuple[dict[str, Any], str, str]]:
     if not isinstance(found, dict) or not isinstance(found.get("data"), list):
         raise DataError("not SQuAD: an object with 'data' is needed", file=path)
     used: dict[str, int] = {}
     for number, article in enumerate(found["data"]):
         title = str(article.get("title", number)) if isinstance(article, dict) else ""
         if not isinstance(article, dict) or not isinstance(article.get("paragraphs"), list):
-            raise DataError("an article has 'paragraphs'", file=path, field=f"data[{number}]")
+            wrong(DataError("an article has 'paragraphs'", file=path, field=f"data[{number}]"), "schema")
+            continue
         used[title] = used.get(title, 0) + 1
         label = title if used[title] == 1 else f"{title}#{used[title]}"
         for index, paragraph in enumerate(article["paragraphs"]):
             if not isinstance(paragraph, dict) or not isinstance(paragraph.get("context"), str):
-                raise DataError("a paragraph has a 'context'", file=path, field=f"data[{number}].paragraphs[{index}]")
+                where = f"data[{number}].paragraphs[{index}]"
+                wrong(DataError("a paragraph has a 'context'", file=path, field=where), "schema")
+                continue
             yield paragraph, f"{label}/{index}", title
 
 
-def _questions(found: Any, path: str | Path) -> Iterator[tuple[dict[str, Any], dict[str, Any], str, str]]:
-    for paragraph, name, title in _paragraphs(found, path):
+def _questions(found: Any, path: str | Path, wrong: Wrong) -> Iterator[tuple[dict[str, Any], dict[str, Any], str, str]]:
+    for paragraph, name, title in _paragraphs(found, path, wrong):
         for qa in paragraph.get("qas", []):
             if not isinstance(qa, dict) or "id" not in qa or not isinstance(qa.get("question"), str):
-                raise DataError("a question has an 'id' and a 'question'", file=path, field=name)
+                wrong(DataError("a question has an 'id' and a 'question'", file=path, field=name), "schema")
+                continue
             yield qa, paragraph, name, title
 
 

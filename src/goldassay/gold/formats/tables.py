@@ -19,6 +19,7 @@ from typing import Any
 
 from goldassay.exceptions import DataError, GoldassayError
 from goldassay.gold import files
+from goldassay.gold.faults import Wrong, stop
 from goldassay.gold.formats import questions
 from goldassay.gold.records import Side
 
@@ -49,13 +50,14 @@ def read(
     *,
     labels: Sequence[str] | None = None,
     delimiter: str | None = None,
+    wrong: Wrong = stop,
 ) -> list[dict[str, Any]]:
     """The records of a table."""
     if task not in TASKS:
         raise GoldassayError(f"formats tsv and csv hold {' and '.join(TASKS)}, not {task}")
     header, rows = _rows(path, delimiter)
     if task == questions.TASK:
-        return questions.from_table(header, rows, path, side)
+        return questions.from_table(header, rows, path, side, wrong)
     place = {field: _column(header, field, side) for field in FIELDS[side]}
     if place["label"] is None:
         raise DataError(f"no column {NAMES['label'][0]}; there are {', '.join(header)}", file=path, line=1)
@@ -64,12 +66,16 @@ def read(
     records = []
     for count, (line, row) in enumerate(rows, start=1):
         if len(row) != len(header):
-            raise DataError(
-                f"{len(row)} columns where the header has {len(header)} ({', '.join(header)})", file=path, line=line
-            )
+            said = f"{len(row)} columns where the header has {len(header)} ({', '.join(header)})"
+            wrong(DataError(said, file=path, line=line))
+            continue
         cells = {field: row[index].strip() for field, index in place.items() if index is not None}
-        records.append(_record(cells, count, side, path, line))
-    _within(records, labels or _institutions(header, records), path, side)
+        try:
+            records.append(_record(cells, count, side, path, line))
+        except DataError as error:
+            wrong(error, "schema")
+    if side == "gold":
+        _within(records, labels or _institutions(header, records), path, wrong)
     return records
 
 
@@ -160,21 +166,17 @@ def _institutions(header: Sequence[str], records: Sequence[Mapping[str, Any]]) -
     return INSTITUTIONS if letters and "gold_type" in header else None
 
 
-def _within(records: Sequence[Mapping[str, Any]], labels: Sequence[str] | None, path: str | Path, side: Side) -> None:
+def _within(records: Sequence[Mapping[str, Any]], labels: Sequence[str] | None, path: str | Path, wrong: Wrong) -> None:
     """Gold's labels stand in the list; a prediction outside it is the measure's affair (OTHER)."""
-    if labels is None or side == "pred":
+    if labels is None:
         return
     for record in records:
         for field in ("label", "secondary_labels"):
             found = record.get(field) or []
             for label in [found] if isinstance(found, str) else found:
                 if label not in labels:
-                    raise DataError(
-                        f"label {label!r} is outside the list {', '.join(labels)}",
-                        file=path,
-                        record=record["id"],
-                        field=field,
-                    )
+                    said = f"label {label!r} is outside the list {', '.join(labels)}"
+                    wrong(DataError(said, file=path, record=record["id"], field=field), "label")
 
 
 def write(path: str | Path, records: Iterable[Mapping[str, Any]], task: str, side: Side = "gold") -> None:

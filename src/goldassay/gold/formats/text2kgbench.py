@@ -17,6 +17,7 @@ from typing import Any
 
 from goldassay.exceptions import DataError, GoldassayError
 from goldassay.gold import files
+from goldassay.gold.faults import Wrong, stop
 from goldassay.gold.records import Side
 
 TASKS = ("triples",)
@@ -24,9 +25,9 @@ STATEMENT = re.compile(r"(\w+)\((.*?),(.*?)\)", re.DOTALL)
 PARTS = (("subject", "sub"), ("predicate", "rel"), ("object", "obj"))
 
 
-def read(path: str | Path, task: str, side: Side = "gold") -> list[dict[str, Any]]:
+def read(path: str | Path, task: str, side: Side = "gold", *, wrong: Wrong = stop) -> list[dict[str, Any]]:
     """One record a sentence."""
-    return _read(path, task, side)[0]
+    return _read(path, task, side, wrong)[0]
 
 
 def pairs(
@@ -38,7 +39,7 @@ def pairs(
     return read(gold, task), right, warnings
 
 
-def _read(path: str | Path, task: str, side: Side) -> tuple[list[dict[str, Any]], int]:
+def _read(path: str | Path, task: str, side: Side, wrong: Wrong = stop) -> tuple[list[dict[str, Any]], int]:
     if task not in TASKS:
         raise GoldassayError(f"format text2kgbench holds triples, not {task}")
     found: dict[str, dict[str, Any]] = {}
@@ -50,14 +51,18 @@ def _read(path: str | Path, task: str, side: Side) -> tuple[list[dict[str, Any]]
             row = json.loads(line)
             record = _gold(row) if side == "gold" else _pred(row)
         except json.JSONDecodeError as error:
-            raise DataError(f"not JSON: {error.msg} (column {error.colno})", file=path, line=number) from None
+            wrong(DataError(f"not JSON: {error.msg} (column {error.colno})", file=path, line=number))
+            continue
         except RecursionError:
-            raise DataError("not JSON: nested too deeply", file=path, line=number) from None
+            wrong(DataError("not JSON: nested too deeply", file=path, line=number))
+            continue
         except DataError as error:
-            raise error.at(file=path, line=number) from None
+            wrong(error.at(file=path, line=number), "schema")
+            continue
         if record["id"] in found:
             if side == "gold":
-                raise DataError("duplicate document id", file=path, line=number, record=record["id"])
+                wrong(DataError("duplicate document id", file=path, line=number, record=record["id"]), "id")
+                continue
             repeated += 1
         found[record["id"]] = record
     return list(found.values()), repeated

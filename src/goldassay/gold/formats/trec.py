@@ -16,47 +16,52 @@ from typing import Any
 
 from goldassay.exceptions import DataError, GoldassayError
 from goldassay.gold import files
+from goldassay.gold.faults import Wrong, stop
 from goldassay.gold.records import Side
 
 TASKS = ("retrieval",)
 KINDS = {4: "qrels (query 0 document grade)", 6: "a run (query Q0 document rank score tag)"}
 
 
-def read(path: str | Path, task: str, side: Side = "gold", *, topics: str | Path | None = None) -> list[dict[str, Any]]:
+def read(
+    path: str | Path, task: str, side: Side = "gold", *, topics: str | Path | None = None, wrong: Wrong = stop
+) -> list[dict[str, Any]]:
     """One record a query, in the order in which they appear."""
     if task not in TASKS:
         raise GoldassayError(f"format trec holds retrieval, not {task}")
     with files.uncollected():
-        return _qrels(path, topics) if side == "gold" else _run(path)
+        return _qrels(path, topics, wrong) if side == "gold" else _run(path)
 
 
-def _rows(path: str | Path, width: int) -> Iterator[tuple[int, list[str]]]:
+def _rows(path: str | Path, width: int, wrong: Wrong = stop) -> Iterator[tuple[int, list[str]]]:
     for number, line in enumerate(files.lines(path), start=1):
         cells = line.split()
         if not cells:
             continue
         if len(cells) != width:
             other = f"; is this {KINDS[len(cells)]}?" if len(cells) in KINDS else "; is the line cut off?"
-            raise DataError(f"{len(cells)} columns where {KINDS[width]} has {width}{other}", file=path, line=number)
+            wrong(DataError(f"{len(cells)} columns where {KINDS[width]} has {width}{other}", file=path, line=number))
+            continue
         yield number, cells
 
 
-def _qrels(path: str | Path, topics: str | Path | None) -> list[dict[str, Any]]:
+def _qrels(path: str | Path, topics: str | Path | None, wrong: Wrong) -> list[dict[str, Any]]:
     queries = _topics(topics) if topics else {}
     found: dict[str, dict[str, float]] = {}
-    for number, (query, _, document, cell) in _rows(path, 4):
+    for number, (query, _, document, cell) in _rows(path, 4, wrong):
         try:
             grade = int(cell)
         except ValueError:
-            raise DataError(f"a grade is a whole number, not {cell!r}", file=path, line=number, record=query) from None
+            said = f"a grade is a whole number, not {cell!r}"
+            wrong(DataError(said, file=path, line=number, record=query), "schema")
+            continue
         if grade < 0:
-            raise DataError(
-                f"grade {grade} of {document} is negative; grades are 0 or more", file=path, line=number, record=query
-            )
-        judged = found.setdefault(query, {})
-        if document in judged:
-            raise DataError(f"document {document} is judged twice", file=path, line=number, record=query)
-        judged[document] = grade
+            said = f"grade {grade} of {document} is negative; grades are 0 or more"
+            wrong(DataError(said, file=path, line=number, record=query), "schema")
+        elif document in found.setdefault(query, {}):
+            wrong(DataError(f"document {document} is judged twice", file=path, line=number, record=query), "repeated")
+        else:
+            found[query][document] = grade
     return [{"id": query, "query": queries.get(query, query), "relevant": judged} for query, judged in found.items()]
 
 

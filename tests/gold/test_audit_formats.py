@@ -1,0 +1,151 @@
+"""The audit of formats other than the canonical one: every fault of a file is told, and its offsets are mended."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from goldassay.exceptions import DataError
+from goldassay.gold import load, read
+from goldassay.gold.audit import audit, repaired
+
+TSV = "text\tgold_type\tsecondary_types\nA hall\tM\tA\nA hall\tL\t\nfoo\tZ\t\nbar\tM\tM\nbaz\t\t\nqux\tM\n"
+QRELS = "q1 0 d1 1\nq1 0 d1 2\nq2 0 d1 0\nq3 0 d2 x\nq4 0 d2 -1\nq5 0 d2\nq6 0 d2 3\n"
+CONLL = "Het\tO\nMauritshuis\tB-MUS\nQ\n\nA\tB-LOC\nB\tX-LOC\nC\tB-\n"
+HIPE = "TOKEN\tNE-COARSE-LIT\tMISC\n# document_id = a\nDelft\tB-loc\t_\n# document_id = a\nBrest\tQ-loc\t_\nx\n"
+KG = (
+    '{"id": "a", "sent": "x is y", "triples": [{"sub": "x", "rel": "is", "obj": "y"}]}\n'
+    '{"id": "a", "sent": "x is z", "triples": []}\n{"id": "b", "triples": []}\nnot json\n'
+    '{"id": "c", "sent": "q", "triples": [{"sub": "x", "rel": "is", "obj": 3}]}\n'
+)
+
+
+@pytest.mark.parametrize(
+    ("name", "task", "content", "expected"),
+    [
+        ("x.tsv", "classification", TSV, ["conflict", "conflict", "label", "schema", "unreadable"]),
+        ("x.qrels", "retrieval", QRELS, ["promise", "repeated", "schema", "schema", "unreadable"]),
+        ("x.conll", "extraction", CONLL, ["label", "label", "unreadable"]),
+        ("x.tsv", "extraction", HIPE, ["id", "label", "unreadable"]),
+        ("x.jsonl", "triples", KG, ["id", "schema", "schema", "unreadable"]),
+    ],
+)
+def test_one_fault_does_not_hide_the_next(
+    tmp_path: Path, name: str, task: str, content: str, expected: list[str]
+) -> None:
+    (tmp_path / name).write_text(content, encoding="utf-8")
+    found = audit(tmp_path / name, task=task).findings
+    assert sorted(one.kind for one in found) == expected
+    assert all(one.line for one in found if one.kind in ("unreadable", "schema"))
+    with pytest.raises(DataError):  # a reader still stops at the first
+        read(tmp_path / name, task=task)
+
+
+def standoff(folder: Path) -> Path:
+    """A folder of brat with four wrong offsets, a broken line, and two names that are not there."""
+    folder.mkdir()
+    (folder / "a.txt").write_text("Het Mauritshuis in Den\nHaag.\n", encoding="utf-8")
+    (folder / "a.ann").write_text(
+        "T1\tMUS 3 14\tMauritshuis\nT2\tTOP 19 27\tDen Haag\nT3\tTOP 18 26\tDen Haag\n"
+        "#1\tnote\nR1\tIn Arg1:T1 Arg2:T9\n",
+        encoding="utf-8",
+    )
+    (folder / "sub").mkdir()
+    (folder / "sub" / "b.txt").write_text("Rotterdam, Brest \n", encoding="utf-8")
+    (folder / "sub" / "b.ann").write_text(
+        "T2\tTOP 11 17\tBrest \nT1\tTOP 1 9\tRotterdam\nT4 broken\nT5\tTOP 50 55\tBrest\n"
+        "N1\tReference T1 Wikidata:Q34370\tx\n"
+        "N2\tReference T7 Wikidata:Q1\tx\n",
+        encoding="utf-8",
+    )
+    return folder
+
+
+def test_a_folder_of_brat_is_audited_and_mended(tmp_path: Path) -> None:
+    folder = standoff(tmp_path / "brat")
+    found = audit(folder)
+    assert [(one.kind, one.file, one.fix) for one in found.findings] == [
+        ("unreadable", "sub/b.ann", None),
+        ("reference", "sub/b.ann", None),
+        ("offset", "a.ann", {"start": 4, "end": 15}),
+        ("offset", "a.ann", None),
+        ("edge", "sub/b.ann", {"start": 11, "end": 16, "text": "Brest"}),
+        ("offset", "sub/b.ann", {"start": 0, "end": 9}),
+        ("offset", "sub/b.ann", {"start": 11, "end": 16}),
+    ]
+    assert repaired(folder, tmp_path / "new", found.findings) == 4
+    assert (tmp_path / "new" / "sub" / "b.ann").read_text(encoding="utf-8").splitlines()[:4] == [
+        "T2\tTOP 11 16\tBrest",
+        "T1\tTOP 0 9\tRotterdam",
+        "T4 broken",
+        "T5\tTOP 11 16\tBrest",
+    ]
+    assert (tmp_path / "new" / "a.ann").read_text(encoding="utf-8").startswith("T1\tMUS 4 15\tMauritshuis\nT2\t")
+
+
+def test_links_and_relations_of_brat_are_audited_too(tmp_path: Path) -> None:
+    folder = standoff(tmp_path / "brat")
+    linked = audit(folder, task="linking")
+    assert repaired(folder, tmp_path / "new", linked.findings) == 1
+    assert "T1\tTOP 0 9\tRotterdam\n" in (tmp_path / "new" / "sub" / "b.ann").read_text(encoding="utf-8")
+    assert [one.kind for one in audit(folder, task="triples").findings] == ["reference", "unreadable", "reference"]
+
+
+def test_a_folder_of_brat_is_loaded_in_one_line(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("Delft", encoding="utf-8")
+    (tmp_path / "a.ann").write_text("T1\tTOP 0 5\tDelft\n", encoding="utf-8")
+    assert load(tmp_path).extraction.all[0].entities[0]["text"] == "Delft"
+    assert audit(tmp_path).clean
+
+
+def test_the_starts_of_answers_are_told_and_mended(tmp_path: Path) -> None:
+    qas = [
+        {"id": "1", "question": "When?", "answers": [{"text": "1800", "answer_start": 2}]},
+        {"id": "1", "question": "When did it close?", "answers": [{"text": "1901", "answer_start": 30}]},
+        {"question": "No id?", "answers": []},
+        {"id": "3", "question": "Since when?", "answers": [{"text": 7}]},
+    ]
+    paragraphs = [{"context": "In 1800 it opened. It closed in 1900.", "qas": qas}, {"qas": []}]
+    file = tmp_path / "squad.json"
+    file.write_text(json.dumps({"data": [{"title": "T", "paragraphs": paragraphs}, {}]}), encoding="utf-8")
+    found = audit(file, task="answering")
+    assert sorted(one.kind for one in found.findings) == [
+        "id",
+        "offset",
+        "offset",
+        "schema",
+        "schema",
+        "schema",
+        "schema",
+    ]
+    assert [one.fix for one in found.findings if one.kind == "offset"] == [{"start": 3, "end": 7}, None]
+    assert repaired(file, tmp_path / "new.json", found.findings) == 1
+    new = json.loads((tmp_path / "new.json").read_text(encoding="utf-8"))
+    assert new["data"][0]["paragraphs"][0]["qas"][0]["answers"] == [{"text": "1800", "answer_start": 3}]
+
+
+def test_the_starts_of_canonical_answers_are_mended(tmp_path: Path) -> None:
+    record = {"id": "a", "question": "?", "answers": ["b", "c"], "context": "abc", "answer_starts": [0]}
+    file = tmp_path / "answering.jsonl"
+    file.write_text(json.dumps(record), encoding="utf-8")
+    found = audit(file)
+    assert [(one.kind, one.field) for one in found.findings] == [("offset", "answers[0]"), ("schema", "answer_starts")]
+    assert repaired(file, tmp_path / "new.jsonl", found.findings) == 1
+    assert read(tmp_path / "new.jsonl", task="answering")[0]["answer_starts"] == [1]
+
+
+def test_two_entries_with_one_id_are_not_mended_for_each_other(tmp_path: Path) -> None:
+    wrong = {"text": "Delft", "type": "TOP", "start": 1, "end": 6}
+    rows = [
+        {"id": "a", "text": "In Delft", "ner_annotations": [dict(wrong), dict(wrong)]},
+        {"id": "a", "text": "Delft", "ner_annotations": [dict(wrong)]},
+    ]
+    file = tmp_path / "gold.json"
+    file.write_text(json.dumps(rows), encoding="utf-8")
+    found = audit(file, task="extraction")
+    assert [one.kind for one in found.findings] == ["offset"] * 3 + ["id"]
+    repaired(file, tmp_path / "new.json", found.findings)
+    new = json.loads((tmp_path / "new.json").read_text(encoding="utf-8"))
+    assert [(span["start"], span["end"]) for row in new for span in row["ner_annotations"]] == [(3, 8), (3, 8), (0, 5)]
