@@ -34,3 +34,9 @@ def test_where_a_merged_item_went(tmp_path: Path) -> None:
     client = WikidataClient(tmp_path / "s.nt")
     assert [merged_into(client, qid) for qid in ("Q5", "Q6", "x")] == ["Q6", None, None]
     assert merged_into(object(), "Q5") is None
+
+
+def test_the_classes_of_more_items_than_one_query_takes(tmp_path: Path) -> None:
+    items = [Item(f"Q{n}", statements=(Statement("P31", "Q5", "wikibase-item"),)) for n in range(1, 121)]
+    rdf.write(items, tmp_path / "s.nt")
+    assert len(classes(WikidataClient(tmp_path / "s.nt"), [item.id for item in items])) == 120

@@ -13,6 +13,9 @@ from typer.testing import CliRunner, Result
 
 from goldassay.cli import app
 from goldassay.exceptions import GoldassayError
+from goldassay.kb import rdf
+from goldassay.kb.lookups import classes, merged_into
+from goldassay.kb.wikibase import Item, Statement
 from goldassay.kb.wikidata import WikidataClient
 from goldassay.kb.wikipedia import Article, WikipediaClient
 
@@ -77,6 +80,31 @@ def test_from_a_dump(folder: Path) -> None:
     client = WikidataClient(folder / "frozen.nt")
     assert [one.value for one in client.item_of("One").statements] == ["Q5"]
     assert client.names(["Q5", "Q6"]) == {"Q5": ["human"], "Q6": []}  # Q6 is nobody's value
+
+
+def test_what_tells_namesakes_apart_is_frozen_too(folder: Path) -> None:
+    """Classes of values that share a name, and the id that the benchmark declares and that was merged."""
+
+    def statement(name: str, value: str) -> Statement:
+        return Statement(name, value, "wikibase-item")
+
+    rdf.write(
+        [
+            Item("Q42", {"en": "Douglas Adams"}, {}, {"enwiki": "Douglas Adams"},
+                 (statement("P31", "Q5"), statement("P19", "Q90"), statement("P26", "Q91")), merged=("Q41",)),
+            Item("Q90", {"en": "Paris"}, statements=(statement("P31", "Q515"),)),
+            Item("Q91", {"en": "Paris"}, statements=(statement("P31", "Q5"),)),
+            Item("Q5", {"en": "human"}, statements=(statement("P31", "Q16889133"),)),
+        ],
+        folder / "whole.nt",
+    )  # fmt: skip
+    (folder / "set.yaml").write_text("articles:\n- {title: Douglas Adams, qid: Q41, domain: d}\n")
+    done = fetch("--dataset", "set.yaml", "--endpoint", "whole.nt", "--to", "frozen.nt")
+    assert done.exit_code == 0, (done.output, done.exception)
+    client = WikidataClient(folder / "frozen.nt")
+    assert classes(client, ["Q90", "Q91", "Q5"]) == {"Q90": {"Q515"}, "Q91": {"Q5"}}  # "human" is one thing here
+    assert merged_into(client, "Q41") == "Q42"
+    assert len(client.item("Q42").statements) == 3
 
 
 def test_the_file_is_n_triples(folder: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from rich.progress import track
@@ -10,12 +11,14 @@ from rich.progress import track
 from goldassay.exceptions import FetchError, GoldassayError
 from goldassay.kb import dumps, rdf
 from goldassay.kb.cache import Cache
-from goldassay.kb.wikibase import Item
+from goldassay.kb.lookups import classes, merged_into
+from goldassay.kb.wikibase import Item, Statement
 from goldassay.kb.wikidata import LANGUAGES, WDQS, WikidataClient
 from goldassay.kb.wikipedia import WikipediaClient
 from goldassay.reporting import terminal
 from goldassay.running.progress import standard_error
 from goldassay.wikidata.benchmark import Asked
+from goldassay.wikidata.preparing import INSTANCE_OF, shared
 
 
 def fetch(
@@ -29,13 +32,15 @@ def fetch(
 ) -> None:
     """Write the items of these articles, with the names of their values, to ``to`` (N-Triples); say what failed.
 
+    Values that share a name with another of their item come with their classes (P31), which tell them apart.
+
     The articles themselves go to the cache. ``dump`` takes the items from a Wikidata JSON dump instead of an endpoint.
     """
     file = to or Path("wikidata.nt")
     if file.suffix != ".nt":
         raise GoldassayError(f"--to {file}: the statements are N-Triples; name a .nt file")
     failed: list[str] = []
-    values: dict[str, None] = {}
+    values: dict[str, list[str]] = {}
     made = _from_dump(asked, dump, values, failed) if dump else None
     if made is None:
         client = WikidataClient(
@@ -57,7 +62,7 @@ def _from_endpoint(
     client: WikidataClient,
     language: str,
     no_cache: bool,
-    values: dict[str, None],
+    values: dict[str, list[str]],
     failed: list[str],
 ) -> Iterator[Item]:
     wikipedia = WikipediaClient(language, no_cache=no_cache)
@@ -65,29 +70,30 @@ def _from_endpoint(
         try:
             title = wikipedia.article(one.title).title
             item = client.item_of(title, language)
+            old = one.qid if one.qid != item.id and merged_into(client, one.qid) == item.id else ""
         except FetchError as error:
             failed.append(f"{one.title}: {error}")
             continue
-        values.update(dict.fromkeys(_values(item)))
-        yield item
-    names = client.names(values)
-    for qid in values:
-        if names[qid]:
-            label, *aliases = names[qid]
-            yield Item(qid, {language: label}, {language: aliases})
+        values[item.id] = _values(item)
+        yield replace(item, merged=(old,)) if old else item
+    names = client.names(qid for found in values.values() for qid in found)
+    alike = {qid for found in values.values() for qid in shared({one: names[one] for one in found})}
+    kinds = classes(client, sorted(alike - set(values)))
+    for qid, (label, *aliases) in ((qid, found) for qid, found in names.items() if found):
+        statements = tuple(Statement(INSTANCE_OF, one, "wikibase-item") for one in sorted(kinds.get(qid, ())))
+        yield Item(qid, {language: label}, {language: aliases}, statements=statements)
 
 
-def _from_dump(asked: Sequence[Asked], dump: Path, values: dict[str, None], failed: list[str]) -> Iterator[Item]:
+def _from_dump(asked: Sequence[Asked], dump: Path, values: dict[str, list[str]], failed: list[str]) -> Iterator[Item]:
     wanted = {one.qid: one.title for one in asked if one.qid}
     failed += [f"{one.title}: a dump is searched by item, and none is declared (qid)" for one in asked if not one.qid]
-    found = set()
     for item in dumps.items(dump, wanted):
-        found.add(item.id)
-        values.update(dict.fromkeys(_values(item)))
+        values[item.id] = _values(item)
         yield item
-    failed += [f"{title}: {qid} is not in {dump}" for qid, title in wanted.items() if qid not in found]
-    for item in dumps.items(dump, set(values) - found):
-        yield Item(item.id, item.labels, item.aliases)
+    failed += [f"{title}: {qid} is not in {dump}" for qid, title in wanted.items() if qid not in values]
+    for item in dumps.items(dump, {qid for found in values.values() for qid in found} - set(values)):
+        kinds = tuple(one for one in item.statements if one.property == INSTANCE_OF)
+        yield Item(item.id, item.labels, item.aliases, statements=kinds)
 
 
 def _values(item: Item) -> list[str]:

@@ -16,9 +16,10 @@ def classes(client: Any, qids: Sequence[str]) -> dict[str, frozenset[str]]:
     if endpoint is None or not qids:
         return {}
     found: dict[str, set[str]] = {}
-    for row in endpoint.select(query(qids[:MOST]))[0]:
-        item, kind = (row[name]["value"].removeprefix(sparql.ENTITY) for name in ("item", "class"))
-        found.setdefault(item, set()).add(kind)
+    for start in range(0, len(qids), MOST):
+        for row in endpoint.select(query(qids[start : start + MOST]))[0]:
+            item, kind = (row[name]["value"].removeprefix(sparql.ENTITY) for name in ("item", "class"))
+            found.setdefault(item, set()).add(kind)
     return {item: frozenset(kinds) for item, kinds in found.items()}
 
 

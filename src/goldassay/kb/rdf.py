@@ -71,6 +71,8 @@ def quads(item: Item, known: set[str] | None = None) -> Iterator[Any]:
         yield quad(article, f"{sparql.SCHEMA}about", node(me))
         yield quad(article, f"{sparql.SCHEMA}isPartOf", node(f"https://{language}.wikipedia.org/"))
         yield quad(article, f"{sparql.SCHEMA}name", text(title, language))
+    for old in item.merged:
+        yield quad(sparql.ENTITY + old, f"{sparql.OWL}sameAs", node(me))
     if item.fetched:
         page = f"https://www.wikidata.org/wiki/Special:EntityData/{item.id}"
         yield quad(page, FETCHED, o.Literal(item.fetched, datatype=node(f"{XSD}dateTime")))

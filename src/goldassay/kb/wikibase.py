@@ -39,6 +39,8 @@ class Item:
     sitelinks: Mapping[str, str] = field(default_factory=dict)
     statements: tuple[Statement, ...] = ()
     fetched: str = ""
+    merged: tuple[str, ...] = ()
+    """Ids that were merged into it."""
 
     def names(self, languages: Iterable[str] | None = None) -> tuple[str, ...]:
         """Labels first, then aliases, each once; of these languages only, or of all.
