@@ -148,4 +148,4 @@ def test_f1_without_precision_and_recall_has_its_row(tmp_path: Path) -> None:
     done = scored(tmp_path, lines(ASKED), lines(SAID))
     assert done.returncode == 0
     assert "precision" not in done.stdout
-    assert re.search(r"│ f1 +│ +1\.0000 │", done.stdout)
+    assert re.search(r"│ f1 +│ +1\.0000 \[", done.stdout)

@@ -26,6 +26,7 @@ def run(
     protocol: str | None = None,
     ontology: Path | None = None,
     equivalent: Path | None = None,
+    na_probs: Path | None = None,
     against: Path | None = None,
     intervals: bool | None = None,
     explain: bool = False,
@@ -42,6 +43,7 @@ def run(
         protocol=protocol,
         ontology=ontology,
         equivalent=equivalent,
+        na_probs=na_probs,
         intervals=intervals,
     )
     earlier = _earlier(against, card) if against else None
@@ -66,12 +68,13 @@ def scored(
     protocol: str | None = None,
     ontology: Path | None = None,
     equivalent: Path | None = None,
+    na_probs: Path | None = None,
     intervals: bool | None = None,
 ) -> Scorecard:
     """Read both sides, align them, and score; with ``intervals``, or unasked where the examples are few, with those."""
     if task not in TASKS:
         raise GoldassayError(f"no task {task!r}; the tasks are {', '.join(TASKS)}")
-    from goldassay.gold import pairs
+    from goldassay.gold import formats, pairs
 
     reading: dict[str, Any] = {"column": column} if column else {}
     options: dict[str, Any] = {}
@@ -79,6 +82,9 @@ def scored(
     _only(task, "--protocol", protocol, ("extraction", "linking", "triples"), options, "protocol")
     _only(task, "--equivalent", equivalent, ("linking",), options, "equivalent", table)
     _only(task, "--ontology", ontology, ("triples",), options, "ontology", _json)
+    _only(task, "--na-probs", na_probs, ("answering",), reading, "na_probs")
+    if na_probs and {format or formats.guess(file, task) for file in (gold, pred)} != {"squad"}:
+        raise GoldassayError("--na-probs is for format squad; elsewhere a prediction has its confidence")
     aligned = pairs(task, gold, pred, format=format, **reading)
     card: Scorecard = import_module(f"goldassay.measures.{task}").scorecard(aligned.gold, aligned.pred, **options)
     card.warnings = [*aligned.warnings, *card.warnings]

@@ -36,7 +36,7 @@ def read(
     if side == "pred":
         if task == "retrieval":
             raise GoldassayError("format squad holds no retrieved results; give them as trec or jsonl")
-        return _predictions(found, path, files.json_value(na_probs) if na_probs else {})
+        return _predictions(found, path, _absent(na_probs) if na_probs else None, na_probs)
     records = []
     for qa, paragraph, name, title in _questions(found, path, wrong):
         try:
@@ -106,7 +106,20 @@ def _gold(
     return record
 
 
-def _predictions(found: Any, path: str | Path, absent: Any) -> list[dict[str, Any]]:
+def _absent(path: str | Path) -> dict[str, float]:
+    """The probabilities of no answer, checked."""
+    found = files.json_value(path, unique=True)
+    if not isinstance(found, dict):
+        raise DataError("probabilities of no answer are one object {id: number}", file=path)
+    for key, value in found.items():
+        if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 <= value <= 1:
+            raise DataError(f"a probability lies between 0 and 1, not {value!r}", file=path, record=key)
+    return found
+
+
+def _predictions(
+    found: Any, path: str | Path, absent: Mapping[str, float] | None, absent_path: str | Path | None
+) -> list[dict[str, Any]]:
     if not isinstance(found, dict) or "data" in found:
         raise DataError("predictions are one object {id: answer}", file=path)
     records = []
@@ -114,9 +127,9 @@ def _predictions(found: Any, path: str | Path, absent: Any) -> list[dict[str, An
         if answer is not None and not isinstance(answer, str):
             raise DataError(f"an answer is text, not {answer!r}", file=path, record=key)
         record: dict[str, Any] = {"id": key, "answer": answer or ""}
-        if key in absent:
-            if not isinstance(absent[key], (int, float)) or not 0 <= absent[key] <= 1:
-                raise DataError(f"a probability lies between 0 and 1, not {absent[key]!r}", file=path, record=key)
+        if absent is not None:
+            if key not in absent:
+                raise DataError("this prediction has no probability of no answer", file=absent_path, record=key)
             record["confidence"] = 1 - absent[key]
         records.append(record)
     return records

@@ -3,8 +3,8 @@
 Read in this order: `records` (what a question and an answer are), `normal` and `words` (when texts are equal), `squad`
 and `rouge` (words), `similarity` and `bertscore` (embeddings), `claims` with `claim_measures`, `citations`, `facts` and
 `entities` (what is supported), `lexical` (the stand-in without a judge), `judged` and `lost`, `calibration` and
-`ranking` with `rankings`, `card` (everything over a set), `founding`. Which damage each of them notices stands in
-`goldassay.mutation`.
+`thresholds`, `ranking` with `rankings`, `card` (everything over a set), `founding`. Which damage each of them notices
+stands in `goldassay.mutation`.
 """
 
 from __future__ import annotations
@@ -53,6 +53,7 @@ from goldassay.measures.answering.rouge_batch import rouge_batch
 from goldassay.measures.answering.sentences import sentences
 from goldassay.measures.answering.similarity import SemanticSimilarity, similarity
 from goldassay.measures.answering.squad import F1, ExactMatch, UnicodeExactMatch, UnicodeF1, squad
+from goldassay.measures.answering.thresholds import best_threshold
 
 MEASURES: tuple[Measure[Any], ...] = (
     ExactMatch(),
@@ -143,6 +144,7 @@ __all__ = [
     "answers",
     "aurc",
     "bertscore",
+    "best_threshold",
     "brier",
     "citations",
     "cited",

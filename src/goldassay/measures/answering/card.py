@@ -10,7 +10,7 @@ from goldassay.fields import read
 from goldassay.measure import Measure, failed
 from goldassay.measures.answering import claim_measures, ranking
 from goldassay.measures.answering.bertscore import Baseline, BERTScore, bertscore
-from goldassay.measures.answering.card_ranking import calibrated, five
+from goldassay.measures.answering.card_ranking import calibrated, five, thresholds
 from goldassay.measures.answering.card_rows import Rows, absent, each, put
 from goldassay.measures.answering.citations import CitationPrecision, CitationRecall, verdicts
 from goldassay.measures.answering.claim_evidence import Shares, support
@@ -65,7 +65,7 @@ def scorecard(
     aligned(gold, pred)
     rows = Rows(gold, pred)
     card = Scorecard("answering", len(gold))
-    exact = _words(card, rows)
+    exact, f1 = _words(card, rows)
     _rouge(card, rows)
     quality = _similarity(card, rows, available() if embedder == AUTO else embedder)
     accuracy = _bertscore(card, rows, available_tokens() if tokens == AUTO else tokens, idf, baseline)
@@ -79,6 +79,7 @@ def scorecard(
     if any(read(one, "results", None) is not None for one in pred if one is not None):
         each(card, rows, (LostByRetrieval(),))
     calibrated(card, rows, exact)
+    thresholds(card, rows, exact, f1)
     five(card, rows, accuracy, quality, weights)
     if any(rows.broken):
         lost = f"{sum(rows.broken)} of {len(rows.broken)} questions"
@@ -86,8 +87,8 @@ def scorecard(
     return card
 
 
-def _words(card: Scorecard, rows: Rows) -> list[float]:
-    """Exact match and F1, over all questions and by kind of question; the exact matches."""
+def _words(card: Scorecard, rows: Rows) -> tuple[list[float], list[float]]:
+    """Exact match and F1, over all questions and by kind of question; of each question both."""
     made = []
     for measure, values in zip((ExactMatch(), F1()), squad(rows.found, rows.expected), strict=True):
         kept = [0.0 if lost else value for value, lost in zip(values, rows.broken, strict=True)]
@@ -111,7 +112,7 @@ def _words(card: Scorecard, rows: Rows) -> list[float]:
             }
             for kind, places in sorted(kinds.items())
         }
-    return made[0]
+    return made[0], made[1]
 
 
 def _rouge(card: Scorecard, rows: Rows) -> None:

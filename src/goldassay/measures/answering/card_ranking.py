@@ -1,4 +1,4 @@
-"""The part of the scorecard that asks how sure a program is and how it ranks: calibration and the ranking's five."""
+"""The scorecard's part on how sure a program is: calibration, SQuAD 2.0's thresholds, the ranking's five."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import Any
 
 from goldassay.measure import Measure
 from goldassay.measures.answering import calibration, ranking
+from goldassay.measures.answering import thresholds as squad2
 from goldassay.measures.answering.card_rows import Rows, each
 from goldassay.measures.answering.records import confidence
 from goldassay.scorecard import Scorecard
@@ -36,6 +37,28 @@ def calibrated(card: Scorecard, rows: Rows, exact: Sequence[float]) -> None:
         card.explain[name] = f"{formula}; lower is better. Source: {source}."
     if sure:
         card.counts["calibration"] = {"answered": float(len(sure)), "correct": float(sum(right))}
+
+
+def thresholds(card: Scorecard, rows: Rows, exact: Sequence[float], f1: Sequence[float]) -> None:
+    """SQuAD 2.0's best thresholds, where some questions have no answer and every prediction a confidence."""
+    sure = [confidence(pred) for pred in rows.pred if pred is not None]
+    known = [raw for raw in sure if raw is not None]
+    if len(known) < len(rows.pred) or all(rows.expected):
+        return
+    unsure = [round(1 - raw, 12) for raw in known]
+    for name, scores in (("exact", exact), ("f1", f1)):
+        best, threshold = squad2.best_threshold(scores, unsure, [bool(one) for one in rows.expected])
+        for key, value, formula in (
+            (f"best_{name}", best, squad2.DEFINITION),
+            (
+                f"best_{name}_thresh",
+                threshold,
+                f"the probability of no answer up to which answers count in best_{name}",
+            ),
+        ):
+            card.values[key] = value
+            card.conventions[key] = f"{key}[probability=1 − confidence, ties=together]"
+            card.explain[key] = f"{formula}. Source: {squad2.SOURCE}."
 
 
 def five(
