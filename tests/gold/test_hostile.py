@@ -262,3 +262,22 @@ def test_wrong_values_in_the_right_fields_are_findings(task: str, data: st.DataO
         else:
             assert len(records) == 1
             audit(file, task=task)
+
+
+@pytest.mark.parametrize(
+    ("form", "options"), [("jsonl", "foo: 1"), ("iob2", "adjacent: nil"), ("trec", "tokens: true")]
+)
+def test_an_option_that_a_format_does_not_have_is_one_line(tmp_path: Path, form: str, options: str) -> None:
+    task = "retrieval" if form == "trec" else "extraction"
+    (tmp_path / "card.yaml").write_text(f"files:\n  {task}: {{path: x, format: {form}, {options}}}\n", encoding="utf-8")
+    (tmp_path / "x").write_text("A\tO\n", encoding="utf-8")
+    with pytest.raises(GoldassayError, match=f"format {form} has no option '{options.split(':')[0]}'"):
+        len(load(tmp_path).task(task))
+    with pytest.raises(GoldassayError, match=f"format {form} has no option"):
+        audit(tmp_path)
+
+
+def test_lines_that_end_in_cr_alone_are_an_error(tmp_path: Path) -> None:
+    (tmp_path / "x.conll").write_bytes(b"A\tB-X\rB\tO\r")
+    with pytest.raises(DataError, match="its lines end in CR alone; save it with LF or CRLF"):
+        read(tmp_path / "x.conll", task="extraction")

@@ -9,10 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from goldassay.gold import formats
-from goldassay.gold.reading import read, write
+from goldassay.gold.reading import TOKENISED, read, write
 from goldassay.gold.records import Side
-
-TOKENISED = ("hipe", "iob2", "conll")
 
 
 @dataclass(slots=True)

@@ -100,6 +100,8 @@ def lines(path: str | Path) -> list[str]:
     """The lines of a file without their ends: split at LF and CRLF alone, never at other Unicode separators."""
     whole = text(path)
     found = whole.split("\n")
+    if len(found) == 1 and "\r" in whole.rstrip("\r"):
+        raise DataError("its lines end in CR alone; save it with LF or CRLF", file=path)
     if found and not found[-1]:
         found.pop()
     return [line.removesuffix("\r") for line in found] if "\r" in whole else found

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from inspect import signature
 from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
 from goldassay.exceptions import DataError, GoldassayError
-from goldassay.gold import formats, offsets
+from goldassay.gold import formats, offsets, tagged
 from goldassay.gold.records import Side
 from goldassay.measure import TASKS
 
+TOKENISED = ("hipe", "iob2", "conll")
 EMPTY: dict[str, Callable[[], dict[str, Any]]] = {
     "extraction": lambda: {"entities": []},
     "classification": lambda: {"label": None},
@@ -159,9 +161,16 @@ def _placed(records: Iterable[Mapping[str, Any]], spans: str, name: str) -> None
 
 
 def given(name: str, task: str, column: str | None, options: Mapping[str, Any]) -> dict[str, Any]:
-    """The options that were given; a column is only for formats that have several."""
-    if column is None:
-        return dict(options)
-    if name not in ("hipe", "iob2", "conll"):
+    """The options that were given, if the format's reader has them; a column is only for formats that have several."""
+    if column is not None and name not in TOKENISED:
         raise GoldassayError(f"--column is for hipe and iob2, not for {name}")
-    return {**options, "column": column}
+    module = formats.module(name)
+    known = {*signature(module.read).parameters} - {"path", "task", "side", "wrong", "options"}
+    if name in TOKENISED:
+        known |= {*signature(tagged.records).parameters} - {"documents", "side", "file", "sentences", "wrong"}
+        known |= {"adjacent"} if name == "hipe" and task == "linking" else set()
+    for option in options:
+        if option not in known:
+            there = ", ".join(sorted(known)) or "none"
+            raise GoldassayError(f"format {name} has no option {option!r} for reading {task}; there are {there}")
+    return dict(options) if column is None else {**options, "column": column}

@@ -14,10 +14,9 @@ from goldassay.exceptions import DataError
 from goldassay.gold import files, formats
 from goldassay.gold.audit.finding import Finding
 from goldassay.gold.formats import entries
-from goldassay.gold.reading import given
+from goldassay.gold.reading import TOKENISED, given
 from goldassay.gold.records import adapter, check, complaints
 
-TOKENISED = ("hipe", "iob2", "conll")
 SPANS = {"extraction": "entities", "linking": "links"}
 
 
@@ -43,11 +42,12 @@ def rows(
     """The records of a file, and what cannot be read in it; ``name`` is how findings call the file."""
     try:
         kind = format or formats.guess(path, task)
+        asked = given(kind, task, options.pop("column", None), options)
         if kind == "jsonl":
             return _lines(path, task, name)
         if kind == "json" and task in entries.TASKS:
             return _entries(path, task, name)
-        return _read(path, task, name, kind, options)
+        return _read(path, task, name, kind, asked)
     except DataError as error:
         return [], [unreadable(error, name)]
 
@@ -70,10 +70,9 @@ def _read(path: Path, task: str, name: str, format: str, options: Mapping[str, A
     def wrong(error: DataError, kind: str = "unreadable") -> None:
         findings.append(unreadable(error, shown(error.file or path), kind))
 
-    asked = given(format, task, options.get("column"), {key: options[key] for key in options if key != "column"})
-    asked |= {"repeated": "keep"} if format in TOKENISED else {}
+    known = {"repeated": "keep"} if format in TOKENISED else {}
     try:
-        records = formats.module(format).read(path, task, "gold", **asked, wrong=wrong)
+        records = formats.module(format).read(path, task, "gold", **{**options, **known, "wrong": wrong})
     except DataError as error:
         wrong(error)
         return [], findings
