@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -73,6 +74,26 @@ def test_duplicates_keep_the_greatest_confidence() -> None:
     assert [(one["object"], one["confidence"]) for one in found] == [
         ("Delft", 0.3), ("Gouda", 0.2), ("+5", 0.2), ("*", 0.2),
     ]  # fmt: skip
+
+
+def test_text_without_spaces_between_sentences_overlaps_in_sentences() -> None:
+    text = "".join(f"第{n:02d}句话在这里。" for n in range(30))
+    found = list(chunks(text, 60, 20))
+    assert all(one.endswith("。") for one in found)
+    assert all(second.startswith(first[-18:]) for first, second in pairwise(found))
+
+
+def test_what_stands_across_a_cut_in_a_sentence_is_whole_in_the_next_piece() -> None:
+    found = list(chunks(" ".join(f"word{n:03d}" for n in range(100)), 100, 30))
+    for first, second in pairwise(found):
+        assert second.startswith(" ".join(first.split()[-3:]))
+
+
+def test_a_number_and_its_negative_are_two() -> None:
+    said = [
+        {"subject": "x", "predicate": "P2044", "object": value, "confidence": 0.5} for value in ("5 m", "−5 m", "-5 m")
+    ]
+    assert [one["object"] for one in merged(said)] == ["5 m", "−5 m"]
 
 
 def test_the_program_for_articles_asks_piece_by_piece(root: Path) -> None:

@@ -13,9 +13,9 @@ from typing import Any
 from goldassay.exceptions import GoldassayError
 from goldassay.measures.triples.objects import written
 from goldassay.measures.triples.predicates import canonical
-from goldassay.measures.triples.texts import normal
+from goldassay.measures.triples.texts import normal, signed
 
-BREAK = re.compile(r"\n\s*\n|(?<=[.!?。])\s+(?=[\"“(\[]?[^\Wa-z_])|\n")
+BREAK = re.compile(r"\n\s*\n|(?<=[.!?])\s+(?=[\"“(\[]?[^\Wa-z_])|(?<=[。！？])\s*|\n")
 WORDS = (
     "he she it they him her his hers its their i er sie es ihr ihre sein seine hij zij het ze hem haar il elle lui son "
     "sa leur on"
@@ -45,6 +45,8 @@ def chunks(text: str, size: int = 3000, overlap: int = 300) -> Iterator[str]:
         if stop >= len(text):
             return
         back = [end for end in ends if max(start + 1, stop - overlap) <= end < stop]
+        if not back and not within:  # cut within a sentence: what stands across the cut is whole in the next piece
+            back = [text.find(" ", stop - overlap, stop) + 1 or stop - overlap]
         start = back[0] if back else stop
 
 
@@ -77,7 +79,7 @@ def merged(triples: Iterable[Mapping[str, Any]], title: str = "") -> list[dict[s
     for one in triples:
         named = subject(str(one["subject"]), title) if title else str(one["subject"]).strip()
         value = written(one["object"])
-        key = (normal(named), canonical(str(one["predicate"])), normal(value) or value)
+        key = (normal(named), canonical(str(one["predicate"])), signed(value))
         kept = out.setdefault(key, {**one, "subject": named})
         if (one.get("confidence") or 0.0) > (kept.get("confidence") or 0.0):
             kept["confidence"] = one["confidence"]

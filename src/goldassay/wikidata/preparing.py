@@ -13,7 +13,7 @@ from goldassay.kb.hierarchy import Hierarchy
 from goldassay.kb.resolver import Candidate, EntityResolver, Resolution
 from goldassay.kb.wikibase import Item
 from goldassay.measures.triples import objects
-from goldassay.measures.triples.texts import normal
+from goldassay.measures.triples.texts import normal, signed
 
 INSTANCE_OF = "P31"
 OWN = ("subject", "predicate", "object", "subject_id", "predicate_id", "object_id", "object_type", "confidence")
@@ -54,16 +54,6 @@ def _said(value: Any) -> str:
     if not isinstance(value, Mapping) or "text" in value:
         return objects.written(value)
     return ", ".join(f"{name} {part}" for name, part in sorted(value.items()))
-
-
-def _folded(words: str) -> str:
-    """The words of a value as they compare, with the sign that a number or a year may have.
-
-    >>> _folded("−5 °C"), _folded("5 °C"), _folded("The Hague")
-    ('-5 c', '5 c', 'the hague')
-    """
-    sign = "-" if words.lstrip()[:1] in ("-", "−") else ""
-    return f"{sign}{normal(words)}" if normal(words) else words
 
 
 def instance_of(item: Item) -> frozenset[str]:
@@ -110,7 +100,7 @@ def predictions(
         key = (
             triple["subject_id"] or normal(objects.written(triple["subject"])),
             triple["predicate_id"] or table.canonical(str(triple["predicate"])),
-            triple["object_id"] or _folded(objects.written(triple["object"])),
+            triple["object_id"] or signed(objects.written(triple["object"])),
         )
         other = out.get(key)
         if other is None or (triple["confidence"] or 0.0) > (other["confidence"] or 0.0):

@@ -39,6 +39,16 @@ def normal(text: str) -> str:
     return " ".join("".join(map(_kept, folded)).split())
 
 
+def signed(text: str) -> str:
+    """A value's words, folded, with the sign that a number or a year may have: what says whether two are one.
+
+    >>> signed("−5 °C"), signed("5 °C"), signed("The Hague"), signed("?!")
+    ('-5 c', '5 c', 'the hague', '?!')
+    """
+    words = normal(text)
+    return f"{'-' if text.lstrip()[:1] in ('-', '−') else ''}{words}" if words else text.strip()
+
+
 def _kept(c: str) -> str:
     """A letter, mark or digit as it is, nothing for a character that is not seen, a space for any other."""
     category = unicodedata.category(c)
