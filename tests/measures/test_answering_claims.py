@@ -198,3 +198,31 @@ def test_factual_accuracy_pools_claims() -> None:
     total += FactualAccuracy()(gold, {"claims": ["opened in 1900", "burned", "opened in 1800"]}).tally
     assert total.value == 0.5  # 2 of 4 claims
     assert FactualAccuracy()(gold, {"answer": "1800"}).tally.weight == 0
+
+
+@pytest.mark.parametrize(
+    ("tables", "expected"),
+    [
+        (  # the answer claims nothing: it recalls nothing, and what was retrieved can still be judged
+            {
+                "answer_by_gold": [],
+                "gold_by_answer": [False, False],
+                "answer_by_context": [],
+                "gold_by_context": [[True, False], [False, False]],
+            },
+            {"recall": 0.0, "f1": 0.0, "claim_recall": 0.5, "context_precision": 0.5, "context_utilization": 0.0},
+        ),
+        (  # gold claims nothing: what the answer says is wrong, and no passage can be relevant
+            {
+                "answer_by_gold": [False],
+                "gold_by_answer": [],
+                "answer_by_context": [[True, False]],
+                "gold_by_context": [],
+            },
+            {"precision": 0.0, "f1": 0.0, "faithfulness": 1.0, "hallucination": 0.0, "self_knowledge": 0.0},
+        ),
+        ({"answer_by_gold": [], "gold_by_answer": [], "answer_by_context": [], "gold_by_context": []}, {}),
+    ],
+)
+def test_a_side_without_claims(tables: dict[str, Any], expected: dict[str, float]) -> None:
+    assert {name: share.value for name, share in Support.of(tables).values.items()} == expected

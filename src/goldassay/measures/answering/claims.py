@@ -125,7 +125,10 @@ class Support:
 
     @cached_property
     def values(self) -> dict[str, Share]:
-        """All values that the tables give, by name; a share over no claims is left out."""
+        """All values that the tables give, by name.
+
+        A share over no claims is left out; F1 is 0 where one side alone has claims, for what says nothing misses all.
+        """
         made: dict[str, Share | None] = {}
         correct, recalled = _line(self.answer_by_gold), _line(self.gold_by_answer)
         used, useful = _table(self.answer_by_context), _table(self.gold_by_context)
@@ -145,7 +148,7 @@ class Support:
             made["faithfulness"] = _share(grounded)
             if correct:
                 made |= {"hallucination": _share(~grounded & ~correct), "self_knowledge": _share(~grounded & correct)}
-        if used and useful and correct:
+        if used and useful and correct and len(used.sure) and len(useful.sure):
             made |= _noise(used, useful.any(0), correct)
         return {name: share for name, share in made.items() if share is not None}
 
@@ -172,7 +175,8 @@ def _utilization(found: Truth, recalled: Truth) -> Share | None:
 
 def _f1(precision: Share | None, recall: Share | None) -> Share | None:
     if precision is None or recall is None:
-        return None
+        alone = precision or recall
+        return Share(0.0, 0.0, alone.n) if alone else None
 
     def harmonic(p: float, r: float) -> float:
         return 2 * p * r / (p + r) if p + r else 0.0
