@@ -46,6 +46,21 @@ def test_tokens_are_counted_once_from_the_models_history() -> None:
         meter.check()
 
 
+def test_a_model_without_a_price_cannot_be_kept_to_a_budget_in_money() -> None:
+    class Free:
+        model = "own/model"
+        history = [{"uuid": "1", "usage": {"total_tokens": 7}, "cost": None}]
+
+    for limit, stops in ((Budget(usd=0.1), True), (Budget(calls=9), False)):
+        meter = Meter(limit)
+        meter.on_lm_start("a", Free(), {})
+        meter.on_lm_end("a", None)
+        assert (meter.unpriced == "own/model") is stops
+        if stops:
+            with pytest.raises(BudgetSpent, match="own/model states no price"):
+                meter.check()
+
+
 def test_the_watch_keeps_the_best_program_as_it_was_and_only_of_the_whole_dev_split() -> None:
     dev = [dspy.Example(id=str(i), text="x").with_inputs("text") for i in range(3)]
     train = [dspy.Example(id=f"t{i}", text="x").with_inputs("text") for i in range(3)]

@@ -17,6 +17,7 @@ from goldassay.exceptions import DataError, GoldassayError
 from goldassay.measures import extraction
 from goldassay.tuning import tune
 from goldassay.tuning.evolution import CorpusPolicy, check_state
+from goldassay.tuning.resuming import begin
 
 METRIC = Metric({extraction.StrictF1(): 0.7, extraction.PartialF1(): 0.3})
 RULE = "Find names. A number is TMP. A museum is MUS."
@@ -169,6 +170,15 @@ def test_another_tuning_does_not_go_on(lm: Any, names_program: Any, gold: Any, t
         tune(names_program, gold, METRIC, "gepa", lm=lm, resume=True)
     with pytest.raises(GoldassayError, match=r"no tuning at .*: expected tuning.json"):
         tune(names_program, gold, METRIC, "gepa", lm=lm, folder=tmp_path / "no", resume=True)
+
+
+def test_a_tuning_on_other_examples_is_told_by_their_number_and_hash(tmp_path: Path) -> None:
+    about = {"seed": 0, "program": "p", "options": {}, "lm": None}
+    begin(tmp_path, False, "gepa", **about, splits={"train": {"examples": 30, "sha256": "0fe780297f72"}})
+    with pytest.raises(
+        GoldassayError, match=r"on other examples: train 30 \(0fe78029\) then, train 20 \(38c6efcc\) now"
+    ):
+        begin(tmp_path, True, "gepa", **about, splits={"train": {"examples": 20, "sha256": "38c6efccdd97"}})
 
 
 class Payload:

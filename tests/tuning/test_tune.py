@@ -171,3 +171,48 @@ def test_a_reflection_model_proposes_and_its_rubbish_is_said(
         pattern = find(evaluate(names_program, names_gold[:12], METRIC, progress=False).cases)[0]
     with pytest.raises(GoldassayError, match="no usable edit"):
         Reflection(lm).propose(pattern, names_program, [])
+
+
+class Dead:
+    """A service that answers nothing to a prompt that shows examples; or to none at all."""
+
+    def __init__(self, learner: Any, always: bool) -> None:
+        self.learner, self.always = learner, always
+
+    def complete(self, request: Any) -> Any:
+        if self.always or len(request.messages) > 1:
+            raise TimeoutError("no answer\nin 60 s")
+        return self.learner.complete(request)
+
+
+@pytest.mark.parametrize("optimizer", ["labeled", "knn"])
+@pytest.mark.parametrize("always", [True, False])
+def test_a_program_that_fails_everywhere_is_no_tie_at_zero(
+    optimizer: str, always: bool, learner: Any, names_program: Any, gold: dict[str, list[Any]], tmp_path: Path
+) -> None:
+    lm = dspy.LM("scripted/dead", engine=Dead(learner, always), cache=False)
+    with pytest.raises(GoldassayError, match="failed on all 12 dev examples; the first: .*no answer") as raised:
+        tune(names_program, gold, METRIC, optimizer, lm=lm, folder=tmp_path, progress=False)
+    assert str(raised.value).startswith("the program" if always else "the tuned program")
+    assert json.loads((tmp_path / "tuning.json").read_text())["status"] == "failed"
+
+
+def test_what_an_optimizer_raises_is_one_line(lm: Any, reflector: Any, names_program: Any, gold: Any) -> None:
+    with pytest.raises(GoldassayError, match="copro failed: AdapterParseError") as raised:
+        tune(names_program, gold, METRIC, "copro", lm=lm, reflection_lm=reflector("rubbish"), progress=False)
+    assert "\n" not in str(raised.value)
+
+
+def test_settings_that_cannot_hold_are_said_before_anything_is_spent(
+    lm: Any, learner: Any, names_program: Any, gold: Any
+) -> None:
+    for wrong, says in (
+        ({"seed": -1}, "a seed is not negative: -1"),
+        ({"budget": "calls=5,calls=7"}, "says calls twice"),
+    ):
+        with pytest.raises(GoldassayError, match=says):
+            tune(names_program, gold, METRIC, "labeled", lm=lm, progress=False, **wrong)  # type: ignore[arg-type]
+    assert learner.calls == 0
+    with pytest.raises(GoldassayError, match="states no price, so a budget in usd cannot stop it; use calls"):
+        tune(names_program, gold, METRIC, "bootstrap", lm=lm, progress=False, budget="usd=1")
+    assert learner.calls == 1

@@ -16,7 +16,8 @@ if TYPE_CHECKING:
     from goldassay.tuning.patching import Patches
     from goldassay.tuning.prompt_tuner import PromptTuner, TuningReport
     from goldassay.tuning.saved import load_state
-    from goldassay.tuning.tuner import Trial, Tuned, tune
+    from goldassay.tuning.trials import Trial
+    from goldassay.tuning.tuner import Tuned, tune
 
 _HOME = {
     "OPTIMIZERS": "optimizers",
@@ -28,7 +29,7 @@ _HOME = {
     "Patch": "patches",
     "Patches": "patching",
     "PromptTuner": "prompt_tuner",
-    "Trial": "tuner",
+    "Trial": "trials",
     "Tuned": "tuner",
     "TuningReport": "prompt_tuner",
     "load_state": "saved",

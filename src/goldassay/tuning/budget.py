@@ -36,12 +36,15 @@ class Budget:
         """Read ``calls=…,tokens=…,usd=…,minutes=…``, any of them."""
         limits: dict[str, float] = {}
         for part in filter(None, (piece.strip() for piece in text.split(","))):
-            unit, _, amount = part.partition("=")
+            name, _, amount = part.partition("=")
+            unit = name.strip()
+            if unit in limits:
+                raise GoldassayError(f"the budget {text!r} says {unit} twice")
             try:
-                limits[unit.strip()] = float(amount)
+                limits[unit] = float(amount)
             except ValueError:
                 raise GoldassayError(f"a budget reads like calls=200,minutes=5, not {part!r}") from None
-            if unit.strip() not in UNITS or not limits[unit.strip()] > 0:
+            if unit not in UNITS or not limits[unit] > 0:
                 raise GoldassayError(f"a budget has positive {', '.join(UNITS)}, not {part!r}")
         return cls(**limits)
 
@@ -50,12 +53,14 @@ class Meter(BaseCallback):  # type: ignore[misc]
     """Counts what language models cost, and raises `BudgetSpent` before a call that the budget does not allow.
 
     A DSPy callback: ``with dspy.context(callbacks=[*dspy.settings.callbacks, meter])`` puts it around everything
-    inside, whichever model is called and in whichever thread.
+    inside, whichever model is called and in whichever thread. A model that states no price cannot be kept to a budget
+    in money: it stops after its first answer, and ``unpriced`` names it.
     """
 
     def __init__(self, budget: Budget | None = None) -> None:
         self.budget = budget or Budget()
         self.calls, self.tokens, self.usd, self.started = 0, 0, 0.0, time.monotonic()
+        self.unpriced = ""
         self._models: dict[str, Any] = {}
         self._counted: set[str] = set()
         self._lock = threading.Lock()
@@ -66,7 +71,9 @@ class Meter(BaseCallback):  # type: ignore[misc]
         return (time.monotonic() - self.started) / 60
 
     def check(self) -> None:
-        """Raise if nothing is left."""
+        """Raise if nothing is left, or if that cannot be known."""
+        if self.unpriced:
+            raise BudgetSpent(f"{self.unpriced} states no price, so a budget in usd cannot stop it")
         for unit in UNITS:
             limit = getattr(self.budget, unit)
             if limit is not None and getattr(self, unit) >= limit:
@@ -90,8 +97,11 @@ class Meter(BaseCallback):  # type: ignore[misc]
                 self._counted.add(key)
                 usage = entry.get("usage") or {}
                 parts = (usage.get("prompt_tokens") or 0) + (usage.get("completion_tokens") or 0)
-                self.tokens += int(usage.get("total_tokens") or parts)
+                tokens = int(usage.get("total_tokens") or parts)
+                self.tokens += tokens
                 self.usd += float(entry.get("cost") or 0.0)
+                if tokens and entry.get("cost") is None and self.budget.usd is not None:
+                    self.unpriced = str(getattr(model, "model", type(model).__name__))
 
     def state(self) -> dict[str, float]:
         """What was used."""

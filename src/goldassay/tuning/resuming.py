@@ -8,7 +8,8 @@ that of the last part (``resumed``).
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -47,18 +48,35 @@ def plan(
     }
 
 
-def ended(folder: Path, status: str) -> None:
-    """Write how a tuning ended, if it did not end well."""
-    file = folder / "tuning.json"
-    _write(file, {**_read(file), "status": status})
+@contextmanager
+def minded(folder: Path | None) -> Iterator[None]:
+    """Write in ``tuning.json`` how a tuning ended, if it did not end well."""
+    try:
+        yield
+    except BaseException as error:
+        if folder is not None:
+            file = folder / "tuning.json"
+            status = "interrupted" if isinstance(error, KeyboardInterrupt) else "failed"
+            _write(file, {**_read(file), "status": status})
+        raise
 
 
 def _refuse_another(earlier: dict[str, Any], now: dict[str, Any], folder: Path) -> None:
     for key in SAME:
+        if key == "splits" and earlier.get(key) != now[key]:
+            raise GoldassayError(
+                f"{folder} holds a tuning on other examples: {_sizes(earlier)} then, {_sizes(now)} now"
+            )
         if earlier.get(key) != now[key]:
             raise GoldassayError(f"{folder} holds a tuning with another {key}: {earlier.get(key)} then, {now[key]} now")
     if earlier.get("status") == "finished":
         raise GoldassayError(f"the tuning in {folder} is finished; there is nothing to go on with")
+
+
+def _sizes(about: dict[str, Any]) -> str:
+    """The splits in words, such as ``train 30 (0fe78029), dev 30 (4c638ed2)``."""
+    parts = about.get("splits") or {}
+    return ", ".join(f"{name} {part['examples']} ({part['sha256'][:8]})" for name, part in parts.items())
 
 
 def _read(file: Path) -> dict[str, Any]:

@@ -21,7 +21,8 @@ from goldassay.tuning.patches import write
 from goldassay.tuning.prompts import diff
 
 if TYPE_CHECKING:
-    from goldassay.tuning.tuner import Trial, Tuned
+    from goldassay.tuning.trials import Trial
+    from goldassay.tuning.tuner import Tuned
 
 SCHEMA = 1
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import shutil
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -13,25 +12,14 @@ import dspy
 
 from goldassay.exceptions import DataError, GoldassayError
 from goldassay.guarding import guarded, unguarded
-from goldassay.running import Run
-from goldassay.statistics import Comparison, compare
 from goldassay.tuning import leaks, optimizers, resuming
 from goldassay.tuning.budget import Budget, BudgetSpent, Meter
 from goldassay.tuning.edits import fingerprint
 from goldassay.tuning.ledger import Ledger
 from goldassay.tuning.nearest import demonstrations
 from goldassay.tuning.prompts import instructions
-from goldassay.tuning.racing import clusters, evaluated
+from goldassay.tuning.trials import Trial, trial
 from goldassay.tuning.watch import Watch
-
-
-@dataclass(frozen=True)
-class Trial:
-    """A program before and after on one split, and the paired difference."""
-
-    before: Run
-    after: Run
-    difference: Comparison
 
 
 @dataclass(frozen=True)
@@ -88,56 +76,43 @@ def tune(
     train, dev, held = (_split(gold, name) for name in ("train", "dev", "test"))
     if not train or not dev:
         raise DataError("tuning needs examples in train and in dev")
+    if seed < 0:
+        raise GoldassayError(f"a seed is not negative: {seed}")
     leaks.check_examples(train, {"dev": dev, "test": held})
     make = optimizers.named(optimizer)
     meter = Meter(Budget.parse(budget) if isinstance(budget, str) else budget)
-    student = guarded(program)
     plan = resuming.plan(program, {"train": train, "dev": dev, "test": held}, seed, options or {}, lm)
     plan["resumed"] = resume
     if folder is not None:
         resuming.begin(folder, resume, optimizer, **plan)
     elif resume:
         raise GoldassayError("there is nothing to resume without the folder of the tuning")
-    stopped, ledger = "", Ledger()
-    with ExitStack() as stack:
-        watch = stack.enter_context(Watch(metric, dev, progress))
-        around = {"callbacks": [*dspy.settings.get("callbacks", []), meter, watch]}
-        around |= {key: value for key, value in (("lm", lm), ("adapter", adapter)) if value is not None}
-        stack.enter_context(dspy.context(**around))
-        if folder is not None:
-            stack.push(lambda kind, *_: resuming.ended(folder, _status(kind)) if kind else None)
-        job = optimizers.Job(
-            student=student,
-            train=demonstrations(program, train),
-            dev=dev,
-            metric=watch,
-            reflection_lm=reflection_lm or lm or dspy.settings.lm,
-            threads=threads,
-            seed=seed,
-            folder=folder,
-            options=dict(options or {}),
-            held_out={"dev": dev, "test": held},
-            ledger=ledger,
-        )
-        try:
-            meter.check()
-            made = make(job)
-        except BudgetSpent as spent:
-            stopped = str(spent)
-            made = watch.best[1] if watch.best else student
-        except GoldassayError:
-            raise
-        except Exception as error:
-            watch.check()
-            raise GoldassayError(f"{optimizer} failed: {type(error).__name__}: {error}") from error
-        watch.check()
-        if watch.silent and not (stopped or ledger.patches) and fingerprint(made) == fingerprint(student):
-            raise GoldassayError(f"{optimizer} changed nothing: {watch.silent}")
-    made, cost = unguarded(made), meter.state()
-    leaks.check_instructions(instructions(made), {"dev": dev, "test": held})
-    options_of_run = {"lm": lm, "adapter": adapter, "threads": threads, "seed": seed, "progress": progress}
-    on_dev = trial(program, made, dev, metric, "dev", folder, **options_of_run)
-    on_test = trial(program, made, held, metric, "test", folder, **options_of_run) if test and held else None
+    ledger = Ledger()
+    with resuming.minded(folder):
+        with ExitStack() as stack:
+            watch = stack.enter_context(Watch(metric, dev, progress))
+            around = {"callbacks": [*dspy.settings.get("callbacks", []), meter, watch]}
+            around |= {key: value for key, value in (("lm", lm), ("adapter", adapter)) if value is not None}
+            stack.enter_context(dspy.context(**around))
+            job = optimizers.Job(
+                student=guarded(program),
+                train=demonstrations(program, train),
+                dev=dev,
+                metric=watch,
+                reflection_lm=reflection_lm or lm or dspy.settings.lm,
+                threads=threads,
+                seed=seed,
+                folder=folder,
+                options=dict(options or {}),
+                held_out={"dev": dev, "test": held},
+                ledger=ledger,
+            )
+            found, stopped = _made(make, job, meter)
+        made, cost = unguarded(found), meter.state()
+        leaks.check_instructions(instructions(made), {"dev": dev, "test": held})
+        options_of_run = {"lm": lm, "adapter": adapter, "threads": threads, "seed": seed, "progress": progress}
+        on_dev = trial(program, made, dev, metric, "dev", folder, **options_of_run)
+        on_test = trial(program, made, held, metric, "test", folder, **options_of_run) if test and held else None
     tuned = Tuned(made, optimizer, on_dev, on_test, cost, seed, stopped, ledger, watch.silent)
     if folder is not None:
         from goldassay.tuning.saved import save
@@ -146,32 +121,26 @@ def tune(
     return tuned
 
 
-def trial(
-    before: Any, after: Any, examples: Sequence[Any], metric: Any, split: str, folder: Path | None, **options: Any
-) -> Trial:
-    """Both programs on the same examples, and the paired difference of the metric."""
-    for name in ("before", "after"):
-        if folder is not None:
-            shutil.rmtree(folder / f"{split}-{name}", ignore_errors=True)  # of an earlier part of this tuning
-    runs = [
-        evaluated(
-            program,
-            examples,
-            metric,
-            folder=folder / f"{split}-{name}" if folder else None,
-            name=f"{split}-{name}",
-            **options,
-        )
-        for name, program in (("before", before), ("after", after))
-    ]
-    difference = compare(
-        runs[1].evidence, runs[0].evidence, runs[1].zero, clusters=clusters(examples), seed=options.get("seed", 0)
-    )
-    return Trial(runs[0], runs[1], difference)
-
-
-def _status(kind: type[BaseException]) -> str:
-    return "interrupted" if issubclass(kind, KeyboardInterrupt) else "failed"
+def _made(make: optimizers.Optimizer, job: optimizers.Job, meter: Meter) -> tuple[Any, str]:
+    """What the optimizer makes, or the best program so far and why it was stopped."""
+    watch = job.metric
+    try:
+        meter.check()
+        made, stopped = make(job), ""
+    except BudgetSpent as spent:
+        if meter.unpriced:
+            raise GoldassayError(f"{spent}; use calls, tokens or minutes") from None
+        made, stopped = watch.best[1] if watch.best else job.student, str(spent)
+    except GoldassayError:
+        raise
+    except Exception as error:
+        watch.check()
+        why = " ".join(f"{type(error).__name__}: {error}".split())
+        raise GoldassayError(f"{make.__name__} failed: {why}") from error
+    watch.check()
+    if watch.silent and not (stopped or job.ledger.patches) and fingerprint(made) == fingerprint(job.student):
+        raise GoldassayError(f"{make.__name__} changed nothing: {watch.silent}")
+    return made, stopped
 
 
 def _split(gold: Any, name: str) -> list[Any]:
