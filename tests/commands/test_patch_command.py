@@ -423,6 +423,18 @@ def test_tune_with_patches_shows_and_saves_its_ledger(workspace: Path) -> None:
     assert evaluated("dev", "--state", "t")["values"] == about["dev"]["after"]
 
 
+def test_what_tuning_brought_reads_in_eighty_columns(workspace: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    shown = run(*TUNE, "--optimizer", "labeled", "--out", "t")
+    assert max(map(len, shown.splitlines())) <= 80
+    about = json.loads((workspace / "t" / "tuning.json").read_text())
+    for split in ("dev", "test"):
+        found = about[split]["difference"]
+        (line,) = (line for line in shown.splitlines() if line.startswith(f"{split:<5}0."))
+        assert f"{found['difference']:+.4f} [{found['interval']['low']:+.3f}, {found['interval']['high']:+.3f}]" in line
+        assert line.endswith(f"n {found['n']}, detectable {found['smallest_detectable']:.3f}")
+
+
 def test_a_train_split_smaller_than_a_minibatch_still_tunes(workspace: Path) -> None:
     for optimizer in ("simba", "bootstrap", "mipro", "patches"):
         said = run(*TUNE, "--limit", 2, "--optimizer", optimizer, "--out", f"small-{optimizer}")

@@ -14,24 +14,25 @@ from goldassay.reporting.terminal import console, number, p_value, with_interval
 def tuned(done: Any, folder: Any) -> None:
     """What tuning brought on dev and on test, what it cost, where it is."""
     table = Table(title=f"tuned with {done.optimizer}", title_justify="left")
-    for head in ("split", "value", "before", "after", "difference [95 %]", "p"):
-        table.add_column(head, justify="left" if head in ("split", "value") else "right")
-    for split, trial in (("dev", done.dev), ("test", done.test)):
-        if trial is None:
-            continue
-        f = trial.difference
-        table.add_row(
-            split,
-            "metric",
-            number(trial.before.value),
-            number(trial.after.value),
-            f"{f.difference:+.4f} [{f.interval.low:+.3f}, {f.interval.high:+.3f}]",
-            f"{f.p:.4f}",
-        )
-        for name in trial.after.values:
-            table.add_row("", name, with_interval(trial.before, name), with_interval(trial.after, name), "", "")
+    table.add_column("split")
+    table.add_column("value", overflow="fold")
+    for head in ("before [95 %]", "after [95 %]"):
+        table.add_column(head, justify="right", no_wrap=True)
+    trials = [(split, trial) for split, trial in (("dev", done.dev), ("test", done.test)) if trial is not None]
+    for split, trial in trials:
+        for place, name in enumerate(trial.after.values):
+            shown = with_interval(trial.before, name), with_interval(trial.after, name)
+            table.add_row("" if place else split, name, *shown, end_section=place == len(trial.after.values) - 1)
     out = console()
     out.print(table)
+    out.print("The metric, before and after, and the paired difference [95 %]:")
+    for split, trial in trials:
+        f = trial.difference
+        out.print(
+            f"{split:<5}{number(trial.before.value)} → {number(trial.after.value)}, {f.difference:+.4f} "
+            f"[{f.interval.low:+.3f}, {f.interval.high:+.3f}], p {p_value(f.p)}, n {f.n}{detectable(f)}",
+            markup=False,
+        )
     if done.ledger.patches:
         patches([(None, patch) for patch in done.ledger.patches])
     if done.note:
@@ -43,6 +44,11 @@ def tuned(done: Any, folder: Any) -> None:
     cost = done.cost
     spent = f"{cost['calls']} calls, {cost['tokens']} tokens, {cost['seconds']:.0f} s to tune"
     out.print(f"{spent}. Folder: {folder}", soft_wrap=True)
+
+
+def detectable(found: Any) -> str:
+    """The smallest difference that so many examples show at 80 % power; nothing where the pairs do not vary."""
+    return f", detectable {found.smallest_detectable:.3f}" if found.smallest_detectable else ""
 
 
 def patterns(found: Sequence[Any]) -> None:
