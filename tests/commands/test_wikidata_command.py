@@ -158,6 +158,32 @@ def test_a_run_that_is_killed_goes_on_in_another_process(place: Path) -> None:
     assert "holds rows of another run (version was" in str(call(*command).exception)
 
 
+def test_a_program_that_fails_is_said_and_asked_again(place: Path) -> None:
+    (place / "shaky.py").write_text(
+        "from pathlib import Path\n"
+        "from goldassay.wikidata.patterns import ArticlePatterns\n"
+        "class Shaky(ArticlePatterns):\n"
+        "    def __call__(self, text, title):\n"
+        "        if title == 'Bob Ray' and not Path('up').exists():\n"
+        "            raise OSError('the model\\nis down')\n"
+        "        return super().__call__(text, title)\n"
+    )
+    done = evaluated("--profile", "shaky.py:Shaky")
+    assert done.exit_code == 0
+    shown = " ".join(done.stdout.split())
+    assert "the program failed, all its gold is missed: Bob Ray: OSError: the model is down" in shown
+    about = json_value(place / "out" / "latest.json")["run_metadata"]
+    assert (about["articles_evaluated"], about["articles_without_answer"]) == (3, 1)
+    (place / "up").touch()
+    assert "program failed" not in evaluated("--profile", "shaky.py:Shaky").stdout
+    about = json_value(place / "out" / "latest.json")["run_metadata"]
+    assert (about["resumed_articles"], about["articles_without_answer"]) == (2, 0)
+    (place / "up").unlink()
+    one = call("evaluate", "--article", "Bob Ray", "--profile", "shaky.py:Shaky", "--endpoint", "store.nt",
+               "--cache-only", "--output", "out/one.json")  # fmt: skip
+    assert str(one.exception) == "OSError: the model is down"
+
+
 def test_what_was_evaluated_before_is_said(place: Path) -> None:
     assert "evaluated before" not in evaluated().stderr
     again = evaluated()

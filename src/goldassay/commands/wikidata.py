@@ -82,8 +82,9 @@ def evaluate(
         print(json.dumps(result, ensure_ascii=False))
     else:
         tables.result(result, place)
-    if article is not None and result["failed_articles"]:
-        raise GoldassayError(result["failed_articles"][0]["error"])
+    wrong = next((one for one in (*result["failed_articles"], *result["article_results"]) if "error" in one), None)
+    if article is not None and wrong:
+        raise GoldassayError(" ".join(str(wrong["error"]).split()))
     if fail_below_f1 is not None:
         gate(result, fail_below_f1, terminal)
 

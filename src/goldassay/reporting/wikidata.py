@@ -57,13 +57,20 @@ def result(found: Mapping[str, Any], place: Path) -> None:
         out.print(
             f"table gap: {one['predicate']} may mean {means}, as {one['support']} of {one['said']} say", markup=False
         )
-    for one in found["failed_articles"][:MOST]:
-        out.print(f"failed: {one['article_title']}: {one['error']}", markup=False)
-    if len(found["failed_articles"]) > MOST:
-        out.print(f"… and {len(found['failed_articles']) - MOST} more failed")
+    failures("failed", found["failed_articles"])
+    failures("the program failed, all its gold is missed", [one for one in found["article_results"] if "error" in one])
     for warning in about.get("warnings") or ():
         console(error=True).print(f"[yellow]warning:[/] {escape(warning)}", markup=True)
     out.print(f"Result: {place}", markup=False)
+
+
+def failures(what: str, articles: Sequence[Mapping[str, Any]]) -> None:
+    """The first articles that failed, a line each, and how many more did."""
+    out = console()
+    for one in articles[:MOST]:
+        out.print(f"{what}: {one['article_title']}: {' '.join(str(one['error']).split())}", markup=False)
+    if len(articles) > MOST:
+        out.print(f"… and {len(articles) - MOST} more failed")
 
 
 def rated(facet: str, rows: Mapping[str, Mapping[str, Any]]) -> None:

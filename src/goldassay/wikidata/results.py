@@ -59,6 +59,7 @@ def folded(
             **metadata,
             "articles_evaluated": len(articles),
             "articles_failed": len(failed),
+            "articles_without_answer": sum("error" in one for one in articles),
             **_age(dates),
         },
         "aggregate": {**whole.values(), "intervals": _intervals(counted)},

@@ -1,7 +1,7 @@
 """The rows of a run: one line of JSON an article, on disk when it is done, so that a killed run goes on.
 
 The first line says which run it is; rows of another run are never mixed in. A line that was cut off by a kill is
-dropped, and its article is done again; so is one whose fetch had failed.
+dropped, and its article is done again; so is one whose fetch had failed, or whose program had.
 """
 
 from __future__ import annotations
@@ -33,7 +33,8 @@ class Rows:
         if file.exists() and file.stat().st_size:
             _drop_cut_line(file)
             self._same(run)
-        self.done = {row["key"] for row in read(file) if row["status"] == DONE} if file.exists() else set()
+        well = (row["key"] for row in read(file) if row["status"] == DONE and "error" not in row)
+        self.done = set(well) if file.exists() else set()
         self._out: IO[str] = file.open("a", encoding="utf-8")
         if not file.stat().st_size:
             self._write({"run": dict(run)})
