@@ -224,6 +224,30 @@ def test_a_model_folder_without_weights_is_said(tmp_path: Path) -> None:
     assert sentences.place("someone/some-model") == "someone/some-model"
 
 
+def test_two_folders_of_one_name_share_no_vectors(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sentences, "find_spec", lambda name: True)
+    for part, weights in (("one", "1"), ("other", "2"), ("moved", "1")):
+        (tmp_path / part / "model" / "sub").mkdir(parents=True)
+        (tmp_path / part / "model" / "sub" / "model.safetensors").write_text(weights)
+    one, other, moved = (
+        sentences.SentenceTransformers(str(tmp_path / part / "model")).name for part in ("one", "other", "moved")
+    )
+    assert one == moved != other
+    assert one.startswith("model@")
+
+
+def test_a_name_that_was_another_models_is_said(tmp_path: Path) -> None:
+    file = tmp_path / "e.sqlite"
+    assert Cached(Function(lambda texts: [[1.0, 2.0]] * len(texts), "m"), file)(["a"]).shape == (1, 2)
+    with pytest.raises(ModelError, match=r"has vectors of another length for 'm' \(1, 2\)"):
+        Cached(Function(lambda texts: [[1.0]] * len(texts), "m"), file)(["a", "b"])
+
+
+def test_a_nameless_function_needs_a_name() -> None:
+    with pytest.raises(ModelError, match="function without a name; give it one: name="):
+        DSPyEmbedder(dspy.Embedder(lambda texts: np.ones((len(texts), 1))))
+
+
 def test_any_dspy_embedder() -> None:
     def letters(texts: list[str]) -> Any:
         return np.array([[text.count("a"), 1.0] for text in texts])

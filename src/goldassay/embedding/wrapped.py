@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from goldassay.embedding.protocol import Array
+from goldassay.exceptions import ModelError
 
 
 class Function:
@@ -29,9 +30,11 @@ class Function:
 
 
 class DSPyEmbedder(Function):
-    """A ``dspy.Embedder``; its name is that of its model, or ``name`` where the model is a function."""
+    """A ``dspy.Embedder``; its name is that of its model, or ``name``, which a model without one of its own needs."""
 
     def __init__(self, embedder: Any, name: str | None = None) -> None:
         model = getattr(embedder, "model", embedder)
         called = model if isinstance(model, str) else getattr(model, "__qualname__", type(model).__name__)
+        if not name and "<" in called:  # a lambda: the next one would have its name too, and its vectors in the cache
+            raise ModelError("this dspy.Embedder is made of a function without a name; give it one: name=…")
         super().__init__(embedder, name or f"dspy:{called}")
