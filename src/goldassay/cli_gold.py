@@ -108,13 +108,21 @@ def convert(
     from_format: Annotated[str | None, typer.Option("--from", help="The format of FROM.")] = None,
     to_format: Annotated[str | None, typer.Option("--to", help="The format of TO.")] = None,
     column: Annotated[str | None, typer.Option(help="hipe, iob2: the column of tags.")] = None,
+    scheme: Annotated[str | None, typer.Option(help="hipe, iob2: the tags to write, IOB2, IOBES and so on.")] = None,
     pred: Annotated[bool, typer.Option("--pred", help="Predictions, not gold.")] = False,
 ) -> None:
     """Convert gold from one format into another, and say what is lost."""
     from goldassay.commands import gold as commands
 
     commands.convert(
-        source, target, task=task, source_format=from_format, target_format=to_format, column=column, pred=pred
+        source,
+        target,
+        task=task,
+        source_format=from_format,
+        target_format=to_format,
+        column=column,
+        scheme=scheme,
+        pred=pred,
     )
 
 

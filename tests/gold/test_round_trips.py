@@ -10,7 +10,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from goldassay.exceptions import GoldassayError
+from goldassay.exceptions import DataError, GoldassayError
 from goldassay.gold import convert, read, write
 from goldassay.gold.formats import hipe_writer
 
@@ -272,3 +272,69 @@ def test_linking_keeps_its_tokens_on_the_way(shared_data: Path, tmp_path: Path) 
 def test_a_format_is_not_written_for_another_task(tmp_path: Path, form: str, task: str) -> None:
     with pytest.raises(GoldassayError, match=f", not {task}"):
         write(tmp_path / "x", [], format=form, task=task)
+
+
+@pytest.mark.parametrize("column", ["NE-FINE-LIT", "NE-NESTED", "NEL-LIT"])
+def test_a_real_hipe_file_is_converted_into_itself(shared_data: Path, tmp_path: Path, column: str) -> None:
+    source = shared_data / "hipe2022" / "ajmc-test-de.tsv"
+    task = "linking" if column.startswith("NEL") else "extraction"
+    assert convert(source, tmp_path / "x.tsv", task=task, column=column).lost == {}
+    assert (tmp_path / "x.tsv").read_bytes() == source.read_bytes()
+
+
+CONLL = (
+    "-DOCSTART- -X- -X- O\r\n\r\nEU NNP I-NP I-ORG\r\nrejects VBZ I-VP O\r\nGerman JJ I-NP I-MISC\r\n"
+    "French JJ I-NP B-MISC\r\n\r\nPeter NNP I-NP I-PER\r\n\r\n-DOCSTART- -X- -X- O\r\n\r\nx  y\tz\tI-LOC"
+)
+
+
+def test_a_foreign_conll_file_keeps_its_columns_lines_and_scheme(tmp_path: Path) -> None:
+    source, target = tmp_path / "a.conll", tmp_path / "b.conll"
+    source.write_bytes(CONLL.encode())
+    assert convert(source, target, task="extraction").lost == {}
+    assert target.read_bytes() == CONLL.encode()
+    assert convert(source, target, task="extraction", scheme="BILOU").lost == {}
+    expected = CONLL
+    for old, new in (
+        ("I-ORG", "U-ORG"),
+        ("I-MISC", "U-MISC"),
+        ("B-MISC", "U-MISC"),
+        ("I-PER", "U-PER"),
+        ("I-L", "U-L"),
+    ):
+        expected = expected.replace(old, new)
+    assert target.read_bytes() == expected.encode()
+
+
+def test_new_spans_are_written_into_a_foreign_file(tmp_path: Path) -> None:
+    source, target = tmp_path / "a.conll", tmp_path / "b.conll"
+    source.write_bytes(CONLL.encode())
+    records = read(source, task="extraction")
+    records[0]["entities"] = records[0]["entities"][:1]
+    write(target, records, task="extraction", source=source)
+    assert (
+        target.read_bytes()
+        == CONLL.replace("I-MISC", "O").replace("B-MISC", "O").replace("I-ORG", "B-ORG").replace("I-PER", "O").encode()
+    )
+    with pytest.raises(DataError, match="record z: this document is not in the source file"):
+        write(target, [{"id": "z", "text": "x", "entities": []}], task="extraction", source=source)
+
+
+def test_a_file_is_not_converted_onto_itself_nor_given_tags_that_it_has_no_place_for(tmp_path: Path) -> None:
+    source = tmp_path / "a.conll"
+    source.write_bytes(CONLL.encode())
+    with pytest.raises(GoldassayError, match="is the file to read; name another one to write"):
+        convert(source, source, task="extraction")
+    with pytest.raises(GoldassayError, match="a scheme is for the tags of hipe, iob2, conll"):
+        convert(source, tmp_path / "x.jsonl", task="extraction", scheme="IOBES")
+
+
+def test_a_table_has_a_column_for_what_a_record_says(tmp_path: Path) -> None:
+    record = {"id": "a", "text": "Museum", "label": "M", "secondary_labels": [], "language": "nl", "split": "dev"}
+    write(
+        tmp_path / "x.tsv",
+        [record, {"id": "b", "text": "b", "label": "A", "secondary_labels": []}],
+        task="classification",
+    )
+    assert (tmp_path / "x.tsv").read_text(encoding="utf-8").split("\n")[0].endswith("secondary_types\tlanguage\tsplit")
+    assert read(tmp_path / "x.tsv", task="classification")[0] == record

@@ -152,6 +152,7 @@ def convert(
     source_format: str | None = None,
     target_format: str | None = None,
     column: str | None = None,
+    scheme: str | None = None,
     pred: bool = False,
 ) -> None:
     """Convert, and say what the new file cannot hold."""
@@ -163,6 +164,7 @@ def convert(
         source_format=source_format,
         target_format=target_format,
         column=column,
+        scheme=scheme,
     )
     print(f"{target}: {made}")
 

@@ -8,7 +8,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from goldassay.exceptions import GoldassayError
 from goldassay.gold import formats
+from goldassay.gold.offsets import FIELDS as SPANS
 from goldassay.gold.reading import TOKENISED, read, write
 from goldassay.gold.records import Side
 
@@ -36,15 +38,31 @@ def convert(
     source_format: str | None = None,
     target_format: str | None = None,
     column: str | None = None,
+    scheme: str | None = None,
     **options: Any,
 ) -> Conversion:
-    """Read ``source``, write ``target``, read that back, and report the fields that differ."""
+    """Read ``source``, write ``target``, read that back, and report the fields that differ.
+
+    From a tokenised format into the same one the other columns and lines stay as they are, byte for byte; ``scheme``
+    names the tags to write (IOB2, IOBES, …).
+    """
+    if Path(source).resolve() == Path(target).resolve():
+        raise GoldassayError(f"{target} is the file to read; name another one to write")
     before = source_format or formats.guess(source, task)
-    after = target_format or formats.by_name(target)
+    after = target_format or ("hipe" if Path(target).suffix == ".tsv" and task in SPANS else formats.by_name(target))
     reading: dict[str, Any] = {"tokens": True} if before in TOKENISED and side == "gold" else {}
+    writing: dict[str, Any] = {}
+    if scheme is not None:
+        if after not in TOKENISED or task != "extraction":
+            raise GoldassayError(f"a scheme is for the tags of {', '.join(TOKENISED)}, not for {task} in {after}")
+        writing["scheme"] = scheme
+    same = after == before or {after, before} <= {"iob2", "conll"}
+    if same and after in TOKENISED:
+        writing |= {"source": source, "column": column}
     records = read(source, format=before, task=task, side=side, column=column, **reading, **options)
-    write(target, records, format=after, task=task, side=side)
-    return Conversion(len(records), differences(records, read(target, format=after, task=task, side=side)))
+    write(target, records, format=after, task=task, side=side, **writing)
+    again = read(target, format=after, task=task, side=side, column=column if "source" in writing else None)
+    return Conversion(len(records), differences(records, again))
 
 
 def differences(before: Sequence[Mapping[str, Any]], after: Sequence[Mapping[str, Any]]) -> dict[str, int]:

@@ -180,7 +180,7 @@ def _within(records: Sequence[Mapping[str, Any]], labels: Sequence[str] | None, 
 
 
 def write(path: str | Path, records: Iterable[Mapping[str, Any]], task: str, side: Side = "gold") -> None:
-    """Write a table; the extension says which kind."""
+    """Write a table; the extension says which kind. Language, split and the like have a column where they are said."""
     if task not in TASKS:
         raise GoldassayError(f"formats tsv and csv hold {' and '.join(TASKS)}, not {task}")
     if task == questions.TASK:
@@ -189,6 +189,8 @@ def write(path: str | Path, records: Iterable[Mapping[str, Any]], task: str, sid
     rows = list(records)
     comma = "," if Path(path).suffix.lower() == ".csv" else "\t"
     names = ["id", "text", "gold_type" if side == "gold" else "label", "secondary_types"]
+    known = FIELDS[side][FIELDS[side].index("secondary_labels") + 1 :]
+    more = [name for name in known if any(record.get(name) is not None for record in rows)]
     out = io.StringIO()
     writer = csv.writer(
         out,
@@ -197,15 +199,16 @@ def write(path: str | Path, records: Iterable[Mapping[str, Any]], task: str, sid
         quoting=csv.QUOTE_MINIMAL if comma == "," else csv.QUOTE_NONE,
         quotechar='"' if comma == "," else None,
     )
-    writer.writerow(names)
+    writer.writerow([*names, *more])
     for record in rows:
         cells = [
             record["id"],
             record.get("text", ""),
             record["label"] or "",
             "|".join(record.get("secondary_labels", [])),
+            *("" if record.get(name) is None else str(record[name]) for name in more),
         ]
-        for name, cell in zip(names, cells, strict=True):
+        for name, cell in zip([*names, *more], cells, strict=True):
             if comma == "\t" and ("\t" in cell or "\n" in cell or "\r" in cell):
                 raise DataError(
                     "a tab or line break cannot stand in tsv; write csv or jsonl", record=record["id"], field=name
