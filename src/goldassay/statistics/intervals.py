@@ -114,7 +114,7 @@ def wilson(successes: float, n: float, level: float = 0.95) -> tuple[float, floa
     z = float(stats.norm.ppf((1 + level) / 2))
     p, z2 = successes / n, z * z / n
     centre, half = (p + z2 / 2) / (1 + z2), z * float(np.sqrt(p * (1 - p) / n + z2 / (4 * n))) / (1 + z2)
-    return max(0.0, centre - half), min(1.0, centre + half)
+    return max(0.0, min(p, centre - half)), min(1.0, max(p, centre + half))  # rounding leaves p outside at 0 and 1
 
 
 def _bca(evidences: Evidences, resampled: Floats, value: float, tail: float) -> tuple[float, float]:

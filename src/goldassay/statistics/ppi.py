@@ -3,6 +3,11 @@
 estimate = λ·mean(verdicts without label) + mean(labels − λ·verdicts with label), with the λ of least variance,
 λ = cov(label, verdict) / ((1 + n/N)·var(verdict)), clipped to 0–1: a judge that knows nothing costs nothing.
 Angelopoulos, Duchi, Zrnic, PPI++: efficient prediction-powered inference, 2023.
+
+The interval of a mean is Student's. That of a rate (all values are 0 or 1) is Wilson's, of as many labels as the
+estimate is worth: n · var(people only) / var(estimate), both variances with one more item of each of the four kinds,
+since a few labels that are all alike say neither that the rate is certain nor that the judge never errs. Near 0 and 1
+the normal interval covers far too little (rate 0.97, 40 labels: 70 % of the intervals that claim 95 %).
 """
 
 from __future__ import annotations
@@ -14,7 +19,9 @@ import numpy as np
 from scipy import stats
 
 from goldassay.exceptions import GoldassayError
-from goldassay.statistics.intervals import Interval
+from goldassay.statistics.intervals import Interval, wilson
+
+Floats = np.ndarray[tuple[int], np.dtype[np.float64]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,24 +56,41 @@ def corrected(
         )
     if not all(np.isfinite(values).all() for values in (y, f, g)):
         raise GoldassayError("a label or verdict is not a number; leave unknown verdicts out and count them")
+    trust, variance = _trust(y, f, g)
+    value = trust * float(g.mean()) + float((y - trust * f).mean())
+    everything, n = np.concatenate([f, g]), len(y)
+    if set(y.tolist()) | set(everything.tolist()) <= {0.0, 1.0}:
+        value = min(1.0, max(0.0, value))
+        worth = _worth(y, f, g)
+        bounds = wilson(value * worth, worth, level)
+        found = Interval(value, *bounds, level, n + len(g), "ppi++, wilson")
+        return Corrected(found, _rate(everything, level), _rate(y, level), trust)
+    half = float(stats.t.ppf((1 + level) / 2, n - 1) * np.sqrt(variance))
+    found = Interval(value, value - half, value + half, level, n + len(g), "ppi++")
+    return Corrected(found, _mean(everything, level), _mean(y, level), trust)
+
+
+def _trust(y: Floats, f: Floats, g: Floats) -> tuple[float, float]:
+    """λ, and the variance of the estimate with it."""
     n, big = len(y), len(g)
     spread = float(np.concatenate([f, g]).var(ddof=1))
     trust = float(np.clip(np.cov(y, f)[0, 1] / ((1 + n / big) * spread), 0, 1)) if spread else 0.0
-    value = trust * float(g.mean()) + float((y - trust * f).mean())
-    error = float(np.sqrt(trust**2 * spread / big + (y - trust * f).var(ddof=1) / n))
-    half = float(stats.t.ppf((1 + level) / 2, n - 1)) * error
-    rates = set(y.tolist()) <= {0.0, 1.0} and set(f.tolist()) | set(g.tolist()) <= {0.0, 1.0}
-    low, high = (max(0.0, value - half), min(1.0, value + half)) if rates else (value - half, value + half)
-    everything = np.concatenate([f, g])
-    return Corrected(
-        Interval(value, low, high, level, n + big, "ppi++"),
-        _mean(everything, level),
-        _mean(y, level),
-        trust,
-    )
+    return trust, trust**2 * spread / big + float((y - trust * f).var(ddof=1)) / n
 
 
-def _mean(values: np.ndarray[tuple[int], np.dtype[np.float64]], level: float) -> Interval:
+def _worth(y: Floats, f: Floats, g: Floats) -> float:
+    """How many labels alone would say as much of a rate as these with the verdicts do."""
+    more, said = np.append(y, [1, 1, 0, 0]), np.append(f, [1, 0, 1, 0])
+    _, variance = _trust(more, said, g)
+    return len(y) * max(1.0, float(more.var(ddof=1)) / len(more) / variance)
+
+
+def _rate(values: Floats, level: float) -> Interval:
+    n, hits = len(values), float(values.sum())
+    return Interval(hits / n, *wilson(hits, n, level), level, n, "wilson")
+
+
+def _mean(values: Floats, level: float) -> Interval:
     n, value = len(values), float(values.mean())
     half = float(stats.t.ppf((1 + level) / 2, n - 1) * values.std(ddof=1) / np.sqrt(n))
     return Interval(value, value - half, value + half, level, n, "t")
