@@ -147,7 +147,7 @@ def test_ten_useless_and_three_harmful_edits_are_rejected_and_the_good_one_among
     hipe: dict[str, list[Any]], reader: Any, names_program: Any
 ) -> None:
     with dspy.context(lm=reader):
-        optimizer = Patches(METRIC, rounds=1, candidates=14, patterns=1, proposers=[Planted(), Rules()])
+        optimizer = Patches(METRIC, rounds=1, candidates=26, patterns=1, proposers=[Planted(), Rules()])
         optimizer.compile(names_program, trainset=demonstrations(names_program, hipe["train"]), valset=hipe["dev"])
     planted = {patch.text: patch for patch in optimizer.ledger.patches if patch.proposer == "planted"}
     assert set(planted) == {*USELESS, *HARMFUL}

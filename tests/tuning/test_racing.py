@@ -90,3 +90,15 @@ def test_settings_that_make_no_sense_and_no_examples(names_program: Any, names_g
         Patches(METRIC, alpha=1.5)
     with pytest.raises(GoldassayError, match="needs train examples"):
         Patches(METRIC).compile(names_program, trainset=[], valset=names_gold)
+
+
+def test_a_round_has_edits_of_every_proposer(lm: Any, names_program: Any, names_gold: list[Any]) -> None:
+    """Two proposers of many edits each: both are heard, the second one first by the second pattern."""
+    one, two = (
+        Given(tuple({"action": "add_instruction", "text": f"{name} {n}."} for n in range(9))) for name in ("One", "Two")
+    )
+    with dspy.context(lm=lm):
+        optimizer = Patches(METRIC, rounds=1, candidates=4, patterns=2, proposers=[one, two])
+        optimizer.compile(names_program, trainset=demonstrations(names_program, names_gold[:8]), valset=names_gold[8:])
+    assert len(optimizer.ledger.patterns[0]) > 1
+    assert [patch.text for patch in optimizer.ledger.patches] == ["One 0.", "Two 0.", "One 1.", "Two 1."]

@@ -9,7 +9,9 @@ result is confirmed on test once, by `goldassay.tuning.tune`.
 from __future__ import annotations
 
 import random
+from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import islice
 from typing import Any
 
 from dspy.teleprompt import Teleprompter
@@ -100,15 +102,27 @@ class Patches(Teleprompter):  # type: ignore[misc]
         """For each pattern of the program's train errors, most costly first, the patches proposed for it; lazily."""
         patterns = find(race.run(program, train).cases)
         self.ledger.patterns.append(patterns)
-        return [self._proposed(pattern, program, train) for pattern in patterns]
+        return [self._proposed(place, pattern, program, train) for place, pattern in enumerate(patterns)]
 
-    def _proposed(self, pattern: Pattern, program: Any, train: list[Any]) -> Iterator[Patch]:
-        """The proposers in turn, each asked only when the edits before were taken."""
-        for proposer in self.proposers:
-            try:
-                yield from proposer.propose(pattern, program, train)
-            except GoldassayError as error:  # the other proposers need no model
-                self.ledger.failures.append(f"{pattern.name}: {error}")
+    def _proposed(self, place: int, pattern: Pattern, program: Any, train: list[Any]) -> Iterator[Patch]:
+        """The proposers in turn, an edit of each; another one begins with each pattern, so a round has of all kinds."""
+        first = place % len(self.proposers)
+        waiting = deque(
+            self._asked(proposer, pattern, program, train)
+            for proposer in (*self.proposers[first:], *self.proposers[:first])
+        )
+        while waiting:
+            asked = waiting.popleft()
+            for patch in islice(asked, 1):
+                yield patch
+                waiting.append(asked)
+
+    def _asked(self, proposer: Proposer, pattern: Pattern, program: Any, train: list[Any]) -> Iterator[Patch]:
+        """What a proposer proposes; it is asked when its first edit is wanted."""
+        try:
+            yield from proposer.propose(pattern, program, train)
+        except GoldassayError as error:  # the other proposers need no model
+            self.ledger.failures.append(f"{pattern.name}: {error}")
 
     def _round(self, again: list[Patch], queues: list[Iterator[Patch]], tried: set[str], dev: list[Any]) -> list[Patch]:
         """The round's candidates: what deserves another test, then new edits of the costliest patterns in turn."""
