@@ -62,25 +62,36 @@ def comparison(runs: Sequence[Any], found: Sequence[Any], missing: Sequence[str]
     for name in dict.fromkeys(name for made in runs for name in made.values):
         table.add_row(name, *("not available" if str(m.folder) in missing else with_interval(m, name) for m in runs))
     out.print(table)
-    for made in dict.fromkeys(id(one.run) for one in found):
-        out.print(_against(runs[0], [one for one in found if id(one.run) == made]))
-    for one in found:
-        if one.won or one.lost:
-            out.print(f"{one.run.name}, {one.measure}: won {_some(one.won)}; lost {_some(one.lost)}", markup=False)
+    first = next((place for place, made in enumerate(runs, start=1) if str(made.folder) not in missing), 1)
+    for place, made in enumerate(runs, start=1):
+        ours = [one for one in found if one.run is made]
+        if ours:
+            names = made.name, runs[first - 1].name
+            out.print(_against(" against ".join(names if len(set(names)) == 2 else (f"{place}", f"{first}")), ours))
+        for one in ours:
+            if one.won or one.lost:
+                out.print(f"{place}, {one.measure}: won {_some(one.won)}; lost {_some(one.lost)}", markup=False)
+        for how, why in next((one.shown for one in ours if one.shown), {}).items():
+            out.print(f"  {how}: {why}", markup=False)
     for folder in missing:
         out.print(f"not available: the program of {folder} failed on every example", markup=False)
 
 
-def parts(by: Mapping[str, Any], errors: Mapping[str, Sequence[int]], value: str, most: int = 10) -> None:
+def parts(by: Mapping[str, Any], errors: Mapping[str, Sequence[int | None]], value: str, most: int = 10) -> None:
     """Where runs differ most: strata by a value times their examples, types by their number of errors."""
     apart: list[tuple[float, list[str]]] = []
     for stratum, keys in by.items():
         for key, values in keys.items():
-            n, known = values["examples"][0], [one for one in values.get(value, ()) if one is not None]
+            n = max(one for one in values["examples"] if one is not None)
+            known = [one for one in values.get(value, ()) if one is not None]
             if known and max(known) > min(known):
                 row = [f"{stratum} {key}", f"{n:.0f}", *(number(one) for one in values[value])]
                 apart.append(((max(known) - min(known)) * n, row))
-    kinds = [(float(max(n) - min(n)), [kind, *map(str, n)]) for kind, n in errors.items() if max(n) > min(n)]
+    kinds: list[tuple[float, list[str]]] = []
+    for kind, counts in errors.items():
+        some = [count for count in counts if count is not None]
+        if max(some) > min(some):
+            kinds.append((float(max(some) - min(some)), [kind, *("–" if n is None else str(n) for n in counts)]))
     for title, heads, rows in (
         (f"{value} by stratum, where the runs differ most", ["stratum", "n"], apart),
         ("errors by type, where the runs differ most", ["type"], kinds),
@@ -101,10 +112,10 @@ def _numbered(title: str, heads: list[str], rows: list[list[str]]) -> None:
     out.print(table)
 
 
-def _against(first: Any, found: Sequence[Any]) -> Table:
+def _against(title: str, found: Sequence[Any]) -> Table:
     """One run's paired differences from the first."""
-    n = max(one.found.n for one in found)
-    table = Table(title=f"{found[0].run.name} against {first.name}, {n} examples", title_justify="left", pad_edge=False)
+    n = len(found[0].run.rows)
+    table = Table(title=f"{title}, {n} examples", title_justify="left", pad_edge=False)
     table.add_column("value", overflow="fold")
     for head in ("difference [95 %]", "p", "p\ncorr.", "detect-\nable", "won:\nlost"):
         table.add_column(head, justify="right", no_wrap=True)
@@ -115,7 +126,7 @@ def _against(first: Any, found: Sequence[Any]) -> Table:
             f"{f.difference:+.3f} [{f.interval.low:+.3f}, {f.interval.high:+.3f}]",
             p_value(f.p),
             p_value(one.corrected),
-            f"{f.smallest_detectable:.2f}",
+            f"{f.smallest_detectable:.3f}" if f.smallest_detectable else "–",  # pairs that do not vary say nothing
             f"{len(one.won)}:{len(one.lost)}",
         )
     return table

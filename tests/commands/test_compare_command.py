@@ -1,0 +1,121 @@
+"""``goldassay compare``: what it refuses, what is not available, and what it shows."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import dspy
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+from goldassay import Metric
+from goldassay.cli import app
+from goldassay.exceptions import ConventionError
+from goldassay.measures import extraction
+from goldassay.running import Run, evaluate
+from goldassay.statistics import compare
+
+METRIC = Metric({extraction.StrictF1(): 1.0})
+OTHER = Metric({extraction.PartialF1(): 1.0})
+GOLD = [
+    dspy.Example(
+        id=f"e{i}", text="Ada 1815", document=f"d{i // 4}", language="nl", entities=[(0, 3, "PER"), (4, 8, "TMP")]
+    ).with_inputs("text")
+    for i in range(16)
+]
+
+
+def names(text: str) -> Any:
+    return dspy.Prediction(entities=[(0, 3, "PER")])
+
+
+def every(text: str) -> Any:
+    return dspy.Prediction(entities=[(0, 3, "PER"), (4, 8, "TMP")])
+
+
+def broken(text: str) -> Any:
+    raise TimeoutError("no answer")
+
+
+Make = Callable[..., str]
+
+
+@pytest.fixture
+def make(tmp_path: Path) -> Make:
+    """Makes a run and gives its folder."""
+
+    def made(program: Any, name: str, metric: Any = METRIC, gold: Any = GOLD) -> str:
+        evaluate(program, gold, metric, folder=tmp_path / name, progress=False, name=name)
+        return str(tmp_path / name)
+
+    return made
+
+
+def found(*words: str) -> dict[str, Any]:
+    done = CliRunner().invoke(app, ["compare", *words, "--json"])
+    assert done.exit_code == 0, done.output
+    body: dict[str, Any] = json.loads(done.stdout)
+    return body
+
+
+def test_documents_are_resampled_and_swapped_whole(make: Make) -> None:
+    body = found(make(names, "a"), make(every, "b"))
+    (one,) = body["comparisons"]
+    runs = [Run.load(run["folder"]) for run in body["runs"]]
+    documents = np.repeat(np.arange(4), 4).tolist()
+    whole = compare(
+        runs[1].tallies("strict_f1"), runs[0].tallies("strict_f1"), extraction.StrictF1().zero, clusters=documents
+    )
+    assert (one["n"], one["p"], one["difference"]) == (4, whole.p, pytest.approx(1 / 3))
+    assert one["p"] > 0.1  # four documents cannot show more, however many sentences they have
+
+
+def test_an_arm_that_failed_is_not_available_and_loses_nothing(make: Make) -> None:
+    runs = make(broken, "a"), make(names, "b"), make(every, "c")
+    body = found(*runs)
+    assert body["not_available"] == [runs[0]]
+    assert [run["available"] for run in body["runs"]] == [False, True, True]
+    assert [one["run"] for one in body["comparisons"]] == [runs[2]]
+    assert body["by"]["language"]["nl"]["strict_f1"] == [None, pytest.approx(2 / 3), 1.0]
+    assert body["errors"] == {"TMP": [None, 16, 0]}
+    shown = CliRunner().invoke(app, ["compare", *runs]).stdout
+    assert "not available" in shown
+    assert "c against b, 16 examples" in shown
+    assert found(runs[0], runs[0])["comparisons"] == []
+
+
+def test_what_was_won_and_lost_is_shown(make: Make) -> None:
+    few, all_ = make(names, "a"), make(every, "b")
+    won, lost = found(few, all_)["comparisons"][0], found(all_, few)["comparisons"][0]
+    assert list(won["shown"]) == ["won e0", "won e1"]
+    assert list(lost["shown"]) == ["lost e0", "lost e1"]
+    assert '"1815" (TMP) was missed' in won["shown"]["won e0"]
+    assert 'won e0: "1815" (TMP) was missed' in CliRunner().invoke(app, ["compare", few, all_]).stdout
+
+
+def test_runs_of_one_name_are_told_apart(make: Make) -> None:
+    run = make(names, "a")
+    shown = CliRunner().invoke(app, ["compare", run, run]).stdout
+    assert "2 against 1, 16 examples" in shown
+    assert "–" in shown  # nothing varies, so nothing is known of what could be detected
+
+
+def test_runs_with_nothing_in_common_are_refused(make: Make, tmp_path: Path) -> None:
+    def refused(*words: str) -> str:
+        done = CliRunner().invoke(app, ["compare", *words])
+        assert isinstance(done.exception, ConventionError)
+        return str(done.exception)
+
+    first = make(names, "a")
+    assert "have no measure in common: strict_f1 and partial_f1" in refused(first, make(names, "b", OTHER))
+    assert "are on different gold" in refused(first, make(names, "c", METRIC, GOLD[:8]))
+    for name, kept in (("d", slice(0, 8)), ("e", slice(4, 12))):  # as after Ctrl-C with several threads
+        file = Path(make(names, name)) / "rows.jsonl"
+        file.write_text("".join(file.read_text().splitlines(keepends=True)[kept]))
+    said = refused(str(tmp_path / "d"), str(tmp_path / "e"))
+    assert "stopped at different examples; finish both with --resume" in said
+    assert "has 8 of 16 rows" in refused(first, str(tmp_path / "d"))
