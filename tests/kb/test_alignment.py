@@ -27,6 +27,14 @@ def test_ours_has_sixty_properties_and_no_defect(table: PropertyAlignmentTable) 
     assert problems(table) == []
 
 
+@pytest.mark.parametrize(("said", "property"), [
+    ("dateOfBirth", "P569"), ("placeOfBirth", "P19"), ("birthPlace", "P19"), ("headquarters_location", "P159"),
+    ("schema:successorOf", "P155"), ("schema:predecessorOf", "P156"),
+])  # fmt: skip
+def test_names_as_programs_write_them(table: PropertyAlignmentTable, said: str, property: str) -> None:
+    assert table.meaning(said).properties == {property}
+
+
 def test_ours_is_read_by_the_kits_reader_too() -> None:
     assert ("schema:birthDate", "P569") in mapping(OURS)
 

@@ -297,6 +297,8 @@ def test_the_type_of_a_value(triple: dict[str, Any], kind: str) -> None:
 @pytest.mark.parametrize(
     ("one", "other"),
     [
+        ("dateOfBirth", "date of birth"),
+        ("wikidata:P571", "wdt:P571"),
         ("wdt:P571", "P571"),
         ("p571", "P571"),
         ("http://www.wikidata.org/entity/P571", "https://www.wikidata.org/prop/direct/P571"),

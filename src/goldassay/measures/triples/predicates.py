@@ -32,6 +32,7 @@ PREFIXES = {
     "dbp": "http://dbpedia.org/property/",
     "gn": "http://www.geonames.org/ontology#",
     "wd": "http://www.wikidata.org/entity/",
+    "wikidata": "http://www.wikidata.org/entity/",
     "wdt": "http://www.wikidata.org/prop/direct/",
     "p": "http://www.wikidata.org/prop/",
     "ps": "http://www.wikidata.org/prop/statement/",
@@ -51,6 +52,8 @@ def canonical(predicate: str, prefixes: Pairs = ()) -> str:
     ('P571', 'http://schema.org/birthDate', 'http://schema.org/birthDate')
     >>> canonical("date_of birth"), canonical("<http://www.wikidata.org/prop/direct/P571>")
     ('date of birth', 'P571')
+    >>> canonical("dateOfBirth"), canonical("wikidata:P19")
+    ('date of birth', 'P19')
     """
     name = predicate.strip().removeprefix("<").removesuffix(">").strip()
     if "://" not in name and ":" in name:
@@ -64,7 +67,8 @@ def canonical(predicate: str, prefixes: Pairs = ()) -> str:
         return "http://" + name.split("://", 1)[1].removeprefix("www.") if name.startswith("http") else name
     if ":" in name:
         return name
-    return " ".join(re.sub(r"[_\s]+", " ", name).split()).casefold()
+    words = re.sub(r"(?<=[a-z])(?=[A-Z][a-z])", " ", name)
+    return " ".join(re.sub(r"[_\s]+", " ", words).split()).casefold()
 
 
 class Alignment:
