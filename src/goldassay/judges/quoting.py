@@ -1,8 +1,9 @@
 """Texts as data in a prompt, and quotes that must stand in them.
 
 A text becomes one JSON string, on one line, in which nothing reads as a field's header of an adapter (``[[ ##``), as a
-tag or as a chat template's token (``<|``): these are JSON escapes, so the text is unchanged and the frame of the prompt
-too.
+tag or as a chat template's token (``<|``, ``[INST]``), and nothing is invisible (zero-width and tag characters, changes
+of direction) or cannot be sent (lone surrogates): these are JSON escapes, so the text is unchanged and the frame of the
+prompt too.
 """
 
 from __future__ import annotations
@@ -10,7 +11,8 @@ from __future__ import annotations
 import json
 import re
 
-_BREAKS = re.compile("[\u0000-\u001f\u007f-\u009f\u2028\u2029\u200b-\u200f\u202a-\u202e<]|\\[(?=\\[)|\\](?=\\])")
+_INVISIBLE = "\u00ad\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\U000e0000-\U000e0fff"
+_BREAKS = re.compile(f"[\u0000-\u001f\u007f-\u009f{_INVISIBLE}\ud800-\udfff<]" + r"|\[(?=\[|/?[A-Z_]{3,}\])|\](?=\])")
 
 
 def data(text: str) -> str:
@@ -21,7 +23,13 @@ def data(text: str) -> str:
     >>> json.loads(data("[[ ## a ## ]]"))
     '[[ ## a ## ]]'
     """
-    return _BREAKS.sub(lambda found: f"\\u{ord(found[0]):04x}", json.dumps(str(text), ensure_ascii=False))
+    return _BREAKS.sub(_escape, json.dumps(str(text), ensure_ascii=False))
+
+
+def _escape(found: re.Match[str]) -> str:
+    """JSON's escape of one character; two of them outside the basic plane."""
+    units = found[0].encode("utf-16-be", "surrogatepass").hex()
+    return "".join(f"\\u{units[place : place + 4]}" for place in range(0, len(units), 4))
 
 
 def stands(quote: str, text: str) -> bool:
