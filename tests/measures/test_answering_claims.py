@@ -165,6 +165,12 @@ def test_a_citation_too_many_is_imprecise() -> None:
         ("", "The museum opened.", "unsupported"),
         ("1800", "opened in 1900", "unsupported"),
         ("Москва", "Столица — Москва.", "correct"),
+        ("It didn't open", "It did open.", "incorrect"),
+        ("Le musée n’ouvre pas", "Le musée ouvre à midi.", "incorrect"),
+        ("het lag aan 't water", "Het lag aan 't water.", "correct"),
+        ("het lag aan water", "Het lag aan 't water.", "unsupported"),  # Dutch “'t” is no negation
+        ("it has 1,800 coins", "It has 1800 coins, or 1.800.", "correct"),
+        ("it has 1,800 coins", "It has 1,900 coins.", "incorrect"),
     ],
 )
 def test_what_a_fact_says_of_a_claim(claim: str, fact: str, expected: str) -> None:
@@ -227,3 +233,9 @@ def test_factual_accuracy_pools_claims() -> None:
 )
 def test_a_side_without_claims(tables: dict[str, Any], expected: dict[str, float]) -> None:
     assert {name: share.value for name, share in Support.of(tables).values.items()} == expected
+
+
+@pytest.mark.parametrize("bad", [("It opened.", ["x"]), (["x"], "It opened."), (None, ["x"])])
+def test_claims_and_facts_are_lists(bad: tuple[Any, Any]) -> None:
+    with pytest.raises(DataError, match="a list of (claims|facts) is needed"):
+        factual_accuracy(*bad)

@@ -232,3 +232,13 @@ def test_another_script_needs_the_unicode_tokenizer() -> None:
     assert ROUGE("1")(gold, pred).tally.value == 0
     assert ROUGE("1", tokenizer="unicode")(gold, pred).tally.value == pytest.approx(2 / 3)  # P 1/1, R 1/2
     assert ROUGE("1", tokenizer="unicode")({"answers": ["संग्रहालय"]}, {"answer": "संग्रहालय"}).tally.value == 1
+
+
+@pytest.mark.parametrize("place", range(4))
+@pytest.mark.parametrize("bad", [None, 5, ["a", "b"]])
+def test_the_evaluator_takes_texts(place: int, bad: Any) -> None:
+    given: list[Any] = ["When?", "In 1800.", "It opened in 1800.", "It opened in 1800."]
+    given[place] = bad
+    with pytest.raises(GoldassayError, match="is not text but") as caught:
+        RAGEvaluator(embedder=None).evaluate_answer(*given)
+    assert "\n" not in str(caught.value)

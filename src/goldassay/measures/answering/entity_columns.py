@@ -32,8 +32,11 @@ def context_entity_recall(
     values: list[float | None] = []
     for place, row in enumerate(rows):
         seen = {name: _cell(row, column, name, place) for name, column in columns.items()}
-        texts = contexts(seen) or ()
-        wanted = distinct(extract(reference(seen)), match, aliases)
+        try:
+            texts, text = contexts(seen) or (), reference(seen)
+        except DataError as error:
+            raise error.at(record=place) from None
+        wanted = distinct(extract(text), match, aliases)
         missing = lacking(wanted.values(), texts, None, match, aliases)
         values.append((len(wanted) - len(missing)) / len(wanted) if wanted else None)
     counted = [value for value in values if value is not None]

@@ -18,8 +18,8 @@ from goldassay.measure import Assessment, Error, Measure, failed, gold_field
 from goldassay.measures.answering.lexical import negations
 from goldassay.measures.answering.normal import ARTICLES
 from goldassay.measures.answering.records import extra, reference
+from goldassay.measures.answering.statements import statement
 from goldassay.measures.answering.vocabulary import NEGATIONS
-from goldassay.measures.answering.words import tokens
 from goldassay.tally import Mean
 
 OUTCOMES = ("correct", "incorrect", "unsupported")
@@ -46,7 +46,7 @@ def by_words(claim: str, fact: str) -> str:
 
 
 def _words(text: str) -> list[str]:
-    return [word for word in tokens(text, "unicode") if word not in ARTICLES]
+    return [word for word in statement(text) if word not in ARTICLES]
 
 
 def _bare(words: Sequence[str]) -> list[str]:
@@ -75,6 +75,9 @@ def factual_accuracy(
     >>> found["factual_accuracy"], found["correct_claims"], found["incorrect_claims"], found["unsupported_claims"]
     (0.5, 1, 0, 1)
     """
+    for name, several in (("claim", generated_claims), ("fact", gold_facts)):
+        if isinstance(several, str) or not isinstance(several, Sequence):
+            raise DataError(f"a list of {name}s is needed, not {several!r}", field=f"{name}s")
     facts = [_text(fact, "fact") for fact in gold_facts]
     checked = [_text(claim, "claim") for claim in generated_claims if _verifiable(claim)]
     found = Counter(outcome(claim, facts, relation) for claim in checked)

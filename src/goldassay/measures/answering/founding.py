@@ -7,6 +7,7 @@ from typing import Any
 
 from goldassay.embedding import Embedder, available
 from goldassay.measures.answering.lexical import lexical_support
+from goldassay.measures.answering.records import all_texts
 from goldassay.measures.answering.rouge import rouge
 from goldassay.measures.answering.similarity import similarity
 
@@ -44,6 +45,9 @@ class RAGEvaluator:
         self, question: str, generated_answer: str, gold_answer: str, retrieved_context: str
     ) -> dict[str, Any]:
         """The values of one answer; ``None`` where what would give one is not there."""
+        given = {"question": question, "answer": generated_answer, "reference": gold_answer}
+        for name, text in (given | {"context": retrieved_context}).items():
+            all_texts([text], name, "no answer is an empty text, and several contexts are one, with lines between")
         values: dict[str, Any] = {
             "rouge": {f"rouge{kind}": rouge(generated_answer, gold_answer, kind)[2] for kind in ("1", "2", "L")},
             "semantic_similarity": self._cosine(generated_answer, gold_answer),

@@ -20,8 +20,8 @@ from rapidfuzz.distance import LCSseq
 from goldassay.measure import Assessment, Error, Measure, failed
 from goldassay.measures.answering.records import answer, contexts
 from goldassay.measures.answering.sentences import sentences
-from goldassay.measures.answering.vocabulary import NE_PAIRS, NEGATIONS
-from goldassay.measures.answering.words import tokens
+from goldassay.measures.answering.statements import statement
+from goldassay.measures.answering.vocabulary import CONTRACTED, NE_PAIRS, NEGATIONS
 from goldassay.tally import Mean
 
 ENOUGH = 0.6  # a sentence with less is shown as unsupported
@@ -34,7 +34,7 @@ def negations(words: Sequence[str]) -> int:
     (1, 1, 1)
     """
     found = sum(word in NEGATIONS for word in words)
-    found += sum(one.endswith("n") and other == "t" and len(one) > 2 for one, other in pairwise(words))
+    found += sum(one in CONTRACTED and other == "t" for one, other in pairwise(words))
     return found - min(words.count("ne"), sum(map(words.count, NE_PAIRS)))
 
 
@@ -46,7 +46,7 @@ def sentence_support(sentence: str, texts: Sequence[str]) -> float:
     >>> sentence_support("It did not open.", ["It did open."]), sentence_support("It opened 1900", ["It opened 1800"])
     (0.0, 0.0)
     """
-    mine = tokens(sentence, "unicode")
+    mine = statement(sentence)
     if not mine:
         return 0.0
     odd, numbers = negations(mine) % 2, {word for word in mine if any(c.isdigit() for c in word)}
@@ -61,7 +61,7 @@ def sentence_support(sentence: str, texts: Sequence[str]) -> float:
 @lru_cache(maxsize=4096)
 def _read(text: str) -> tuple[list[str], ...]:
     """The words of each sentence; passages are retrieved again and again."""
-    return tuple(tokens(sentence, "unicode") for sentence in sentences(text))
+    return tuple(statement(sentence) for sentence in sentences(text))
 
 
 def lexical_support(text: str, texts: Sequence[str]) -> float | None:
@@ -70,7 +70,7 @@ def lexical_support(text: str, texts: Sequence[str]) -> float | None:
     >>> lexical_support("It opened in 1800. It burned down.", ["It opened in 1800."])
     0.6666666666666666
     """
-    found = [sentence_support(sentence, texts) for sentence in sentences(text) if tokens(sentence, "unicode")]
+    found = [sentence_support(sentence, texts) for sentence in sentences(text) if statement(sentence)]
     return sum(found) / len(found) if found else None
 
 

@@ -27,5 +27,16 @@ NEGATIONS = _words(
     "ni ningún ninguna nunca nada senza mai nessun nessuna",
 )
 """Words that turn a sentence into its opposite."""
+CONTRACTED = {
+    "can": "can",
+    "won": "will",
+    "shan": "shall",
+    "ain": "is",
+    **{
+        f"{verb}n": verb
+        for verb in _words("do does did is are was were would could should has have had must need might ought dare")
+    },
+}
+"""What stands before "'t" in an English negation ("didn't"), and the verb; Dutch "van 't" and "aan 't" are none."""
 NE_PAIRS = ("pas", "jamais", "aucun", "aucune", "rien")
 """What closes a French negation that ``ne`` opened: the two are one."""
