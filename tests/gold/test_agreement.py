@@ -6,7 +6,10 @@ import json
 from pathlib import Path
 from typing import Any
 
+import krippendorff
+import numpy as np
 import pytest
+from sklearn.metrics import cohen_kappa_score
 
 from goldassay.exceptions import DataError, GoldassayError
 from goldassay.gold.agreement import agree, agree_files
@@ -111,7 +114,45 @@ def test_the_same_seed_gives_the_same_interval() -> None:
 def test_records_that_one_lacks_are_left_out_and_counted() -> None:
     found = agree({"Ada": labelled(*"MM"), "Bo": labelled(*"MMA")}, "classification", resamples=50)
     assert found.records == 2
-    assert list(found.warnings) == ["1 records are not with all annotators and are left out"]
+    assert list(found.warnings) == ["1 record of one annotator alone left out"]
+
+
+def test_three_annotators_who_do_not_have_all_the_same_records() -> None:
+    said = {"Ada": "MMALLG", "Bo": "MAALG-", "Cy": "M-ALLL"}
+    given = {
+        name: [row for row, label in zip(labelled(*labels), labels, strict=True) if label != "-"]
+        for name, labels in said.items()
+    }
+    found = agree(given, "classification", resamples=50)
+    values = [[None if label == "-" else label for label in unit] for unit in zip(*said.values(), strict=True)]
+    matrix = [[np.nan if label is None else "MALG".index(label) for label in row] for row in zip(*values, strict=True)]
+    assert found.figure("alpha_nominal").value == pytest.approx(
+        krippendorff.alpha(np.array(matrix, dtype=float), level_of_measurement="nominal")
+    )
+    for a, b in (("Ada", "Bo"), ("Ada", "Cy"), ("Bo", "Cy")):
+        pairs = [(x, y) for x, y in zip(said[a], said[b], strict=True) if "-" not in (x, y)]
+        one = found.figure("cohen_kappa", (a, b))
+        first, second = zip(*pairs, strict=True)
+        assert one.units == len(pairs)
+        assert one.value == pytest.approx(cohen_kappa_score(first, second))
+    assert found.figure("fleiss_kappa").units == 4
+    assert list(found.warnings) == ["2 records not with all annotators: a pair is compared on what both have"]
+    assert [d.said for d in found.disagreements if d.record == found.disagreements[0].record] == [
+        {"Ada": "M", "Bo": "A"}
+    ]
+
+
+def test_spans_of_annotators_with_other_documents() -> None:
+    text = "In Delft"
+    span = {"start": 3, "end": 8, "type": "TOP"}
+    rows: dict[str, dict[str, Any]] = {key: {"id": key, "text": text, "entities": [span]} for key in "xyz"}
+    none: dict[str, dict[str, Any]] = {key: {"id": key, "text": text, "entities": []} for key in "xyz"}
+    given = {"a": [rows["x"], rows["y"]], "b": [rows["x"], none["z"]], "c": [rows["y"], rows["z"]]}
+    found = agree(given, "extraction", resamples=20)
+    assert [found.figure("strict_f1", pair).value for pair in (("a", "b"), ("a", "c"), ("b", "c"))] == [1.0, 1.0, 0.0]
+    assert found.records == 3
+    assert found.figure("word_alpha").units == 3
+    assert [(d.record, d.said) for d in found.disagreements] == [("z", {"b": None, "c": "TOP"})]
 
 
 @pytest.mark.parametrize(

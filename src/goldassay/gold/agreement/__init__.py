@@ -9,6 +9,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -34,8 +35,9 @@ def agree(
 ) -> Agreement:
     """The agreement of annotators: for each name the gold records that it made.
 
-    Compared are the records that all have. ``level`` is Krippendorff's: nominal, and ordinal for the grades of
-    retrieval unless said otherwise. Intervals resample records, since what stands in one record hangs together.
+    A pair is compared on the records that both have, Fleiss' kappa on those that all have, alpha on all that two or
+    more have. ``level`` is Krippendorff's: nominal, and ordinal for the grades of retrieval unless said otherwise.
+    Intervals resample records, since what stands in one record hangs together.
     """
     if task not in TASKS:
         raise GoldassayError(f"no task {task!r}; the tasks are {', '.join(TASKS)}")
@@ -72,21 +74,26 @@ def agree_files(
 
 def together(
     given: Mapping[str, Sequence[Mapping[str, Any]]], task: str
-) -> tuple[dict[str, list[Mapping[str, Any]]], list[str]]:
-    """The records that all annotators have, in the first one's order, and what was left out."""
+) -> tuple[dict[str, list[Mapping[str, Any] | None]], list[str]]:
+    """The records that two annotators or more have, None where one lacks it, and what is to be known of the others."""
     by = {}
     for name, records in given.items():
         once(records, name)
         by[name] = {str(record["id"]): record for record in records}
-    first = next(iter(by.values()))
-    ids = [key for key in first if all(key in other for other in by.values())]
+    counts = Counter(key for records in by.values() for key in records)
+    ids = [key for key, count in counts.items() if count > 1]
     if not ids:
         raise DataError(f"the annotators have no record in common: {', '.join(given)}")
     content = {"retrieval": "query", "answering": "question"}.get(task, "text")
-    for name, known in by.items():
-        for key in ids:
-            if known[key].get(content) != first[key].get(content):
-                raise DataError(f"annotated on another {content} than the first annotator's", file=name, record=key)
-    left = len({key for records in by.values() for key in records}) - len(ids)
-    warnings = [f"{left} records are not with all annotators and are left out"] if left else []
-    return {name: [records[key] for key in ids] for name, records in by.items()}, warnings
+    for key in ids:
+        first, *others = [name for name, records in by.items() if key in records]
+        for name in others:
+            if by[name][key].get(content) != by[first][key].get(content):
+                raise DataError(f"annotated on another {content} than {first}'s", file=name, record=key)
+    alone, some = len(counts) - len(ids), sum(counts[key] < len(by) for key in ids)
+    warnings = [f"{alone} record{'s' if alone > 1 else ''} of one annotator alone left out"] if alone else []
+    if some:
+        warnings.append(
+            f"{some} record{'s' if some > 1 else ''} not with all annotators: a pair is compared on what both have"
+        )
+    return {name: [records.get(key) for key in ids] for name, records in by.items()}, warnings

@@ -16,6 +16,7 @@ from goldassay.tally import Counts, Mean
 
 Values = Mapping[str, Any]  # what an annotator says in one record, by place
 Units = dict[str, list[Any]]  # by place, a value an annotator
+Given = Mapping[str, Sequence[Mapping[str, Any] | None]]  # by annotator, records in one order; None where one lacks it
 
 
 def values(task: str, record: Mapping[str, Any]) -> Values:
@@ -40,11 +41,13 @@ def identity(ids: Mapping[str, Sequence[str]]) -> str:
     return f"{base}:{'+'.join(known[base])}"
 
 
-def figures(task: str, given: Mapping[str, Sequence[Mapping[str, Any]]], level: str, how: Resampling) -> list[Figure]:
+def figures(task: str, given: Given, level: str, how: Resampling) -> list[Figure]:
     """Observed agreement and kappa for each pair (and each label by itself), Fleiss' kappa, Krippendorff's alpha."""
-    names, rows = list(given), units(task, given)
+    names, every = list(given), units(task, given)
     out = []
     for i, j in combinations(range(len(names)), 2):
+        shared = common(given, (names[i], names[j]))
+        rows = [every[index] for index in shared]
         both = [[(u[i], u[j]) for u in row.values() if u[i] is not None and u[j] is not None] for row in rows]
         size, pair = sum(map(len, both)), (names[i], names[j])
         same = [Mean(float(sum(a == b for a, b in row)), float(len(row))) for row in both]
@@ -55,45 +58,55 @@ def figures(task: str, given: Mapping[str, Sequence[Mapping[str, Any]]], level: 
                 one = [Cohen.of([(a == label, b == label) for a, b in row]) for row in both]
                 used = sum(label in unit for row in both for unit in row)
                 out.append(how.figure("cohen_kappa", pair, one, Cohen(), used, label))
-            sets = list(zip(secondary(given[names[i]]), secondary(given[names[j]]), strict=True))
+            sets = [(secondary(given[names[i]][index]), secondary(given[names[j]][index])) for index in shared]
             if used := sum(len(x | y) for x, y in sets):
                 counts = [Counts(len(x & y), len(y - x), len(x - y)) for x, y in sets]
                 out.append(how.figure("secondary_f1", pair, counts, Counts(), used))
-    whole = [[unit for unit in row.values() if None not in unit] for row in rows]
+    whole = [[unit for unit in every[index].values() if None not in unit] for index in common(given, names)]
     out.append(how.figure("fleiss_kappa", names, [Fleiss.of(row) for row in whole], Fleiss(), sum(map(len, whole))))
-    found = [evidence(row.values(), level) for row in rows]
-    size = sum(sum(value is not None for value in unit) > 1 for row in rows for unit in row.values())
+    found = [evidence(row.values(), level) for row in every]
+    size = sum(sum(value is not None for value in unit) > 1 for row in every for unit in row.values())
     out.append(how.figure(f"alpha_{level}", names, found, evidence([], level), size))
     return out
 
 
-def secondary(records: Sequence[Mapping[str, Any]]) -> list[set[str]]:
-    """The secondary labels of each record."""
-    return [set(record.get("secondary_labels") or ()) for record in records]
+def common(given: Given, names: Sequence[str]) -> list[int]:
+    """The places of the records that all of these annotators have."""
+    return [
+        index
+        for index, row in enumerate(zip(*(given[name] for name in names), strict=True))
+        if all(record is not None for record in row)
+    ]
 
 
-def units(task: str, given: Mapping[str, Sequence[Mapping[str, Any]]]) -> list[Units]:
+def secondary(record: Mapping[str, Any] | None) -> set[str]:
+    """The secondary labels of a record."""
+    return set(record.get("secondary_labels") or ()) if record else set()
+
+
+def units(task: str, given: Given) -> list[Units]:
     """For each record, the values of all annotators by place; None where one has no value there."""
     out = []
     for rows in zip(*given.values(), strict=True):
-        said = [values(task, record) for record in rows]
+        said = [values(task, record) if record else {} for record in rows]
         places = dict.fromkeys(place for one in said for place in one)
         out.append({place: [one.get(place) for one in said] for place in places})
     return out
 
 
-def disagreements(task: str, given: Mapping[str, Sequence[Mapping[str, Any]]]) -> list[Disagreement]:
-    """Each place where the annotators do not all say the same."""
-    first = next(iter(given.values()))
-    out = []
-    for record, row in zip(first, units(task, given), strict=True):
-        for place, unit in row.items():
-            if len({repr(value) for value in unit}) > 1:
-                said = {name: None if value is None else str(value) for name, value in zip(given, unit, strict=True)}
-                out.append(Disagreement(str(record["id"]), place, said))
-    if task == "classification":
-        for record, *found in zip(first, *map(secondary, given.values()), strict=True):
-            if any(one != found[0] for one in found):
-                said = {name: " ".join(sorted(one)) or None for name, one in zip(given, found, strict=True)}
-                out.append(Disagreement(str(record["id"]), "secondary_labels", said))
-    return out
+def disagreements(task: str, given: Given) -> list[Disagreement]:
+    """Each place where the annotators of a record do not all say the same."""
+    out, sets = [], []
+    for row, units_ in zip(zip(*given.values(), strict=True), units(task, given), strict=True):
+        having = [(name, record) for name, record in zip(given, row, strict=True) if record]
+        key = str(having[0][1]["id"])
+        for place, unit in units_.items():
+            by = dict(zip(given, unit, strict=True))
+            said = {name: None if by[name] is None else str(by[name]) for name, _ in having}
+            if len({repr(by[name]) for name in said}) > 1:
+                out.append(Disagreement(key, place, said))
+        if task == "classification":
+            found = {name: " ".join(sorted(secondary(record))) or None for name, record in having}
+            if len(set(found.values())) > 1:
+                sets.append(Disagreement(key, "secondary_labels", found))
+    return out + sets

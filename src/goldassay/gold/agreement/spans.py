@@ -19,30 +19,34 @@ from goldassay.gold.words import places
 from goldassay.measures.extraction import Span, counts, spans
 from goldassay.tally import Counts
 
-Record = Mapping[str, Any]
-Given = Mapping[str, Sequence[Record]]  # by annotator, the same records in the same order
+Given = Mapping[str, Sequence[Mapping[str, Any] | None]]  # by annotator, records in one order; None where one lacks it
 
 
 def extraction(given: Given, how: Resampling) -> list[Figure]:
     """Strict and partial F1 for each pair of annotators, in all and for each type; kappa and alpha over words."""
-    read = {name: [spans(record["entities"]) for record in records] for name, records in given.items()}
-    texts = [record["text"] for record in next(iter(given.values()))]
-    types = sorted({span.type for found in read.values() for row in found for span in row})
+    read = {name: [spans(record["entities"]) if record else None for record in rows] for name, rows in given.items()}
+    texts = [next(record["text"] for record in row if record) for row in zip(*given.values(), strict=True)]
+    types = sorted({span.type for found in read.values() for row in found for span in row or ()})
     figures = []
     for a, b in combinations(read, 2):
-        rows = list(zip(read[a], read[b], strict=True))
+        both = [
+            (text, x, y) for text, x, y in zip(texts, read[a], read[b], strict=True) if x is not None and y is not None
+        ]
+        rows = [(x, y) for _, x, y in both]
         for match in ("strict", "partial"):
             figures.append(_f1(f"{match}_f1", (a, b), rows, match, how))
         for kind in types:
             part = [([s for s in x if s.type == kind], [s for s in y if s.type == kind]) for x, y in rows]
             figures.append(_f1("strict_f1", (a, b), part, "strict", how, kind))
-        words = [list(zip(tags(text, x), tags(text, y), strict=True)) for text, (x, y) in zip(texts, rows, strict=True)]
+        words = [list(zip(tags(text, x), tags(text, y), strict=True)) for text, x, y in both]
         pairs = [Cohen.of(row) for row in words]
         figures.append(how.figure("word_kappa", (a, b), pairs, Cohen(), sum(map(len, words))))
     units = []
     for index, text in enumerate(texts):
-        row = zip(*(tags(text, found[index]) for found in read.values()), strict=True)
-        units.append([unit for unit in row if any(tag != "O" for tag in unit)])
+        unsaid = [None] * len(places(text))
+        said = [unsaid if (found := read[name][index]) is None else tags(text, found) for name in read]
+        row = zip(*said, strict=True)
+        units.append([unit for unit in row if any(tag not in ("O", None) for tag in unit)])
     figures.append(
         how.figure("word_alpha", tuple(read), [Alpha.of(row) for row in units], Alpha(), sum(map(len, units)))
     )
@@ -61,10 +65,13 @@ def tags(text: str, found: Sequence[Span]) -> list[str]:
 
 def statements(given: Given, how: Resampling) -> list[Figure]:
     """Pairwise F1 of statements: subject, predicate and object alike but for case and spaces."""
-    read = {name: [{triple(one) for one in record["triples"]} for record in rows] for name, rows in given.items()}
+    read = {
+        name: [{triple(one) for one in record["triples"]} if record else None for record in rows]
+        for name, rows in given.items()
+    }
     figures = []
     for a, b in combinations(read, 2):
-        rows = list(zip(read[a], read[b], strict=True))
+        rows = [(x, y) for x, y in zip(read[a], read[b], strict=True) if x is not None and y is not None]
         tallies = [Counts(len(x & y), len(y - x), len(x - y)) for x, y in rows]
         figures.append(how.figure("triple_f1", (a, b), tallies, Counts(), sum(len(x | y) for x, y in rows)))
     return figures
@@ -80,18 +87,20 @@ def disagreements(task: str, given: Given) -> list[Disagreement]:
     out = []
     for rows in zip(*given.values(), strict=True):
         said: dict[str, dict[str, list[str]]] = {}
-        for name, record in zip(given, rows, strict=True):
+        having = {name: record for name, record in zip(given, rows, strict=True) if record}
+        key = str(next(iter(having.values()))["id"])
+        for name, record in having.items():
             if task == "triples":
                 for one in record["triples"]:
                     said.setdefault(" · ".join(triple(one)), {}).setdefault(name, []).append("stated")
             else:
                 for span in spans(record["entities"]):
-                    key = f"{span.start:>7}:{span.end} {record['text'][span.start : span.end]!r}"
-                    said.setdefault(key, {}).setdefault(name, []).append(span.type)
+                    place = f"{span.start:>7}:{span.end} {record['text'][span.start : span.end]!r}"
+                    said.setdefault(place, {}).setdefault(name, []).append(span.type)
         for where, by in sorted(said.items()):
-            values = {name: ", ".join(sorted(by[name])) if name in by else None for name in given}
+            values = {name: ", ".join(sorted(by[name])) if name in by else None for name in having}
             if len(set(values.values())) > 1:
-                out.append(Disagreement(str(rows[0]["id"]), where.strip(), values))
+                out.append(Disagreement(key, where.strip(), values))
     return out
 
 
