@@ -223,3 +223,18 @@ def test_scorecards_are_ranked() -> None:
     assert [row["Model"] for row in found] == ["right", "wrong"]
     assert found[0]["Final_Score"] == pytest.approx((1 + (0.9 + 1) / 2) / 2)
     assert found[0]["Accuracy"] is None
+
+
+def test_empty_answers_alone_are_no_confidence() -> None:
+    gold = [{"answers": ["1800"]}, {"answers": ["1900"]}, {"answers": []}]
+    silent = answering.scorecard(
+        gold, [{"answer": "1800"}, {"answer": "1"}, {"answer": ""}], embedder=None, tokens=None
+    )
+    assert silent.values["confidence"] is None
+    assert "no answer comes with a confidence" in silent.explain["confidence"]
+    half = [{"answer": "1800", "confidence": 0.5}, {"answer": "1"}, {"answer": ""}]
+    card = answering.scorecard(gold, half, embedder=None, tokens=None)
+    assert card.values["confidence"] == 0.75  # (0.5 + 1.0) / 2
+    assert "1 of 2 answers have no confidence and are left out of confidence" in card.warnings
+    abstains = answering.scorecard(gold, [{"answer": ""}] * 3, embedder=None, tokens=None)
+    assert abstains.values["confidence"] == pytest.approx(1.4 / 3)  # 0.2, 0.2, 1.0: nothing needs one

@@ -8,7 +8,7 @@ from typing import Any
 from goldassay.measure import Measure
 from goldassay.measures.answering import calibration, ranking
 from goldassay.measures.answering import thresholds as squad2
-from goldassay.measures.answering.card_rows import Rows, each
+from goldassay.measures.answering.card_rows import Rows, absent, each
 from goldassay.measures.answering.records import confidence
 from goldassay.scorecard import Scorecard
 
@@ -66,6 +66,7 @@ def five(
 ) -> None:
     """The ranking's five and their sum."""
     each(card, rows, RULES)
+    _unsaid(card, rows)
     made = {"accuracy": accuracy, "quality": quality} | {rule.key: card.values.pop(rule.key) for rule in RULES}
     for name, other in (("accuracy", "bertscore_f1"), ("quality", "semantic_similarity")):
         card.conventions[name] = f"{name}[{card.conventions[other]}]"
@@ -75,3 +76,18 @@ def five(
     plain = ", ".join(f"{name} {weight:g}" for name, weight in weights.items())
     card.conventions["final_score"] = f"final_score[weights={plain}]"
     card.explain["final_score"] = f"the weighted mean of the five; no value where one is missing. {ranking.SOURCE}"
+
+
+def _unsaid(card: Scorecard, rows: Rows) -> None:
+    """The rule for confidence can judge empty answers without one; alone they are no value, and gaps are said."""
+    spoken = [
+        confidence(pred)
+        for pred, text, lost in zip(rows.pred, rows.found, rows.broken, strict=True)
+        if not lost and not ranking.empty(text)
+    ]
+    missing = spoken.count(None)
+    if missing and missing == len(spoken):
+        absent(card, RULES[0], "no answer comes with a confidence")
+        card.counts.pop(RULES[0].key, None)
+    elif missing:
+        card.warnings.append(f"{missing} of {len(spoken)} answers have no confidence and are left out of confidence")
