@@ -61,7 +61,7 @@ def patterns(found: Sequence[Any]) -> None:
         types = " → ".join(part for part in (one.gold_type, one.pred_type) if part)
         forms = "; ".join(dict.fromkeys(one.surfaces[:6]))
         table.add_row(
-            f"{escape(one.kind)} {escape(types)}\n[dim]  {escape(forms)}{escape(_where(one))}[/]",
+            f"{escape(one.kind)} {escape(types)}[dim]{escape(_where(one, forms))}[/]",
             str(one.count),
             str(len(one.documents)),
             f"{one.loss:.4f}",
@@ -69,15 +69,15 @@ def patterns(found: Sequence[Any]) -> None:
     console().print(table if found else "No errors.")
 
 
-def _where(pattern: Any) -> str:
-    """The languages of a pattern's examples, and the strata that hold at least four in five of them."""
-    lines = []
+def _where(pattern: Any, forms: str) -> str:
+    """A pattern's surface forms and place, its languages, and the strata that hold at least four in five of it."""
+    lines = [line for line in (forms, pattern.place) if line]
     for name, counts in pattern.strata.items():
         many = {key: count for key, count in counts.items() if count >= 0.8 * len(pattern.documents)}
         shown = counts if name == "language" else many if len(pattern.documents) > 2 else {}
         if shown:
             lines.append(f"{name} {', '.join(f'{key} {count}' for key, count in list(shown.items())[:4])}")
-    return "".join(f"\n  {line}" for line in lines[:3])
+    return "".join(f"\n  {line}" for line in lines[:4])
 
 
 def patches(found: Sequence[tuple[Any, Any]]) -> None:

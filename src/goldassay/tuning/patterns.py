@@ -1,7 +1,8 @@
 """Error patterns: mistakes of one kind, grouped by what they look like, with what they cost.
 
-A pattern is kind × gold type × predicted type × surface form. Its **loss** is how much higher the corpus value would be
-if the pattern's errors had not been made (leave-the-pattern-out): each error's share of its example's evidence is
+A pattern is kind × gold type × predicted type × surface form, with the **place** and the strata where most of its
+errors are: the word that they stand after or before (`places`). Its **loss** is how much higher the corpus value would
+be if the pattern's errors had not been made (leave-the-pattern-out): each error's share of its example's evidence is
 repaired, and the value is taken again over all examples.
 """
 
@@ -10,11 +11,13 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 from goldassay.measure import Error
 from goldassay.score import Evidence
 from goldassay.tally import By, Confusion, Counts, Mean
+from goldassay.tuning.places import place
 
 FOUND, ADDED = ("missed",), ("spurious", "not_in_text")
 
@@ -49,6 +52,11 @@ class Pattern:
         form = f": {self.surfaces[0]}" if self.surfaces else ""
         return " ".join(part for part in (self.kind, types) if part) + form
 
+    @cached_property
+    def place(self) -> str:
+        """The word that most of the errors stand after or before, such as ``after "in"``."""
+        return place(self.errors)
+
     @property
     def count(self) -> int:
         """How many errors."""
@@ -60,6 +68,7 @@ class Pattern:
             "kind": self.kind,
             "gold_type": self.gold_type,
             "pred_type": self.pred_type,
+            "place": self.place,
             "errors": self.count,
             "examples": list(self.documents),
             "loss": self.loss,

@@ -132,6 +132,7 @@ def _pattern(one: Pattern) -> dict[str, Any]:
         "kind": one.kind,
         "gold_type": one.gold_type,
         "pred_type": one.pred_type,
+        "place": one.place,
         "count": one.count,
         "documents": list(one.documents),
         "loss": one.loss,

@@ -8,6 +8,7 @@ from typing import Any, Literal, Protocol
 
 import dspy
 from pydantic import BaseModel
+from pydantic_core import to_jsonable_python
 
 from goldassay.exceptions import GoldassayError
 from goldassay.tuning.edits import fingerprint
@@ -73,7 +74,7 @@ class Examples:
             if str(example.get("text", example)) in shown or (out and new <= seen):
                 continue
             seen |= new
-            demo = {key: _plain(example[key]) for key in keys}
+            demo = {key: to_jsonable_python(example[key], fallback=str) for key in keys}
             out.append(drafted(pattern, program, "examples", action="add_example", example=demo))
             if len(out) == self.most:
                 break
@@ -87,12 +88,6 @@ def _shows(example: Any, pattern: Pattern) -> int:
 def _words_of(example: Any, surfaces: Sequence[str]) -> set[str]:
     text = str(example.toDict())
     return {surface for surface in surfaces if surface in text}
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, BaseModel):
-        return value.model_dump()
-    return [_plain(item) for item in value] if isinstance(value, list) else value
 
 
 class Edit(BaseModel):

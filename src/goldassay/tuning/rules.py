@@ -29,13 +29,21 @@ class Rules:
         words = getattr(getattr(program, "program", program), "type_words", {})
         gold, pred = (words.get(t, t) for t in (pattern.gold_type, pattern.pred_type))
         quoted = ", ".join(f'"{surface}"' for surface in pattern.surfaces[: self.most])
+        if pattern.kind in ("missed", "spurious") and not (gold or pred):
+            return []  # what has no type, such as a document that was not found, is not named in an instruction
+        at = f" {pattern.place}" if pattern.place else ""
         texts = {
-            "missed": [*_languages(pattern, gold, train), f"Do not miss {gold}, such as {quoted}."],
+            "missed": [
+                *_languages(pattern, gold, train),
+                f"Do not miss {gold}, such as {quoted}.",
+                *([f"Find {gold}{at} too."] if at else []),
+            ],
             "spurious": [f"Do not give {quoted} as {pred}."],
             "not_in_text": ["Copy each name exactly as it stands in the text."],
             "wrong_type": [
                 f"What looks like {pred} is {gold} when it is used as in {quoted}.",
                 f"{quoted}: this is {gold}, not {pred}.",
+                *([f"A name{at} is {gold}, not {pred}."] if at else []),
             ],
             "wrong_boundary": [*_marks(pattern, gold), *_boundary(pattern, gold)],
             "wrong_label": [f"Texts of this kind are {gold}, not {pred}."],

@@ -1,0 +1,92 @@
+"""What is proposed without a model: places, rules that say something, examples of any type."""
+
+from __future__ import annotations
+
+import datetime
+import enum
+from pathlib import Path
+from typing import Any
+
+import dspy
+import pytest
+from pydantic import BaseModel
+
+from goldassay.measure import Error
+from goldassay.tuning.edits import apply
+from goldassay.tuning.patches import read, write
+from goldassay.tuning.patterns import Pattern
+from goldassay.tuning.places import place
+from goldassay.tuning.proposers import Examples
+from goldassay.tuning.rules import Rules
+
+
+class Kind(enum.Enum):
+    PLACE = "TOP"
+
+
+class Name(BaseModel):
+    text: str
+    kind: Kind
+    since: datetime.date | None = None
+
+
+def program(type_: Any = str) -> Any:
+    return dspy.Predict(dspy.Signature("text -> names").with_updated_fields("names", type_=type_))
+
+
+def pattern(kind: str, gold: str = "", pred: str = "", contexts: tuple[str, ...] = ("",)) -> Pattern:
+    errors = tuple(Error(kind, "", gold="Delft", context=context) for context in contexts)
+    return Pattern(kind, gold, pred, ("Delft",), errors, ("1",), 0.1)
+
+
+def rules(found: Pattern) -> list[str]:
+    return [str(patch.text) for patch in Rules().propose(found, program(), [])]
+
+
+def test_the_place_is_the_word_that_most_errors_share() -> None:
+    after = ("he lived in Delft", "In Delft it rains", "…who, in Delft, wrote")
+    assert place(pattern("missed", "TOP", contexts=after).errors) == 'after "in"'
+    assert place(pattern("missed", "TOP", contexts=("Delft lies low",) * 3).errors) == 'before "lies"'
+    assert place(pattern("missed", "TOP", contexts=after[:2]).errors) == ""
+    assert place(pattern("missed", "TOP", contexts=(*after, "to Delft", "near Delft")).errors) == ""
+    assert place(pattern("missed", "TOP").errors) == ""
+
+
+def test_rules_name_the_place_of_a_confusion() -> None:
+    found = pattern("wrong_type", "PER", "TOP", ("Mrs Delft spoke", "with Mrs Delft", "as Mrs Delft said"))
+    assert found.state()["place"] == 'after "mrs"'
+    assert rules(found)[-1] == 'A name after "mrs" is PER, not TOP.'
+    assert rules(pattern("missed", "PER", "", ("Mrs Delft",) * 3))[-1] == 'Find PER after "mrs" too.'
+
+
+@pytest.mark.parametrize("kind", ["missed", "spurious"])
+def test_what_has_no_type_gives_no_rule(kind: str) -> None:
+    assert rules(pattern(kind)) == []  # a document that was not found
+
+
+@pytest.mark.parametrize(
+    ("type_", "value", "plain"),
+    [
+        (
+            list[Name],
+            [Name(text="Delft", kind=Kind.PLACE, since=datetime.date(1246, 4, 15))],
+            [{"text": "Delft", "kind": "TOP", "since": "1246-04-15"}],
+        ),
+        (Kind, Kind.PLACE, "TOP"),
+        (dict[str, Kind], {"a": Kind.PLACE}, {"a": "TOP"}),
+        (set[str], {"Delft"}, ["Delft"]),
+        (datetime.date, datetime.date(1246, 4, 15), "1246-04-15"),
+    ],
+)
+def test_an_example_of_any_type_is_written_applied_and_saved(
+    type_: Any, value: Any, plain: Any, tmp_path: Path
+) -> None:
+    train = [dspy.Example(id="1", text="In Delft.", names=value).with_inputs("text")]
+    (patch,) = Examples().propose(pattern("missed", "TOP"), program(type_), train)
+    found = read(write(patch, tmp_path))
+    assert found == patch
+    assert found.example == {"text": "In Delft.", "names": plain}
+    apply(program(type_), found).save(str(tmp_path / "state.json"))
+    loaded = program(type_)
+    loaded.load(str(tmp_path / "state.json"))
+    assert loaded.demos[0]["names"] == plain
