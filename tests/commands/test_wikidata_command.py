@@ -238,6 +238,16 @@ def test_wrong_calls_are_one_line(place: Path, arguments: tuple[str, ...], messa
     assert "\n" not in str(done.exception)
 
 
+def test_what_cannot_be_written_is_one_line(place: Path) -> None:
+    (place / "file").write_text("no folder")
+    for done in (
+        evaluated("--output", "file/r.json"),
+        call("fetch", "--article", "Ann Lee", "--endpoint", "store.nt", "--to", "file/x.nt"),
+    ):
+        assert isinstance(done.exception, GoldassayError), done.exception
+        assert "cannot be written: " in str(done.exception)
+
+
 def test_the_gate(place: Path) -> None:
     (place / "bench.yaml").write_text(
         yaml.safe_dump({"articles": [{"title": name, "domain": "a"} for name in PEOPLE[:3]]})

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,10 @@ from dspy.utils import DummyLM
 
 from goldassay import workspace
 from goldassay.exceptions import GoldassayError
+from goldassay.kb.wikibase import Item
 from goldassay.wikidata.chunking import chunks, merged, subject
+from goldassay.wikidata.evaluating import said_by
+from goldassay.wikidata.preparing import Subject
 from goldassay.wikidata.reading import ArticleReader
 
 
@@ -114,3 +118,17 @@ def test_the_program_for_articles_asks_piece_by_piece(root: Path) -> None:
         {"subject": "Marie Curie", "predicate": "P26", "object": "Pierre Curie", "confidence": 0.7},
     ]
     assert [name for name, _ in program.named_predictors()] == ["reader.say"]
+
+
+def test_a_module_is_asked_without_a_warning(curie: Item, caplog: pytest.LogCaptureFixture) -> None:
+    class Reader(dspy.Module):  # type: ignore[misc]
+        def forward(self, text: str, title: str) -> dspy.Prediction:
+            return dspy.Prediction(triples=[(title, "P19", "Warsaw")])
+
+    logger = logging.getLogger("dspy")
+    logger.addHandler(caplog.handler)
+    try:
+        assert said_by(Reader(), Subject("Marie Curie", curie)) == [("Marie Curie", "P19", "Warsaw")]
+    finally:
+        logger.removeHandler(caplog.handler)
+    assert not caplog.records

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
+from goldassay.exceptions import GoldassayError
 from goldassay.kb import dates, sparql
 from goldassay.kb.oxigraph import library
 from goldassay.kb.wikibase import Item, Statement
@@ -37,9 +38,13 @@ def write(items: Iterable[Item], file: Path) -> int:
     """Write items to an N-Triples file (UTF-8), whole or not at all; how many triples."""
     count = 0
     part = file.with_name(f"{file.name}.part")
-    file.parent.mkdir(parents=True, exist_ok=True)
     known: set[str] = set()
-    with part.open("wb") as out:
+    try:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        opened = part.open("wb")
+    except OSError as error:
+        raise GoldassayError(f"{file}: cannot be written: {error.strerror}") from None
+    with opened as out:
         for item in items:
             lines = [f"{quad.subject} {quad.predicate} {quad.object} .\n" for quad in quads(item, known)]
             out.write("".join(lines).encode("utf-8"))

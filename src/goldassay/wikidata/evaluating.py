@@ -125,7 +125,8 @@ class Evaluation:
 
 def said_by(program: Any, subject: Subject) -> list[Any]:
     """What a program says of an article: it is called with ``text``, and with ``title`` where it takes one."""
-    called = getattr(program, "forward", program)
+    # a module's own forward is looked up on its class: DSPy warns of any other look at it
+    called = getattr(type(program), "forward", program)
     takes = inspect.signature(called).parameters
     title = {"title": subject.title} if "title" in takes else {}
     found = read(program(text=subject.text, **title), "triples")

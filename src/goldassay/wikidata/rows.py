@@ -29,13 +29,20 @@ class Rows:
 
     def __init__(self, file: Path, run: Mapping[str, Any], secrets: tuple[str, ...] = ()) -> None:
         self.file, self.secrets = file, secrets
-        file.parent.mkdir(parents=True, exist_ok=True)
-        if file.exists() and file.stat().st_size:
+        try:
+            file.parent.mkdir(parents=True, exist_ok=True)
+            self._out: IO[str] = file.open("a", encoding="utf-8")
+        except OSError as error:
+            raise GoldassayError(f"{file}: cannot be written: {error.strerror}; name another --output") from None
+        if file.stat().st_size:
             _drop_cut_line(file)
-            self._same(run)
+            try:
+                self._same(run)
+            except GoldassayError:
+                self._out.close()
+                raise
         well = (row["key"] for row in read(file) if row["status"] == DONE and "error" not in row)
-        self.done = set(well) if file.exists() else set()
-        self._out: IO[str] = file.open("a", encoding="utf-8")
+        self.done = set(well)
         if not file.stat().st_size:
             self._write({"run": dict(run)})
 
