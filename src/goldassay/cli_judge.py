@@ -21,6 +21,13 @@ Lm = Annotated[
 Levels = Annotated[
     Path | None, typer.Option("--rubric", metavar="FILE", help="yaml or json: levels and meanings, the worst first.")
 ]
+Scale = Annotated[
+    str | None, typer.Option("--scale", metavar="LOW-HIGH", help="A rubric of numbers, the worst first, as 1-5.")
+]
+Column = Annotated[
+    list[str] | None,
+    typer.Option("--column", metavar="NAME=COLUMN", help="Where FILE names it otherwise: label=human (repeat)."),
+]
 Samples = Annotated[int, typer.Option("--samples", min=1, help="Ask the model so often; the samples vote.")]
 Panel = Annotated[list[str] | None, typer.Option("--panel", metavar="LM", help="Another member of a panel (repeat).")]
 How = Annotated[str, typer.Option(help="How a panel votes: majority or mean.")]
@@ -36,6 +43,8 @@ def evaluate(
     items: Annotated[Path, typer.Argument(metavar="FILE", help="jsonl, csv or tsv with ids and inputs.")],
     judge: Name = "support",
     rubric: Levels = None,
+    scale: Scale = None,
+    column: Column = None,
     lm: Lm = None,
     samples: Samples = 1,
     panel: Panel = None,
@@ -52,7 +61,9 @@ def evaluate(
     from goldassay.commands import judge as commands
     from goldassay.commands.judge_options import Asked
 
-    made = Asked(judge, lm, samples, panel or (), how, state, store, positive, threads, limit, rubric)
+    made = Asked(
+        judge, lm, samples, panel or (), how, state, store, positive, threads, limit, rubric, scale, column or ()
+    )
     commands.evaluate(items, made, out=out, as_json=json)
 
 
@@ -63,6 +74,8 @@ def align(
     ],
     judge: Name = "support",
     rubric: Levels = None,
+    scale: Scale = None,
+    column: Column = None,
     lm: Lm = None,
     samples: Samples = 1,
     panel: Panel = None,
@@ -83,7 +96,9 @@ def align(
     from goldassay.commands import judge as commands
     from goldassay.commands.judge_options import Asked
 
-    made = Asked(judge, lm, samples, panel or (), how, state, store, positive, threads, limit, rubric)
+    made = Asked(
+        judge, lm, samples, panel or (), how, state, store, positive, threads, limit, rubric, scale, column or ()
+    )
     commands.align_labels(labels, made, split=split, width=width, seed=seed, as_json=json)
 
 

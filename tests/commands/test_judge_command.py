@@ -186,7 +186,9 @@ def test_a_rubric_of_ones_own(tmp_path: Path) -> None:
     found = json.loads(run("align", "--labels", file, "--judge", "rubric", "--rubric", levels, "--json"))
     assert (found["question"], found["positive"], found["n"]) == ("rubric", "full", 2)  # the engine says full
     assert found["confusion"]["some"]["full"] == 1
-    assert "--rubric is a yaml or json file" in refused("align", "--labels", file, "--judge", "rubric")
+    assert "a rubric is asked with --rubric FILE (a yaml or json file" in refused(
+        "align", "--labels", file, "--judge", "rubric"
+    )
 
 
 def test_refusals(labels: Path, tmp_path: Path) -> None:

@@ -130,7 +130,7 @@ def write(path: Path, labels: Labels, votes: Sequence[Vote]) -> None:
 def _read(path: Path, asked: Asked, labelled: bool = True) -> Labels:
     if asked.question == "preference" and path.suffix == ".json":
         return preferences.read(path, limit=asked.limit)
-    labels = read(path, asked.about(), labelled=labelled)
+    labels = read(path, asked.about(), labelled=labelled, columns=asked.renamed())
     if asked.state is not None:
         from goldassay.judges.programs import unseen
 

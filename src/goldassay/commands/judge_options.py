@@ -12,7 +12,7 @@ from goldassay.exceptions import GoldassayError
 from goldassay.gold import yamls
 from goldassay.judges.named import ENTAILMENT, named
 from goldassay.judges.panel import Panel
-from goldassay.judges.questions import Question, question, rubric
+from goldassay.judges.questions import Question, question, rubric, scale
 from goldassay.judges.store import Verdicts
 
 
@@ -31,17 +31,30 @@ class Asked:
     threads: int = 1
     limit: int | None = None
     rubric: Path | None = None
+    scale: str | None = None
+    columns: Sequence[str] = ()
 
     def about(self) -> Question:
         """The question, with the positive label that was asked for."""
-        found = self._levels() if self.question == "rubric" or self.rubric else question(self.question)
+        graded = self.question == "rubric" or self.rubric or self.scale
+        found = self._levels() if graded else question(self.question)
         return found.about(self.positive) if self.positive else found
 
     def _levels(self) -> Question:
+        if self.scale:
+            return scale(self.scale)
         levels = yamls.load(self.rubric) if self.rubric else None
         if not isinstance(levels, dict):
-            raise GoldassayError("--rubric is a yaml or json file with levels and their meanings, the worst first")
+            what = "a yaml or json file with levels and their meanings, the worst first"
+            raise GoldassayError(f"a rubric is asked with --rubric FILE ({what}) or with --scale 1-5")
         return rubric(levels)
+
+    def renamed(self) -> dict[str, str]:
+        """The names of the file's columns."""
+        pairs = [text.partition("=") for text in self.columns]
+        if wrong := next((f"{a}{b}{c}" for a, b, c in pairs if not a.strip() or not c.strip()), None):
+            raise GoldassayError(f"--column is NAME=COLUMN, such as label=human; not {wrong!r}")
+        return {name.strip(): column.strip() for name, _, column in pairs}
 
     @property
     def names_a_model(self) -> bool:

@@ -75,11 +75,10 @@ class Judge(Asker):
         def known(found: Fields) -> str:
             return "" if _folded(found["verdict"]) in named else f"the rubric has no level {found['verdict'][:80]!r}"
 
-        told = "\n".join(f"{name}: {meaning}" for name, meaning in levels.items())
         signature: Any = asks.Rubric
         if isinstance(self.adapter, dspy.JSONAdapter):
             signature = signature.with_updated_fields("verdict", type_=Literal[tuple(levels)])
-        verdict = _label(self.ask(signature, known, rubric=told, question=question, answer=answer))
+        verdict = _label(self.ask(signature, known, rubric=levels_told(levels), question=question, answer=answer))
         return verdict if verdict.label is None else Verdict(named[_folded(verdict.label)], reason=verdict.reason)
 
     def criterion(self, criterion: str, question: str, answer: str) -> Verdict:
@@ -113,6 +112,15 @@ class Judge(Asker):
         return {"answer": answer, **claims, "support": made.tables}
 
 
+def levels_told(levels: Mapping[str, str]) -> str:
+    """The levels of a rubric as a judge reads them.
+
+    >>> levels_told({"poor": "says little", "good": "says all"})
+    'poor: says little\\ngood: says all'
+    """
+    return "\n".join(f"{name}: {meaning}" for name, meaning in levels.items())
+
+
 def _label(found: Fields | None) -> Verdict:
     return Verdict(None) if found is None else Verdict(found["verdict"], reason=found.get("reason") or "")
 
@@ -121,4 +129,4 @@ def _folded(name: str) -> str:
     return name.strip(" .\"'").casefold()
 
 
-__all__ = ["RELEVANCE", "Judge", "Verdict"]
+__all__ = ["RELEVANCE", "Judge", "Verdict", "levels_told"]

@@ -7,7 +7,8 @@
     {"id": "a3", "text": "…", "claim": "…", "label": null}                       an item that nobody has labelled
 
 A table has the columns ``id``, the inputs, and ``label`` or one ``label_NAME`` an annotator; an empty cell is no label.
-Labels may be true and false (or 1 and 0): then the question has two labels. ``split`` is optional. ``verdict`` (and
+Other names are mapped (`goldassay.judges.label_files`). Labels may be true and false, yes and no, 1 and 0: then a
+question that is no scale has two labels. ``split`` is optional. ``verdict`` (and
 ``score``, between 0 and 1) hold what a judge said elsewhere: then no model has to be asked. ``quote`` and ``reason``
 are an annotator's, and are shown to a judge that is tuned. The label of an item is that of most of its annotators;
 where as many say another, it has none.
@@ -15,20 +16,18 @@ where as many say another, it has none.
 
 from __future__ import annotations
 
-import csv
-import io
-import json
+import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from goldassay.exceptions import DataError
-from goldassay.gold import files
+from goldassay.judges import label_files
 from goldassay.judges.questions import Question
 
-TRUTHS = {"true": True, "1": True, "false": False, "0": False}
+TRUTHS = {**dict.fromkeys(("true", "yes", "y", "t", "1"), True), **dict.fromkeys(("false", "no", "n", "f", "0"), False)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,18 +81,25 @@ class Labels:
         return Labels(found, self.question, self.judged, self.source)
 
 
-def read(path: str | Path, question: Question, *, labelled: bool = True) -> Labels:
-    """The items of a file. ``labelled=False`` takes items without any label, such as those to judge."""
-    rows = list(_rows(path))
+def read(
+    path: str | Path, question: Question, *, labelled: bool = True, columns: Mapping[str, str] | None = None
+) -> Labels:
+    """The items of a file. ``labelled=False`` takes items without any label, such as those to judge.
+
+    ``columns`` maps this project's names (id, label, verdict, the inputs) to those of the file.
+    """
+    rows = label_files.rows(path, columns)
     if not rows:
         raise DataError("no items", file=path)
-    said = {line: _said(row) for line, row in rows}
+    said = {line: label_files.said(row) for line, row in rows}
     judged = any("verdict" in row for _, row in rows)
     if labelled and not any(said.values()):
-        raise DataError("no item has a label; write label (or labels, or label_NAME)", file=path)
+        needs = "write label (or labels, or label_NAME), or --column label=COLUMN"
+        raise DataError(f"no item has a label; {needs}; there are {label_files.names(rows)}", file=path)
     folded = {_fold(label) for found in said.values() for label in found.values()}
+    folded |= {_fold(row.get("verdict")) for _, row in rows if row.get("verdict") not in (None, "")}
     own = {_fold(label) for label in question.labels}
-    two = bool(folded & ({*TRUTHS, _fold(f"not {question.positive}")} - own))
+    two = not question.ordered and bool(folded & ({*TRUTHS, _fold(f"not {question.positive}")} - own))
     asked = question.yes_or_no() if two else question
     items, seen = [], set()
     for line, row in rows:
@@ -119,7 +125,8 @@ def _item(
     inputs = {name: str(given[name]) for name in question.inputs if given and given.get(name) is not None}
     absent = [name for name in question.inputs if name not in inputs]
     if absent and not judged:
-        raise DataError(f"no input {absent[0]!r}; {question.name} asks for {', '.join(question.inputs)}")
+        asks = f"{question.name} asks for {', '.join(question.inputs)}; --column {absent[0]}=COLUMN names another"
+        raise DataError(f"no input {absent[0]!r}; {asks}")
     labels = {name: known(label, question, asked, "label") for name, label in said.items()}
     verdict = None if row.get("verdict") in (None, "") else known(row["verdict"], question, asked, "verdict")
     notes = {name: str(row[name]) for name in ("quote", "reason") if row.get(name)}
@@ -137,19 +144,6 @@ def known(label: Any, question: Question, asked: Question, where: str) -> str:
     raise DataError(f"{str(label)[:60]!r} is no label of {question.name}: {', '.join(asked.labels)}", field=where)
 
 
-def _said(row: Mapping[str, Any]) -> dict[str, Any]:
-    """Each annotator's label, those without one left out."""
-    many = row.get("labels")
-    if isinstance(many, Mapping):
-        found = dict(many)
-    elif isinstance(many, list):
-        found = {f"annotator {index}": label for index, label in enumerate(many, start=1)}
-    else:
-        found = {str(key)[6:]: label for key, label in row.items() if str(key).startswith("label_")}
-        found |= {"label": row["label"]} if "label" in row and not found else {}
-    return {str(name): label for name, label in found.items() if label not in (None, "")}
-
-
 def _score(found: Any) -> float | None:
     if found in (None, ""):
         return None
@@ -163,32 +157,5 @@ def _score(found: Any) -> float | None:
 
 
 def _fold(label: Any) -> str:
-    return str(label).strip().casefold().replace(" ", "_")
-
-
-def _rows(path: str | Path) -> Iterator[tuple[int, dict[str, Any]]]:
-    kind = Path(path).suffix.lower()
-    if kind in (".csv", ".tsv"):
-        yield from _table(path, "," if kind == ".csv" else "\t")
-        return
-    for number, line in enumerate(files.lines(path), start=1):
-        if not line.strip():
-            continue
-        try:
-            row = json.loads(line)
-        except (ValueError, RecursionError):
-            raise DataError("not JSON; one object a line", file=path, line=number) from None
-        if not isinstance(row, dict):
-            raise DataError("not a JSON object", file=path, line=number)
-        yield number, row
-
-
-def _table(path: str | Path, comma: str) -> Iterator[tuple[int, dict[str, Any]]]:
-    reader = csv.DictReader(io.StringIO(files.text(path)), delimiter=comma, strict=True)
-    try:
-        for row in reader:
-            if None in row or None in row.values():
-                raise DataError("another number of columns than the header has", file=path, line=reader.line_num)
-            yield reader.line_num, {str(key).strip(): value for key, value in row.items()}
-    except csv.Error as error:
-        raise DataError(f"not a table: {error}", file=path, line=reader.line_num) from None
+    text = str(label).strip().casefold().replace(" ", "_")
+    return text.partition(".")[0] if re.fullmatch(r"-?\d+\.0+", text) else text  # 4.0, as tables of numbers write 4

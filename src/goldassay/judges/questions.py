@@ -15,13 +15,15 @@ rubric         question, answer                 levels of one's own, the worst f
 
 from __future__ import annotations
 
+import math
+import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from goldassay.exceptions import GoldassayError
 from goldassay.judges import signatures as asks
-from goldassay.judges.judge import RELEVANCE, Judge
+from goldassay.judges.judge import RELEVANCE, Judge, levels_told
 from goldassay.judges.verdict import Verdict
 
 Inputs = Mapping[str, str]
@@ -31,7 +33,8 @@ Inputs = Mapping[str, str]
 class Question:
     """A question with closed labels; ``worth`` turns a label into a number between 0 and 1.
 
-    The labels of an ``ordered`` question are steps of one scale.
+    The labels of an ``ordered`` question are steps of one scale; ``unit`` is what worth 0 and worth 1 are called on it.
+    ``given`` are the inputs of the signature that are the same for every item.
     """
 
     name: str
@@ -41,6 +44,17 @@ class Question:
     worth: Mapping[str, float]
     asking: Callable[[Judge, Inputs], Verdict]
     ordered: bool = False
+    unit: tuple[float, float] = (0.0, 1.0)
+    given: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def graded(self) -> bool:
+        """Whether a label can be worth something between 0 and 1.
+
+        >>> QUESTIONS["relevance"].graded, QUESTIONS["support"].graded
+        (True, False)
+        """
+        return not set(self.worth.values()) <= {0.0, 1.0}
 
     @property
     def labels(self) -> tuple[str, ...]:
@@ -136,7 +150,36 @@ def rubric(levels: Mapping[str, str]) -> Question:
     def asking(judge: Judge, inputs: Inputs) -> Verdict:
         return judge.rubric(named, **inputs)
 
-    return Question("rubric", asks.Rubric, ("question", "answer"), list(named)[-1], worth, asking, ordered=True)
+    best, given = list(named)[-1], {"rubric": levels_told(named)}
+    return Question(
+        "rubric", asks.Rubric, ("question", "answer"), best, worth, asking, ordered=True, unit=_unit(worth), given=given
+    )
+
+
+def scale(text: str) -> Question:
+    """The question of a scale of whole numbers, the worst first.
+
+    >>> scale("1-5").labels, scale("1-5").unit, scale("5-1").positive
+    (('1', '2', '3', '4', '5'), (1.0, 5.0), '1')
+    """
+    found = re.fullmatch(r"\s*(\d{1,3})\s*[-–]\s*(\d{1,3})\s*", text)
+    first, last = (int(found[1]), int(found[2])) if found else (0, 0)
+    if first == last:
+        raise GoldassayError(f"a scale is two whole numbers, the worst first, such as 1-5; not {text[:40]!r}")
+    steps = range(first, last + 1) if first < last else range(first, last - 1, -1)
+    means = {first: "the worst", last: "the best"}
+    return rubric({str(step): means.get(step, f"between {first} and {last}") for step in steps})
+
+
+def _unit(worth: Mapping[str, float]) -> tuple[float, float]:
+    """The numbers of the worst and the best level, where the levels are numbers in even steps; else 0 and 1."""
+    try:
+        numbers = [float(name) for name in worth]
+    except ValueError:
+        return 0.0, 1.0
+    low, high = numbers[0], numbers[-1]
+    even = all(math.isclose(low + w * (high - low), n) for w, n in zip(worth.values(), numbers, strict=True))
+    return (low, high) if even and low != high else (0.0, 1.0)
 
 
 def question(name: str) -> Question:
