@@ -149,3 +149,30 @@ def test_f1_without_precision_and_recall_has_its_row(tmp_path: Path) -> None:
     assert done.returncode == 0
     assert "precision" not in done.stdout
     assert re.search(r"│ f1 +│ +1\.0000 \[", done.stdout)
+
+
+@pytest.mark.parametrize(
+    ("evidence", "said"),
+    [
+        ({"latency_ms": -5}, "record a, latency_ms: expected milliseconds, 0 or more, found -5"),
+        (
+            {"meta": {"support": {"answer_by_context": [True]}}},
+            "record a, answer_by_context[0]: expected a list of ver",
+        ),
+        ({"meta": {"claims": "abc"}}, "record a, claims: a list of claims is needed, not 'abc'"),
+        ({"meta": {"claims": [5]}}, "record a, claims: a claim is text, or an object with a 'claim', not 5"),
+        ({"citations": [{"together": True, "alone": 5}]}, "record a, citations[0].alone: expected a list of verdicts"),
+        ({"citations": [{"together": "so so"}]}, "record a, citations[0].together: no verdict 'so so'"),
+    ],
+)
+def test_evidence_that_is_none_is_one_line(evidence: dict[str, Any], said: str) -> None:
+    with pytest.raises(GoldassayError) as caught:
+        scorecard([ASKED], [{"id": "a", "answer": "1800", **evidence}], embedder=None, tokens=None)
+    assert said in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_a_citations_verdicts_may_be_words() -> None:
+    row = {"sentence": "s", "together": "Entailment", "alone": ["yes"], "without": ["no"]}
+    values = scorecard([ASKED], [{"id": "a", "answer": "1800", "citations": [row]}], embedder=None, tokens=None).values
+    assert (values["citation_recall"], values["citation_precision"]) == (1.0, 1.0)

@@ -16,6 +16,8 @@ from typing import Any, ClassVar
 from goldassay.exceptions import DataError
 from goldassay.fields import read
 from goldassay.measure import Assessment, Error, Measure, failed, pred_field
+from goldassay.measures.answering.claims import verdict
+from goldassay.measures.answering.claims import verdicts as verdicts_of
 from goldassay.tally import Mean
 
 Entails = Callable[[str, str], bool | None]
@@ -116,11 +118,13 @@ def verdicts(pred: Any) -> list[Cited] | None:
             continue
         if not isinstance(row, Mapping) or "together" not in row:
             return None
-        alone, without = tuple(row.get("alone", ())), tuple(row.get("without", ()))
+        name, field = read(pred, "id", None), f"citations[{place}]"
+        alone, without = (verdicts_of(row.get(key, ()), name, f"{field}.{key}") for key in ("alone", "without"))
         if len(alone) != len(without):
             what = f"{len(alone)} verdicts alone, {len(without)} without; each citation has one of both"
-            raise DataError(what, record=read(pred, "id", None), field=f"citations[{place}]")
-        out.append(Cited(str(row.get("sentence", "")), row["together"], alone, without))
+            raise DataError(what, record=name, field=field)
+        together = verdict(row["together"], name, f"{field}.together")
+        out.append(Cited(str(row.get("sentence", "")), together, alone, without))
     return out
 
 

@@ -87,13 +87,11 @@ class Support:
             if found is None:
                 continue
             if isinstance(found, str) or not isinstance(found, Sequence):
-                raise DataError(f"expected a list of verdicts, found {found!r}", record=record, field=ours)
-            made[ours] = tuple(
-                tuple(_verdict(v, record, ours) for v in row)
-                if ours.endswith("context")
-                else _verdict(row, record, ours)
-                for row in found
-            )
+                raise DataError(f"expected a list, found {found!r}", record=record, field=ours)
+            if ours.endswith("context"):
+                made[ours] = tuple(verdicts(row, record, f"{ours}[{place}]") for place, row in enumerate(found))
+            else:
+                made[ours] = verdicts(found, record, ours)
         support = cls(**made)
         support._check(record)
         return support
@@ -208,7 +206,19 @@ def _table(rows: Sequence[Sequence[Verdict]] | None) -> Truth | None:
     return Truth(made.sure.reshape(len(rows), width), made.maybe.reshape(len(rows), width))
 
 
-def _verdict(found: Any, record: object, field: str) -> Verdict:
+def verdicts(found: Any, record: object, field: str) -> tuple[Verdict, ...]:
+    """A list of verdicts."""
+    if isinstance(found, str) or not isinstance(found, Sequence):
+        raise DataError(f"expected a list of verdicts, found {found!r}", record=record, field=field)
+    return tuple(verdict(one, record, field) for one in found)
+
+
+def verdict(found: Any, record: object, field: str) -> Verdict:
+    """A verdict as a truth value, or by its word.
+
+    >>> verdict("Entailment", "a", "together"), verdict("no", "a", "together"), verdict(None, "a", "together")
+    (True, False, None)
+    """
     if found is None or isinstance(found, bool):
         return found
     word = str(found).strip().lower().replace(" ", "_")

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from goldassay.exceptions import DataError
+from goldassay.fields import read
 from goldassay.measure import Assessment, Error, Measure, failed, gold_field
 from goldassay.measures.answering.lexical import negations
 from goldassay.measures.answering.normal import ARTICLES
@@ -75,11 +76,7 @@ def factual_accuracy(
     >>> found["factual_accuracy"], found["correct_claims"], found["incorrect_claims"], found["unsupported_claims"]
     (0.5, 1, 0, 1)
     """
-    for name, several in (("claim", generated_claims), ("fact", gold_facts)):
-        if isinstance(several, str) or not isinstance(several, Sequence):
-            raise DataError(f"a list of {name}s is needed, not {several!r}", field=f"{name}s")
-    facts = [_text(fact, "fact") for fact in gold_facts]
-    checked = [_text(claim, "claim") for claim in generated_claims if _verifiable(claim)]
+    facts, checked = _texts(gold_facts, "fact"), _texts(generated_claims, "claim")
     found = Counter(outcome(claim, facts, relation) for claim in checked)
     return {
         "factual_accuracy": found["correct"] / len(checked) if checked else None,
@@ -91,6 +88,13 @@ def factual_accuracy(
 
 def _verifiable(claim: Any) -> bool:
     return bool(claim.get("verifiable", True)) if isinstance(claim, Mapping) else True
+
+
+def _texts(several: Any, name: str) -> list[str]:
+    """The texts of claims or facts; of claims those that can be verified."""
+    if isinstance(several, str) or not isinstance(several, Sequence):
+        raise DataError(f"a list of {name}s is needed, not {several!r}", field=f"{name}s")
+    return [_text(one, name) for one in several if _verifiable(one)]
 
 
 def _text(found: Any, name: str) -> str:
@@ -130,10 +134,13 @@ class FactualAccuracy(Measure[Mean]):
         claims = None if failed(pred) else extra(pred, "claims")
         if claims is None:
             return Assessment(Mean())
-        facts = [_text(fact, "fact") for fact in gold_field(gold, "supporting_facts", None) or ()]
+        try:
+            facts = _texts(gold_field(gold, "supporting_facts", None) or (), "fact")
+            texts = _texts(claims, "claim")
+        except DataError as error:
+            raise error.at(record=read(pred, "id", None)) from None
         long = reference(gold)
         facts += [long] if long else []
-        texts = [_text(claim, "claim") for claim in claims if _verifiable(claim)]
         if not facts or not texts:
             return Assessment(Mean())
         found = [outcome(text, facts) for text in texts]

@@ -24,6 +24,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from goldassay.exceptions import DataError, GoldassayError
+from goldassay.fields import read
 from goldassay.measure import Assessment, Error, Measure, failed
 from goldassay.measures.answering.records import answer, answers, confidence, extra
 from goldassay.tally import Mean
@@ -157,7 +158,8 @@ class Speed(_Rule):
         if found is None or extra(pred, "warmup"):
             return Assessment(Mean())
         if isinstance(found, bool) or not isinstance(found, (int, float)) or not found >= 0:
-            raise DataError(f"expected milliseconds, 0 or more, found {found!r}", field="latency_ms")
+            what = f"expected milliseconds, 0 or more, found {found!r}"
+            raise DataError(what, record=read(pred, "id", None), field="latency_ms")
         return Assessment(Mean.of(speed_score(found, self.limit)))
 
 
