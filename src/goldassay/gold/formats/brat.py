@@ -3,7 +3,7 @@
 Read are T (text-bound, discontinuous ones too), R (relations), N (references to knowledge bases) and A
 (attributes); events, notes and equivalences are left alone. A T is an entity; with an N it is a link, and with the
 attribute ``NIL`` a link to nothing; an R is a triple of the texts of its arguments. In brat a line break inside a span
-reads as a space.
+reads as a space. A gold record of entities keeps the other lines under ``meta``, so that writing gives them back.
 
 Source: https://brat.nlplab.org/standoff.html
 """
@@ -27,6 +27,7 @@ RELATION = re.compile(r"(R\S+)\t(\S+) Arg1:(\S+) Arg2:(\S+)\s*$")
 REFERENCE = re.compile(r"(N\S+)\tReference (\S+) ([^:\s]+):(\S+)(?:\t.*)?$")
 ATTRIBUTE = re.compile(r"([AM]\S+)\t(\S+) (\S+)(?: (\S+))?\s*$")
 PATTERNS = {"T": BOUND, "R": RELATION, "N": REFERENCE, "A": ATTRIBUTE, "M": ATTRIBUTE}
+LINES = "brat"  # where ``meta`` holds the lines
 SPACE = re.compile(r"\s")
 UNSAFE = re.compile(r"^[/\\]|(?:^|[/\\])\.\.(?:[/\\]|$)|^[A-Za-z]:|\0")
 
@@ -39,6 +40,12 @@ class Standoff:
     ids: dict[str, dict[str, list[str]]] = field(default_factory=dict)
     nil: set[str] = field(default_factory=set)
     relations: list[tuple[str, str, str, int]] = field(default_factory=list)
+    lines: list[str] = field(default_factory=list)
+
+    def meta(self) -> dict[str, Any]:
+        """The lines in their order, a span's as its key alone; nothing where T1, T2 and so on are all."""
+        plain = [f"T{number}" for number in range(1, len(self.spans) + 1)]
+        return {} if self.lines == plain else {"meta": {LINES: self.lines}}
 
 
 def read(path: str | Path, task: str, side: Side = "gold", *, wrong: Wrong = stop) -> list[dict[str, Any]]:
@@ -69,7 +76,7 @@ def _record(file: Path, name: str, task: str, side: Side, wrong: Wrong) -> dict[
     if text is not None and side == "gold":
         record["text"] = text
     if task == "extraction":
-        return record | {"entities": list(marks.spans.values())}
+        return record | {"entities": list(marks.spans.values())} | (marks.meta() if side == "gold" else {})
     if task == "triples":
         return record | {"triples": list(_triples(marks, file, name, wrong))}
     return record | {"links": [_link(marks, key, side) for key in marks.spans if key in marks.ids or key in marks.nil]}
@@ -80,12 +87,17 @@ def parse(file: Path, name: str, text: str | None, wrong: Wrong = stop) -> Stand
     marks = Standoff()
     rows = files.lines(file) if file.exists() and file.stat().st_size else []
     for number, row in enumerate(rows, start=1):
-        if not row.strip() or row[0] not in PATTERNS:
+        if not row.strip():
+            continue
+        if row[0] not in PATTERNS:
+            marks.lines.append(row)
             continue
         found = PATTERNS[row[0]].match(row)
         if found is None:
             wrong(DataError(f"not a brat annotation: {row[:60]!r}", file=file, line=number, record=name))
-        elif row[0] == "T":
+            continue
+        marks.lines.append(found[1] if row[0] == "T" else row)
+        if row[0] == "T":
             if found[1] in marks.spans:
                 wrong(DataError(f"{found[1]} stands twice", file=file, line=number, record=name), "id")
             else:
@@ -154,6 +166,17 @@ def write(path: str | Path, records: Iterable[Mapping[str, Any]], task: str, sid
 
 
 def _annotations(record: Mapping[str, Any], task: str) -> str:
+    spans, notes = _lines(record, task)
+    kept = (record.get("meta") or {}).get(LINES) if task == "extraction" else None
+    keys = [line for line in kept if re.fullmatch(r"T\S+", line)] if kept else []
+    if kept and len(keys) == len(spans):
+        lines = {key: line.partition("\t")[2] for key, line in zip(keys, spans, strict=True)}
+        return "".join(f"{line}\t{lines[line]}" if line in lines else f"{line}\n" for line in kept)
+    return "".join([*spans, *notes])
+
+
+def _lines(record: Mapping[str, Any], task: str) -> tuple[list[str], list[str]]:
+    """The lines of the spans, and those of their references."""
     lines, notes = [], []
     for number, span in enumerate(record[offsets.FIELDS[task]], start=1):
         kind = span.get("type") or "Mention"
@@ -168,5 +191,4 @@ def _annotations(record: Mapping[str, Any], task: str) -> str:
             notes += [(f"Reference T{number} {kb}:{one}", stands) for kb, one in ids]
             if not ids:
                 lines.append(f"A{number}\tNIL T{number}\n")
-    lines += [f"N{number}\t{note}\t{SPACE.sub(' ', text)}\n" for number, (note, text) in enumerate(notes, start=1)]
-    return "".join(lines)
+    return lines, [f"N{number}\t{note}\t{SPACE.sub(' ', text)}\n" for number, (note, text) in enumerate(notes, start=1)]
