@@ -216,3 +216,24 @@ def test_settings_that_cannot_hold_are_said_before_anything_is_spent(
     with pytest.raises(GoldassayError, match="states no price, so a budget in usd cannot stop it; use calls"):
         tune(names_program, gold, METRIC, "bootstrap", lm=lm, progress=False, budget="usd=1")
     assert learner.calls == 1
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "says"),
+    [
+        ("state.json", "nope", "state.json: not the state of this program"),
+        ("state.json", "[]", "state.json: not the state of this program"),
+        ("state.json", '{"x": 1}', "state.json: not the state of this program"),
+        ("state.json", '{"extract": 5, "metadata": {"dependency_versions": {}}}', "not the state of this program"),
+        ("state.json", '{"other": {}, "metadata": {"dependency_versions": {}}}', "not the state of this program"),
+        ("tuning.json", "[", "tuning.json:1: not JSON"),
+        ("tuning.json", "[]", "tuning.json: not a tuning"),
+    ],
+)
+def test_a_spoilt_folder_is_one_line(name: str, text: str, says: str, names_program: Any, tmp_path: Path) -> None:
+    names_program.save(str(tmp_path / "state.json"))
+    load_state(names_program, tmp_path)
+    (tmp_path / name).write_text(text)
+    with pytest.raises(DataError, match=says) as raised:
+        load_state(names_program, tmp_path)
+    assert "\n" not in str(raised.value)

@@ -13,9 +13,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from goldassay.exceptions import DataError, GoldassayError
+from goldassay.exceptions import GoldassayError
 from goldassay.tuning.edits import fingerprint
-from goldassay.tuning.saved import SCHEMA, digest
+from goldassay.tuning.saved import SCHEMA, digest, read_about
 
 RESUMABLE = ("gepa",)
 SAME = ("optimizer", "seed", "program", "splits", "options", "lm")
@@ -25,13 +25,13 @@ def begin(folder: Path, resume: bool, optimizer: str, **about: Any) -> None:
     """Write that a tuning starts in ``folder``; refuse another tuning's folder, and one that cannot go on."""
     plan = {"schema": SCHEMA, "status": "running", "optimizer": optimizer, **about}
     file = folder / "tuning.json"
-    kept = file.is_file() and _read(file).get("status") not in ("failed", "interrupted", "running")
+    kept = file.is_file() and read_about(file).get("status") not in ("failed", "interrupted", "running")
     if not resume and (kept or (folder / "gepa").is_dir()):
         raise GoldassayError(f"{folder} holds a tuning already; choose another folder, or go on with it (--resume)")
     if resume:
         if optimizer not in RESUMABLE:
             raise GoldassayError(f"{optimizer} keeps no state to go on from (only {', '.join(RESUMABLE)} does)")
-        _refuse_another(_read(file), plan, folder)
+        _refuse_another(read_about(file), plan, folder)
     _write(file, plan)
 
 
@@ -57,7 +57,7 @@ def minded(folder: Path | None) -> Iterator[None]:
         if folder is not None:
             file = folder / "tuning.json"
             status = "interrupted" if isinstance(error, KeyboardInterrupt) else "failed"
-            _write(file, {**_read(file), "status": status})
+            _write(file, {**read_about(file), "status": status})
         raise
 
 
@@ -77,18 +77,6 @@ def _sizes(about: dict[str, Any]) -> str:
     """The splits in words, such as ``train 30 (0fe78029), dev 30 (4c638ed2)``."""
     parts = about.get("splits") or {}
     return ", ".join(f"{name} {part['examples']} ({part['sha256'][:8]})" for name, part in parts.items())
-
-
-def _read(file: Path) -> dict[str, Any]:
-    try:
-        found = json.loads(file.read_text(encoding="utf-8"))
-    except OSError:
-        raise GoldassayError(f"no tuning at {file.parent}: expected tuning.json there") from None
-    except json.JSONDecodeError as error:
-        raise DataError(f"not JSON: {error.msg}", file=file, line=error.lineno) from None
-    if not isinstance(found, dict):
-        raise DataError("not a tuning", file=file)
-    return found
 
 
 def _write(file: Path, about: dict[str, Any]) -> None:

@@ -82,10 +82,23 @@ def load_state(program: Any, place: Path) -> Any:
     if not file.is_file():
         raise GoldassayError(f"no tuned program at {place}: expected state.json there")
     about = file.with_name("tuning.json")
-    wrapper = json.loads(about.read_text(encoding="utf-8")).get("wrapper") if about.is_file() else None
+    wrapper = read_about(about).get("wrapper") if about.is_file() else None
     made = NearestDemos().empty(program) if wrapper == "nearest" else program.deepcopy()
     try:
         made.load(str(file))
-    except (KeyError, ValueError, json.JSONDecodeError) as error:
+    except (KeyError, ValueError, TypeError, AttributeError) as error:  # among them what is not JSON
         raise DataError(f"not the state of this program: {type(error).__name__}: {error}", file=file) from None
     return made
+
+
+def read_about(file: Path) -> dict[str, Any]:
+    """What ``tuning.json`` says."""
+    try:
+        found = json.loads(file.read_text(encoding="utf-8"))
+    except OSError:
+        raise GoldassayError(f"no tuning at {file.parent}: expected tuning.json there") from None
+    except json.JSONDecodeError as error:
+        raise DataError(f"not JSON: {error.msg}", file=file, line=error.lineno) from None
+    if not isinstance(found, dict):
+        raise DataError("not a tuning", file=file)
+    return found
