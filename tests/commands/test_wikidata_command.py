@@ -305,6 +305,16 @@ def test_gaps_patches_and_novel_triples(place: Path) -> None:
     assert total["precision_min"] == total["precision_max"] == 8 / 9
 
 
+def test_a_program_without_prompts_has_patterns_and_no_patches(place: Path) -> None:
+    evaluated()
+    done = call("tune-extraction-prompts", "--results", "out/latest.json", "--profile", "triples:ArticlePatterns")
+    assert done.exit_code == 0, done.exception
+    assert "triples:ArticlePatterns has no prompt" in " ".join(done.stderr.split())
+    report = json_value(place / "out" / "latest-tuning.json")
+    assert report["prompt_patches"] == []
+    assert set(report) == {"articles", "false_positive_patterns", "false_negative_patterns", "prompt_patches"}
+
+
 def test_skipping_and_going_back(place: Path) -> None:
     assert evaluated().exit_code == 0
     call("novel", "sample", "--results", "out/latest.json", "--output", "novel.yaml", "--share", "1.0")

@@ -152,13 +152,17 @@ def recall_gaps(results: Path, *, threshold: float, output: Path | None, as_json
 def tune_prompts(results: Path, *, output: Path | None, profile: str, most: int, as_json: bool) -> None:
     """Write and show error patterns and patches."""
     from goldassay.gold.files import save_json
+    from goldassay.reporting import terminal
     from goldassay.reporting import wikidata as tables
     from goldassay.tuning.patches import Patch, write
     from goldassay.wikidata import prompt_tuning, run_errors
     from goldassay.wikidata.profile import read_profile
 
     chosen = read_profile(profile)
-    report = prompt_tuning.report(run_errors.from_rows(evidence(results), chosen.table), program(chosen), most)
+    made = program(chosen)
+    if not prompt_tuning.prompts(made):
+        terminal.warn(f"{chosen.program} has no prompt, so there are no patches; another --profile has them")
+    report = prompt_tuning.report(run_errors.from_rows(evidence(results), chosen.table), made, most)
     place = output or results.with_name(f"{results.stem}-tuning.json")
     save_json(place, report)
     for one in report["prompt_patches"]:

@@ -20,10 +20,13 @@ SHOWN = 5
 
 
 def report(errors: Errors, program: Any, most: int = 12) -> dict[str, Any]:
-    """``false_positive_patterns``, ``false_negative_patterns`` and ``prompt_patches``, and the articles they are of."""
+    """``false_positive_patterns``, ``false_negative_patterns`` and ``prompt_patches``, and the articles they are of.
+
+    A program without predictors has no prompt, and so no patches.
+    """
     patterns = find(errors.cases) if errors.cases else []
     patches: dict[str, Patch] = {}
-    for pattern in patterns:
+    for pattern in patterns if prompts(program) else ():
         for patch in proposed(pattern, program, errors):
             if len(patches) < most and patch.id not in patches:
                 patch.priority = len(patches) + 1
@@ -36,6 +39,11 @@ def report(errors: Errors, program: Any, most: int = 12) -> dict[str, Any]:
             {"id": one.id, "section": one.section, **one.model_dump(exclude_none=True)} for one in patches.values()
         ],
     }
+
+
+def prompts(program: Any) -> bool:
+    """Whether a program has prompts that can be tuned."""
+    return hasattr(program, "named_predictors") and bool(program.named_predictors())
 
 
 def proposed(pattern: Pattern, program: Any, errors: Errors) -> list[Patch]:
