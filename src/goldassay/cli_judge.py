@@ -103,6 +103,20 @@ def align(
 
 
 @app.command()
+def mean(
+    numbers: Annotated[Path, typer.Argument(metavar="FILE", help="jsonl, csv or tsv: verdict, and label on some.")],
+    scale: Annotated[str | None, typer.Option(metavar="LOW-HIGH", help="The ends of the scale, as 0-1 or 1-5.")] = None,
+    column: Column = None,
+    json: Json = False,
+) -> None:
+    """The mean of the numbers that a judge gave, corrected by those that people gave some of the items (PPI++)."""
+    from goldassay.commands import judge as commands
+    from goldassay.commands.judge_options import Asked
+
+    commands.average(numbers, Asked("numbers", scale=scale, columns=column or ()), as_json=json)
+
+
+@app.command()
 def audit(
     gold: Annotated[str, typer.Option(help="A gold set with answering: its questions are the probes.")] = "heritage",
     format: Annotated[str | None, typer.Option(help="The format of a gold file.")] = None,

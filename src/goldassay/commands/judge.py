@@ -10,8 +10,9 @@ from pathlib import Path
 from typing import Any
 
 from goldassay.commands.judge_options import Asked
+from goldassay.exceptions import DataError
 from goldassay.gold import files, load
-from goldassay.judges import preferences
+from goldassay.judges import graded, preferences
 from goldassay.judges.align import align
 from goldassay.judges.audit import audit, probes
 from goldassay.judges.checks import OF_SUPPORT, TESTS
@@ -55,6 +56,19 @@ def align_labels(
         print(json.dumps({"judge": judge, **found.state()}, ensure_ascii=False))
     else:
         tables.alignment(judge, found)
+
+
+def average(path: Path, asked: Asked, *, as_json: bool = False) -> None:
+    """The mean of the numbers that stand in a file."""
+    bounds = asked.ends()
+    people, said = graded.read(path, asked.renamed(), bounds)
+    found = graded.estimated(people, said, bounds)
+    if found.naive is None:
+        raise DataError("a mean with an interval needs the verdicts of 2 items or more", file=path)
+    if as_json:
+        print(json.dumps(found.state(), ensure_ascii=False))
+    else:
+        tables.average(found)
 
 
 def audit_judge(

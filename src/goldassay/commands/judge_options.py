@@ -49,6 +49,11 @@ class Asked:
             raise GoldassayError(f"a rubric is asked with --rubric FILE ({what}) or with --scale 1-5")
         return rubric(levels)
 
+    def ends(self) -> tuple[float, float] | None:
+        """The lowest and the highest number of the scale."""
+        found = sorted(scale(self.scale).unit) if self.scale else None
+        return (found[0], found[1]) if found else None
+
     def renamed(self) -> dict[str, str]:
         """The names of the file's columns."""
         pairs = [text.partition("=") for text in self.columns]

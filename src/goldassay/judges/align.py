@@ -3,7 +3,7 @@
 Compared are the items that have a label and a known verdict. Labels without a majority and verdicts that did not come
 back are counted, never guessed. κ is Cohen's and α Krippendorff's of people's label and the verdict, with bootstrap
 intervals over items; ``people`` is α among the annotators. The corrected rate is the share of positive items that
-people would find, from all of them (`goldassay.statistics.ppi`).
+people would find, from all of them (`goldassay.statistics.ppi`); ``mean`` is the mean grade, where there are grades.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from goldassay.exceptions import DataError
 from goldassay.gold.agreement.kappas import Cohen
 from goldassay.judges import needed
 from goldassay.judges.agreeing import agreement, coefficient, confusion
+from goldassay.judges.graded import Graded, graded
 from goldassay.judges.labels import Item, Labels
 from goldassay.judges.rates import Rates, rate, rates
 from goldassay.judges.thresholds import Fitted, fit
@@ -57,6 +58,7 @@ class Alignment:
     needed: Mapping[str, int]
     next: Sequence[str]
     warnings: Sequence[str] = field(default_factory=tuple)
+    mean: Graded | None = None
 
     def state(self) -> dict[str, Any]:
         """As JSON."""
@@ -112,6 +114,7 @@ def align(
         needed=_needed(right, kappa, made, truths, said, len(open_), width, level),
         next=needed.to_label_next([i.id for i, _ in open_], [v for _, v in open_], chances, most=most, seed=seed),
         warnings=tuple(_warnings(labels, pairs, kappa, people, unknown)),
+        mean=graded(labels, votes, level),
     )
 
 

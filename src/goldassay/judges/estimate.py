@@ -1,7 +1,8 @@
 """What a judge says of many items: how often which verdict, and how often people would call them positive.
 
 ``naive`` counts the verdicts as if they were right; ``corrected`` takes them with the labels that some items have
-(`goldassay.statistics.ppi`), and is there when two items have a label and one has none.
+(`goldassay.statistics.ppi`), and is there when two items have a label and one has none. ``mean`` is the mean grade of a
+question that has grades.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from goldassay.exceptions import DataError
+from goldassay.judges.graded import Graded, graded
 from goldassay.judges.labels import Labels
 from goldassay.judges.rates import rate
 from goldassay.judges.votes import Vote
@@ -34,6 +36,7 @@ class Estimate:
     dissent: float
     calls: int = 0
     tokens: int = 0
+    mean: Graded | None = None
 
     def state(self) -> dict[str, Any]:
         """As JSON."""
@@ -73,4 +76,5 @@ def estimate(labels: Labels, votes: Sequence[Vote], judge: Any = "") -> Estimate
         sum(vote.dissent for _, vote in known) / len(known) if known else 0.0,
         int(getattr(judge, "calls", 0)),
         int(getattr(judge, "tokens", 0)),
+        graded(labels, votes),
     )

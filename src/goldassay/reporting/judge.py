@@ -13,6 +13,7 @@ from rich.table import Table
 from goldassay.judges.align import Alignment
 from goldassay.judges.audit import Audit, Check
 from goldassay.judges.estimate import Estimate
+from goldassay.judges.graded import Graded
 from goldassay.reporting.terminal import console
 from goldassay.statistics.intervals import Interval
 from goldassay.statistics.ppi import Corrected
@@ -45,6 +46,8 @@ def estimate(found: Estimate, out: Path | None = None) -> None:
     table.add_row("unknown", str(found.unknown), "")
     console().print(table)
     _rate(found.positive, found.corrected, found.naive)
+    if found.mean:
+        graded(found.mean)
     cost = f"{found.calls} calls, {found.tokens} tokens"
     console().print(f"{cost}. Dissent {found.dissent:.3f}." + (f" Written: {out}" if out else ""), markup=False)
 
@@ -68,6 +71,8 @@ def alignment(judge: str, found: Alignment) -> None:
     _confusion(found)
     _fitted(found)
     _rate(found.positive, found.corrected, None)
+    if found.mean and found.mean.corrected:
+        graded(found.mean)
     for name in ("rate, corrected", "rate, people only"):
         if name in found.needed:
             out.print(f"labels for ±{found.width / 2:g} of the {name}: {found.needed[name]:,}")
@@ -130,13 +135,33 @@ def _fitted(found: Alignment) -> None:
     console().print(table)
 
 
+def average(found: Graded) -> None:
+    """The mean of numbers, and how many there are."""
+    unknown = f", {found.unknown} without a verdict" if found.unknown else ""
+    console().print(f"{found.verdicts} items with a verdict, {found.labels} of them with a label{unknown}")
+    graded(found)
+    if found.corrected is None:
+        warn("nothing to correct with: that takes 2 labels or more, and an item without one")
+
+
+def graded(found: Graded) -> None:
+    """A mean grade: corrected, as the verdicts are, and of the labels alone."""
+    ends = "" if found.low is None or found.high is None else f", from {found.low:g} to {found.high:g}"
+    _estimates(f"mean grade{ends}", "mean", found.corrected, found.naive)
+
+
 def _rate(positive: str, corrected: Corrected | None, naive: Interval | None) -> None:
+    _estimates(f"share of {positive!r}", "share", corrected, naive)
+
+
+def _estimates(title: str, head: str, corrected: Corrected | None, naive: Interval | None) -> None:
     rows = [("verdicts as they are", corrected.naive if corrected else naive)]
     if corrected:
-        rows = [("corrected (PPI++)", corrected.corrected), *rows, ("labels alone", corrected.people_only)]
+        mended = f"corrected (PPI++), λ {corrected.trust:.2f}"
+        rows = [(mended, corrected.corrected), *rows, ("labels alone", corrected.people_only)]
     if rows[-1][1] is None:
         return
-    table = _table(f"share of {positive!r}", "from", "share [95 %]")
+    table = _table(title, "from", f"{head} [95 %]")
     for name, one in rows:
         table.add_row(name, _interval(one))
     console().print(table)

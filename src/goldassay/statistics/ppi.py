@@ -13,7 +13,7 @@ the normal interval covers far too little (rate 0.97, 40 labels: 70 % of the int
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy import stats
@@ -40,8 +40,11 @@ def corrected(
     unlabelled: Sequence[float],
     *,
     level: float = 0.95,
+    bounds: tuple[float, float] | None = None,
 ) -> Corrected:
     """The mean of what people would say, from ``labels`` with their ``verdicts`` and ``unlabelled`` verdicts.
+
+    ``bounds`` are the ends of the scale: no value and no interval leaves it.
 
     >>> found = corrected([1, 1, 0, 0, 1, 0], [1, 1, 1, 0, 1, 0], [1, 1, 1, 0, 1, 1, 0, 1, 1, 0, 1, 0])
     >>> round(found.naive.value, 3), round(found.corrected.value, 3), round(found.trust, 3)
@@ -65,9 +68,9 @@ def corrected(
         bounds = wilson(value * worth, worth, level)
         found = Interval(value, *bounds, level, n + len(g), "ppi++, wilson")
         return Corrected(found, _rate(everything, level), _rate(y, level), trust)
-    half = float(stats.t.ppf((1 + level) / 2, n - 1) * np.sqrt(variance))
-    found = Interval(value, value - half, value + half, level, n + len(g), "ppi++")
-    return Corrected(found, _mean(everything, level), _mean(y, level), trust)
+    found = _student(value, float(np.sqrt(variance)), n, level, "ppi++", bounds)
+    found = replace(found, n=n + len(g))
+    return Corrected(found, mean(everything, level=level, bounds=bounds), mean(y, level=level, bounds=bounds), trust)
 
 
 def _trust(y: Floats, f: Floats, g: Floats) -> tuple[float, float]:
@@ -90,7 +93,32 @@ def _rate(values: Floats, level: float) -> Interval:
     return Interval(hits / n, *wilson(hits, n, level), level, n, "wilson")
 
 
-def _mean(values: Floats, level: float) -> Interval:
-    n, value = len(values), float(values.mean())
-    half = float(stats.t.ppf((1 + level) / 2, n - 1) * values.std(ddof=1) / np.sqrt(n))
-    return Interval(value, value - half, value + half, level, n, "t")
+def mean(
+    values: Sequence[float] | Floats, *, level: float = 0.95, bounds: tuple[float, float] | None = None
+) -> Interval:
+    """A mean with Student's interval, within the ends of its scale.
+
+    >>> from dataclasses import astuple
+    >>> mean([4, 5, 5], bounds=(1, 5)).high, [round(end, 2) for end in astuple(mean([5] * 20, bounds=(1, 5)))[1:3]]
+    (5.0, [4.36, 5.0])
+    """
+    given = np.asarray(values, float)
+    n = len(given)
+    return _student(float(given.mean()), float(given.std(ddof=1) / np.sqrt(n)), n, level, "t", bounds)
+
+
+def _student(
+    value: float, error: float, n: int, level: float, method: str, bounds: tuple[float, float] | None
+) -> Interval:
+    """Student's interval. Grades that are all alike would be certain: within bounds, theirs is that of a rate."""
+    half = float(stats.t.ppf((1 + level) / 2, n - 1)) * error
+    low, high = value - half, value + half
+    if bounds is not None:
+        least, most = (float(end) for end in bounds)
+        value = min(most, max(least, value))
+        if error < 1e-12 * (most - least):
+            share = (value - least) / (most - least)
+            low, high = (least + end * (most - least) for end in wilson(share * n, n, level))
+            method = f"{method}, wilson" if method != "t" else "wilson"
+        low, high = max(least, min(low, value)), min(most, max(high, value))
+    return Interval(value, low, high, level, n, method)

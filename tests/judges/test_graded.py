@@ -1,0 +1,113 @@
+"""Means of grades, corrected by people's: scales, rubrics, numbers of any kind."""
+
+from __future__ import annotations
+
+import json
+import random
+from math import sqrt
+from pathlib import Path
+from statistics import fmean, stdev
+
+import numpy as np
+import pytest
+from scipy import stats
+from typer.testing import CliRunner
+
+from goldassay.cli_judge import app
+from goldassay.exceptions import DataError
+from goldassay.judges.graded import estimated, graded, read
+from goldassay.judges.labels import Item, Labels
+from goldassay.judges.questions import question, rubric, scale
+from goldassay.judges.votes import count
+from goldassay.statistics.ppi import corrected
+
+
+def test_against_the_formula_by_hand() -> None:
+    """λ = cov / ((1 + n/N)·var of all verdicts); estimate = mean of labels + λ·(mean of other − of own verdicts)."""
+    rng = random.Random(11)
+    said = [rng.choice((2.0, 3.0, 4.0, 4.5)) for _ in range(90)]
+    people = [min(5.0, max(1.0, one - rng.choice((0.0, 0.5, 1.0)))) for one in said]
+    found = estimated([*people[:30], *[None] * 60], [*said], (1, 5)).corrected
+    assert found is not None
+    y, f, g = people[:30], said[:30], said[30:]
+    cov = sum((a - fmean(y)) * (b - fmean(f)) for a, b in zip(y, f, strict=True)) / 29
+    trust = min(1.0, cov / ((1 + 30 / 60) * stdev(said) ** 2))
+    assert found.trust == pytest.approx(trust)
+    assert found.corrected.value == pytest.approx(fmean(y) + trust * (fmean(g) - fmean(f)))
+    left = stdev(a - trust * b for a, b in zip(y, f, strict=True))
+    error = sqrt(trust**2 * stdev(said) ** 2 / 60 + left**2 / 30)
+    assert found.corrected.high == pytest.approx(found.corrected.value + stats.t.ppf(0.975, 29) * error)
+    assert found.naive.value == pytest.approx(fmean(said))
+
+
+def test_means_are_covered_and_lenient_verdicts_are_not() -> None:
+    rng, held, naive = np.random.default_rng(5), 0, 0
+    for _ in range(500):
+        truth = rng.choice([1, 2, 3, 4, 5], 300, p=[0.1, 0.2, 0.4, 0.2, 0.1])
+        judge = np.clip(truth + rng.choice([0, 0, 1], 300), 1, 5)
+        found = corrected(truth[:60].tolist(), judge[:60].tolist(), judge[60:].tolist(), bounds=(1, 5))
+        held += found.corrected.low <= 3 <= found.corrected.high
+        naive += found.naive.low <= 3 <= found.naive.high
+    assert 0.92 <= held / 500 <= 0.98
+    assert naive / 500 < 0.05
+
+
+def test_grades_that_are_all_alike_are_not_certain() -> None:
+    found = estimated([5.0] * 20 + [None] * 5, [5.0] * 25, (1, 5)).corrected
+    assert found is not None
+    assert (found.corrected.value, found.corrected.high) == (5, 5)
+    assert found.corrected.low == pytest.approx(1 + 4 * 0.8389, abs=1e-3)
+
+
+def test_annotators_and_panels_are_averaged() -> None:
+    asked = scale("5-1")
+    items = [Item("a", labels={"x": "2", "y": "3"}), Item("b", labels={"x": "1"}), Item("c"), Item("d")]
+    votes = [count(ballots, worth=asked.worth) for ballots in (["2", "3"], ["1"], ["4"], [None])]
+    found = graded(Labels(items, asked), votes)
+    assert found is not None
+    assert (found.low, found.high, found.labels, found.verdicts, found.unknown) == (1, 5, 2, 3, 1)
+    assert found.naive is not None
+    assert found.naive.value == pytest.approx((2.5 + 1 + 4) / 3)
+    assert found.corrected is not None
+    assert found.corrected.people_only.value == pytest.approx((2.5 + 1) / 2)
+
+
+def test_questions_with_and_without_grades() -> None:
+    levels = rubric({"poor": "p", "fair": "f", "good": "g"})
+    found = graded(
+        Labels([Item("a"), Item("b")], levels), [count([one], worth=levels.worth) for one in ("fair", "good")]
+    )
+    assert found is not None
+    assert (found.naive and found.naive.value, found.corrected) == (0.75, None)
+    assert graded(Labels([Item("a")], question("criterion")), [count(["yes"])]) is None
+
+
+def test_what_can_be_wrong(tmp_path: Path) -> None:
+    file = tmp_path / "numbers.csv"
+    file.write_text("id,label,verdict\na,3,good\n", encoding="utf-8")
+    with pytest.raises(DataError, match=r"2: record a, verdict: 'good' is no number"):
+        read(file)
+    file.write_text("id,label,verdict\na,7,3\n", encoding="utf-8")
+    with pytest.raises(DataError, match=r"label: 7 is not on the scale of 1 to 5"):
+        read(file, bounds=(1, 5))
+    file.write_text("id,label\na,1\n", encoding="utf-8")
+    with pytest.raises(
+        DataError, match="no column verdict; --column verdict=COLUMN names another; there are id, label"
+    ):
+        read(file)
+
+
+def test_the_command(tmp_path: Path) -> None:
+    rng, file = random.Random(2), tmp_path / "numbers.csv"
+    said = [round(rng.random(), 2) for _ in range(60)]
+    rows = [f"{one},{max(0, one - 0.2):.2f}" if place < 20 else f"{one}," for place, one in enumerate(said)]
+    file.write_text("judge,human\n" + "\n".join(rows) + "\n", encoding="utf-8")
+    command = ["mean", str(file), "--column", "verdict=judge", "--column", "label=human", "--scale", "0-1"]
+    made = CliRunner().invoke(app, [*command, "--json"])
+    found = json.loads(made.stdout)
+    assert (found["labels"], found["verdicts"], found["high"]) == (20, 60, 1)
+    assert found["corrected"]["corrected"]["value"] == pytest.approx(fmean(said) - 0.19, abs=0.03)
+    shown = CliRunner().invoke(app, command)
+    assert "60 items with a verdict, 20 of them with a label" in shown.stdout
+    assert "corrected (PPI++), λ" in shown.stdout
+    assert max(map(len, shown.stdout.splitlines())) <= 80
