@@ -8,13 +8,13 @@ evidence of every triple and every missed statement stays in the rows, which ``r
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 from goldassay.exceptions import DataError
 from goldassay.gold import files
 from goldassay.kb.alignment import PropertyAlignmentTable
+from goldassay.kb.cache import age, old
 from goldassay.scorecard import rates
 from goldassay.tally import Counts, PrecisionCounts, RecallCounts
 from goldassay.wikidata import rows as stored
@@ -23,7 +23,7 @@ from goldassay.wikidata.benchmark import Asked
 from goldassay.wikidata.totals import Totals
 
 SCHEMA_VERSION = 1
-STALE = timedelta(days=90)
+STALE = 90
 EXAMPLES = 5
 KEPT = (
     "predicted", "statements", "unaligned_statements", "support", "kinds", "verdicts", "about_others",
@@ -126,15 +126,10 @@ def _age(dates: list[str]) -> dict[str, Any]:
     """When the data was fetched, and a warning where it is old."""
     if not dates:
         return {}
-    low, high = min(dates), max(dates)
-    out: dict[str, Any] = {"fetched": {"oldest": low, "newest": high}}
-    try:
-        then = datetime.fromisoformat(low)
-    except ValueError:
-        return out
-    age = datetime.now(UTC) - (then if then.tzinfo else then.replace(tzinfo=UTC))
-    if age > STALE:
-        out["warnings"] = [f"the oldest data was fetched {age.days} days ago; past {STALE.days} days, fetch it again"]
+    low = min(dates)
+    out: dict[str, Any] = {"fetched": {"oldest": low, "newest": max(dates)}}
+    if old([low], STALE):
+        out["warnings"] = [f"the oldest data was fetched {age(low).days} days ago; past {STALE} days, fetch it again"]
     return out
 
 
