@@ -237,3 +237,12 @@ def test_a_spoilt_folder_is_one_line(name: str, text: str, says: str, names_prog
     with pytest.raises(DataError, match=says) as raised:
         load_state(names_program, tmp_path)
     assert "\n" not in str(raised.value)
+
+
+def test_patches_say_when_there_is_nothing_to_patch(lm: Any, names_program: Any, gold: Any, tmp_path: Path) -> None:
+    def plain(gold: Any, pred: Any, trace: Any = None) -> float:
+        return float(len(pred.entities) == len(gold.entities))
+
+    made = tune(names_program, gold, plain, "patches", lm=lm, folder=tmp_path, progress=False)
+    assert made.note.startswith("no patch was tried: the metric names no errors")
+    assert json.loads((tmp_path / "tuning.json").read_text())["note"] == made.note

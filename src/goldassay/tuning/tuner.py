@@ -36,7 +36,7 @@ class Tuned:
     ledger: Ledger = field(default_factory=Ledger)
     """Every patch that was tried, with its effect and verdict (``patches`` only)."""
     note: str = ""
-    """What never worked on the way, such as a reflection model whose answers could not be read."""
+    """What never worked on the way, such as a reflection model whose answers could not be read; why nothing was tried."""
 
     @property
     def verdict(self) -> str:
@@ -113,7 +113,10 @@ def tune(
         options_of_run = {"lm": lm, "adapter": adapter, "threads": threads, "seed": seed, "progress": progress}
         on_dev = trial(program, made, dev, metric, "dev", folder, **options_of_run)
         on_test = trial(program, made, held, metric, "test", folder, **options_of_run) if test and held else None
-    tuned = Tuned(made, optimizer, on_dev, on_test, cost, seed, stopped, ledger, watch.silent)
+    note = watch.silent
+    if optimizer == "patches" and not (ledger.patches or stopped):
+        note = note or "no patch was tried: the metric names no errors on train that a patch could be made from"
+    tuned = Tuned(made, optimizer, on_dev, on_test, cost, seed, stopped, ledger, note)
     if folder is not None:
         from goldassay.tuning.saved import save
 
