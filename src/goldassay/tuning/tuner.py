@@ -36,7 +36,7 @@ class Tuned:
     ledger: Ledger = field(default_factory=Ledger)
     """Every patch that was tried, with its effect and verdict (``patches`` only)."""
     note: str = ""
-    """What never worked on the way, such as a reflection model whose answers could not be read; why nothing was tried."""
+    """What never worked on the way, such as a reflection model whose answers cannot be read; why nothing was tried."""
 
     @property
     def verdict(self) -> str:
