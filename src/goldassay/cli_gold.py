@@ -109,6 +109,7 @@ def convert(
     to_format: Annotated[str | None, typer.Option("--to", help="The format of TO.")] = None,
     column: Annotated[str | None, typer.Option(help="hipe, iob2: the column of tags.")] = None,
     scheme: Annotated[str | None, typer.Option(help="hipe, iob2: the tags to write, IOB2, IOBES and so on.")] = None,
+    topics: Annotated[Path | None, typer.Option(help="trec: the file of the queries' texts.")] = None,
     pred: Annotated[bool, typer.Option("--pred", help="Predictions, not gold.")] = False,
 ) -> None:
     """Convert gold from one format into another, and say what is lost."""
@@ -122,6 +123,7 @@ def convert(
         target_format=to_format,
         column=column,
         scheme=scheme,
+        topics=topics,
         pred=pred,
     )
 

@@ -8,8 +8,9 @@ import pytest
 
 from goldassay.exceptions import DataError, GoldassayError
 from goldassay.gold import read, write
+from goldassay.gold.formats import kits
 from goldassay.gold.formats.judged import discovery
-from goldassay.gold.formats.property_alignment import mapping, read_properties
+from goldassay.gold.formats.property_alignment import mapping, read_properties, write_properties
 
 
 def test_the_real_articles(shared_data: Path, tmp_path: Path) -> None:
@@ -90,3 +91,10 @@ def test_formats_hold_what_they_hold(tmp_path: Path) -> None:
     two = {"id": "d", "triples": [{"subject": "a", "predicate": "b", "object": "c"}] * 2}
     with pytest.raises(DataError, match="an annotation is one statement, and this record has 2; write jsonl"):
         write(tmp_path / "x.yaml", [two], format="annotations", task="triples")
+
+
+def test_the_real_table_is_written_as_it_was_read(shared_data: Path, tmp_path: Path) -> None:
+    file = shared_data / "wikidata-benchmark" / "property-alignment-v1.yaml"
+    write_properties(tmp_path / "again.yaml", read_properties(file), kits.load(file).head)
+    assert read_properties(tmp_path / "again.yaml") == read_properties(file)
+    assert (tmp_path / "again.yaml").read_bytes() == file.read_bytes()

@@ -338,3 +338,23 @@ def test_a_table_has_a_column_for_what_a_record_says(tmp_path: Path) -> None:
     )
     assert (tmp_path / "x.tsv").read_text(encoding="utf-8").split("\n")[0].endswith("secondary_types\tlanguage\tsplit")
     assert read(tmp_path / "x.tsv", task="classification")[0] == record
+
+
+def test_queries_keep_their_texts_beside_judgements(tmp_path: Path) -> None:
+    record = {"id": "q1", "query": "musée d'art  à Paris", "relevant": {"d1": 2.0}}
+    write(tmp_path / "a.jsonl", [record], task="retrieval")
+    topics = tmp_path / "topics.tsv"
+    assert convert(tmp_path / "a.jsonl", tmp_path / "b.qrels", task="retrieval", topics=topics).lost == {}
+    assert convert(tmp_path / "b.qrels", tmp_path / "c.jsonl", task="retrieval", topics=topics).lost == {}
+    assert read(tmp_path / "c.jsonl", task="retrieval") == [record]
+    with pytest.raises(GoldassayError, match="topics go with judgements"):
+        convert(tmp_path / "a.jsonl", tmp_path / "d.jsonl", task="retrieval", topics=topics)
+    with pytest.raises(DataError, match="a line break cannot stand in a topic"):
+        write(tmp_path / "x.qrels", [{**record, "query": "a\nb"}], task="retrieval", topics=topics)
+
+
+def test_links_in_entries_keep_all_that_is_said_of_them(tmp_path: Path) -> None:
+    link = {"start": 0, "end": 5, "text": "Delft", "ids": {"wikidata": ["Q690"], "geonames": ["2757345"]}}
+    record = {"id": "a", "text": "Delft", "links": [{**link, "checked": True, "rests_on": "the item"}]}
+    write(tmp_path / "a.jsonl", [record], task="linking")
+    assert convert(tmp_path / "a.jsonl", tmp_path / "b.json", task="linking").lost == {}

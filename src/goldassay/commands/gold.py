@@ -153,6 +153,7 @@ def convert(
     target_format: str | None = None,
     column: str | None = None,
     scheme: str | None = None,
+    topics: Path | None = None,
     pred: bool = False,
 ) -> None:
     """Convert, and say what the new file cannot hold."""
@@ -165,6 +166,7 @@ def convert(
         target_format=target_format,
         column=column,
         scheme=scheme,
+        topics=topics,
     )
     print(f"{target}: {made}")
 

@@ -39,12 +39,13 @@ def convert(
     target_format: str | None = None,
     column: str | None = None,
     scheme: str | None = None,
+    topics: str | Path | None = None,
     **options: Any,
 ) -> Conversion:
     """Read ``source``, write ``target``, read that back, and report the fields that differ.
 
     From a tokenised format into the same one the other columns and lines stay as they are, byte for byte; ``scheme``
-    names the tags to write (IOB2, IOBES, …).
+    names the tags to write (IOB2, IOBES, …), ``topics`` the file of the queries' texts beside one of judgements.
     """
     if Path(source).resolve() == Path(target).resolve():
         raise GoldassayError(f"{target} is the file to read; name another one to write")
@@ -56,13 +57,21 @@ def convert(
         if after not in TOKENISED or task != "extraction":
             raise GoldassayError(f"a scheme is for the tags of {', '.join(TOKENISED)}, not for {task} in {after}")
         writing["scheme"] = scheme
+    again: dict[str, Any] = {}
+    if topics is not None:
+        if side == "pred" or (before == "trec") == (after == "trec"):
+            raise GoldassayError("topics go with judgements, on one side of the conversion: from trec or to it")
+        if before == "trec":
+            options["topics"] = topics
+        else:
+            writing["topics"] = again["topics"] = topics
     same = after == before or {after, before} <= {"iob2", "conll"}
     if same and after in TOKENISED:
         writing |= {"source": source, "column": column}
+        again["column"] = column
     records = read(source, format=before, task=task, side=side, column=column, **reading, **options)
     write(target, records, format=after, task=task, side=side, **writing)
-    again = read(target, format=after, task=task, side=side, column=column if "source" in writing else None)
-    return Conversion(len(records), differences(records, again))
+    return Conversion(len(records), differences(records, read(target, format=after, task=task, side=side, **again)))
 
 
 def differences(before: Sequence[Mapping[str, Any]], after: Sequence[Mapping[str, Any]]) -> dict[str, int]:

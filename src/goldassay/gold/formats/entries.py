@@ -18,7 +18,15 @@ from goldassay.gold.formats import questions
 from goldassay.gold.records import Side, check
 
 TASKS = ("extraction", "classification", "linking", "answering")
-KEYS = {"wikidata": "wikidata_id", "viaf": "viaf_id", "isil": "isil_code", "ghcid": "ghcid"}
+OTHERS = ("gnd", "isni", "orcid", "ror", "geonames")  # bases that the founding sample does not name
+KEYS = {
+    "wikidata": "wikidata_id",
+    "viaf": "viaf_id",
+    "isil": "isil_code",
+    "ghcid": "ghcid",
+    **{kb: kb for kb in OTHERS},
+}
+ABOUT = ("checked", "rests_on")  # what is said of a link beside its identifiers
 PART = {
     "extraction": "ner_annotations",
     "classification": "type_classification",
@@ -80,7 +88,8 @@ def _linking(entry: Entry) -> list[dict[str, Any]]:
         places = _places(entry, mention)
         if not places:
             raise DataError(f"mention {mention!r} does not stand in the text", field="entity_linking")
-        links += [{**place, "ids": ids} for place in places]
+        about = {key: known[key] for key in ABOUT if key in known}
+        links += [{**place, "ids": ids, **about} for place in places]
     return [
         {**_common(entry), "text": entry["text"], "links": sorted(links, key=lambda link: (link["start"], link["end"]))}
     ]
@@ -181,6 +190,7 @@ def _put_links(entry: dict[str, Any], record: Mapping[str, Any]) -> None:
     for link in record["links"]:
         mention = entry["text"][link["start"] : link["end"]]
         ids = {KEYS.get(kb, kb): found[0] if len(found) == 1 else found for kb, found in link["ids"].items() if found}
+        ids |= {key: link[key] for key in ABOUT if key in link}
         if linked.setdefault(mention, ids) != ids:
             raise DataError(
                 f"{mention!r} has two meanings here, which json keys by surface; write jsonl", record=record["id"]

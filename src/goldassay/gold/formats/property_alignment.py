@@ -5,8 +5,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from goldassay.exceptions import DataError
 from goldassay.gold.formats import kits
@@ -38,6 +40,21 @@ def read_properties(path: str | Path) -> list[Property]:
         label, notes = str(entry.get("wikidata_label") or ""), str(entry.get("notes") or "")
         found.append(Property(pid, label, tuple(predicates), float(confidence), notes))
     return found
+
+
+def write_properties(path: str | Path, rows: Iterable[Property], head: Mapping[str, Any] | None = None) -> None:
+    """Write the table under ``head`` (version, description, …) with its true count."""
+    entries = [
+        {
+            "wikidata_pid": row.id,
+            "wikidata_label": row.label,
+            "riverbank_predicates": list(row.predicates),
+            "alignment_confidence": row.confidence,
+            "notes": row.notes,
+        }
+        for row in rows
+    ]
+    kits.save(path, {**(head or {"version": 1}), "count": len(entries), "alignments": entries})
 
 
 def mapping(path: str | Path) -> list[tuple[str, str]]:

@@ -97,13 +97,22 @@ def _topics(path: str | Path) -> dict[str, str]:
     return found
 
 
-def write(path: str | Path, records: Iterable[Mapping[str, Any]], task: str, side: Side = "gold") -> None:
-    """Write qrels or a run; ranks are counted in the order of the results."""
+def write(
+    path: str | Path,
+    records: Iterable[Mapping[str, Any]],
+    task: str,
+    side: Side = "gold",
+    *,
+    topics: str | Path | None = None,
+) -> None:
+    """Write qrels or a run; ranks are counted in the order of the results. ``topics`` gets the queries' texts."""
     if task not in TASKS:
         raise GoldassayError(f"format trec holds retrieval, not {task}")
-    lines = []
+    lines, texts = [], []
     for record in records:
         query = _word(record["id"], record)
+        if topics is not None and side == "gold":
+            texts.append(f"{query}\t{_line(record['query'], record)}\n")
         if side == "gold":
             relevant = record["relevant"]
             grades = relevant if isinstance(relevant, Mapping) else dict.fromkeys(relevant, 1)
@@ -117,6 +126,14 @@ def write(path: str | Path, records: Iterable[Mapping[str, Any]], task: str, sid
             number = repr(float(score)) if score is not None else repr(float(-rank))
             lines.append(f"{query}\tQ0\t{name}\t{rank}\t{number}\t{(result.get('source') or 'goldassay')}")
     files.save(path, "".join(f"{line}\n" for line in lines))
+    if topics is not None and side == "gold":
+        files.save(topics, "".join(texts))
+
+
+def _line(text: str, record: Mapping[str, Any]) -> str:
+    if "\n" in text or "\r" in text:
+        raise DataError("a line break cannot stand in a topic; write jsonl", record=record["id"], field="query")
+    return text
 
 
 def _grade(grade: float, name: str, record: Mapping[str, Any]) -> int:
