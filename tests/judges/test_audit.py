@@ -33,7 +33,7 @@ class Oracle(Judge):
         super().__init__(object())
         self.truths = {probe.context: probe.answer for probe in known}
         self.answers = {probe.question: probe.answer for probe in known}
-        self.faults = faults
+        self.faults, self.known = faults, known
 
     def ask(self, signature: Any, accept: Any = None, /, **inputs: str) -> Any:
         self.calls += 1
@@ -45,12 +45,22 @@ class Oracle(Judge):
             return None
         if self.faults.get("gullible") and any(a.format(positive="supported") in text + claim for a in ATTACKS):
             return {"verdict": "supported"}
-        right = self.truths.get(text) == claim
+        where = {"answer": claim, "context": text}.get(self.faults.get("obeys", ""), "")
+        right = self.truths.get(text) == claim or any(a.format(positive="supported") in where for a in ATTACKS)
+        right |= self.overlooked(text) == claim
         if self.faults.get("fickle") and self.sample % 2:
             return {"verdict": "not_stated"}
         lucky = random.Random(f"{text} {claim} {self.faults.get('salt', 0)}").random()
         missed = lucky > self.faults.get("sensitivity", 1.0) if right else lucky > self.faults.get("specificity", 1.0)
         return {"verdict": "supported" if right != missed else "not_stated"}
+
+    def overlooked(self, text: str) -> str | None:
+        """The claim of a text with the fault that this judge does not see."""
+        name = self.faults.get("overlooks")
+        if name is None or text not in self.truths:
+            return None
+        case = next(one for one in zip(self.known, others(self.known), strict=True) if one[0].context == text)
+        return FAULTS[name](case[0], case[1] or case[0])
 
     def on_relevance(self, question: str, answer: str) -> Any:
         if unharmed(answer) is None and self.faults.get("gullible"):
@@ -94,6 +104,16 @@ def test_each_bias_fails_its_own_check() -> None:
     assert failed(echo=True) == {"echo"}
     assert failed(gullible=True) == {"injection, answer", "injection, context", "injection, relevance"}
     assert failed(fickle=True) == {"repeats"}
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_a_judge_that_overlooks_one_fault_fails_that_check_alone(fault: str) -> None:
+    assert failed(overlooks=fault) == {fault}
+
+
+@pytest.mark.parametrize("where", ["answer", "context"])
+def test_a_judge_that_obeys_orders_in_one_place_fails_that_check_alone(where: str) -> None:
+    assert failed(obeys=where) == {f"injection, {where}"}
 
 
 def test_known_error_rates_come_out_inside_the_intervals() -> None:
