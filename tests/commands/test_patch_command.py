@@ -167,6 +167,24 @@ def test_an_applied_patch_is_measured_against_the_program_without_it(workspace: 
     assert body_of(proposed, name)["status"] == "applied"
 
 
+def test_proposing_again_keeps_what_was_measured_and_brings_the_next(workspace: Path, proposed: Path) -> None:
+    run("patch", "test", "extraction", "--gold", "names")
+    before = {file.name: file.read_text() for file in proposed.glob("*.yaml")}
+    train = evaluated("train")["folder"]
+    run("patch", "propose", "extraction", "--run", train, "--gold", "names", "--most", 2)
+    after = {file.name: file.read_text() for file in proposed.glob("*.yaml")}
+    assert {name: after[name] for name in before} == before
+    assert len(after) == len(before) + 2
+    name = next(name for name in before if name.startswith("add_example"))
+    for file in proposed.glob("*.yaml"):  # as after a change of the program
+        file.write_text(
+            file.read_text().replace(f"program: {yaml.safe_load(before[name])['program']}", "program: older")
+        )
+    run("patch", "propose", "extraction", "--run", train, "--gold", "names")
+    body = body_of(proposed, name.removesuffix(".yaml"))
+    assert (body["status"], body["effects"]) == ("proposed", [])
+
+
 def test_dev_chooses_and_test_accepts_nothing_that_dev_rejected(workspace: Path, proposed: Path) -> None:
     for split in ("train", "all"):
         assert "measured on dev, and on test" in refused(

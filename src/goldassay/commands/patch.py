@@ -31,15 +31,22 @@ def current(target: workspace.Target) -> Any:
 
 def fitting(target: workspace.Target, made: Any, patch: Any, any_version: bool) -> Any:
     """The program with a patch that was made for it, as it is in its file or with the patches applied so far."""
-    from goldassay.tuning.edits import apply, fingerprint
+    from goldassay.tuning.edits import apply
 
-    versions = [fingerprint(target.load()), fingerprint(made)]
-    if patch.program and patch.program not in versions and not any_version:
+    known = versions(target, made)
+    if patch.program and patch.program not in known and not any_version:
         raise GoldassayError(
-            f"patch {patch.id} was made for version {patch.program} of the program; this is {versions[0]}, with the "
-            f"applied patches {versions[1]}: propose it again, or say --any-version"
+            f"patch {patch.id} was made for version {patch.program} of the program; this is {known[0]}, with the "
+            f"applied patches {known[1]}: propose it again, or say --any-version"
         )
     return apply(made, patch, any_version=True)
+
+
+def versions(target: workspace.Target, made: Any) -> list[str]:
+    """The versions that a patch may have been made for: the program of the file, and with its applied patches."""
+    from goldassay.tuning.edits import fingerprint
+
+    return [fingerprint(target.load()), fingerprint(made)]
 
 
 def find(target: workspace.Target, name: str) -> Path:
@@ -58,12 +65,15 @@ def find(target: workspace.Target, name: str) -> Path:
 
 
 def propose(program: str, run_folder: Path, *, gold: str, lm: str | None, most: int) -> None:
-    """Propose patches for the patterns of a run on train, and write them as files."""
+    """Propose patches for the patterns of a run on train, and write them as files.
+
+    One that is there already, for this version of the program or applied to it, is left with what it measured.
+    """
     from goldassay.commands.evaluate import examples
     from goldassay.reporting import terminal
     from goldassay.running import Run
     from goldassay.tuning.nearest import demonstrations
-    from goldassay.tuning.patches import write
+    from goldassay.tuning.patches import read_all, write
     from goldassay.tuning.patterns import find as patterns
     from goldassay.tuning.proposers import Examples, Proposer, Reflection
     from goldassay.tuning.rules import Rules
@@ -82,13 +92,16 @@ def propose(program: str, run_folder: Path, *, gold: str, lm: str | None, most: 
     proposers: list[Proposer] = [Rules(), Examples()]
     if lm:
         proposers.append(Reflection(language_model(made, lm).lm))
-    found = [
-        patch
+    there = {patch.id: patch for _, patch in read_all(place(target))}
+    found = {
+        patch.id: patch
         for pattern in patterns(cases)
         for proposer in proposers
         for patch in proposer.propose(pattern, made, train)
-    ]
-    for number, patch in enumerate(found[:most], start=1):
+    }
+    kept = {one for one, patch in there.items() if patch.status == "applied" or patch.program in versions(target, made)}
+    new = [patch for one, patch in found.items() if one not in kept]
+    for number, patch in enumerate(new[:most], start=1):
         patch.priority = number
         write(patch, place(target))
     if not found:
