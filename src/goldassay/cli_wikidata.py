@@ -124,12 +124,15 @@ def tune_extraction_prompts(
 @app.command("check-alignment")
 def check_alignment(
     table: Annotated[Path | None, typer.Argument(help="A table (default: the one of goldassay).")] = None,
+    truth: Annotated[
+        Path | None, typer.Option(help="A ground truth (JSON lines of statements and predicates) to hold to the table.")
+    ] = None,
     json: Json = False,
 ) -> None:
     """Defects of an alignment table: rows that repeat, that nothing reaches, that contradict; exit code 1 if any."""
     from goldassay.commands import wikidata_novel
 
-    wikidata_novel.check_alignment(table, as_json=json)
+    wikidata_novel.check_alignment(table, truth=truth, as_json=json)
 
 
 @novel_app.command("sample")

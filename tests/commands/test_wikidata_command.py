@@ -339,6 +339,19 @@ def test_a_table_is_checked(place: Path, shared_data: Path) -> None:
     assert json.loads(call("check-alignment", str(kit), "--json").stdout)
 
 
+def test_a_ground_truth_is_held_to_the_table(place: Path, shared_data: Path) -> None:
+    file = shared_data / "wikidata-benchmark" / "marie-curie.jsonl"
+    done = call("check-alignment", "--truth", str(file), "--json")
+    assert done.exit_code == 1
+    found = json.loads(done.stdout)
+    assert {one["kind"] for one in found} <= {"direction", "property", "duplicate"}
+    assert all(one["name"].startswith("mc-") for one in found)
+    shown = call("check-alignment", "--truth", str(file)).stdout
+    assert f"45 statements, {len(found)} problems." in shown
+    assert f"{found[0]['name']}: " in shown
+    assert "bench.yaml:1: not JSON" in str(call("check-alignment", "--truth", "bench.yaml").exception)
+
+
 def test_the_founding_result_has_no_gaps_to_analyse(place: Path, shared_data: Path) -> None:
     done = call("recall-gap-analysis", "--results", str(shared_data / "wikidata-benchmark" / "latest.json"))
     assert "it has no by_property" in str(done.exception)

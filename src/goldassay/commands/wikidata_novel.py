@@ -9,21 +9,28 @@ from goldassay.commands.wikidata import evidence
 from goldassay.exceptions import DataError, GoldassayError
 
 
-def check_alignment(table: Path | None, *, as_json: bool) -> None:
-    """Show the defects of a table; exit code 1 if there are any."""
+def check_alignment(table: Path | None, *, truth: Path | None = None, as_json: bool) -> None:
+    """Show the defects of a table, or of a ground truth by that table; exit code 1 if there are any."""
     from dataclasses import asdict
 
     from goldassay.kb.alignment import PropertyAlignmentTable
     from goldassay.kb.alignment_checks import contradictions, problems
     from goldassay.reporting import wikidata as tables
+    from goldassay.wikidata.truth import problems as defects
+    from goldassay.wikidata.truth import read_truth
 
     ours = PropertyAlignmentTable.ours()
     read = PropertyAlignmentTable.of(table) if table else ours
-    found = problems(read) + (contradictions(read, ours) if table else [])
+    size = f"{len(read.by_id)} properties"
+    if truth is None:
+        found = problems(read) + (contradictions(read, ours) if table else [])
+    else:
+        stated = read_truth(truth)
+        found, size = defects(stated, read), f"{len(stated.lines)} statements"
     if as_json:
         print(json.dumps([asdict(one) for one in found], ensure_ascii=False))
     else:
-        tables.problems(found, len(read.by_id))
+        tables.problems(found, size, named=truth is not None)
     if found:
         raise SystemExit(1)
 

@@ -133,12 +133,12 @@ def patches(report: Mapping[str, Any]) -> None:
     console().print(f"{len(missed)} patterns of what was missed, {len(wrong)} of what was wrong.")
 
 
-def problems(found: Sequence[Any], properties: int) -> None:
-    """The defects of an alignment table."""
+def problems(found: Sequence[Any], size: str, named: bool = False) -> None:
+    """The defects of an alignment table, or, each with its line's id, of a ground truth."""
     out = console()
     for one in found:
-        out.print(f"{one.kind:<14} {one.message}", markup=False)
-    out.print(f"{properties} properties, {len(found)} problems.")
+        out.print(f"{one.kind:<14} {f'{one.name}: ' if named else ''}{one.message}", markup=False)
+    out.print(f"{size}, {len(found)} problem{'' if len(found) == 1 else 's'}.")
 
 
 def discovery(report: Mapping[str, Any]) -> None:
