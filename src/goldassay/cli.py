@@ -139,12 +139,11 @@ def conform(
     json: Json = False,
 ) -> None:
     """Replay official results (how many come out the same), or test the measures themselves with --mutations."""
+    from goldassay.commands.conform import fitting, mutated, run
+
+    fitting(mutations, task, [suite, gold, systems, official])
     if mutations:
-        from goldassay.commands.conform import mutated
-
         return mutated(task, as_json=json)
-    from goldassay.commands.conform import run
-
     run(data, suites=suite, gold=gold, systems=systems, official=official, as_json=json)
 
 

@@ -22,10 +22,20 @@ def test_the_table_of_a_task_names_who_notices_and_who_is_blind() -> None:
 def test_the_table_fits_the_terminal() -> None:
     done = CliRunner().invoke(app, ["conform", "--mutations", "--task", "linking"], env={"COLUMNS": "80"})
     assert done.exit_code == 0, done.output
-    assert "wrong candidate first" in done.stdout
+    assert "wrong candidate" in done.stdout
     assert max(len(line) for line in done.stdout.splitlines()) <= 80
 
 
 def test_an_unknown_task_is_one_line() -> None:
     done = CliRunner().invoke(app, ["conform", "--mutations", "--task", "nope"])
     assert done.exit_code != 0
+
+
+def test_an_option_that_would_do_nothing_is_refused() -> None:
+    for given, said in (
+        (["--task", "linking"], "--task goes with --mutations"),
+        (["--mutations", "--suite", "squad"], "--suite, --gold, --systems and --official go without --mutations"),
+    ):
+        done = CliRunner().invoke(app, ["conform", *given])
+        assert done.exit_code != 0
+        assert said in str(done.exception)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 
 from goldassay.exceptions import GoldassayError
@@ -33,6 +34,14 @@ def run(
         terminal.conformance(results)
     if any(result.reproduced < result.total for result in results):
         raise SystemExit(1)
+
+
+def fitting(mutations: bool, tasks: list[str] | None, official: Sequence[object]) -> None:
+    """Refuse an option that would do nothing."""
+    if tasks and not mutations:
+        raise GoldassayError("--task goes with --mutations; official results are chosen by --suite")
+    if mutations and any(official):
+        raise GoldassayError("--suite, --gold, --systems and --official go without --mutations")
 
 
 def mutated(tasks: list[str] | None, *, as_json: bool = False) -> None:

@@ -74,7 +74,8 @@ def p_value(p: float) -> str:
 
 def conformance(results: Sequence[Any]) -> None:
     """How many official numbers came out the same, by suite, with the first differences."""
-    table = Table(title="official numbers reproduced", title_justify="left")
+    title = "official numbers reproduced"
+    table = Table(title=title, title_justify="left", min_width=len(title))
     table.add_column("suite")
     table.add_column("reproduced", justify="right")
     for result in results:
