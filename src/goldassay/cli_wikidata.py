@@ -102,9 +102,9 @@ def recall_gap_analysis(
     json: Json = False,
 ) -> None:
     """Which properties are found too rarely, with sentences in which they were missed."""
-    from goldassay.commands import wikidata
+    from goldassay.commands import wikidata_improve
 
-    wikidata.recall_gaps(results, threshold=threshold, output=output, as_json=json)
+    wikidata_improve.recall_gaps(results, threshold=threshold, output=output, as_json=json)
 
 
 @app.command("tune-extraction-prompts")
@@ -116,9 +116,9 @@ def tune_extraction_prompts(
     json: Json = False,
 ) -> None:
     """Patterns of a run's errors, and patches of the program's prompt made from real misses."""
-    from goldassay.commands import wikidata
+    from goldassay.commands import wikidata_improve
 
-    wikidata.tune_prompts(results, output=output, profile=profile, most=most, as_json=json)
+    wikidata_improve.tune_prompts(results, output=output, profile=profile, most=most, as_json=json)
 
 
 @app.command("check-alignment")

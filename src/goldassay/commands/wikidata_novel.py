@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from goldassay.commands.wikidata import evidence
+from goldassay.commands.wikidata_improve import evidence
 from goldassay.exceptions import DataError, GoldassayError
 
 
