@@ -76,8 +76,15 @@ def tune(
     gold: Annotated[
         str, typer.Option(help="A gold set with the splits train, dev and test; with --judge people's labels.")
     ] = "heritage",
-    judge: Annotated[
-        str | None, typer.Option(help="Tune a judge instead: support, relevance, criterion, preference, type or link.")
+    judge: Annotated[str | None, typer.Option(help="Tune a judge instead: what judge align --judge takes.")] = None,
+    rubric: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="With --judge rubric: its levels, the worst first.")
+    ] = None,
+    scale: Annotated[
+        str | None, typer.Option(metavar="LOW-HIGH", help="With --judge rubric: a scale of numbers, as 1-5.")
+    ] = None,
+    column: Annotated[
+        list[str] | None, typer.Option(metavar="NAME=COLUMN", help="With --judge: the labels' own column names.")
     ] = None,
     format: Annotated[str | None, typer.Option(help="The format of a gold file.")] = None,
     task: Annotated[str | None, typer.Option(help="The task, where the file's name does not say it.")] = None,
@@ -117,20 +124,26 @@ def tune(
         raise GoldassayError("tune takes a program, or --judge with people's labels as --gold; not both, not neither")
     if judge is not None:
         from goldassay.commands.judge import tune as tune_judge
+        from goldassay.commands.judge_options import Asked
 
+        others: dict[str, object] = {"--format": format, "--task": task, "--metric": metric, "--judge-lm": judge_lm}
+        others |= {"--state": state, "--resume": resume, "--guard": guard}
+        if unused := [name for name, value in others.items() if value]:
+            raise GoldassayError(f"tune --judge takes no {', '.join(unused)}: that is for programs")
         return tune_judge(
-            judge,
+            Asked(judge, threads=threads, limit=limit, rubric=rubric, scale=scale, columns=column or ()),
             gold=Path(gold),
             optimizer=optimizer,
             lm=lm,
             reflection_lm=reflection_lm,
             budget=budget,
             seed=seed,
-            threads=threads,
-            limit=limit,
+            options=option or [],
             out=out,
             as_json=json,
         )
+    if unused := [name for name, value in (("--rubric", rubric), ("--scale", scale), ("--column", column)) if value]:
+        raise GoldassayError(f"{', '.join(unused)} goes with --judge: tune a judge, or leave it out")
     from goldassay.commands.tune import run
 
     run(

@@ -19,6 +19,7 @@ import goldassay.lm
 from goldassay.cli import app as whole
 from goldassay.cli_judge import app
 from goldassay.commands.judge import tune
+from goldassay.commands.judge_options import Asked
 from goldassay.exceptions import GoldassayError
 
 
@@ -34,6 +35,8 @@ class Engine:
         lucky = random.Random(f"{asked} {warm and request.model}").random()
         if "[[ ## criterion ## ]]" in asked:
             fields = {"reason": "r", "verdict": "yes" if lucky < (0.85 if "good" in asked else 0.2) else "no"}
+        elif "[[ ## rubric ## ]]" in asked:
+            fields = {"reason": "r", "verdict": "“3”" if "1: the worst" in asked else "full"}
         elif "[[ ## claim ## ]]" in asked:
             fields = {"quote": "", "verdict": "not_stated"}
         else:
@@ -145,7 +148,7 @@ def test_only_the_test_split_where_there_is_one(tmp_path: Path) -> None:
 
 
 def test_tune_judge(labels: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    tune("criterion", gold=labels, optimizer="labeled", limit=60, out=tmp_path / "tuned")
+    tune(Asked("criterion", limit=60), gold=labels, optimizer="labeled", out=tmp_path / "tuned")
     assert "balanced_ag" in capsys.readouterr().out
     tuned = ("--judge", "criterion", "--state", tmp_path / "tuned", "--json")
     found = json.loads(run("align", "--labels", labels, *tuned))
@@ -155,7 +158,7 @@ def test_tune_judge(labels: Path, tmp_path: Path, capsys: pytest.CaptureFixture[
     rows = [row for row in labels.read_text(encoding="utf-8").splitlines() if json.loads(row)["id"] in learnt]
     seen.write_text("\n".join(rows), encoding="utf-8")
     assert "the judge was tuned on every item here" in refused("align", "--labels", seen, *tuned)
-    tune("criterion", gold=labels, optimizer="labeled", limit=60, out=tmp_path / "again", as_json=True)
+    tune(Asked("criterion", limit=60), gold=labels, optimizer="labeled", out=tmp_path / "again", as_json=True)
     assert json.loads(capsys.readouterr().out)["optimizer"] == "labeled"
 
 
@@ -191,6 +194,32 @@ def test_a_rubric_of_ones_own(tmp_path: Path) -> None:
     )
 
 
+def test_a_rubric_is_tuned_and_its_levels_are_kept(tmp_path: Path) -> None:
+    file, fresh, out = tmp_path / "grades.csv", tmp_path / "fresh.csv", tmp_path / "tuned"
+    rows = [f"{n},{words(n)},{words(1000 + n)},{1 + n % 3}" for n in range(90)]
+    file.write_text("nr,question,answer,human\n" + "\n".join(rows) + "\n", encoding="utf-8")
+    fresh.write_text("id,question,answer,label\nx,q,a,3\ny,q,b,1\n", encoding="utf-8")
+    command = ["tune", "--judge", "rubric", "--scale", "1-3", "--gold", file, "--column", "label=human"]
+    command += ["--column", "id=nr", "--optimizer", "labeled", "--option", "k=4", "--out", out]
+    found = CliRunner().invoke(whole, [str(one) for one in command])
+    assert found.exit_code == 0, (found.output, found.exception)
+    about = json.loads((out / "judge.json").read_text(encoding="utf-8"))
+    assert (about["question"], list(about["levels"])) == ("rubric", ["1", "2", "3"])
+    assert len(json.loads((out / "state.json").read_text(encoding="utf-8"))["judge"]["demos"]) == 4
+    beside = json.loads(run("align", "--labels", fresh, "--judge", "rubric", "--state", out, "--json"))
+    assert beside["confusion"]["1"]["3"] == 1  # the engine says 3
+    assert "was tuned for rubric, not for criterion" in refused(
+        "eval", fresh, "--judge", "criterion", "--state", out, "--column", "criterion=question"
+    )
+
+
+def test_options_for_programs_alone_are_refused_with_a_judge(labels: Path) -> None:
+    for more in (["--judge", "criterion", "--gold", str(labels), "--metric", "m.py"], ["answering", "--scale", "1-5"]):
+        found = CliRunner().invoke(whole, ["tune", *more])
+        assert isinstance(found.exception, GoldassayError)
+        assert "takes no --metric" in str(found.exception) or "--scale goes with --judge" in str(found.exception)
+
+
 def test_refusals(labels: Path, tmp_path: Path) -> None:
     assert "no question 'beauty'" in refused("align", "--labels", labels, "--judge", "beauty")
     assert "no input 'text'; support asks for text, claim" in refused("eval", labels)
@@ -206,7 +235,7 @@ def test_refusals(labels: Path, tmp_path: Path) -> None:
     row = {"criterion": "c", "question": "q", "answer": "a", "label": "yes"}
     same.write_text("".join(json.dumps({**row, "id": str(n)}) + "\n" for n in range(9)), encoding="utf-8")
     with pytest.raises(GoldassayError, match="9 items with a label make no train, dev and test"):
-        tune("criterion", gold=same, out=tmp_path / "x")
+        tune(Asked("criterion"), gold=same, out=tmp_path / "x")
     empty = tmp_path / "empty.jsonl"
     empty.write_text("", encoding="utf-8")
     assert "the file is empty" in refused("align", "--labels", empty)

@@ -97,7 +97,7 @@ def audit_judge(
 
 
 def tune(
-    name: str,
+    asked: Asked,
     *,
     gold: Path,
     optimizer: str = "bootstrap",
@@ -105,25 +105,26 @@ def tune(
     reflection_lm: str | None = None,
     budget: str | None = None,
     seed: int = 0,
-    threads: int = 1,
-    limit: int | None = None,
+    options: Sequence[str] = (),
     out: Path | None = None,
     as_json: bool = False,
 ) -> None:
     """``goldassay tune --judge``: tune a judge against the labels of a file and print what that brought."""
     from goldassay import lm as models
+    from goldassay.commands.tune import settings
     from goldassay.judges.programs import tune_judge
     from goldassay.reporting import terminal, tuning
     from goldassay.running import new_folder
 
     logging.getLogger("dspy").setLevel(logging.ERROR)
-    labels = _read(gold, Asked(name, limit=limit))
+    labels = _read(gold, asked)
     model = models.resolve(lm)
-    folder = out or new_folder(Path("runs"), f"tune-judge-{name}-{optimizer}")
-    options: dict[str, Any] = {"budget": budget, "seed": seed, "threads": threads, "adapter": models.adapter(model)}
-    options["reflection_lm"] = models.resolve(reflection_lm) if reflection_lm else None
+    folder = out or new_folder(Path("runs"), f"tune-judge-{asked.question}-{optimizer}")
+    chosen: dict[str, Any] = {"budget": budget, "seed": seed, "threads": asked.threads}
+    chosen |= {"adapter": models.adapter(model), "options": settings(options, (), optimizer)}
+    chosen["reflection_lm"] = models.resolve(reflection_lm) if reflection_lm else None
     with terminal.quiet():
-        tuned = tune_judge(labels, optimizer, folder=folder, lm=model, **options)
+        tuned = tune_judge(labels, optimizer, folder=folder, lm=model, **chosen)
     if as_json:
         print((folder / "tuning.json").read_text(encoding="utf-8").strip().replace("\n", " "))
         return
@@ -143,8 +144,9 @@ def write(path: Path, labels: Labels, votes: Sequence[Vote]) -> None:
 
 def _read(path: Path, asked: Asked, labelled: bool = True) -> Labels:
     if asked.question == "preference" and path.suffix == ".json":
-        return preferences.read(path, limit=asked.limit)
-    labels = read(path, asked.about(), labelled=labelled, columns=asked.renamed())
+        labels = replace(preferences.read(path, limit=asked.limit), question=asked.about())
+    else:
+        labels = read(path, asked.about(), labelled=labelled, columns=asked.renamed())
     if asked.state is not None:
         from goldassay.judges.programs import unseen
 

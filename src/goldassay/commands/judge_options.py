@@ -35,7 +35,12 @@ class Asked:
     columns: Sequence[str] = ()
 
     def about(self) -> Question:
-        """The question, with the positive label that was asked for."""
+        """The question, with the positive label that was asked for; a tuned judge answers its own."""
+        if self.state:
+            from goldassay.judges.programs import question_of
+
+            if (tuned := question_of(self.state).name) != self.question:
+                raise GoldassayError(f"the judge of {self.state} was tuned for {tuned}, not for {self.question}")
         graded = self.question == "rubric" or self.rubric or self.scale
         found = self._levels() if graded else question(self.question)
         return found.about(self.positive) if self.positive else found
@@ -43,6 +48,10 @@ class Asked:
     def _levels(self) -> Question:
         if self.scale:
             return scale(self.scale)
+        if self.state and not self.rubric:
+            from goldassay.judges.programs import question_of
+
+            return question_of(self.state)
         levels = yamls.load(self.rubric) if self.rubric else None
         if not isinstance(levels, dict):
             what = "a yaml or json file with levels and their meanings, the worst first"

@@ -70,16 +70,16 @@ class Judge(Asker):
 
     def rubric(self, levels: Mapping[str, str], question: str, answer: str) -> Verdict:
         """The name of a level; another name than those is asked for again, or cannot come, under a schema."""
-        named = {name.casefold(): name for name in levels}
+        named = {folded(name): name for name in levels}
 
         def known(found: Fields) -> str:
-            return "" if _folded(found["verdict"]) in named else f"the rubric has no level {found['verdict'][:80]!r}"
+            return "" if folded(found["verdict"]) in named else f"the rubric has no level {found['verdict'][:80]!r}"
 
         signature: Any = asks.Rubric
         if isinstance(self.adapter, dspy.JSONAdapter):
             signature = signature.with_updated_fields("verdict", type_=Literal[tuple(levels)])
         verdict = _label(self.ask(signature, known, rubric=levels_told(levels), question=question, answer=answer))
-        return verdict if verdict.label is None else Verdict(named[_folded(verdict.label)], reason=verdict.reason)
+        return verdict if verdict.label is None else Verdict(named[folded(verdict.label)], reason=verdict.reason)
 
     def criterion(self, criterion: str, question: str, answer: str) -> Verdict:
         """``yes`` or ``no``."""
@@ -125,8 +125,13 @@ def _label(found: Fields | None) -> Verdict:
     return Verdict(None) if found is None else Verdict(found["verdict"], reason=found.get("reason") or "")
 
 
-def _folded(name: str) -> str:
-    return name.strip(" .\"'").casefold()
+def folded(name: str) -> str:
+    """A level's name without the marks that models put around it.
+
+    >>> folded(' "Good". '), folded("“3”")
+    ('good', '3')
+    """
+    return name.strip(" \n.`\"'“”„‘’«»").casefold()
 
 
-__all__ = ["RELEVANCE", "Judge", "Verdict", "levels_told"]
+__all__ = ["RELEVANCE", "Judge", "Verdict", "folded", "levels_told"]

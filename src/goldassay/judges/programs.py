@@ -20,9 +20,9 @@ from goldassay.exceptions import DataError
 from goldassay.fields import read
 from goldassay.gold import files
 from goldassay.gold.splits import split
-from goldassay.judges.judge import Judge
+from goldassay.judges.judge import Judge, folded
 from goldassay.judges.labels import Item, Labels
-from goldassay.judges.questions import Question, question
+from goldassay.judges.questions import Question, question, rubric
 from goldassay.judges.quoting import data, stands
 from goldassay.measure import Assessment, Error, Measure, failed
 from goldassay.metric import Metric
@@ -77,7 +77,8 @@ class Agreement(Measure[Mean]):
         said = None if failed(pred) else read(pred, "verdict", None)
         label, why = read(gold, "label"), _invented(gold, pred, said)
         weight = float(read(gold, "weight", 1.0)) if self.balanced else 1.0
-        if said in read(gold, "verdicts") and not why:
+        same = {folded(one) for one in read(gold, "verdicts")}
+        if folded(str(said or "")) in same and not why:
             return Assessment(Mean.of(1.0, weight), (), (f"The verdict is {label!r}, as people say.",))
         told = why or (f"The verdict is {said!r}" if said else "There is no verdict")
         error = Error("disagrees", f"{told}; people say {label!r}.", gold=label, pred=str(said or ""), field="verdict")
@@ -123,15 +124,17 @@ def examples(items: Sequence[Item], labels: Labels) -> list[Any]:
 
 
 def _example(item: Item, labels: Labels, weight: float) -> Any:
-    asked, base = labels.question, question(labels.question.name)
-    inputs = {name: data(item.inputs[name]) for name in asked.inputs}
+    asked = labels.question
+    base = asked if asked.levels else question(asked.name)
+    given = {name: asked.given.get(name) or item.inputs[name] for name in asked.signature.input_fields}
+    inputs = {name: data(text) for name, text in given.items()}
     means = [item.label] if item.label in base.worth else [name for name in base.labels if name not in asked.worth]
     shown = {"verdict": means[0], **item.notes} if len(means) == 1 else {}
     if shown.get("verdict") == "not_stated":
         shown["quote"] = ""
     said = {name: value for name, value in shown.items() if name in base.signature.output_fields}
     more = {"id": item.id, "label": item.label, "verdicts": means, "weight": weight}
-    return dspy.Example(**more, **inputs, **said).with_inputs(*asked.inputs)
+    return dspy.Example(**more, **inputs, **said).with_inputs(*inputs)
 
 
 def tune_judge(labels: Labels, optimizer: str = "bootstrap", *, folder: Path | None = None, **options: Any) -> Tuned:
@@ -140,15 +143,23 @@ def tune_judge(labels: Labels, optimizer: str = "bootstrap", *, folder: Path | N
     tuned: Tuned = tune(JudgeProgram(labels.question), made, metric(), optimizer, folder=folder, **options)
     if folder is not None:
         learnt = [one.id for name in ("train", "dev") for one in made[name]]
-        files.save_json(folder / ABOUT, {"question": labels.question.name, "learnt": learnt})
+        about = {"question": labels.question.name, "levels": dict(labels.question.levels), "learnt": learnt}
+        files.save_json(folder / ABOUT, about)
     return tuned
 
 
 def judge_of(place: Path, lm: Any, **options: Any) -> Judge:
     """The judge of a tuned folder, bound to a model; ``options`` are the judge's."""
-    asked = question(str(_about(place).get("question", "")))
+    asked = question_of(place)
     program = load_state(JudgeProgram(asked), place)
     return Judge(lm, programs={asked.signature.__name__: program}, **options)
+
+
+def question_of(place: Path) -> Question:
+    """What the judge of a tuned folder was tuned for."""
+    about = _about(place)
+    levels = about.get("levels")
+    return rubric(levels) if levels else question(str(about.get("question", "")))
 
 
 def unseen(place: Path, labels: Labels) -> Labels:
@@ -168,4 +179,14 @@ def _about(place: Path) -> dict[str, Any]:
     return content if isinstance(content, dict) else {}
 
 
-__all__ = ["Agreement", "JudgeProgram", "examples", "judge_of", "metric", "splits", "tune_judge", "unseen"]
+__all__ = [
+    "Agreement",
+    "JudgeProgram",
+    "examples",
+    "judge_of",
+    "metric",
+    "question_of",
+    "splits",
+    "tune_judge",
+    "unseen",
+]

@@ -34,7 +34,7 @@ class Question:
     """A question with closed labels; ``worth`` turns a label into a number between 0 and 1.
 
     The labels of an ``ordered`` question are steps of one scale; ``unit`` is what worth 0 and worth 1 are called on it.
-    ``given`` are the inputs of the signature that are the same for every item.
+    ``levels`` are those of a rubric with their meanings.
     """
 
     name: str
@@ -45,7 +45,16 @@ class Question:
     asking: Callable[[Judge, Inputs], Verdict]
     ordered: bool = False
     unit: tuple[float, float] = (0.0, 1.0)
-    given: Mapping[str, str] = field(default_factory=dict)
+    levels: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def given(self) -> dict[str, str]:
+        """The inputs of the signature that are the same for every item.
+
+        >>> QUESTIONS["support"].given, rubric({"0": "bad", "1": "good"}).given
+        ({}, {'rubric': '0: bad\\n1: good'})
+        """
+        return {"rubric": levels_told(self.levels)} if self.levels else {}
 
     @property
     def graded(self) -> bool:
@@ -150,10 +159,8 @@ def rubric(levels: Mapping[str, str]) -> Question:
     def asking(judge: Judge, inputs: Inputs) -> Verdict:
         return judge.rubric(named, **inputs)
 
-    best, given = list(named)[-1], {"rubric": levels_told(named)}
-    return Question(
-        "rubric", asks.Rubric, ("question", "answer"), best, worth, asking, ordered=True, unit=_unit(worth), given=given
-    )
+    asked, best = ("question", "answer"), list(named)[-1]
+    return Question("rubric", asks.Rubric, asked, best, worth, asking, ordered=True, unit=_unit(worth), levels=named)
 
 
 def scale(text: str) -> Question:
