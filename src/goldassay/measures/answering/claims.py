@@ -87,7 +87,7 @@ class Support:
             if found is None:
                 continue
             if isinstance(found, str) or not isinstance(found, Sequence):
-                raise DataError(f"expected a list, found {found!r}", record=record, field=ours)
+                raise DataError(f"expected a list of verdicts, found {found!r}", record=record, field=ours)
             if ours.endswith("context"):
                 made[ours] = tuple(verdicts(row, record, f"{ours}[{place}]") for place, row in enumerate(found))
             else:
