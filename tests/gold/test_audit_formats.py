@@ -10,6 +10,7 @@ import pytest
 from goldassay.exceptions import DataError
 from goldassay.gold import load, read
 from goldassay.gold.audit import audit, repaired
+from goldassay.measure import TASKS
 
 TSV = "text\tgold_type\tsecondary_types\nA hall\tM\tA\nA hall\tL\t\nfoo\tZ\t\nbar\tM\tM\nbaz\t\t\nqux\tM\n"
 QRELS = "q1 0 d1 1\nq1 0 d1 2\nq2 0 d1 0\nq3 0 d2 x\nq4 0 d2 -1\nq5 0 d2\nq6 0 d2 3\n"
@@ -149,3 +150,60 @@ def test_two_entries_with_one_id_are_not_mended_for_each_other(tmp_path: Path) -
     repaired(file, tmp_path / "new.json", found.findings)
     new = json.loads((tmp_path / "new.json").read_text(encoding="utf-8"))
     assert [(span["start"], span["end"]) for row in new for span in row["ner_annotations"]] == [(3, 8), (3, 8), (0, 5)]
+
+
+def test_a_collection_that_does_not_fit_its_documents(tmp_path: Path) -> None:
+    rows = [{"id": "a", "text": "Delft has kilns", "label": "M"}, {"id": "b", "text": "Bremen", "label": "A"}]
+    passages = [*rows, {"id": "b", "text": "Bremen"}, {"id": "c", "text": " "}, {"id": "a", "text": "Other"}]
+    for name, lines in (("classification", rows), ("passages", passages)):
+        (tmp_path / f"{name}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in lines), encoding="utf-8")
+    found = audit(tmp_path).findings
+    assert [(one.kind, one.record) for one in found] == [("id", "b"), ("text", "c"), ("id", "a"), ("conflict", "a")]
+
+
+def test_a_file_that_the_card_tells_of_and_is_not_there(tmp_path: Path) -> None:
+    row = {"id": "a", "text": "Delft", "label": "M"}
+    (tmp_path / "classification.jsonl").write_text(json.dumps(row), encoding="utf-8")
+    (tmp_path / "card.yaml").write_text(
+        "tasks: {classification: {records: 1}, triples: {records: 3}}", encoding="utf-8"
+    )
+    assert [(one.kind, one.field) for one in audit(tmp_path).findings] == [("reference", "tasks.triples")]
+
+
+@pytest.mark.parametrize("tokens", [[[0, 5], [4, 6]], [[0, 3], [6, 99]], [[3, 3]]])
+def test_tokens_that_do_not_stand_in_the_text(tmp_path: Path, tokens: list[list[int]]) -> None:
+    row = {"id": "a", "text": "In Delft", "entities": [], "tokens": tokens}
+    (tmp_path / "extraction.jsonl").write_text(json.dumps(row), encoding="utf-8")
+    assert [one.kind for one in audit(tmp_path / "extraction.jsonl").findings] == ["offset"]
+
+
+def test_a_verdict_is_one_of_four_and_a_flag_is_true_or_false(tmp_path: Path) -> None:
+    triple = {"subject": "a", "predicate": "b", "object": "c"}
+    rows = [
+        {"id": "1", "triples": [{**triple, "verdict": "maybe"}]},
+        {"id": "2", "triples": [{**triple, "supported": "no"}]},
+    ]
+    (tmp_path / "triples.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    assert [(one.kind, one.field) for one in audit(tmp_path / "triples.jsonl").findings] == [
+        ("schema", "triples[0].supported"),
+        ("label", "triples[0].verdict"),
+    ]
+
+
+@pytest.mark.parametrize("task", TASKS)
+def test_one_task_of_a_clean_set_is_clean(root: Path, task: str) -> None:
+    found = audit(root / "gold" / "heritage", task=task)
+    assert found.clean, found.findings
+    assert list(found.records) == [task]
+
+
+def test_one_task_of_a_set_has_its_own_findings_alone(tmp_path: Path) -> None:
+    row = {"id": "a", "text": "Delft", "label": "M", "language": "Dutch"}
+    (tmp_path / "classification.jsonl").write_text(json.dumps(row), encoding="utf-8")
+    (tmp_path / "triples.jsonl").write_text(json.dumps({"id": "a", "text": " ", "triples": []}), encoding="utf-8")
+    card = "tasks: {classification: {records: 2}, triples: {triples: 3}}"
+    (tmp_path / "card.yaml").write_text(card, encoding="utf-8")
+    assert [one.kind for one in audit(tmp_path, task="classification").findings] == ["language", "count"]
+    assert sorted(one.kind for one in audit(tmp_path, task="triples").findings) == ["conflict", "count", "text"]
+    with pytest.raises(DataError, match="no gold in this folder"):
+        audit(tmp_path, task="linking")

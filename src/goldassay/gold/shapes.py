@@ -15,6 +15,7 @@ Id = Annotated[str, Field(min_length=1, coerce_numbers_to_str=True)]
 Offset = Annotated[int, Field(ge=0, strict=True)]
 Number = Annotated[float, Field(allow_inf_nan=False)]
 Grade = Annotated[float, Field(ge=0, allow_inf_nan=False)]
+Flag = Annotated[bool, Field(strict=True)]
 Stratum = str | int | float | bool | None
 FORBID = ConfigDict(extra="forbid")
 
@@ -68,7 +69,7 @@ class Link(TypedDict):
     text: NotRequired[str]
     type: NotRequired[str | None]
     ids: dict[str, list[str]]
-    checked: NotRequired[bool]
+    checked: NotRequired[Flag]
     rests_on: NotRequired[str | None]
 
 
@@ -116,7 +117,7 @@ class Triple(TypedDict):
     rank: NotRequired[str | None]
     domain: NotRequired[str | None]
     verdict: NotRequired[str | None]
-    supported: NotRequired[bool | None]
+    supported: NotRequired[Flag | None]
     importance: NotRequired[str | None]
     confidence: NotRequired[Number | None]
     meta: NotRequired[dict[str, Any]]

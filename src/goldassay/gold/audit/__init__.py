@@ -18,7 +18,7 @@ from typing import Any
 
 from goldassay.exceptions import DataError
 from goldassay.gold import sets
-from goldassay.gold.audit import across, card, content, duplicates, identifiers, kit, spans, stated, tables
+from goldassay.gold.audit import across, card, collection, content, duplicates, identifiers, kit, spans, stated, tables
 from goldassay.gold.audit.finding import KINDS, Audit, Finding
 from goldassay.gold.audit.mending import repaired
 from goldassay.gold.audit.rows import Row, rows, unreadable
@@ -49,6 +49,8 @@ def audit(
         yamls = [] if sets.standoff(place) else sorted(file for file in place.iterdir() if file.suffix in YAML)
         if yamls:
             return _kits(place.name, yamls)
+    if task is not None and place.is_dir() and _is_set(place, format) and format is None:
+        return _part(audit(place, near=near, agreement=agreement), task, place)
     about: dict[str, Any] = {}
     by: dict[str, list[Row]] = {}
     findings: list[Finding] = []
@@ -62,7 +64,9 @@ def audit(
         about = sets.card(place)
         try:
             if (place / "passages.jsonl").exists():
-                passages = {row["id"]: row["text"] for row in sets.passages(place / "passages.jsonl")}
+                collected = sets.passages(place / "passages.jsonl")
+                passages = {row["id"]: row["text"] for row in collected}
+                findings += collection.audit(collected, by)
         except DataError as error:
             findings.append(unreadable(error, "passages.jsonl"))
     for job, found in by.items():
@@ -78,8 +82,27 @@ def audit(
         for job, said in card.parts(about).items():
             if job in TASKS:
                 findings += stated.audit(job, said, place)
+    findings += card.absent(about, by)
     findings += card.agreement(about, agreement or {})
     return Audit(place.name, findings, {job: len(found) for job, found in by.items()})
+
+
+def _part(whole: Audit, task: str, place: Path) -> Audit:
+    """What a set's audit says of one task: of its files, and of its part of the card.
+
+    The set is read as a whole, for a card counts what tasks share, and a fact stands in another task's document.
+    """
+    files = {
+        source["path"].relative_to(place).as_posix()
+        for found in sets.load(place, task=task).tasks.values()
+        for source in found.sources
+    }
+    ours = [
+        found
+        for found in whole.findings
+        if found.file in files or (found.file == sets.CARD and str(found.field).startswith(f"tasks.{task}"))
+    ]
+    return Audit(whole.name, ours, {task: whole.records.get(task, 0)}, whole.figures)
 
 
 def _rows(file: Path, job: str, shown: str, options: Mapping[str, Any]) -> tuple[list[Row], list[Finding]]:

@@ -7,13 +7,14 @@ founding schema (``gold_standard_dataset: {metadata, ner_annotations: {entity_ty
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from goldassay.gold.audit.finding import Finding
 from goldassay.gold.audit.rows import Row
 from goldassay.gold.sets import CARD
 from goldassay.gold.stats import counted, nil_ratio
+from goldassay.measure import TASKS
 
 Card = Mapping[str, Any]
 PARTS = {
@@ -79,6 +80,14 @@ def allowed(card: Card, task: str) -> set[str] | None:
         if isinstance(said.get(name), list):
             return {str(one) for one in said[name]}
     return None
+
+
+def absent(card: Card, there: Iterable[str]) -> Iterator[Finding]:
+    """Tasks whose file the card names, or whose records it counts, and that are not in the set."""
+    for task, said in parts(card).items():
+        if task in TASKS and task not in there and ("file" in said or isinstance(said.get("records"), int)):
+            what = f"{said.get('file') or f'{task}.jsonl'} is not there, and the card tells of it"
+            yield Finding("reference", what, CARD, field=f"tasks.{task}")
 
 
 def agreement(card: Card, measured: Mapping[str, float]) -> Iterator[Finding]:

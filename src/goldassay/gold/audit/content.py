@@ -10,6 +10,7 @@ from unicodedata import category
 
 from goldassay.gold.audit.finding import Finding
 from goldassay.gold.audit.rows import Row
+from goldassay.gold.formats.judged import VERDICTS
 from goldassay.gold.offsets import nearest
 from goldassay.gold.records import INPUTS
 
@@ -86,6 +87,11 @@ def _triples(row: Row) -> Iterator[Finding]:
         if count > 1:
             index = len(keys) - 1 - keys[::-1].index(key)
             yield row.finding("repeated", "the same statement as another one here", f"triples[{index}]")
+    for index, triple in enumerate(row.record["triples"]):
+        verdict = triple.get("verdict")
+        if verdict is not None and verdict not in VERDICTS:
+            said = f"{verdict!r} is not a verdict: {', '.join(VERDICTS)}"
+            yield row.finding("label", said, f"triples[{index}].verdict")
 
 
 def _grades(row: Row) -> Iterator[Finding]:

@@ -17,6 +17,13 @@ def audit(row: Row) -> Iterator[Finding]:
     if row.task not in SPANS:
         return
     name, text = SPANS[row.task], row.record["text"]
+    end = 0
+    for index, (first, last) in enumerate(row.record.get("tokens") or []):
+        if not end <= first < last <= len(text):
+            said = f"{first}:{last} is no token of the text behind the one before, which ends at {end}"
+            yield row.finding("offset", said, f"tokens[{index}]")
+            break
+        end = last
     sound: list[tuple[int, Mapping[str, Any]]] = []
     for index, span in enumerate(row.record[name]):
         where = f"{name}[{index}]"
