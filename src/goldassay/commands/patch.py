@@ -135,10 +135,12 @@ def show(program: str, name: str) -> None:
     tables.patch(patch, list(difflib.unified_diff(before, after, "before", "after", lineterm="", n=2)))
 
 
-def patterns(run_folder: Path, *, most: int) -> None:
+def patterns(run_folder: Path, *, most: int, embedder: str | None = None) -> None:
     """The error patterns of a run, most costly first."""
+    from goldassay.embedding import resolve
     from goldassay.reporting import tuning as tables
     from goldassay.running import Run
     from goldassay.tuning.patterns import find as found
 
-    tables.patterns(found(Run.load(run_folder).cases)[:most])
+    like = resolve(embedder) if embedder else None
+    tables.patterns(found(Run.load(run_folder).cases, embedder=like)[:most])

@@ -12,12 +12,15 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from goldassay.measure import Error
 from goldassay.score import Evidence
 from goldassay.tally import By, Confusion, Counts, Mean
 from goldassay.tuning.places import place
+
+if TYPE_CHECKING:
+    from goldassay.embedding import Embedder
 
 FOUND, ADDED = ("missed",), ("spurious", "not_in_text")
 
@@ -77,8 +80,12 @@ class Pattern:
         }
 
 
-def find(cases: Sequence[Case], *, least: int = 1) -> list[Pattern]:
-    """The patterns of a run's errors with at least ``least`` errors, most costly first."""
+def find(cases: Sequence[Case], *, least: int = 1, embedder: Embedder | None = None) -> list[Pattern]:
+    """The patterns of a run's errors with at least ``least`` errors, most costly first.
+
+    Surface forms are grouped by their character n-grams, or by the vectors of an ``embedder``
+    (`goldassay.embedding.resolve`), which also brings together what is spelt differently.
+    """
     groups: dict[tuple[str, str, str], list[tuple[int, Error]]] = {}
     for index, case in enumerate(cases):
         for error in case.errors:
@@ -89,7 +96,7 @@ def find(cases: Sequence[Case], *, least: int = 1) -> list[Pattern]:
     whole = float(total.value)
     out = []
     for (kind, gold_type, pred_type), members in groups.items():
-        for cluster in _clusters(members):
+        for cluster in _clusters(members, embedder):
             if len(cluster) < least:
                 continue
             hit = sorted({index for index, _ in cluster})
@@ -109,17 +116,18 @@ def find(cases: Sequence[Case], *, least: int = 1) -> list[Pattern]:
     return sorted(out, key=lambda pattern: (-pattern.loss, -pattern.count, pattern.name))
 
 
-def _clusters(members: list[tuple[int, Error]], near: float = 0.6) -> list[list[tuple[int, Error]]]:
-    """Split a group by surface form: agglomerative clustering on character n-grams, small rests kept together."""
+def _clusters(
+    members: list[tuple[int, Error]], embedder: Embedder | None, near: float = 0.6
+) -> list[list[tuple[int, Error]]]:
+    """Split a group by surface form: agglomerative clustering of their vectors, small rests kept together."""
     forms = sorted(
         {form for _, error in members if (form := error.gold or error.pred).strip()}
     )  # a blank has no n-grams
     if len(forms) < 6 or len(forms) > 2000:
         return [members]
     from sklearn.cluster import AgglomerativeClustering
-    from sklearn.feature_extraction.text import TfidfVectorizer
 
-    vectors = TfidfVectorizer(analyzer="char_wb", ngram_range=(2, 4)).fit_transform(forms).toarray()
+    vectors = _vectors(forms, embedder)
     found = AgglomerativeClustering(n_clusters=None, distance_threshold=near, metric="cosine", linkage="average")
     label = dict(zip(forms, found.fit_predict(vectors).tolist(), strict=True))
     sizes = Counter(label.get(error.gold or error.pred, -1) for _, error in members)
@@ -128,6 +136,19 @@ def _clusters(members: list[tuple[int, Error]], near: float = 0.6) -> list[list[
         key = label.get(error.gold or error.pred, -1)
         out.setdefault(key if sizes[key] >= max(3, len(members) // 10) else -1, []).append((index, error))
     return list(out.values())
+
+
+def _vectors(forms: list[str], embedder: Embedder | None) -> Any:
+    """Surface forms as rows. Those of an embedder are centred: models differ in how near all of their texts lie."""
+    if embedder is None:
+        from sklearn.feature_extraction.text import TfidfVectorizer
+
+        return TfidfVectorizer(analyzer="char_wb", ngram_range=(2, 4)).fit_transform(forms).toarray()
+    from goldassay.embedding import checked
+
+    rows = checked(embedder(forms), len(forms), embedder.name)
+    centred = rows - rows.mean(axis=0)
+    return centred if (abs(centred).max(axis=1) > 1e-6).all() else rows + 1e-6  # a row of zeros has no direction
 
 
 def _without(total: Evidence, cases: Sequence[Case], cluster: list[tuple[int, Error]]) -> Evidence:
