@@ -62,6 +62,15 @@ def test_rules_name_the_place_of_a_confusion() -> None:
     assert rules(pattern("missed", "PER", "", ("Mrs Delft",) * 3))[-1] == 'Find PER after "mrs" too.'
 
 
+def test_a_name_wrong_in_type_and_in_its_ends_is_told_both() -> None:
+    error = Error("wrong_type_and_boundary", "", gold="Rijksmuseum Twenthe", pred="Twenthe")
+    found = Pattern(error.kind, "MUS", "TOP", (error.gold,), (error,), ("1",), 0.1)
+    assert rules(found) == [
+        'What looks like TOP is MUS when it is used as in "Rijksmuseum Twenthe".',
+        "Include 'Rijksmuseum' in MUS: give the whole name.",
+    ]
+
+
 @pytest.mark.parametrize("kind", ["missed", "spurious"])
 def test_what_has_no_type_gives_no_rule(kind: str) -> None:
     assert rules(pattern(kind)) == []  # a document that was not found

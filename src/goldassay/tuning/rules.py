@@ -32,6 +32,7 @@ class Rules:
         if pattern.kind in ("missed", "spurious") and not (gold or pred):
             return []  # what has no type, such as a document that was not found, is not named in an instruction
         at = f" {pattern.place}" if pattern.place else ""
+        confused = f"What looks like {pred} is {gold} when it is used as in {quoted}."
         texts = {
             "missed": [
                 *_languages(pattern, gold, train),
@@ -41,11 +42,12 @@ class Rules:
             "spurious": [f"Do not give {quoted} as {pred}."],
             "not_in_text": ["Copy each name exactly as it stands in the text."],
             "wrong_type": [
-                f"What looks like {pred} is {gold} when it is used as in {quoted}.",
+                confused,
                 f"{quoted}: this is {gold}, not {pred}.",
                 *([f"A name{at} is {gold}, not {pred}."] if at else []),
             ],
             "wrong_boundary": [*_marks(pattern, gold), *_boundary(pattern, gold)],
+            "wrong_type_and_boundary": [confused, *_boundary(pattern, gold)],
             "wrong_label": [f"Texts of this kind are {gold}, not {pred}."],
         }.get(pattern.kind, [])
         return [
