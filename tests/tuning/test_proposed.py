@@ -71,6 +71,11 @@ def test_a_name_wrong_in_type_and_in_its_ends_is_told_both() -> None:
     ]
 
 
+def test_answers_that_no_text_holds_are_told_so() -> None:
+    assert rules(pattern("unanswerable")) == ["Where the texts do not hold the answer, say that there is none."]
+    assert rules(pattern("unsupported")) == ["Say only what stands in the texts."]
+
+
 @pytest.mark.parametrize("kind", ["missed", "spurious"])
 def test_what_has_no_type_gives_no_rule(kind: str) -> None:
     assert rules(pattern(kind)) == []  # a document that was not found

@@ -48,6 +48,8 @@ class Rules:
             ],
             "wrong_boundary": [*_marks(pattern, gold), *_boundary(pattern, gold)],
             "wrong_type_and_boundary": [confused, *_boundary(pattern, gold)],
+            "unanswerable": ["Where the texts do not hold the answer, say that there is none."],
+            "unsupported": ["Say only what stands in the texts."],
             "wrong_label": [f"Texts of this kind are {gold}, not {pred}."],
         }.get(pattern.kind, [])
         return [
