@@ -222,3 +222,14 @@ def test_a_judge_that_cannot_be_reached_stops_the_run(made: Set) -> None:
     with pytest.raises(ModelError, match=r"the judge's model scripted/gone gives no answer"):
         evaluate(made.program, made.gold, metric, lm=made.lm)
     assert gone.calls == 1
+
+
+@pytest.mark.parametrize("optimizer", ["bootstrap", "gepa", "simba", "patches"])
+def test_a_judge_that_cannot_be_reached_stops_a_tuning_at_once(made: Set, optimizer: str) -> None:
+    gone = Gone()
+    metric = Metric(AnswerRelevance(Judge(dspy.LM("scripted/gone", engine=gone, cache=False))))
+    gold = {"train": made.gold[:5], "dev": made.gold[5:], "test": []}
+    with pytest.raises(ModelError, match=r"the judge's model scripted/gone gives no answer"):
+        goldassay.tune(made.program, gold, metric, optimizer, lm=made.lm, progress=False, test=False)
+    assert gone.calls == 1
+    assert made.answering.calls <= 5  # the first batch may be under way

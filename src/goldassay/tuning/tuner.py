@@ -19,7 +19,7 @@ from goldassay.tuning.ledger import Ledger
 from goldassay.tuning.nearest import demonstrations
 from goldassay.tuning.prompts import instructions
 from goldassay.tuning.trials import Trial, trial
-from goldassay.tuning.watch import Watch
+from goldassay.tuning.watch import Unreachable, Watch
 
 
 @dataclass(frozen=True)
@@ -136,7 +136,7 @@ def _made(make: optimizers.Optimizer, job: optimizers.Job, meter: Meter) -> tupl
         made, stopped = watch.best[1] if watch.best else job.student, str(spent)
     except GoldassayError:
         raise
-    except Exception as error:
+    except (Exception, Unreachable) as error:
         watch.check()
         why = " ".join(f"{type(error).__name__}: {error}".split())
         raise GoldassayError(f"{make.__name__} failed: {why}") from error

@@ -10,9 +10,13 @@ from typing import Any
 from dspy.utils.callback import BaseCallback
 from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
-from goldassay.exceptions import GoldassayError
+from goldassay.exceptions import GoldassayError, ModelError
 from goldassay.measure import failed
 from goldassay.running.progress import standard_error
+
+
+class Unreachable(BaseException):
+    """A model that the metric needs gives no answer. Not an ``Exception``, since optimizers would go on without it."""
 
 
 class Watch(BaseCallback):  # type: ignore[misc]
@@ -57,12 +61,15 @@ class Watch(BaseCallback):  # type: ignore[misc]
         pred_trace: Any = None,
         program_trace: Any = None,
     ) -> Any:
-        """The metric's score; a metric that raises is remembered, since optimizers hide it."""
+        """The metric's score. A metric that raises is remembered, since optimizers hide it; one whose judge cannot be
+        reached stops the tuning at once, since every call of the program after it would be for nothing."""
         try:
             score = self.metric(*(gold, pred, trace, pred_name, pred_trace, program_trace)[: self._takes])
         except Exception as error:
             with self._lock:
                 self.metric_error = self.metric_error or error
+            if isinstance(error, ModelError):
+                raise Unreachable(str(error)) from error
             raise
         why = failed(pred)
         with self._lock:
@@ -126,6 +133,8 @@ class Watch(BaseCallback):  # type: ignore[misc]
         """Raise if the metric raised, or if the program never worked: an optimizer's silence is no result."""
         if self.metric_error is not None:
             error = self.metric_error
+            if isinstance(error, ModelError):
+                raise error
             raise GoldassayError(f"the metric raised {type(error).__name__}: {error}") from error
         if self.scored and self.failures == self.scored:
             raise GoldassayError(f"the program failed on all {self.scored} examples; the first: {self.first_failure}")
