@@ -79,3 +79,14 @@ def test_repeated_gold_is_an_error(tmp_path: Path) -> None:
     row = {"id": "a", "sent": "x", "triples": []}
     with pytest.raises(DataError, match=r"g.jsonl:2: record a: duplicate document id"):
         read(write(tmp_path / "g.jsonl", row, row), format="text2kgbench", task="triples")
+
+
+@pytest.mark.parametrize("part", ["train", "validation"])
+@pytest.mark.parametrize("ontology", ["10_culture", "4_book"])
+def test_the_real_training_sentences_byte_for_byte(shared_data: Path, tmp_path: Path, part: str, ontology: str) -> None:
+    source = shared_data / "text2kgbench" / f"{part}__ont_{ontology}_{part}.jsonl"
+    found = read(source, task="triples")
+    assert len(found) == source.read_bytes().count(b"\n")
+    assert all(record["triples"][0]["subject_id"].startswith("Q") for record in found)
+    text2kgbench.write(tmp_path / "x.jsonl", found, "triples")
+    assert (tmp_path / "x.jsonl").read_bytes() == source.read_bytes()

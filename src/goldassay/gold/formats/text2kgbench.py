@@ -1,5 +1,8 @@
 """``text2kgbench``: ground truth (``id sent triples``) and model outputs (``id response triples``) of Text2KGBench.
 
+Its training and validation sentences state one triple each, in fields of their own, with Wikidata's ids (``sub_label
+rel_label obj_label sent sub rel obj``); a record of one triple with a ``predicate_id`` is written so.
+
 A repeated id among the outputs is legal there, and its last line counts (one of the published systems has every id
 twice); ``pairs`` says so in a warning. An output without ``triples`` is read from its ``response``, by the
 benchmark's own pattern: ``relation(subject,object)``.
@@ -23,6 +26,14 @@ from goldassay.gold.records import Side
 TASKS = ("triples",)
 STATEMENT = re.compile(r"(\w+)\((.*?),(.*?)\)", re.DOTALL)
 PARTS = (("subject", "sub"), ("predicate", "rel"), ("object", "obj"))
+TRAINING = {
+    "subject": "sub_label",
+    "predicate": "rel_label",
+    "object": "obj_label",
+    "subject_id": "sub",
+    "predicate_id": "rel",
+    "object_id": "obj",
+}
 
 
 def read(path: str | Path, task: str, side: Side = "gold", *, wrong: Wrong = stop) -> list[dict[str, Any]]:
@@ -72,6 +83,12 @@ def _gold(row: Any) -> dict[str, Any]:
     name = _id(row)
     if not isinstance(row.get("sent"), str):
         raise DataError("no text", record=name, field="sent")
+    if "triples" not in row and "rel_label" in row:
+        found = {field: row.get(key) for field, key in TRAINING.items()}
+        if not all(isinstance(found[field], str) for field, _ in PARTS):
+            raise DataError("a training line has sub_label, rel_label and obj_label", record=name)
+        triple = {field: said for field, said in found.items() if said is not None}
+        return {"id": name, "text": row["sent"], "triples": [triple]}
     return {"id": name, "text": row["sent"], "triples": _triples(row.get("triples"), name)}
 
 
@@ -129,7 +146,11 @@ def write(path: str | Path, records: Iterable[Mapping[str, Any]], task: str, sid
     for record in records:
         row: dict[str, Any] = {"id": record["id"]}
         parts = [[_text(triple[long], record) for long, _ in PARTS] for triple in record["triples"]]
-        if side == "gold":
+        if side == "gold" and len(parts) == 1 and "predicate_id" in record["triples"][0]:
+            said = {key: record["triples"][0].get(field) for field, key in TRAINING.items()}
+            labels, ids = dict(list(said.items())[:3]), dict(list(said.items())[3:])
+            row |= {**labels, "sent": record.get("text", ""), **ids}
+        elif side == "gold":
             row["sent"] = record.get("text", "")
             row["triples"] = [dict(zip([short for _, short in PARTS], part, strict=True)) for part in parts]
         else:
