@@ -128,3 +128,13 @@ def test_hostile_and_broken_cards(folder: Path, card: str, expected: str) -> Non
     with pytest.raises(DataError, match=expected) as caught:
         load(folder)
     assert "\n" not in str(caught.value)
+
+
+def test_a_json_file_tells_its_task_where_it_has_one(shared_data: Path, tmp_path: Path) -> None:
+    assert list(load(shared_data / "xquad" / "xquad.en.json").tasks) == ["answering"]
+    file = tmp_path / "gold.json"
+    file.write_text('[{"id": "a", "text": "Delft", "ner_annotations": []}]', encoding="utf-8")
+    assert len(load(file).extraction) == 1
+    file.write_text('[{"id": "a", "text": "x", "ner_annotations": [], "entity_linking": {}}]', encoding="utf-8")
+    with pytest.raises(DataError, match="which task is this gold for"):
+        load(file)

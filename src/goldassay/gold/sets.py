@@ -15,7 +15,7 @@ from typing import Any
 from goldassay import workspace
 from goldassay.exceptions import DataError
 from goldassay.gold import files, formats, yamls
-from goldassay.gold.formats import questions
+from goldassay.gold.formats import entries, questions
 from goldassay.gold.goldset import GoldSet, Source, TaskSet
 from goldassay.gold.passages import passages
 from goldassay.measure import TASKS
@@ -135,7 +135,7 @@ def _task(file: Path, given: str | None, column: str | None) -> str:
         return questions.TASK
     if name in known:
         return known[name]
-    job = _by_fields(file) if name == "jsonl" else None
+    job = _by_fields(file) if name == "jsonl" else _by_parts(file) if name == "json" else None
     if name == "json" and questions.flat(files.json_value(file)):
         job = questions.TASK
     if job is None:
@@ -152,3 +152,13 @@ def _by_fields(file: Path) -> str | None:
     except (ValueError, RecursionError):
         return None
     return next((task for field, task in FIELDS.items() if field in record), None) if isinstance(record, dict) else None
+
+
+def _by_parts(file: Path) -> str | None:
+    """The task that a JSON file is for: SQuAD has paragraphs, the founding format's entries a part for each task."""
+    with file.open("rb") as stream:
+        head = stream.read(1_000_000).decode("utf-8", errors="replace")
+    if '"paragraphs"' in head:
+        return "answering"
+    found = [task for task, part in entries.PART.items() if f'"{part}"' in head]
+    return found[0] if len(found) == 1 else None
