@@ -192,3 +192,9 @@ def test_labels_needed_give_the_width() -> None:
     n = with_judge
     found = corrected(truth[:n].tolist(), said[:n].tolist(), said[n : n + 5000].tolist()).corrected
     assert found.high - found.low == pytest.approx(0.1, rel=0.06)
+
+
+def test_labels_that_are_all_alike_do_not_say_that_one_is_enough() -> None:
+    """With 2 of 2 positive, p is taken as 4 of 6: 4·1.96²·0.222/0.01 = 341 labels; the verdicts tell nothing of it."""
+    assert needed.for_corrected([1, 1], [0, 0], 0, 0.1) == pytest.approx(341, abs=5)
+    assert 35 < needed.for_corrected([1] * 40, [1] * 40, 400, 0.1) < needed.for_corrected([1] * 40, [1] * 40, 0, 0.1)

@@ -1,8 +1,9 @@
 """How many labels a wanted width needs, and which items to label next.
 
-A rate p needs the smallest n at which Wilson's interval of p is no wider. The corrected rate
-(`goldassay.statistics.ppi`) with n labels and N verdicts on other items, at the best λ, has the variance
-var(y) / n − cov(y, f)² / (var(f) · n · (1 + n / N)).
+A rate p needs the smallest n at which Wilson's interval of p is no wider. With N verdicts on other items, n labels are
+worth n / (1 − ρ² / (1 + n / N)) labels alone at the best λ, ρ being the correlation of label and verdict; that many go
+into Wilson's interval, as in `goldassay.statistics.ppi`. Like there, ρ and p are those of the labels that are there and
+one more item of each of the four kinds: a few that are all alike do not say that no more are needed.
 """
 
 from __future__ import annotations
@@ -12,7 +13,6 @@ import random
 from collections.abc import Callable, Sequence
 
 import numpy as np
-from scipy import stats
 
 from goldassay.exceptions import GoldassayError
 from goldassay.judges.votes import Vote
@@ -54,16 +54,16 @@ def for_corrected(
     >>> for_corrected(people, judge, 10_000, 0.1) < for_corrected(people, judge, 1, 0.1)
     True
     """
-    y, f = np.asarray(labels, float), np.asarray(verdicts, float)
-    z = float(stats.norm.ppf((1 + level) / 2))
-    wanted = (_positive(width) / 2 / z) ** 2
-    spread, known = float(y.var(ddof=1)), float(f.var(ddof=1))
-    shared = float(np.cov(y, f)[0, 1]) ** 2 / known if known and others else 0.0
+    y, f = np.append(np.asarray(labels, float), [1, 1, 0, 0]), np.append(np.asarray(verdicts, float), [1, 0, 1, 0])
+    wanted, rate = _positive(width), float(y.mean())
+    shared = float(np.corrcoef(y, f)[0, 1]) ** 2 if others else 0.0
 
-    def variance(n: int) -> float:
-        return spread / n - (shared / (n * (1 + n / others)) if shared else 0.0)
+    def wide(n: int) -> bool:
+        worth = n / (1 - (shared / (1 + n / others) if others else 0.0))
+        low, high = wilson(rate * worth, worth, level)
+        return high - low > wanted
 
-    return _smallest(lambda n: variance(n) > wanted)
+    return _smallest(wide)
 
 
 def to_label_next(
@@ -71,6 +71,9 @@ def to_label_next(
 ) -> list[str]:
     """The items from which a label tells most: verdicts that are unknown, then where the panel is most divided, then
     where the probability is nearest to one half; by chance among equals.
+
+    Labels chosen so are for calibration and for seeing where judge and people part. They are no random sample, which
+    rates, agreement and the corrected estimate need.
 
     >>> from goldassay.judges.votes import count
     >>> ballots = [count(["yes"] * 3), count(["yes", "no", "yes"]), count([None])]

@@ -80,6 +80,7 @@ def alignment(judge: str, found: Alignment) -> None:
         out.print(f"People disagree on {len(found.divided)}: {_names([one.id for one in found.divided])}", markup=False)
     if found.next:
         out.print(f"Label next: {_names(found.next)}", markup=False)
+        out.print("These tell calibration most. Rates and agreement need labels of items taken at random.")
     for warning in found.warnings:
         warn(warning)
 
