@@ -242,3 +242,21 @@ def test_the_evaluator_takes_texts(place: int, bad: Any) -> None:
     with pytest.raises(GoldassayError, match="is not text but") as caught:
         RAGEvaluator(embedder=None).evaluate_answer(*given)
     assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [
+        ("Эрмитаж основан в 1764 году в Петербурге.", ("Эрмитаж", "1764", "Петербурге")),
+        ("Η Αθήνα είναι πρωτεύουσα.", ("Η Αθήνα",)),
+        ("Łódź ma ćmę", ("Łódź",)),
+        ("E\u0301toile de Paris", ("E\u0301toile de Paris",)),  # an accent behind its letter cuts no name
+    ],
+)
+def test_names_begin_with_a_capital_in_every_script(text: str, names: tuple[str, ...]) -> None:
+    assert answering.found_entities(text) == names
+
+
+def test_sentences_end_before_a_capital_of_any_script() -> None:
+    assert answering.sentences("В 1764 г. по указу. Это «музей.» Да.") == ["В 1764 г. по указу.", "Это «музей.", "Да."]
+    assert answering.sentences("Er sagte: „Ja.“ Dann ging er.") == ["Er sagte: „Ja.", "Dann ging er."]

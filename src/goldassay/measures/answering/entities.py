@@ -12,6 +12,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Any, ClassVar
 
 from goldassay.exceptions import GoldassayError
@@ -20,23 +21,34 @@ from goldassay.measure import Assessment, Error, Measure, gold_field
 from goldassay.measures.answering import normal
 from goldassay.measures.answering.records import answers, contexts, extra, reference
 from goldassay.measures.answering.vocabulary import OPENERS
+from goldassay.measures.answering.words import small_letters
 from goldassay.tally import Mean
 
 MATCHES = ("exact", "normalised", "alias", "id")
 Aliases = tuple[tuple[str, ...], ...]
-_NAME = r"[^\W\d_a-zß-öø-ÿ][\w’'&-]*"
+_ACCENTS = "\u0300-\u036f"  # marks that stand behind their letter
 _LINK = r"(?:of|the|de|het|van|voor|der|den|des|für|du|la|le|les|et|di|da|del|von|zu|und|d[’'])"
-_FOUND = re.compile(rf"{_NAME}(?:(?:\s+{_LINK})*\s+{_NAME})*|\b\w*\d[\w./:-]*\w\b|\b\d\b")
+
+
+@cache
+def _pattern() -> re.Pattern[str]:
+    """Words with a capital, those that link them, and words with a digit; all scripts have their own small letters."""
+    name = rf"[^\W\d_{small_letters()}][\w{_ACCENTS}’'&-]*"
+    return re.compile(rf"{name}(?:(?:\s+{_LINK})*\s+{name})*|\b\w*\d[\w./:-]*\w\b|\b\d\b")
 
 
 def found_entities(text: str) -> tuple[str, ...]:
-    """Names, codes and numbers of a text, by patterns: each once, in order. For better ones give your own extractor.
+    """Names, codes and numbers of a text, by patterns: each once, in order.
+
+    A script without capitals gives whole runs of letters. For better ones give your own extractor.
 
     >>> found_entities("De Kunsthal in Rotterdam (NL-RtKh) is in 1992 ontworpen door Rem Koolhaas.")
     ('Kunsthal', 'Rotterdam', 'NL-RtKh', '1992', 'Rem Koolhaas')
+    >>> found_entities("Эрмитаж основан в 1764 году в Петербурге.")
+    ('Эрмитаж', '1764', 'Петербурге')
     """
     out = []
-    for match in _FOUND.finditer(text):
+    for match in _pattern().finditer(text):
         words = match.group().split()
         while words and words[0].lower() in OPENERS:
             words = words[1:]

@@ -3,11 +3,20 @@
 from __future__ import annotations
 
 import re
+from functools import cache
 
-_END = re.compile(r"(?<=[.!?…。！？])[\"'”’)\]]*(?:\s+(?=[\"'“‘(\[]?[^\W_a-zß-öø-ÿ])|(?<=[。！？]))|\n+")
+from goldassay.measures.answering.words import small_letters
+
 _SHORT = re.compile(
     r"(?:\b(?:[A-Z]|Dr|Mr|Mrs|Ms|St|Prof|ca|bzw|resp|vol|nr|no|ir|mr|drs|dhr|mw|etc|vs|p|pp|fig|Jr|Sr|e\.g|i\.e|z\.B|o\.a|v\.d|blz))\.$"
 )
+
+
+@cache
+def _end() -> re.Pattern[str]:
+    """Where a sentence ends."""
+    opens = rf"[\"'“‘«(\[]?[^\W_{small_letters()}]"
+    return re.compile(rf"(?<=[.!?…。！？])[\"'”“’»)\]]*(?:\s+(?={opens})|(?<=[。！？]))|\n+")
 
 
 def sentences(text: str) -> list[str]:
@@ -15,10 +24,12 @@ def sentences(text: str) -> list[str]:
 
     >>> sentences("Het opende in 1800. Dr. A. Bredius gaf veel! Mooi.")
     ['Het opende in 1800.', 'Dr. A. Bredius gaf veel!', 'Mooi.']
+    >>> sentences("Он основан, т. е. открыт, в 1764 г. по указу. Это музей.")
+    ['Он основан, т. е. открыт, в 1764 г. по указу.', 'Это музей.']
     """
     out: list[str] = []
     open_one = ""
-    for part in _END.split(text):
+    for part in _end().split(text):
         piece = part.strip()
         if not piece:
             continue

@@ -49,6 +49,15 @@ def _any_script() -> re.Pattern[str]:
 
 
 @cache
+def small_letters() -> str:
+    """The small letters of all scripts, as the inside of a regular expression's class."""
+    found = [code for code in range(sys.maxunicode + 1) if chr(code).islower() and chr(code).isalpha()]
+    starts = [code for code, before in zip(found, [-1, *found], strict=False) if code != before + 1]
+    ends = [code for code, after in zip(found, [*found[1:], -1], strict=True) if code != after - 1]
+    return "".join(f"{chr(start)}-{chr(end)}" for start, end in zip(starts, ends, strict=True))
+
+
+@cache
 def stemmed(word: str) -> str:
     """Porter's stem of a word of more than three letters; others stay.
 
