@@ -53,6 +53,7 @@ def test_the_place_is_the_word_that_most_errors_share() -> None:
     assert place(pattern("missed", "TOP", contexts=after[:2]).errors) == ""
     assert place(pattern("missed", "TOP", contexts=(*after, "to Delft", "near Delft")).errors) == ""
     assert place(pattern("missed", "TOP").errors) == ""
+    assert place([Error("no_label", "", context="a text without a name")] * 3) == ""
 
 
 def test_rules_name_the_place_of_a_confusion() -> None:

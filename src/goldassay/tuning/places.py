@@ -19,11 +19,12 @@ def place(errors: Sequence[Error]) -> str:
     """
     found: Counter[tuple[str, str]] = Counter()
     for error in errors:
-        before, name, after = error.context.partition(error.gold or error.pred)
-        if not (name and error.context):
+        words = error.gold or error.pred
+        if not words or words not in error.context:
             continue
-        for side, words in (("after", before.split()[-1:]), ("before", after.split()[:1])):
-            found.update((side, word.strip("…").casefold()) for word in words if word.strip("…").isalpha())
+        before, _, after = error.context.partition(words)
+        for side, near in (("after", before.split()[-1:]), ("before", after.split()[:1])):
+            found.update((side, word.strip("…").casefold()) for word in near if word.strip("…").isalpha())
     for (side, word), count in found.most_common(1):
         if count >= max(LEAST, SHARE * len(errors)):
             return f'{side} "{word}"'
