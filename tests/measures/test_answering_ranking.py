@@ -238,3 +238,10 @@ def test_empty_answers_alone_are_no_confidence() -> None:
     assert "1 of 2 answers have no confidence and are left out of confidence" in card.warnings
     abstains = answering.scorecard(gold, [{"answer": ""}] * 3, embedder=None, tokens=None)
     assert abstains.values["confidence"] == pytest.approx(1.4 / 3)  # 0.2, 0.2, 1.0: nothing needs one
+
+
+def test_settings_that_make_no_sense_are_one_line() -> None:
+    with pytest.raises(GoldassayError, match="at least one bin, not 0"):
+        answering.ece([0.5], [1], bins=0)
+    with pytest.raises(GoldassayError, match="above 0, not 0"):
+        answering.speed_score(5, limit=0)

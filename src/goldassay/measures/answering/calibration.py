@@ -52,6 +52,8 @@ def ece(confidence: Sequence[float], correct: Sequence[float], bins: int = 10) -
     0.32
     """
     sure, right = _checked(confidence, correct)
+    if bins < 1:
+        raise GoldassayError(f"calibration needs at least one bin, not {bins}")
     which = np.minimum((sure * bins).astype(int), bins - 1)
     gaps = np.abs(np.bincount(which, right - sure, bins))
     return float(gaps.sum() / len(sure))

@@ -64,6 +64,8 @@ def speed_score(milliseconds: float, limit: float = 2000.0) -> float:
     >>> speed_score(0), speed_score(500), speed_score(9000)
     (1.0, 0.75, 0.0)
     """
+    if not limit > 0:
+        raise GoldassayError(f"the limit of speed is a number of milliseconds above 0, not {limit!r}")
     return min(1.0, max(0.0, 1.0 - milliseconds / limit))
 
 
