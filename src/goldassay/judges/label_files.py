@@ -19,6 +19,7 @@ from goldassay.exceptions import DataError, FieldError
 from goldassay.gold import files
 
 Row = dict[str, Any]
+KINDS = "jsonl with one object a line, csv or tsv"
 
 
 def rows(path: str | Path, columns: Mapping[str, str] | None = None) -> list[tuple[int, Row]]:
@@ -76,9 +77,9 @@ def _read(path: str | Path) -> Iterator[tuple[int, Row]]:
         try:
             row = json.loads(line)
         except (ValueError, RecursionError):
-            raise DataError("not JSON; one object a line", file=path, line=number) from None
+            raise DataError(f"not JSON; labels are {KINDS}", file=path, line=number) from None
         if not isinstance(row, dict):
-            raise DataError("not a JSON object", file=path, line=number)
+            raise DataError(f"not a JSON object; labels are {KINDS}", file=path, line=number)
         yield number, row
 
 

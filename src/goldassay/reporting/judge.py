@@ -169,7 +169,7 @@ def _estimates(title: str, head: str, corrected: Corrected | None, naive: Interv
 
 
 def _table(title: str, *heads: str) -> Table:
-    table = Table(title=escape(title), title_justify="left")
+    table = Table(title=escape(title), title_justify="left", min_width=min(len(title), 79))  # titles wrap at its width
     for place, head in enumerate(heads):
         table.add_column(head, justify="right" if place else "left", overflow="fold")
     return table
