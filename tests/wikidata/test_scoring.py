@@ -256,3 +256,11 @@ def test_times_of_every_era_and_age_are_found_in_a_text(time: str, precision: in
     assert wanted is not None
     at = text.date(wanted)
     assert (text.text[slice(*at)] if at else None) == surface
+
+
+@pytest.mark.parametrize("piece", ["x", "東", "1", "1 ", "12 march ", "1st ", "ad "])
+def test_a_long_text_of_anything_is_searched_once(piece: str) -> None:
+    """Without a bound on a month's name this would take minutes for a text without spaces."""
+    text = ArticleText(piece * 100_000)
+    assert text.date(times.Time(1900, 1, 1, 11)) is None
+    assert text.date(times.Time(1900, precision=7)) is None

@@ -7,6 +7,7 @@ across a border is whole in one of them. What two pieces say is said once, with 
 from __future__ import annotations
 
 import re
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
@@ -37,17 +38,21 @@ def chunks(text: str, size: int = 3000, overlap: int = 300) -> Iterator[str]:
     while start < len(text):
         stop = min(len(text), start + size)
         if stop < len(text):
-            within = [end for end in ends if start + overlap < end <= stop]
-            stop = within[-1] if within else text.rfind(" ", start + overlap + 1, stop) + 1 or stop
+            last = bisect_right(ends, stop) - 1
+            within = last >= 0 and ends[last] > start + overlap
+            stop = ends[last] if within else text.rfind(" ", start + overlap + 1, stop) + 1 or stop
         piece = text[start:stop].strip()
         if piece:
             yield piece
         if stop >= len(text):
             return
-        back = [end for end in ends if max(start + 1, stop - overlap) <= end < stop]
-        if not back and not within:  # cut within a sentence: what stands across the cut is whole in the next piece
-            back = [text.find(" ", stop - overlap, stop) + 1 or stop - overlap]
-        start = back[0] if back else stop
+        first = bisect_left(ends, max(start + 1, stop - overlap))
+        if first < len(ends) and ends[first] < stop:
+            start = ends[first]
+        elif within:
+            start = stop
+        else:  # cut within a sentence: what stands across the cut is whole in the next piece
+            start = text.find(" ", stop - overlap, stop) + 1 or stop - overlap
 
 
 def subject(said: str, title: str) -> str:

@@ -15,11 +15,12 @@ from goldassay.measures.triples.matching import Statement
 
 AROUND = 60
 ERA = rf"\s?(?:{times_written.BEFORE}|{times_written.AFTER})(?!\w)"
+MONTH_NAME = r"\b[^\W\d_]{3,12}"  # bounded, so that a text without spaces is not searched again from every letter
 DATE = re.compile(
-    r"\d{4}-\d\d-\d\d|\d{1,2}(?:st|nd|rd|th|\.|er)?\s+(?:of\s+|de\s+)?[^\W\d_]{3,}\.?,?\s+"
+    rf"\d{{4}}-\d\d-\d\d|\b\d{{1,2}}(?:st|nd|rd|th|\.|er)?\s+(?:of\s+|de\s+)?{MONTH_NAME}\.?,?\s+"
     rf"(?:\d{{1,4}}{ERA}|\d{{3,4}})|"
-    rf"[^\W\d_]{{3,}}\.?\s+\d{{1,2}}(?:st|nd|rd|th)?,?\s+(?:\d{{1,4}}{ERA}|\d{{3,4}})|"
-    rf"[^\W\d_]{{3,}}\s+(?:\d{{1,4}}{ERA}|\d{{3,4}})"
+    rf"{MONTH_NAME}\.?\s+\d{{1,2}}(?:st|nd|rd|th)?,?\s+(?:\d{{1,4}}{ERA}|\d{{3,4}})|"
+    rf"{MONTH_NAME}\s+(?:\d{{1,4}}{ERA}|\d{{3,4}})"
 )
 AGE = re.compile(
     rf"(?<!\w)(?:(?:{times_written.AGES.pattern}|{times_written.DECADES.pattern})(?:{ERA})?|\d{{1,4}}{ERA}|ad\s\d{{1,4}})(?!\w)",
