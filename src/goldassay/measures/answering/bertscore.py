@@ -45,12 +45,12 @@ def bertscore(
     ``idf`` weighs each token by log((N + 1) / (df + 1)) over the N references. ``baseline`` is one number, or one each
     for precision, recall and F1.
     """
+    all_texts(predictions, "prediction", "BERTScore compares texts")
+    all_texts(references, "reference", "BERTScore compares texts")
     if len(predictions) != len(references):
         raise GoldassayError(
             f"{len(predictions)} predictions against {len(references)} references; they must be aligned"
         )
-    all_texts(predictions, "prediction", "BERTScore compares texts")
-    all_texts(references, "reference", "BERTScore compares texts")
     model = resolve_tokens(embedder) if isinstance(embedder, str) else embedder
     texts = list(dict.fromkeys([*predictions, *references]))
     tokens = dict(zip(texts, _embedded(model, texts), strict=True))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from goldassay.exceptions import DataError, GoldassayError
@@ -115,6 +115,8 @@ def all_texts(values: Sequence[Any], side: str, why: str) -> None:
     Traceback (most recent call last):
     goldassay.exceptions.GoldassayError: prediction 1 is not text but None; ROUGE compares texts
     """
+    if isinstance(values, str) or not isinstance(values, Iterable):
+        raise GoldassayError(f"{side}s are a list of texts, not {values!r}; {why}")
     for place, value in enumerate(values):
         if not isinstance(value, str):
             raise GoldassayError(f"{side} {place} is not text but {value!r}; {why}")

@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 
 from goldassay.exceptions import GoldassayError
 from goldassay.measure import Assessment, Measure, failed
-from goldassay.measures.answering.records import answer, answers, references, wrong
+from goldassay.measures.answering.records import all_texts, answer, answers, references, wrong
 from goldassay.measures.answering.rouge_batch import KINDS, rouge_batch
 from goldassay.measures.answering.words import TOKENIZERS
 from goldassay.tally import Mean
@@ -34,7 +34,8 @@ def rouge(
     >>> rouge("the museum opened", ["the museum has opened", "it did"], "1")
     (1.0, 0.75, 0.8571428571428571)
     """
-    several = [references] if isinstance(references, str) else list(references)
+    several = [references] if isinstance(references, str) else references
+    all_texts(several, "reference", "ROUGE compares texts")
     if not several:
         raise GoldassayError("ROUGE needs at least one reference")
     rows = rouge_batch([prediction] * len(several), several, [kind], stem=stem, tokenizer=tokenizer)[kind]

@@ -42,6 +42,8 @@ def rouge_batch(
     >>> rouge_batch(["the museum opened"], ["the museum has opened"])["L"].round(4).tolist()    # LCS 3; P 3/3, R 3/4
     [[1.0, 0.75, 0.8571]]
     """
+    all_texts(predictions, "prediction", "ROUGE compares texts")
+    all_texts(references, "reference", "ROUGE compares texts")
     if len(predictions) != len(references):
         raise GoldassayError(
             f"{len(predictions)} predictions against {len(references)} references; they must be aligned"
@@ -49,8 +51,6 @@ def rouge_batch(
     for kind in kinds:
         if kind not in KINDS:
             raise GoldassayError(f"no ROUGE kind {kind!r}; there are {', '.join(KINDS)}")
-    all_texts(predictions, "prediction", "ROUGE compares texts")
-    all_texts(references, "reference", "ROUGE compares texts")
     out: dict[str, Array] = {}
     plain = [kind for kind in kinds if kind != "Lsum"]
     pairs = _Pairs(predictions, references, stem, tokenizer) if plain else None

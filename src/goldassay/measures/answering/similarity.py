@@ -32,10 +32,10 @@ def similarity(ones: Sequence[str], others: Sequence[str], embedder: Embedder | 
     >>> similarity(["abcd", "x", ""], ["abcd", "abcd", "x"], lengths).round(3).tolist()     # (1·4 + 9) / (√10 · 5)
     [1.0, 0.822, 0.0]
     """
-    if len(ones) != len(others):
-        raise GoldassayError(f"{len(ones)} texts against {len(others)}; they must be aligned")
     all_texts(ones, "answer", "embedders take texts")
     all_texts(others, "reference", "embedders take texts")
+    if len(ones) != len(others):
+        raise GoldassayError(f"{len(ones)} texts against {len(others)}; they must be aligned")
     out = np.zeros(len(ones))
     pairs: dict[int, tuple[str, str]] = {}
     for place, (one, other) in enumerate(zip(ones, others, strict=True)):

@@ -54,6 +54,8 @@ def squad(predictions: Sequence[str], golds: Sequence[Sequence[str]]) -> tuple[l
     >>> squad(["The 1800s", ""], [["1800s", "1801"], []])
     ([1.0, 1.0], [1.0, 1.0])
     """
+    if isinstance(predictions, str):
+        raise GoldassayError(f"predictions are a list of texts, not {predictions!r}")
     if len(predictions) != len(golds):
         raise GoldassayError(f"{len(predictions)} predictions against {len(golds)} questions; they must be aligned")
     for place, several in enumerate(golds):
