@@ -61,3 +61,19 @@ def test_many_times_the_same_text_is_told_once_a_record() -> None:
     assert len(found) == 499
     assert [one.record for one in found if one.kind == "leak"] == ["300"] + [str(i) for i in range(301, 500)]
     assert len(grouped([row.record for row in rows])) == 1
+
+
+def test_a_text_that_is_near_to_many_is_told_once_and_of_its_leak() -> None:
+    text = "Registration {}: the museum of the town keeps a collection of old things and is open on appointment."
+    rows = [
+        Row("classification", {"id": str(i), "text": text.format(i), "label": "M", "split": "train"}, "x")
+        for i in range(6)
+    ]
+    rows[3].record["split"] = "test"
+    assert [(one.kind, one.record) for one in audit(rows)] == [
+        ("near", "1"),
+        ("near", "2"),
+        ("leak", "3"),
+        ("leak", "4"),
+        ("leak", "5"),
+    ]

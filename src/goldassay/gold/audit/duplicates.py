@@ -32,9 +32,13 @@ def audit(rows: Sequence[Row], near: float = NEAR) -> Iterator[Finding]:
             yield _double(next((other for other in known.values() if _leaks(other, row)), first), row, None)
             known.setdefault(row.record.get("split"), row)
         sides.append(list(known.values()))
+    told: dict[int, Finding] = {}  # a text is told once, of what it leaks from if there is such a one
     for i, j, score in sorted(near_pairs([_text(members[0]) for members in same], near)):
-        apart = ((a, b) for b in sides[j] for a in sides[i] if _leaks(a, b))
-        yield _double(*next(apart, (sides[i][0], sides[j][0])), score)
+        if j not in told or told[j].kind != "leak":
+            apart = next(((a, b) for b in sides[j] for a in sides[i] if _leaks(a, b)), None)
+            if apart or j not in told:
+                told[j] = _double(*(apart or (sides[i][0], sides[j][0])), score)
+    yield from told.values()
 
 
 def _leaks(a: Row, b: Row) -> bool:
