@@ -23,6 +23,7 @@ MODULES = {
     "benchmark": "benchmark",
     "annotations": "judged",
 }
+WRITERS = {"hipe": "hipe_writer", "iob2": "iob2_writer", "conll": "iob2_writer"}
 EXTENSIONS = {
     ".jsonl": "jsonl",
     ".ndjson": "jsonl",
@@ -47,7 +48,7 @@ def module(name: str) -> ModuleType:
 
 def writer(name: str) -> ModuleType:
     """The module that writes a format."""
-    return import_module("goldassay.gold.formats.hipe_writer") if name == "hipe" else module(name)
+    return import_module(f"goldassay.gold.formats.{WRITERS[name]}") if name in WRITERS else module(name)
 
 
 def by_name(path: str | Path) -> str:
