@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from goldassay.exceptions import DataError
 from goldassay.gold import load, pairs, read, write
+from goldassay.gold.audit import audit
 from goldassay.gold.converting import convert
 
 QUICK = settings(deadline=None, max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -136,3 +137,13 @@ def test_what_is_wrong_in_a_list_is_one_line(tmp_path: Path, content: str, said:
 def test_a_question_id_twice(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="twice|again|more than once"):
         read(saved(tmp_path / "x.csv", "id,question,answers\na,Q,1\na,R,2\n"), task="answering")
+
+
+def test_an_audit_reads_the_list_too(tmp_path: Path) -> None:
+    good = saved(
+        tmp_path / "x.json", '[{"question": "When?", "gold_answer": "1800"}, {"question": "Who?", "answers": []}]'
+    )
+    assert audit(good, task="answering").clean
+    rows = '[{"question": "When?"}, {"question": "Who?", "answers": [5]}, {"question": "Q?", "answers": []}]'
+    found = audit(saved(tmp_path / "y.json", rows), task="answering").findings
+    assert [(one.kind, one.field) for one in found] == [("schema", "[0]"), ("schema", "answers[0]")]

@@ -13,7 +13,7 @@ from pydantic import ValidationError
 from goldassay.exceptions import DataError
 from goldassay.gold import files, formats
 from goldassay.gold.audit.finding import Finding
-from goldassay.gold.formats import entries
+from goldassay.gold.formats import entries, questions
 from goldassay.gold.reading import TOKENISED, given
 from goldassay.gold.records import adapter, check, complaints
 
@@ -110,6 +110,11 @@ def _entries(path: Path, task: str, name: str) -> tuple[list[Row], list[Finding]
     found: list[Row] = []
     findings: list[Finding] = []
     content = files.json_value(path)
+    if task == questions.TASK and questions.flat(content):
+        records = questions.from_objects(
+            content, path, "gold", lambda error, kind="unreadable": findings.append(unreadable(error, name, kind))
+        )
+        return [Row(task, record, name) for record in records], findings
     for number, entry in enumerate(content if isinstance(content, list) else [content]):
         if not isinstance(entry, dict) or "id" not in entry or not isinstance(entry.get("text"), str):
             findings.append(

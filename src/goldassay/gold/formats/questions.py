@@ -8,8 +8,6 @@ Without an ``id`` a question is named by its number.
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 import math
 import re
@@ -86,22 +84,27 @@ def from_objects(
     """The records of a JSON list."""
     records = []
     for number, entry in enumerate(found):
-        places = _places(list(entry), side)
-        _needed(places, list(entry), side, path, field=f"[{number}]")
-        known = {name: field for field, name in places.items()}
-        record = {"id": str(number + 1)} | {known.get(name, name): value for name, value in entry.items()}
-        answers = record.get("answers", ())
-        if answers is None or isinstance(answers, str):
-            record["answers"] = [answers] if answers else []
-        if side == "pred" and record["answer"] is None:
-            record["answer"] = ""
         try:
-            records.append(check(record, TASK, side))
+            records.append(check(_object(entry, number, path, side), TASK, side))
         except DataError as error:
             wrong(error.at(file=path), "schema")
     if not found:
         raise DataError("the file is empty", file=path)
     return records
+
+
+def _object(entry: Mapping[str, Any], number: int, path: str | Path, side: Side) -> dict[str, Any]:
+    """One object with the fields' own names."""
+    places = _places(list(entry), side)
+    _needed(places, list(entry), side, path, field=f"[{number}]")
+    known = {name: field for field, name in places.items()}
+    record = {"id": str(number + 1)} | {known.get(name, name): value for name, value in entry.items()}
+    answers = record.get("answers", ())
+    if answers is None or isinstance(answers, str):
+        record["answers"] = [answers] if answers else []
+    if side == "pred" and record["answer"] is None:
+        record["answer"] = ""
+    return record
 
 
 def from_table(
@@ -135,29 +138,6 @@ def from_table(
     return records
 
 
-def to_table(records: Iterable[Mapping[str, Any]], side: Side, comma: str) -> str:
-    """The table of records: the columns that one of them has, in the order of ``FIELDS``."""
-    rows = list(records)
-    names = [name for name in FIELDS[side] if name in ("id", *NEEDED[side]) or any(name in row for row in rows)]
-    out = io.StringIO()
-    writer = csv.writer(
-        out,
-        delimiter=comma,
-        lineterminator="\n",
-        quoting=csv.QUOTE_MINIMAL if comma == "," else csv.QUOTE_NONE,
-        quotechar='"' if comma == "," else None,
-    )
-    writer.writerow(names)
-    for row in rows:
-        cells = [_written(row.get(name), name) for name in names]
-        for name, cell in zip(names, cells, strict=True):
-            if comma == "\t" and any(mark in cell for mark in "\t\n\r"):
-                what = "a tab or line break cannot stand in tsv; write csv or jsonl"
-                raise DataError(what, record=row["id"], field=name)
-        writer.writerow(cells)
-    return out.getvalue()
-
-
 def _places(names: Sequence[str], side: Side) -> dict[str, str]:
     """Each field with the name that stands for it here; the first of its names counts."""
     lower = {name.strip().lower(): name for name in reversed(names)}
@@ -175,7 +155,7 @@ def _needed(places: Mapping[str, str], names: Sequence[str], side: Side, path: s
 def _cell(cell: str, field: str) -> Any:
     """What a cell says."""
     if field in LISTS:
-        return _several(cell)
+        return several(cell)
     if field in NUMBERS:
         return _number(cell, field)
     if field in VALUES:
@@ -186,10 +166,10 @@ def _cell(cell: str, field: str) -> Any:
     return cell.strip() if field == "id" else cell
 
 
-def _several(cell: str) -> list[str]:
+def several(cell: str) -> list[str]:
     """Texts as a JSON list, or with ``|`` between them.
 
-    >>> _several('["a | b", "c"]'), _several("1800 | in 1800"), _several("[sic]"), _several("")
+    >>> several('["a | b", "c"]'), several("1800 | in 1800"), several("[sic]"), several("")
     (['a | b', 'c'], ['1800', 'in 1800'], ['[sic]'], [])
     """
     if cell.lstrip().startswith("["):
@@ -210,21 +190,3 @@ def _number(cell: str, field: str) -> float:
     if not math.isfinite(number):
         raise DataError(f"not a number: {cell!r}", field=field)
     return number
-
-
-def _written(value: Any, field: str) -> str:
-    """A value as the cell that says the same."""
-    if value is None:
-        return ""
-    if field in LISTS:
-        if not value:
-            return "" if field in NAMED else "[]"
-        return value[0] if len(value) == 1 and _several(value[0]) == value else json.dumps(value, ensure_ascii=False)
-    if field in VALUES:
-        return json.dumps(value, ensure_ascii=False)
-    return str(value)
-
-
-def save(path: str | Path, records: Iterable[Mapping[str, Any]], side: Side) -> None:
-    """Write a table; the extension says which kind."""
-    files.save(path, to_table(records, side, "," if Path(path).suffix.lower() == ".csv" else "\t"))

@@ -20,7 +20,7 @@ from typing import Any
 from goldassay.exceptions import DataError, GoldassayError
 from goldassay.gold import files
 from goldassay.gold.faults import Wrong, stop
-from goldassay.gold.formats import questions
+from goldassay.gold.formats import questions, questions_writer
 from goldassay.gold.records import Side
 
 TASKS = ("classification", questions.TASK)
@@ -184,7 +184,7 @@ def write(path: str | Path, records: Iterable[Mapping[str, Any]], task: str, sid
     if task not in TASKS:
         raise GoldassayError(f"formats tsv and csv hold {' and '.join(TASKS)}, not {task}")
     if task == questions.TASK:
-        questions.save(path, records, side)
+        questions_writer.save(path, records, side)
         return
     rows = list(records)
     comma = "," if Path(path).suffix.lower() == ".csv" else "\t"
