@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from goldassay.tuning.patching import Patches
     from goldassay.tuning.prompt_tuner import PromptTuner, TuningReport
     from goldassay.tuning.saved import load_state
-    from goldassay.tuning.trials import Trial
-    from goldassay.tuning.tuner import Tuned, tune
+    from goldassay.tuning.trials import Trial, Tuned
+    from goldassay.tuning.tuner import tune
 
 _HOME = {
     "OPTIMIZERS": "optimizers",
@@ -30,7 +30,7 @@ _HOME = {
     "Patches": "patching",
     "PromptTuner": "prompt_tuner",
     "Trial": "trials",
-    "Tuned": "tuner",
+    "Tuned": "trials",
     "TuningReport": "prompt_tuner",
     "load_state": "saved",
     "tune": "tuner",

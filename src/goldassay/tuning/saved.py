@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from goldassay import __version__
 from goldassay.exceptions import DataError, GoldassayError
@@ -19,10 +19,7 @@ from goldassay.tuning.leaks import text_of
 from goldassay.tuning.nearest import Nearest, NearestDemos
 from goldassay.tuning.patches import write
 from goldassay.tuning.prompts import diff
-
-if TYPE_CHECKING:
-    from goldassay.tuning.trials import Trial
-    from goldassay.tuning.tuner import Tuned
+from goldassay.tuning.trials import Trial, Tuned
 
 SCHEMA = 1
 

@@ -1,16 +1,17 @@
-"""A program before and after tuning on one split."""
+"""A program before and after tuning on one split, and what a tuning made of it."""
 
 from __future__ import annotations
 
 import shutil
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from goldassay.exceptions import GoldassayError
 from goldassay.running import Run
 from goldassay.statistics import Comparison, compare
+from goldassay.tuning.ledger import Ledger
 from goldassay.tuning.racing import clusters, evaluated, failure
 
 
@@ -21,6 +22,32 @@ class Trial:
     before: Run
     after: Run
     difference: Comparison
+
+
+@dataclass(frozen=True)
+class Tuned:
+    """What tuning made: the program, what it was worth on dev and test, what it cost, and how it ended."""
+
+    program: Any
+    optimizer: str
+    dev: Trial
+    test: Trial | None
+    cost: dict[str, float]
+    seed: int
+    stopped: str = ""
+    ledger: Ledger = field(default_factory=Ledger)
+    """Every patch that was tried, with its effect and verdict (``patches`` only)."""
+    note: str = ""
+    """What never worked on the way, such as a reflection model whose answers cannot be read; why nothing was tried."""
+
+    @property
+    def verdict(self) -> str:
+        """Whether the result holds on test, where it was looked at once: the paired test at 5 %."""
+        if self.test is None:
+            return "not tested"
+        found = self.test.difference
+        shown = found.p <= 0.05 and found.difference != 0
+        return "not shown on test" if not shown else "confirmed on test" if found.difference > 0 else "worse on test"
 
 
 def trial(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from contextlib import ExitStack
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -18,34 +17,9 @@ from goldassay.tuning.edits import fingerprint
 from goldassay.tuning.ledger import Ledger
 from goldassay.tuning.nearest import demonstrations
 from goldassay.tuning.prompts import instructions
-from goldassay.tuning.trials import Trial, trial
+from goldassay.tuning.saved import save
+from goldassay.tuning.trials import Tuned, trial
 from goldassay.tuning.watch import Unreachable, Watch
-
-
-@dataclass(frozen=True)
-class Tuned:
-    """What tuning made: the program, what it was worth on dev and test, what it cost, and how it ended."""
-
-    program: Any
-    optimizer: str
-    dev: Trial
-    test: Trial | None
-    cost: dict[str, float]
-    seed: int
-    stopped: str = ""
-    ledger: Ledger = field(default_factory=Ledger)
-    """Every patch that was tried, with its effect and verdict (``patches`` only)."""
-    note: str = ""
-    """What never worked on the way, such as a reflection model whose answers cannot be read; why nothing was tried."""
-
-    @property
-    def verdict(self) -> str:
-        """Whether the result holds on test, where it was looked at once: the paired test at 5 %."""
-        if self.test is None:
-            return "not tested"
-        found = self.test.difference
-        shown = found.p <= 0.05 and found.difference != 0
-        return "not shown on test" if not shown else "confirmed on test" if found.difference > 0 else "worse on test"
 
 
 def tune(
@@ -118,8 +92,6 @@ def tune(
         note = note or "no patch was tried: the metric names no errors on train that a patch could be made from"
     tuned = Tuned(made, optimizer, on_dev, on_test, cost, seed, stopped, ledger, note)
     if folder is not None:
-        from goldassay.tuning.saved import save
-
         save(tuned, program, folder, plan, adapter)
     return tuned
 
