@@ -57,6 +57,9 @@ def score(
     na_probs: Annotated[
         Path | None, typer.Option(help="SQuAD 2.0: the probabilities of no answer, {id: number} as JSON.")
     ] = None,
+    labels: Annotated[
+        str | None, typer.Option(help="Classification: the list of labels, A,B,C or a file of them, one a line.")
+    ] = None,
     against: Annotated[
         Path | None, typer.Option(help="An earlier --json output: show the differences; other conventions are refused.")
     ] = None,
@@ -81,6 +84,7 @@ def score(
         protocol=protocol,
         ontology=ontology,
         equivalent=equivalent,
+        labels=labels,
         na_probs=na_probs,
         against=against,
         intervals=intervals,

@@ -81,6 +81,54 @@ def test_intervals_of_measures_by_the_names_they_were_asked_for_and_with_equival
     assert json.loads(done.stdout)["intervals"]["hits@1"] == [1.0, 1.0]
 
 
+def test_a_list_of_labels_is_averaged_over_and_held_to(tmp_path: Path) -> None:
+    gold = jsonl(
+        tmp_path / "g.jsonl", [{"id": "1", "text": "x", "label": "pos"}, {"id": "2", "text": "y", "label": "neg"}]
+    )
+    pred = jsonl(tmp_path / "p.jsonl", [{"id": "1", "label": "pos"}, {"id": "2", "label": "other"}])
+    (tmp_path / "labels.txt").write_text("pos\nneg\nmixed\n", encoding="utf-8")
+    for given in ("pos, neg,mixed", tmp_path / "labels.txt"):
+        done = goldassay("score", "classification", "--gold", gold, "--pred", pred, "--labels", given, "--json")
+        assert done.returncode == 0, done.stderr
+        found = json.loads(done.stdout)
+        assert found["values"]["macro_f1"] == pytest.approx(1 / 3)  # F1 1 for pos, 0 for neg and mixed
+        assert "macro_f1" in found["intervals"]
+        assert any("'other'" in warning for warning in found["warnings"])
+    wrong = goldassay("score", "classification", "--gold", gold, "--pred", pred, "--labels", "pos,mixed")
+    assert wrong.returncode == 2
+    assert f"{gold}: record 2, label: label 'neg' is outside the list pos, mixed" in wrong.stderr
+    twice = goldassay("score", "classification", "--gold", gold, "--pred", pred, "--labels", "pos,pos")
+    assert twice.returncode == 2
+    assert "--labels needs labels that differ" in twice.stderr
+
+
+def test_tables_take_another_list_of_labels(tmp_path: Path) -> None:
+    (tmp_path / "g.tsv").write_text("text\tgold_type\nx\tcat\n", encoding="utf-8")
+    (tmp_path / "p.tsv").write_text("text\tgold_type\nx\tcat\n", encoding="utf-8")
+    done = goldassay(
+        "score",
+        "classification",
+        "--gold",
+        tmp_path / "g.tsv",
+        "--pred",
+        tmp_path / "p.tsv",
+        "--labels",
+        "cat,dog",
+        "--json",
+    )
+    assert json.loads(done.stdout)["values"]["accuracy"] == 1.0
+
+
+def test_a_column_that_nobody_annotated_is_said(tmp_path: Path) -> None:
+    head = "TOKEN\tNE-COARSE-LIT\tNE-FINE-LIT\tMISC\n# document_id = d\n"
+    (tmp_path / "g.tsv").write_text(f"{head}Paris\tB-loc\t_\t_\n", encoding="utf-8")
+    (tmp_path / "p.tsv").write_text(f"{head}Paris\tB-loc\tO\t_\n", encoding="utf-8")
+    files = ("--gold", tmp_path / "g.tsv", "--pred", tmp_path / "p.tsv", "--format", "hipe")
+    done = goldassay("score", "extraction", *files, "--column", "NE-FINE-LIT", "--json")
+    assert "column NE-FINE-LIT of" in json.loads(done.stdout)["warnings"][0]
+    assert json.loads(goldassay("score", "extraction", *files, "--json").stdout)["warnings"] == []
+
+
 def test_a_wide_terminal_has_the_conventions_beside_the_values(
     files: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -41,7 +41,7 @@ class Part:
 
 
 PARTS = (
-    Part("extraction", "strict_f1", dev=8, test=24, nearest=4, pass_mark=0.3, bootstrap=12),
+    Part("extraction", "strict_f1", dev=12, test=20, nearest=4, pass_mark=0.3, bootstrap=10),
     Part("classification", "accuracy", dev=12, test=34, nearest=4, pass_mark=1.0, bootstrap=24),
 )
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+from goldassay.commands import score_files as files
 from goldassay.exceptions import ConventionError, DataError, GoldassayError
 from goldassay.measure import TASKS
 from goldassay.scorecard import Scorecard
@@ -26,6 +28,7 @@ def run(
     protocol: str | None = None,
     ontology: Path | None = None,
     equivalent: Path | None = None,
+    labels: str | None = None,
     na_probs: Path | None = None,
     against: Path | None = None,
     intervals: bool | None = None,
@@ -43,6 +46,7 @@ def run(
         protocol=protocol,
         ontology=ontology,
         equivalent=equivalent,
+        labels=labels,
         na_probs=na_probs,
         intervals=intervals,
     )
@@ -68,6 +72,7 @@ def scored(
     protocol: str | None = None,
     ontology: Path | None = None,
     equivalent: Path | None = None,
+    labels: str | None = None,
     na_probs: Path | None = None,
     intervals: bool | None = None,
 ) -> Scorecard:
@@ -80,12 +85,17 @@ def scored(
     options: dict[str, Any] = {}
     _only(task, "--measure", measures, ("retrieval",), options, "measures")
     _only(task, "--protocol", protocol, ("extraction", "linking", "triples"), options, "protocol")
-    _only(task, "--equivalent", equivalent, ("linking",), options, "equivalent", table)
-    _only(task, "--ontology", ontology, ("triples",), options, "ontology", _json)
+    _only(task, "--equivalent", equivalent, ("linking",), options, "equivalent", files.table)
+    _only(task, "--ontology", ontology, ("triples",), options, "ontology", files.parsed)
+    _only(task, "--labels", labels, ("classification",), options, "labels", files.labels)
     _only(task, "--na-probs", na_probs, ("answering",), reading, "na_probs")
     if na_probs and {format or formats.guess(file, task) for file in (gold, pred)} != {"squad"}:
         raise GoldassayError("--na-probs is for format squad; elsewhere a prediction has its confidence")
+    if "labels" in options and (format or formats.guess(gold, task)) in ("tsv", "csv"):
+        reading["labels"] = options["labels"]
     aligned = pairs(task, gold, pred, format=format, **reading)
+    if "labels" in options:
+        _within(aligned.gold, options["labels"], gold)
     card: Scorecard = import_module(f"goldassay.measures.{task}").scorecard(aligned.gold, aligned.pred, **options)
     card.warnings = [*aligned.warnings, *card.warnings]
     if intervals or (intervals is None and card.examples <= MOST):
@@ -94,6 +104,15 @@ def scored(
         found = scorecards.intervals(card, aligned.gold, aligned.pred, _measures(task, options))
         card.intervals = {name: (one.low, one.high) for name, one in found.items()}
     return card
+
+
+def _within(gold: Sequence[Any], labels: list[str], file: Path) -> None:
+    """Gold's labels stand in the list; a prediction outside it is counted as wrong and warned of."""
+    for one in gold:
+        for label in (one["label"], *one.get("secondary_labels", ())):
+            if label not in labels:
+                said = f"label {label!r} is outside the list {', '.join(labels)}"
+                raise DataError(said, file=file, record=one.get("id"), field="label")
 
 
 def _measures(task: str, options: dict[str, Any]) -> dict[str, Any]:
@@ -106,6 +125,8 @@ def _measures(task: str, options: dict[str, Any]) -> dict[str, Any]:
     for measure in import_module(f"goldassay.measures.{task}").MEASURES:
         if "equivalent" in options and hasattr(measure, "equivalent"):
             measure = replace(measure, equivalent=tuple(sorted(options["equivalent"].items())))
+        if "labels" in options and getattr(measure, "labels", "") == "all":
+            measure = replace(measure, labels=tuple(options["labels"]))
         out.setdefault(measure.key, measure)  # of two with one name, the first has the conventions of the scorecard
     return out
 
@@ -121,39 +142,9 @@ def _only(
     options[name] = read(value) if read else value
 
 
-def table(file: Path) -> dict[str, str]:
-    """Equivalent ids: each line two ids, separated by a tab or a comma; the second is the one counted."""
-    out: dict[str, str] = {}
-    for number, line in enumerate(_text(file).splitlines(), start=1):
-        cells = [cell.strip() for cell in line.replace("\t", ",").split(",")]
-        if line.strip() and not line.startswith("#"):
-            if len(cells) != 2 or not all(cells):
-                raise DataError(
-                    f"expected two ids, separated by a tab or a comma, not {line!r}", file=file, line=number
-                )
-            out[cells[0]] = cells[1]
-    return out
-
-
-def _json(file: Path) -> Any:
-    try:
-        return json.loads(_text(file))
-    except json.JSONDecodeError as error:
-        raise DataError(f"not JSON: {error.msg} at column {error.colno}", file=file, line=error.lineno) from None
-
-
-def _text(file: Path) -> str:
-    try:
-        return file.read_text(encoding="utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise DataError(f"not UTF-8 at byte {error.start}", file=file) from None
-    except OSError as error:
-        raise DataError(f"cannot be read: {error.strerror}", file=file) from None
-
-
 def _earlier(file: Path, card: Scorecard) -> dict[str, float | None]:
     """The values of an earlier ``--json`` output, if they were made under the same conventions."""
-    before = _json(file)
+    before = files.parsed(file)
     if not isinstance(before, dict) or not isinstance(before.get("values"), dict):
         raise DataError("not the output of `goldassay score --json`", file=file)
     if before.get("task") != card.task:

@@ -49,7 +49,13 @@ def pairs(
     """Both sides, the system's tokens laid on gold's."""
     left = documents(gold, task, column, repeated)
     right = align(left, documents(pred, task, column, repeated), file=pred)
-    return records(left, task, "gold", gold, **options), records(right, task, "pred", pred, **options), []
+    bare = all(cell == "_" for document in left for cell in document.cells)
+    said = f"column {column or DEFAULT[task]} of {gold} is not annotated: every cell is _, so nothing can be right"
+    return (
+        records(left, task, "gold", gold, **options),
+        records(right, task, "pred", pred, **options),
+        [said] if bare else [],
+    )
 
 
 def records(
