@@ -41,8 +41,8 @@ class Part:
 
 
 PARTS = (
-    Part("extraction", "strict_f1", dev=12, test=20, nearest=4, pass_mark=0.3, bootstrap=10),
-    Part("classification", "accuracy", dev=12, test=34, nearest=4, pass_mark=1.0, bootstrap=24),
+    Part("extraction", "strict_f1", dev=10, test=16, nearest=4, pass_mark=0.3, bootstrap=10),
+    Part("classification", "accuracy", dev=12, test=28, nearest=4, pass_mark=1.0, bootstrap=24),
 )
 
 
