@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import io
 import json
 from collections.abc import Iterable, Mapping
@@ -11,6 +10,7 @@ from typing import Any
 
 from goldassay.exceptions import DataError
 from goldassay.gold import files
+from goldassay.gold.formats import delimited
 from goldassay.gold.formats.questions import FIELDS, LISTS, NAMED, NEEDED, VALUES, several
 from goldassay.gold.records import Side
 
@@ -25,13 +25,7 @@ def _table(records: Iterable[Mapping[str, Any]], side: Side, comma: str) -> str:
     rows = list(records)
     names = [name for name in FIELDS[side] if name in ("id", *NEEDED[side]) or any(name in row for row in rows)]
     out = io.StringIO()
-    writer = csv.writer(
-        out,
-        delimiter=comma,
-        lineterminator="\n",
-        quoting=csv.QUOTE_MINIMAL if comma == "," else csv.QUOTE_NONE,
-        quotechar='"' if comma == "," else None,
-    )
+    writer = delimited.writer(out, comma)
     writer.writerow(names)
     for row in rows:
         cells = [_written(row.get(name), name) for name in names]

@@ -20,7 +20,7 @@ from typing import Any
 from goldassay.exceptions import DataError, GoldassayError
 from goldassay.gold import files
 from goldassay.gold.faults import Wrong, stop
-from goldassay.gold.formats import questions, questions_writer
+from goldassay.gold.formats import delimited, questions, questions_writer
 from goldassay.gold.records import Side
 
 TASKS = ("classification", questions.TASK)
@@ -192,13 +192,7 @@ def write(path: str | Path, records: Iterable[Mapping[str, Any]], task: str, sid
     known = FIELDS[side][FIELDS[side].index("secondary_labels") + 1 :]
     more = [name for name in known if any(record.get(name) is not None for record in rows)]
     out = io.StringIO()
-    writer = csv.writer(
-        out,
-        delimiter=comma,
-        lineterminator="\n",
-        quoting=csv.QUOTE_MINIMAL if comma == "," else csv.QUOTE_NONE,
-        quotechar='"' if comma == "," else None,
-    )
+    writer = delimited.writer(out, comma)
     writer.writerow([*names, *more])
     for record in rows:
         cells = [
