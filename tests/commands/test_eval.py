@@ -68,6 +68,19 @@ def test_a_baseline_is_named_and_what_a_file_has_is_said(root: Path, tmp_path: P
     assert wrong.stderr.rstrip().endswith("baseline, keywords, nearest, program")
 
 
+def test_a_program_that_raises_says_what_and_where(root: Path, tmp_path: Path) -> None:
+    file = tmp_path / "raising.py"
+    file.write_text(
+        "import dspy\nclass P(dspy.Module):\n    def forward(self, text):\n        raise ValueError('no [red] boom')\n"
+        "program = P()\n",
+        encoding="utf-8",
+    )
+    done = goldassay("eval", file, "--task", "extraction", "--limit", 2, "--runs", tmp_path / "runs", cwd=root)
+    said = " ".join(done.stderr.split())
+    assert "2 of 2 examples failed, and their gold counts as missed; the first, nl-" in said
+    assert "ValueError: no [red] boom" in said
+
+
 def test_a_gate_turns_a_missed_target_into_exit_code_1(root: Path, tmp_path: Path) -> None:
     done = goldassay("eval", "extraction:baseline", "--split", "test", "--runs", tmp_path, "--gate", cwd=root)
     assert done.returncode == 1

@@ -8,7 +8,7 @@ from typing import Any
 
 from rich.table import Table
 
-from goldassay.reporting.terminal import console, number, p_value, with_interval
+from goldassay.reporting.terminal import console, number, p_value, warn, with_interval
 
 
 def run(done: Any, metric: Any) -> None:
@@ -37,10 +37,11 @@ def run(done: Any, metric: Any) -> None:
         )
     out = console()
     out.print(table)
-    failed = sum(1 for row in done.rows if row.get("error"))
+    failed = [row for row in done.rows if row.get("error")]
     if failed:
-        console(error=True).print(
-            f"[yellow]warning:[/] {failed} of {len(done.rows)} examples failed; their gold counts as missed"
+        warn(
+            f"{len(failed)} of {len(done.rows)} examples failed, and their gold counts as missed; the first, "
+            f"{failed[0]['id']}: {failed[0]['error']}"
         )
     cost = done.cost
     tokens = cost.get("prompt_tokens", 0) + cost.get("completion_tokens", 0)

@@ -34,8 +34,8 @@ def line(text: str) -> None:
 
 
 def warn(text: str) -> None:
-    """One warning on standard error."""
-    console(error=True).print(f"[yellow]warning:[/] {escape(text)}", markup=True)
+    """One warning on standard error, in one line however long it is."""
+    console(error=True).print(f"[yellow]warning:[/] {escape(text)}", markup=True, soft_wrap=True)
 
 
 @contextmanager
