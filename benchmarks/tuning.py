@@ -25,8 +25,8 @@ from goldassay import workspace
 from goldassay.exceptions import GoldassayError
 from goldassay.gold import load
 from goldassay.gold.reading import read
-from goldassay.locate import locate
 from goldassay.reporting import terminal
+from goldassay.text.locate import locate
 from goldassay.tuning import tune
 
 HIPE = Path(__file__).resolve().parents[2] / "shared" / "data" / "hipe2022"

@@ -16,16 +16,15 @@ import time
 from pathlib import Path
 from typing import Any
 
-from goldassay.kb import rdf
-from goldassay.kb.store import Store
-from goldassay.kb.wikibase import Item, Statement
-from goldassay.kb.wikidata import WikidataClient
-from goldassay.kb.wikipedia import WikipediaClient
-from goldassay.wikidata.benchmark import Asked
-from goldassay.wikidata.profile import Profile
-from goldassay.wikidata.running import run
-from goldassay.wikidata.scoring import Scoring
-from goldassay.wikidata.sources import Sources
+from goldassay.articles.benchmark import Asked
+from goldassay.articles.profile import Profile, Sources
+from goldassay.articles.running import run
+from goldassay.articles.scoring import Scoring
+from goldassay.sources.wikipedia import WikipediaClient
+from goldassay.wikibase import rdf
+from goldassay.wikibase.client import WikidataClient
+from goldassay.wikibase.endpoint import Store
+from goldassay.wikibase.entities import Item, Statement
 
 STATEMENTS, SAID, VALUES = 200, 40, 20_000
 ITEM_PROPERTIES = ("P31", "P106", "P166", "P800", "P69", "P108", "P39", "P27", "P463", "P1344", "P17", "P9001", "P9002")

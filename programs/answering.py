@@ -21,10 +21,10 @@ from dspy.utils.exceptions import AdapterParseError
 from pydantic import BaseModel
 
 from goldassay.gold import load
-from goldassay.guarding import failure
-from goldassay.kb.dense import DenseIndex, Embedder
-from goldassay.kb.passages import BM25Index, tokens
-from goldassay.measures.answering import F1, found_entities, sentences
+from goldassay.measures.answering import F1, found_entities
+from goldassay.running.guarding import failure
+from goldassay.sources.passages import BM25Index, DenseIndex, Embedder, tokens
+from goldassay.text.sentences import sentences
 
 DEPTH = 5
 READS = 3

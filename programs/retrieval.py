@@ -15,8 +15,7 @@ from typing import Any
 import dspy
 
 from goldassay.gold import load
-from goldassay.kb.dense import DenseIndex, Embedder
-from goldassay.kb.passages import BM25Index, fused
+from goldassay.sources.passages import BM25Index, DenseIndex, Embedder, fused
 
 DEPTH = 20
 

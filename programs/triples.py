@@ -16,10 +16,10 @@ from typing import Any, Literal
 import dspy
 from pydantic import Field, create_model
 
-from goldassay.kb.alignment import PropertyAlignmentTable
+from goldassay.articles.baseline import ArticlePatterns as ArticlePatterns
+from goldassay.articles.chunks import ArticleReader
 from goldassay.measures.triples import match
-from goldassay.wikidata.patterns import ArticlePatterns as ArticlePatterns
-from goldassay.wikidata.reading import ArticleReader
+from goldassay.wikibase.alignment import PropertyAlignmentTable
 
 PROPERTIES = {
     "instance of": "P31",

@@ -83,7 +83,7 @@ def names_program() -> Any:
     import dspy
     from pydantic import BaseModel
 
-    from goldassay.locate import locate
+    from goldassay.text.locate import locate
 
     class Mention(BaseModel):
         text: str

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from goldassay.exceptions import GoldassayError
     from goldassay.gold import load
-    from goldassay.guarding import guard
     from goldassay.measure import Assessment, Error, Measure
     from goldassay.metric import Metric
     from goldassay.running.evaluate import evaluate
+    from goldassay.running.guarding import guard
     from goldassay.score import Score, Total
     from goldassay.tally import Bins, By, Confusion, Counts, Mean, Tally
     from goldassay.tuning import tune
@@ -36,7 +36,7 @@ _HOME = {
     "Tally": "tally",
     "Total": "score",
     "evaluate": "running",
-    "guard": "guarding",
+    "guard": "running.guarding",
     "load": "gold",
     "tune": "tuning",
 }

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from goldassay.conform import ragchecker, squad
 from goldassay.exceptions import DataError
 from goldassay.measures import answering
 from goldassay.measures.answering import NoiseSensitivity, Support
+from goldassay.proof.conform import ragchecker, squad
 
 MEASURES = {
     "precision": answering.ClaimPrecision(),

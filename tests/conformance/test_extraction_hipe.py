@@ -9,7 +9,7 @@ import pytest
 
 from goldassay.gold import pairs
 from goldassay.measures import extraction
-from goldassay.measures.extraction.official import as_counts, hipe, known_types
+from goldassay.measures.extraction.hipe import as_counts, hipe, known_types
 from goldassay.measures.extraction.tally import SemEvalCounts
 
 # gold, system, reference, column, and whether the reference holds macro values of this version of the scorer

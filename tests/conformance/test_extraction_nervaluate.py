@@ -15,7 +15,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from nervaluate import Evaluator
 
-from goldassay.measures.extraction import evaluate_spans, evaluate_spans_by_type, semeval, spans
+from goldassay.measures.extraction import evaluate_spans, evaluate_spans_by_type, semeval
+from goldassay.measures.extraction.records import spans
 from goldassay.measures.extraction.tally import SemEvalCounts
 
 KINDS = ["LOC", "PER"]

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from goldassay.gold import pairs, yamls
+from goldassay.gold import files as yamls
+from goldassay.gold import pairs
 from goldassay.measures import triples
 
 SYSTEMS = ("Vicuna-13B", "Alpaca-LoRA-13B")

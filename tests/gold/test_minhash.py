@@ -7,11 +7,11 @@ import random
 import pytest
 from rapidfuzz import fuzz
 
-from goldassay.gold import similarity
 from goldassay.gold.audit.duplicates import audit
 from goldassay.gold.audit.rows import Row
-from goldassay.gold.grouping import grouped
-from goldassay.gold.minhash import candidates, grams, signatures
+from goldassay.gold.splits import grouped
+from goldassay.text import similarity
+from goldassay.text.similarity import candidates, grams, signatures
 
 
 def texts(size: int) -> list[str]:

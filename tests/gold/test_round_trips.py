@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from goldassay.exceptions import DataError, GoldassayError
 from goldassay.gold import convert, read, write
-from goldassay.gold.formats import hipe_writer
+from goldassay.gold.formats import hipe as hipe_writer
 
 QUICK = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 WORDS = st.text(st.sampled_from("abéß🏛אc7"), min_size=1, max_size=5)

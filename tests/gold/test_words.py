@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from goldassay.gold.words import places
+from goldassay.text.words import places
 
 
 @pytest.mark.parametrize(

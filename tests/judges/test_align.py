@@ -11,15 +11,14 @@ import pytest
 from sklearn.metrics import cohen_kappa_score
 
 from goldassay.exceptions import DataError, GoldassayError
-from goldassay.judges import needed
-from goldassay.judges.align import align
-from goldassay.judges.judge import Judge
-from goldassay.judges.labels import Item, Labels
-from goldassay.judges.panel import Panel
-from goldassay.judges.polling import poll, recorded
-from goldassay.judges.questions import question, rubric
-from goldassay.judges.thresholds import fit, threshold
-from goldassay.judges.votes import count
+from goldassay.judges.ask.judge import Judge
+from goldassay.judges.ask.panel import Panel, count
+from goldassay.judges.ask.polling import poll, recorded
+from goldassay.judges.ask.questions import question, rubric
+from goldassay.judges.people import labelling as needed
+from goldassay.judges.people.agreement import align
+from goldassay.judges.people.labels import Item, Labels
+from goldassay.judges.people.thresholds import fit, threshold
 
 YES = question("criterion")
 SENSITIVITY, SPECIFICITY = 0.85, 0.80

@@ -13,12 +13,12 @@ import pytest
 from scipy import stats
 from typer.testing import CliRunner
 
-from goldassay.cli_judge import app
+from goldassay.cli.judge import app
 from goldassay.exceptions import DataError
-from goldassay.judges.graded import estimated, graded, read
-from goldassay.judges.labels import Item, Labels
-from goldassay.judges.questions import question, rubric, scale
-from goldassay.judges.votes import count
+from goldassay.judges.ask.panel import count
+from goldassay.judges.ask.questions import question, rubric, scale
+from goldassay.judges.people.grades import estimated, graded, read
+from goldassay.judges.people.labels import Item, Labels
 from goldassay.statistics.ppi import corrected
 
 

@@ -14,10 +14,10 @@ import dspy
 import pytest
 from dspy.lm15 import Message, Response, TextPart, Usage
 
-from goldassay.judges import signatures
-from goldassay.judges.judge import Judge
+from goldassay.judges.ask import signatures
+from goldassay.judges.ask.asking import data
+from goldassay.judges.ask.judge import Judge
 from goldassay.judges.measures import AnswerRelevance, ClaimF1, Criterion, Faithfulness, Preference, Rubric
-from goldassay.judges.quoting import data
 from goldassay.lm import TerseAdapter
 
 ATTACKS = {

@@ -9,8 +9,8 @@ import pytest
 from dspy.lm15 import ContextLengthError, InvalidRequestError, Message, Response, TextPart, Usage
 
 from goldassay.exceptions import ModelError
-from goldassay.judges import signatures
-from goldassay.judges.judge import Judge
+from goldassay.judges.ask import signatures
+from goldassay.judges.ask.judge import Judge
 from goldassay.lm import TerseAdapter
 from goldassay.measures.answering import Faithfulness
 

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from goldassay.exceptions import DataError, GoldassayError
-from goldassay.judges.labels import Labels, read
-from goldassay.judges.questions import question, rubric
+from goldassay.judges.ask.questions import question, rubric
+from goldassay.judges.people.labels import Labels, read
 
 SUPPORT = question("support")
 

@@ -9,7 +9,7 @@ import pytest
 
 from goldassay import Metric
 from goldassay.exceptions import GoldassayError
-from goldassay.judges.evidence import Judged
+from goldassay.judges.ask.signatures import Verdict
 from goldassay.judges.measures import (
     AnswerRelevance,
     ContextEntityRecall,
@@ -19,8 +19,8 @@ from goldassay.judges.measures import (
     Rubric,
     TypePlausibility,
 )
-from goldassay.judges.verdict import Verdict
-from goldassay.kb.labels import LabelTable
+from goldassay.judges.measures.base import Judged
+from goldassay.sources.labels import LabelTable
 
 
 class Plain:

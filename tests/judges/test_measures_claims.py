@@ -14,9 +14,9 @@ from dspy.lm15 import Message, Response, TextPart, Usage
 
 from goldassay import Metric
 from goldassay.exceptions import GoldassayError
-from goldassay.judges import claim_measures as judged
-from goldassay.judges.evidence import Judged
-from goldassay.judges.judge import Judge
+from goldassay.judges.ask.judge import Judge
+from goldassay.judges.measures import claims as judged
+from goldassay.judges.measures.base import Judged
 from goldassay.measure import Measure
 
 ELEVEN: dict[str, Callable[[Any], Measure[Any]]] = {

@@ -11,12 +11,11 @@ import pytest
 
 from goldassay.embedding import Function, register
 from goldassay.exceptions import GoldassayError, MissingExtra, ModelError
-from goldassay.judges import named
-from goldassay.judges.entailment import Entailment, EntailmentJudge
+from goldassay.judges.ask.judge import named
+from goldassay.judges.ask.signatures import Verdict
 from goldassay.judges.measures import ClaimPrecision, Faithfulness
-from goldassay.judges.nli import NLI, classes
-from goldassay.judges.semantic import SemanticSupport, semantic_support
-from goldassay.judges.verdict import Verdict
+from goldassay.judges.measures.semantic import SemanticSupport, semantic_support
+from goldassay.judges.nli import NLI, Entailment, EntailmentJudge, classes
 
 
 class Words:

@@ -9,9 +9,10 @@ import pytest
 
 from goldassay import workspace
 from goldassay.exceptions import GoldassayError
-from goldassay.judges import Judge, named
-from goldassay.judges.entailment import EntailmentJudge
-from goldassay.judges.verdict import Verdict
+from goldassay.judges import Judge
+from goldassay.judges.ask.judge import named
+from goldassay.judges.ask.signatures import Verdict
+from goldassay.judges.nli import EntailmentJudge
 
 GOLD = {"id": "a", "question": "When did it open?", "answers": ["1885"], "documents": ["d1"]}
 PRED = {

@@ -11,8 +11,8 @@ import pytest
 from dspy.lm15 import Message, Response, TextPart, Usage
 
 from goldassay.exceptions import DataError, GoldassayError
-from goldassay.judges.judge import Judge
-from goldassay.judges.store import Verdicts
+from goldassay.judges.ask.judge import Judge
+from goldassay.judges.ask.store import Verdicts
 
 
 class Engine:

@@ -19,11 +19,11 @@ from dspy.lm15 import Message, Response, TextPart, Usage
 import goldassay
 from goldassay import Metric
 from goldassay.exceptions import ModelError
-from goldassay.judges.judge import Judge
+from goldassay.judges.ask.judge import Judge
+from goldassay.judges.ask.store import Verdicts
 from goldassay.judges.measures import AnswerRelevance
-from goldassay.judges.store import Verdicts
 from goldassay.running import evaluate
-from goldassay.tuning.budget import Budget, BudgetSpent, Meter
+from goldassay.running.budget import Budget, BudgetSpent, Meter
 
 
 class Engine:

@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 from goldassay.exceptions import DataError
-from goldassay.judges.judge import Judge
-from goldassay.judges.labels import Item, Labels
-from goldassay.judges.preferences import compared, prefer, read
-from goldassay.judges.questions import QUESTIONS
+from goldassay.judges.ask.judge import Judge
+from goldassay.judges.ask.questions import QUESTIONS
+from goldassay.judges.people.labels import Item, Labels
+from goldassay.judges.people.preferences import compared, prefer, read
 
 
 class Scripted(Judge):

@@ -11,10 +11,10 @@ import pytest
 from dspy.lm15 import Message, Response, TextPart, Usage
 
 from goldassay.exceptions import DataError
-from goldassay.judges.judge import Judge
-from goldassay.judges.labels import Item, Labels
-from goldassay.judges.programs import ABOUT, Agreement, examples, judge_of, metric, splits, tune_judge
-from goldassay.judges.questions import question
+from goldassay.judges.ask.judge import Judge
+from goldassay.judges.ask.programs import ABOUT, Agreement, examples, judge_of, metric, splits, tune_judge
+from goldassay.judges.ask.questions import question
+from goldassay.judges.people.labels import Item, Labels
 
 SUPPORT, YES = question("support"), question("criterion")
 WORDS = ["harbour", "meadow", "lantern", "violin", "granite", "orchard", "compass", "thimble", "saffron", "marble"]

@@ -13,7 +13,8 @@ import pytest
 from pydantic import BaseModel
 
 from goldassay.exceptions import ModelError
-from goldassay.lm import DEFAULT, adapter, resolve, server, truncation
+from goldassay.lm import DEFAULT, adapter, resolve, server
+from goldassay.lm import local as truncation
 from goldassay.lm.files import located
 
 Kind = Literal["museum", "archive", "library"]

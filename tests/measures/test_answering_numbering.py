@@ -7,8 +7,8 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from goldassay.measures.answering import rouge_batch
-from goldassay.measures.answering.numbering import ROUNDS, numbered
-from goldassay.measures.answering.words import tokens
+from goldassay.measures.answering.rouge_batch import ROUNDS, numbered
+from goldassay.text.words import tokens
 
 WORDS = st.text("ab", max_size=9 * ROUNDS) | st.sampled_from(
     ["İstanbul", "\u212aelvin", "Café", "it's", "\x01", "\x00", "1"]

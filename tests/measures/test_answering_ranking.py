@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from goldassay.compat.answering import rankings
 from goldassay.embedding import Function
 from goldassay.exceptions import DataError, GoldassayError
-from goldassay.guarding import failure
 from goldassay.measures import answering
 from goldassay.measures.answering import (
     Confidence,
@@ -23,10 +23,10 @@ from goldassay.measures.answering import (
     confidence_score,
     ece,
     final_score,
-    rankings,
     robustness_score,
     speed_score,
 )
+from goldassay.running.guarding import failure
 
 LONG = " ".join(["word"] * 51)
 MEDIUM = " ".join(["word"] * 31)

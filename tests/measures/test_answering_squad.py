@@ -9,10 +9,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from goldassay.exceptions import DataError, GoldassayError
-from goldassay.guarding import failure
 from goldassay.measure import parse, stored
 from goldassay.measures import answering
-from goldassay.measures.answering import F1, ExactMatch, UnicodeExactMatch, UnicodeF1, normal, squad
+from goldassay.measures.answering import F1, ExactMatch, UnicodeExactMatch, UnicodeF1, squad
+from goldassay.running.guarding import failure
+from goldassay.text import normal
 
 # gold, answer, exact match, F1 (P and R over words in the comment)
 TABLE = [

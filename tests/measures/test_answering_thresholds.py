@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from goldassay.commands.score import scored
+from goldassay.cli.score import scored
 from goldassay.exceptions import DataError, GoldassayError
 from goldassay.measures.answering import best_threshold, scorecard
 

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from goldassay.measures.extraction import Span, errors
-from goldassay.measures.extraction.errors import KINDS
+from goldassay.measures.extraction import Span
+from goldassay.measures.extraction.mistakes import KINDS, errors
 
 TEXT = "In 1885 verhuisde het Rijksmuseum naar Amsterdam Zuid, waar het nog steeds te vinden is."
 

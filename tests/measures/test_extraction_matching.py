@@ -11,9 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from goldassay.measures.extraction import Span, pairs
-from goldassay.measures.extraction.columns import columns
+from goldassay.measures.extraction.batch import columns, paired
 from goldassay.measures.extraction.matching import AIMS, Edge, overlaps
-from goldassay.measures.extraction.paired import paired
 
 KINDS = ["A", "B"]
 

@@ -9,7 +9,8 @@ import pytest
 
 from goldassay.exceptions import DataError, FieldError, GoldassayError
 from goldassay.measures import extraction
-from goldassay.measures.extraction import Span, spans
+from goldassay.measures.extraction import Span
+from goldassay.measures.extraction.records import spans
 
 
 def test_dicts_sequences_objects_and_words_that_are_not_in_the_text() -> None:

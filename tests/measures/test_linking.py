@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from goldassay.exceptions import DataError, FieldError, GoldassayError
 from goldassay.gold import read
 from goldassay.measures import linking as ln
-from goldassay.measures.linking.equivalence import canonical, plain
+from goldassay.measures.linking.records import canonical, plain
 
 Link = dict[str, Any]
 

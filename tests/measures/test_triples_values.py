@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from goldassay.measures.triples import coordinates, items, objects, predicates, quantities, texts, times
+from goldassay.measures.triples import coordinates, items, objects, predicates, quantities, times
+from goldassay.text import fuzzy as texts
 
 
 @pytest.mark.parametrize(

@@ -14,9 +14,9 @@ from dspy.utils import DummyLM
 from goldassay import workspace
 from goldassay.gold import load, read
 from goldassay.gold.formats import squad
-from goldassay.guarding import failure
 from goldassay.measure import failed
 from goldassay.measures import answering
+from goldassay.running.guarding import failure
 
 PASSAGES = [
     {"id": "a", "text": "The Rijksmuseum opened in 1885. It stands in Amsterdam and holds 8,000 works."},

@@ -14,8 +14,8 @@ from dspy.lm15 import Message, Response, TextPart, Usage
 
 from goldassay import workspace
 from goldassay.gold import load
-from goldassay.kb.labels import LabelTable
 from goldassay.measures import linking
+from goldassay.sources.labels import LabelTable
 from goldassay.tuning.nearest import NearestDemos
 
 TABLE = LabelTable.of(

@@ -9,7 +9,7 @@ import dspy
 import pytest
 
 from goldassay import Metric
-from goldassay.commands.compare import by_stratum, errors_by_type
+from goldassay.cli.compare import by_stratum, errors_by_type
 from goldassay.measures import extraction
 from goldassay.reporting import runs as tables
 from goldassay.running import Run, evaluate

@@ -16,7 +16,7 @@ from goldassay import Metric
 from goldassay.exceptions import DataError, GoldassayError
 from goldassay.measures import extraction
 from goldassay.tuning import tune
-from goldassay.tuning.evolution import CorpusPolicy, check_state
+from goldassay.tuning.gepa import CorpusPolicy, check_state
 from goldassay.tuning.resuming import begin
 
 METRIC = Metric({extraction.StrictF1(): 0.7, extraction.PartialF1(): 0.3})

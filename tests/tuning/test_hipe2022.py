@@ -24,9 +24,8 @@ from goldassay.measures import extraction
 from goldassay.tuning import Patches, tune
 from goldassay.tuning.edits import apply, fingerprint, inverse
 from goldassay.tuning.nearest import demonstrations
-from goldassay.tuning.patches import Patch
-from goldassay.tuning.proposers import drafted
-from goldassay.tuning.rules import Rules
+from goldassay.tuning.patch_files import Patch
+from goldassay.tuning.proposers import Rules, drafted
 
 METRIC = Metric({extraction.StrictF1(): 0.7, extraction.PartialF1(): 0.3})
 

@@ -16,11 +16,9 @@ from goldassay.measure import Error
 from goldassay.score import Evidence
 from goldassay.tally import Counts
 from goldassay.tuning.edits import apply
-from goldassay.tuning.patches import read, write
-from goldassay.tuning.patterns import Case, Pattern, find
-from goldassay.tuning.places import place
-from goldassay.tuning.proposers import Examples
-from goldassay.tuning.rules import Rules
+from goldassay.tuning.patch_files import read, write
+from goldassay.tuning.patterns import Case, Pattern, find, place
+from goldassay.tuning.proposers import Examples, Rules
 
 
 class Kind(enum.Enum):

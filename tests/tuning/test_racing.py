@@ -15,7 +15,7 @@ from goldassay.measures import extraction
 from goldassay.score import Evidence
 from goldassay.tuning import Patches
 from goldassay.tuning.nearest import demonstrations
-from goldassay.tuning.patches import Patch
+from goldassay.tuning.patch_files import Patch
 from goldassay.tuning.patterns import Case
 from goldassay.tuning.proposers import drafted
 from goldassay.tuning.racing import Race, clusters, guards

@@ -16,7 +16,7 @@ from goldassay.tuning import Patches, load_state, tune
 from goldassay.tuning.edits import fingerprint
 from goldassay.tuning.ledger import read as read_ledger
 from goldassay.tuning.nearest import demonstrations
-from goldassay.tuning.patches import read as read_patch
+from goldassay.tuning.patch_files import read as read_patch
 from goldassay.tuning.patterns import find
 from goldassay.tuning.proposers import Reflection
 

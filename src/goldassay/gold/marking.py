@@ -7,7 +7,7 @@ from itertools import pairwise
 from typing import Any
 
 from goldassay.exceptions import DataError
-from goldassay.gold import words
+from goldassay.text import words
 
 LETTERS = {
     "IOB1": ("I", "I", "I", "I"),

@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from goldassay.exceptions import DataError, GoldassayError
-from goldassay.gold import formats, offsets, tagged
+from goldassay.gold import formats, offsets
+from goldassay.gold import tokens as tagged
 from goldassay.gold.records import Side
 from goldassay.measure import TASKS
 

@@ -14,7 +14,8 @@ from typing import Any
 
 from goldassay import workspace
 from goldassay.exceptions import DataError
-from goldassay.gold import files, formats, yamls
+from goldassay.gold import files, formats
+from goldassay.gold import files as yamls
 from goldassay.gold.formats import entries, questions
 from goldassay.gold.goldset import GoldSet, Source, TaskSet
 from goldassay.gold.passages import passages

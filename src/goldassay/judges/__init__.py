@@ -6,9 +6,8 @@ that is bound, asked once, and may be unknown), `store`, `named`, `evidence` (un
 language model: `entailment`, `nli`, `semantic`; `evaluator`; `panel`, `align`, `audit`, `programs`.
 """
 
-from goldassay.judges.judge import Judge
-from goldassay.judges.named import named
-from goldassay.judges.store import Verdicts
-from goldassay.judges.verdict import Verdict
+from goldassay.judges.ask.judge import Judge, named
+from goldassay.judges.ask.signatures import Verdict
+from goldassay.judges.ask.store import Verdicts
 
 __all__ = ["Judge", "Verdict", "Verdicts", "named"]

@@ -8,11 +8,10 @@ from typing import Any, ClassVar
 from dspy.lm15 import Message, Response, TextPart, Usage
 
 from goldassay.exceptions import GoldassayError
-from goldassay.lm.errors import LocalModelError, PromptTooLongError
 from goldassay.lm.files import located
+from goldassay.lm.local import LocalModelError, PromptTooLongError
 from goldassay.lm.repair import complete as completed
-from goldassay.lm.request import body
-from goldassay.lm.schema import CHARACTERS, ITEMS
+from goldassay.lm.request import CHARACTERS, ITEMS, body
 from goldassay.lm.server import loaded, require
 
 

@@ -9,8 +9,8 @@ from typing import Any
 import typer
 from rich.markup import escape
 
+from goldassay.articles import novel
 from goldassay.reporting.terminal import console
-from goldassay.wikidata import novel
 
 HELP = "c correct   i incorrect   u uncertain   w is in Wikidata   s skip   b back   q stop"
 

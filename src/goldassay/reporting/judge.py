@@ -10,10 +10,10 @@ from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 from rich.table import Table
 
-from goldassay.judges.align import Alignment
-from goldassay.judges.audit import Audit, Check
-from goldassay.judges.estimate import Estimate
-from goldassay.judges.graded import Graded
+from goldassay.judges.audit.report import Audit, Check
+from goldassay.judges.people.agreement import Alignment
+from goldassay.judges.people.grades import Graded
+from goldassay.judges.people.rates import Estimate
 from goldassay.reporting.terminal import console
 from goldassay.statistics.intervals import Interval
 from goldassay.statistics.ppi import Corrected

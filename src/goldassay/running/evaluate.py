@@ -14,12 +14,12 @@ import dspy
 from goldassay.exceptions import GoldassayError
 from goldassay.metric import Metric
 from goldassay.running.about import about_run, gold_hash, now, refuse_another
+from goldassay.running.budget import Meter
 from goldassay.running.folder import Writer
 from goldassay.running.loop import Loop
 from goldassay.running.plain import Plain
 from goldassay.running.run import Run, rows_done
 from goldassay.running.secrets import known, models
-from goldassay.tuning.budget import Meter
 
 __all__ = ["evaluate", "gold_hash"]
 

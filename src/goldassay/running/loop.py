@@ -11,10 +11,10 @@ from typing import Any
 
 import dspy
 
-from goldassay.guarding import failure
-from goldassay.lm import truncation
+from goldassay.lm import local as truncation
 from goldassay.measure import failed
 from goldassay.running.folder import Writer
+from goldassay.running.guarding import failure
 from goldassay.running.progress import Bar
 from goldassay.score import Evidence
 

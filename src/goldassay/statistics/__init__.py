@@ -1,11 +1,16 @@
 """Intervals, paired tests, power: seeded, on tallies or on plain numbers."""
 
-from goldassay.statistics.effect import cliffs_delta, cohens_dz, odds_ratio
-from goldassay.statistics.founding import significance_test
+from goldassay.compat.significance import significance_test
 from goldassay.statistics.intervals import Interval, interval, wilson
-from goldassay.statistics.multiple import holm
-from goldassay.statistics.paired import Comparison, compare
-from goldassay.statistics.power import examples_needed, power_of, smallest_detectable
+from goldassay.statistics.paired import Comparison, compare, holm
+from goldassay.statistics.power import (
+    cliffs_delta,
+    cohens_dz,
+    examples_needed,
+    odds_ratio,
+    power_of,
+    smallest_detectable,
+)
 from goldassay.statistics.ppi import Corrected, corrected
 
 __all__ = [

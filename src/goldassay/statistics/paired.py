@@ -1,4 +1,7 @@
-"""Two programs on the same examples: the paired difference, its interval and its p-value."""
+"""Two programs on the same examples: the paired difference, its interval and its p-value.
+
+Several comparisons at once.
+"""
 
 from __future__ import annotations
 
@@ -11,10 +14,9 @@ import numpy as np
 from scipy import stats
 
 from goldassay.exceptions import GoldassayError
-from goldassay.statistics.effect import cliffs_delta, cohens_dz, constant, odds_ratio
 from goldassay.statistics.evidence import Evidences, Floats, Values, clustered
 from goldassay.statistics.intervals import Interval
-from goldassay.statistics.power import smallest_detectable
+from goldassay.statistics.power import cliffs_delta, cohens_dz, constant, odds_ratio, smallest_detectable
 from goldassay.statistics.resampling import check, resampled, swapped
 
 TESTS = ("permutation", "bootstrap", "paired_t", "wilcoxon", "mcnemar")
@@ -156,3 +158,20 @@ def _effect(test: str, a: Floats, b: Floats) -> tuple[float, str]:
     if test == "mcnemar":
         return odds_ratio(a, b), "odds_ratio"
     return cohens_dz(a - b), "cohens_dz"
+
+
+def holm(p_values: Sequence[float]) -> list[float]:
+    """Holm's step-down adjusted p-values, in the order given (Holm 1979).
+
+    >>> holm([0.01, 0.04, 0.03])
+    [0.03, 0.06, 0.06]
+    """
+    if not all(0 <= p <= 1 for p in p_values):
+        raise GoldassayError("a p-value lies between 0 and 1; leave out the tests that were not made")
+    order = sorted(range(len(p_values)), key=lambda index: p_values[index])
+    out = [0.0] * len(p_values)
+    worst = 0.0
+    for rank, index in enumerate(order):
+        worst = max(worst, min(1.0, (len(p_values) - rank) * p_values[index]))
+        out[index] = worst
+    return out

@@ -10,7 +10,7 @@ import dspy
 
 from goldassay.exceptions import GoldassayError
 from goldassay.tuning.nearest import Nearest
-from goldassay.tuning.patches import Patch
+from goldassay.tuning.patch_files import Patch
 
 
 def fingerprint(program: Any) -> str:

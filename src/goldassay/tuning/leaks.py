@@ -12,7 +12,7 @@ from goldassay.exceptions import LeakError
 from goldassay.fields import read
 
 if TYPE_CHECKING:
-    from goldassay.tuning.patches import Patch
+    from goldassay.tuning.patch_files import Patch
 
 NEAR = 90.0  # per cent of similar characters: a text with a word changed, not one on the same subject
 WORDS = 8  # as many words in a row are a copy, not chance

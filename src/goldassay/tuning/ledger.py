@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from goldassay.exceptions import DataError
-from goldassay.tuning.patches import Patch
+from goldassay.tuning.patch_files import Patch
 from goldassay.tuning.patterns import Pattern
 
 

@@ -110,8 +110,8 @@ def inferrules(job: Job) -> Any:
 
 def gepa(job: Job) -> Any:
     """Instructions evolved by reflection on the metric's feedback (GEPA)."""
-    from goldassay.tuning import evolution
-    from goldassay.tuning.acceptance import PairedAcceptance
+    from goldassay.tuning import gepa as evolution
+    from goldassay.tuning.gepa import PairedAcceptance
 
     batch = min(8, len(job.train))
     settings = job.take(max_metric_calls=8 * len(job.dev) + 20 * batch, reflection_minibatch_size=batch)
@@ -149,8 +149,7 @@ def gepa(job: Job) -> Any:
 def patches(job: Job) -> Any:
     """Patches made from the program's errors, each tested on dev before it is kept (ours)."""
     from goldassay.tuning.patching import Patches
-    from goldassay.tuning.proposers import Examples, Reflection
-    from goldassay.tuning.rules import Rules
+    from goldassay.tuning.proposers import Examples, Reflection, Rules
 
     proposers: list[Any] = [Rules(), Examples()]
     if job.reflection_lm is not None and job.reflection_lm is not dspy.settings.lm:

@@ -21,11 +21,10 @@ from goldassay.statistics import holm
 from goldassay.tuning.edits import apply, fingerprint
 from goldassay.tuning.leaks import check_patch
 from goldassay.tuning.ledger import Ledger
-from goldassay.tuning.patches import Patch
+from goldassay.tuning.patch_files import Patch
 from goldassay.tuning.patterns import Case, Pattern, find
-from goldassay.tuning.proposers import Examples, Proposer
+from goldassay.tuning.proposers import Examples, Proposer, Rules
 from goldassay.tuning.racing import Race, guards, total
-from goldassay.tuning.rules import Rules
 
 
 class Patches(Teleprompter):  # type: ignore[misc]

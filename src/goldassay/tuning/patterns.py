@@ -4,6 +4,8 @@ A pattern is kind × gold type × predicted type × surface form, with the **pla
 errors are: the word that they stand after or before (`places`). Its **loss** is how much higher the corpus value would
 be if the pattern's errors had not been made (leave-the-pattern-out): each error's share of its example's evidence is
 repaired, and the value is taken again over all examples.
+
+The place of errors: the word that most of them stand right after, or right before.
 """
 
 from __future__ import annotations
@@ -17,10 +19,10 @@ from typing import TYPE_CHECKING, Any
 from goldassay.measure import Error
 from goldassay.score import Evidence
 from goldassay.tally import By, Confusion, Counts, Mean
-from goldassay.tuning.places import place
 
 if TYPE_CHECKING:
     from goldassay.embedding import Embedder
+
 
 FOUND, ADDED = ("missed",), ("spurious", "not_in_text")
 
@@ -194,3 +196,27 @@ def _strata(cases: Sequence[Case]) -> dict[str, dict[str, int]]:
         for name, value in case.strata.items():
             out.setdefault(str(name), Counter())[str(value)] += 1
     return {name: dict(counts.most_common()) for name, counts in out.items()}
+
+
+LEAST, SHARE = 3, 0.7  # so many errors, and such a part of them, make a word their place
+
+
+def place(errors: Sequence[Error]) -> str:
+    """What the errors stand after or before, in words; empty where they have no place in common.
+
+    >>> names = "Delft", "Gouda", "Tiel"
+    >>> place([Error("wrong_type", "", gold=name, context=f"…lives in {name} now") for name in names])
+    'after "in"'
+    """
+    found: Counter[tuple[str, str]] = Counter()
+    for error in errors:
+        words = error.gold or error.pred
+        if not words or words not in error.context:
+            continue
+        before, _, after = error.context.partition(words)
+        for side, near in (("after", before.split()[-1:]), ("before", after.split()[:1])):
+            found.update((side, word.strip("…").casefold()) for word in near if word.strip("…").isalpha())
+    for (side, word), count in found.most_common(1):
+        if count >= max(LEAST, SHARE * len(errors)):
+            return f'{side} "{word}"'
+    return ""

@@ -16,7 +16,7 @@ from goldassay.running import Run, evaluate
 from goldassay.running.plain import Plain
 from goldassay.score import Evidence
 from goldassay.statistics import compare
-from goldassay.tuning.patches import Effect, Patch
+from goldassay.tuning.patch_files import Effect, Patch
 from goldassay.tuning.patterns import Case
 
 COSTS = ("calls", "prompt_tokens", "completion_tokens", "seconds")

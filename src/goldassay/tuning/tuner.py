@@ -10,14 +10,13 @@ from typing import Any
 import dspy
 
 from goldassay.exceptions import DataError, GoldassayError
-from goldassay.guarding import guarded, unguarded
+from goldassay.running.budget import Budget, BudgetSpent, Meter
+from goldassay.running.guarding import guarded, unguarded
 from goldassay.tuning import leaks, optimizers, resuming
-from goldassay.tuning.budget import Budget, BudgetSpent, Meter
 from goldassay.tuning.edits import fingerprint
 from goldassay.tuning.ledger import Ledger
 from goldassay.tuning.nearest import demonstrations
-from goldassay.tuning.prompts import instructions
-from goldassay.tuning.saved import save
+from goldassay.tuning.saved import instructions, save
 from goldassay.tuning.trials import Tuned, trial
 from goldassay.tuning.watch import Unreachable, Watch
 

@@ -16,7 +16,7 @@ from typing import Any
 
 from goldassay.exceptions import DataError, GoldassayError
 from goldassay.gold.agreement import labels, spans
-from goldassay.gold.agreement.kappas import cohen_kappa, fleiss_kappa
+from goldassay.gold.agreement.coefficient import cohen_kappa, fleiss_kappa
 from goldassay.gold.agreement.krippendorff import alpha
 from goldassay.gold.agreement.report import Agreement, Disagreement, Figure, Resampling
 from goldassay.gold.reading import once, read

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from itertools import combinations
 from typing import Any
 
-from goldassay.gold.agreement.kappas import Cohen, Fleiss
+from goldassay.gold.agreement.coefficient import Cohen, Fleiss
 from goldassay.gold.agreement.krippendorff import evidence
 from goldassay.gold.agreement.report import Disagreement, Figure, Resampling
 from goldassay.tally import Counts, Mean

@@ -12,12 +12,13 @@ from collections.abc import Mapping, Sequence
 from itertools import combinations
 from typing import Any
 
-from goldassay.gold.agreement.kappas import Cohen
+from goldassay.gold.agreement.coefficient import Cohen
 from goldassay.gold.agreement.krippendorff import Alpha
 from goldassay.gold.agreement.report import Disagreement, Figure, Resampling
-from goldassay.gold.words import places
-from goldassay.measures.extraction import Span, counts, spans
+from goldassay.measures.extraction import Span, counts
+from goldassay.measures.extraction.records import spans
 from goldassay.tally import Counts
+from goldassay.text.words import places
 
 Given = Mapping[str, Sequence[Mapping[str, Any] | None]]  # by annotator, records in one order; None where one lacks it
 

@@ -18,12 +18,12 @@ from typing import Any
 
 from goldassay.exceptions import DataError
 from goldassay.gold import sets
-from goldassay.gold.audit import across, card, collection, content, duplicates, identifiers, kit, spans, stated, tables
+from goldassay.gold.audit import across, card, content, duplicates, identifiers, kit, spans, stated, tables
 from goldassay.gold.audit.finding import KINDS, Audit, Finding
 from goldassay.gold.audit.mending import repaired
 from goldassay.gold.audit.rows import Row, rows, unreadable
-from goldassay.gold.similarity import NEAR
 from goldassay.measure import TASKS
+from goldassay.text.similarity import NEAR
 
 __all__ = ["KINDS", "Audit", "Finding", "audit", "repaired"]
 YAML = (".yaml", ".yml")
@@ -66,7 +66,7 @@ def audit(
             if (place / "passages.jsonl").exists():
                 collected = sets.passages(place / "passages.jsonl")
                 passages = {row["id"]: row["text"] for row in collected}
-                findings += collection.audit(collected, by)
+                findings += across.collection_audit(collected, by)
         except DataError as error:
             findings.append(unreadable(error, "passages.jsonl"))
     for job, found in by.items():

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from goldassay.gold.audit.finding import Finding
 from goldassay.gold.audit.rows import Row
 from goldassay.gold.records import INPUTS
-from goldassay.gold.similarity import NEAR, distinct, near_pairs
+from goldassay.text.similarity import NEAR, distinct, near_pairs
 
 
 def audit(rows: Sequence[Row], near: float = NEAR) -> Iterator[Finding]:

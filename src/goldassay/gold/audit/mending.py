@@ -12,7 +12,7 @@ from goldassay.exceptions import DataError, GoldassayError
 from goldassay.gold import files, formats
 from goldassay.gold.audit.finding import Finding
 from goldassay.gold.audit.rows import SPANS
-from goldassay.gold.faults import go_on
+from goldassay.gold.files import go_on
 from goldassay.gold.formats import brat, entries
 
 

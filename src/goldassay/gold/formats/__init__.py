@@ -23,7 +23,6 @@ MODULES = {
     "benchmark": "benchmark",
     "annotations": "judged",
 }
-WRITERS = {"hipe": "hipe_writer", "iob2": "iob2_writer", "conll": "iob2_writer"}
 EXTENSIONS = {
     ".jsonl": "jsonl",
     ".ndjson": "jsonl",
@@ -44,11 +43,6 @@ def module(name: str) -> ModuleType:
     if name not in MODULES:
         raise GoldassayError(f"no format {name!r}; the formats are {', '.join(MODULES)}")
     return import_module(f"goldassay.gold.formats.{MODULES[name]}")
-
-
-def writer(name: str) -> ModuleType:
-    """The module that writes a format."""
-    return import_module(f"goldassay.gold.formats.{WRITERS[name]}") if name in WRITERS else module(name)
 
 
 def by_name(path: str | Path) -> str:

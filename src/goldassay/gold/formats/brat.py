@@ -18,7 +18,7 @@ from typing import Any
 
 from goldassay.exceptions import DataError, GoldassayError
 from goldassay.gold import files, offsets
-from goldassay.gold.faults import Wrong, stop
+from goldassay.gold.files import Wrong, stop
 from goldassay.gold.records import Side
 
 TASKS = ("extraction", "linking", "triples")

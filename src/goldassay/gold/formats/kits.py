@@ -10,7 +10,8 @@ from typing import Any
 import yaml
 
 from goldassay.exceptions import DataError
-from goldassay.gold import files, yamls
+from goldassay.gold import files
+from goldassay.gold import files as yamls
 
 LISTS = {"benchmark": "articles", "annotations": "annotations", "alignment": "alignments"}
 

@@ -15,7 +15,7 @@ from typing import Any
 
 from goldassay.exceptions import DataError, GoldassayError
 from goldassay.gold import files
-from goldassay.gold.faults import Wrong, stop
+from goldassay.gold.files import Wrong, stop
 from goldassay.gold.records import Side
 
 TASKS = ("answering", "retrieval")

@@ -6,6 +6,8 @@ Columns are found by their names: the text, the type, the secondary types (separ
 ``id`` and, for predictions, a ``confidence``. Without an ``id`` the record is named by its number. Where the type
 column is ``gold_type`` and the types are single letters, they are the institution types GLAMORCUBESFIXPHDNT, and
 another letter is an error; ``labels`` gives another list.
+
+How csv and tsv are written: csv quotes what needs it, tsv quotes nothing.
 """
 
 from __future__ import annotations
@@ -15,12 +17,13 @@ import io
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
 from goldassay.exceptions import DataError, GoldassayError
 from goldassay.gold import files
-from goldassay.gold.faults import Wrong, stop
-from goldassay.gold.formats import delimited, questions, questions_writer
+from goldassay.gold.files import Wrong, stop
+from goldassay.gold.formats import questions
+from goldassay.gold.formats import questions as questions_writer
 from goldassay.gold.records import Side
 
 TASKS = ("classification", questions.TASK)
@@ -192,8 +195,8 @@ def write(path: str | Path, records: Iterable[Mapping[str, Any]], task: str, sid
     known = FIELDS[side][FIELDS[side].index("secondary_labels") + 1 :]
     more = [name for name in known if any(record.get(name) is not None for record in rows)]
     out = io.StringIO()
-    writer = delimited.writer(out, comma)
-    writer.writerow([*names, *more])
+    table = writer(out, comma)
+    table.writerow([*names, *more])
     for record in rows:
         cells = [
             record["id"],
@@ -207,5 +210,22 @@ def write(path: str | Path, records: Iterable[Mapping[str, Any]], task: str, sid
                 raise DataError(
                     "a tab or line break cannot stand in tsv; write csv or jsonl", record=record["id"], field=name
                 )
-        writer.writerow(cells)
+        table.writerow(cells)
     files.save(path, out.getvalue())
+
+
+def writer(out: TextIO, comma: str) -> Any:
+    r"""A writer of rows; ``comma`` is what stands between cells, a comma or a tab.
+
+    >>> import io
+    >>> out = io.StringIO()
+    >>> writer(out, ",").writerow(["a,b", "c"]), out.getvalue()
+    (8, '"a,b",c\n')
+    """
+    return csv.writer(
+        out,
+        delimiter=comma,
+        lineterminator="\n",
+        quoting=csv.QUOTE_MINIMAL if comma == "," else csv.QUOTE_NONE,
+        quotechar='"' if comma == "," else None,
+    )

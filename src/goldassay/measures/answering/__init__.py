@@ -4,19 +4,18 @@ Read in this order: `records` (what a question and an answer are), `normal` and 
 and `rouge` (words), `similarity` and `bertscore` (embeddings), `claims` with `claim_measures`, `citations`, `facts` and
 `entities` (what is supported), `lexical` (the stand-in without a judge), `judged` and `lost`, `calibration` and
 `thresholds`, `ranking` with `rankings`, `card` (everything over a set), `founding`. Which damage each of them notices
-stands in `goldassay.mutation`.
+stands in `goldassay.proof.mutation`.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
+from goldassay.compat.answering import RAGEvaluator, context_entity_recall, rankings
 from goldassay.measure import Measure
 from goldassay.measures.answering.bertscore import BERTScore, bertscore, rescaled
-from goldassay.measures.answering.calibration import aurc, brier, ece, risk_coverage
-from goldassay.measures.answering.card import scorecard
+from goldassay.measures.answering.calibration import aurc, best_threshold, brier, ece, risk_coverage
 from goldassay.measures.answering.citations import CitationPrecision, CitationRecall, Cited, citations, cited
-from goldassay.measures.answering.claim_evidence import Shares
 from goldassay.measures.answering.claim_measures import (
     ClaimF1,
     ClaimPrecision,
@@ -26,15 +25,14 @@ from goldassay.measures.answering.claim_measures import (
     Faithfulness,
     Hallucination,
     NoiseSensitivity,
+    Relevance,
     RetrievedClaimRecall,
     SelfKnowledge,
+    Shares,
 )
 from goldassay.measures.answering.claims import Share, Support
 from goldassay.measures.answering.entities import ContextEntityRecall, found_entities
-from goldassay.measures.answering.entity_columns import context_entity_recall
 from goldassay.measures.answering.facts import FactualAccuracy, factual_accuracy
-from goldassay.measures.answering.founding import RAGEvaluator
-from goldassay.measures.answering.judged import Relevance
 from goldassay.measures.answering.lexical import LexicalSupport, lexical_support, sentence_support
 from goldassay.measures.answering.lost import LostByRetrieval
 from goldassay.measures.answering.ranking import (
@@ -46,14 +44,13 @@ from goldassay.measures.answering.ranking import (
     robustness_score,
     speed_score,
 )
-from goldassay.measures.answering.rankings import rankings
 from goldassay.measures.answering.records import answers, reference
 from goldassay.measures.answering.rouge import ROUGE, rouge
 from goldassay.measures.answering.rouge_batch import rouge_batch
-from goldassay.measures.answering.sentences import sentences
+from goldassay.measures.answering.scorecard import scorecard
 from goldassay.measures.answering.similarity import SemanticSimilarity, similarity
 from goldassay.measures.answering.squad import F1, ExactMatch, UnicodeExactMatch, UnicodeF1, squad
-from goldassay.measures.answering.thresholds import best_threshold
+from goldassay.text.sentences import sentences
 
 MEASURES: tuple[Measure[Any], ...] = (
     ExactMatch(),

@@ -18,11 +18,11 @@ from typing import Any, ClassVar
 from goldassay.exceptions import GoldassayError
 from goldassay.fields import read
 from goldassay.measure import Assessment, Error, Measure, gold_field
-from goldassay.measures.answering import normal
 from goldassay.measures.answering.records import answers, contexts, extra, reference
-from goldassay.measures.answering.vocabulary import OPENERS
-from goldassay.measures.answering.words import small_letters
 from goldassay.tally import Mean
+from goldassay.text import normal
+from goldassay.text.vocabulary import OPENERS
+from goldassay.text.words import small_letters
 
 MATCHES = ("exact", "normalised", "alias", "id")
 Aliases = tuple[tuple[str, ...], ...]

@@ -17,11 +17,10 @@ from goldassay.exceptions import DataError
 from goldassay.fields import read
 from goldassay.measure import Assessment, Error, Measure, failed, gold_field
 from goldassay.measures.answering.lexical import negations
-from goldassay.measures.answering.normal import ARTICLES
 from goldassay.measures.answering.records import extra, reference
-from goldassay.measures.answering.statements import statement
-from goldassay.measures.answering.vocabulary import NEGATIONS
 from goldassay.tally import Mean
+from goldassay.text.normal import ARTICLES
+from goldassay.text.vocabulary import NEGATIONS, statement
 
 OUTCOMES = ("correct", "incorrect", "unsupported")
 Relation = Callable[[str, str], str]

@@ -19,10 +19,9 @@ from rapidfuzz.distance import LCSseq
 
 from goldassay.measure import Assessment, Error, Measure, failed
 from goldassay.measures.answering.records import answer, contexts
-from goldassay.measures.answering.sentences import sentences
-from goldassay.measures.answering.statements import statement
-from goldassay.measures.answering.vocabulary import CONTRACTED, NE_PAIRS, NEGATIONS
 from goldassay.tally import Mean
+from goldassay.text.sentences import sentences
+from goldassay.text.vocabulary import CONTRACTED, NE_PAIRS, NEGATIONS, statement
 
 ENOUGH = 0.6  # a sentence with less is shown as unsupported
 

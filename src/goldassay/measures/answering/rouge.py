@@ -1,6 +1,6 @@
 """ROUGE as a measure: how many words, neighbours or ordered words the answer shares with the gold.
 
-It is blind to meaning: a negation or a wrong digit changes one word of many (see `goldassay.mutation`).
+It is blind to meaning: a negation or a wrong digit changes one word of many (see `goldassay.proof.mutation`).
 
 Lin, ROUGE: a package for automatic evaluation of summaries, ACL 2004 workshop.
 """
@@ -15,8 +15,8 @@ from goldassay.exceptions import GoldassayError
 from goldassay.measure import Assessment, Measure, failed
 from goldassay.measures.answering.records import all_texts, answer, answers, references, wrong
 from goldassay.measures.answering.rouge_batch import KINDS, rouge_batch
-from goldassay.measures.answering.words import TOKENIZERS
 from goldassay.tally import Mean
+from goldassay.text.words import TOKENIZERS
 
 PARTS = ("p", "r", "f")
 

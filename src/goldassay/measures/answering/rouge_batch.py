@@ -1,15 +1,30 @@
-"""ROUGE-1, 2, L and Lsum of many pairs at once.
+"""Words of texts as numbers, for ROUGE: all texts in one pass, without an object for each word.
+
+For rouge-score's tokenizer the texts are one array of bytes. Words are compared eight letters at a time, as one number
+of 64 bits; a longer word is numbered by the number of what came before and its next eight letters. What is longer than
+that (`ROUNDS` times eight letters) is looked up as it stands.
+
+ROUGE-1, 2, L and Lsum of many pairs at once.
 
 All texts are tokenised in one pass; the words become numbers. The overlap of n-grams is counted by sorting one key for
 each (pair, n-gram) of both sides together; the longest common subsequence is rapidfuzz's bit-parallel one, over words
 written as code points. The numbers are those of rouge-score, to the last bits of a float.
 
 Lin, ROUGE: a package for automatic evaluation of summaries, ACL 2004 workshop.
+
+ROUGE-Lsum: the union of longest common subsequences, sentence by sentence (a line is a sentence).
+
+For each sentence of the reference, the words that a longest common subsequence with any sentence of the prediction
+takes; each word counts as often as both sides have it. Of several longest subsequences one must be chosen: the table is
+walked back from its end, and where it ties the reference's word is dropped, as rouge-score does. The table is
+bit-parallel (Hyyrö, Bit-parallel LCS-length computation revisited, AWOCA 2004).
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import itertools
+from collections import Counter, defaultdict
+from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 
@@ -18,14 +33,97 @@ from rapidfuzz.distance import LCSseq
 from rapidfuzz.process import cpdist
 
 from goldassay.exceptions import GoldassayError
-from goldassay.measures.answering.numbering import numbered
 from goldassay.measures.answering.records import all_texts
-from goldassay.measures.answering.rouge_sum import summary
-from goldassay.measures.answering.words import tokens
 from goldassay.tally import divide
+from goldassay.text.words import runs, stemmed, tokens
+
+Array = Any  # numpy arrays of whole numbers
+ROUNDS = 4
+_WIDTH = 8  # letters in a number of 64 bits
+_BREAK = b"\x01"  # stands as a word between texts
+_SPACE = ord(" ")
+_KEPT = b"0123456789abcdefghijklmnopqrstuvwxyz" + _BREAK
+_TABLE = bytes(code if code in _KEPT else _SPACE for code in bytes(range(256)).lower())
+_BECOME_ASCII = {"\u0130": "i ", "\u212a": "k"}  # İ (an i and a mark) and K (Kelvin): alone in having ASCII lower case
+_MASKS = np.array([(1 << 8 * letters) - 1 for letters in range(_WIDTH + 1)], np.uint64)
+
+
+def numbered(texts: Sequence[str], tokenizer: str = "rouge-score", stem: bool = False) -> tuple[Array, Array]:
+    """The words of all texts as one array of ids from 1 on, and how many each text has.
+
+    >>> ids, lengths = numbered(["a museum", "museum"])
+    >>> ids.tolist(), lengths.tolist()
+    ([1, 2, 2], [2, 1])
+    """
+    if tokenizer != "rouge-score":
+        lists = [runs(text, tokenizer) for text in texts]
+        lengths = np.fromiter(map(len, lists), np.int64, len(lists))
+        table: defaultdict[str, int] = defaultdict(itertools.count(1).__next__)
+        words = itertools.chain(*([stemmed(word) for word in each] if stem else each for each in lists))
+        return np.fromiter(map(table.__getitem__, words), np.int64, int(lengths.sum())), lengths
+    joined = _joined(texts)
+    starts, ends = _bounds(joined)
+    ids = _identified(joined, starts, ends)
+    breaks = np.flatnonzero(ids == 0)  # a break is the least of all words
+    lengths = np.diff(breaks, prepend=-1) - 1
+    if stem and len(ids):
+        ids = _by_stem(joined, starts, ends, ids)
+    return np.delete(ids, breaks), lengths
+
+
+def _joined(texts: Sequence[str]) -> bytes:
+    """All texts in lower case, with spaces for what is no letter and no digit, and a break after each."""
+    joined = " \x01 ".join(texts)
+    if joined.count("\x01") != len(texts) - 1:
+        joined = " \x01 ".join(text.replace("\x01", " ") for text in texts)
+    for capital, lowered in _BECOME_ASCII.items():
+        joined = joined.replace(capital, lowered)
+    written = joined.encode("ascii", "replace").translate(_TABLE)
+    return b" " + (written + b" \x01" if texts else b"") + b" " * _WIDTH
+
+
+def _bounds(joined: bytes) -> tuple[Array, Array]:
+    """Where each word starts and ends; there is a space before the first and after the last."""
+    inside = np.frombuffer(joined, np.uint8) != _SPACE
+    edges = np.flatnonzero(inside[1:] != inside[:-1]) + 1
+    return edges[::2], edges[1::2]
+
+
+def _identified(joined: bytes, starts: Array, ends: Array) -> Array:
+    """A number for each word, the same for the same words; 0 for a break."""
+    window = np.ndarray(len(joined) - _WIDTH + 1, "<u8", joined, 0, (1,))  # eight bytes from each place on
+    lengths = ends - starts
+    known, ids = np.unique(window[starts] & _MASKS[np.minimum(lengths, _WIDTH)], return_inverse=True)
+    count = len(known)
+    longer = np.flatnonzero(lengths > _WIDTH)
+    for place in range(_WIDTH, _WIDTH * ROUNDS, _WIDTH):
+        if not len(longer):
+            return ids
+        letters = window[starts[longer] + place] & _MASKS[np.minimum(lengths[longer] - place, _WIDTH)]
+        known, next_letters = np.unique(letters, return_inverse=True)
+        pairs, found = np.unique(ids[longer] * len(known) + next_letters, return_inverse=True)
+        ids[longer] = count + found
+        count += len(pairs)
+        longer = longer[lengths[longer] > place + _WIDTH]
+    table: defaultdict[bytes, int] = defaultdict(itertools.count(count).__next__)
+    for place in longer.tolist():
+        ids[place] = table[joined[starts[place] : ends[place]]]
+    return ids
+
+
+def _by_stem(joined: bytes, starts: Array, ends: Array, ids: Array) -> Array:
+    """The number of each word's stem, from 1 on."""
+    where = np.full(int(ids.max()) + 1, -1)
+    where[ids] = np.arange(len(ids))  # one place of each word
+    stems: defaultdict[str, int] = defaultdict(itertools.count(1).__next__)
+    table = np.zeros(len(where), np.int64)
+    for number, place in enumerate(where.tolist()):
+        if place >= 0:
+            table[number] = stems[stemmed(joined[starts[place] : ends[place]].decode())]
+    return table[ids]
+
 
 KINDS = ("1", "2", "L", "Lsum")
-Array = Any  # numpy arrays
 _SURROGATES = 0xD800
 
 
@@ -103,7 +201,13 @@ class _Pairs:
         pair = [one[1:][keep] for one, keep in zip(self.pair, inside, strict=True)]
         return self._overlap(grams, pair, size, [np.maximum(each - 1, 0) for each in self.lengths])
 
-    def _overlap(self, grams: Sequence[Array], pair: Sequence[Array], size: int, totals: Sequence[Array]) -> Array:
+    def _overlap(
+        self,
+        grams: Sequence[Array],
+        pair: Sequence[Array],
+        size: int,
+        totals: Sequence[Array],
+    ) -> Array:
         """Each (pair, gram) is a key; its lowest bit says the side. Sorted, equal keys stand together."""
         keys = np.concatenate([(p * size + g) * 2 + side for side, (p, g) in enumerate(zip(pair, grams, strict=True))])
         if not len(keys):
@@ -132,3 +236,63 @@ def _written(ids: Array, lengths: Array) -> list[Any]:
         return [tuple(ids[start:end].tolist()) for start, end in pairwise(ends)]
     text = codes.astype("<u4").tobytes().decode("utf-32-le")
     return [text[start:end] for start, end in pairwise(ends)]
+
+
+def summary(prediction: Sequence[Sequence[str]], reference: Sequence[Sequence[str]]) -> tuple[int, int, int]:
+    """How many words are common, how many the prediction has, how many the reference has.
+
+    >>> summary([["a", "b"], ["c"]], [["a", "c", "d"]])
+    (2, 3, 3)
+    """
+    left, right = Counter(w for s in prediction for w in s), Counter(w for s in reference for w in s)
+    common = 0
+    masks = [_masks(other) for other in prediction]
+    for sentence in reference:
+        places: set[int] = set()
+        for other, each in zip(prediction, masks, strict=True):
+            if not each.keys().isdisjoint(sentence):
+                places |= _places(sentence, other, each)
+        for place in sorted(places):
+            word = sentence[place]
+            if left[word] > 0 and right[word] > 0:
+                common += 1
+                left[word] -= 1
+                right[word] -= 1
+    return common, sum(map(len, prediction)), sum(map(len, reference))
+
+
+def _masks(words: Sequence[str]) -> dict[str, int]:
+    """For each word a number with a bit set at each of its places."""
+    masks: dict[str, int] = {}
+    for place, word in enumerate(words):
+        masks[word] = masks.get(word, 0) | 1 << place
+    return masks
+
+
+def _places(sentence: Sequence[str], other: Sequence[str], masks: Mapping[str, int]) -> set[int]:
+    """Where in ``sentence`` the words of one longest common subsequence with ``other`` stand.
+
+    The table is kept as a whole number a row: bit j is 0 where the row's length grows from column j to the next.
+    """
+    full = (1 << len(other)) - 1
+    rows = [full]
+    for word in sentence:
+        row = rows[-1]
+        matched = row & masks.get(word, 0)
+        rows.append(((row + matched) | (row - matched)) & full)
+    places = set()
+    i, j = len(sentence), len(other)
+    while i and j:
+        if sentence[i - 1] == other[j - 1]:
+            i, j = i - 1, j - 1
+            places.add(i)
+        elif _length(rows[i], j - 1) > _length(rows[i - 1], j):
+            j -= 1
+        else:
+            i -= 1
+    return places
+
+
+def _length(row: int, column: int) -> int:
+    """The length of the longest common subsequence in a row up to a column."""
+    return column - (row & ((1 << column) - 1)).bit_count()

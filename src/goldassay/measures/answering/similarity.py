@@ -1,7 +1,7 @@
 """Semantic similarity: the cosine of two texts' embeddings, which may be negative.
 
 It says that two texts are about the same thing, not that they say the same: a negation or a wrong digit hardly moves
-it, and an echo of the question is near every answer to it (see `goldassay.mutation`).
+it, and an echo of the question is near every answer to it (see `goldassay.proof.mutation`).
 
 Reimers and Gurevych, Sentence-BERT, EMNLP 2019.
 """

@@ -16,9 +16,9 @@ from typing import Any, ClassVar
 
 from goldassay.exceptions import GoldassayError
 from goldassay.measure import Assessment, Measure, failed
-from goldassay.measures.answering import normal
 from goldassay.measures.answering.records import all_texts, answer, answers, wrong
 from goldassay.tally import Mean
+from goldassay.text import normal
 
 SOURCE = "Rajpurkar et al., EMNLP 2016; Rajpurkar, Jia and Liang, ACL 2018"
 

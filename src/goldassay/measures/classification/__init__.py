@@ -9,13 +9,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from goldassay.measure import Measure, gold_field
-from goldassay.measures.classification.card import scorecard
-from goldassay.measures.classification.founding import (
+from goldassay.compat.classification import (
     hierarchical_type_metrics,
     type_classification_metrics,
     type_confusion_analysis,
 )
+from goldassay.measure import Measure, gold_field
 from goldassay.measures.classification.labels import Label, Labels, institutions, read
 from goldassay.measures.classification.measures import (
     Accuracy,
@@ -28,7 +27,8 @@ from goldassay.measures.classification.measures import (
     WeightedF1,
 )
 from goldassay.measures.classification.mistakes import errors
-from goldassay.measures.classification.sides import sides
+from goldassay.measures.classification.records import sides
+from goldassay.measures.classification.scorecard import scorecard
 
 # HierarchyGap is not among them: its best value is 0, and the laws say that gold against gold is best.
 MEASURES: tuple[Measure[Any], ...] = (

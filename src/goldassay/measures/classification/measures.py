@@ -14,7 +14,7 @@ from goldassay.exceptions import GoldassayError
 from goldassay.measure import Assessment, Measure
 from goldassay.measures.classification.labels import institutions
 from goldassay.measures.classification.mistakes import errors
-from goldassay.measures.classification.sides import Read, sides
+from goldassay.measures.classification.records import Read, sides
 from goldassay.measures.classification.tally import Agreement, Gap, Labelled, MacroAll, MacroSupported, Weighted
 from goldassay.tally import Counts, Mean
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from goldassay.measure import Error
 from goldassay.measures.classification.labels import Labels, institutions
-from goldassay.measures.classification.sides import Read
+from goldassay.measures.classification.records import Read
 from goldassay.measures.classification.tally import NONE
 
 AROUND = 30  # characters of the text shown on each side
@@ -14,7 +14,7 @@ SHOWN = 3  # words that are named as evidence
 def errors(read: Read, labels: Labels | None = None) -> tuple[tuple[Error, ...], tuple[str, ...]]:
     """The errors of one example, and what was right.
 
-    >>> from goldassay.measures.classification.sides import sides
+    >>> from goldassay.measures.classification.records import sides
     >>> found, _ = errors(sides({"label": "A", "text": "Het Stadsarchief van Delft"}, {"label": "M"}))
     >>> print(found[0].message)
     A (Archive) was taken for M (Museum): "Stadsarchief" speaks for A, in "Het Stadsarchief van Delft".

@@ -11,12 +11,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from goldassay.measure import Measure
-from goldassay.measures.extraction.averages import MacroDocF1, MacroDocPrecision, MacroDocRecall, MacroF1, WeightedF1
-from goldassay.measures.extraction.card import scorecard
-from goldassay.measures.extraction.counting import counts, semeval
-from goldassay.measures.extraction.errors import errors
-from goldassay.measures.extraction.founding import (
+from goldassay.compat.extraction import (
     Entity,
     compute_ner_metrics,
     entity_level_metrics,
@@ -24,6 +19,8 @@ from goldassay.measures.extraction.founding import (
     token_level_metrics,
     type_distribution_analysis,
 )
+from goldassay.measure import Measure
+from goldassay.measures.extraction.averages import MacroDocF1, MacroDocPrecision, MacroDocRecall, MacroF1, WeightedF1
 from goldassay.measures.extraction.matching import pairs
 from goldassay.measures.extraction.measures import (
     ExactF1,
@@ -35,13 +32,19 @@ from goldassay.measures.extraction.measures import (
     StrictF1,
     StrictPrecision,
     StrictRecall,
+    TokenF1,
+    TokenPrecision,
+    TokenRecall,
+    TypeF1,
+    TypePrecision,
+    TypeRecall,
 )
-from goldassay.measures.extraction.reading import perfect, sides
-from goldassay.measures.extraction.schemas import SemEval, evaluate_spans, evaluate_spans_by_type
-from goldassay.measures.extraction.spans import Span, spans
-from goldassay.measures.extraction.tagged import evaluate_tags
-from goldassay.measures.extraction.tokenwise import TokenF1, TokenPrecision, TokenRecall
-from goldassay.measures.extraction.typed import TypeF1, TypePrecision, TypeRecall
+from goldassay.measures.extraction.mistakes import errors
+from goldassay.measures.extraction.records import Span, perfect, sides, spans
+from goldassay.measures.extraction.scorecard import scorecard
+from goldassay.measures.extraction.semeval import SemEval, evaluate_spans, evaluate_spans_by_type
+from goldassay.measures.extraction.tags import evaluate_tags
+from goldassay.measures.extraction.tally import counts, semeval
 
 MEASURES: tuple[Measure[Any], ...] = (
     StrictF1(),

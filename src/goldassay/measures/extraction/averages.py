@@ -7,10 +7,9 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from goldassay.exceptions import GoldassayError
-from goldassay.measures.extraction.base import MATCHING, SpanMeasure
-from goldassay.measures.extraction.counting import MATCH, by_type, counts
-from goldassay.measures.extraction.spans import Span
-from goldassay.measures.extraction.tally import MacroGold, MacroSeen, Weighted
+from goldassay.measures.extraction.measures import MATCHING, SpanMeasure
+from goldassay.measures.extraction.records import Span
+from goldassay.measures.extraction.tally import MATCH, MacroGold, MacroSeen, Weighted, by_type, counts
 from goldassay.tally import By, Counts, Mean
 
 MATCHES = ("strict", "partial")

@@ -12,8 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from goldassay.measures.extraction.columns import Columns, Flags, Ints, columns
-from goldassay.measures.extraction.paired import Paired, paired
+from goldassay.measures.extraction.batch import Columns, Flags, Ints, Paired, columns, paired
 from goldassay.measures.extraction.tally import SemEvalCounts
 from goldassay.measures.extraction.tokens import token_columns
 from goldassay.tally import Counts

@@ -27,7 +27,7 @@ from scipy.optimize import linear_sum_assignment
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import min_weight_full_bipartite_matching
 
-from goldassay.measures.extraction.spans import Span
+from goldassay.measures.extraction.records import Span
 
 
 class Edge(NamedTuple):

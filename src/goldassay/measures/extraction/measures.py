@@ -1,4 +1,6 @@
-"""Extraction's measures on spans: precision, recall and F1, micro over all documents.
+"""What the measures of extraction share: reading both sides, errors in words, counts pooled over all documents.
+
+Extraction's measures on spans: precision, recall and F1, micro over all documents.
 
 | measure | a pair counts as found when | also known as |
 |---|---|---|
@@ -11,15 +13,68 @@
 
 P = tp / (tp + fp), R = tp / (tp + fn), F1 = 2 tp / (2 tp + fp + fn). Matching is one-to-one within a document and does
 not depend on order (`matching`). SemEval's own ``partial`` ignores the type: that is ``SemEval("partial")``.
+
+Whether the type is right, whatever the boundaries: of spans that overlap, or anywhere in the document.
+
+Precision, recall and F1 of tokens; what a token is and which type it has says `tokens`.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
-from goldassay.measures.extraction.base import Micro
+from goldassay.exceptions import GoldassayError
+from goldassay.measure import Assessment, Measure
+from goldassay.measures.extraction.mistakes import errors
+from goldassay.measures.extraction.records import Span, sides
+from goldassay.measures.extraction.tally import MATCH, counts
+from goldassay.measures.extraction.tokens import token_counts
 from goldassay.tally import Counts, PrecisionCounts, RecallCounts
+
+SOURCE = "Tjong Kim Sang & De Meulder 2003 (CoNLL); Ehrmann et al. 2022 (HIPE: strict, fuzzy)"
+FORMULA = {"f1": "2 tp / (2 tp + fp + fn)", "precision": "tp / (tp + fp)", "recall": "tp / (tp + fn)"}
+MATCHING = "one-to-one, most true positives"
+
+
+@dataclass(frozen=True)
+class SpanMeasure(Measure[Any]):
+    """What all measures of extraction share: spans of both sides are read, counted, and their errors put in words."""
+
+    task: ClassVar[str] = "extraction"
+    gold_fields: ClassVar[tuple[str, ...]] = ("text", "entities")
+    pred_fields: ClassVar[tuple[str, ...]] = ("entities",)
+    source: ClassVar[str] = SOURCE
+
+    def tally(self, gold: Sequence[Span], pred: Sequence[Span], text: str) -> Any:
+        """The evidence of one document."""
+        raise GoldassayError(f"{type(self).__name__} does not say how to count")
+
+    def assess(self, gold: Any, pred: Any) -> Assessment[Any]:
+        """The evidence of one document and its errors."""
+        left, right, text = sides(gold, pred)
+        found, good = errors(left, right, text)
+        return Assessment(self.tally(left, right, text), found, good)
+
+
+@dataclass(frozen=True)
+class Micro(SpanMeasure):
+    """Pooled over all documents; subclasses say the match and, by their zero, the rate."""
+
+    match: ClassVar[str] = ""
+    zero: ClassVar[Counts] = Counts()
+
+    def __init_subclass__(cls) -> None:
+        if cls.match:
+            rate = {PrecisionCounts: "precision", RecallCounts: "recall"}.get(type(cls.zero), "f1")
+            cls.name, cls.formula = f"{cls.match}_{rate}", FORMULA[rate]
+            cls.fixed = {"match": MATCH[cls.match], "average": "micro", "matching": MATCHING, "empty": "1"}
+
+    def tally(self, gold: Sequence[Span], pred: Sequence[Span], text: str) -> Counts:
+        """Counts of one document."""
+        found = counts(gold, pred, self.match)
+        return type(self.zero)(found.tp, found.fp, found.fn)
 
 
 @dataclass(frozen=True)
@@ -124,4 +179,104 @@ class ExactRecall(Micro):
     """
 
     match: ClassVar[str] = "exact"
+    zero: ClassVar[Counts] = RecallCounts()
+
+
+@dataclass(frozen=True)
+class _Type(Micro):
+    """``within="overlap"`` counts as ``Partial…``; ``within="document"`` lets a type match wherever it stands."""
+
+    within: str = "overlap"
+
+    def __post_init__(self) -> None:
+        if self.within not in ("overlap", "document"):
+            raise GoldassayError(f"within is overlap or document, not {self.within!r}")
+
+    @property
+    def key(self) -> str:
+        """``type_f1``, or ``type_anywhere_f1`` within the document."""
+        return self.name if self.within == "overlap" else self.name.replace("type_", "type_anywhere_")
+
+    def tally(self, gold: Sequence[Span], pred: Sequence[Span], text: str) -> Counts:
+        """Counts of one document."""
+        found = counts(gold, pred, "type" if self.within == "overlap" else "type_anywhere")
+        return type(self.zero)(found.tp, found.fp, found.fn)
+
+
+@dataclass(frozen=True)
+class TypeF1(_Type):
+    """F1 of types, whatever the boundaries: of spans that overlap, or of all spans of a document.
+
+    >>> gold, pred = [(0, 5, "A"), (7, 9, "B")], [(0, 4, "A"), (20, 22, "B")]
+    >>> TypeF1()(gold, pred).tally.value, TypeF1(within="document")(gold, pred).tally.value
+    (0.5, 1.0)
+    """
+
+    match: ClassVar[str] = "type"
+
+
+@dataclass(frozen=True)
+class TypePrecision(_Type):
+    """The share of predicted spans whose type is right, whatever the boundaries.
+
+    >>> TypePrecision()([(0, 5, "A")], [(0, 4, "A"), (7, 9, "A")]).tally.value
+    0.5
+    """
+
+    match: ClassVar[str] = "type"
+    zero: ClassVar[Counts] = PrecisionCounts()
+
+
+@dataclass(frozen=True)
+class TypeRecall(_Type):
+    """The share of gold spans whose type is found, whatever the boundaries.
+
+    >>> TypeRecall()([(0, 5, "A"), (7, 9, "B")], [(0, 4, "A")]).tally.value
+    0.5
+    """
+
+    match: ClassVar[str] = "type"
+    zero: ClassVar[Counts] = RecallCounts()
+
+
+@dataclass(frozen=True)
+class _Tokens(Micro):
+    def tally(self, gold: Sequence[Span], pred: Sequence[Span], text: str) -> Counts:
+        """Counts over (token, type)."""
+        found = sum(token_counts(gold, pred, text).values(), Counts(0, 0, 0))
+        return type(self.zero)(found.tp, found.fp, found.fn)
+
+
+@dataclass(frozen=True)
+class TokenF1(_Tokens):
+    r"""F1 of tokens (``\S+``, with their true offsets); a token has the types of all spans that it overlaps.
+
+    >>> TokenF1()({"text": "Het  Rijksmuseum hier", "entities": [(5, 16, "MUS")]}, [(0, 16, "MUS")]).tally
+    Counts(tp=1, fp=1, fn=0)
+    """
+
+    match: ClassVar[str] = "token"
+
+
+@dataclass(frozen=True)
+class TokenPrecision(_Tokens):
+    """The share of (token, type) predicted that stand in gold.
+
+    >>> TokenPrecision()({"text": "Het Rijksmuseum", "entities": [(4, 15, "MUS")]}, [(0, 15, "MUS")]).tally.value
+    0.5
+    """
+
+    match: ClassVar[str] = "token"
+    zero: ClassVar[Counts] = PrecisionCounts()
+
+
+@dataclass(frozen=True)
+class TokenRecall(_Tokens):
+    """The share of gold's (token, type) that are predicted.
+
+    >>> TokenRecall()({"text": "Teylers Museum", "entities": [(0, 14, "MUS")]}, [(0, 7, "MUS")]).tally.value
+    0.5
+    """
+
+    match: ClassVar[str] = "token"
     zero: ClassVar[Counts] = RecallCounts()

@@ -16,8 +16,8 @@ from itertools import chain, repeat
 
 import numpy as np
 
-from goldassay.measures.extraction.columns import Columns, Flags, Ints
-from goldassay.measures.extraction.spans import Span
+from goldassay.measures.extraction.batch import Columns, Flags, Ints
+from goldassay.measures.extraction.records import Span
 from goldassay.tally import Counts
 
 TOKEN = re.compile(r"\S+")

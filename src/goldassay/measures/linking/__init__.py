@@ -9,24 +9,25 @@ from __future__ import annotations
 
 from typing import Any
 
+from goldassay.compat.linking import linking_accuracy, mean_reciprocal_rank, nil_detection_metrics
 from goldassay.measure import Measure, gold_field
-from goldassay.measures.linking.card import scorecard
-from goldassay.measures.linking.consistency import cross_kb_consistency
-from goldassay.measures.linking.documents import ConsistencyRate, MacroDocLinkF1
-from goldassay.measures.linking.founding import linking_accuracy, mean_reciprocal_rank, nil_detection_metrics
-from goldassay.measures.linking.links import (
+from goldassay.measures.linking.consistency import ConsistencyRate, MacroDocLinkF1, cross_kb_consistency
+from goldassay.measures.linking.matching import counts, overlapping
+from goldassay.measures.linking.measures import (
+    NILF1,
     LinkF1,
     LinkPrecision,
     LinkRecall,
+    NILPrecision,
+    NILRecall,
     StrongLinkF1,
     StrongLinkPrecision,
     StrongLinkRecall,
 )
-from goldassay.measures.linking.matching import counts, overlapping
-from goldassay.measures.linking.mentions import Answer, Mention, rank, sides
 from goldassay.measures.linking.mistakes import errors
-from goldassay.measures.linking.nils import NILF1, NILPrecision, NILRecall
 from goldassay.measures.linking.ranked import MRR, Coverage, HitsAt
+from goldassay.measures.linking.records import Answer, Mention, rank, sides
+from goldassay.measures.linking.scorecard import scorecard
 
 MEASURES: tuple[Measure[Any], ...] = (
     *(HitsAt(k) for k in (1, 5, 10)),

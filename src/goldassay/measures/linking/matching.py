@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from goldassay.measures.linking.mentions import Answer, Mention, rank
+from goldassay.measures.linking.records import Answer, Mention, rank
 from goldassay.tally import Counts
 
 OVER = ("all", "inkb", "nil")

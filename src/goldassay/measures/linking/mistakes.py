@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from goldassay.measure import Error
-from goldassay.measures.linking.equivalence import NIL
 from goldassay.measures.linking.matching import overlapping
-from goldassay.measures.linking.mentions import Answer, Mention, Read, rank
+from goldassay.measures.linking.records import NIL, Answer, Mention, Read, rank
 
 AROUND = 30  # characters of the text shown on each side
 SHOWN = 3  # candidates that are named
@@ -14,7 +13,7 @@ SHOWN = 3  # candidates that are named
 def errors(read: Read) -> tuple[tuple[Error, ...], tuple[str, ...]]:
     """The errors of one document, in the order of the text, and what was right.
 
-    >>> from goldassay.measures.linking.mentions import sides
+    >>> from goldassay.measures.linking.records import sides
     >>> gold = {"text": "Paris, Texas", "links": [{"start": 0, "end": 5, "ids": {"wikidata": ["Q830149"]}}]}
     >>> found, _ = errors(sides(gold, [{"start": 0, "end": 5, "candidates": ["Q90", "Q830149"]}]))
     >>> print(found[0].message)

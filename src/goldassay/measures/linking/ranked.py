@@ -10,10 +10,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-from goldassay.measures.linking.base import KEY, LinkMeasure
-from goldassay.measures.linking.equivalence import Pairs
 from goldassay.measures.linking.matching import chosen, same_span
-from goldassay.measures.linking.mentions import Mention, Read, rank
+from goldassay.measures.linking.measures import KEY, LinkMeasure
+from goldassay.measures.linking.records import Mention, Pairs, Read, rank
 from goldassay.tally import Mean
 
 

@@ -15,14 +15,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from goldassay.measures.retrieval.batch import Batch
-from goldassay.measures.retrieval.card import DEFAULT, band, evaluate, means, scorecard
-from goldassay.measures.retrieval.founding import compute_retrieval_metrics, ndcg_at_k, retrieval_source_analysis
-from goldassay.measures.retrieval.gain import nDCG
+from goldassay.compat.retrieval import compute_retrieval_metrics, ndcg_at_k, retrieval_source_analysis
+from goldassay.measures.retrieval.matching import Batch
+from goldassay.measures.retrieval.measures import AP, RBP, RR, Bpref, Ranked, bpref, nDCG
 from goldassay.measures.retrieval.names import named
-from goldassay.measures.retrieval.ranked import Ranked
-from goldassay.measures.retrieval.ranks import AP, RBP, RR, Bpref, bpref
-from goldassay.measures.retrieval.reading import grades, scores
+from goldassay.measures.retrieval.records import grades, scores
+from goldassay.measures.retrieval.scorecard import DEFAULT, band, evaluate, means, scorecard
 from goldassay.measures.retrieval.shares import Judged, P, R, Rprec, Success
 
 MEASURES: tuple[Ranked, ...] = (

@@ -6,7 +6,7 @@ from typing import Any
 
 from goldassay.fields import read
 from goldassay.measure import Error, failed
-from goldassay.measures.retrieval.batch import Batch
+from goldassay.measures.retrieval.matching import Batch
 
 DEEP = 100  # below this rank a relevant document counts as buried, and what stands above is not listed
 SHOWN = 3

@@ -9,9 +9,7 @@ from dataclasses import fields
 from typing import Any
 
 from goldassay.exceptions import GoldassayError
-from goldassay.measures.retrieval.gain import nDCG
-from goldassay.measures.retrieval.ranked import Ranked
-from goldassay.measures.retrieval.ranks import AP, RBP, RR, Bpref
+from goldassay.measures.retrieval.measures import AP, RBP, RR, Bpref, Ranked, nDCG
 from goldassay.measures.retrieval.shares import Judged, P, R, Rprec, Success
 
 NAME = re.compile(r"(?P<name>[A-Za-z]+)\s*(?:\((?P<inner>.*)\))?\s*(?:@\s*(?P<k>\d+))?", re.DOTALL)

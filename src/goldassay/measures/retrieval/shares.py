@@ -7,9 +7,8 @@ from typing import ClassVar
 
 import numpy as np
 
-from goldassay.measures.retrieval.batch import Batch
-from goldassay.measures.retrieval.hits import Array
-from goldassay.measures.retrieval.ranked import TREC_EVAL, Ranked
+from goldassay.measures.retrieval.matching import Array, Batch
+from goldassay.measures.retrieval.measures import TREC_EVAL, Ranked
 from goldassay.tally import divide
 
 

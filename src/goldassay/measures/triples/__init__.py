@@ -17,14 +17,23 @@ from __future__ import annotations
 from typing import Any
 
 from goldassay.measure import Measure
-from goldassay.measures.triples.card import scorecard
-from goldassay.measures.triples.confidence import Brier, Calibration, CalibrationPearson
 from goldassay.measures.triples.matching import Matching, match
-from goldassay.measures.triples.measures import F1, MacroF1, NovelDiscovery, Precision, PrecisionInterval, Recall
-from goldassay.measures.triples.novel import novel_discovery_rate
+from goldassay.measures.triples.measures import (
+    F1,
+    Brier,
+    Calibration,
+    CalibrationPearson,
+    MacroF1,
+    NovelDiscovery,
+    Precision,
+    PrecisionInterval,
+    Recall,
+    novel_discovery_rate,
+)
 from goldassay.measures.triples.objects import EXCLUDED, Comparing
 from goldassay.measures.triples.ontology import Grounding, OntologyConformance
 from goldassay.measures.triples.predicates import Alignment, alignment, canonical, pairs
+from goldassay.measures.triples.scorecard import scorecard
 
 MEASURES: tuple[Measure[Any], ...] = (
     Precision(),

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import unquote
 
-from goldassay.measures.triples.texts import normal
+from goldassay.text.fuzzy import normal
 
 QID = re.compile(r"(?:https?://(?:www\.)?wikidata\.org/(?:entity|wiki)/|wd:|wikidata:)?(Q[1-9]\d*)")
 IRI = re.compile(r"<?https?://\S+[/#](?P<last>[^/#\s>]+)/?>?")

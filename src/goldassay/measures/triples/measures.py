@@ -1,15 +1,98 @@
-"""Precision, recall and F1 of one-to-one matching, their macro average, and what open-world knowledge makes of them."""
+"""What the measures on the one-to-one matching share: the conventions of the comparison.
+
+Precision, recall and F1 of one-to-one matching, their macro average, and what open-world knowledge makes of them.
+
+The novel discovery rate, from verdicts that people gave.
+
+Whether confidence says how often a prediction is right: Pearson's ρ as the founding kit asks, ECE and Brier.
+"""
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
-from goldassay.measures.triples import evidence
-from goldassay.measures.triples.evidence import ByProperty, Known
-from goldassay.measures.triples.matched import MATCHING, Matched
-from goldassay.measures.triples.matching import Matching
-from goldassay.tally import Counts, PrecisionCounts, RecallCounts
+from goldassay.exceptions import DataError, GoldassayError
+from goldassay.measure import Assessment, Measure
+from goldassay.measures.triples import mistakes, objects
+from goldassay.measures.triples import tally as evidence
+from goldassay.measures.triples.matching import Matching, match
+from goldassay.measures.triples.objects import Comparing
+from goldassay.measures.triples.predicates import Pairs, alignment
+from goldassay.measures.triples.tally import VERDICTS, ByProperty, Calibrated, Known
+from goldassay.statistics.intervals import wilson
+from goldassay.tally import Bins, Counts, Mean, PrecisionCounts, RecallCounts, T
+from goldassay.text.fuzzy import normal
+
+MATCHING = "one-to-one on subject, aligned predicate and object by type"
+SOURCE = "Wikidata's data types (https://www.wikidata.org/wiki/Help:Data_type), matched one to one"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Matched(Measure[T]):
+    """A measure on the one-to-one matching.
+
+    ``alignment``: pairs of predicate and property. ``equivalents``: pairs of ids (or folded names) that are one thing.
+    ``threshold``: the least similarity of texts. ``tolerance``: the greatest relative difference of quantities.
+    ``kilometres``: the greatest distance of coordinates. ``times``: ``gold`` or ``coarser`` (see `times`).
+    ``excluded``: value types that are left out.
+    """
+
+    task: ClassVar[str] = "triples"
+    gold_fields: ClassVar[tuple[str, ...]] = ("triples",)
+    pred_fields: ClassVar[tuple[str, ...]] = ("triples",)
+    fixed: ClassVar[dict[str, str]] = {"match": "one-to-one", "ranks": "not deprecated", "unaligned": "left out"}
+    source: ClassVar[str] = SOURCE
+
+    alignment: Pairs = ()
+    prefixes: Pairs = ()
+    equivalents: Pairs = ()
+    threshold: float = 0.9
+    tolerance: float = 0.0
+    kilometres: float = 1.0
+    times: str = "gold"
+    excluded: tuple[str, ...] = objects.EXCLUDED
+
+    def __post_init__(self) -> None:
+        if self.times not in ("gold", "coarser"):
+            raise GoldassayError(f"times is 'gold' or 'coarser', not {self.times!r}")
+        if not 0.0 < self.threshold <= 1.0 or self.tolerance < 0 or self.kilometres < 0:
+            raise GoldassayError("threshold lies in (0, 1]; tolerance and kilometres are not negative")
+
+    def match(self, gold: Any, pred: Any) -> Matching:
+        """The matching under this measure's conventions."""
+        table = alignment(self.alignment, self.prefixes)
+        comparing = Comparing(self.threshold, self.tolerance, self.kilometres, self.times)
+        return match(gold, pred, table, comparing, _table(self.equivalents), self.excluded)
+
+    def tally(self, found: Matching) -> T:
+        """The evidence that a matching gives."""
+        raise GoldassayError(f"{type(self).__name__} does not say what it counts")
+
+    def assess(self, gold: Any, pred: Any) -> Assessment[T]:
+        found = self.match(gold, pred)
+        errors, right = mistakes.found(found, gold)
+        return Assessment(self.tally(found), errors, right)
+
+    @property
+    def conventions(self) -> str:
+        """As for every measure, with tables by their number of rows."""
+        text = super().conventions
+        for name in ("alignment", "prefixes", "equivalents"):
+            pairs = getattr(self, name)
+            shown = "+".join(map(str, pairs))
+            text = text.replace(f"{name}={shown}", f"{name}={f'{len(pairs)} rows' if pairs else 'none'}", 1)
+        return text
+
+
+def _table(pairs: Pairs) -> dict[str, str]:
+    """Equivalent ids and names, both folded as items are."""
+    out: dict[str, str] = {}
+    for one, other in pairs:
+        out[one], out[normal(one)] = other, normal(other)
+    return out
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -102,3 +185,67 @@ class NovelDiscovery(Matched[PrecisionCounts]):
 
     def tally(self, found: Matching) -> PrecisionCounts:
         return evidence.novel(found)
+
+
+def novel_discovery_rate(verdicts: Iterable[str], level: float = 0.95) -> dict[str, float | None]:
+    """NDR = correct / (correct + incorrect), with its Wilson interval and the counts of all four verdicts.
+
+    >>> found = novel_discovery_rate(["correct", "correct", "correct", "incorrect", "uncertain", "in_wikidata"])
+    >>> found["novel_discovery_rate"], found["uncertain"]
+    (0.75, 1.0)
+    """
+    counts = Counter(verdicts)
+    wrong = next((verdict for verdict in counts if verdict not in VERDICTS), None)
+    if wrong is not None:
+        raise DataError(f"a verdict is one of {', '.join(VERDICTS)}, not {wrong!r}")
+    judged = counts["correct"] + counts["incorrect"]
+    low, high = wilson(counts["correct"], judged, level) if judged else (None, None)
+    return {
+        "novel_discovery_rate": counts["correct"] / judged if judged else None,
+        "low": low,
+        "high": high,
+        **{verdict: float(counts[verdict]) for verdict in VERDICTS},
+    }
+
+
+@dataclass(frozen=True, kw_only=True)
+class CalibrationPearson(Matched[Calibrated]):
+    """Pearson's ρ between the midpoints of the confidence buckets 0–.25–.5–.75–1 and the accuracy observed in them."""
+
+    name: ClassVar[str] = "calibration_pearson"
+    zero: ClassVar[Calibrated] = Calibrated()
+    bounds: ClassVar[tuple[float, float]] = (-1.0, 1.0)
+    fixed: ClassVar[dict[str, str]] = {**Matched.fixed, "buckets": "4", "uncertain": "left out"}
+    formula: ClassVar[str] = "Pearson's ρ of bucket midpoints and observed accuracy, over filled buckets"
+
+    def tally(self, found: Matching) -> Calibrated:
+        made: Calibrated = evidence.bins(evidence.confidences(found))
+        return made
+
+
+@dataclass(frozen=True, kw_only=True)
+class Calibration(Matched[Bins]):
+    """1 − ECE: how far confidence stands from accuracy, over four buckets."""
+
+    name: ClassVar[str] = "calibration"
+    zero: ClassVar[Bins] = Bins()
+    fixed: ClassVar[dict[str, str]] = CalibrationPearson.fixed
+    formula: ClassVar[str] = "1 − Σ_b n_b/n · |accuracy_b − mean confidence_b|, four equal buckets"
+
+    def tally(self, found: Matching) -> Bins:
+        return Bins(evidence.bins(evidence.confidences(found)))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Brier(Matched[Mean]):
+    """1 − the Brier score: the mean squared distance of confidence from the truth (0 or 1)."""
+
+    name: ClassVar[str] = "brier_skill"
+    zero: ClassVar[Mean] = Mean()
+    fixed: ClassVar[dict[str, str]] = {**Matched.fixed, "uncertain": "left out"}
+    formula: ClassVar[str] = "1 − mean (confidence − correct)²"
+    source: ClassVar[str] = "Brier, Verification of forecasts expressed in terms of probability, 1950"
+
+    def tally(self, found: Matching) -> Mean:
+        pairs = evidence.confidences(found)
+        return Mean(sum(1.0 - (confidence - correct) ** 2 for confidence, correct in pairs), float(len(pairs)))

@@ -9,7 +9,7 @@ from goldassay.fields import read
 from goldassay.measure import Error
 from goldassay.measures.triples import items, objects, quantities, times
 from goldassay.measures.triples.matching import Matching, Statement, related
-from goldassay.measures.triples.texts import normal
+from goldassay.text.fuzzy import normal
 
 AROUND = 30
 YEAR = re.compile(r"(?<!\d)\d{3,4}(?!\d)")

@@ -14,7 +14,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
-from goldassay.measures.triples import coordinates, items, quantities, texts, times
+from goldassay.measures.triples import coordinates, items, quantities, times
+from goldassay.text import fuzzy as texts
 
 KINDS = {
     "item": "item wikibase-item wikibase-entityid wikibaseitem entity iri property wikibase-property",

@@ -1,0 +1,142 @@
+"""``goldassay eval``: run a program over a gold set and measure it."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from goldassay import workspace
+from goldassay.exceptions import DataError, GoldassayError
+
+SPLITS = ("train", "dev", "test", "all")
+
+
+def run(
+    program: str,
+    *,
+    gold: str,
+    split: str,
+    format: str | None = None,
+    task: str | None = None,
+    metric: str | None = None,
+    lm: str | None = None,
+    state: Path | None = None,
+    limit: int | None = None,
+    threads: int = 1,
+    seed: int = 0,
+    runs: Path = Path("runs"),
+    resume: Path | None = None,
+    gate: bool = False,
+    errors: bool = False,
+    judge_lm: str | None = None,
+    as_json: bool = False,
+) -> None:
+    """Evaluate and print; the arguments are the command's options."""
+    from goldassay.judges.ask.judge import named
+    from goldassay.reporting import runs as tables
+    from goldassay.reporting import terminal, tuning
+    from goldassay.running import evaluate, new_folder
+    from goldassay.tuning.patterns import find
+
+    target = workspace.target(program, task)
+    data = examples(gold, target.task, split, format)
+    chosen = data.asked[:limit] if limit else data.asked
+    made = prepared(target, data.train, state, data.passages)
+    model = language_model(made, lm)
+    label = target.label.replace(":", "-")
+    folder = resume or new_folder(runs, label)
+    judge = None if judge_lm is None else named(judge_lm, verdicts=folder / "verdicts.jsonl")
+    measured = workspace.metric(target.task, metric) if judge is None else workspace.judged(target.task, judge, metric)
+    settings = {"program": program, "gold": gold, "split": split, "limit": limit, "lm": model.name}
+    try:
+        done = evaluate(
+            made,
+            chosen,
+            measured,
+            lm=model.lm,
+            adapter=model.adapter,
+            threads=threads,
+            folder=None if resume else folder,
+            resume=resume,
+            seed=seed,
+            name=label,
+            settings=settings | ({"judge": str(judge)} if judge else {}),
+        )
+    except KeyboardInterrupt:
+        print(f"go on with the same command and --resume {folder}", file=sys.stderr)
+        raise
+    unknown = str(getattr(judge, "warning", ""))
+    if unknown:
+        terminal.warn(unknown)
+    if as_json:
+        found = {"patterns": [one.state() for one in find(done.cases)]} if errors else {}
+        print(json.dumps(done.summary() | found, ensure_ascii=False))
+    else:
+        tables.run(done, metric=measured)
+        if errors:
+            tuning.patterns(find(done.cases)[:20])
+        if judge is not None:
+            terminal.line(f"Judge {judge}: {getattr(judge, 'calls', 0)} calls, {getattr(judge, 'tokens', 0)} tokens.")
+    if gate and not all(measured.met(done.values).values()):
+        raise SystemExit(1)
+
+
+@dataclass(frozen=True)
+class Asked:
+    """The examples that were asked for, the training examples that a baseline may learn from, what is searched."""
+
+    asked: list[Any]
+    train: list[Any]
+    passages: list[dict[str, Any]]
+
+
+def examples(gold: str, task: str, split: str, format: str | None = None) -> Asked:
+    """The examples of a split. A file without splits is taken whole; its baselines learn nothing from it."""
+    from goldassay.gold import load
+
+    if split not in SPLITS:
+        raise GoldassayError(f"no split {split!r}; splits are {', '.join(SPLITS)}")
+    part = getattr(load(gold, format=format, task=task), task)
+    if not part.splits:
+        return Asked(list(part.all), [], part.passages)
+    asked = list(part.all if split == "all" else getattr(part, split))
+    if not asked:
+        raise DataError(f"the {split} split of {task} is empty", file=gold)
+    return Asked(asked, list(part.train) if "train" in part.splits else [], part.passages)
+
+
+def prepared(
+    target: workspace.Target, train: list[Any], state: Path | None = None, passages: Sequence[Any] = ()
+) -> Any:
+    """The program over the gold's passages where it searches, with a tuned state, fitted on train where it can be."""
+    program = target.load()
+    if passages and hasattr(program, "index"):
+        program = program.deepcopy().index(passages)  # the file's own stays as it is
+    if state is not None:
+        from goldassay.tuning import load_state
+
+        program = load_state(program, state)
+    return program.fit(train) if train and hasattr(program, "fit") else program
+
+
+@dataclass(frozen=True)
+class Model:
+    """A language model with the adapter that suits it; all ``None`` for a program that needs none."""
+
+    name: str | None = None
+    lm: Any = None
+    adapter: Any = None
+
+
+def language_model(program: Any, name: str | None) -> Model:
+    """The model for a program: none where it has no predictor."""
+    if hasattr(program, "predictors") and not program.predictors():
+        return Model()
+    from goldassay import lm
+
+    model = lm.resolve(name)
+    return Model(str(model.model), model, lm.adapter(model))

@@ -1,0 +1,97 @@
+"""The options that the judge commands share, and the judge or panel that they name."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from goldassay.exceptions import GoldassayError
+from goldassay.gold import files as yamls
+from goldassay.judges.ask.judge import ENTAILMENT, named
+from goldassay.judges.ask.panel import Panel
+from goldassay.judges.ask.questions import Question, question, rubric, scale
+from goldassay.judges.ask.store import Verdicts
+
+
+@dataclass(frozen=True)
+class Asked:
+    """Which judge is asked for what: the options that the commands share."""
+
+    question: str
+    lm: str | None = None
+    samples: int = 1
+    panel: Sequence[str] = ()
+    how: str = "majority"
+    state: Path | None = None
+    store: Path | None = None
+    positive: str | None = None
+    threads: int = 1
+    limit: int | None = None
+    rubric: Path | None = None
+    scale: str | None = None
+    columns: Sequence[str] = ()
+
+    def about(self) -> Question:
+        """The question, with the positive label that was asked for; a tuned judge answers its own."""
+        if self.state:
+            from goldassay.judges.ask.programs import question_of
+
+            if (tuned := question_of(self.state).name) != self.question:
+                raise GoldassayError(f"the judge of {self.state} was tuned for {tuned}, not for {self.question}")
+        graded = self.question == "rubric" or self.rubric or self.scale
+        found = self._levels() if graded else question(self.question)
+        return found.about(self.positive) if self.positive else found
+
+    def _levels(self) -> Question:
+        if self.scale:
+            return scale(self.scale)
+        if self.state and not self.rubric:
+            from goldassay.judges.ask.programs import question_of
+
+            return question_of(self.state)
+        levels = yamls.load(self.rubric) if self.rubric else None
+        if not isinstance(levels, dict):
+            what = "a yaml or json file with levels and their meanings, the worst first"
+            raise GoldassayError(f"a rubric is asked with --rubric FILE ({what}) or with --scale 1-5")
+        return rubric(levels)
+
+    def ends(self) -> tuple[float, float] | None:
+        """The lowest and the highest number of the scale."""
+        found = sorted(scale(self.scale).unit) if self.scale else None
+        return (found[0], found[1]) if found else None
+
+    def renamed(self) -> dict[str, str]:
+        """The names of the file's columns."""
+        pairs = [text.partition("=") for text in self.columns]
+        if wrong := next((f"{a}{b}{c}" for a, b, c in pairs if not a.strip() or not c.strip()), None):
+            raise GoldassayError(f"--column is NAME=COLUMN, such as label=human; not {wrong!r}")
+        return {name.strip(): column.strip() for name, _, column in pairs}
+
+    @property
+    def names_a_model(self) -> bool:
+        """Whether a model was asked for."""
+        return bool(self.lm or self.panel or self.state or self.samples > 1)
+
+    def judge(self) -> Any:
+        """The judge or the panel."""
+        logging.getLogger("dspy").setLevel(logging.ERROR)
+        names = [self.lm, *self.panel]
+        verdicts = Verdicts(self.store) if self.store else {}
+        members = [self._member(name, sample, verdicts) for name in names for sample in range(self.samples)]
+        return members[0] if len(members) == 1 else Panel(members, how=self.how)
+
+    def _member(self, name: str | None, sample: int, verdicts: Any) -> Any:
+        from goldassay import lm as models
+        from goldassay.judges.ask.judge import Judge
+        from goldassay.judges.ask.programs import judge_of
+
+        if name and name.startswith(ENTAILMENT):
+            if self.samples > 1 or self.panel or self.state or self.question != "support":
+                raise GoldassayError(f"{name} judges support alone: no samples, no panel, no tuned state")
+            return named(name)
+        model = models.resolve(name)
+        options = {"adapter": models.adapter(model), "sample": sample, "verdicts": verdicts}
+        return judge_of(self.state, model, **options) if self.state else Judge(model, **options)

@@ -1,0 +1,60 @@
+"""``goldassay wikidata recall-gap-analysis`` and ``tune-extraction-prompts``: from a result to what to do next."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from goldassay.cli.wikidata_evaluate import program
+from goldassay.exceptions import DataError
+
+
+def recall_gaps(results: Path, *, threshold: float, output: Path | None, as_json: bool) -> None:
+    """Write and show the properties that are found too rarely."""
+    from goldassay.articles import gaps
+    from goldassay.articles.results import load
+    from goldassay.gold.files import save_json
+    from goldassay.reporting import wikidata as tables
+
+    report = gaps.analysed(load(results), threshold, file=results)
+    place = gaps.place(results, output)
+    save_json(place, report)
+    tables.told(report, place, as_json, tables.gaps)
+
+
+def tune_prompts(results: Path, *, output: Path | None, profile: str, most: int, as_json: bool) -> None:
+    """Write and show error patterns and patches."""
+    from goldassay.articles import mistakes as run_errors
+    from goldassay.articles import prompt_tuning
+    from goldassay.articles.profile import read_profile
+    from goldassay.gold.files import save_json
+    from goldassay.reporting import terminal
+    from goldassay.reporting import wikidata as tables
+    from goldassay.tuning.patch_files import Patch, write
+
+    chosen = read_profile(profile)
+    made = program(chosen)
+    if not prompt_tuning.prompts(made):
+        terminal.warn(f"{chosen.program} has no prompt, so there are no patches; another --profile has them")
+    report = prompt_tuning.report(run_errors.from_rows(evidence(results), chosen.table), made, most)
+    place = output or results.with_name(f"{results.stem}-tuning.json")
+    save_json(place, report)
+    for one in report["prompt_patches"]:
+        fields = {name: value for name, value in one.items() if name not in ("id", "section")}
+        write(Patch.model_validate(fields), place.with_name(f"{place.stem}-patches"))
+    tables.told(report, place, as_json, tables.patches)
+
+
+def evidence(results: Path) -> Any:
+    """The rows of a result's articles, one at a time; a file of rows may hold those of other samples, too."""
+    from goldassay.articles import rows
+    from goldassay.articles.results import load, rows_of
+
+    result = load(results)
+    file = rows_of(results, result)
+    if file is None:
+        raise DataError(
+            "its rows (….rows.jsonl), which hold the evidence of each triple, are not beside it", file=results
+        )
+    titles = {one.get("article_title") for one in result["article_results"]}
+    return (row for row in rows.latest(file) if row["article_title"] in titles)

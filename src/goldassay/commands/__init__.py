@@ -1,1 +1,0 @@
-"""What the commands do, one file a command; ``goldassay.cli`` only parses and calls."""

@@ -1,0 +1,111 @@
+"""The functions of the founding documents, with their names, arguments and result keys, computed rightly."""
+
+from __future__ import annotations
+
+import warnings
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from goldassay.exceptions import GoldassayError
+from goldassay.measures.classification.labels import institutions
+from goldassay.measures.classification.measures import groups, same_group
+from goldassay.measures.classification.records import Read, sides
+from goldassay.measures.classification.tally import NONE, OTHER
+from goldassay.tally import Confusion
+
+
+def type_classification_metrics(
+    y_true: Sequence[str], y_pred: Sequence[str | None], labels: Sequence[str] | None = None
+) -> dict[str, Any]:
+    """Accuracy, averages, values per class and the confusion matrix over ``labels`` (default: the 19 types).
+
+    What the list does not have (also a missing prediction) is counted under OTHER, the last row and column of the
+    matrix, which is there only when it is needed; accuracy is over all examples. ``weighted_f1`` is 0, with a warning,
+    where no label of the list has support.
+
+    >>> found = type_classification_metrics(["M", "M", "L"], ["M", "G", "Z"])
+    >>> found["accuracy"], found["per_class"]["M"]["f1"], found["labels"][-1]
+    (0.3333333333333333, 0.6666666666666666, 'OTHER')
+    """
+    read = aligned(y_true, y_pred)
+    names = list(labels) if labels is not None else list(institutions().codes)
+    by_label = confusion(read).by_label(tuple(names))
+    per_class = {
+        label: {"precision": c.precision, "recall": c.recall, "f1": c.f1, "support": int(c.tp + c.fn)}
+        for label, c in by_label.items()
+    }
+    support = sum(row["support"] for row in per_class.values())
+    if not support:
+        warnings.warn("no label of the list stands in gold; weighted_f1 is 0", stacklevel=2)
+    rows = matrix(read, names)
+    shown = list(rows)
+    return {
+        "accuracy": sum(one.gold == one.pred for one in read) / len(read) if read else 0.0,
+        **{f"macro_{rate}": _mean([row[rate] for row in per_class.values()]) for rate in ("precision", "recall", "f1")},
+        "weighted_f1": sum(r["f1"] * r["support"] for r in per_class.values()) / support if support else 0.0,
+        "per_class": per_class,
+        "confusion_matrix": [[rows[gold][pred] for pred in shown] for gold in shown],
+        "labels": shown,
+        "macro_f1_supported": _mean([row["f1"] for row in per_class.values() if row["support"]]),
+    }
+
+
+def type_confusion_analysis(y_true: Sequence[str], y_pred: Sequence[str | None], top_k: int = 10) -> dict[str, Any]:
+    """The commonest confusions, ties in the order of the labels.
+
+    >>> type_confusion_analysis(["M", "M", "L"], ["G", "G", "L"])["top_confusions"]
+    [{'true_type': 'M', 'predicted_type': 'G', 'count': 2}]
+    """
+    pairs = Counter((one.gold, one.pred) for one in aligned(y_true, y_pred) if one.gold != one.pred)
+    ordered = sorted(pairs.items(), key=lambda item: (-item[1], item[0]))[: max(0, top_k)]
+    return {
+        "top_confusions": [{"true_type": g, "predicted_type": p, "count": n} for (g, p), n in ordered],
+        "total_errors": sum(pairs.values()),
+        "unique_confusion_pairs": len(pairs),
+    }
+
+
+def hierarchical_type_metrics(
+    y_true: Sequence[str],
+    y_pred: Sequence[str | None],
+    hierarchy: Mapping[str, Sequence[str]] | None = None,
+) -> dict[str, float]:
+    """Exact and category accuracy, and the gap between them.
+
+    ``hierarchy`` maps a group to its labels (default: the institution types'). An unknown prediction is in no group, so
+    it never agrees with a gold U.
+
+    >>> hierarchical_type_metrics(["M", "U"], ["G", "?"])
+    {'exact_accuracy': 0.0, 'category_accuracy': 0.5, 'hierarchy_gap': 0.5}
+    """
+    read = aligned(y_true, y_pred)
+    group = groups(tuple((name, tuple(labels)) for name, labels in (hierarchy or {}).items()))
+    exact = _mean([float(one.gold == one.pred) for one in read])
+    category = _mean([float(same_group(one, group)) for one in read])
+    return {"exact_accuracy": exact, "category_accuracy": category, "hierarchy_gap": category - exact}
+
+
+def aligned(y_true: Sequence[str], y_pred: Sequence[str | None]) -> list[Read]:
+    """Two lists of labels as pairs; their lengths must agree."""
+    if len(y_true) != len(y_pred):
+        raise GoldassayError(f"{len(y_true)} gold labels against {len(y_pred)} predictions; they must be aligned")
+    return [sides(gold, {"label": pred}) for gold, pred in zip(y_true, y_pred, strict=True)]
+
+
+def confusion(read: Sequence[Read]) -> Confusion:
+    """How often each gold label got each prediction."""
+    return Confusion(Counter((one.gold, one.pred) for one in read))
+
+
+def matrix(read: Sequence[Read], labels: Sequence[str]) -> dict[str, dict[str, int]]:
+    """Rows of gold, columns of predictions, over ``labels``; OTHER takes what they do not have, where there is any."""
+    rest = OTHER if OTHER not in labels else "OTHER (outside the list)"
+    known = set(labels) - {NONE}
+    pairs = Counter((one.gold if one.gold in known else rest, one.pred if one.pred in known else rest) for one in read)
+    names = [*labels, *([rest] if any(rest in pair for pair in pairs) else [])]
+    return {gold: {pred: pairs[gold, pred] for pred in names} for gold in names}
+
+
+def _mean(values: Sequence[float]) -> float:
+    return sum(values) / len(values) if values else 0.0

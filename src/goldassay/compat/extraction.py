@@ -1,0 +1,141 @@
+"""The functions of the founding documents, with their names, arguments and result keys, computed rightly."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from goldassay.exceptions import GoldassayError
+from goldassay.measures.extraction.records import GOLD, PRED, spans
+from goldassay.measures.extraction.tags import evaluate_tags
+from goldassay.measures.extraction.tally import counts
+from goldassay.measures.extraction.tokens import token_counts
+from goldassay.tally import Counts
+from goldassay.text.tagging import named
+from goldassay.text.tagging import spans as spans_of_tags
+
+
+def token_level_metrics(
+    pred_spans: Sequence[tuple[int, int, str]], gold_spans: Sequence[tuple[int, int, str]], text: str
+) -> dict[str, dict[str, float]]:
+    r"""Precision, recall, F1 and support of tokens by type, and ``macro_avg`` over all types seen.
+
+    >>> token_level_metrics([(6, 11, "TOP")], [(6, 11, "TOP")], "in\n\n  Delft")["TOP"]["f1"]
+    1.0
+    """
+    found = token_counts(spans(gold_spans), spans(pred_spans), text)
+    metrics: dict[str, dict[str, float]] = {
+        kind: {"precision": c.precision, "recall": c.recall, "f1": c.f1, "support": int(c.tp + c.fn)}
+        for kind, c in found.items()
+    }
+    n = len(found) or 1
+    metrics["macro_avg"] = {
+        rate: sum(metrics[kind][rate] for kind in found) / n for rate in ("precision", "recall", "f1")
+    }
+    return metrics
+
+
+def entity_level_metrics(
+    pred_entities: Sequence[Any], gold_entities: Sequence[Any], match_type: str = "strict"
+) -> dict[str, Any]:
+    """Precision, recall, F1 and counts of entities, strict (span and type) or partial (overlap and type).
+
+    The entities are those of one document, or a list of lists, one a document: offsets of two documents never match.
+
+    >>> pred, gold = {"start": 0, "end": 4, "type": "A"}, {"start": 0, "end": 5, "type": "A"}
+    >>> entity_level_metrics([pred], [gold], "partial")["f1"]
+    1.0
+    >>> entity_level_metrics([[(0, 4, "A")], []], [[], [(0, 4, "A")]])["true_positives"]
+    0
+    """
+    if match_type not in ("strict", "partial"):
+        raise GoldassayError(f"match_type is strict or partial, not {match_type!r}")
+    found = Counts(0, 0, 0)
+    for pred, gold in _documents(pred_entities, gold_entities):
+        found += counts(spans(gold, GOLD, placed=True), spans(pred, PRED), match_type)
+    return {
+        "precision": found.precision,
+        "recall": found.recall,
+        "f1": found.f1,
+        "true_positives": int(found.tp),
+        "false_positives": int(found.fp),
+        "false_negatives": int(found.fn),
+        "match_type": match_type,
+    }
+
+
+def _documents(pred: Sequence[Any], gold: Sequence[Any]) -> list[tuple[Any, Any]]:
+    """One pair of lists a document; a flat list of entities is one document."""
+    nested = [all(_is_document(item) for item in side) for side in (pred, gold)]
+    if not (pred or gold) or not all(nested):
+        return [(pred, gold)]
+    if len(pred) != len(gold):
+        raise GoldassayError(f"{len(gold)} gold documents against {len(pred)} predicted ones; they must be aligned")
+    return list(zip(pred, gold, strict=True))
+
+
+def _is_document(item: Any) -> bool:
+    return isinstance(item, list) and not (item and isinstance(item[0], int))
+
+
+def type_distribution_analysis(
+    pred_entities: Sequence[Any], gold_entities: Sequence[Any]
+) -> dict[str, dict[str, float | None]]:
+    """How often each type is predicted and stands in gold; ``ratio`` is ``None`` without gold.
+
+    >>> type_distribution_analysis([(0, 1, "A")], [])["A"]
+    {'predicted': 1, 'gold': 0, 'over_prediction': 1, 'ratio': None}
+    """
+    pred = Counter(span.type for span in spans(pred_entities))
+    gold = Counter(span.type for span in spans(gold_entities))
+    return {
+        kind: {
+            "predicted": pred[kind],
+            "gold": gold[kind],
+            "over_prediction": pred[kind] - gold[kind],
+            "ratio": pred[kind] / gold[kind] if gold[kind] else None,
+        }
+        for kind in sorted({*pred, *gold})
+    }
+
+
+@dataclass(frozen=True)
+class Entity:
+    """Tokens ``start`` to ``end`` (exclusive) of a tag sequence, with a type."""
+
+    entity_type: str
+    start: int
+    end: int
+
+
+def extract_entities(tags: Sequence[str], scheme: str | None = None, mode: str = "strict") -> set[Entity]:
+    """The entities of a tag sequence; the scheme is guessed without one.
+
+    ``mode`` is the reading of malformed tags: ``strict``, as in the founding document (an orphan I- is nothing), or
+    ``conlleval`` (it opens an entity).
+
+    >>> tags = ["B-PER", "I-PER", "O", "I-LOC"]
+    >>> len(extract_entities(tags)), sorted(e.entity_type for e in extract_entities(tags, mode="conlleval"))
+    (1, ['LOC', 'PER'])
+    """
+    return {Entity(kind, start, end) for start, end, kind in spans_of_tags(tags, named(scheme, tags), mode)}
+
+
+def compute_ner_metrics(
+    pred_tags: Sequence[Sequence[str]],
+    gold_tags: Sequence[Sequence[str]],
+    average: str = "micro",
+    scheme: str | None = None,
+    mode: str = "strict",
+) -> dict[str, float]:
+    """Strict precision, recall and F1 of tag sequences, ``micro``, ``macro`` (over all types seen) or ``weighted``.
+
+    >>> compute_ner_metrics([["B-PER", "O"]], [["B-PER", "B-LOC"]])["recall"]
+    0.5
+    """
+    if average not in ("micro", "macro", "weighted"):
+        raise GoldassayError(f"average is micro, macro or weighted, not {average!r}")
+    report = evaluate_tags(gold_tags, pred_tags, scheme=scheme, mode=mode)[f"{average} avg"]
+    return {rate: report[rate] for rate in ("precision", "recall", "f1")}

@@ -1,0 +1,141 @@
+"""``PromptTuner``: from a run's errors to a report with patterns and prompt patches, each with its measured lift.
+
+The report has the fields of the founding document: ``false_positive_patterns``, ``false_negative_patterns`` and
+``prompt_patches``. A false negative is what was missed; a false positive is whatever was said and is wrong, so a wrong
+type or boundary stands there. In place of an estimated gain a patch carries what was measured on dev, with its interval
+and p (corrected for the number of patches by Holm); a patch that was not measured says nothing of its worth.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from goldassay.exceptions import GoldassayError
+from goldassay.running import Run
+from goldassay.statistics import holm
+from goldassay.tuning.leaks import check_patch
+from goldassay.tuning.nearest import demonstrations
+from goldassay.tuning.patch_files import Patch
+from goldassay.tuning.patterns import Pattern, find
+from goldassay.tuning.proposers import Examples, Proposer, Rules
+from goldassay.tuning.racing import Race
+
+MISSED = "missed"
+
+
+@dataclass(frozen=True)
+class TuningReport:
+    """What was wrong and what may mend it, most costly first.
+
+    >>> TuningReport([], [], [Patch(predictor="extract", action="add_instruction", text="Be brief.")]).state()[
+    ...     "prompt_patches"
+    ... ][0]["measured_lift"] is None
+    True
+    """
+
+    false_positive_patterns: list[Pattern]
+    false_negative_patterns: list[Pattern]
+    prompt_patches: list[Patch]
+    corrected: dict[str, float] = field(default_factory=dict)
+    """The corrected p of each measured patch, by its id."""
+
+    def state(self) -> dict[str, Any]:
+        """As JSON."""
+        return {
+            "false_positive_patterns": [_pattern(one) for one in self.false_positive_patterns],
+            "false_negative_patterns": [_pattern(one) for one in self.false_negative_patterns],
+            "prompt_patches": [self._patch(one) for one in self.prompt_patches],
+        }
+
+    def save(self, file: Path) -> Path:
+        """Write the report; the parent folders are made."""
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(f"{json.dumps(self.state(), ensure_ascii=False, indent=1)}\n", encoding="utf-8")
+        return file
+
+    def _patch(self, patch: Patch) -> dict[str, Any]:
+        lift = patch.effects[-1].model_dump() if patch.effects else None
+        if lift is not None:
+            lift["corrected_p"] = self.corrected.get(patch.id)
+        body = patch.model_dump(exclude_none=True, exclude={"effects"})
+        return {"id": patch.id, "section": patch.section, **body, "measured_lift": lift}
+
+
+class PromptTuner:
+    """Analyses runs of ``program`` on ``train``, proposes patches, and measures them on dev.
+
+    ``analyse`` reads a run that was made already and calls no model (unless a proposer does); ``measure`` runs each
+    patched program on dev. Patches are only proposed and measured here; `Patches` accepts and combines them.
+    """
+
+    def __init__(
+        self, program: Any, train: Sequence[Any], *, proposers: Sequence[Proposer] = (), most: int = 12
+    ) -> None:
+        self.program, self.train, self.most = program, demonstrations(program, train), most
+        self.proposers = list(proposers) or [Rules(), Examples()]
+
+    def analyse(self, run: Run) -> TuningReport:
+        """The patterns of a run on train, and patches for them: at most ``most``, each edit once."""
+        known = {str(example.get("id")) for example in self.train}
+        outside = [case.id for case in run.cases if case.id not in known]
+        if outside:
+            raise GoldassayError(
+                f"{len(outside)} examples of the run are not in train (such as {outside[0]}): patches are made from "
+                "train errors only"
+            )
+        patterns = find(run.cases) if run.rows else []
+        patches: dict[str, Patch] = {}
+        for pattern in patterns:
+            for proposer in self.proposers:
+                for patch in proposer.propose(pattern, self.program, self.train):
+                    if len(patches) < self.most:
+                        patches.setdefault(patch.id, patch)
+        for number, patch in enumerate(patches.values(), start=1):
+            patch.priority = number
+        return TuningReport(
+            [one for one in patterns if one.kind != MISSED],
+            [one for one in patterns if one.kind == MISSED],
+            list(patches.values()),
+        )
+
+    def measure(self, report: TuningReport, dev: Sequence[Any], metric: Any, *, threads: int = 1) -> TuningReport:
+        """The report with every patch measured on dev, paired; clearly worse ones are stopped early."""
+        from goldassay.tuning.edits import apply
+
+        race = Race(random.Random(0).sample(list(dev), len(dev)), metric, {}, threads)
+        base = race.run(self.program).cases
+        race.check()
+        patches = [patch.model_copy(deep=True) for patch in report.prompt_patches]
+        for patch in patches:
+            try:
+                check_patch(patch, {"dev": dev})
+                patched = apply(self.program, patch)
+            except GoldassayError as error:  # it copies dev, or does not fit: the others are measured all the same
+                patch.status, patch.reason = "rejected", str(error)
+                continue
+            race.test(patch, patched, base)
+        measured = [patch for patch in patches if patch.effects]
+        adjusted = holm([patch.effects[-1].p for patch in measured])
+        corrected = {patch.id: float(p) for patch, p in zip(measured, adjusted, strict=True)}
+        return TuningReport(report.false_positive_patterns, report.false_negative_patterns, patches, corrected)
+
+
+def _pattern(one: Pattern) -> dict[str, Any]:
+    return {
+        "name": one.name,
+        "kind": one.kind,
+        "gold_type": one.gold_type,
+        "pred_type": one.pred_type,
+        "place": one.place,
+        "count": one.count,
+        "documents": list(one.documents),
+        "loss": one.loss,
+        "surfaces": list(one.surfaces),
+        "strata": {name: dict(counts) for name, counts in one.strata.items()},
+        "examples": [error.state() for error in one.errors[:5]],
+    }

@@ -1,0 +1,101 @@
+"""The plain functions of the founding documents, under their names and with their result keys, computed right.
+
+What differs from the documents: the gain is linear, the ideal is made of all judged documents, grades are not
+flattened, results are put in order by their scores, a document may stand once, recall of a query without relevant
+documents is left out instead of being 1, and shares of sources are over the results that exist.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from goldassay.exceptions import GoldassayError
+from goldassay.fields import read
+from goldassay.measures.retrieval.matching import Batch
+from goldassay.measures.retrieval.measures import RR, Ranked, nDCG
+from goldassay.measures.retrieval.shares import P, R
+
+
+def ndcg_at_k(
+    relevance_scores: Sequence[float], k: int = 10, *, judged: Sequence[float] | None = None, gain: str = "linear"
+) -> float:
+    """nDCG of one ranking, from the grades of its documents in order.
+
+    ``judged`` are the grades of all judged documents, retrieved or not: the ideal is made of them. Without it the ideal
+    is made of the grades given, which is right only if every relevant document was retrieved.
+
+    >>> round(ndcg_at_k([0, 2, 1], k=3, judged=[3, 2, 1]), 4), round(ndcg_at_k([0, 2, 1], k=3), 4)
+    (0.37, 0.6697)
+    """
+    if gain not in ("linear", "exponential"):
+        raise GoldassayError(f"gain is 'linear' or 'exponential', not {gain!r}")
+    pool = relevance_scores if judged is None else judged
+    ideal = _dcg(sorted(pool, reverse=True)[:k], gain)
+    return _dcg(relevance_scores[:k], gain) / ideal if ideal > 0 else 0.0
+
+
+def _dcg(relevance: Sequence[float], gain: str) -> float:
+    grades = np.asarray(relevance, float)
+    gains = grades if gain == "linear" else np.exp2(grades) - 1
+    return float((gains / np.log2(np.arange(len(grades)) + 2.0)).sum())
+
+
+def compute_retrieval_metrics(
+    queries: Sequence[Mapping[str, Any]], k_values: Sequence[int] = (5, 10, 20)
+) -> dict[str, float | None]:
+    """``ndcg@k``, ``precision@k`` and ``recall@k`` for each k, and ``mrr``: means over the queries.
+
+    A query has ``results`` and ``gold_relevant``, which is a list of ids or a mapping from ids to grades.
+
+    >>> compute_retrieval_metrics([{"results": [{"doc_id": "a", "score": 1.0}], "gold_relevant": ["a", "b"]}], [1])
+    {'ndcg@1': 1.0, 'precision@1': 1.0, 'recall@1': 0.5, 'mrr': 1.0}
+    """
+    batch = Batch.of([{"relevant": query["gold_relevant"], "id": query.get("query")} for query in queries], queries)
+    measures: dict[str, Ranked] = {}
+    measures |= {f"ndcg@{k}": nDCG(k) for k in k_values}
+    measures |= {f"precision@{k}": P(k) for k in k_values}
+    measures |= {f"recall@{k}": R(k) for k in k_values}
+    measures["mrr"] = RR()
+    out: dict[str, float | None] = {}
+    for name, measure in measures.items():
+        values, weights = measure.values(batch), measure.weights(batch)
+        out[name] = float((values * weights).sum() / weights.sum()) if weights.sum() else None
+    return out
+
+
+def retrieval_source_analysis(query_results: Sequence[Any], depth: int = 10) -> dict[str, dict[str, float]]:
+    """How much each source contributes: its share of the first ``depth`` results, of the first, of the first five.
+
+    All three are over the results that exist: five queries with one result each have five results among their first
+    five, not twenty-five. ``source_counts`` are the counts behind ``source_distribution``.
+
+    >>> found = retrieval_source_analysis([{"results": [{"doc_id": "a", "score": 2, "source": "bm25"}]}])
+    >>> found["source_distribution"], found["top5_by_source"]
+    ({'bm25': 1.0}, {'bm25': 1.0})
+    """
+    seen: dict[int, Counter[str]] = {depth: Counter(), 1: Counter(), 5: Counter()}
+    for query in query_results:
+        results = {str(read(result, "doc_id", place)): result for place, result in enumerate(read(query, "results"))}
+        batch = Batch.of([{"relevant": {}}], [query] if _identified(query) else [{"results": list(results)}])
+        ranking = [str(read(results[document], "source", None) or "unknown") for document in batch.ranking(0)]
+        for k, counter in seen.items():
+            counter.update(ranking[:k])
+    return {
+        "source_distribution": _shares(seen[depth]),
+        "top1_by_source": _shares(seen[1]),
+        "top5_by_source": _shares(seen[5]),
+        "source_counts": {source: float(count) for source, count in seen[depth].most_common()},
+    }
+
+
+def _identified(query: Any) -> bool:
+    return all(read(result, "doc_id", None) is not None for result in read(query, "results"))
+
+
+def _shares(counter: Counter[str]) -> dict[str, float]:
+    total = counter.total()
+    return {source: count / total for source, count in counter.most_common()}

@@ -1,0 +1,1 @@
+"""Asking a language model: questions, a bound judge, panels, verdicts kept in a file."""

@@ -1,0 +1,168 @@
+"""A judge: a bound language model that answers the questions of `goldassay.judges.ask.signatures` with verdicts.
+
+How it asks, and what happens to answers that cannot be read, stands in `goldassay.judges.ask.asking`.
+
+A judge by its name, as ``--judge-lm`` gives it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, Literal
+
+import dspy
+
+from goldassay.exceptions import GoldassayError
+from goldassay.judges.ask import signatures as asks
+from goldassay.judges.ask.asking import Asker, Fields, stands
+from goldassay.judges.ask.signatures import Verdict
+from goldassay.judges.ask.store import Verdicts
+from goldassay.judges.measures.claims import claimed
+from goldassay.measures.answering.claims import TABLES
+
+RELEVANCE = {"full": 1.0, "partial": 0.5, "none": 0.0, "evasion": 0.0}
+
+
+class Judge(Asker):
+    """A judge with its own model, which never follows the program's context."""
+
+    def claims(self, text: str) -> list[str] | None:
+        """The claims of a text; an empty text has none."""
+        if not text.strip():
+            return []
+        found = self.ask(asks.Claims, text=text)
+        return None if found is None else [claim for claim in found["claims"] if claim.strip()]
+
+    def support(self, text: str, claim: str) -> Verdict:
+        """Whether a text supports a claim. A verdict whose quote does not stand in the text is asked for again."""
+        if not text.strip():
+            return Verdict("not_stated")
+
+        def quoted(found: Fields) -> str:
+            if found["verdict"] == "not_stated" or stands(found["quote"], text):
+                return ""
+            return f"the quote {found['quote'][:80]!r} does not stand in the text"
+
+        found = self.ask(asks.Supports, quoted, text=text, claim=claim)
+        if found is None:
+            return Verdict(None)
+        return Verdict(found["verdict"], "" if found["verdict"] == "not_stated" else found["quote"])
+
+    def supported(self, text: str, claim: str) -> bool | None:
+        """The same as a truth value."""
+        label = self.support(text, claim).label
+        return None if label is None else label == "supported"
+
+    def entities(self, text: str) -> list[str] | None:
+        """The names in a text; one that does not stand in it is asked for again."""
+        if not text.strip():
+            return []
+
+        def there(found: Fields) -> str:
+            invented = [name for name in found["entities"] if not stands(name, text)]
+            return f"the name {invented[0][:80]!r} does not stand in the text" if invented else ""
+
+        found = self.ask(asks.Entities, there, text=text)
+        return None if found is None else list(dict.fromkeys(found["entities"]))
+
+    def relevance(self, question: str, answer: str) -> Verdict:
+        """``full``, ``partial``, ``none`` or ``evasion``; an empty answer evades."""
+        if not answer.strip():
+            return Verdict("evasion")
+        return _label(self.ask(asks.Relevance, question=question, answer=answer))
+
+    def rubric(self, levels: Mapping[str, str], question: str, answer: str) -> Verdict:
+        """The name of a level; another name than those is asked for again, or cannot come, under a schema."""
+        named = {folded(name): name for name in levels}
+
+        def known(found: Fields) -> str:
+            return "" if folded(found["verdict"]) in named else f"the rubric has no level {found['verdict'][:80]!r}"
+
+        signature: Any = asks.Rubric
+        if isinstance(self.adapter, dspy.JSONAdapter):
+            signature = signature.with_updated_fields("verdict", type_=Literal[tuple(levels)])
+        verdict = _label(self.ask(signature, known, rubric=levels_told(levels), question=question, answer=answer))
+        return verdict if verdict.label is None else Verdict(named[folded(verdict.label)], reason=verdict.reason)
+
+    def criterion(self, criterion: str, question: str, answer: str) -> Verdict:
+        """``yes`` or ``no``."""
+        return _label(self.ask(asks.Criterion, criterion=criterion, question=question, answer=answer))
+
+    def prefer(self, question: str, first: str, second: str) -> Verdict:
+        """``first``, ``second`` or ``tie``, asked in both orders; orders that disagree make a tie."""
+        here = _label(self.ask(asks.Preference, question=question, first=first, second=second))
+        there = _label(self.ask(asks.Preference, question=question, first=second, second=first))
+        if here.label is None or there.label is None:
+            return Verdict(None)
+        same = {"first": "second", "second": "first", "tie": "tie"}[there.label] == here.label
+        return here if same else Verdict("tie", reason="the two orders disagree")
+
+    def type_plausible(self, text: str, mention: str, type: str) -> Verdict:
+        """``yes`` or ``no``."""
+        return _label(self.ask(asks.TypePlausibility, text=text, mention=mention, type=type))
+
+    def link_plausible(self, text: str, mention: str, entity: str) -> Verdict:
+        """``yes`` or ``no``."""
+        return _label(self.ask(asks.LinkPlausibility, text=text, mention=mention, entity=entity))
+
+    def supports(self, answer: str, gold: str | None, contexts: Sequence[str] | None) -> dict[str, Any]:
+        """Claims of both answers and the four tables of `goldassay.measures.answering.claims`, as far as asked."""
+        asked = [
+            t for t in TABLES if (gold is not None or "gold" not in t) and (contexts is not None or "context" not in t)
+        ]
+        made = claimed(self, answer, gold, contexts, asked)
+        claims = {"answer_claims": made.answer or [], "gold_claims": made.gold or []}
+        return {"answer": answer, **claims, "support": made.tables}
+
+
+def levels_told(levels: Mapping[str, str]) -> str:
+    """The levels of a rubric as a judge reads them.
+
+    >>> levels_told({"poor": "says little", "good": "says all"})
+    'poor: says little\\ngood: says all'
+    """
+    return "\n".join(f"{name}: {meaning}" for name, meaning in levels.items())
+
+
+def _label(found: Fields | None) -> Verdict:
+    return Verdict(None) if found is None else Verdict(found["verdict"], reason=found.get("reason") or "")
+
+
+def folded(name: str) -> str:
+    """A level's name without the marks that models put around it.
+
+    >>> folded(' "Good". '), folded("“3”")
+    ('good', '3')
+    """
+    return name.strip(" \n.`\"'“”„‘’«»").casefold()
+
+
+ENTAILMENT = "nli:"
+
+
+def named(name: str, *, verdicts: Path | str | None = None, version: str = "1", **options: Any) -> Any:
+    """The judge of a model's name, which `goldassay.lm.resolve` knows; ``nli:MODEL`` is an entailment model.
+
+    ``verdicts`` is a file that keeps what was said (see `goldassay.judges.ask.store`); ``options`` go to the model.
+    Local models answer under a schema (constrained output), with short prompts.
+
+    >>> str(named("openai/gpt-4o-mini"))
+    'openai/gpt-4o-mini@1'
+    """
+    if not name.strip():
+        raise GoldassayError(
+            "a judge needs a model's name, such as openai/gpt-4o-mini, local/smollm2-135m or nli:MODEL"
+        )
+    if name.startswith(ENTAILMENT):
+        from goldassay.judges.nli import NLI, EntailmentJudge
+
+        return EntailmentJudge(NLI(name.removeprefix(ENTAILMENT), **options), version=version)
+    from goldassay import lm
+
+    model = lm.resolve(name, **options)
+    store = None if verdicts is None else Verdicts(verdicts)
+    return Judge(model, adapter=lm.adapter(model), version=version, verdicts=store)
+
+
+__all__ = ["RELEVANCE", "Judge", "Verdict", "folded", "levels_told"]

@@ -1,0 +1,1 @@
+"""An audit of a judge without any label: what is planted, and how it goes."""

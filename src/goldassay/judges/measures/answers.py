@@ -1,0 +1,186 @@
+"""Does an answer answer its question, and is it better than another one? One verdict an answer, the mean over answers.
+
+Relevance has levels (it answers in full, in part, not at all, or evades) and is no cosine to the question, which an
+echo of the question wins. A question that gold calls unanswerable has no relevance: to say nothing is right there.
+
+Answers by a scale of one's own: named levels that are described, or a criterion that is met or not.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from goldassay.exceptions import GoldassayError
+from goldassay.judges.ask.judge import RELEVANCE
+from goldassay.judges.ask.signatures import Verdict
+from goldassay.judges.measures.base import JudgedMeasure, Rated, answer_of, question, unanswerable
+from goldassay.measure import gold_field
+
+
+@dataclass(frozen=True)
+class AnswerRelevance(Rated):
+    """Does the answer answer the question: in full (1), in part (0.5), not at all or by an evasion (0)?
+
+    >>> class Strict:
+    ...     name = "strict"
+    ...     def relevance(self, question, answer):
+    ...         return Verdict("partial", reason="no year")
+    >>> found = AnswerRelevance(Strict())({"question": "When?"}, {"answer": "In May."})
+    >>> found.tally.value, found.errors[0].message
+    (0.5, 'The answer answers in part only “When?”. The judge: no year')
+    """
+
+    name: ClassVar[str] = "relevance"
+    fixed: ClassVar[dict[str, str]] = {**JudgedMeasure.fixed, "levels": "full=1, partial=0.5, none=0, evasion=0"}
+    formula: ClassVar[str] = "mean over answers of full 1, partial 0.5, none 0, evasion 0"
+    about: ClassVar[str] = "Whether the answer answers the question"
+
+    def verdict(self, gold: Any, pred: Any) -> Verdict | None:
+        """The judge's level; an empty answer is an evasion."""
+        asked = question(gold)
+        if not asked or unanswerable(gold):
+            return None
+        found: Verdict = self.bound.relevance(asked, answer_of(gold, pred))
+        return found
+
+    def worth(self, label: str) -> float:
+        """Half for a part."""
+        return RELEVANCE[label]
+
+    def says(self, label: str, gold: Any) -> str:
+        """With the question."""
+        how = {"partial": "answers in part only", "none": "does not answer", "evasion": "evades"}[label]
+        return f"The answer {how} “{question(gold)}”."
+
+
+@dataclass(frozen=True)
+class Preference(Rated):
+    """Is the answer better than another one, asked in both orders? A win is 1, a tie 0.5, a loss 0.
+
+    ``over`` is the field of gold that has the other answer; orders that disagree make a tie.
+
+    >>> class Undecided:
+    ...     name = "undecided"
+    ...     def prefer(self, question, first, second):
+    ...         return Verdict("tie")
+    >>> Preference(Undecided())({"reference": "In 1885."}, {"answer": "In May."}).tally.value
+    0.5
+    """
+
+    name: ClassVar[str] = "preference"
+    fixed: ClassVar[dict[str, str]] = {**JudgedMeasure.fixed, "orders": "both", "orders disagree": "tie"}
+    formula: ClassVar[str] = "(wins + ties / 2) / comparisons"
+    about: ClassVar[str] = "Whether the answer is better than the other"
+
+    over: str = "reference"
+
+    def verdict(self, gold: Any, pred: Any) -> Verdict | None:
+        """First, second or tie."""
+        other = gold_field(gold, self.over, None)
+        if not other:
+            return None
+        found: Verdict = self.bound.prefer(question(gold), answer_of(gold, pred), str(other))
+        return found
+
+    def worth(self, label: str) -> float:
+        """Half for a tie."""
+        return {"first": 1.0, "tie": 0.5, "second": 0.0}[label]
+
+    def says(self, label: str, gold: Any) -> str:
+        """With the other answer."""
+        return f"The answer is {'worse' if label == 'second' else 'no better'} than “{gold_field(gold, self.over)}”."
+
+
+@dataclass(frozen=True)
+class Rubric(Rated):
+    """Named levels with what they mean, the worst first: their worths are even steps from 0 to 1.
+
+    ``levels`` is a mapping or pairs of name and meaning; ``title`` names the value in a report.
+
+    >>> class Middling:
+    ...     name = "middling"
+    ...     def rubric(self, levels, question, answer):
+    ...         return Verdict("fair")
+    >>> levels = {"poor": "says little", "fair": "says half", "good": "says all"}
+    >>> Rubric(Middling(), levels, "depth")({}, {"answer": "In May."}).tally.value
+    0.5
+    """
+
+    name: ClassVar[str] = "rubric"
+    formula: ClassVar[str] = "mean over answers of the level's place from 0 (worst) to 1 (best)"
+
+    levels: Any = ()
+    title: str = "rubric"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        given = self.levels.items() if hasattr(self.levels, "items") else self.levels
+        pairs = tuple((str(name), str(meaning)) for name, meaning in given)
+        if len({name.casefold() for name, _ in pairs}) < max(len(pairs), 2):
+            raise GoldassayError("a rubric needs two or more levels with different names, the worst first")
+        object.__setattr__(self, "levels", pairs)
+
+    @property
+    def key(self) -> str:
+        """Its title."""
+        return self.title
+
+    @property
+    def conventions(self) -> str:
+        """The levels by name."""
+        named = "<".join(name for name, _ in self.levels)
+        return f"{self.key}[judge={self.judge}, levels={named}, unknown={self.fixed['unknown']}]"
+
+    def verdict(self, gold: Any, pred: Any) -> Verdict | None:
+        """The judge's level."""
+        found: Verdict = self.bound.rubric(dict(self.levels), question(gold), answer_of(gold, pred))
+        return found
+
+    def worth(self, label: str) -> float:
+        """Its place."""
+        return [name for name, _ in self.levels].index(label) / (len(self.levels) - 1)
+
+    def says(self, label: str, gold: Any) -> str:
+        """With the level's meaning and the best one's."""
+        return (
+            f"{self.title}: {label} ({dict(self.levels)[label]}); best is {self.levels[-1][0]} ({self.levels[-1][1]})."
+        )
+
+
+@dataclass(frozen=True)
+class Criterion(Rated):
+    """A yes/no criterion in words, such as ``"It names its source."``; ``title`` names the value in a report.
+
+    >>> class Lenient:
+    ...     name = "lenient"
+    ...     def criterion(self, criterion, question, answer):
+    ...         return Verdict("yes")
+    >>> Criterion(Lenient(), "It names a month.")({}, {"answer": "In May."}).tally.value
+    1.0
+    """
+
+    name: ClassVar[str] = "criterion"
+    formula: ClassVar[str] = "answers that meet the criterion / answers"
+
+    criterion: str = ""
+    title: str = "criterion"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not self.criterion.strip():
+            raise GoldassayError("a criterion needs words: Criterion(judge, 'It names its source.')")
+
+    @property
+    def key(self) -> str:
+        """Its title."""
+        return self.title
+
+    def verdict(self, gold: Any, pred: Any) -> Verdict | None:
+        """Yes or no."""
+        found: Verdict = self.bound.criterion(self.criterion, question(gold), answer_of(gold, pred))
+        return found
+
+    def says(self, label: str, gold: Any) -> str:
+        """With the criterion."""
+        return f"The answer does not meet the criterion “{self.criterion}”."

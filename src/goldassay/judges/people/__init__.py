@@ -1,0 +1,1 @@
+"""A judge beside people: their labels, its agreement and rates, corrected estimates."""

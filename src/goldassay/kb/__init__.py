@@ -1,1 +1,0 @@
-"""Knowledge bases and collections: what programs look things up in."""

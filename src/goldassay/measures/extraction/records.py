@@ -1,0 +1,140 @@
+"""Gold and predictions as spans, and the prediction that gets everything right.
+
+Spans as measures read them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from operator import index
+from typing import Any, NamedTuple
+
+from goldassay.exceptions import DataError, GoldassayError
+from goldassay.fields import read
+from goldassay.measure import gold_field, pred_field
+
+GOLD, PRED = "gold entities", "predicted entities"
+
+
+def sides(gold: Any, pred: Any) -> tuple[list[Span], list[Span], str]:
+    """Gold spans, predicted spans and the text of one pair of records (or bare lists of spans)."""
+    (left,), (right,), (text,) = fields([gold], [pred])
+    try:
+        return spans(left, GOLD, placed=True), spans(right, PRED), text
+    except DataError as error:
+        raise error.at(record=name(gold)) from None
+
+
+def fields(gold: Sequence[Any], pred: Sequence[Any]) -> tuple[list[Any], list[Any], list[str]]:
+    """The entities of both sides and the texts of aligned records, as they stand there."""
+    if len(gold) != len(pred):
+        raise GoldassayError(f"{len(gold)} gold records against {len(pred)} predictions; they must be aligned")
+    left = [one if isinstance(one, list) else gold_field(one, "entities") for one in gold]
+    right = [one if isinstance(one, list) else pred_field(one, "entities") for one in pred]
+    texts = ["" if isinstance(one, list) else str(gold_field(one, "text", "") or "") for one in gold]
+    return left, right, texts
+
+
+def name(gold: Any) -> Any:
+    """The id of a record, for an error; ``None`` where it has none."""
+    return None if isinstance(gold, list) else read(gold, "id", None)
+
+
+def perfect(gold: Any) -> dict[str, Any]:
+    """The prediction that gets everything right.
+
+    >>> perfect({"text": "in Delft", "entities": [(3, 8, "TOP")]})["entities"][0].type
+    'TOP'
+    """
+    return {"entities": sides(gold, [])[0]}
+
+
+Parts = tuple[tuple[int, int], ...]
+
+
+class Span(NamedTuple):
+    """Characters ``start`` to ``end`` (exclusive) of a document, with a type.
+
+    ``start`` is -1 where a program named words that do not stand in the text; such a span matches nothing.
+    ``fragments`` are the parts of a discontinuous span.
+    """
+
+    start: int
+    end: int
+    type: str
+    text: str = ""
+    fragments: Parts = ()
+
+    @property
+    def place(self) -> tuple[int, int] | Parts:
+        """What must be equal for the boundaries to be equal."""
+        return self.fragments or (self.start, self.end)
+
+    def overlaps(self, other: Span) -> bool:
+        """Whether the two share a character."""
+        if self.start >= other.end or other.start >= self.end:
+            return False
+        if not self.fragments and not other.fragments:
+            return True
+        mine, theirs = self.fragments or ((self.start, self.end),), other.fragments or ((other.start, other.end),)
+        return any(a < d and c < b for a, b in mine for c, d in theirs)
+
+
+def spans(items: Iterable[Any] | None, side: str = "entities", *, placed: bool = False) -> list[Span]:
+    """Spans from dicts, sequences ``(start, end, type)`` or objects.
+
+    ``None`` for start and end says "not in the text", which only a prediction may (``placed`` forbids it).
+
+    >>> spans([{"start": 4, "end": 15, "type": "MUS"}, (20, 24, "TMP")])[1].place
+    (20, 24)
+    >>> spans([{"start": 9, "end": 4, "type": "MUS"}])
+    Traceback (most recent call last):
+    goldassay.exceptions.DataError: entities[0]: a span must begin before it ends, not 9–4
+    """
+    if isinstance(items, (str, Mapping)):
+        raise DataError(f"expected a list of spans, not {type(items).__name__}", field=side)
+    found = [
+        item if type(item) is Span else _span(item, f"{side}[{number}]") for number, item in enumerate(items or ())
+    ]
+    if placed and any(span.start < 0 for span in found):
+        number = next(number for number, span in enumerate(found) if span.start < 0)
+        raise DataError("a gold span needs start and end", field=f"{side}[{number}]")
+    return found
+
+
+def _span(item: Any, where: str) -> Span:
+    text: Any = ""
+    parts: Any = None
+    if type(item) is dict or isinstance(item, Mapping):
+        start, end, kind, text, parts = (item.get(name) for name in Span._fields)
+    elif isinstance(item, (tuple, list)) and len(item) >= 3:
+        start, end, kind = item[:3]
+    else:
+        start, end, kind, text, parts = (read(item, name, None) for name in Span._fields)
+    if not isinstance(kind, str):
+        raise DataError("a span needs a type" if kind is None else f"the type must be text, not {kind!r}", field=where)
+    if parts and (start is None or end is None):
+        start, end = min(part[0] for part in parts), max(part[1] for part in parts)
+    if start is None or end is None:
+        return Span(-1, -1, kind, text or "")
+    first, last = _offset(start, where), _offset(end, where)
+    if not 0 <= first < last:
+        raise DataError(f"a span must begin before it ends, not {first}–{last}", field=where)
+    return Span(first, last, kind, text or "", _fragments(parts, first, last, where))
+
+
+def _offset(value: Any, where: str) -> int:
+    try:
+        return index(value)
+    except TypeError:
+        raise DataError(f"an offset is a whole number, not {value!r}", field=where) from None
+
+
+def _fragments(parts: Any, start: int, end: int, where: str) -> Parts:
+    """The parts in order; a single part is the span itself."""
+    if not parts:
+        return ()
+    found = tuple(sorted((_offset(a, where), _offset(b, where)) for a, b in parts))
+    if found[0][0] != start or max(b for _, b in found) != end or any(a >= b for a, b in found):
+        raise DataError(f"the fragments {list(map(list, found))} do not make up {start}–{end}", field=where)
+    return found if len(found) > 1 else ()

@@ -1,0 +1,167 @@
+"""All values of a set of queries in one pass, per query and as means."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from goldassay.exceptions import GoldassayError
+from goldassay.fields import read
+from goldassay.measures.retrieval.matching import Array, Batch
+from goldassay.measures.retrieval.measures import Ranked
+from goldassay.measures.retrieval.names import named
+from goldassay.scorecard import Scorecard
+
+DEFAULT = ("nDCG@5", "nDCG@10", "nDCG@20", "P@5", "P@10", "R@10", "RR", "AP")
+Asked = Sequence[str | Ranked]
+
+
+def scorecard(
+    gold: Sequence[Any],
+    pred: Sequence[Any],
+    *,
+    measures: Asked | None = None,
+    ties: str = "docno_desc",
+    missing: int | str = 0,
+    **options: Any,
+) -> Scorecard:
+    """The mean of each measure over the queries, keyed by the name it was asked for, and the values by query.
+
+    ``measures`` are names (see `named`) or measures; ``ties`` and ``missing`` are the conventions of the names that do
+    not say otherwise.
+
+    >>> card = scorecard([{"id": "1", "relevant": ["a"]}], [{"results": ["b", "a"]}], measures=["RR", "P@5"])
+    >>> card.values, card.conventions["RR"]
+    ({'RR': 0.5, 'P@5': 0.2}, 'RR[ties=docno_desc, missing=0]')
+    """
+    if options:
+        raise GoldassayError(f"retrieval has no option {', '.join(map(repr, options))}; it has measures, ties, missing")
+    asked = chosen(measures, ties=ties, missing=missing)
+    batch = Batch.of(gold, pred)
+    rows, weights = _computed(batch, asked)
+    card = Scorecard("retrieval", batch.n)
+    for index, (name, measure) in enumerate(asked.items()):
+        card.values[name] = _mean(rows[index], weights[index])
+        card.counts[name] = {
+            "total": float((rows[index] * weights[index]).sum()),
+            "weight": float(weights[index].sum()),
+        }
+        card.conventions[name] = measure.conventions
+        card.explain[name] = f"{measure.formula}. Source: {measure.source}."
+    card.by["query"] = _by_query(list(asked), rows, weights, _ids(gold))
+    empty = int((batch.retrieved == 0).sum())
+    if empty:
+        counted = "left out" if missing == "skip" else "counted 0"
+        card.warnings.append(f"{empty} of {batch.n} queries have no results and are {counted}")
+    idle = int((batch.relevant() == 0).sum())
+    if idle:
+        card.warnings.append(
+            f"{idle} of {batch.n} queries have no relevant document: they count 0, and are left out of recall"
+        )
+    return card
+
+
+def evaluate(
+    qrels: Mapping[str, Mapping[str, float]],
+    run: Mapping[str, Mapping[str, float]],
+    measures: Asked | None = None,
+    *,
+    ties: str = "docno_desc",
+    missing: int | str = 0,
+) -> dict[str, dict[str, float]]:
+    """Values by measure and query, from judgements and a run as mappings (the form that pytrec_eval takes).
+
+    Every query of ``qrels`` is in the answer; those of the run that are not judged are an error. A value that does not
+    apply is absent.
+
+    >>> evaluate({"q": {"a": 1}}, {"q": {"a": 0.5, "b": 0.9}}, ["RR"])
+    {'RR': {'q': 0.5}}
+    """
+    unknown = next((query for query in run if query not in qrels), None)
+    if unknown is not None:
+        raise GoldassayError(f"the run has query {unknown!r}, which is not judged; leave it out or judge it")
+    asked = chosen(measures, ties=ties, missing=missing)
+    batch = Batch(list(qrels.values()), [run.get(query) or {} for query in qrels], list(qrels))
+    rows, weights = _computed(batch, asked)
+    return {
+        name: {query: value for query, value, weight in zip(qrels, row.tolist(), given.tolist(), strict=True) if weight}
+        for name, row, given in zip(asked, rows, weights, strict=True)
+    }
+
+
+def means(
+    qrels: Mapping[str, Mapping[str, float]],
+    run: Mapping[str, Mapping[str, float]],
+    measures: Asked | None = None,
+    *,
+    ties: str = "docno_desc",
+    missing: int | str = 0,
+) -> dict[str, float | None]:
+    """The mean of each measure, from judgements and a run as mappings.
+
+    >>> means({"q": {"a": 1}, "p": {"b": 1}}, {"q": {"a": 0.5, "b": 0.9}}, ["RR"])
+    {'RR': 0.25}
+    """
+    asked = chosen(measures, ties=ties, missing=missing)
+    batch = Batch(list(qrels.values()), [run.get(query) or {} for query in qrels], list(qrels))
+    rows, weights = _computed(batch, asked)
+    return {name: _mean(row, given) for name, row, given in zip(asked, rows, weights, strict=True)}
+
+
+def band(gold: Sequence[Any], pred: Sequence[Any], measures: Asked | None = None) -> dict[str, tuple[float, float]]:
+    """The least and the greatest mean over all orders of documents with one score.
+
+    Every measure here rises when a document of a higher grade moves up, so the extremes are the orders by grade.
+
+    >>> band([{"relevant": ["a"]}], [{"results": [{"doc_id": "a", "score": 1}, {"doc_id": "b", "score": 1}]}], ["RR"])
+    {'RR': (0.5, 1.0)}
+    """
+    asked = chosen(measures)
+    batch = Batch.of(gold, pred)
+    edges = [
+        _computed(batch, {name: replace(measure, ties=ties) for name, measure in asked.items()})
+        for ties in ("worst", "best")
+    ]
+    sides = [[_mean(row, given) for row, given in zip(*edge, strict=True)] for edge in edges]
+    return {
+        name: (low, high) for name, low, high in zip(asked, *sides, strict=True) if low is not None and high is not None
+    }
+
+
+def chosen(measures: Asked | None = None, **conventions: Any) -> dict[str, Ranked]:
+    """The measures by the names they were asked for."""
+    asked: dict[str, Ranked] = {}
+    for one in measures or DEFAULT:
+        asked[one if isinstance(one, str) else one.key] = named(one, **conventions) if isinstance(one, str) else one
+    return asked
+
+
+def _computed(batch: Batch, asked: Mapping[str, Ranked]) -> tuple[list[Array], list[Array]]:
+    measures = asked.values()
+    return [measure.values(batch) for measure in measures], [measure.weights(batch) for measure in measures]
+
+
+def _mean(row: Array, weights: Array) -> float | None:
+    total = float(weights.sum())
+    return float((row * weights).sum()) / total if total else None
+
+
+def _ids(gold: Sequence[Any]) -> list[str]:
+    found = [example.get("id") if type(example) is dict else read(example, "id", None) for example in gold]
+    return [str(index + 1) if name is None else str(name) for index, name in enumerate(found)]
+
+
+def _by_query(
+    names: list[str], rows: list[Array], weights: list[Array], ids: list[str]
+) -> dict[str, dict[str, float | None]]:
+    columns: list[list[float | None]] = []
+    for row, given in zip(rows, weights, strict=True):
+        column: list[float | None] = row.tolist()
+        if not given.all():
+            column = [value if weight else None for value, weight in zip(column, given.tolist(), strict=True)]
+        columns.append(column)
+    return {
+        name: dict(zip(names, values, strict=True))
+        for name, values in zip(ids, zip(*columns, strict=True), strict=True)
+    }

@@ -1,0 +1,1 @@
+"""The proof of the measures: official numbers replayed, right predictions damaged."""

@@ -1,0 +1,63 @@
+"""Conformance: replay official results with our measures, and count the numbers that come out the same.
+
+Suites: ``trec_eval`` (its own test files), ``text2kgbench`` (every sentence of the systems that are given),
+``ragchecker`` (the example of RAGChecker), ``squad`` (the published rules, and gold against itself), ``hipe-scorer``
+(the unit data of the HIPE scorer) and ``hipe2022`` (folders of system files with official results).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from goldassay.exceptions import GoldassayError
+from goldassay.proof.conform import hipe2022, hipe_scorer, ragchecker, squad, text2kgbench, trec_eval
+from goldassay.proof.conform.suite import SuiteResult
+
+SUITES: dict[str, tuple[str, Callable[[Path], SuiteResult]]] = {
+    hipe_scorer.NAME: ("hipe-scorer", hipe_scorer.run),
+    trec_eval.NAME: ("trec", trec_eval.run),
+    text2kgbench.NAME: ("text2kgbench", text2kgbench.run),
+    ragchecker.NAME: ("ragchecker", ragchecker.run),
+    squad.NAME: ("xquad", squad.run),
+}
+"""By name: the folder of the data that it needs, and what replays it."""
+
+
+def run(
+    data: Path,
+    suites: Sequence[str] | None = None,
+    *,
+    gold: Path | None = None,
+    systems: Path | None = None,
+    official: Path | None = None,
+) -> list[SuiteResult]:
+    """Replay the suites named, or all whose data is there; ``hipe2022`` is asked for by its three folders.
+
+    >>> run(Path("nowhere"))
+    Traceback (most recent call last):
+    goldassay.exceptions.GoldassayError: nowhere: no such folder; name the folder of official data with --data
+    """
+    if gold is not None and systems is not None and official is not None:
+        others = [name for name in suites or () if name != hipe2022.NAME]
+        return [*(run(data, others) if others else []), hipe2022.run(gold, systems, official)]
+    if hipe2022.NAME in (suites or ()) or gold or systems or official:
+        raise GoldassayError("the suite hipe2022 needs --gold, --systems and --official together")
+    if not data.is_dir():
+        raise GoldassayError(f"{data}: no such folder; name the folder of official data with --data")
+    wrong = [name for name in suites or () if name not in SUITES]
+    if wrong:
+        raise GoldassayError(f"no suite {wrong[0]!r}; there are {', '.join([*SUITES, hipe2022.NAME])}")
+    chosen = suites or [name for name, (folder, _) in SUITES.items() if (data / folder).is_dir()]
+    if not chosen:
+        raise GoldassayError(f"{data} holds none of {', '.join(folder for folder, _ in SUITES.values())}")
+    results = []
+    for name in chosen:
+        folder, replay = SUITES[name]
+        if not (data / folder).is_dir():
+            raise GoldassayError(f"the suite {name} needs {data / folder}, which is not there")
+        results.append(replay(data))
+    return results
+
+
+__all__ = ["SUITES", "SuiteResult", "run"]

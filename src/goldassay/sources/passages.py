@@ -1,0 +1,221 @@
+"""A collection of passages, and BM25 over it for text in any script.
+
+``bm25s`` does the ranking (Lucene's formula); what is ours is the tokenizer: words of letters, marks and digits, folded
+by NFKC and case; and pairs of neighbouring characters for scripts that put no spaces between words.
+
+Source: Robertson and Zaragoza, The Probabilistic Relevance Framework, 2009; bm25s, https://github.com/xhluca/bm25s
+
+Dense vectors of passages: by any embedder, or by character n-grams without a model.
+
+`CharacterLSA` is latent semantic analysis of character n-grams (tf-idf reduced by a truncated SVD). It is not a neural
+embedder and is not called one: it sees spelling, not meaning, which across related languages is still worth something.
+
+Source: Deerwester et al., Indexing by latent semantic analysis, JASIS 1990
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, Protocol
+
+import bm25s
+import numpy as np
+from sklearn.decomposition import TruncatedSVD
+from sklearn.feature_extraction.text import TfidfVectorizer
+
+from goldassay.exceptions import DataError, ModelError
+from goldassay.fields import read
+
+UNSPACED = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af\u0e00-\u0e7f]+")
+Hit = tuple[str, float]
+
+
+@dataclass(frozen=True, slots=True)
+class Passage:
+    """A piece of text that can be found."""
+
+    id: str
+    text: str
+
+
+class Index(Protocol):
+    """A collection that can be searched."""
+
+    def search(self, query: str, k: int) -> list[Hit]:
+        """The ids and scores of the k best passages, best first."""
+
+
+def passages(source: str | Path | Iterable[Any]) -> list[Passage]:
+    """Passages from a JSON Lines file, or from records with ``id`` (or ``doc_id``) and ``text``.
+
+    >>> passages([{"id": "a", "text": "Het Rijksmuseum"}])
+    [Passage(id='a', text='Het Rijksmuseum')]
+    """
+    if isinstance(source, (str, Path)):
+        from goldassay.gold.passages import passages as rows
+
+        records: Iterable[Any] = rows(Path(source))
+    else:
+        records = source
+    found: dict[str, Passage] = {}
+    for number, record in enumerate(records):
+        if isinstance(record, Passage):
+            made = record
+        else:
+            name, text = read(record, "id", None) or read(record, "doc_id", None), read(record, "text", None)
+            if not name or not isinstance(text, str):
+                raise DataError("a passage is an object with an 'id' and a 'text'", field=f"[{number}]")
+            made = Passage(str(name), text)
+        if made.id in found:
+            raise DataError("two passages have this id", record=made.id)
+        found[made.id] = made
+    return list(found.values())
+
+
+@lru_cache(maxsize=65536)
+def tokens(text: str) -> tuple[str, ...]:
+    """The words of a text, folded; pairs of characters where words are not spaced.
+
+    >>> tokens("L’Archive d'État, n° 7"), tokens("国立図書館")
+    (('l', 'archive', 'd', 'état', 'n', '7'), ('国立', '立図', '図書', '書館'))
+    """
+    folded = unicodedata.normalize("NFKC", text.replace("°", " ")).casefold()
+    words = "".join(c if unicodedata.category(c)[0] in "LMN" else " " for c in folded).split()
+    return tuple(piece for word in words for piece in _pieces(word))
+
+
+def _pieces(word: str) -> Iterable[str]:
+    if not UNSPACED.search(word):
+        return (word,)
+    out: list[str] = []
+    place = 0
+    for run in UNSPACED.finditer(word):
+        out += [word[place : run.start()]] if run.start() > place else []
+        stretch = run[0]
+        out += [stretch[i : i + 2] for i in range(len(stretch) - 1)] or [stretch]
+        place = run.end()
+    return [*out, *([word[place:]] if place < len(word) else [])]
+
+
+class BM25Index:
+    """BM25 over passages; a passage without any word of the query is not found.
+
+    >>> index = BM25Index([{"id": "a", "text": "Het Rijksmuseum"}, {"id": "b", "text": "Het Stadsarchief"}])
+    >>> [name for name, _ in index.search("rijksmuseum", 5)]
+    ['a']
+    """
+
+    def __init__(self, collection: str | Path | Iterable[Any], *, k1: float = 1.5, b: float = 0.75) -> None:
+        self.passages = passages(collection)
+        words = [list(tokens(passage.text)) for passage in self.passages]
+        self._ranker: Any = None
+        if any(words):
+            self._ranker = bm25s.BM25(k1=k1, b=b, method="lucene")
+            self._ranker.index(words, show_progress=False)
+
+    def search(self, query: str, k: int = 10) -> list[Hit]:
+        """The k best passages; equal scores by id, descending (as they are measured)."""
+        asked = list(tokens(query))
+        if self._ranker is None or not asked:
+            return []
+        return best(self.passages, self._ranker.get_scores(asked), k)
+
+    def __deepcopy__(self, memo: Mapping[int, Any]) -> BM25Index:
+        """Itself: nothing in it changes, and optimizers copy programs often."""
+        return self
+
+
+def best(collection: Sequence[Passage], scores: Any, k: int, least: float = 0.0) -> list[Hit]:
+    """The k passages with the highest scores above ``least``."""
+    kept = [(float(scores[at]), collection[at].id) for at in np.flatnonzero(np.asarray(scores) > least).tolist()]
+    return [(name, score) for score, name in sorted(kept, reverse=True)[:k]]
+
+
+def fused(rankings: Mapping[str, Sequence[Hit]], k: int = 10, constant: float = 60.0) -> list[tuple[str, float, str]]:
+    """Several rankings as one by reciprocal rank fusion: Σ 1 / (constant + rank); with the sources that found each.
+
+    Cormack, Clarke and Büttcher, Reciprocal rank fusion, SIGIR 2009.
+
+    >>> fused({"bm25": [("a", 9.0), ("b", 8.0)], "dense": [("b", 0.9)]}, constant=0)
+    [('b', 1.5, 'bm25+dense'), ('a', 1.0, 'bm25')]
+    """
+    scores: dict[str, float] = {}
+    sources: dict[str, list[str]] = {}
+    for source, ranking in rankings.items():
+        for rank, (name, _) in enumerate(ranking, start=1):
+            scores[name] = scores.get(name, 0.0) + 1.0 / (constant + rank)
+            sources.setdefault(name, []).append(source)
+    ranked = sorted(scores, key=lambda name: (scores[name], name), reverse=True)[:k]
+    return [(name, scores[name], "+".join(sources[name])) for name in ranked]
+
+
+Embedder = Callable[[Sequence[str]], Any]
+
+
+class CharacterLSA:
+    """Vectors from character 3- to 5-grams within words: tf-idf, reduced by SVD, fitted on a collection.
+
+    >>> lsa = CharacterLSA(["het stadsarchief", "the city museum", "le musée"], dimensions=2)
+    >>> lsa(["stadsarchief", "museum"]).shape
+    (2, 2)
+    """
+
+    name = "char-lsa"
+
+    def __init__(self, texts: Sequence[str], dimensions: int = 128, seed: int = 0) -> None:
+        self._counter = TfidfVectorizer(analyzer="char_wb", ngram_range=(3, 5), sublinear_tf=True, dtype=np.float32)
+        counts = self._counter.fit_transform([_folded(text) for text in texts])
+        size = min(dimensions, min(counts.shape) - 1)
+        self._reducer = TruncatedSVD(size, random_state=seed).fit(counts) if size >= 1 else None
+
+    def __call__(self, texts: Sequence[str]) -> Any:
+        """One row a text."""
+        counts = self._counter.transform([_folded(text) for text in texts])
+        return counts.toarray() if self._reducer is None else self._reducer.transform(counts)
+
+
+class DenseIndex:
+    """Passages by the cosine of their vectors with the query's.
+
+    ``embedder`` turns a list of texts into rows (see `goldassay.embedding`); without one `CharacterLSA` is fitted on
+    the passages.
+
+    >>> index = DenseIndex([{"id": "a", "text": "het stadsarchief"}, {"id": "b", "text": "the museum"}])
+    >>> index.search("archief", 1)[0][0], index.source
+    ('a', 'char-lsa')
+    """
+
+    def __init__(self, collection: str | Path | Iterable[Any], embedder: Embedder | None = None) -> None:
+        self.passages = passages(collection)
+        texts = [passage.text for passage in self.passages]
+        self._embedder: Embedder | None = embedder
+        if embedder is None and any(map(str.strip, texts)):
+            self._embedder = CharacterLSA(texts)
+        self.source = str(getattr(self._embedder, "name", "dense"))
+        self._vectors = self._unit(texts) if texts and self._embedder else None
+
+    def search(self, query: str, k: int = 10) -> list[Hit]:
+        """The k nearest passages whose cosine is above 0."""
+        if self._vectors is None or not query.strip():
+            return []
+        return best(self.passages, self._vectors @ self._unit([query])[0], k)
+
+    def _unit(self, texts: Sequence[str]) -> Any:
+        vectors = np.asarray(self._embedder(texts) if self._embedder else [], dtype=np.float32)
+        if vectors.ndim != 2 or len(vectors) != len(texts):
+            raise ModelError(f"the embedder gave an array of shape {vectors.shape} for {len(texts)} texts")
+        lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
+        return np.divide(vectors, lengths, out=np.zeros_like(vectors), where=lengths > 0)
+
+    def __deepcopy__(self, memo: Mapping[int, Any]) -> DenseIndex:
+        """Itself: nothing in it changes, and optimizers copy programs often."""
+        return self
+
+
+def _folded(text: str) -> str:
+    return " ".join(tokens(text)) or "∅"

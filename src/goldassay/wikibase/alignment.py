@@ -1,0 +1,150 @@
+"""The alignment table at work: which property a predicate means, for this subject and this object.
+
+A predicate may mean several properties ("born": P19 and P569; "founded": P571, and P112 the other way round). The kind
+of the subject (domain) and of the object (range) decide; what they leave open stays open, and the matching of triples
+takes either. A predicate that says a property the other way round turns the triple round.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import astuple, dataclass
+from pathlib import Path
+
+from goldassay.measures.triples.objects import kind as looks_like
+from goldassay.measures.triples.predicates import Alignment, Pairs, canonical
+from goldassay.measures.triples.times import read as read_time
+from goldassay.text.fuzzy import normal
+from goldassay.wikibase.alignment_table import OURS, Row, Table, read_table
+
+
+@dataclass(frozen=True, slots=True)
+class Meaning:
+    """What a predicate means: properties in its direction, and properties that hold the other way round."""
+
+    properties: frozenset[str]
+    turned: frozenset[str] = frozenset()
+
+    @property
+    def aligned(self) -> bool:
+        """Whether the table knows the predicate."""
+        return bool(self.properties or self.turned)
+
+
+class PropertyAlignmentTable:
+    """A table of properties.
+
+    >>> table = PropertyAlignmentTable.ours()
+    >>> sorted(table.meaning("http://schema.org/birthDate").properties), sorted(table.meaning("born").properties)
+    (['P569'], ['P19', 'P569'])
+    >>> sorted(table.meaning("born", value="1867").properties), sorted(table.meaning("ex:hobby").properties)
+    (['P569'], [])
+    >>> table.meaning("founded", kinds={"person"}, value="Curie Institute").turned
+    frozenset({'P112'})
+    """
+
+    def __init__(self, table: Table) -> None:
+        self.rows = table.rows
+        self.prefixes = table.prefixes
+        self.declared = table.declared
+        self.by_id: dict[str, Row] = {}
+        self._meant: dict[str, list[Row]] = {}
+        self._turned: dict[str, list[Row]] = {}
+        for row in table.rows:
+            self.by_id.setdefault(row.id, row)
+            for names, kept in ((row.predicates, self._meant), (row.inverse_predicates, self._turned)):
+                for name in names:
+                    kept.setdefault(self.canonical(name), []).append(row)
+        for row in table.rows:
+            self._meant.setdefault(row.id, [row])
+            self._meant.setdefault(canonical(row.label), [row])
+        self.alignment = Alignment(self.pairs, self.prefixes)
+
+    @classmethod
+    def of(cls, path: str | Path = OURS) -> PropertyAlignmentTable:
+        """The table of a file."""
+        return cls(read_table(path))
+
+    @classmethod
+    def ours(cls) -> PropertyAlignmentTable:
+        """The table that comes with goldassay."""
+        return cls.of(OURS)
+
+    @property
+    def pairs(self) -> Pairs:
+        """Predicate and property, pair by pair, as the measures of triples take them."""
+        return tuple((name, row.id) for row in self.rows for name in (*row.predicates, row.id))
+
+    @property
+    def fingerprint(self) -> str:
+        """A hash of what the table says, the same in every process."""
+        rows = [
+            [*(sorted(part) if isinstance(part, frozenset) else part for part in astuple(row)[:-1])]
+            for row in self.rows
+        ]
+        return hashlib.sha256(json.dumps([rows, self.prefixes]).encode()).hexdigest()[:16]
+
+    def canonical(self, predicate: str) -> str:
+        """One name for a predicate, its prefix expanded."""
+        return canonical(predicate, self.prefixes)
+
+    def label(self, property: str) -> str:
+        """A property's label; the id where the table has none."""
+        row = self.by_id.get(property)
+        return row.label if row else property
+
+    def predicates(self, property: str) -> list[str]:
+        """What the table says for a property."""
+        return [name for row in self.rows if row.id == property for name in row.predicates]
+
+    def meaning(self, predicate: str, kinds: Iterable[str] = (), value: object = None) -> Meaning:
+        """The properties of a predicate whose subject is of these kinds and whose object is this value."""
+        key = self.canonical(predicate)
+        known = frozenset(kinds)
+        forward = [row for row in self._meant.get(key, ()) if _has(row, known)]
+        turned = list(self._turned.get(key, ()))
+        forward = forward or ([] if turned else list(self._meant.get(key, ())))
+        if value is not None and len(forward) + len(turned) > 1:
+            kind = value_kind(value)
+            fitting = [row for row in forward if not row.type or row.type == kind]
+            back = turned if kind == "item" else []  # what is turned round becomes a subject
+            if fitting or back:
+                forward, turned = fitting, back
+        if forward and turned and known:
+            # said in both directions: the one whose subject is of this kind
+            own = [row for row in forward if row.domain & known]
+            forward, turned = (own, []) if own else ([row for row in forward if not row.domain], turned)
+        return Meaning(frozenset(row.id for row in forward), frozenset(row.id for row in turned))
+
+    def value(self, property: str, words: object) -> str | None:
+        """The item that words for a value of this property stand for.
+
+        >>> PropertyAlignmentTable.ours().value("P21", "Woman")
+        'Q6581072'
+        """
+        row = self.by_id.get(property)
+        return row.values.get(normal(str(words))) if row and row.values else None
+
+    def inverse(self, property: str) -> str | None:
+        """The property that says the same the other way round."""
+        row = self.by_id.get(property)
+        return row.inverse or None if row else None
+
+
+def _has(row: Row, kinds: frozenset[str]) -> bool:
+    """Whether things of these kinds have the property; yes where either side is not known."""
+    return not row.domain or not kinds or bool(row.domain & kinds)
+
+
+def value_kind(value: object) -> str:
+    """What a value looks like: item (any name), time, quantity or coordinate.
+
+    >>> value_kind("7 November 1867"), value_kind("Warsaw"), value_kind("1867"), value_kind("12,000")
+    ('time', 'item', 'time', 'quantity')
+    """
+    found = looks_like(value if isinstance(value, Mapping) and "object" in value else {"object": value})
+    if found in ("text", "quantity") and not isinstance(value, (int, float, Mapping)) and read_time(value) is not None:
+        return "time"
+    return "item" if found == "text" else found

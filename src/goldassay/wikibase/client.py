@@ -1,0 +1,182 @@
+"""Wikidata's items: by sitelink or id, with statements, ranks, qualifiers, references and typed values.
+
+The same queries go to the Wikidata Query Service and to a local store. A fetch that failed is a `FetchError`, an item
+that is not there a `NotFoundError`; neither is ever an item without statements.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+from goldassay.exceptions import NotFoundError
+from goldassay.measures.triples.objects import EXCLUDED
+from goldassay.sources.cache import Cache
+from goldassay.sources.http import Web
+from goldassay.wikibase import dates, sparql
+from goldassay.wikibase.endpoint import Binding, Endpoint, opened
+from goldassay.wikibase.entities import Item, Statement
+
+WDQS = "https://query.wikidata.org/sparql"
+LANGUAGES = ("en", "nl", "de", "fr", "mul")
+BATCH = 50
+TYPES = {"CommonsMedia": "commonsMedia", "Url": "url"}
+
+
+class WikidataClient:
+    """Items from an endpoint: an address, a file or folder of statements, or an `Endpoint`.
+
+    ``excluded`` names the data types whose statements are left out (identifiers, images, addresses, …), ``()`` none.
+    """
+
+    def __init__(
+        self,
+        endpoint: str | Path | Endpoint = WDQS,
+        *,
+        languages: Sequence[str] = LANGUAGES,
+        excluded: Iterable[str] = EXCLUDED,
+        web: Web | None = None,
+        cache: Cache | None = None,
+    ) -> None:
+        self.endpoint = opened(endpoint, web, cache) if isinstance(endpoint, (str, Path)) else endpoint
+        self.languages = tuple(dict.fromkeys(languages))
+        self.excluded = {_bare(name) for name in excluded}
+        self.redirects: dict[str, str] = {}
+
+    def item_of(self, title: str, language: str = "en") -> Item:
+        """The item whose sitelink is the article of this title."""
+        rows, _ = self.endpoint.select(sparql.item_of(title, language))
+        if not rows:
+            raise NotFoundError(f"no item has the {language} article {title!r} as a sitelink")
+        return self.item(_id(rows[0]["item"]["value"]))
+
+    def item(self, qid: str) -> Item:
+        """An item with all that is said of it; an id that was merged gives the item that it went to."""
+        rows, fetched = self.endpoint.select(sparql.statements(qid))
+        links, day = self.endpoint.select(sparql.sitelinks(qid))
+        labels, aliases = self._names([qid])
+        if not rows and not links and not labels[qid]:
+            return self._redirected(qid)
+        counts = {r["statement"]["value"]: int(r["references"]["value"]) for r in self._rows(sparql.references(qid))}
+        notes: dict[str, list[tuple[str, Any]]] = defaultdict(list)
+        for row in self._rows(sparql.qualifiers(qid)):
+            notes[row["statement"]["value"]].append((_id(row["property"]["value"]), _plain(row["value"])))
+        seen: dict[str, Statement] = {}
+        for row in rows:
+            name = row["statement"]["value"]
+            kind = _type(row["type"]["value"])
+            if name not in seen and _bare(kind) not in self.excluded:
+                rank = row["rank"]["value"].removeprefix(sparql.ONTOLOGY).removesuffix("Rank").lower()
+                property_ = _id(row["property"]["value"])
+                about = (tuple(notes.get(name, ())), counts.get(name, 0))
+                seen[name] = Statement(property_, _value(row, kind), kind, rank, *about)
+        sites = {_site(row["site"]["value"]): row["name"]["value"] for row in links}
+        return Item(
+            qid, labels[qid], aliases[qid], sites, tuple(seen.values()), min(filter(None, (fetched, day)), default="")
+        )
+
+    def names(self, qids: Iterable[str]) -> dict[str, list[str]]:
+        """Labels, then aliases, of items, each once; an item without any has an empty list."""
+        wanted = list(dict.fromkeys(qids))
+        labels, aliases = self._names(wanted)
+        return {
+            qid: list(
+                dict.fromkeys([*labels[qid].values(), *(name for some in aliases[qid].values() for name in some)])
+            )
+            for qid in wanted
+        }
+
+    def _names(self, qids: Sequence[str]) -> tuple[dict[str, dict[str, str]], dict[str, dict[str, list[str]]]]:
+        """Labels and aliases by language, in the order of this client's languages."""
+        labels: dict[str, dict[str, str]] = {qid: {} for qid in qids}
+        aliases: dict[str, dict[str, list[str]]] = {qid: {} for qid in qids}
+        for start in range(0, len(qids), BATCH):
+            for row in self._rows(sparql.names(qids[start : start + BATCH], self.languages)):
+                qid, name, language = _id(row["item"]["value"]), row["name"]["value"], row["name"].get("xml:lang", "")
+                if row["alias"]["value"] in ("true", "1"):
+                    aliases[qid].setdefault(language, []).append(name)
+                else:
+                    labels[qid][language] = name
+        order = {language: place for place, language in enumerate(self.languages)}
+
+        def ordered(found: dict[str, Any]) -> dict[str, Any]:
+            return dict(sorted(found.items(), key=lambda pair: order.get(pair[0], len(order))))
+
+        return (
+            {qid: ordered(found) for qid, found in labels.items()},
+            {qid: ordered(found) for qid, found in aliases.items()},
+        )
+
+    def _redirected(self, qid: str) -> Item:
+        rows = self._rows(sparql.redirect(qid))
+        target = _id(rows[0]["to"]["value"]) if rows else ""
+        if not target or target == qid:
+            raise NotFoundError(f"{qid} is not there: nothing is said of it")
+        self.redirects[qid] = target
+        return self.item(target)
+
+    def _rows(self, query: str) -> list[Binding]:
+        return self.endpoint.select(query)[0]
+
+
+def _value(row: Binding, kind: str) -> Any:
+    """A statement's value as `measures.triples` reads it; None where Wikidata knows none or does not say which."""
+    term = row["value"]
+    if _unknown(term):
+        return None
+
+    def part(name: str) -> str:
+        return row[name]["value"] if name in row else ""
+
+    if kind == "time" and "precision" in row:
+        precision, calendar = int(part("precision")), part("calendar")
+        time = dates.from_rdf(term["value"], precision, calendar)
+        return {"time": time, "precision": precision, "calendarmodel": calendar}
+    if kind == "quantity":
+        unit = _id(part("unit"))
+        found = {"amount": part("amount") or term["value"], "unit": "" if unit in ("", "Q199") else unit}
+        return found | ({"upperBound": part("upper"), "lowerBound": part("lower")} if "upper" in row else {})
+    if kind == "globe-coordinate" and "latitude" in row:
+        grain = {"precision": float(part("grain"))} if "grain" in row else {}
+        globe = {"globe": _id(part("globe"))} if "globe" in row else {}
+        return {"latitude": float(part("latitude")), "longitude": float(part("longitude")), **grain, **globe}
+    return _plain(term)
+
+
+def _unknown(term: dict[str, str]) -> bool:
+    """Whether a value stands for one that nobody knows: a blank node, or the address that Wikidata puts for one."""
+    return term["type"] == "bnode" or "/.well-known/genid/" in term["value"]
+
+
+def _plain(term: dict[str, str]) -> Any:
+    if _unknown(term):
+        return None
+    if term["type"] == "uri":
+        return _id(term["value"])
+    if "xml:lang" in term:
+        return {"text": term["value"], "language": term["xml:lang"]}
+    return term["value"]
+
+
+def _id(iri: str) -> str:
+    return iri.removeprefix(sparql.ENTITY)
+
+
+def _type(iri: str) -> str:
+    """Wikidata's name of a data type: ``WikibaseItem`` is ``wikibase-item``."""
+    name = iri.removeprefix(sparql.ONTOLOGY)
+    return TYPES.get(name) or re.sub(r"(?<=[a-z])(?=[A-Z])", "-", name).lower()
+
+
+def _bare(name: str) -> str:
+    return name.replace("-", "").casefold()
+
+
+def _site(address: str) -> str:
+    """``https://en.wikipedia.org/`` is ``enwiki``; other projects keep their name."""
+    host = re.sub(r"^https?://(?:www\.)?", "", address).strip("/").removesuffix(".org")
+    language, _, project = host.partition(".")
+    return f"{language.replace('-', '_')}{'wiki' if project == 'wikipedia' else project}"

@@ -1,0 +1,187 @@
+"""``goldassay gold …`` from the command line."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+from goldassay.cli.gold import app
+from goldassay.cli.gold_commands import shares
+from goldassay.exceptions import DataError, GoldassayError
+from goldassay.gold import load
+
+
+def run(*args: object, code: int = 0) -> str:
+    found = CliRunner().invoke(app, [str(arg) for arg in args])
+    assert found.exit_code == code, (found.output, found.exception)
+    return found.output
+
+
+def save(file: Path, rows: list[dict[str, Any]]) -> Path:
+    file.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    return file
+
+
+def document(key: str, start: int = 3) -> dict[str, Any]:
+    entity = {"start": start, "end": start + 5, "type": "TOP", "text": "Delft"}
+    return {"id": key, "text": f"In Delft {key * 9}.", "entities": [entity]}
+
+
+def test_validate_prints_a_table_and_exits_with_1(tmp_path: Path) -> None:
+    file = save(tmp_path / "extraction.jsonl", [document("a"), document("b", 4)])
+    shown = run("validate", file, code=1)
+    assert "offset" in shown
+    assert "3:8" in shown
+    found = json.loads(run("validate", file, "--json", code=1))
+    assert found["clean"] is False
+    assert found["findings"][0]["line"] == 2
+    assert found["findings"][0]["fix"] == {"start": 3, "end": 8}
+
+
+def test_validate_fix_writes_a_copy_that_is_clean(tmp_path: Path) -> None:
+    file = save(tmp_path / "extraction.jsonl", [document("a"), document("b", 4)])
+    (tmp_path / "new").mkdir()
+    assert "1 of 1 findings mended" in run("validate", file, "--fix", tmp_path / "new" / "extraction.jsonl", code=1)
+    assert "nothing is off" in run("validate", tmp_path / "new" / "extraction.jsonl")
+
+
+def test_a_copy_that_cannot_be_written_is_one_line(tmp_path: Path) -> None:
+    (tmp_path / "set").mkdir()
+    save(tmp_path / "set" / "extraction.jsonl", [document("a", 4)])
+    (tmp_path / "file").touch()
+    for gold in (tmp_path / "set", tmp_path / "set" / "extraction.jsonl"):
+        found = CliRunner().invoke(app, ["validate", str(gold), "--fix", str(tmp_path / "file" / "copy.jsonl")])
+        assert isinstance(found.exception, DataError)
+        assert "cannot be written: " in str(found.exception)
+
+
+def test_the_wikidata_kit_as_a_user_sees_it(shared_data: Path, tmp_path: Path) -> None:
+    kit = shared_data / "wikidata-benchmark"
+    shown = run("validate", kit, "--fix", tmp_path / "copy", code=1)
+    assert max(map(len, shown.splitlines())) <= 80
+    assert "mend" not in shown.splitlines()[3]  # no finding has one
+    assert "0 of 39 findings mended" in shown
+    assert "so it is a plain copy" in " ".join(shown.split())
+    for file in kit.iterdir():
+        assert (tmp_path / "copy" / file.name).read_bytes() == file.read_bytes()
+    found = json.loads(run("validate", kit, "--json", code=1))
+    # declared 134, 38 and 24 verdicts, 16 in Wikidata; 170, 18, 7 and 17 stand there
+    messages = [one["message"] for one in found["findings"] if one["file"].startswith("novel")]
+    assert messages[:4] == [
+        "134 declared, 170 counted",
+        "38 declared, 18 counted",
+        "24 declared, 7 counted",
+        "16 declared, 17 counted",
+    ]
+    assert sum(found["kinds"].values()) == len(found["findings"]) == 39
+
+
+def test_validate_says_one_finding_in_the_singular_and_how_to_mend_it(tmp_path: Path) -> None:
+    file = save(tmp_path / "extraction.jsonl", [document("a"), document("b", 4)])
+    shown = run("validate", file, code=1)
+    assert "1 finding (" in shown
+    assert "mend" in shown
+
+
+def test_validate_holds_the_card_to_its_annotators(tmp_path: Path) -> None:
+    rows = [{"id": key, "text": key * 9, "label": label} for key, label in zip("abcd", "MMAA", strict=True)]
+    save(tmp_path / "classification.jsonl", rows)
+    card = "tasks: {classification: {inter_annotator_agreement: '>0.4'}}"
+    (tmp_path / "card.yaml").write_text(card, encoding="utf-8")
+    other = save(tmp_path / "other.jsonl", [*rows[:1], {**rows[1], "label": "A"}, *rows[2:]])  # kappa 0.5
+    both = ("--annotator", tmp_path / "classification.jsonl", "--annotator", other)
+    found = json.loads(run("validate", tmp_path, "--json", code=1))["findings"]
+    assert [one["message"] for one in found] == ["agreement of >0.4 is promised, and none was measured (--annotator)"]
+    assert "nothing is off" in run("validate", tmp_path, *both, "--task", "classification")
+
+
+def test_stats(root: Path) -> None:
+    shown = run("stats", root / "gold" / "heritage", "--by", "language")
+    assert "entities 720" in shown
+    assert "language" in shown
+    found = json.loads(run("stats", root / "gold" / "heritage", "--task", "linking", "--json"))
+    assert found["tasks"]["linking"]["counts"]["nil"] == 48
+
+
+def test_stats_by_what_is_not_there(root: Path) -> None:
+    found = CliRunner().invoke(app, ["stats", str(root / "gold" / "heritage"), "--by", "stratum"])
+    assert str(found.exception) == (
+        "no record has stratum; there are split, language, custodian_type, country, data_tier, source_type, label"
+    )
+
+
+def test_split_writes_a_set_without_leaks(root: Path, tmp_path: Path) -> None:
+    shown = run("split", root / "gold" / "heritage", "--out", tmp_path / "new", "--seed", 3)
+    assert "custodian_type" in shown
+    made = load(tmp_path / "new")
+    assert set(made.tasks) == {"extraction", "classification", "linking", "retrieval", "answering", "triples"}
+    sides = {record["id"]: record["split"] for record in made.extraction.records}
+    assert all(sides[record["id"]] == record["split"] for record in made.linking.records)
+    assert all(sides[r["documents"][0]] == r["split"] for r in made.answering.records if r.get("documents"))
+    again = CliRunner().invoke(app, ["split", str(root / "gold" / "heritage"), "--out", str(tmp_path / "new")])
+    assert isinstance(again.exception, GoldassayError)
+    assert "exists already" in str(again.exception)
+
+
+def test_split_shows_and_writes_nothing_without_out(root: Path) -> None:
+    heritage = root / "gold" / "heritage"
+    shown = run("split", heritage, "--task", "extraction", "--ratios", "train=0.5,test=0.5", "--factor", "country")
+    assert "nothing written" in shown
+    found = json.loads(run("split", heritage, "--task", "extraction", "--json"))
+    assert sum(found["sizes"].values()) == 228
+
+
+def test_shares_are_told_how_to_be_written() -> None:
+    with pytest.raises(GoldassayError, match="train=0.7,dev=0.15,test=0.15, not 'half'"):
+        shares("half")
+
+
+def test_agree(tmp_path: Path) -> None:
+    one = save(tmp_path / "Ada.jsonl", [document("a"), document("b")])
+    two = save(tmp_path / "Bo.jsonl", [document("a"), {**document("b"), "entities": []}])
+    shown = run("agree", one, two, "--task", "extraction")
+    assert "0.6667" in shown
+    assert "1 disagreements" in shown
+    found = json.loads(run("agree", one, two, "--task", "extraction", "--json"))
+    assert found["annotators"] == ["Ada", "Bo"]
+
+
+def test_agreement_of_two_names_them_once_and_fits_80_columns(root: Path) -> None:
+    heritage = root / "gold" / "heritage"
+    shown = run("agree", heritage / "first/extraction.jsonl", heritage / "second/extraction.jsonl", "--task=extraction")
+    assert "│ strict_f1  │             │   186 │ 0.9727 │ 0.9527 – 0.9893 │" in shown
+    assert max(map(len, shown.splitlines())) <= 80
+
+
+def test_full_agreement_is_given_the_width_that_a_bootstrap_lacks(tmp_path: Path) -> None:
+    rows = [{"id": key, "text": key * 9, "label": label} for key, label in zip("abcd", "MMAA", strict=True)]
+    one, two = save(tmp_path / "Ada.jsonl", rows), save(tmp_path / "Bo.jsonl", rows)
+    shown = " ".join(run("agree", one, two, "--task", "classification").split())
+    # Wilson at 4 of 4: 4 / (4 + 1.96²) = 0.5101
+    assert "Wilson's 95 % interval of 4 alike of 4 records is 0.5101 – 1" in shown
+
+
+def test_agree_knows_the_task_of_its_files(tmp_path: Path) -> None:
+    for name in ("ann", "bob"):
+        save(tmp_path / f"{name}.jsonl", [document("a"), document("b")])
+    found = json.loads(run("agree", tmp_path / "ann.jsonl", tmp_path / "bob.jsonl", "--json"))
+    assert (found["task"], found["annotators"]) == ("extraction", ["ann", "bob"])
+
+
+def test_agree_asks_where_the_files_do_not_tell(tmp_path: Path) -> None:
+    for place, message in ((tmp_path, "say it with --task"), (tmp_path / "nobody.jsonl", "no such file")):
+        found = CliRunner().invoke(app, ["agree", str(place), str(place)])
+        assert message in str(found.exception)
+
+
+def test_convert_and_schema(tmp_path: Path) -> None:
+    file = save(tmp_path / "gold.jsonl", [document("a")])
+    target = tmp_path / "gold.json"
+    assert "1 records, nothing lost" in run("convert", file, target, "--task", "extraction").replace("\n", "")
+    assert json.loads(target.read_text(encoding="utf-8"))[0]["ner_annotations"][0]["text"] == "Delft"
+    assert json.loads(run("schema", "retrieval"))["required"] == ["id", "query", "relevant"]
+    assert json.loads(run("schema", "retrieval", "--pred"))["required"] == ["id", "results"]

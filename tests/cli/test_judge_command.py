@@ -1,0 +1,247 @@
+"""``goldassay judge …`` from the command line, with a scripted model in place of a real one."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import random
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import dspy
+import pytest
+from dspy.lm15 import Message, Response, TextPart, Usage
+from typer.testing import CliRunner
+
+import goldassay.lm
+from goldassay.cli import app as whole
+from goldassay.cli.judge import app
+from goldassay.cli.judge_commands import tune
+from goldassay.cli.judge_options import Asked
+from goldassay.exceptions import GoldassayError
+
+
+class Engine:
+    """Says yes to a good answer with 0.85, to a bad one with 0.20, whatever else it is asked: the first label."""
+
+    calls = 0
+
+    def complete(self, request: Any) -> Any:
+        Engine.calls += 1
+        turn = [p.text for m in request.messages for p in m.parts if isinstance(p, TextPart)][-1]
+        asked, warm = turn.split("Respond with")[0], request.config.temperature
+        lucky = random.Random(f"{asked} {warm and request.model}").random()
+        if "[[ ## criterion ## ]]" in asked:
+            fields = {"reason": "r", "verdict": "yes" if lucky < (0.85 if "good" in asked else 0.2) else "no"}
+        elif "[[ ## rubric ## ]]" in asked:
+            fields = {"reason": "r", "verdict": "“3”" if "1: the worst" in asked else "full"}
+        elif "[[ ## claim ## ]]" in asked:
+            fields = {"quote": "", "verdict": "not_stated"}
+        else:
+            fields = {"reason": "r", "verdict": "first" if "[[ ## first ## ]]" in asked else "full"}
+        text = "".join(f"[[ ## {k} ## ]]\n{v}\n" for k, v in fields.items()) + "[[ ## completed ## ]]"
+        usage = Usage(input_tokens=1, output_tokens=1, total_tokens=2)
+        return Response(
+            id=None, model=request.model, message=Message.assistant([TextPart(text)]), finish_reason="stop", usage=usage
+        )
+
+
+@pytest.fixture(autouse=True)
+def scripted(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(
+        goldassay.lm,
+        "resolve",
+        lambda name=None, **_: dspy.LM(name or "scripted/judge", engine=Engine(), cache=False),
+    )
+    monkeypatch.setenv("COLUMNS", "80")
+
+
+def run(*args: object, code: int = 0) -> str:
+    found = CliRunner().invoke(app, [str(arg) for arg in args])
+    assert found.exit_code == code, (found.output, found.exception)
+    assert "--json" in args or max(map(len, found.stdout.splitlines()), default=0) <= 80
+    return found.stdout
+
+
+def refused(*args: object) -> str:
+    found = CliRunner().invoke(app, [str(arg) for arg in args])
+    assert isinstance(found.exception, GoldassayError), found.output
+    assert "\n" not in str(found.exception)
+    return str(found.exception)
+
+
+def words(n: int) -> str:
+    """Ten words that no other number has nearly the same."""
+    return " ".join(hashlib.sha256(f"{n} {k}".encode()).hexdigest()[:6] for k in range(10))
+
+
+@pytest.fixture
+def labels(tmp_path: Path) -> Path:
+    rng, rows = random.Random(5), []
+    for n in range(300):
+        good = rng.random() < 0.4
+        inputs = {"criterion": "c", "question": "q", "answer": f"{'good' if good else 'bad'} {words(n)}"}
+        rows.append({"id": f"i{n}", "inputs": inputs, "label": ("yes" if good else "no") if n < 200 else None})
+    file = tmp_path / "labels.jsonl"
+    file.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    return file
+
+
+def test_align_prints_what_the_judge_is_worth(labels: Path) -> None:
+    shown = run("align", "--labels", labels, "--judge", "criterion")
+    for part in ("sensitivity", "kappa", "people (rows)", "fitted on 100 labels", "corrected (PPI++)", "Label next: i"):
+        assert part in shown
+    found = json.loads(run("align", "--labels", labels, "--judge", "criterion", "--threads", 2, "--json"))
+    assert found["rates"]["sensitivity"]["low"] <= 0.85 <= found["rates"]["sensitivity"]["high"]
+    assert found["rates"]["specificity"]["low"] <= 0.80 <= found["rates"]["specificity"]["high"]
+    assert found["corrected"]["corrected"]["low"] <= 0.4 <= found["corrected"]["corrected"]["high"]
+    assert (found["n"], found["unlabelled"], found["annotators"]) == (200, 100, 1)
+    assert found["judge"] == "scripted/judge@1"
+
+
+def test_eval_writes_verdicts_that_align_takes_without_a_model(labels: Path, tmp_path: Path) -> None:
+    out = tmp_path / "judged.jsonl"
+    shown = run("eval", labels, "--judge", "criterion", "--out", out, "--store", tmp_path / "store.jsonl")
+    assert "300 calls" in shown
+    assert "corrected (PPI++)" in shown
+    Engine.calls = 0
+    again = json.loads(
+        run("eval", labels, "--judge", "criterion", "--store", tmp_path / "store.jsonl", "--limit", 250, "--json")
+    )
+    assert (again["n"], again["calls"], Engine.calls) == (250, 0, 0)  # all from the store
+    found = json.loads(run("align", "--labels", out, "--judge", "criterion", "--json"))
+    assert (found["judge"], Engine.calls) == ("verdicts of the file", 0)
+    live = json.loads(run("align", "--labels", labels, "--judge", "criterion", "--json"))
+    assert found["confusion"] == live["confusion"]
+
+
+def test_samples_and_panels(labels: Path) -> None:
+    three = ("--judge", "criterion", "--samples", 2, "--panel", "scripted/other", "--how", "mean", "--limit", 40)
+    found = json.loads(run("align", "--labels", labels, *three, "--json"))
+    assert found["judge"].startswith("panel(scripted/judge@1, scripted/judge@1#1, scripted/other@1, ")
+    assert found["judge"].endswith("; mean)")
+    shown = run("eval", labels, *three)
+    assert "160 calls" in shown  # 40 items, 2 models, 2 samples
+
+
+def test_audit_prints_marks_and_gates() -> None:
+    shown = run("audit", "--limit", 6, "--gate", code=1)
+    for part in ("order of a pair", "0.00 [0.00, 0.39]", "FAIL", "Not passed."):
+        assert part in shown
+    assert "Not passed" in run("audit", "--limit", 4, "--only", "length")  # always the first: nothing to learn from
+    found = json.loads(run("audit", "--limit", 4, "--only", "echo", "--json"))
+    assert [(check["name"], check["passed"], check["rate"]["n"]) for check in found["checks"]] == [("echo", False, 4)]
+
+
+def test_only_the_test_split_where_there_is_one(tmp_path: Path) -> None:
+    rows = [
+        {"id": str(n), "criterion": "c", "question": "q", "answer": "good", "label": n % 2, "split": s}
+        for n, s in enumerate(["train", "test", "test", "dev"])
+    ]
+    file = tmp_path / "labels.jsonl"
+    file.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    assert json.loads(run("align", "--labels", file, "--judge", "criterion", "--json"))["n"] == 2
+    one = json.loads(run("align", "--labels", file, "--judge", "criterion", "--split", "train", "--json"))
+    assert one["n"] == 1
+
+
+def test_tune_judge(labels: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    tune(Asked("criterion", limit=60), gold=labels, optimizer="labeled", out=tmp_path / "tuned")
+    assert "balanced_ag" in capsys.readouterr().out
+    tuned = ("--judge", "criterion", "--state", tmp_path / "tuned", "--json")
+    found = json.loads(run("align", "--labels", labels, *tuned))
+    assert found["n"] == 200 - 42  # 60 were tuned with: 24 to train, 18 to choose, 18 held out
+    seen = tmp_path / "seen.jsonl"
+    learnt = set(json.loads((tmp_path / "tuned" / "judge.json").read_text(encoding="utf-8"))["learnt"])
+    rows = [row for row in labels.read_text(encoding="utf-8").splitlines() if json.loads(row)["id"] in learnt]
+    seen.write_text("\n".join(rows), encoding="utf-8")
+    assert "the judge was tuned on every item here" in refused("align", "--labels", seen, *tuned)
+    tune(Asked("criterion", limit=60), gold=labels, optimizer="labeled", out=tmp_path / "again", as_json=True)
+    assert json.loads(capsys.readouterr().out)["optimizer"] == "labeled"
+
+
+def test_tune_takes_a_judge_in_place_of_a_program(labels: Path, tmp_path: Path) -> None:
+    options = ["--optimizer", "labeled", "--limit", "60", "--out", str(tmp_path / "tuned"), "--json"]
+    done = CliRunner().invoke(whole, ["tune", "--judge", "criterion", "--gold", str(labels), *options])
+    assert done.exit_code == 0, (done.output, done.exception)
+    assert set(json.loads(done.stdout)["dev"]["after"]) == {"balanced_agreement", "agreement"}
+    for both in (["extraction", "--judge", "criterion"], []):
+        refusal = CliRunner().invoke(whole, ["tune", *both]).exception
+        assert isinstance(refusal, GoldassayError)
+        assert "not both, not neither" in str(refusal)
+
+
+def test_preferences_in_both_orders(shared_data: Path) -> None:
+    file = shared_data / "ragchecker" / "human_labeled_data.json"
+    found = json.loads(run("align", "--labels", file, "--judge", "preference", "--limit", 30, "--json"))
+    assert found["n"] + found["no_majority"] == 30
+    assert found["confusion"]["first"]["first"] == 0  # always the first place: the orders disagree, a tie
+    assert any("the judge always says 'tie'" in warning for warning in found["warnings"])
+
+
+def test_a_rubric_of_ones_own(tmp_path: Path) -> None:
+    levels = tmp_path / "levels.yaml"
+    levels.write_text("none: says nothing\nsome: says a part\nfull: says all\n", encoding="utf-8")
+    file = tmp_path / "labels.csv"
+    file.write_text("id,question,answer,label\n1,q,a,full\n2,q,b,some\n3,q,c,\n", encoding="utf-8")
+    found = json.loads(run("align", "--labels", file, "--judge", "rubric", "--rubric", levels, "--json"))
+    assert (found["question"], found["positive"], found["n"]) == ("rubric", "full", 2)  # the engine says full
+    assert found["confusion"]["some"]["full"] == 1
+    assert "a rubric is asked with --rubric FILE (a yaml or json file" in refused(
+        "align", "--labels", file, "--judge", "rubric"
+    )
+
+
+def test_a_rubric_is_tuned_and_its_levels_are_kept(tmp_path: Path) -> None:
+    file, fresh, out = tmp_path / "grades.csv", tmp_path / "fresh.csv", tmp_path / "tuned"
+    rows = [f"{n},{words(n)},{words(1000 + n)},{1 + n % 3}" for n in range(90)]
+    file.write_text("nr,question,answer,human\n" + "\n".join(rows) + "\n", encoding="utf-8")
+    fresh.write_text("id,question,answer,label\nx,q,a,3\ny,q,b,1\n", encoding="utf-8")
+    command = ["tune", "--judge", "rubric", "--scale", "1-3", "--gold", file, "--column", "label=human"]
+    command += ["--column", "id=nr", "--optimizer", "labeled", "--option", "k=4", "--out", out]
+    found = CliRunner().invoke(whole, [str(one) for one in command])
+    assert found.exit_code == 0, (found.output, found.exception)
+    about = json.loads((out / "judge.json").read_text(encoding="utf-8"))
+    assert (about["question"], list(about["levels"])) == ("rubric", ["1", "2", "3"])
+    assert len(json.loads((out / "state.json").read_text(encoding="utf-8"))["judge"]["demos"]) == 4
+    beside = json.loads(run("align", "--labels", fresh, "--judge", "rubric", "--state", out, "--json"))
+    assert beside["confusion"]["1"]["3"] == 1  # the engine says 3
+    assert "was tuned for rubric, not for criterion" in refused(
+        "eval", fresh, "--judge", "criterion", "--state", out, "--column", "criterion=question"
+    )
+
+
+def test_options_for_programs_alone_are_refused_with_a_judge(labels: Path) -> None:
+    for more in (["--judge", "criterion", "--gold", str(labels), "--metric", "m.py"], ["answering", "--scale", "1-5"]):
+        found = CliRunner().invoke(whole, ["tune", *more])
+        assert isinstance(found.exception, GoldassayError)
+        assert "takes no --metric" in str(found.exception) or "--scale goes with --judge" in str(found.exception)
+
+
+def test_refusals(labels: Path, tmp_path: Path) -> None:
+    assert "no question 'beauty'" in refused("align", "--labels", labels, "--judge", "beauty")
+    assert "no input 'text'; support asks for text, claim" in refused("eval", labels)
+    assert "criterion has no label 'good'" in refused(
+        "align", "--labels", labels, "--judge", "criterion", "--positive", "good"
+    )
+    assert "no check 'x'" in refused("audit", "--only", "x", "--limit", 1)
+    assert "width is between 0 and 1" in refused("align", "--labels", labels, "--judge", "criterion", "--width", 3)
+    assert "judges support alone" in refused("eval", labels, "--judge", "criterion", "--lm", "nli:absent")
+    assert "no tuned judge here" in refused("eval", labels, "--judge", "criterion", "--state", tmp_path)
+    assert "no way 'sum'" in refused("eval", labels, "--judge", "criterion", "--samples", 2, "--how", "sum")
+    same = tmp_path / "same.jsonl"
+    row = {"criterion": "c", "question": "q", "answer": "a", "label": "yes"}
+    same.write_text("".join(json.dumps({**row, "id": str(n)}) + "\n" for n in range(9)), encoding="utf-8")
+    with pytest.raises(GoldassayError, match="9 items with a label make no train, dev and test"):
+        tune(Asked("criterion"), gold=same, out=tmp_path / "x")
+    empty = tmp_path / "empty.jsonl"
+    empty.write_text("", encoding="utf-8")
+    assert "the file is empty" in refused("align", "--labels", empty)
+
+
+def test_help_imports_nothing_heavy() -> None:
+    code = "import sys, goldassay.cli.judge; print([m for m in ('dspy', 'numpy', 'sklearn') if m in sys.modules])"
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert found.stdout.strip() == "[]"

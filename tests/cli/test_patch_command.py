@@ -1,0 +1,459 @@
+"""``goldassay patch`` and ``tune`` in a workspace of one's own, with a scripted model that learns from its prompt."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import dspy
+import pytest
+import yaml
+from typer.testing import CliRunner
+
+from goldassay.cli import app
+from goldassay.exceptions import GoldassayError
+
+PROGRAM = """
+import dspy
+from pydantic import BaseModel
+from goldassay.text.locate import locate
+
+class Mention(BaseModel):
+    text: str
+    type: str
+
+class Names(dspy.Module):
+    def __init__(self):
+        super().__init__()
+        signature = dspy.Signature("text: str -> mentions", "Find names.")
+        self.extract = dspy.Predict(signature.with_updated_fields("mentions", type_=list[Mention]))
+
+    def forward(self, text):
+        found = self.extract(text=text).mentions
+        places = locate(text, [one.text for one in found])
+        return dspy.Prediction(entities=[
+            {"start": at and at[0], "end": at and at[1], "type": one.type, "text": one.text}
+            for one, at in zip(found, places)
+        ])
+
+    def to_demo(self, example):
+        return {"mentions": [{"text": e["text"], "type": e["type"]} for e in example["entities"]]}
+
+program = Names
+"""
+METRIC = """
+from goldassay import Metric
+from goldassay.measures import extraction
+metric = Metric({extraction.StrictF1(): 0.7, extraction.PartialF1(): 0.3})
+def broken(gold, pred, trace=None):
+    raise ZeroDivisionError("in the metric")
+"""
+
+
+@pytest.fixture
+def workspace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, names_gold: list[Any], learner: Any) -> Path:
+    """A workspace with a program, a metric and forty texts; every model is the scripted one."""
+    for file, text in (("programs/extraction.py", PROGRAM), ("metrics/extraction.py", METRIC)):
+        (tmp_path / file).parent.mkdir()
+        (tmp_path / file).write_text(text)
+    gold = tmp_path / "gold" / "names" / "extraction.jsonl"
+    gold.parent.mkdir(parents=True)
+    splits = ["train"] * 12 + ["dev"] * 20 + ["test"] * 8
+    rows = [{**example.toDict(), "split": split} for example, split in zip(names_gold, splits, strict=True)]
+    gold.write_text("".join(f"{json.dumps(row)}\n" for row in rows))
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "100")
+    use(monkeypatch, learner)
+    return tmp_path
+
+
+def use(monkeypatch: pytest.MonkeyPatch, engine: Any) -> None:
+    lm = dspy.LM("scripted/learner", engine=engine, cache=False)
+    monkeypatch.setattr("goldassay.lm.resolve", lambda name=None, **_: lm)
+
+
+def run(*words: object) -> str:
+    done = CliRunner().invoke(app, [*map(str, words)])
+    assert done.exit_code == 0, done.output or done.exception
+    return done.output
+
+
+def refused(*words: object) -> str:
+    done = CliRunner().invoke(app, [*map(str, words)])
+    assert isinstance(done.exception, GoldassayError), done.output or done.exception
+    assert "\n" not in str(done.exception)
+    return str(done.exception)
+
+
+def evaluated(split: str = "dev", *more: object) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(
+        run("eval", "extraction", "--gold", "names", "--split", split, *more, "--json").strip().splitlines()[-1]
+    )
+    return found
+
+
+@pytest.fixture
+def proposed(workspace: Path) -> Path:
+    """The folder with the patches that are proposed for the workspace's program."""
+    run("patch", "propose", "extraction", "--run", evaluated("train")["folder"], "--gold", "names", "--most", 6)
+    return workspace / "programs" / "patches" / "extraction"
+
+
+def test_from_a_run_to_an_applied_patch_and_back(workspace: Path, proposed: Path) -> None:
+    before = evaluated()
+    shown = run("patch", "patterns", before["folder"])
+    assert "missed" in shown
+    assert "TMP" in shown
+    files = {file.stem: yaml.safe_load(file.read_text()) for file in proposed.glob("*.yaml")}
+    assert len(files) == 6
+    measured = run("patch", "test", "extraction", "--gold", "names")
+    assert "accepted" in measured
+    files = {file.stem: yaml.safe_load(file.read_text()) for file in proposed.glob("*.yaml")}
+    good = [name for name, body in files.items() if body["status"] == "accepted"]
+    for body in files.values():
+        (effect,) = body["effects"]
+        assert effect["split"] == "dev"
+        assert (effect["n"], effect["calls"]) == (20, 20)
+        assert effect["tokens"] > 0
+        assert effect["low"] <= effect["difference"] <= effect["high"]
+        assert (body["status"] == "accepted") == (body["id"] in good)
+    best = max(good, key=lambda name: float(files[name]["effects"][0]["difference"]))
+    run("patch", "apply", "extraction", best)
+    after = evaluated("dev", "--state", proposed)
+    assert after["value"] == pytest.approx(files[best]["effects"][0]["after"])
+    assert after["value"] > before["value"] + 0.1
+    listed = run("patch", "list", "extraction")
+    assert "applied" in listed
+    assert best in listed
+    diff = run("patch", "show", "extraction", best)
+    assert "on dev:" in diff
+    assert "\n+" in diff
+    assert f"{best} is applied already" in refused("patch", "apply", "extraction", best)
+    run("patch", "revert", "extraction", best)
+    assert evaluated("dev", "--state", proposed)["value"] == before["value"]
+    assert "is not applied" in refused("patch", "revert", "extraction", best)
+
+
+def test_patches_come_off_in_any_order_and_leave_the_others_as_they_were(workspace: Path, proposed: Path) -> None:
+    names = [file.stem for file in sorted(proposed.glob("add_instruction*"))][::-1][:3]
+    states = []
+    for name in names:
+        run("patch", "apply", "extraction", name)
+        states.append((proposed / "state.json").read_text())
+    run("patch", "revert", "extraction", names[2])
+    assert (proposed / "state.json").read_text() == states[1]  # the last one off: as before it
+    run("patch", "revert", "extraction", names[0])
+    run("patch", "revert", "extraction", names[1])
+    run("patch", "apply", "extraction", names[0])
+    assert (proposed / "state.json").read_text() == states[0]
+
+
+def body_of(folder: Path, name: str) -> dict[str, Any]:
+    found: dict[str, Any] = yaml.safe_load((folder / f"{name}.yaml").read_text())
+    return found
+
+
+def test_an_applied_patch_is_measured_against_the_program_without_it(workspace: Path, proposed: Path) -> None:
+    name = next(file.stem for file in sorted(proposed.glob("add_example*")))
+    run("patch", "test", "extraction", name, "--gold", "names")
+    before = body_of(proposed, name)["effects"][0]
+    run("patch", "apply", "extraction", name)
+    run("patch", "test", "extraction", name, "--gold", "names")
+    after = body_of(proposed, name)["effects"][0]
+    assert after["difference"] > 0.1
+    for key in ("before", "after", "difference", "low", "high", "p"):
+        assert after[key] == before[key]
+    assert body_of(proposed, name)["status"] == "applied"
+
+
+def test_proposing_again_keeps_what_was_measured_and_brings_the_next(workspace: Path, proposed: Path) -> None:
+    run("patch", "test", "extraction", "--gold", "names")
+    before = {file.name: file.read_text() for file in proposed.glob("*.yaml")}
+    train = evaluated("train")["folder"]
+    run("patch", "propose", "extraction", "--run", train, "--gold", "names", "--most", 2)
+    after = {file.name: file.read_text() for file in proposed.glob("*.yaml")}
+    assert {name: after[name] for name in before} == before
+    assert len(after) == len(before) + 2
+    name = next(name for name in before if name.startswith("add_example"))
+    for file in proposed.glob("*.yaml"):  # as after a change of the program
+        file.write_text(
+            file.read_text().replace(f"program: {yaml.safe_load(before[name])['program']}", "program: older")
+        )
+    run("patch", "propose", "extraction", "--run", train, "--gold", "names")
+    body = body_of(proposed, name.removesuffix(".yaml"))
+    assert (body["status"], body["effects"]) == ("proposed", [])
+
+
+def test_dev_chooses_and_test_accepts_nothing_that_dev_rejected(workspace: Path, proposed: Path) -> None:
+    for split in ("train", "all"):
+        assert "measured on dev, and on test" in refused(
+            "patch", "test", "extraction", "--gold", "names", "--split", split
+        )
+    file = next(iter(sorted(proposed.glob("add_example*"))))
+    name = file.stem
+    file.write_text(file.read_text().replace("status: proposed", "status: rejected\nreason: not shown on dev"))
+    shown = run("patch", "test", "extraction", name, "--gold", "names", "--split", "test")
+    body = body_of(proposed, name)
+    assert "test, n 8" in shown
+    assert (body["status"], body["effects"][0]["split"]) == ("rejected", "test")
+    assert body["effects"][0]["difference"] > 0
+    assert body["reason"].endswith("on test, but rejected on dev")
+
+
+def test_a_patch_that_shows_or_copies_a_dev_text_is_refused(workspace: Path) -> None:
+    folder = workspace / "programs" / "patches" / "extraction"
+    folder.mkdir(parents=True)
+    rows = [json.loads(line) for line in (workspace / "gold/names/extraction.jsonl").read_text().splitlines()]
+    text = next(row["text"] for row in rows if row["split"] == "dev")
+    patch = {"predictor": "extract", "action": "add_example", "example": {"text": text.upper(), "mentions": []}}
+    (folder / "mine.yaml").write_text(yaml.safe_dump(patch))
+    assert "exactly dev example" in refused("patch", "test", "extraction", "mine", "--gold", "names")
+
+
+def test_a_patch_that_makes_the_program_fail_is_not_available(
+    workspace: Path, proposed: Path, monkeypatch: pytest.MonkeyPatch, learner: Any
+) -> None:
+    class Short(type(learner)):  # type: ignore[misc]
+        def complete(self, request: Any) -> Any:
+            if len(request.messages) > 1:
+                raise TimeoutError("the prompt is too long")
+            return super().complete(request)
+
+    use(monkeypatch, Short())
+    run("patch", "test", "extraction", "--gold", "names")
+    bodies = [yaml.safe_load(file.read_text()) for file in proposed.glob("*.yaml")]
+    shown = {body["id"]: body for body in bodies if body["action"] == "add_example"}
+    assert shown
+    assert all(body["status"] == "proposed" and not body["effects"] for body in shown.values())
+    assert all("not available on dev: the program failed on all 20" in body["reason"] for body in shown.values())
+    assert all(body["effects"] for body in bodies if body["id"] not in shown)
+
+
+def test_a_file_of_ones_own_name_stays_one_file(workspace: Path) -> None:
+    folder = workspace / "programs" / "patches" / "extraction"
+    folder.mkdir(parents=True)
+    (folder / "mine.yaml").write_text("predictor: extract\naction: add_instruction\ntext: A number is TMP.\n")
+    run("patch", "test", "extraction", "mine", "--gold", "names")
+    run("patch", "apply", "extraction", "mine")
+    assert [file.name for file in folder.glob("*.yaml")] == ["mine.yaml"]
+    body = body_of(folder, "mine")
+    assert (body["status"], len(body["effects"])) == ("applied", 1)
+    run("patch", "revert", "extraction", body["id"])
+    assert body_of(folder, "mine")["status"] == "reverted"
+
+
+def test_what_was_applied_comes_off_though_its_file_is_gone_or_edited(workspace: Path, proposed: Path) -> None:
+    first, second, third = (file.stem for file in sorted(proposed.glob("add_*"))[:3])
+    run("patch", "apply", "extraction", first, second, third)
+    states = (proposed / "state.json").read_text()
+    edited = proposed / f"{second}.yaml"
+    body = body_of(proposed, second)
+    body["rationale"], body["example" if "example" in body else "text"] = "mine", {"text": "x", "mentions": []}
+    edited.write_text(yaml.safe_dump(body))
+    (proposed / f"{third}.yaml").unlink()
+    says = refused("patch", "revert", "extraction", first)
+    assert f"the file of {third}, which is applied, is gone" in says
+    assert (proposed / "state.json").read_text() == states
+    assert f"the file of {second}, which is applied, was edited since" in refused(
+        "patch", "revert", "extraction", third
+    )
+    run("patch", "revert", "extraction", second, third)
+    run("patch", "revert", "extraction", first)
+    assert json.loads((proposed / "applied.json").read_text()) == []
+
+
+def test_a_patch_that_builds_on_another_comes_off_first(workspace: Path) -> None:
+    folder = workspace / "programs" / "patches" / "extraction"
+    folder.mkdir(parents=True)
+    edits: dict[str, dict[str, Any]] = {
+        "a": {"action": "add_instruction", "text": "A number is TMP."},
+        "b": {"action": "replace_instruction", "old": "A number", "text": "Each number"},
+        "c": {"action": "add_example", "example": {"text": "In Delft.", "mentions": []}},
+        "d": {"action": "add_example", "example": {"text": "In Gouda.", "mentions": []}},
+        "e": {"action": "remove_example", "index": 1},
+    }
+    for name, edit in edits.items():
+        (folder / f"{name}.yaml").write_text(yaml.safe_dump({"predictor": "extract", **edit}))
+        run("patch", "apply", "extraction", name)
+    state = (folder / "state.json").read_text()
+    assert "it builds on what is taken back; take replace_instruction-" in refused("patch", "revert", "extraction", "a")
+    assert "names an example by its place" in refused("patch", "revert", "extraction", "c")
+    assert (folder / "state.json").read_text() == state
+    for name in ("e", "c", "d", "b", "a"):
+        run("patch", "revert", "extraction", name)
+    demos, instructions = (
+        json.loads((folder / "state.json").read_text())["extract"][key] for key in ("demos", "signature")
+    )
+    assert (demos, instructions["instructions"]) == ([], "Find names.")
+
+
+@pytest.mark.parametrize(
+    ("body", "says"),
+    [
+        ("predictor: extract\naction: explode\n", "mine.yaml: action: Input should be 'add_example'"),
+        ("predictor: extract\naction: add_instruction\n", "add_instruction needs text"),
+        ("predictor: nobody\naction: add_instruction\ntext: x\n", "no predictor 'nobody'; the program has extract"),
+        ("predictor: extract\naction: remove_example\nindex: 7\n", "no example 7; the predictor shows 0"),
+        ("predictor: [extract\n", "not YAML"),
+        ("just words\n", "a patch is a mapping"),
+    ],
+)
+def test_a_patch_that_was_edited_into_nonsense_is_one_line(workspace: Path, body: str, says: str) -> None:
+    folder = workspace / "programs" / "patches" / "extraction"
+    folder.mkdir(parents=True)
+    (folder / "mine.yaml").write_text(body)
+    for words in (["test", "extraction", "mine", "--gold", "names"], ["apply", "extraction", "mine"]):
+        assert says in refused("patch", *words)
+    assert not (folder / "state.json").exists()
+
+
+def test_a_patch_for_another_version_of_the_program_says_so(workspace: Path, proposed: Path) -> None:
+    name = next(file.stem for file in proposed.glob("add_instruction*"))
+    other = PROGRAM.replace("Find names.", "Find all names.")
+    (workspace / "programs" / "other.py").write_text(other)
+    (workspace / "programs" / "patches" / "extraction-program2").mkdir()
+    changed = next(proposed.glob("add_instruction*"))
+    body = yaml.safe_load(changed.read_text())
+    changed.write_text(yaml.safe_dump({**body, "program": "0123456789abcdef"}))
+    for words in (["test", "extraction", name, "--gold", "names"], ["apply", "extraction", name]):
+        says = refused("patch", *words)
+        assert "was made for version 0123456789abcdef of the program" in says
+        assert "--any-version" in says
+    run("patch", "apply", "extraction", name, "--any-version")
+    assert json.loads((proposed / "applied.json").read_text()) == [name]
+
+
+def test_nothing_to_patch_and_nothing_there(workspace: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert "No patches yet." in run("patch", "list", "extraction")
+    assert "there are no patches in" in refused("patch", "test", "extraction", "--gold", "names")
+    assert "no patch 'x'" in refused("patch", "apply", "extraction", "x")
+    assert "no run at" in refused("patch", "patterns", workspace)
+    dev = evaluated("dev")["folder"]
+    assert "not in train" in refused("patch", "propose", "extraction", "--run", dev, "--gold", "names")
+    (workspace / "programs" / "extraction.py").write_text(PROGRAM.replace("Find names.", "A number, a museum."))
+    monkeypatch.setattr("goldassay.workspace.load", fresh())
+    right = evaluated("train")["folder"]
+    assert "No errors." in run("patch", "patterns", right)
+    assert "No errors in this run" in run("patch", "propose", "extraction", "--run", right, "--gold", "names")
+
+
+def fresh() -> Any:
+    """Workspace files are loaded once per path; this loads them again, as a new process does."""
+    import runpy
+    from types import SimpleNamespace
+
+    return lambda file: SimpleNamespace(**runpy.run_path(str(file)))
+
+
+class Engine:
+    def __init__(self, answer: Any) -> None:
+        self.answer = answer
+
+    def complete(self, request: Any) -> Any:
+        from dspy.lm15 import Message, Response, TextPart, Usage
+
+        if isinstance(self.answer, Exception):
+            raise self.answer
+        parts = [TextPart(self.answer)]
+        return Response(
+            id=None, model=request.model, message=Message.assistant(parts), finish_reason="stop", usage=Usage()
+        )
+
+
+@pytest.mark.parametrize(
+    ("answer", "says"),
+    [(TimeoutError("no answer in 60 s"), "no answer in 60 s"), ("lorem ipsum", "AdapterParseError")],
+)
+def test_a_model_that_times_out_or_answers_rubbish_is_said(
+    answer: Any, says: str, workspace: Path, proposed: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    use(monkeypatch, Engine(answer))
+    for words in (
+        ["patch", "test", "extraction", "--gold", "names"],
+        ["tune", "extraction", "--gold", "names", "--optimizer", "patches"],
+        ["tune", "extraction", "--gold", "names", "--optimizer", "bootstrap"],
+    ):
+        said = refused(*words)
+        assert "the program failed on all" in said
+        assert says in said
+
+
+TUNE = ["tune", "extraction", "--gold", "names"]
+
+
+@pytest.mark.parametrize("optimizer", ["labeled", "bootstrap", "patches", "gepa"])
+def test_a_metric_that_raises_is_said_with_the_example(optimizer: str, workspace: Path) -> None:
+    said = refused(*TUNE, "--metric", "metrics/extraction.py:broken", "--optimizer", optimizer)
+    assert "the metric raised ZeroDivisionError: in the metric" in said
+    said = refused(*TUNE, "--metric", "metrics/extraction.py:nothing", "--optimizer", optimizer)
+    assert "has no 'nothing'" in said
+
+
+@pytest.mark.parametrize(
+    ("more", "says"),
+    [
+        (["--budget", "calls=0"], "a budget has positive calls"),
+        (["--budget", "calls=many"], "a budget reads like calls=200"),
+        (["--optimizer", "magic"], "no optimizer 'magic'"),
+        (
+            ["--optimizer", "simba", "--option", "bsize=30"],
+            "simba wants at least bsize=30 train examples; there are 12",
+        ),
+        (["--optimizer", "mipro", "--option", "nonsense=1"], "mipro failed: TypeError: .*nonsense"),
+        (["--option", "rounds"], "an option reads like rounds=5"),
+        (["--guard", "strict_f1"], "--guard belongs to patches"),
+        (["--optimizer", "patches", "--guard", "bleu"], "'bleu' cannot be guarded: the metric has strict_f1, partial"),
+        (["--optimizer", "patches", "--option", "rounds=0"], "at least one round"),
+        (["--optimizer", "labeled", "--resume", "runs/x"], "labeled keeps no state"),
+        (["--optimizer", "gepa", "--resume", "runs/x"], "no tuning at runs/x"),
+    ],
+)
+def test_what_cannot_be_tuned_is_one_line(more: list[str], says: str, workspace: Path) -> None:
+    import re
+
+    said = refused(*TUNE, *more)
+    assert re.search(says, said), said
+
+
+def test_an_interrupted_gepa_says_how_to_go_on(workspace: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(*_: Any, **__: Any) -> Any:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("goldassay.tuning.optimizers.OPTIMIZERS", {"gepa": interrupted, "knn": interrupted})
+    said = CliRunner().invoke(app, [*TUNE, "--optimizer", "gepa", "--out", "t"]).output
+    assert "go on with the same command and --resume t" in said
+    assert json.loads((workspace / "t" / "tuning.json").read_text())["status"] == "interrupted"
+    assert "--resume" not in CliRunner().invoke(app, [*TUNE, "--optimizer", "knn"]).output
+
+
+def test_tune_with_patches_shows_and_saves_its_ledger(workspace: Path) -> None:
+    shown = run(*TUNE, "--optimizer", "patches", "--out", "t", "--option", "rounds=2", "--guard", "partial_f1")
+    assert "tuned with patches" in shown
+    assert "accepted" in shown
+    assert "rejected" in shown
+    assert "The gain is" in shown
+    entries = [json.loads(line) for line in (workspace / "t" / "ledger.jsonl").read_text().splitlines()]
+    assert {"accepted", "rejected"} <= {entry["status"] for entry in entries}
+    about = json.loads((workspace / "t" / "tuning.json").read_text())
+    assert about["options"] == {"rounds": "2", "guarded": "{'partial_f1': 0.0}"}
+    assert about["dev"]["difference"]["difference"] > 0
+    assert evaluated("dev", "--state", "t")["values"] == about["dev"]["after"]
+
+
+def test_what_tuning_brought_reads_in_eighty_columns(workspace: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    shown = run(*TUNE, "--optimizer", "labeled", "--out", "t")
+    assert max(map(len, shown.splitlines())) <= 80
+    about = json.loads((workspace / "t" / "tuning.json").read_text())
+    for split in ("dev", "test"):
+        found = about[split]["difference"]
+        (line,) = (line for line in shown.splitlines() if line.startswith(f"{split:<5}0."))
+        assert f"{found['difference']:+.4f} [{found['interval']['low']:+.3f}, {found['interval']['high']:+.3f}]" in line
+        assert line.endswith(f"n {found['n']}, detectable {found['smallest_detectable']:.3f}")
+
+
+def test_a_train_split_smaller_than_a_minibatch_still_tunes(workspace: Path) -> None:
+    for optimizer in ("simba", "bootstrap", "mipro", "patches"):
+        said = run(*TUNE, "--limit", 2, "--optimizer", optimizer, "--out", f"small-{optimizer}")
+        assert f"tuned with {optimizer}" in said

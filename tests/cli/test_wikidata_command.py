@@ -1,0 +1,357 @@
+"""``goldassay wikidata …`` from its options to its files, offline: a local store, articles in the cache."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from time import monotonic, sleep
+from typing import Any
+
+import pytest
+import yaml
+from typer.testing import CliRunner, Result
+
+from goldassay.articles import rows as stored
+from goldassay.cli import app
+from goldassay.exceptions import GoldassayError
+from goldassay.gold.files import json_value
+from goldassay.sources.wikipedia import WikipediaClient
+from goldassay.wikibase import rdf
+from goldassay.wikibase.entities import Item, Statement
+
+pytest.importorskip("pyoxigraph")
+
+PEOPLE = ("Ann Lee", "Bob Ray", "Cas Vos", "Dirk Bos")
+
+
+def time(value: str) -> Statement:
+    """A day of birth."""
+    about = {"time": f"+{value}T00:00:00Z", "precision": 11}
+    return Statement("P569", about, "time")
+
+
+@pytest.fixture
+def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder with a benchmark, a store, and a cache in which one article is lacking."""
+    monkeypatch.chdir(tmp_path)
+    items = [
+        Item(
+            f"Q{i + 1}",
+            {"en": name},
+            {},
+            {"enwiki": name},
+            (
+                Statement("P31", "Q5", "wikibase-item"),
+                Statement("P106", "Q100", "wikibase-item"),
+                time(f"19{i}0-01-02"),
+            ),
+        )
+        for i, name in enumerate(PEOPLE)
+    ]
+    rdf.write([*items, Item("Q5", {"en": "human"}), Item("Q100", {"en": "poet"})], tmp_path / "store.nt")
+    client = WikipediaClient()
+    for i, name in enumerate(PEOPLE[:3]):
+        text = f"{name} (2 January 19{i}0) was a poet. {name} won the Golden Goose Prize."
+        page: dict[str, Any] = {"title": name, "text": text, "wikilinks": [], "revision": 1, "language": "en"}
+        client.cache.get("en", f"{client.base} {name}", lambda page=page: {**page, "redirected_from": "", "qid": ""})  # type: ignore[misc]
+    articles = [{"title": name, "qid": f"Q{i + 1}", "domain": "biography_living"} for i, name in enumerate(PEOPLE)]
+    (tmp_path / "bench.yaml").write_text(
+        yaml.safe_dump({"dataset_name": "four", "stratified_sampling": {"biography_living": 5}, "articles": articles})
+    )
+    return tmp_path
+
+
+def call(*arguments: str, input: str | None = None) -> Result:
+    """Run a command."""
+    return CliRunner().invoke(app, ["wikidata", *arguments], input=input)
+
+
+def evaluated(*more: str) -> Result:
+    """Evaluate the benchmark offline with the patterns."""
+    return call(
+        "evaluate", "--dataset", "bench.yaml", "--profile", "triples:ArticlePatterns", "--endpoint", "store.nt",
+        "--cache-only", "--output", "out/latest.json", *more,
+    )  # fmt: skip
+
+
+def test_a_benchmark_offline(place: Path) -> None:
+    done = evaluated("--parallel", "2")
+    assert done.exit_code == 0, done.output
+    result = json_value(place / "out" / "latest.json")
+    assert result["run_metadata"]["dataset"] == "four"
+    assert result["run_metadata"]["articles_evaluated"] == 3
+    assert "domain biography_living: 5 declared, 4 counted" in result["run_metadata"]["warnings"]
+    # three people: born and poet found, human not said
+    total = result["aggregate"]
+    assert (total["true_positives"], total["false_negatives"]) == (6, 3)
+    assert total["recall_supported"] == 1.0
+    assert total["match_kinds"]["novel"] == 3  # the prizes
+    [failed] = result["failed_articles"]
+    assert failed["article_title"] == "Dirk Bos"
+    assert "fetch it once without --cache-only" in failed["error"]
+    assert "Dirk Bos" in done.output
+    assert "recall_supported" in done.output
+    assert len(list(stored.read(place / "out" / "latest.rows.jsonl"))) == 4
+
+
+def test_one_article_and_json(place: Path) -> None:
+    done = call(
+        "evaluate", "--article", "Ann Lee", "--profile", "triples:ArticlePatterns", "--endpoint", "store.nt",
+        "--cache-only", "--json",
+    )  # fmt: skip
+    assert done.exit_code == 0, done.output
+    result = json.loads(done.stdout)
+    assert result["run_metadata"]["mode"] == "single_article"
+    assert result["article_result"]["wikidata_qid"] == "Q1"
+    assert (place / "runs" / "wikidata").is_dir()
+
+
+def test_one_article_that_cannot_be_had(place: Path) -> None:
+    done = call(
+        "evaluate", "--article", "Dirk Bos", "--profile", "triples:ArticlePatterns", "--endpoint", "store.nt",
+        "--cache-only",
+    )  # fmt: skip
+    assert isinstance(done.exception, GoldassayError)
+    assert "Dirk Bos" in str(done.exception)
+
+
+def test_a_profile_file_and_a_sample(place: Path) -> None:
+    (place / "v1.yaml").write_text("program: triples:ArticlePatterns\ntolerance: 0.01\n")
+    done = evaluated("--profile", "v1.yaml", "--sample", "2")
+    assert done.exit_code == 0, done.output
+    about = json_value(place / "out" / "latest.json")["run_metadata"]
+    assert about["sample"] == 2
+    assert about["articles_evaluated"] + about["articles_failed"] == 2
+    assert "tolerance=0.01" in about["conventions"]["comparing"]
+
+
+def test_a_run_that_is_killed_goes_on_in_another_process(place: Path) -> None:
+    (place / "slow.py").write_text(
+        "import time\n"
+        "from goldassay.articles.baseline import ArticlePatterns\n"
+        "class Slow(ArticlePatterns):\n"
+        "    def __call__(self, text, title):\n"
+        "        time.sleep(0 if title == 'Ann Lee' else 1)\n"
+        "        return super().__call__(text, title)\n"
+    )
+    command = [
+        "evaluate", "--dataset", "bench.yaml", "--profile", "slow.py:Slow", "--endpoint", "store.nt", "--cache-only",
+        "--output", "out/k.json",
+    ]  # fmt: skip
+    rows = place / "out" / "k.rows.jsonl"
+    process = subprocess.Popen([sys.executable, "-m", "goldassay.cli", "wikidata", *command], cwd=place)
+    deadline = monotonic() + 60
+    while monotonic() < deadline and not (rows.exists() and rows.read_bytes().count(b"\n") >= 2):
+        sleep(0.02)
+    process.kill()
+    process.wait()
+    assert not (place / "out" / "k.json").exists()
+    done = call(*command)
+    assert done.exit_code == 0, done.output
+    about = json_value(place / "out" / "k.json")["run_metadata"]
+    assert (about["resumed_articles"], about["articles_evaluated"]) == (1, 3)
+    # another program's rows are not taken for its own
+    (place / "slow.py").write_text((place / "slow.py").read_text().replace("else 1", "else 0"))
+    assert "holds rows of another run (version was" in str(call(*command).exception)
+
+
+def test_a_program_that_fails_is_said_and_asked_again(place: Path) -> None:
+    (place / "shaky.py").write_text(
+        "from pathlib import Path\n"
+        "from goldassay.articles.baseline import ArticlePatterns\n"
+        "class Shaky(ArticlePatterns):\n"
+        "    def __call__(self, text, title):\n"
+        "        if title == 'Bob Ray' and not Path('up').exists():\n"
+        "            raise OSError('the model\\nis down')\n"
+        "        return super().__call__(text, title)\n"
+    )
+    done = evaluated("--profile", "shaky.py:Shaky")
+    assert done.exit_code == 0
+    shown = " ".join(done.stdout.split())
+    assert "the program failed, all its gold is missed: Bob Ray: OSError: the model is down" in shown
+    about = json_value(place / "out" / "latest.json")["run_metadata"]
+    assert (about["articles_evaluated"], about["articles_without_answer"]) == (3, 1)
+    (place / "up").touch()
+    assert "program failed" not in evaluated("--profile", "shaky.py:Shaky").stdout
+    about = json_value(place / "out" / "latest.json")["run_metadata"]
+    assert (about["resumed_articles"], about["articles_without_answer"]) == (2, 0)
+    (place / "up").unlink()
+    one = call("evaluate", "--article", "Bob Ray", "--profile", "shaky.py:Shaky", "--endpoint", "store.nt",
+               "--cache-only", "--output", "out/one.json")  # fmt: skip
+    assert str(one.exception) == "OSError: the model is down"
+
+
+def test_what_was_evaluated_before_is_said(place: Path) -> None:
+    assert "evaluated before" not in evaluated().stderr
+    again = evaluated()
+    assert "3 of 4 articles were evaluated before; without out/latest.rows.jsonl all are" in " ".join(
+        again.stderr.split()
+    )
+
+
+def test_rows_of_another_local_store_are_not_mixed_in(place: Path) -> None:
+    evaluated()
+    about = json_value(place / "out" / "latest.json")["run_metadata"]
+    assert len(about["conventions"]["statements"]) == 16
+    with (place / "store.nt").open("a") as out:
+        out.write("<http://a> <http://b> <http://c> .\n")
+    assert "holds rows of another run (statements was" in str(evaluated().exception)
+
+
+def test_no_cache_begins_again_where_a_run_was_finished(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from goldassay.articles import profile as sources
+
+    offline = sources.sources
+
+    def cached(**options: Any) -> Any:
+        return offline(**{**options, "no_cache": False, "cache_only": True})
+
+    monkeypatch.setattr(sources, "sources", cached)
+    command = ["evaluate", "--dataset", "bench.yaml", "--profile", "triples:ArticlePatterns", "--endpoint", "store.nt",
+               "--output", "out/n.json", "--no-cache"]  # fmt: skip
+    call(*command)
+    (place / "out" / "n.json").unlink()  # as a killed run leaves it
+    call(*command)
+    assert json_value(place / "out" / "n.json")["run_metadata"]["resumed_articles"] == 3
+    call(*command)
+    assert json_value(place / "out" / "n.json")["run_metadata"]["resumed_articles"] == 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ((), "name one article (--article TITLE) or a benchmark (--dataset FILE)"),
+        (("--article", "x", "--dataset", "bench.yaml"), "name one article"),
+        (("--article", "x", "--no-cache", "--cache-only"), "choose one"),
+        (("--dataset", "absent.yaml", "--endpoint", "store.nt"), "absent.yaml: no such file"),
+        (("--article", "Ann Lee", "--endpoint", "absent.nt", "--profile", "triples:ArticlePatterns"), "no such file"),
+        (("--article", "x", "--profile", "absent"), "neither a task"),
+    ],
+)
+def test_wrong_calls_are_one_line(place: Path, arguments: tuple[str, ...], message: str) -> None:
+    done = call("evaluate", *arguments)
+    assert isinstance(done.exception, GoldassayError), done.output
+    assert message in str(done.exception)
+    assert "\n" not in str(done.exception)
+
+
+def test_what_cannot_be_written_is_one_line(place: Path) -> None:
+    (place / "file").write_text("no folder")
+    for done in (
+        evaluated("--output", "file/r.json"),
+        call("fetch", "--article", "Ann Lee", "--endpoint", "store.nt", "--to", "file/x.nt"),
+    ):
+        assert isinstance(done.exception, GoldassayError), done.exception
+        assert "cannot be written: " in str(done.exception)
+
+
+def test_the_gate(place: Path) -> None:
+    (place / "bench.yaml").write_text(
+        yaml.safe_dump({"articles": [{"title": name, "domain": "a"} for name in PEOPLE[:3]]})
+    )
+    # tp 6, fp 3 (the prizes, closed world), fn 3: F1 = 12 / 18
+    assert evaluated("--fail-below-f1", "0.6").exit_code == 0
+    low = evaluated("--fail-below-f1", "0.7")
+    assert low.exit_code == 1
+    assert "F1 0.6667 is below 0.7" in low.output
+    # an article without gold may not pass unseen
+    (place / "bench.yaml").write_text(yaml.safe_dump({"articles": [{"title": name} for name in PEOPLE]}))
+    missing = evaluated("--fail-below-f1", "0.1", "--output", "out/all.json")
+    assert missing.exit_code == 1
+    assert "1 article has no gold: the fetch failed" in missing.output
+    rdf.write([Item("Q1", {"en": "Ann Lee"}, {}, {"enwiki": "Ann Lee"})], place / "store.nt")
+    (place / "bench.yaml").write_text(yaml.safe_dump({"articles": [{"title": "Ann Lee"}]}))
+    none = evaluated("--fail-below-f1", "0.1", "--output", "out/none.json")
+    assert none.exit_code == 1
+    assert "there is no gold" in none.output
+
+
+def test_gaps_patches_and_novel_triples(place: Path) -> None:
+    assert evaluated().exit_code == 0
+    gaps = call("recall-gap-analysis", "--results", "out/latest.json", "--threshold", "0.5", "--output", "gaps.json")
+    assert gaps.exit_code == 0, gaps.output
+    assert [one["property_id"] for one in json_value(place / "gaps.json")["gaps"]] == ["P31"]
+    assert "instance of" in gaps.output
+
+    tuned = call("tune-extraction-prompts", "--results", "out/latest.json", "--output", "tuning.json")
+    assert tuned.exit_code == 0, tuned.output
+    report = json_value(place / "tuning.json")
+    assert set(report) >= {"false_positive_patterns", "false_negative_patterns", "prompt_patches"}
+
+    drawn = call("novel", "sample", "--results", "out/latest.json", "--output", "novel.yaml", "--share", "1.0")
+    assert drawn.exit_code == 0, drawn.output
+    again = call("novel", "sample", "--results", "out/latest.json", "--output", "novel.yaml")
+    assert "novel.yaml exists" in str(again.exception)
+    # one verdict, a key that means nothing, stop; then on with the other two
+    first = call("novel", "annotate", "novel.yaml", "--annotator", "ann", input="cxq")
+    assert "1 of 3 judged, 2 to go" in first.output
+    second = call("novel", "annotate", "novel.yaml", input="iw")
+    assert "3 of 3 judged, 0 to go" in second.output
+    entries = yaml.safe_load((place / "novel.yaml").read_text())["annotations"]
+    assert [one["verdict"] for one in entries] == ["correct", "incorrect", "in_wikidata"]
+    assert [one["annotator"] for one in entries] == ["ann", "human", "human"]
+
+    rate = call("novel", "report", "novel.yaml", "--json")
+    assert json.loads(rate.stdout)["novel_discovery_rate"] == 0.5
+    assert "biography_living" in call("novel", "report", "novel.yaml").output
+    judged = evaluated("--annotations", "novel.yaml", "--output", "out/judged.json")
+    assert judged.exit_code == 0, judged.output
+    total = json_value(place / "out" / "judged.json")["aggregate"]
+    assert (total["novel_discovery_rate"], total["verdicts"]["in_wikidata"]) == (0.5, 1)
+    # 9 triples: 6 matched, 2 judged true (correct, in Wikidata), 1 judged false: nothing is unknown
+    assert total["precision_min"] == total["precision_max"] == 8 / 9
+
+
+def test_a_program_without_prompts_has_patterns_and_no_patches(place: Path) -> None:
+    evaluated()
+    done = call("tune-extraction-prompts", "--results", "out/latest.json", "--profile", "triples:ArticlePatterns")
+    assert done.exit_code == 0, done.exception
+    assert "triples:ArticlePatterns has no prompt" in " ".join(done.stderr.split())
+    report = json_value(place / "out" / "latest-tuning.json")
+    assert report["prompt_patches"] == []
+    assert set(report) == {"articles", "false_positive_patterns", "false_negative_patterns", "prompt_patches"}
+
+
+def test_skipping_and_going_back(place: Path) -> None:
+    assert evaluated().exit_code == 0
+    call("novel", "sample", "--results", "out/latest.json", "--output", "novel.yaml", "--share", "1.0")
+    call("novel", "annotate", "novel.yaml", input="cbis")
+    entries = yaml.safe_load((place / "novel.yaml").read_text())["annotations"]
+    assert [one.get("verdict") for one in entries] == ["incorrect", None, None]
+
+
+def test_a_result_without_rows_has_no_evidence(place: Path) -> None:
+    assert evaluated().exit_code == 0
+    os.remove(place / "out" / "latest.rows.jsonl")
+    done = call("tune-extraction-prompts", "--results", "out/latest.json")
+    assert "are not beside it" in str(done.exception)
+
+
+def test_a_table_is_checked(place: Path, shared_data: Path) -> None:
+    assert call("check-alignment").exit_code == 0
+    kit = shared_data / "wikidata-benchmark" / "property-alignment-v1.yaml"
+    done = call("check-alignment", str(kit))
+    assert done.exit_code == 1
+    assert "P856 has 2 rows" in done.output
+    assert json.loads(call("check-alignment", str(kit), "--json").stdout)
+
+
+def test_a_ground_truth_is_held_to_the_table(place: Path, shared_data: Path) -> None:
+    file = shared_data / "wikidata-benchmark" / "marie-curie.jsonl"
+    done = call("check-alignment", "--truth", str(file), "--json")
+    assert done.exit_code == 1
+    found = json.loads(done.stdout)
+    assert {one["kind"] for one in found} <= {"direction", "property", "duplicate"}
+    assert all(one["name"].startswith("mc-") for one in found)
+    shown = call("check-alignment", "--truth", str(file)).stdout
+    assert f"45 statements, {len(found)} problems." in shown
+    assert f"{found[0]['name']}: " in shown
+    assert "bench.yaml:1: not JSON" in str(call("check-alignment", "--truth", "bench.yaml").exception)
+
+
+def test_the_founding_result_has_no_gaps_to_analyse(place: Path, shared_data: Path) -> None:
+    done = call("recall-gap-analysis", "--results", str(shared_data / "wikidata-benchmark" / "latest.json"))
+    assert "it has no by_property" in str(done.exception)

@@ -1,0 +1,107 @@
+"""RAGEvaluator: the founding document's keys, with and without a judge, every part replaced."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from goldassay.compat import answering as founding
+from goldassay.compat.rag_evaluator import CORRECTNESS, RAGEvaluator
+from goldassay.judges.ask.signatures import Verdict
+from goldassay.measures.answering import lexical_support
+
+KEYS = ["rouge", "semantic_similarity", "faithfulness", "relevance", "lexical_support", "question_similarity"]
+ROW = {
+    "question": "When did it open?",
+    "generated_answer": "It opened in 1885. It is blue.",
+    "gold_answer": "In 1885.",
+    "retrieved_context": "It opened in 1885.",
+}
+
+
+class Supporting:
+    """Says of each sentence whether it stands in the text: a judge of support alone."""
+
+    name = "supporting"
+
+    def claims(self, text: str) -> list[str]:
+        return [part.strip() for part in text.split(".") if part.strip()]
+
+    def support(self, text: str, claim: str) -> Verdict:
+        return Verdict("supported", claim) if claim in text else Verdict("not_stated")
+
+
+class Full(Supporting):
+    """A judge of everything."""
+
+    name = "full"
+    level: str | None = "mostly right"
+
+    def __init__(self) -> None:
+        self.asked: list[Any] = []
+
+    def relevance(self, question: str, answer: str) -> Verdict:
+        return Verdict("partial", reason="no day")
+
+    def rubric(self, levels: dict[str, str], question: str, answer: str) -> Verdict:
+        self.asked.append((levels, question, answer))
+        return Verdict(self.level)
+
+
+def test_without_a_judge_its_values_are_none() -> None:
+    found = RAGEvaluator(embedder=None).evaluate_answer(**ROW)
+    assert list(found) == KEYS
+    assert (found["faithfulness"], found["relevance"], found["semantic_similarity"]) == (None, None, None)
+    assert found["lexical_support"] == lexical_support(ROW["generated_answer"], [ROW["retrieved_context"]])
+    assert found == founding.RAGEvaluator(embedder=None).evaluate_answer(**ROW)
+
+
+def test_a_judge_gives_all_three() -> None:
+    judge = Full()
+    found = RAGEvaluator(judge, embedder=None).evaluate_answer(**ROW)
+    assert list(found) == [*KEYS, "llm_judge"]
+    # one of two claims stands in the context; a part of an answer; the fourth of five levels, 3/4
+    assert (found["faithfulness"], found["relevance"], found["llm_judge"]) == (0.5, 0.5, 0.75)
+    levels, question, answer = judge.asked[0]
+    assert (list(levels), answer) == (list(CORRECTNESS), ROW["generated_answer"])
+    assert question == "When did it open?\nGold answer: In 1885."
+    judge.level = None
+    assert RAGEvaluator(judge, embedder=None).evaluate_answer(**ROW)["llm_judge"] is None
+    assert RAGEvaluator(judge, embedder=None).evaluate_answer(**{**ROW, "generated_answer": ""})["faithfulness"] is None
+
+
+def test_a_judge_of_support_gives_faithfulness_alone() -> None:
+    found = RAGEvaluator(Supporting(), embedder=None).evaluate_answer(**ROW)
+    assert list(found) == KEYS
+    assert (found["faithfulness"], found["relevance"]) == (0.5, None)
+
+
+def test_every_part_can_be_replaced() -> None:
+    found = RAGEvaluator(
+        lambda question, answer, gold: f"{question}|{answer}|{gold}",
+        faithfulness=lambda answer, context: 0.1,
+        relevance=lambda question, answer: 0.2,
+        rouge=lambda answer, gold: {"rouge1": 0.3},
+        similarity=lambda one, other: 0.4 if one == ROW["generated_answer"] else 0.5,
+        support=lambda answer, contexts: float(len(contexts)),
+        embedder=None,
+    ).evaluate_answer(**ROW)
+    assert found == {
+        "rouge": {"rouge1": 0.3},
+        "semantic_similarity": 0.4,
+        "faithfulness": 0.1,
+        "relevance": 0.2,
+        "lexical_support": 1.0,
+        "question_similarity": 0.5,
+        "llm_judge": f"{ROW['question']}|{ROW['generated_answer']}|{ROW['gold_answer']}",
+    }
+    mine = RAGEvaluator(Full(), embedder=None, faithfulness=lambda a, c: 0.1, relevance=lambda q, a: 0.2)
+    found = mine.evaluate_answer(**ROW)
+    assert (found["faithfulness"], found["relevance"], found["llm_judge"]) == (0.1, 0.2, 0.75)
+
+
+def test_many_rows() -> None:
+    found = RAGEvaluator(Full(), embedder=None).evaluate([ROW, ROW])
+    assert [one["faithfulness"] for one in found] == [0.5, 0.5]
+    assert found[0]["rouge"]["rouge1"] == pytest.approx(4 / 9)  # it opened in 1885 it is blue / in 1885: P 2/7, R 2/2
