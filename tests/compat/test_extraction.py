@@ -7,14 +7,14 @@ from typing import Any
 
 import pytest
 
-from goldassay.exceptions import DataError, GoldassayError
-from goldassay.measures.extraction import (
+from goldassay.compat import (
     Entity,
     compute_ner_metrics,
     entity_level_metrics,
     extract_entities,
     type_distribution_analysis,
 )
+from goldassay.exceptions import DataError, GoldassayError
 
 GOLD = [
     {"text": "Rijksmuseum", "type": "MUS", "start": 4, "end": 15},

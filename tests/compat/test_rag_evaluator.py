@@ -6,8 +6,9 @@ from typing import Any
 
 import pytest
 
+from goldassay.compat import RAGEvaluator
 from goldassay.compat import answering as founding
-from goldassay.compat.rag_evaluator import CORRECTNESS, RAGEvaluator
+from goldassay.compat.rag_evaluator import CORRECTNESS
 from goldassay.judges.ask.signatures import Verdict
 from goldassay.measures.answering import lexical_support
 

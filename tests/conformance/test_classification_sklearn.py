@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from sklearn import metrics as sk
 from sklearn.preprocessing import MultiLabelBinarizer
 
+from goldassay.compat import type_classification_metrics
 from goldassay.measures import classification as c
 
 TYPES = "GLAMORCUBESFIXPHDNT"
@@ -28,7 +29,7 @@ def test_the_institution_types(pairs: list[tuple[str, str]]) -> None:
     gold, pred = [g for g, _ in pairs], [p for _, p in pairs]
     supported = sorted(set(gold))
     card = c.scorecard([{"label": g} for g in gold], [{"label": p} for p in pred])
-    found = c.type_classification_metrics(gold, pred)
+    found = type_classification_metrics(gold, pred)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         options = {"labels": list(TYPES), "average": "macro", "zero_division": 0}
@@ -59,7 +60,7 @@ def test_the_institution_types(pairs: list[tuple[str, str]]) -> None:
 @given(pairs=some)
 def test_the_matrix_is_sklearns_with_other_for_what_is_outside(pairs: list[tuple[str, str]]) -> None:
     gold, pred = [g for g, _ in pairs], ["OTHER" if p == "Z" else p for _, p in pairs]
-    found = c.type_classification_metrics(gold, [p for _, p in pairs])
+    found = type_classification_metrics(gold, [p for _, p in pairs])
     assert found["confusion_matrix"] == sk.confusion_matrix(gold, pred, labels=found["labels"]).tolist()
     assert sum(map(sum, found["confusion_matrix"])) == len(pairs)
 

@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 from seqeval.metrics import classification_report
 from seqeval.scheme import BILOU, IOB1, IOB2, IOBES, IOE1, IOE2
 
-from goldassay.measures.extraction import compute_ner_metrics, evaluate_tags, extract_entities
+from goldassay.compat import compute_ner_metrics, extract_entities
+from goldassay.measures.extraction import evaluate_tags
 
 TAGS = ["O", *(f"{letter}-{kind}" for letter in "BI" for kind in ("LOC", "PER", "ORG"))]
 sentences = st.lists(

@@ -9,7 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.metrics import precision_recall_fscore_support
 
-from goldassay.measures.extraction import scorecard, token_level_metrics
+from goldassay.compat import token_level_metrics
+from goldassay.measures.extraction import scorecard
 
 KINDS = ["MUS", "TMP", "TOP"]
 label = st.sampled_from(["O", "O", *KINDS])

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from goldassay import Metric
+from goldassay.compat import RAGEvaluator, context_entity_recall
 from goldassay.embedding import Function
 from goldassay.exceptions import DataError, GoldassayError, ModelError
 from goldassay.fields import Column
@@ -16,10 +17,8 @@ from goldassay.measures.answering import (
     ROUGE,
     ContextEntityRecall,
     LexicalSupport,
-    RAGEvaluator,
     SemanticSimilarity,
     bertscore,
-    context_entity_recall,
     found_entities,
     lexical_support,
     rescaled,

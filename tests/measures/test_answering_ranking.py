@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from goldassay.compat.answering import rankings
+from goldassay.compat import rankings
 from goldassay.embedding import Function
 from goldassay.exceptions import DataError, GoldassayError
 from goldassay.measures import answering

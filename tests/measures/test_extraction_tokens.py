@@ -6,7 +6,8 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from goldassay.measures.extraction import Span, TokenF1, token_level_metrics
+from goldassay.compat import token_level_metrics
+from goldassay.measures.extraction import Span, TokenF1
 from goldassay.measures.extraction.batch import columns
 from goldassay.measures.extraction.tokens import TOKEN, token_columns, token_counts, tokens
 from goldassay.tally import Counts

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from goldassay.compat import compute_retrieval_metrics, ndcg_at_k, retrieval_source_analysis
 from goldassay.exceptions import DataError, GoldassayError
 from goldassay.measure import parse, stored
 from goldassay.measures import retrieval as r
@@ -54,17 +55,17 @@ def test_the_ideal_of_the_retrieved_list_overstates() -> None:
     flawed = r.nDCG(10, ideal="retrieved")(GOLD, PRED).tally.value
     assert flawed == pytest.approx(DCG / (3 / log2(2) + 2 / log2(3)), abs=1e-12)  # 0.7706
     assert flawed > 0.77 > 0.70 > r.nDCG(10)(GOLD, PRED).tally.value  # 0.6908
-    assert r.ndcg_at_k([2, 0, 0, 3], 10) == pytest.approx(flawed)
-    assert r.ndcg_at_k([2, 0, 0, 3], 10, judged=[3, 2, 1, 0]) == pytest.approx(DCG / IDEAL)
+    assert ndcg_at_k([2, 0, 0, 3], 10) == pytest.approx(flawed)
+    assert ndcg_at_k([2, 0, 0, 3], 10, judged=[3, 2, 1, 0]) == pytest.approx(DCG / IDEAL)
 
 
 def test_ndcg_needs_enough_places_for_its_ideal() -> None:
     # the founding document's function breaks off when fewer documents are given than the ideal has
-    assert r.ndcg_at_k([1], 10, judged=[1, 1]) == pytest.approx(1 / (1 + 1 / log2(3)))
-    assert r.ndcg_at_k([], 10) == 0.0
-    assert r.ndcg_at_k([0, 1], 10, gain="exponential") == pytest.approx(1 / log2(3))
+    assert ndcg_at_k([1], 10, judged=[1, 1]) == pytest.approx(1 / (1 + 1 / log2(3)))
+    assert ndcg_at_k([], 10) == 0.0
+    assert ndcg_at_k([0, 1], 10, gain="exponential") == pytest.approx(1 / log2(3))
     with pytest.raises(GoldassayError, match="gain is"):
-        r.ndcg_at_k([1], gain="square")
+        ndcg_at_k([1], gain="square")
 
 
 def test_recall_without_relevant_documents_does_not_apply() -> None:
@@ -259,24 +260,24 @@ def test_the_founding_metrics_keep_their_keys() -> None:
         {"query": "one", "results": PRED["results"], "gold_relevant": GOLD["relevant"]},
         {"query": "two", "results": [{"doc_id": "z", "score": 1.0}], "gold_relevant": []},
     ]
-    out = r.compute_retrieval_metrics(queries, [5])
+    out = compute_retrieval_metrics(queries, [5])
     assert list(out) == ["ndcg@5", "precision@5", "recall@5", "mrr"]
     assert out["recall@5"] == pytest.approx(2 / 3)  # flawed: (2/3 + 1) / 2
     assert out["ndcg@5"] == pytest.approx(DCG / IDEAL / 2)
     assert out["mrr"] == 0.5
-    assert r.compute_retrieval_metrics([queries[1]], [5])["recall@5"] is None
+    assert compute_retrieval_metrics([queries[1]], [5])["recall@5"] is None
 
 
 def test_sources_are_shares_of_results_that_exist() -> None:
     one = {
         "results": [{"doc_id": "a", "score": 1.0, "source": "bm25"}, {"doc_id": "b", "score": 2.0, "source": "dense"}]
     }
-    found = r.retrieval_source_analysis([one, {"results": []}])
+    found = retrieval_source_analysis([one, {"results": []}])
     assert found["source_distribution"] == {"dense": 0.5, "bm25": 0.5}
     assert found["top1_by_source"] == {"dense": 1.0}  # flawed: bm25 0.5, for order of listing and an empty query
     assert found["top5_by_source"] == {"dense": 0.5, "bm25": 0.5}  # flawed: 1 / (2 · 5) each
     assert found["source_counts"] == {"dense": 1.0, "bm25": 1.0}
-    assert r.retrieval_source_analysis([])["source_distribution"] == {}
+    assert retrieval_source_analysis([])["source_distribution"] == {}
 
 
 def test_the_perfect_ranking_has_value_one() -> None:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from goldassay.compat import significance_test
 from goldassay.exceptions import GoldassayError
 from goldassay.statistics import (
     cliffs_delta,
@@ -19,7 +20,6 @@ from goldassay.statistics import (
     interval,
     odds_ratio,
     power_of,
-    significance_test,
     smallest_detectable,
     wilson,
 )

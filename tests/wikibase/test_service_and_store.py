@@ -13,7 +13,8 @@ from goldassay.sources.cache import Cache
 from goldassay.sources.http import Web
 from goldassay.wikibase import sparql
 from goldassay.wikibase.client import WikidataClient
-from goldassay.wikibase.endpoint import Store, library
+from goldassay.wikibase.endpoint import Store
+from goldassay.wikibase.rdf import library
 
 ALL = 9  # the statements of Q42 in conftest
 

@@ -89,7 +89,7 @@ def scored(
     _only(task, "--protocol", protocol, ("extraction", "linking", "triples"), options, "protocol")
     _only(task, "--equivalent", equivalent, ("linking",), options, "equivalent", table)
     _only(task, "--ontology", ontology, ("triples",), options, "ontology", parsed)
-    _only(task, "--labels", labels, ("classification",), options, "labels", labels)
+    _only(task, "--labels", labels, ("classification",), options, "labels", label_list)
     _only(task, "--na-probs", na_probs, ("answering",), reading, "na_probs")
     if na_probs and {format or formats.guess(file, task) for file in (gold, pred)} != {"squad"}:
         raise GoldassayError("--na-probs is for format squad; elsewhere a prediction has its confidence")
@@ -191,10 +191,10 @@ def text(file: Path) -> str:
         raise DataError(f"cannot be read: {error.strerror}", file=file) from None
 
 
-def labels(words: str) -> list[str]:
+def label_list(words: str) -> list[str]:
     """A list of labels: in a file, one a line, or on the command line, separated by commas.
 
-    >>> labels("pos, neg")
+    >>> label_list("pos, neg")
     ['pos', 'neg']
     """
     file = Path(words)

@@ -1,1 +1,47 @@
-"""What the founding documents name, on top of the rest: the same names, arguments and results, computed rightly."""
+"""What the founding documents name, on top of the rest: the same names, arguments and results, computed rightly.
+
+The names below are loaded when first used.
+
+>>> from goldassay.compat import entity_level_metrics
+>>> entity_level_metrics([[(0, 4, "TMP")]], [[(0, 4, "TMP")]])["f1"]
+1.0
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
+
+_HOME = {
+    "Entity": "compat.extraction",
+    "PromptTuner": "compat.prompt_tuner",
+    "RAGEvaluator": "compat.rag_evaluator",
+    "TuningReport": "compat.prompt_tuner",
+    "compute_ner_metrics": "compat.extraction",
+    "compute_retrieval_metrics": "compat.retrieval",
+    "context_entity_recall": "compat.answering",
+    "cross_kb_consistency": "measures.linking",
+    "entity_level_metrics": "compat.extraction",
+    "extract_entities": "compat.extraction",
+    "factual_accuracy": "measures.answering",
+    "hierarchical_type_metrics": "compat.classification",
+    "linking_accuracy": "compat.linking",
+    "mean_reciprocal_rank": "compat.linking",
+    "ndcg_at_k": "compat.retrieval",
+    "nil_detection_metrics": "compat.linking",
+    "rankings": "compat.answering",
+    "retrieval_source_analysis": "compat.retrieval",
+    "significance_test": "compat.significance",
+    "token_level_metrics": "compat.extraction",
+    "type_classification_metrics": "compat.classification",
+    "type_confusion_analysis": "compat.classification",
+    "type_distribution_analysis": "compat.extraction",
+}
+
+__all__ = list(_HOME)
+
+
+def __getattr__(name: str) -> Any:
+    if name in _HOME:
+        return getattr(import_module(f"goldassay.{_HOME[name]}"), name)
+    raise AttributeError(f"module 'goldassay.compat' has no attribute {name!r}")

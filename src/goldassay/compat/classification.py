@@ -11,8 +11,7 @@ from goldassay.exceptions import GoldassayError
 from goldassay.measures.classification.labels import institutions
 from goldassay.measures.classification.measures import groups, same_group
 from goldassay.measures.classification.records import Read, sides
-from goldassay.measures.classification.tally import NONE, OTHER
-from goldassay.tally import Confusion
+from goldassay.measures.classification.scorecard import confusion, matrix
 
 
 def type_classification_metrics(
@@ -91,20 +90,6 @@ def aligned(y_true: Sequence[str], y_pred: Sequence[str | None]) -> list[Read]:
     if len(y_true) != len(y_pred):
         raise GoldassayError(f"{len(y_true)} gold labels against {len(y_pred)} predictions; they must be aligned")
     return [sides(gold, {"label": pred}) for gold, pred in zip(y_true, y_pred, strict=True)]
-
-
-def confusion(read: Sequence[Read]) -> Confusion:
-    """How often each gold label got each prediction."""
-    return Confusion(Counter((one.gold, one.pred) for one in read))
-
-
-def matrix(read: Sequence[Read], labels: Sequence[str]) -> dict[str, dict[str, int]]:
-    """Rows of gold, columns of predictions, over ``labels``; OTHER takes what they do not have, where there is any."""
-    rest = OTHER if OTHER not in labels else "OTHER (outside the list)"
-    known = set(labels) - {NONE}
-    pairs = Counter((one.gold if one.gold in known else rest, one.pred if one.pred in known else rest) for one in read)
-    names = [*labels, *([rest] if any(rest in pair for pair in pairs) else [])]
-    return {gold: {pred: pairs[gold, pred] for pred in names} for gold in names}
 
 
 def _mean(values: Sequence[float]) -> float:

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from goldassay.exceptions import GoldassayError
+from goldassay.measures.extraction.counting import counts
 from goldassay.measures.extraction.records import GOLD, PRED, spans
 from goldassay.measures.extraction.tags import evaluate_tags
-from goldassay.measures.extraction.tally import counts
 from goldassay.measures.extraction.tokens import token_counts
 from goldassay.tally import Counts
 from goldassay.text.tagging import named

@@ -104,7 +104,7 @@ def write(
     rows = list(records)
     if name != "jsonl" and task in offsets.FIELDS:
         _placed(rows, offsets.FIELDS[task], name)
-    formats.writer(name).write(path, rows, task, side, **options)
+    formats.module(name).write(path, rows, task, side, **options)
 
 
 def aligned(task: str, gold: Sequence[dict[str, Any]], pred: Sequence[Mapping[str, Any]], file: object = None) -> Pairs:

@@ -1,6 +1,5 @@
 """Intervals, paired tests, power: seeded, on tallies or on plain numbers."""
 
-from goldassay.compat.significance import significance_test
 from goldassay.statistics.intervals import Interval, interval, wilson
 from goldassay.statistics.paired import Comparison, compare, holm
 from goldassay.statistics.power import (
@@ -26,7 +25,6 @@ __all__ = [
     "interval",
     "odds_ratio",
     "power_of",
-    "significance_test",
     "smallest_detectable",
     "wilson",
 ]

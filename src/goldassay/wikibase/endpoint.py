@@ -11,22 +11,12 @@ import json
 from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Protocol
 
-from goldassay.exceptions import CacheOnlyError, DataError, FetchError, MissingExtra
+from goldassay.exceptions import CacheOnlyError, DataError, FetchError
 from goldassay.sources.cache import Cache, Kept
 from goldassay.sources.http import Web, place
 from goldassay.wikibase import dumps, rdf, sparql
-
-
-def library() -> Any:
-    """pyoxigraph, or how to install it."""
-    try:
-        import pyoxigraph
-    except ImportError:
-        raise MissingExtra("pyoxigraph", "wikidata") from None
-    return pyoxigraph
-
 
 PAGE = 5000
 Binding = dict[str, dict[str, str]]
@@ -99,7 +89,7 @@ class Store:
     """An embedded store; ``fetched`` is the oldest day that its files note, else the day of the files themselves."""
 
     def __init__(self, fetched: str = "") -> None:
-        self.rdf = library().Store()
+        self.rdf = rdf.library().Store()
         self.fetched = fetched
 
     @classmethod
@@ -118,7 +108,7 @@ class Store:
         made = cls(day.isoformat(timespec="seconds"))
         for file in files:
             made.add(file, items)
-        noted = made.rdf.quads_for_pattern(None, library().NamedNode(rdf.FETCHED), None)
+        noted = made.rdf.quads_for_pattern(None, rdf.library().NamedNode(rdf.FETCHED), None)
         made.fetched = min((quad.object.value for quad in noted), default=made.fetched)
         return made
 
@@ -134,7 +124,7 @@ class Store:
         opener = dumps.OPENERS.get(file.suffix, open)
         try:
             with opener(file, "rb") as raw:
-                self.rdf.bulk_load(raw, format=getattr(library().RdfFormat, KINDS[kind]))
+                self.rdf.bulk_load(raw, format=getattr(rdf.library().RdfFormat, KINDS[kind]))
         except (SyntaxError, ValueError) as error:
             raise DataError(f"not RDF: {error}", file=file) from None
         except dumps.UNREADABLE as error:
@@ -143,7 +133,7 @@ class Store:
     def select(self, query: str) -> tuple[list[Binding], str]:
         """The rows; a store has no limit of its own, so one page has all of them."""
         found = self.rdf.query(f"{sparql.PREFIXES}{query}")
-        raw = found.serialize(format=library().QueryResultsFormat.JSON)
+        raw = found.serialize(format=rdf.library().QueryResultsFormat.JSON)
         rows: list[Binding] = json.loads(raw)["results"]["bindings"]
         return rows, self.fetched
 

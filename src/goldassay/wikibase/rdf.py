@@ -11,9 +11,8 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from goldassay.exceptions import GoldassayError
+from goldassay.exceptions import GoldassayError, MissingExtra
 from goldassay.wikibase import dates, sparql
-from goldassay.wikibase.endpoint import library
 from goldassay.wikibase.entities import Item, Statement
 
 XSD = "http://www.w3.org/2001/XMLSchema#"
@@ -177,3 +176,12 @@ def _hash(value: Any) -> str:
 def _type(name: str) -> str:
     """``wikibase-item`` is ``WikibaseItem`` again."""
     return "".join(part[:1].upper() + part[1:] for part in name.split("-"))
+
+
+def library() -> Any:
+    """pyoxigraph, or how to install it."""
+    try:
+        import pyoxigraph
+    except ImportError:
+        raise MissingExtra("pyoxigraph", "wikidata") from None
+    return pyoxigraph

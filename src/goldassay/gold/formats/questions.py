@@ -10,18 +10,18 @@ Answering's tables written: the columns that `questions` reads, in cells that it
 
 from __future__ import annotations
 
+import csv
 import io
 import json
 import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
 from goldassay.exceptions import DataError
 from goldassay.gold import files
 from goldassay.gold.files import Wrong, stop
-from goldassay.gold.formats import tables as delimited
 from goldassay.gold.records import Side, check
 
 TASK = "answering"
@@ -206,15 +206,15 @@ def _table(records: Iterable[Mapping[str, Any]], side: Side, comma: str) -> str:
     rows = list(records)
     names = [name for name in FIELDS[side] if name in ("id", *NEEDED[side]) or any(name in row for row in rows)]
     out = io.StringIO()
-    writer = delimited.writer(out, comma)
-    writer.writerow(names)
+    table = writer(out, comma)
+    table.writerow(names)
     for row in rows:
         cells = [_written(row.get(name), name) for name in names]
         for name, cell in zip(names, cells, strict=True):
             if comma == "\t" and any(mark in cell for mark in "\t\n\r"):
                 what = "a tab or line break cannot stand in tsv; write csv or jsonl"
                 raise DataError(what, record=row["id"], field=name)
-        writer.writerow(cells)
+        table.writerow(cells)
     return out.getvalue()
 
 
@@ -229,3 +229,20 @@ def _written(value: Any, field: str) -> str:
     if field in VALUES:
         return json.dumps(value, ensure_ascii=False)
     return str(value)
+
+
+def writer(out: TextIO, comma: str) -> Any:
+    r"""A writer of rows; ``comma`` is what stands between cells, a comma or a tab.
+
+    >>> import io
+    >>> out = io.StringIO()
+    >>> writer(out, ",").writerow(["a,b", "c"]), out.getvalue()
+    (8, '"a,b",c\n')
+    """
+    return csv.writer(
+        out,
+        delimiter=comma,
+        lineterminator="\n",
+        quoting=csv.QUOTE_MINIMAL if comma == "," else csv.QUOTE_NONE,
+        quotechar='"' if comma == "," else None,
+    )

@@ -17,13 +17,12 @@ import io
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, TextIO
+from typing import Any
 
 from goldassay.exceptions import DataError, GoldassayError
 from goldassay.gold import files
 from goldassay.gold.files import Wrong, stop
 from goldassay.gold.formats import questions
-from goldassay.gold.formats import questions as questions_writer
 from goldassay.gold.records import Side
 
 TASKS = ("classification", questions.TASK)
@@ -187,7 +186,7 @@ def write(path: str | Path, records: Iterable[Mapping[str, Any]], task: str, sid
     if task not in TASKS:
         raise GoldassayError(f"formats tsv and csv hold {' and '.join(TASKS)}, not {task}")
     if task == questions.TASK:
-        questions_writer.save(path, records, side)
+        questions.save(path, records, side)
         return
     rows = list(records)
     comma = "," if Path(path).suffix.lower() == ".csv" else "\t"
@@ -195,7 +194,7 @@ def write(path: str | Path, records: Iterable[Mapping[str, Any]], task: str, sid
     known = FIELDS[side][FIELDS[side].index("secondary_labels") + 1 :]
     more = [name for name in known if any(record.get(name) is not None for record in rows)]
     out = io.StringIO()
-    table = writer(out, comma)
+    table = questions.writer(out, comma)
     table.writerow([*names, *more])
     for record in rows:
         cells = [
@@ -212,20 +211,3 @@ def write(path: str | Path, records: Iterable[Mapping[str, Any]], task: str, sid
                 )
         table.writerow(cells)
     files.save(path, out.getvalue())
-
-
-def writer(out: TextIO, comma: str) -> Any:
-    r"""A writer of rows; ``comma`` is what stands between cells, a comma or a tab.
-
-    >>> import io
-    >>> out = io.StringIO()
-    >>> writer(out, ",").writerow(["a,b", "c"]), out.getvalue()
-    (8, '"a,b",c\n')
-    """
-    return csv.writer(
-        out,
-        delimiter=comma,
-        lineterminator="\n",
-        quoting=csv.QUOTE_MINIMAL if comma == "," else csv.QUOTE_NONE,
-        quotechar='"' if comma == "," else None,
-    )

@@ -16,9 +16,9 @@ import dspy
 from goldassay.exceptions import GoldassayError
 from goldassay.judges.ask import signatures as asks
 from goldassay.judges.ask.asking import Asker, Fields, stands
+from goldassay.judges.ask.claims import claimed
 from goldassay.judges.ask.signatures import Verdict
 from goldassay.judges.ask.store import Verdicts
-from goldassay.judges.measures.claims import claimed
 from goldassay.measures.answering.claims import TABLES
 
 RELEVANCE = {"full": 1.0, "partial": 0.5, "none": 0.0, "evasion": 0.0}

@@ -98,7 +98,7 @@ def read(
         raise DataError(f"no column verdict; --column verdict=COLUMN names another; there are {there}", file=path)
     for line, row in found:
         place = {"file": path, "line": line, "record": row.get("id")}
-        grades = [_number(label, "label", place, bounds) for label in label_files.said(row).values()]
+        grades = [_number(label, "label", place, bounds) for label in label_files.labels_of(row).values()]
         people.append(fmean(grades) if grades else None)
         told = row.get("verdict")
         said.append(None if told in (None, "") else _number(told, "verdict", place, bounds))

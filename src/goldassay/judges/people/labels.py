@@ -101,7 +101,7 @@ def read(
     rows = labelled_rows(path, columns)
     if not rows:
         raise DataError("no items", file=path)
-    said = {line: said(row) for line, row in rows}
+    said = {line: labels_of(row) for line, row in rows}
     judged = any("verdict" in row for _, row in rows)
     if labelled and not any(said.values()):
         needs = "write label (or labels, or label_NAME), or --column label=COLUMN"
@@ -183,10 +183,10 @@ def labelled_rows(path: str | Path, columns: Mapping[str, str] | None = None) ->
     return found
 
 
-def said(row: Mapping[str, Any]) -> dict[str, Any]:
+def labels_of(row: Mapping[str, Any]) -> dict[str, Any]:
     """Each annotator's label, those without one left out.
 
-    >>> said({"label_ann": "yes", "label_bob": ""}), said({"labels": ["yes", "no"]}), said({"label": None})
+    >>> labels_of({"label_ann": "yes", "label_bob": ""}), labels_of({"labels": ["yes", "no"]}), labels_of({"label": None})
     ({'ann': 'yes'}, {'annotator 1': 'yes', 'annotator 2': 'no'}, {})
     """
     many = row.get("labels")

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from goldassay.compat.answering import RAGEvaluator, context_entity_recall, rankings
 from goldassay.measure import Measure
 from goldassay.measures.answering.bertscore import BERTScore, bertscore, rescaled
 from goldassay.measures.answering.calibration import aurc, best_threshold, brier, ece, risk_coverage
@@ -126,7 +125,6 @@ __all__ = [
     "LexicalSupport",
     "LostByRetrieval",
     "NoiseSensitivity",
-    "RAGEvaluator",
     "Relevance",
     "RetrievedClaimRecall",
     "Robustness",
@@ -146,14 +144,12 @@ __all__ = [
     "citations",
     "cited",
     "confidence_score",
-    "context_entity_recall",
     "ece",
     "factual_accuracy",
     "final_score",
     "found_entities",
     "lexical_support",
     "perfect",
-    "rankings",
     "reference",
     "rescaled",
     "risk_coverage",

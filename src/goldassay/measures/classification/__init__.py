@@ -9,11 +9,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from goldassay.compat.classification import (
-    hierarchical_type_metrics,
-    type_classification_metrics,
-    type_confusion_analysis,
-)
 from goldassay.measure import Measure, gold_field
 from goldassay.measures.classification.labels import Label, Labels, institutions, read
 from goldassay.measures.classification.measures import (
@@ -66,12 +61,9 @@ __all__ = [
     "PrimaryOrSecondary",
     "WeightedF1",
     "errors",
-    "hierarchical_type_metrics",
     "institutions",
     "perfect",
     "read",
     "scorecard",
     "sides",
-    "type_classification_metrics",
-    "type_confusion_analysis",
 ]

@@ -6,7 +6,6 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from goldassay.compat.classification import confusion, matrix
 from goldassay.exceptions import GoldassayError
 from goldassay.measures.classification.labels import institutions
 from goldassay.measures.classification.measures import (
@@ -22,8 +21,9 @@ from goldassay.measures.classification.measures import (
     same_group,
 )
 from goldassay.measures.classification.records import Read, sides
-from goldassay.measures.classification.tally import NONE, Agreement, listed
+from goldassay.measures.classification.tally import NONE, OTHER, Agreement, listed
 from goldassay.scorecard import Scorecard
+from goldassay.tally import Confusion
 
 
 def scorecard(
@@ -120,3 +120,17 @@ def _warned(card: Scorecard, read: Sequence[Read], over: tuple[str, ...], suppor
 
 def _mean(values: Sequence[float]) -> float | None:
     return sum(values) / len(values) if values else None
+
+
+def confusion(read: Sequence[Read]) -> Confusion:
+    """How often each gold label got each prediction."""
+    return Confusion(Counter((one.gold, one.pred) for one in read))
+
+
+def matrix(read: Sequence[Read], labels: Sequence[str]) -> dict[str, dict[str, int]]:
+    """Rows of gold, columns of predictions, over ``labels``; OTHER takes what they do not have, where there is any."""
+    rest = OTHER if OTHER not in labels else "OTHER (outside the list)"
+    known = set(labels) - {NONE}
+    pairs = Counter((one.gold if one.gold in known else rest, one.pred if one.pred in known else rest) for one in read)
+    names = [*labels, *([rest] if any(rest in pair for pair in pairs) else [])]
+    return {gold: {pred: pairs[gold, pred] for pred in names} for gold in names}

@@ -11,16 +11,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from goldassay.compat.extraction import (
-    Entity,
-    compute_ner_metrics,
-    entity_level_metrics,
-    extract_entities,
-    token_level_metrics,
-    type_distribution_analysis,
-)
 from goldassay.measure import Measure
 from goldassay.measures.extraction.averages import MacroDocF1, MacroDocPrecision, MacroDocRecall, MacroF1, WeightedF1
+from goldassay.measures.extraction.counting import counts, semeval
 from goldassay.measures.extraction.matching import pairs
 from goldassay.measures.extraction.measures import (
     ExactF1,
@@ -41,10 +34,9 @@ from goldassay.measures.extraction.measures import (
 )
 from goldassay.measures.extraction.mistakes import errors
 from goldassay.measures.extraction.records import Span, perfect, sides, spans
+from goldassay.measures.extraction.schemas import SemEval, evaluate_spans, evaluate_spans_by_type
 from goldassay.measures.extraction.scorecard import scorecard
-from goldassay.measures.extraction.semeval import SemEval, evaluate_spans, evaluate_spans_by_type
 from goldassay.measures.extraction.tags import evaluate_tags
-from goldassay.measures.extraction.tally import counts, semeval
 
 MEASURES: tuple[Measure[Any], ...] = (
     StrictF1(),
@@ -78,7 +70,6 @@ MEASURES: tuple[Measure[Any], ...] = (
 
 __all__ = [
     "MEASURES",
-    "Entity",
     "ExactF1",
     "ExactPrecision",
     "ExactRecall",
@@ -101,20 +92,15 @@ __all__ = [
     "TypePrecision",
     "TypeRecall",
     "WeightedF1",
-    "compute_ner_metrics",
     "counts",
-    "entity_level_metrics",
     "errors",
     "evaluate_spans",
     "evaluate_spans_by_type",
     "evaluate_tags",
-    "extract_entities",
     "pairs",
     "perfect",
     "scorecard",
     "semeval",
     "sides",
     "spans",
-    "token_level_metrics",
-    "type_distribution_analysis",
 ]

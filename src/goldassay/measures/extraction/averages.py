@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from goldassay.exceptions import GoldassayError
+from goldassay.measures.extraction.counting import MATCH, by_type, counts
 from goldassay.measures.extraction.measures import MATCHING, SpanMeasure
 from goldassay.measures.extraction.records import Span
-from goldassay.measures.extraction.tally import MATCH, MacroGold, MacroSeen, Weighted, by_type, counts
+from goldassay.measures.extraction.tally import MacroGold, MacroSeen, Weighted
 from goldassay.tally import By, Counts, Mean
 
 MATCHES = ("strict", "partial")

@@ -27,9 +27,9 @@ from typing import Any, ClassVar
 
 from goldassay.exceptions import GoldassayError
 from goldassay.measure import Assessment, Measure
+from goldassay.measures.extraction.counting import MATCH, counts
 from goldassay.measures.extraction.mistakes import errors
 from goldassay.measures.extraction.records import Span, sides
-from goldassay.measures.extraction.tally import MATCH, counts
 from goldassay.measures.extraction.tokens import token_counts
 from goldassay.tally import Counts, PrecisionCounts, RecallCounts
 

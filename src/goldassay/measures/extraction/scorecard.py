@@ -10,10 +10,10 @@ import numpy as np
 from goldassay.exceptions import GoldassayError
 from goldassay.measures.extraction import hipe as official
 from goldassay.measures.extraction.corpus import SCHEMAS, Corpus, corpus
+from goldassay.measures.extraction.counting import MATCH
 from goldassay.measures.extraction.measures import FORMULA, MATCHING, SOURCE
 from goldassay.measures.extraction.records import fields, name
-from goldassay.measures.extraction.semeval import SemEval
-from goldassay.measures.extraction.tally import MATCH
+from goldassay.measures.extraction.schemas import SemEval
 from goldassay.scorecard import Scorecard, rates
 from goldassay.tally import Counts
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from goldassay.compat.linking import linking_accuracy, mean_reciprocal_rank, nil_detection_metrics
 from goldassay.measure import Measure, gold_field
 from goldassay.measures.linking.consistency import ConsistencyRate, MacroDocLinkF1, cross_kb_consistency
 from goldassay.measures.linking.matching import counts, overlapping
@@ -87,9 +86,6 @@ __all__ = [
     "counts",
     "cross_kb_consistency",
     "errors",
-    "linking_accuracy",
-    "mean_reciprocal_rank",
-    "nil_detection_metrics",
     "overlapping",
     "perfect",
     "rank",

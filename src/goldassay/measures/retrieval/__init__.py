@@ -15,7 +15,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from goldassay.compat.retrieval import compute_retrieval_metrics, ndcg_at_k, retrieval_source_analysis
 from goldassay.measures.retrieval.matching import Batch
 from goldassay.measures.retrieval.measures import AP, RBP, RR, Bpref, Ranked, bpref, nDCG
 from goldassay.measures.retrieval.names import named
@@ -71,15 +70,12 @@ __all__ = [
     "Success",
     "band",
     "bpref",
-    "compute_retrieval_metrics",
     "evaluate",
     "grades",
     "means",
     "nDCG",
     "named",
-    "ndcg_at_k",
     "perfect",
-    "retrieval_source_analysis",
     "scorecard",
     "scores",
 ]

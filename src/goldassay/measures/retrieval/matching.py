@@ -18,9 +18,7 @@ from typing import Any
 import numpy as np
 
 from goldassay.exceptions import DataError
-from goldassay.measures.retrieval.records import Grades, Scores, grades, name, numbers, scores
-
-Array = Any  # numpy arrays of one dimension
+from goldassay.measures.retrieval.records import Array, Grades, Scores, grades, name, numbers, scores
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,8 @@ import numpy as np
 from goldassay.exceptions import GoldassayError
 from goldassay.measure import Assessment, Measure
 from goldassay.measures.retrieval import mistakes
-from goldassay.measures.retrieval.matching import TIES, Array, Batch, Hits, places
+from goldassay.measures.retrieval.matching import TIES, Batch, Hits, places
+from goldassay.measures.retrieval.records import Array
 from goldassay.tally import Mean, divide
 
 TREC_EVAL = "trec_eval (https://github.com/usnistgov/trec_eval)"

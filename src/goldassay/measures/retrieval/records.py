@@ -18,8 +18,8 @@ import numpy as np
 from goldassay.exceptions import DataError
 from goldassay.fields import read
 from goldassay.measure import gold_field, pred_field
-from goldassay.measures.retrieval.matching import Array
 
+Array = Any  # numpy arrays of one dimension
 Grades = Mapping[str, float]
 Scores = Mapping[str, float]
 _ID_AND_SCORE = itemgetter("doc_id", "score")

@@ -8,9 +8,10 @@ from typing import Any
 
 from goldassay.exceptions import GoldassayError
 from goldassay.fields import read
-from goldassay.measures.retrieval.matching import Array, Batch
+from goldassay.measures.retrieval.matching import Batch
 from goldassay.measures.retrieval.measures import Ranked
 from goldassay.measures.retrieval.names import named
+from goldassay.measures.retrieval.records import Array
 from goldassay.scorecard import Scorecard
 
 DEFAULT = ("nDCG@5", "nDCG@10", "nDCG@20", "P@5", "P@10", "R@10", "RR", "AP")

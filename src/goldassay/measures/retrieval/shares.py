@@ -7,8 +7,9 @@ from typing import ClassVar
 
 import numpy as np
 
-from goldassay.measures.retrieval.matching import Array, Batch
+from goldassay.measures.retrieval.matching import Batch
 from goldassay.measures.retrieval.measures import TREC_EVAL, Ranked
+from goldassay.measures.retrieval.records import Array
 from goldassay.tally import divide
 
 

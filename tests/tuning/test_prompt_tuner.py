@@ -10,10 +10,10 @@ import dspy
 import pytest
 
 from goldassay import Metric
+from goldassay.compat import PromptTuner
 from goldassay.exceptions import GoldassayError
 from goldassay.measures import extraction
 from goldassay.running import evaluate
-from goldassay.tuning import PromptTuner
 from goldassay.tuning.edits import apply
 
 METRIC = Metric({extraction.StrictF1(): 0.7, extraction.PartialF1(): 0.3})

@@ -19,9 +19,10 @@ from typing import Any, ClassVar
 
 from goldassay.exceptions import GoldassayError
 from goldassay.measures.extraction.corpus import SCHEMAS, corpus
+from goldassay.measures.extraction.counting import semeval
 from goldassay.measures.extraction.measures import SpanMeasure
 from goldassay.measures.extraction.records import Span
-from goldassay.measures.extraction.tally import SemEvalCounts, SemEvalPrecision, SemEvalRecall, semeval
+from goldassay.measures.extraction.tally import SemEvalCounts, SemEvalPrecision, SemEvalRecall
 
 RATES = {"f1": SemEvalCounts(), "precision": SemEvalPrecision(), "recall": SemEvalRecall()}
 

@@ -1,0 +1,5 @@
+"""``python -m goldassay.cli``."""
+
+from goldassay.cli import main
+
+main()
