@@ -186,8 +186,10 @@ def labelled_rows(path: str | Path, columns: Mapping[str, str] | None = None) ->
 def labels_of(row: Mapping[str, Any]) -> dict[str, Any]:
     """Each annotator's label, those without one left out.
 
-    >>> labels_of({"label_ann": "yes", "label_bob": ""}), labels_of({"labels": ["yes", "no"]}), labels_of({"label": None})
-    ({'ann': 'yes'}, {'annotator 1': 'yes', 'annotator 2': 'no'}, {})
+    >>> labels_of({"label_ann": "yes", "label_bob": ""}), labels_of({"label": None})
+    ({'ann': 'yes'}, {})
+    >>> labels_of({"labels": ["yes", "no"]})
+    {'annotator 1': 'yes', 'annotator 2': 'no'}
     """
     many = row.get("labels")
     if isinstance(many, Mapping):
