@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from goldassay import workspace
-from goldassay.cli.evaluate import language_model
 from goldassay.exceptions import DataError, GoldassayError
+from goldassay.lm import for_program
 
 
 def place(target: workspace.Target) -> Path:
@@ -90,7 +90,7 @@ def propose(program: str, run_folder: Path, *, gold: str, lm: str | None, most: 
         )
     proposers: list[Proposer] = [Rules(), Examples()]
     if lm:
-        proposers.append(Reflection(language_model(made, lm).lm))
+        proposers.append(Reflection(for_program(made, lm).lm))
     there = {patch.id: patch for _, patch in read_all(place(target))}
     found = {
         patch.id: patch
