@@ -44,7 +44,7 @@ def fitting(target: workspace.Target, made: Any, patch: Any, any_version: bool) 
 
 def versions(target: workspace.Target, made: Any) -> list[str]:
     """The versions that a patch may have been made for: the program of the file, and with its applied patches."""
-    from goldassay.tuning.edits import fingerprint
+    from goldassay.running.identity import fingerprint
 
     return [fingerprint(target.load()), fingerprint(made)]
 
