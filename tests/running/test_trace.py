@@ -32,9 +32,7 @@ def test_a_row_keeps_inputs_gold_and_each_call(
         assert "[[ ## mentions ## ]]" in call["answer"]
 
 
-def test_no_trace_leaves_them_out(
-    learner: Any, names_program: Any, names_gold: list[Any], tmp_path: Path
-) -> None:
+def test_no_trace_leaves_them_out(learner: Any, names_program: Any, names_gold: list[Any], tmp_path: Path) -> None:
     lm = dspy.LM("scripted/learner", engine=learner, cache=False)
     evaluate(names_program, names_gold, METRIC, lm=lm, folder=tmp_path, progress=False, trace=False)
     assert not {"inputs", "gold", "calls"} & {key for row in Run.load(tmp_path).rows for key in row}

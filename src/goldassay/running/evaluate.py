@@ -83,7 +83,10 @@ def evaluate(
     around = {key: value for key, value in (("lm", lm), ("adapter", adapter)) if value is not None}
     status = "interrupted"
     try:
-        with dspy.context(**around, callbacks=[*dspy.settings.callbacks, meter, *([Recorder()] if traced else [])]), _few_collections():
+        with (
+            dspy.context(**around, callbacks=[*dspy.settings.callbacks, meter, *([Recorder()] if traced else [])]),
+            _few_collections(),
+        ):
             loop.work(min(threads, len(gold)))
         status = "finished"
     finally:
