@@ -27,7 +27,7 @@ def test_a_row_keeps_inputs_gold_and_each_call(
         (call,) = row["calls"]
         assert call["lm"] == "scripted/learner"
         assert call["seconds"] > 0
-        assert [message["role"] for message in call["prompt"]][0] == "system"
+        assert call["prompt"][0]["role"] == "system"
         assert example["text"] in call["prompt"][-1]["content"]  # a call stands in the row that it was made for
         assert "[[ ## mentions ## ]]" in call["answer"]
 
