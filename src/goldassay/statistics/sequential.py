@@ -108,7 +108,9 @@ class Bets:
         rate = float(self._logs.max()) / self.n if self.n else 0.0
         if rate <= 0:
             return None
-        left = math.log(goal) + math.log(len(STAKES)) - float(self._logs.max())  # one stake of all carries it in the end
+        left = (
+            math.log(goal) + math.log(len(STAKES)) - float(self._logs.max())
+        )  # one stake of all carries it in the end
         more = max(1, math.ceil(left / rate))
         return more if more <= FAR else None
 
