@@ -31,8 +31,8 @@ FAR = 100_000  # more examples than this are not asked for
 class Decision:
     """Where a sequential test stands: ``decision`` is ``accept``, ``reject`` or ``continue``.
 
-    ``used`` of ``n`` examples (or clusters) were looked at when it was taken. ``p`` is valid at any time: it may be read
-    after every look; ``wealth`` is the evidence for a gain, ``against`` the evidence that there is none worth having.
+    ``used`` of ``n`` examples (or clusters) were looked at when it was taken. ``p`` is valid at any time: it may be
+    read after every look; ``wealth`` is the evidence for a gain, ``against`` the evidence that there is none worth having.
     ``more`` is an estimate of how many more examples a decision needs if they go on as these did; None where that is
     not to be expected. ``difference`` is the difference of the corpus values over the examples used.
     """
@@ -56,7 +56,7 @@ class Decision:
 class Bets:
     """An e-process for "the mean of these values is above ``null``": its wealth, value by value.
 
-    With ``bound``, values lie within ``null`` ± bound; the null is "the mean is at most ``null``". Without one, the null
+    With ``bound``, values lie within ``null`` ± bound; the null is "the mean is at most ``null``". Without, the null
     is that a value's sign is a fair coin, whatever its size: for the differences of two systems on the same examples
     this is the null of the permutation test (the two could be exchanged), and no bound has to be known. Sizes are
     then cut at the root mean square of those so far that are not 0.
@@ -110,7 +110,7 @@ class Bets:
             return None
         left = (
             math.log(goal) + math.log(len(STAKES)) - float(self._logs.max())
-        )  # one stake of all carries it in the end
+        )  # one stake carries it
         more = max(1, math.ceil(left / rate))
         return more if more <= FAR else None
 
