@@ -9,7 +9,8 @@ import dspy
 import pytest
 
 from goldassay.exceptions import DataError, GoldassayError
-from goldassay.tuning.edits import apply, fingerprint, inverse
+from goldassay.running.identity import fingerprint
+from goldassay.tuning.edits import apply, inverse
 from goldassay.tuning.nearest import NearestDemos
 from goldassay.tuning.patch_files import Effect, Patch, read, read_all, write
 

@@ -12,11 +12,11 @@ import pytest
 from goldassay import Counts, Metric
 from goldassay.exceptions import GoldassayError
 from goldassay.measures import extraction
+from goldassay.running.run import Case
 from goldassay.score import Evidence
 from goldassay.tuning import Patches
 from goldassay.tuning.nearest import demonstrations
 from goldassay.tuning.patch_files import Patch
-from goldassay.tuning.patterns import Case
 from goldassay.tuning.proposers import drafted
 from goldassay.tuning.racing import Race, clusters, guards
 

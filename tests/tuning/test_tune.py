@@ -12,8 +12,8 @@ import pytest
 from goldassay import Metric
 from goldassay.exceptions import DataError, GoldassayError, LeakError
 from goldassay.measures import extraction
+from goldassay.running.identity import fingerprint
 from goldassay.tuning import Patches, load_state, tune
-from goldassay.tuning.edits import fingerprint
 from goldassay.tuning.ledger import read as read_ledger
 from goldassay.tuning.nearest import demonstrations
 from goldassay.tuning.patch_files import read as read_patch

@@ -11,7 +11,7 @@ from __future__ import annotations
 from typing import Any
 
 from goldassay.articles.mistakes import MISSED, WRONG, Errors
-from goldassay.tuning.edits import fingerprint
+from goldassay.running.identity import fingerprint
 from goldassay.tuning.patch_files import Patch
 from goldassay.tuning.patterns import Pattern, find
 from goldassay.tuning.proposers import predictor_for

@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from goldassay import workspace
-from goldassay.cli.evaluate import language_model
 from goldassay.exceptions import DataError, GoldassayError
+from goldassay.lm import for_program
 
 
 def place(target: workspace.Target) -> Path:
@@ -44,7 +44,7 @@ def fitting(target: workspace.Target, made: Any, patch: Any, any_version: bool) 
 
 def versions(target: workspace.Target, made: Any) -> list[str]:
     """The versions that a patch may have been made for: the program of the file, and with its applied patches."""
-    from goldassay.tuning.edits import fingerprint
+    from goldassay.running.identity import fingerprint
 
     return [fingerprint(target.load()), fingerprint(made)]
 
@@ -90,7 +90,7 @@ def propose(program: str, run_folder: Path, *, gold: str, lm: str | None, most: 
         )
     proposers: list[Proposer] = [Rules(), Examples()]
     if lm:
-        proposers.append(Reflection(language_model(made, lm).lm))
+        proposers.append(Reflection(for_program(made, lm).lm))
     there = {patch.id: patch for _, patch in read_all(place(target))}
     found = {
         patch.id: patch

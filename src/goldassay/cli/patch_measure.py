@@ -10,10 +10,10 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from goldassay import workspace
-from goldassay.cli.evaluate import language_model
 from goldassay.cli.patch_commands import current, find, fitting, place
 from goldassay.cli.patch_state import applied, built
 from goldassay.exceptions import GoldassayError
+from goldassay.lm import for_program
 
 if TYPE_CHECKING:
     from goldassay.running import Run
@@ -49,7 +49,7 @@ def test(
         else fitting(target, made, patch, any_version)
         for patch in patches
     ]
-    model = language_model(made, lm)
+    model = for_program(made, lm)
 
     def run(program: Any, name: str) -> Run:
         searching = program.index(data.passages) if data.passages and hasattr(program, "index") else program

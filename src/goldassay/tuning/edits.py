@@ -2,31 +2,13 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 from typing import Any
 
 import dspy
 
 from goldassay.exceptions import GoldassayError
-from goldassay.tuning.nearest import Nearest
+from goldassay.running.identity import fingerprint
 from goldassay.tuning.patch_files import Patch
-
-
-def fingerprint(program: Any) -> str:
-    """A hash of all instructions, field descriptions and demonstrations: the version that a patch applies to.
-
-    A program that is shown its nearest examples (`goldassay.tuning.nearest`) has their number and what it chooses from
-    in it too: those stand in its prompts as well.
-    """
-    parts: list[list[Any]] = []
-    for name, predictor in program.named_predictors():
-        fields = {key: str(info.json_schema_extra.get("desc", "")) for key, info in predictor.signature.fields.items()}
-        demos = [_plain(demo) for demo in predictor.demos or []]
-        parts.append([name, predictor.signature.instructions, fields, demos])
-    if isinstance(program, Nearest):
-        parts.append(["nearest", program.k, program.keys, program.examples])
-    return hashlib.sha256(json.dumps(parts, sort_keys=True, default=str).encode()).hexdigest()[:16]
 
 
 def apply(program: Any, patch: Patch, *, any_version: bool = False) -> Any:

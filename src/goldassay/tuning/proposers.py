@@ -16,7 +16,7 @@ from pydantic_core import to_jsonable_python
 
 from goldassay.exceptions import GoldassayError
 from goldassay.fields import read
-from goldassay.tuning.edits import fingerprint
+from goldassay.running.identity import fingerprint
 from goldassay.tuning.patch_files import Patch
 from goldassay.tuning.patterns import Pattern
 

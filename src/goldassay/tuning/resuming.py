@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from goldassay.exceptions import GoldassayError
-from goldassay.tuning.edits import fingerprint
+from goldassay.running.identity import fingerprint
 from goldassay.tuning.saved import SCHEMA, digest, read_about
 
 RESUMABLE = ("gepa",)

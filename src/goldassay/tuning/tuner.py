@@ -12,8 +12,8 @@ import dspy
 from goldassay.exceptions import DataError, GoldassayError
 from goldassay.running.budget import Budget, BudgetSpent, Meter
 from goldassay.running.guarding import guarded, unguarded
+from goldassay.running.identity import fingerprint
 from goldassay.tuning import leaks, optimizers, resuming
-from goldassay.tuning.edits import fingerprint
 from goldassay.tuning.ledger import Ledger
 from goldassay.tuning.nearest import demonstrations
 from goldassay.tuning.saved import instructions, save
