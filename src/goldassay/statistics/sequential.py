@@ -108,9 +108,7 @@ class Bets:
         rate = float(self._logs.max()) / self.n if self.n else 0.0
         if rate <= 0:
             return None
-        left = (
-            math.log(goal) + math.log(len(STAKES)) - float(self._logs.max())
-        )  # one stake carries it
+        left = math.log(goal) + math.log(len(STAKES)) - float(self._logs.max())  # one stake carries it
         more = max(1, math.ceil(left / rate))
         return more if more <= FAR else None
 
