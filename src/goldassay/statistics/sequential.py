@@ -33,8 +33,8 @@ class Decision:
 
     ``used`` of ``n`` examples (or clusters) were looked at when it was taken. ``p`` is valid at any time: it may be
     read after every look; ``wealth`` is the evidence for a gain, ``against`` the evidence that there is none
-    worth having. ``more`` is an estimate of how many more examples a decision needs if they go on as these did; None where that is
-    not to be expected. ``difference`` is the difference of the corpus values over the examples used.
+    worth having. ``more`` is an estimate of how many more examples a decision needs if they go on as these did; None
+    where that is not to be expected. ``difference`` is the difference of the corpus values over the examples used.
     """
 
     decision: str
