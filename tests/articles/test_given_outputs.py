@@ -14,8 +14,7 @@ from goldassay.gold.formats import text2kgbench
 from goldassay.measure import Error
 from goldassay.score import Evidence
 from goldassay.tally import Counts
-from goldassay.tuning.edits import apply
-from goldassay.tuning.patch_files import Patch
+from goldassay.tuning.patches import Patch, apply
 from goldassay.tuning.patterns import Case, find
 from goldassay.tuning.saved import rendered
 

@@ -23,8 +23,7 @@ from goldassay.exceptions import DataError, GoldassayError
 from goldassay.measure import Error
 from goldassay.score import Evidence
 from goldassay.tally import Counts
-from goldassay.tuning.edits import apply
-from goldassay.tuning.patch_files import Patch
+from goldassay.tuning.patches import Patch, apply
 from goldassay.tuning.patterns import Case
 from goldassay.tuning.saved import rendered
 from goldassay.wikibase.alignment import PropertyAlignmentTable

@@ -87,7 +87,7 @@ def fingerprint(program: Any) -> str:
     """A hash of a program's prompts and of the file that it is written in: rows of another version are not its own."""
     made = hashlib.sha256()
     if hasattr(program, "named_predictors") and program.named_predictors():
-        from goldassay.tuning.edits import fingerprint as prompts
+        from goldassay.tuning.patches import fingerprint as prompts
 
         made.update(prompts(program).encode())
     try:

@@ -15,7 +15,7 @@ from goldassay import __version__
 from goldassay.exceptions import ConventionError
 from goldassay.measure import stored
 from goldassay.running.run import PLAIN
-from goldassay.tuning.edits import fingerprint
+from goldassay.tuning.patches import fingerprint
 
 
 def about_run(
