@@ -56,7 +56,8 @@ class Sentences:
         first = pattern.errors[0]
         rules = {
             MISSED: f"Say the {label} wherever the text gives it, such as {quoted}.",
-            WRONG: f'As {label} give only what the text says of its subject itself: "{first.gold}", not "{first.pred}".',
+            WRONG: f"As {label} give only what the text says of its subject itself: "
+            f'"{first.gold}", not "{first.pred}".',
             "wrong_subject": f"Give each {label} to the subject that the text says it of.",
             "spurious": f"Do not give {quoted} as {label or pattern.pred_type} unless the text says so.",
             "duplicate": "Say each statement once.",

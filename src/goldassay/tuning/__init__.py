@@ -19,12 +19,12 @@ if TYPE_CHECKING:
 
 _HOME = {
     "OPTIMIZERS": "optimizers",
-    "Effect": "patch_files",
+    "Effect": "patches",
     "NearestDemos": "nearest",
-    "Patch": "patch_files",
-    "Patches": "patching",
-    "Trial": "trials",
-    "Tuned": "trials",
+    "Patch": "patches",
+    "Patches": "campaign",
+    "Trial": "results",
+    "Tuned": "results",
     "load_state": "saved",
     "tune": "tuner",
 }
