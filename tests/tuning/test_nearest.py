@@ -13,8 +13,8 @@ import pytest
 from pydantic import BaseModel
 
 from goldassay.exceptions import GoldassayError
+from goldassay.running.identity import fingerprint
 from goldassay.tuning.nearest import NearestDemos, demonstrations
-from goldassay.tuning.patches import fingerprint
 
 TRAIN = [
     dspy.Example(id="1", text="Stadsarchief Delft bewaart akten", label="A").with_inputs("text"),

@@ -9,8 +9,9 @@ import dspy
 import pytest
 
 from goldassay.exceptions import DataError, GoldassayError
+from goldassay.running.identity import fingerprint
 from goldassay.tuning.nearest import NearestDemos
-from goldassay.tuning.patches import Effect, Patch, apply, fingerprint, inverse, read, read_all, write
+from goldassay.tuning.patches import Effect, Patch, apply, inverse, read, read_all, write
 
 
 class Program(dspy.Module):  # type: ignore[misc]

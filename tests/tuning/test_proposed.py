@@ -13,10 +13,11 @@ from pydantic import BaseModel
 
 from goldassay.embedding import Function
 from goldassay.measure import Error
+from goldassay.running.run import Case
 from goldassay.score import Evidence
 from goldassay.tally import Counts
 from goldassay.tuning.patches import apply, read, write
-from goldassay.tuning.patterns import Case, Pattern, find, place
+from goldassay.tuning.patterns import Pattern, find, place
 from goldassay.tuning.proposing import Examples, Rules
 
 

@@ -12,9 +12,9 @@ import pytest
 from goldassay import Metric
 from goldassay.exceptions import DataError, GoldassayError, LeakError
 from goldassay.measures import extraction
+from goldassay.running.identity import fingerprint
 from goldassay.tuning import Patches, load_state, tune
 from goldassay.tuning.nearest import demonstrations
-from goldassay.tuning.patches import fingerprint
 from goldassay.tuning.patches import read as read_patch
 from goldassay.tuning.patterns import find
 from goldassay.tuning.proposing import Reflection

@@ -37,6 +37,7 @@ def run(
 ) -> None:
     """Evaluate and print; the arguments are the command's options."""
     from goldassay.judges.ask.judge import named
+    from goldassay.lm import for_program
     from goldassay.reporting import runs as tables
     from goldassay.reporting import terminal, tuning
     from goldassay.running import evaluate, new_folder
@@ -46,7 +47,7 @@ def run(
     data = examples(gold, target.task, split, format)
     chosen = data.asked[:limit] if limit else data.asked
     made = prepared(target, data.train, state, data.passages)
-    model = language_model(made, lm)
+    model = for_program(made, lm)
     label = target.label.replace(":", "-")
     folder = resume or new_folder(runs, label)
     judge = None if judge_lm is None else named(judge_lm, verdicts=folder / "verdicts.jsonl")
@@ -121,22 +122,3 @@ def prepared(
 
         program = load_state(program, state)
     return program.fit(train) if train and hasattr(program, "fit") else program
-
-
-@dataclass(frozen=True)
-class Model:
-    """A language model with the adapter that suits it; all ``None`` for a program that needs none."""
-
-    name: str | None = None
-    lm: Any = None
-    adapter: Any = None
-
-
-def language_model(program: Any, name: str | None) -> Model:
-    """The model for a program: none where it has no predictor."""
-    if hasattr(program, "predictors") and not program.predictors():
-        return Model()
-    from goldassay import lm
-
-    model = lm.resolve(name)
-    return Model(str(model.model), model, lm.adapter(model))

@@ -13,9 +13,9 @@ import dspy
 
 from goldassay.exceptions import GoldassayError
 from goldassay.metric import Metric
-from goldassay.running.about import about_run, gold_hash, now, refuse_another
 from goldassay.running.budget import Meter
 from goldassay.running.folder import Writer
+from goldassay.running.identity import about_run, gold_hash, now, refuse_another
 from goldassay.running.loop import Loop
 from goldassay.running.plain import Plain
 from goldassay.running.run import Run, rows_done

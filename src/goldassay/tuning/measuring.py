@@ -14,10 +14,10 @@ from goldassay.fields import read
 from goldassay.metric import Metric
 from goldassay.running import Run, evaluate
 from goldassay.running.plain import Plain
+from goldassay.running.run import Case
 from goldassay.score import Evidence
 from goldassay.statistics import compare
 from goldassay.tuning.patches import Effect, Patch
-from goldassay.tuning.patterns import Case
 
 COSTS = ("calls", "prompt_tokens", "completion_tokens", "seconds")
 

@@ -15,7 +15,7 @@ import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from goldassay.exceptions import DataError, GoldassayError
-from goldassay.tuning.nearest import Nearest
+from goldassay.running.identity import fingerprint
 
 Action = Literal[
     "add_example", "remove_example", "add_instruction", "remove_instruction", "replace_instruction", "describe_field"
@@ -169,22 +169,6 @@ def read_all(folder: Path) -> list[tuple[Path, Patch]]:
     """All patches of a folder, by priority, then by name."""
     found = [(file, read(file)) for file in sorted(folder.glob("*.yaml"))]
     return sorted(found, key=lambda pair: (pair[1].priority, pair[0].name))
-
-
-def fingerprint(program: Any) -> str:
-    """A hash of all instructions, field descriptions and demonstrations: the version that a patch applies to.
-
-    A program that is shown its nearest examples (`goldassay.tuning.nearest`) has their number and what it chooses from
-    in it too: those stand in its prompts as well.
-    """
-    parts: list[list[Any]] = []
-    for name, predictor in program.named_predictors():
-        fields = {key: str(info.json_schema_extra.get("desc", "")) for key, info in predictor.signature.fields.items()}
-        demos = [_plain(demo) for demo in predictor.demos or []]
-        parts.append([name, predictor.signature.instructions, fields, demos])
-    if isinstance(program, Nearest):
-        parts.append(["nearest", program.k, program.keys, program.examples])
-    return hashlib.sha256(json.dumps(parts, sort_keys=True, default=str).encode()).hexdigest()[:16]
 
 
 def apply(program: Any, patch: Patch, *, any_version: bool = False) -> Any:

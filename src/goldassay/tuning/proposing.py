@@ -16,7 +16,8 @@ from pydantic_core import to_jsonable_python
 
 from goldassay.exceptions import GoldassayError
 from goldassay.fields import read
-from goldassay.tuning.patches import Patch, fingerprint
+from goldassay.running.identity import fingerprint
+from goldassay.tuning.patches import Patch
 from goldassay.tuning.patterns import Pattern
 
 

@@ -27,10 +27,11 @@ import dspy
 from goldassay import __version__
 from goldassay.exceptions import DataError, GoldassayError
 from goldassay.fields import read
+from goldassay.running.identity import fingerprint
 from goldassay.tuning import results as ledger
 from goldassay.tuning.leaks import text_of
 from goldassay.tuning.nearest import Nearest, NearestDemos
-from goldassay.tuning.patches import fingerprint, write
+from goldassay.tuning.patches import write
 from goldassay.tuning.results import Trial, Tuned
 
 SCHEMA = 1

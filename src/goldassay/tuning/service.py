@@ -16,12 +16,14 @@ from typing import Any
 
 from goldassay.exceptions import DataError, GoldassayError
 from goldassay.running import Run
+from goldassay.running.identity import fingerprint
+from goldassay.running.run import Case
 from goldassay.tuning.acceptance import judge
 from goldassay.tuning.leaks import check_patch
 from goldassay.tuning.measuring import effect, evaluated, failure
 from goldassay.tuning.nearest import demonstrations
-from goldassay.tuning.patches import Patch, apply, fingerprint, read, read_all, rewrite, write
-from goldassay.tuning.patterns import Case, Pattern, find
+from goldassay.tuning.patches import Patch, apply, read, read_all, rewrite, write
+from goldassay.tuning.patterns import Pattern, find
 from goldassay.tuning.proposing import Examples, Proposer, Rules
 from goldassay.tuning.saved import load_state, rendered
 

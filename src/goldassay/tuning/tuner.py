@@ -12,10 +12,10 @@ import dspy
 from goldassay.exceptions import DataError, GoldassayError
 from goldassay.running.budget import Budget, BudgetSpent, Meter
 from goldassay.running.guarding import guarded, unguarded
+from goldassay.running.identity import fingerprint
 from goldassay.tuning import leaks, optimizers
 from goldassay.tuning import saved as resuming
 from goldassay.tuning.nearest import demonstrations
-from goldassay.tuning.patches import fingerprint
 from goldassay.tuning.results import Ledger, Tuned, trial
 from goldassay.tuning.saved import instructions, save
 from goldassay.tuning.watch import Unreachable, Watch
