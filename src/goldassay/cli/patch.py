@@ -65,7 +65,8 @@ def propose(
     most: Annotated[int, typer.Option(min=1, help="How many patches to write.")] = 12,
 ) -> None:
     """Propose patches for the patterns of a run, and write them as files."""
-    from goldassay.cli.evaluate import examples, language_model
+    from goldassay.cli.evaluate import examples
+    from goldassay.lm import for_program
     from goldassay.reporting import terminal
     from goldassay.reporting import tuning as tables
     from goldassay.running import Run
@@ -75,7 +76,7 @@ def propose(
     patches = _folder(target)
     proposers: list[Proposer] = [Rules(), Examples()]
     if lm:
-        proposers.append(Reflection(language_model(patches.current, lm).lm))
+        proposers.append(Reflection(for_program(patches.current, lm).lm))
     train = examples(gold, target.task, "train").asked
     if not patches.propose(Run.load(run), train, proposers=proposers, most=most):
         terminal.line("No errors in this run that a patch could be made from.")
@@ -96,8 +97,9 @@ def test(
     any_version: AnyVersion = False,
 ) -> None:
     """Measure patches against the program as it is, paired and corrected for their number."""
-    from goldassay.cli.evaluate import examples, language_model
+    from goldassay.cli.evaluate import examples
     from goldassay.exceptions import GoldassayError
+    from goldassay.lm import for_program
     from goldassay.reporting import tuning as tables
     from goldassay.tuning.service import SPLITS
 
@@ -106,7 +108,7 @@ def test(
     target = workspace.target(program)
     folder = _folder(target)
     data = examples(gold, target.task, split)
-    model = language_model(folder.current, lm)
+    model = for_program(folder.current, lm)
     options: dict[str, Any] = {"lm": model.lm, "adapter": model.adapter, "threads": threads}
     metric = workspace.metric(target.task)
     tables.patches(
