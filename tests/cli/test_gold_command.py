@@ -9,8 +9,7 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
-from goldassay.cli.gold import app
-from goldassay.cli.gold_commands import shares
+from goldassay.cli.gold import app, shares
 from goldassay.exceptions import DataError, GoldassayError
 from goldassay.gold import load
 
