@@ -40,6 +40,9 @@ def evaluate(
         bool, typer.Option("--errors", help="Show what the errors have in common, costly first.")
     ] = False,
     judge_lm: use.JudgeLm = None,
+    trace: Annotated[
+        bool, typer.Option("--trace/--no-trace", help="Keep inputs, gold, prompts and raw answers in the rows.")
+    ] = True,
     json: use.Json = False,
 ) -> None:
     """Run a program over a gold set and measure it."""
@@ -57,7 +60,7 @@ def evaluate(
     made = prepared(target, data.train, state, data.passages)
     model = for_program(made, lm)
     label = target.label.replace(":", "-")
-    folder = resume or new_folder(runs, label)
+    folder = resume or new_folder(runs, label, model.name)
     judge = None if judge_lm is None else named(judge_lm, verdicts=folder / "verdicts.jsonl")
     measured = workspace.metric(target.task, metric) if judge is None else workspace.judged(target.task, judge, metric)
     settings = {"program": program, "gold": gold, "split": split, "limit": limit, "lm": model.name}
@@ -73,6 +76,7 @@ def evaluate(
             resume=resume,
             seed=seed,
             name=label,
+            trace=trace,
             settings=settings | ({"judge": str(judge)} if judge else {}),
         )
     except KeyboardInterrupt:

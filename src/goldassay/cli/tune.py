@@ -66,8 +66,8 @@ def tune(
     if (program is None) == (judge is None):
         raise GoldassayError("tune takes a program, or --judge with people's labels as --gold; not both, not neither")
     if judge is not None:
-        from goldassay.cli.judge_commands import tune as tune_judge
-        from goldassay.cli.judge_options import Asked
+        from goldassay.cli.judge.asked import Asked
+        from goldassay.cli.judge.tune import tune as tune_judge
 
         others: dict[str, object] = {"--format": format, "--task": task, "--metric": metric, "--judge-lm": judge_lm}
         others |= {"--state": state, "--resume": resume, "--guard": guard}
@@ -95,7 +95,7 @@ def tune(
     from goldassay.running import new_folder
     from goldassay.tuning import load_state
     from goldassay.tuning import tune as tuned_program
-    from goldassay.tuning.resuming import RESUMABLE
+    from goldassay.tuning.saved import RESUMABLE
 
     logging.getLogger("dspy").setLevel(logging.ERROR)
     target = workspace.target(str(program), task)

@@ -1,4 +1,4 @@
-"""Runs on the same gold, side by side, with paired tests corrected for their number."""
+"""Runs on the same gold beside each other: paired tests corrected for their number, what was won and lost."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def compared(runs: Sequence[Run], *, test: str = "permutation", seed: int = 0) -
     """Every run against the first one by every measure; refuses other gold and other conventions."""
     first = runs[0]
     for other in runs[1:]:
-        _alike(first, other)
+        alike(first, other)
     documents = [row.get("document", row["index"]) for row in first.rows]
     clusters = documents if len(set(documents)) < len(documents) else None  # as for the intervals of a run
     pairs = [(other, name) for other in runs[1:] for name in first.values if name in other.values]
@@ -104,7 +104,7 @@ def errors_by_type(runs: Sequence[Run | None]) -> dict[str, list[int | None]]:
     return {kind: [made.errors_by_type.get(kind, 0) if made else None for made in runs] for kind in types}
 
 
-def _alike(a: Run, b: Run) -> None:
+def alike(a: Run, b: Run) -> None:
     """Two runs can be compared when they are on the same examples under the same conventions."""
     if a.about["gold"] != b.about["gold"]:
         raise ConventionError(
