@@ -95,6 +95,8 @@ def scored(
         raise GoldassayError("--na-probs is for format squad; elsewhere a prediction has its confidence")
     if "labels" in options and (format or formats.guess(gold, task)) in ("tsv", "csv"):
         reading["labels"] = options["labels"]
+    if protocol and (format or formats.guess(gold, task)) == "hipe":
+        reading["protocol"] = protocol  # which rows are tokens, and what bounds a linked mention
     aligned = pairs(task, gold, pred, format=format, **reading)
     if "labels" in options:
         _within(aligned.gold, options["labels"], gold)
