@@ -33,6 +33,7 @@ def run(
     gate: bool = False,
     errors: bool = False,
     judge_lm: str | None = None,
+    trace: bool = True,
     as_json: bool = False,
 ) -> None:
     """Evaluate and print; the arguments are the command's options."""
@@ -49,7 +50,7 @@ def run(
     made = prepared(target, data.train, state, data.passages)
     model = for_program(made, lm)
     label = target.label.replace(":", "-")
-    folder = resume or new_folder(runs, label)
+    folder = resume or new_folder(runs, label, model.name)
     judge = None if judge_lm is None else named(judge_lm, verdicts=folder / "verdicts.jsonl")
     measured = workspace.metric(target.task, metric) if judge is None else workspace.judged(target.task, judge, metric)
     settings = {"program": program, "gold": gold, "split": split, "limit": limit, "lm": model.name}
@@ -65,6 +66,7 @@ def run(
             resume=resume,
             seed=seed,
             name=label,
+            trace=trace,
             settings=settings | ({"judge": str(judge)} if judge else {}),
         )
     except KeyboardInterrupt:
