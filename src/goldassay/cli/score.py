@@ -40,7 +40,7 @@ def score(
         list[str] | None, typer.Option("--measure", metavar="NAME", help="Only this measure, by its name (repeat).")
     ] = None,
     protocol: Annotated[
-        str | None, typer.Option(metavar="NAME", help="An official protocol: hipe, text2kgbench.")
+        str | None, typer.Option(metavar="NAME", help="An official protocol: hipe, hipe2020, text2kgbench.")
     ] = None,
     ontology: Annotated[Path | None, typer.Option(metavar="FILE", help="The ontology (text2kgbench JSON).")] = None,
     equivalent: Annotated[
@@ -117,6 +117,8 @@ def scored(
     options: dict[str, Any] = {name: READ[name](value) if name in READ else value for name, value in given.items()}
     if "labels" in options and (format or formats.guess(gold, task)) in ("tsv", "csv"):
         reading["labels"] = options["labels"]
+    if "protocol" in given and (format or formats.guess(gold, task)) == "hipe":
+        reading["protocol"] = given["protocol"]  # which rows are tokens, and what bounds a linked mention
     aligned = pairs(task, gold, pred, format=format, **reading)
     if "labels" in options:
         _within(aligned.gold, options["labels"], gold)
@@ -219,5 +221,5 @@ def label_list(words: str) -> list[str]:
     return found
 
 
-READ: dict[str, Callable[[Any], Any]] = {"equivalent": table, "ontology": parsed, "labels": label_list}
+READ: dict[str, Callable[[Any], Any]] = {"equivalent": table, "ontology": files.json_value, "labels": label_list}
 """How an option that names a file is read."""
