@@ -11,7 +11,7 @@ from typing import Any
 
 from rich.markup import escape
 
-from goldassay import workspace
+from goldassay import jsonl, workspace
 from goldassay.cli.patch_commands import current, find, fitting, place
 from goldassay.exceptions import DataError, GoldassayError
 
@@ -131,10 +131,7 @@ def _refuse_moved(target: workspace.Target, one: str, later: list[str]) -> None:
 def applied(folder: Path) -> list[str]:
     """The ids of the applied patches, in their order."""
     file = folder / APPLIED
-    try:
-        found = json.loads(file.read_text(encoding="utf-8")) if file.is_file() else []
-    except json.JSONDecodeError as error:
-        raise DataError(f"not JSON: {error.msg}", file=file, line=error.lineno) from None
+    found = jsonl.value(file.read_bytes(), file=file) if file.is_file() else []
     if not isinstance(found, list) or not all(isinstance(one, str) for one in found):
         raise DataError("the applied patches are a list of ids", file=file)
     return found
@@ -142,4 +139,4 @@ def applied(folder: Path) -> list[str]:
 
 def _keep(target: workspace.Target, made: Any, ids: list[str]) -> None:
     made.save(str(place(target) / "state.json"))
-    (place(target) / APPLIED).write_text(f"{json.dumps(ids, indent=1)}\n", encoding="utf-8")
+    jsonl.replace(place(target) / APPLIED, f"{json.dumps(ids, indent=1)}\n")
