@@ -34,10 +34,10 @@ def run(
     parallel: int = 1,
 ) -> dict[str, Any]:
     """Evaluate what the rows in ``file`` do not hold yet, and fold all of them into a result."""
-    from goldassay.cli.evaluate import Model, language_model
+    from goldassay.lm import Model, for_program
 
     asks = profile.lm is not None or hasattr(program, "predictors")  # any other program needs no model
-    model = language_model(program, profile.lm) if asks else Model()
+    model = for_program(program, profile.lm) if asks else Model()
     evaluation = Evaluation(
         program,
         sources.wikipedia,

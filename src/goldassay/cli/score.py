@@ -96,16 +96,21 @@ def scored(
         raise GoldassayError("--na-probs is for format squad; elsewhere a prediction has its confidence")
     if "labels" in options and (format or formats.guess(gold, task)) in ("tsv", "csv"):
         reading["labels"] = options["labels"]
+    if protocol and (format or formats.guess(gold, task)) == "hipe":
+        reading["protocol"] = protocol  # which rows are tokens, and what bounds a linked mention
     aligned = pairs(task, gold, pred, format=format, **reading)
     if "labels" in options:
         _within(aligned.gold, options["labels"], gold)
     card: Scorecard = import_module(f"goldassay.measures.{task}").scorecard(aligned.gold, aligned.pred, **options)
     card.warnings = [*aligned.warnings, *card.warnings]
     if intervals or (intervals is None and card.examples <= MOST):
-        from goldassay.statistics import scorecards
+        if card.tallies:
+            card.resample()
+        else:  # a room that is not yet a list of measures
+            from goldassay.statistics import scorecards
 
-        found = scorecards.intervals(card, aligned.gold, aligned.pred, _measures(task, options))
-        card.intervals = {name: (one.low, one.high) for name, one in found.items()}
+            found = scorecards.intervals(card, aligned.gold, aligned.pred, _measures(task, options))
+            card.intervals = {name: (one.low, one.high) for name, one in found.items()}
     return card
 
 
