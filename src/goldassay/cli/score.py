@@ -11,6 +11,7 @@ from typing import Annotated, Any
 
 import typer
 
+from goldassay import files
 from goldassay.cli import options as use
 from goldassay.exceptions import ConventionError, DataError, GoldassayError
 from goldassay.measure import TASKS
@@ -162,7 +163,7 @@ def _measures(task: str, options: dict[str, Any]) -> dict[str, Any]:
 
 def _earlier(file: Path, card: Scorecard) -> dict[str, float | None]:
     """The values of an earlier ``--json`` output, if they were made under the same conventions."""
-    before = parsed(file)
+    before = files.json_value(file)
     if not isinstance(before, dict) or not isinstance(before.get("values"), dict):
         raise DataError("not the output of `goldassay score --json`", file=file)
     if before.get("task") != card.task:
@@ -178,7 +179,7 @@ def _earlier(file: Path, card: Scorecard) -> dict[str, float | None]:
 def table(file: Path) -> dict[str, str]:
     """Equivalent ids: each line two ids, separated by a tab or a comma; the second is the one counted."""
     out: dict[str, str] = {}
-    for number, line in enumerate(text(file).splitlines(), start=1):
+    for number, line in enumerate(files.text(file).splitlines(), start=1):
         cells = [cell.strip() for cell in line.replace("\t", ",").split(",")]
         if line.strip() and not line.startswith("#"):
             if len(cells) != 2 or not all(cells):
@@ -189,24 +190,6 @@ def table(file: Path) -> dict[str, str]:
     return out
 
 
-def parsed(file: Path) -> Any:
-    """What a JSON file holds."""
-    try:
-        return jsons.loads(text(file))
-    except jsons.JSONDecodeError as error:
-        raise DataError(f"not JSON: {error.msg} at column {error.colno}", file=file, line=error.lineno) from None
-
-
-def text(file: Path) -> str:
-    """A file's text."""
-    try:
-        return file.read_text(encoding="utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise DataError(f"not UTF-8 at byte {error.start}", file=file) from None
-    except OSError as error:
-        raise DataError(f"cannot be read: {error.strerror}", file=file) from None
-
-
 def label_list(words: str) -> list[str]:
     """A list of labels: in a file, one a line, or on the command line, separated by commas.
 
@@ -214,7 +197,7 @@ def label_list(words: str) -> list[str]:
     ['pos', 'neg']
     """
     file = Path(words)
-    lines = text(file).splitlines() if file.is_file() else words.split(",")
+    lines = files.text(file).splitlines() if file.is_file() else words.split(",")
     found = [line.strip() for line in lines if line.strip()]
     if not found or len(set(found)) < len(found):
         raise GoldassayError(f"--labels needs labels that differ, separated by commas or one a line in a file: {words}")

@@ -60,7 +60,7 @@ def evaluate(
 
 def write(path: Path, labels: Labels, votes: Sequence[Vote]) -> None:
     """Items with their verdicts, as ``judge align`` reads them."""
-    from goldassay.gold import files
+    from goldassay import files
 
     rows = []
     for item, vote in zip(labels.items, votes, strict=True):
