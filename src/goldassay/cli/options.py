@@ -75,7 +75,8 @@ class Command(TyperCommand):
     def format_help(self, ctx: Any, formatter: Any) -> None:
         tasks = {task for some in self.concerns.values() for task in some}
         named = next((word for word in ctx.meta.get("goldassay.words", ()) if word in tasks), None)
-        for param in self.get_params(ctx):
+        params: list[Any] = self.get_params(ctx)
+        for param in params:
             known = self.concerns.get(str(param.name))
             if known and named:
                 param.hidden = named not in known

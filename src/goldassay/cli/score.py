@@ -114,7 +114,7 @@ def scored(
             raise GoldassayError(f"{flag} is for {' and '.join(CONCERNS[name])}, not for {task}")
     if "na_probs" in given and {format or formats.guess(file, task) for file in (gold, pred)} != {"squad"}:
         raise GoldassayError("--na-probs is for format squad; elsewhere a prediction has its confidence")
-    reading = {name: given.pop(name) for name in ("column", "na_probs") if name in given}
+    reading: dict[str, Any] = {name: given.pop(name) for name in ("column", "na_probs") if name in given}
     options: dict[str, Any] = {name: READ[name](value) if name in READ else value for name, value in given.items()}
     if "labels" in options and (format or formats.guess(gold, task)) in ("tsv", "csv"):
         reading["labels"] = options["labels"]
