@@ -42,7 +42,7 @@ def test_an_initial_stays_with_its_name() -> None:
 
 def test_no_output_adds_nothing_and_an_empty_output_conforms(tmp_path: Path) -> None:
     gold, pred = tmp_path / "gold.jsonl", tmp_path / "pred.jsonl"
-    rows = [{"id": name, "sent": "A house in Rome.", "triples": []} for name in ("a", "b", "c")]
+    rows: list[dict[str, Any]] = [{"id": name, "sent": "A house in Rome.", "triples": []} for name in ("a", "b", "c")]
     gold.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
     pred.write_text(json.dumps({"id": "a", "triples": []}) + "\n", encoding="utf-8")
     both = pairs("triples", gold, pred, format="text2kgbench")
