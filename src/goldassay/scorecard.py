@@ -67,25 +67,25 @@ class Scorecard:
     totals: dict[str, Any] = field(default_factory=dict, repr=False)
     documents: Sequence[Any] | None = field(default=None, repr=False)
 
-    def resample(self, *, resamples: int = 1000, level: float = 0.95, seed: int = 0) -> None:
-        """Put an interval beside every value that has evidence.
+    def resample(self, *, level: float = 0.95) -> None:
+        """Put an interval beside every value that has evidence (`goldassay.statistics.interval` says which).
 
-        Examples are resampled, or whole documents where examples name the ``document`` that they stand in.
+        Examples are independent, or whole documents are where examples name the ``document`` that they stand in.
 
         >>> from goldassay.measures import retrieval
         >>> gold, pred = [{"relevant": ["a"]}, {"relevant": ["b"]}], [{"results": ["a"]}, {"results": ["a", "b"]}]
         >>> card = retrieval.scorecard(gold, pred, measures=["RR"])
         >>> card.resample()
         >>> card.values["RR"], card.intervals["RR"]
-        (0.75, (0.5, 1.0))
+        (0.75, (0.36482256073733854, 0.9400102953115788))
         """
         from goldassay.statistics.intervals import interval
 
         for name, tallies in self.tallies.items():
             if self.values[name] is not None:
-                zero = self.measures[name].zero
-                found = interval(tallies, zero, clusters=self.documents, resamples=resamples, level=level, seed=seed)
-                self.intervals[name] = (found.low, found.high)
+                measure = self.measures[name]
+                found = interval(tallies, measure.zero, clusters=self.documents, bounds=measure.bounds, level=level)
+                self.intervals[name], self.methods[name] = (found.low, found.high), found.method
 
     def state(self) -> dict[str, Any]:
         """As one JSON object (``goldassay score --json``)."""

@@ -41,7 +41,6 @@ class Run:
     rows: list[dict[str, Any]]
     zero: Evidence
     folder: Path | None = None
-    resamples: int = field(default=2000, repr=False)
 
     @property
     def name(self) -> str:
@@ -85,19 +84,18 @@ class Run:
 
     @cached_property
     def intervals(self) -> dict[str, Interval]:
-        """Each measure's 95 % interval: percentile bootstrap over examples, or over documents where rows name one."""
+        """Each measure's 95 % interval, over examples, or over documents where rows name one."""
         clusters = [row.get("document", row["index"]) for row in self.rows]
         grouped = clusters if len(set(clusters)) < len(clusters) else None
         return {
-            key: interval(
-                self.tallies(key),
-                self.zero[key],
-                clusters=grouped,
-                resamples=self.resamples,
-                seed=self.about.get("seed", 0),
-            )
+            key: interval(self.tallies(key), self.zero[key], clusters=grouped, bounds=self._bounds(key))
             for key in self.values
         }
+
+    def _bounds(self, key: str) -> tuple[float, float] | None:
+        """Between which a measure's value lies; None where the run does not say."""
+        measure = self.about.get("measures", {}).get(key, {}).get("measure", PLAIN)
+        return None if measure == PLAIN else parse(measure).bounds
 
     @cached_property
     def by_stratum(self) -> dict[str, dict[str, dict[str, float]]]:

@@ -3,7 +3,7 @@
 A judge beside people: how far it agrees, where not, what that does to a rate, and what more labels would bring.
 
 Compared are the items that have a label and a known verdict. Labels without a majority and verdicts that did not come
-back are counted, never guessed. κ is Cohen's and α Krippendorff's of people's label and the verdict, with bootstrap
+back are counted, never guessed. κ is Cohen's and α Krippendorff's of people's label and the verdict, with
 intervals over items; ``people`` is α among the annotators. The corrected rate is the share of positive items that
 people would find, from all of them (`goldassay.statistics.ppi`); ``mean`` is the mean grade, where there are grades.
 """
@@ -40,11 +40,11 @@ def agreement(units: Sequence[Sequence[str | None]], asked: Question, level: flo
 
 
 def coefficient(tallies: Sequence[Coefficient], zero: Coefficient, level: float, seed: int) -> Interval | None:
-    """A coefficient with its bootstrap interval; ``None`` where nothing varies or nothing can be compared."""
+    """A coefficient with its interval; ``None`` where nothing varies or nothing can be compared."""
     kept = [tally for tally in tallies if tally.weight]
     if not kept or defined(sum(kept, zero)) is None:
         return None
-    return interval(kept, zero, level=level, seed=seed, resamples=1000)
+    return interval(kept, zero, bounds=(-1.0, 1.0), level=level)
 
 
 def confusion(names: Sequence[str], rows: Sequence[tuple[Item, Vote]]) -> dict[str, dict[str, int]]:
