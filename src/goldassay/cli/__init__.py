@@ -49,7 +49,9 @@ def score(
     measure: Annotated[
         list[str] | None, typer.Option(help="Retrieval: ask for a measure by its ir_measures name.")
     ] = None,
-    protocol: Annotated[str | None, typer.Option(help="An official protocol by its name: hipe, text2kgbench.")] = None,
+    protocol: Annotated[
+        str | None, typer.Option(help="An official protocol by its name: hipe, hipe2020, text2kgbench.")
+    ] = None,
     ontology: Annotated[Path | None, typer.Option(help="Triples: the ontology (text2kgbench JSON).")] = None,
     equivalent: Annotated[
         Path | None, typer.Option(help="Linking: a table of equivalent ids (two columns, tsv or csv).")

@@ -9,9 +9,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from goldassay import files
 from goldassay.cli.judge_options import Asked
 from goldassay.exceptions import DataError
-from goldassay.gold import files, load
+from goldassay.gold import load
 from goldassay.judges.ask.panel import Vote
 from goldassay.judges.ask.polling import poll, recorded
 from goldassay.judges.audit.checks import OF_SUPPORT, TESTS

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from goldassay import files
 from goldassay.exceptions import GoldassayError
-from goldassay.gold import files as yamls
 from goldassay.judges.ask.judge import ENTAILMENT, named
 from goldassay.judges.ask.panel import Panel
 from goldassay.judges.ask.questions import Question, question, rubric, scale
@@ -52,7 +52,7 @@ class Asked:
             from goldassay.judges.ask.programs import question_of
 
             return question_of(self.state)
-        levels = yamls.load(self.rubric) if self.rubric else None
+        levels = files.yaml_value(self.rubric) if self.rubric else None
         if not isinstance(levels, dict):
             what = "a yaml or json file with levels and their meanings, the worst first"
             raise GoldassayError(f"a rubric is asked with --rubric FILE ({what}) or with --scale 1-5")

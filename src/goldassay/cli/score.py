@@ -12,6 +12,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+from goldassay import files
 from goldassay.exceptions import ConventionError, DataError, GoldassayError
 from goldassay.measure import TASKS
 from goldassay.scorecard import Scorecard
@@ -88,13 +89,15 @@ def scored(
     _only(task, "--measure", measures, ("retrieval",), options, "measures")
     _only(task, "--protocol", protocol, ("extraction", "linking", "triples"), options, "protocol")
     _only(task, "--equivalent", equivalent, ("linking",), options, "equivalent", table)
-    _only(task, "--ontology", ontology, ("triples",), options, "ontology", parsed)
+    _only(task, "--ontology", ontology, ("triples",), options, "ontology", files.json_value)
     _only(task, "--labels", labels, ("classification",), options, "labels", label_list)
     _only(task, "--na-probs", na_probs, ("answering",), reading, "na_probs")
     if na_probs and {format or formats.guess(file, task) for file in (gold, pred)} != {"squad"}:
         raise GoldassayError("--na-probs is for format squad; elsewhere a prediction has its confidence")
     if "labels" in options and (format or formats.guess(gold, task)) in ("tsv", "csv"):
         reading["labels"] = options["labels"]
+    if protocol and (format or formats.guess(gold, task)) == "hipe":
+        reading["protocol"] = protocol  # which rows are tokens, and what bounds a linked mention
     aligned = pairs(task, gold, pred, format=format, **reading)
     if "labels" in options:
         _within(aligned.gold, options["labels"], gold)
@@ -149,7 +152,7 @@ def _only(
 
 def _earlier(file: Path, card: Scorecard) -> dict[str, float | None]:
     """The values of an earlier ``--json`` output, if they were made under the same conventions."""
-    before = parsed(file)
+    before = files.json_value(file)
     if not isinstance(before, dict) or not isinstance(before.get("values"), dict):
         raise DataError("not the output of `goldassay score --json`", file=file)
     if before.get("task") != card.task:
@@ -165,7 +168,7 @@ def _earlier(file: Path, card: Scorecard) -> dict[str, float | None]:
 def table(file: Path) -> dict[str, str]:
     """Equivalent ids: each line two ids, separated by a tab or a comma; the second is the one counted."""
     out: dict[str, str] = {}
-    for number, line in enumerate(text(file).splitlines(), start=1):
+    for number, line in enumerate(files.text(file).splitlines(), start=1):
         cells = [cell.strip() for cell in line.replace("\t", ",").split(",")]
         if line.strip() and not line.startswith("#"):
             if len(cells) != 2 or not all(cells):
@@ -176,24 +179,6 @@ def table(file: Path) -> dict[str, str]:
     return out
 
 
-def parsed(file: Path) -> Any:
-    """What a JSON file holds."""
-    try:
-        return json.loads(text(file))
-    except json.JSONDecodeError as error:
-        raise DataError(f"not JSON: {error.msg} at column {error.colno}", file=file, line=error.lineno) from None
-
-
-def text(file: Path) -> str:
-    """A file's text."""
-    try:
-        return file.read_text(encoding="utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise DataError(f"not UTF-8 at byte {error.start}", file=file) from None
-    except OSError as error:
-        raise DataError(f"cannot be read: {error.strerror}", file=file) from None
-
-
 def label_list(words: str) -> list[str]:
     """A list of labels: in a file, one a line, or on the command line, separated by commas.
 
@@ -201,7 +186,7 @@ def label_list(words: str) -> list[str]:
     ['pos', 'neg']
     """
     file = Path(words)
-    lines = text(file).splitlines() if file.is_file() else words.split(",")
+    lines = files.text(file).splitlines() if file.is_file() else words.split(",")
     found = [line.strip() for line in lines if line.strip()]
     if not found or len(set(found)) < len(found):
         raise GoldassayError(f"--labels needs labels that differ, separated by commas or one a line in a file: {words}")

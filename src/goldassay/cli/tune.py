@@ -45,7 +45,7 @@ def run(
     from goldassay.reporting import tuning as tables
     from goldassay.running import new_folder
     from goldassay.tuning import load_state, tune
-    from goldassay.tuning.resuming import RESUMABLE
+    from goldassay.tuning.saved import RESUMABLE
 
     logging.getLogger("dspy").setLevel(logging.ERROR)
     target = workspace.target(program, task)

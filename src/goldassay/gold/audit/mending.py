@@ -8,11 +8,12 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
+from goldassay import files, jsonl
 from goldassay.exceptions import DataError, GoldassayError
-from goldassay.gold import files, formats
+from goldassay.files import go_on
+from goldassay.gold import formats
 from goldassay.gold.audit.finding import Finding
 from goldassay.gold.audit.rows import SPANS
-from goldassay.gold.files import go_on
 from goldassay.gold.formats import brat, entries
 
 
@@ -60,7 +61,7 @@ def _lines(source: Path, target: Path, fixes: Sequence[Finding]) -> int:
         by_line.setdefault(found.line or 0, []).append(found)
     for number, here in by_line.items():
         raw = lines[number - 1]
-        record = json.loads(raw)
+        record = jsonl.value(raw, file=source, line=number)
         for found in here:
             _mend(record, found)
         lines[number - 1] = json.dumps(record, ensure_ascii=False) + ("\r" if raw.endswith("\r") else "")

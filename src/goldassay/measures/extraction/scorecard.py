@@ -13,7 +13,7 @@ from goldassay.measures.extraction.matching import SCHEMAS
 from goldassay.scorecard import Batches, Scorecard, fold, rates
 from goldassay.tally import Counts
 
-PROTOCOLS = (None, "hipe")
+PROTOCOLS = (None, "hipe", "hipe2020")
 RATES = ("Precision", "Recall", "F1")
 
 
@@ -43,11 +43,11 @@ def scorecard(gold: Sequence[Any], pred: Sequence[Any], *, protocol: str | None 
     (1.0, {'tp': 1, 'fp': 0, 'fn': 0})
     """
     if protocol not in PROTOCOLS:
-        raise GoldassayError(f"no protocol {protocol!r} for extraction; there is hipe")
-    matching = protocol or "one-to-one"
+        raise GoldassayError(f"no protocol {protocol!r} for extraction; there are hipe and hipe2020")
+    matching = "hipe" if protocol else "one-to-one"
     asked = listed(matching)
     unknown = 0
-    if protocol == "hipe":
+    if protocol:
         gold, pred, unknown = hipe.known(gold, pred)
     shared = Batches(gold, pred)
     card = fold("extraction", asked, shared)
