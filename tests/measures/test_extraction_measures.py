@@ -166,7 +166,10 @@ def test_keys_are_distinct_and_read_back() -> None:
         (lambda: ex.MacroF1(over="all"), "over is gold or seen, not 'all'"),
         (lambda: ex.StrictF1(matching="greedy"), "matching is one-to-one or hipe, not 'greedy'"),
         (lambda: ex.TypeF1(within="corpus"), "within is overlap or document, not 'corpus'"),
-        (lambda: ex.scorecard([], [], protocol="conll"), "no protocol 'conll' for extraction; there are hipe and hipe2020"),
+        (
+            lambda: ex.scorecard([], [], protocol="conll"),
+            "no protocol 'conll' for extraction; there are hipe and hipe2020",
+        ),
     ],
 )
 def test_an_unknown_convention_is_refused(wrong: Any, says: str) -> None:
