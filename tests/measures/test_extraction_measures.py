@@ -168,7 +168,7 @@ def test_keys_are_distinct_and_read_back() -> None:
         (lambda: ex.TypeF1(within="corpus"), "within is overlap or document, not 'corpus'"),
         (
             lambda: ex.scorecard([], [], protocol="conll"),
-            "no protocol 'conll' for extraction; there are hipe and hipe2020",
+            "no protocol 'conll' for extraction; there are hipe, hipe2020",
         ),
     ],
 )

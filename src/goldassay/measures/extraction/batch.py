@@ -91,8 +91,8 @@ class Batch:
             hits = self._cells(self.gold.document[rows], self.gold.type[rows])
             gold, pred = (self._cells(side.document, side.type) for side in (self.gold, self.pred))
             table = [hits, pred - hits, gold - hits]
-        rows = zip(self.types, *table, strict=True)
-        return {kind: Counts(*parts) for kind, *parts in rows if any(part.any() for part in parts)}
+        by_kind = zip(self.types, *table, strict=True)
+        return {kind: Counts(*parts) for kind, *parts in by_kind if any(part.any() for part in parts)}
 
     def _semeval(self, schema: str, matching: str = "one-to-one") -> SemEvalCounts:
         """COR, INC, PAR, MIS, SPU by document."""

@@ -43,7 +43,7 @@ def scorecard(gold: Sequence[Any], pred: Sequence[Any], *, protocol: str | None 
     (1.0, {'tp': 1, 'fp': 0, 'fn': 0})
     """
     if protocol not in PROTOCOLS:
-        raise GoldassayError(f"no protocol {protocol!r} for extraction; there are hipe and hipe2020")
+        raise GoldassayError(f"no protocol {protocol!r} for extraction; there are hipe, hipe2020")
     matching = "hipe" if protocol else "one-to-one"
     asked = listed(matching)
     unknown = 0
