@@ -2,11 +2,11 @@
 
     shared = Batches(gold, pred)                       # the matching or ranking of all examples, done once
     card = fold("retrieval", [nDCG(10), RR()], shared) # values, counts, conventions, definitions
-    card.resample()                                    # the interval of each value
+    card.estimate()                                    # the interval of each value
 
 Nothing here computes a number of its own. Each measure gives one tally whose fields are arrays, a number an example
-(`Measure.tallies`); its sum is the corpus evidence, the sum's ``value`` the value, and resamples of its rows the
-interval. What ``eval`` folds example by example is the same evidence.
+(`Measure.tallies`); its sum is the corpus evidence, the sum's ``value`` the value, and the spread of its rows
+the interval. What ``eval`` folds example by example is the same evidence.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ class Batches:
 
     def __init__(self, gold: Sequence[Any], pred: Sequence[Any]) -> None:
         if len(gold) != len(pred):
-            raise DataError(f"{len(gold)} gold examples and {len(pred)} predictions; they must be aligned")
+            raise DataError(f"{len(gold)} gold records against {len(pred)} predictions; they must be aligned")
         self.gold, self.pred = gold, pred
         self._made: dict[Hashable, Any] = {}
 
@@ -49,8 +49,9 @@ class Scorecard:
 
     ``values`` hold ``None`` where there is no evidence. ``by`` maps a facet (``type``, ``label``, ``property`` …) to
     its keys and their values. ``explain`` maps a value's name to its definition and source, ``intervals`` to the low
-    and the high end of its 95 % interval (`resample`). ``measures`` are those that the values come from, ``tallies``
-    their evidence example by example (fields are arrays), ``totals`` the same over the corpus, all by the value's name.
+    and the high end of its 95 % interval (`estimate`), ``methods`` to how that was made. ``measures`` are those that
+    the values come from, ``tallies`` their evidence example by example (fields are arrays), ``totals`` the same over
+    the corpus, all by the value's name.
     """
 
     task: str
@@ -62,12 +63,13 @@ class Scorecard:
     warnings: list[str] = field(default_factory=list)
     explain: dict[str, str] = field(default_factory=dict)
     intervals: dict[str, tuple[float, float]] = field(default_factory=dict)
+    methods: dict[str, str] = field(default_factory=dict)
     measures: dict[str, Measure[Any]] = field(default_factory=dict, repr=False)
     tallies: dict[str, Any] = field(default_factory=dict, repr=False)
     totals: dict[str, Any] = field(default_factory=dict, repr=False)
-    documents: Sequence[Any] | None = field(default=None, repr=False)
+    shared: Batches | None = field(default=None, repr=False)
 
-    def resample(self, *, level: float = 0.95) -> None:
+    def estimate(self, *, level: float = 0.95) -> None:
         """Put an interval beside every value that has evidence (`goldassay.statistics.interval` says which).
 
         Examples are independent, or whole documents are where examples name the ``document`` that they stand in.
@@ -75,16 +77,17 @@ class Scorecard:
         >>> from goldassay.measures import retrieval
         >>> gold, pred = [{"relevant": ["a"]}, {"relevant": ["b"]}], [{"results": ["a"]}, {"results": ["a", "b"]}]
         >>> card = retrieval.scorecard(gold, pred, measures=["RR"])
-        >>> card.resample()
+        >>> card.estimate()
         >>> card.values["RR"], card.intervals["RR"]
         (0.75, (0.36482256073733854, 0.9400102953115788))
         """
         from goldassay.statistics.intervals import interval
 
+        documents = self.shared.documents if self.shared else None
         for name, tallies in self.tallies.items():
             if self.values[name] is not None:
                 measure = self.measures[name]
-                found = interval(tallies, measure.zero, clusters=self.documents, bounds=measure.bounds, level=level)
+                found = interval(tallies, measure.zero, clusters=documents, bounds=measure.bounds, level=level)
                 self.intervals[name], self.methods[name] = (found.low, found.high), found.method
 
     def state(self) -> dict[str, Any]:
@@ -94,6 +97,7 @@ class Scorecard:
             "examples": self.examples,
             "values": self.values,
             "intervals": self.intervals,
+            "interval_methods": self.methods,
             "counts": self.counts,
             "by": self.by,
             "conventions": self.conventions,
@@ -112,10 +116,11 @@ def fold(task: str, measures: Mapping[str, Measure[Any]] | Iterable[Measure[Any]
     from goldassay.statistics.evidence import flat, summed
 
     named = measures if isinstance(measures, Mapping) else {measure.key: measure for measure in measures}
-    card = Scorecard(task, len(shared.gold), documents=shared.documents)
+    card = Scorecard(task, len(shared.gold), shared=shared)
+    sums: dict[int, Any] = {}
     for name, measure in named.items():
         tallies = measure.tallies(shared.of(measure))
-        total = summed(tallies)
+        total = summed(tallies, sums)
         card.measures[name], card.tallies[name], card.totals[name] = measure, tallies, total
         card.values[name] = float(total.value) if total.weight else None
         card.conventions[name] = measure.conventions

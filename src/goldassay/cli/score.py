@@ -127,7 +127,7 @@ def scored(
     card.warnings = [*aligned.warnings, *card.warnings]
     if intervals or (intervals is None and card.examples <= MOST):
         if card.tallies:
-            card.resample()
+            card.estimate()
         else:  # a room that is not yet a list of measures
             from goldassay.statistics import scorecards
 

@@ -25,7 +25,7 @@ from goldassay.exceptions import GoldassayError
 from goldassay.statistics.evidence import Evidences, Floats, Values
 from goldassay.statistics.influence import slope
 from goldassay.statistics.resampling import bootstrap, check
-from goldassay.tally import Mean
+from goldassay.tally import Confusion, Mean
 
 METHODS = ("auto", "wilson", "effective", "t", "bootstrap", "bca")
 Bounds = tuple[float, float]
@@ -87,11 +87,17 @@ def interval(
     if method not in METHODS:
         raise GoldassayError(f"no interval {method!r}; there are {', '.join(METHODS)}")
     evidences = Evidences(tallies, zero, clusters)
+    if clusters is not None and len(evidences.matrix) == len(clusters):
+        clusters = None  # each example its own
     value, n = evidences.value, len(evidences.matrix)
+    if not evidences.matrix.any():
+        if method in ("wilson", "t"):
+            raise GoldassayError("no evidence: the measure applies to none of the examples")
+        return Interval(value, *(bounds or (0.0, 1.0)), level, 0, "effective")  # anything may be true
     if method in ("bootstrap", "bca"):
         low, high = quantiles(evidences, bootstrap(evidences, resamples, seed), level, method)
         return Interval(value, low, high, level, n, method)
-    values = None if clusters is not None else _independent(evidences)
+    values = None if clusters is not None else _independent(evidences, value)
     if method == "wilson":
         found = _rates(values)
         return Interval(value, *wilson(float(found.sum()), len(found), level), level, len(found), method)
@@ -105,23 +111,28 @@ def interval(
     return Interval(value, low, high, level, n, "effective")
 
 
-def _independent(evidences: Evidences) -> Floats | None:
-    """The values of independent examples whose mean the corpus value is; None where it is no such mean.
+def _independent(evidences: Evidences, value: float) -> Floats | None:
+    """The examples' own values, where the corpus value is their plain mean; None where it is not.
 
-    Examples that weigh nothing are left out.
+    It is if leaving one out leaves the mean of the others. Examples without evidence are left out. F1 of examples that
+    are all alike would pass for a mean too: only means and accuracies are asked.
     """
-    if type(evidences.zero) is not Mean:
+    rows = _rows(evidences)
+    if not isinstance(evidences.zero, (Mean, Confusion)):
         return None
-    total, weight = (
-        evidences.matrix[:, evidences.paths.index(("total",))],
-        evidences.matrix[:, evidences.paths.index(("weight",))],
-    )
-    if not set(weight.tolist()) <= {0.0, 1.0}:
+    n, sums, some = len(rows), rows.sum(axis=0), rows[:BLOCK]
+    own = evidences.values(rows)
+    if abs(float(own.mean()) - value) > 1e-9:
         return None
-    found: Floats = total[weight > 0]
-    if not len(found):
-        raise GoldassayError("no evidence: the measure applies to none of the examples")
-    return found
+    if n > 1 and np.abs(evidences.values(sums - some) - (n * value - own[:BLOCK]) / (n - 1)).max() > 1e-9:
+        return None
+    return own
+
+
+def _rows(evidences: Evidences) -> Floats:
+    """The rows that hold any evidence."""
+    rows: Floats = evidences.matrix[(evidences.matrix != 0).any(axis=1)]
+    return rows
 
 
 def _rates(values: Floats | None) -> Floats:
@@ -181,7 +192,7 @@ def _student(
 
 def _variance(evidences: Evidences) -> tuple[float, int]:
     """The jackknife's variance of the corpus value, over the rows that hold any evidence, and how many they are."""
-    rows = evidences.matrix[(evidences.matrix != 0).any(axis=1)]
+    rows = _rows(evidences)
     n, sums = len(rows), rows.sum(axis=0)
     if n < 2:
         return 0.0, n
