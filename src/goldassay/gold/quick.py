@@ -19,11 +19,15 @@ from types import NoneType, UnionType
 from typing import Annotated, Any, NotRequired, Union, cast, get_args, get_origin, get_type_hints
 
 import msgspec
+import numpy as np
 from annotated_types import Ge, MinLen
 from typing_extensions import is_typeddict
 
+from goldassay.exceptions import DataError
+from goldassay.gold import offsets
 from goldassay.gold.records import GOLD, PRED, Side
 
+LINE_FEED, OPENS, CLOSES = b"\n{}"
 # Values of free fields: what is nested deeper goes the other way, which has a bound for depth.
 SCALAR = str | int | float | bool | None
 FLAT = SCALAR | list[SCALAR] | dict[str, SCALAR]
@@ -31,16 +35,57 @@ FREE = SCALAR | list[FLAT] | dict[str, FLAT]
 
 
 def rows(block: bytes, task: str, side: Side = "gold") -> list[dict[str, Any]] | None:
-    """The records of lines of JSON, or None if any of them is not plainly right. Empty lines are passed over.
+    """The records of lines of JSON, or None if any of them is not plainly right: shape or place of a span.
 
-    Each line is decoded by itself: ``decode_lines`` takes values wherever the lines end.
+    Empty lines are passed over.
     """
-    decode = decoder(task, side).decode
     try:
-        found = [decode(line) for line in block.split(b"\n") if line and not line.isspace()]
-        return cast("list[dict[str, Any]]", msgspec.to_builtins(found))
+        found = _decoded(block, decoder(task, side))
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
         return None
+    field = offsets.FIELDS.get(task)
+    if field and not _stand(found, field):
+        return None
+    return cast("list[dict[str, Any]]", msgspec.to_builtins(found))
+
+
+def _decoded(block: bytes, decode: msgspec.json.Decoder[Any]) -> list[Any]:
+    """One struct a line.
+
+    ``decode_lines`` takes values wherever the lines end. Where every line opens with ``{`` and ends with ``}`` no value
+    goes over a line's end (an object that is not closed cannot go on with ``{``), so as many values as lines are one a
+    line. Other lines are decoded one by one.
+    """
+    letters = np.frombuffer(block, np.uint8)
+    ends = np.flatnonzero(letters == LINE_FEED)
+    if (
+        len(ends)
+        and ends[-1] == len(letters) - 1
+        and letters[0] == OPENS
+        and (letters[ends - 1] == CLOSES).all()
+        and (letters[ends[:-1] + 1] == OPENS).all()
+    ):
+        found = decode.decode_lines(block)
+        if len(found) == len(ends):
+            return found
+    return [decode.decode(line) for line in block.split(b"\n") if line and not line.isspace()]
+
+
+def _stand(records: list[Any], field: str) -> bool:
+    """Whether all spans stand where they say; plain ones are looked at here, which is all of them as a rule."""
+    for record in records:
+        text = record.text
+        if text is msgspec.UNSET:
+            continue
+        for span in getattr(record, field):
+            words = span.text
+            if not words or text[span.start : span.end] != words or span.start is None or span.end is None:
+                try:
+                    offsets.prove(text, msgspec.to_builtins(getattr(record, field)), field)
+                except DataError:
+                    return False
+                break
+    return True
 
 
 @cache
