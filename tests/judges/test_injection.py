@@ -15,7 +15,7 @@ import pytest
 from dspy.lm15 import Message, Response, TextPart, Usage
 
 from goldassay.judges.ask import signatures
-from goldassay.judges.ask.asking import data
+from goldassay.judges.ask.quoting import data
 from goldassay.judges.ask.judge import Judge
 from goldassay.judges.measures import AnswerRelevance, ClaimF1, Criterion, Faithfulness, Preference, Rubric
 from goldassay.lm import TerseAdapter

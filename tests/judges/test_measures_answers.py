@@ -9,7 +9,7 @@ import pytest
 
 from goldassay import Metric
 from goldassay.exceptions import GoldassayError
-from goldassay.judges.ask.signatures import Verdict
+from goldassay.measures.judged import Verdict
 from goldassay.judges.measures import (
     AnswerRelevance,
     ContextEntityRecall,

@@ -13,14 +13,14 @@ from goldassay.cli.judge_options import Asked
 from goldassay.exceptions import DataError
 from goldassay.gold import files, load
 from goldassay.judges.ask.panel import Vote
-from goldassay.judges.ask.polling import poll, recorded
+from goldassay.judges.audit.audit import audit, probes
 from goldassay.judges.audit.checks import OF_SUPPORT, TESTS
-from goldassay.judges.audit.report import audit, probes
 from goldassay.judges.people import grades as graded
 from goldassay.judges.people import preferences
 from goldassay.judges.people.agreement import align
 from goldassay.judges.people.labels import Labels, read
 from goldassay.judges.people.rates import estimate
+from goldassay.judges.people.verdicts import poll, recorded
 from goldassay.reporting import judge as tables
 
 
@@ -113,7 +113,7 @@ def tune(
     """``goldassay tune --judge``: tune a judge against the labels of a file and print what that brought."""
     from goldassay import lm as models
     from goldassay.cli.tune import settings
-    from goldassay.judges.ask.programs import tune_judge
+    from goldassay.judges.people.tuning import tune_judge
     from goldassay.reporting import terminal, tuning
     from goldassay.running import new_folder
 
@@ -149,7 +149,7 @@ def _read(path: Path, asked: Asked, labelled: bool = True) -> Labels:
     else:
         labels = read(path, asked.about(), labelled=labelled, columns=asked.renamed())
     if asked.state is not None:
-        from goldassay.judges.ask.programs import unseen
+        from goldassay.judges.people.tuning import unseen
 
         kept = unseen(asked.state, labels)
         if left := len(labels.items) - len(kept.items):

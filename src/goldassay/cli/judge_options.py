@@ -37,7 +37,7 @@ class Asked:
     def about(self) -> Question:
         """The question, with the positive label that was asked for; a tuned judge answers its own."""
         if self.state:
-            from goldassay.judges.ask.programs import question_of
+            from goldassay.judges.people.tuning import question_of
 
             if (tuned := question_of(self.state).name) != self.question:
                 raise GoldassayError(f"the judge of {self.state} was tuned for {tuned}, not for {self.question}")
@@ -49,7 +49,7 @@ class Asked:
         if self.scale:
             return scale(self.scale)
         if self.state and not self.rubric:
-            from goldassay.judges.ask.programs import question_of
+            from goldassay.judges.people.tuning import question_of
 
             return question_of(self.state)
         levels = yamls.load(self.rubric) if self.rubric else None
@@ -86,7 +86,7 @@ class Asked:
     def _member(self, name: str | None, sample: int, verdicts: Any) -> Any:
         from goldassay import lm as models
         from goldassay.judges.ask.judge import Judge
-        from goldassay.judges.ask.programs import judge_of
+        from goldassay.judges.people.tuning import judge_of
 
         if name and name.startswith(ENTAILMENT):
             if self.samples > 1 or self.panel or self.state or self.question != "support":

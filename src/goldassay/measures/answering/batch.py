@@ -1,23 +1,19 @@
-"""Words of texts as numbers, for ROUGE: all texts in one pass, without an object for each word.
+"""Many answers at once: SQuAD's two numbers and ROUGE, each text read once, without an object for each word.
 
-For rouge-score's tokenizer the texts are one array of bytes. Words are compared eight letters at a time, as one number
-of 64 bits; a longer word is numbered by the number of what came before and its next eight letters. What is longer than
-that (`ROUNDS` times eight letters) is looked up as it stands.
-
-ROUGE-1, 2, L and Lsum of many pairs at once.
-
-All texts are tokenised in one pass; the words become numbers. The overlap of n-grams is counted by sorting one key for
+SQuAD: all texts are normalised in one pass. ROUGE: all texts are tokenised in one pass; the words become numbers. For
+rouge-score's tokenizer the texts are one array of bytes: words are compared eight letters at a time, as one number of
+64 bits; a longer word is numbered by the number of what came before and its next eight letters; what is longer than
+that (`ROUNDS` times eight letters) is looked up as it stands. The overlap of n-grams is counted by sorting one key for
 each (pair, n-gram) of both sides together; the longest common subsequence is rapidfuzz's bit-parallel one, over words
 written as code points. The numbers are those of rouge-score, to the last bits of a float.
 
-Lin, ROUGE: a package for automatic evaluation of summaries, ACL 2004 workshop.
+ROUGE-Lsum is the union of longest common subsequences, line by line (a line is a sentence): for each line of the
+reference, the words that a longest common subsequence with any line of the prediction takes; each word counts as often
+as both sides have it. Of several longest subsequences one must be chosen: the table is walked back from its end, and
+where it ties the reference's word is dropped, as rouge-score does. The table is bit-parallel.
 
-ROUGE-Lsum: the union of longest common subsequences, sentence by sentence (a line is a sentence).
-
-For each sentence of the reference, the words that a longest common subsequence with any sentence of the prediction
-takes; each word counts as often as both sides have it. Of several longest subsequences one must be chosen: the table is
-walked back from its end, and where it ties the reference's word is dropped, as rouge-score does. The table is
-bit-parallel (Hyyrö, Bit-parallel LCS-length computation revisited, AWOCA 2004).
+Lin, ROUGE: a package for automatic evaluation of summaries, ACL 2004 workshop. Hyyrö, Bit-parallel LCS-length
+computation revisited, AWOCA 2004.
 """
 
 from __future__ import annotations
@@ -33,9 +29,42 @@ from rapidfuzz.distance import LCSseq
 from rapidfuzz.process import cpdist
 
 from goldassay.exceptions import GoldassayError
+from goldassay.measures.answering.matching import asked, overlap
 from goldassay.measures.answering.records import all_texts
 from goldassay.tally import divide
+from goldassay.text import normal
 from goldassay.text.words import runs, stemmed, tokens
+
+
+def squad(predictions: Sequence[str], golds: Sequence[Sequence[str]]) -> tuple[list[float], list[float]]:
+    """Exact match and F1 of many answers, each text normalised once; an empty sequence of golds is unanswerable.
+
+    >>> squad(["The 1800s", ""], [["1800s", "1801"], []])
+    ([1.0, 1.0], [1.0, 1.0])
+    """
+    if isinstance(predictions, str):
+        raise GoldassayError(f"predictions are a list of texts, not {predictions!r}")
+    if len(predictions) != len(golds):
+        raise GoldassayError(f"{len(predictions)} predictions against {len(golds)} questions; they must be aligned")
+    for place, several in enumerate(golds):
+        if several is None or isinstance(several, str):
+            raise GoldassayError(f"question {place} needs a list of acceptable answers (empty: none), not {several!r}")
+    flat = [gold for several in golds for gold in several]
+    try:
+        made = normal.squad_all([*predictions, *flat]) if predictions or flat else []
+    except TypeError:
+        all_texts(predictions, "prediction", "no answer is an empty text")
+        all_texts(flat, "acceptable answer", "answers are texts")
+        raise
+    rest = iter(made[len(predictions) :])
+    exact, f1 = [], []
+    for mine, several in zip(made, golds, strict=False):
+        texts = asked([next(rest) for _ in several])
+        hit = mine in texts
+        exact.append(float(hit))
+        f1.append(1.0 if hit else max(overlap(mine, text) for text in texts))
+    return exact, f1
+
 
 Array = Any  # numpy arrays of whole numbers
 ROUNDS = 4

@@ -1,81 +1,34 @@
-"""SQuAD's exact match and F1: the best over the acceptable answers, mean over questions.
+"""The words of an answer beside those of gold: SQuAD's exact match and F1, for any script too, and ROUGE.
 
 EM is 1 when the normalised texts are equal. F1 is 2·P·R / (P + R) over the multiset of normalised words; where either
 side is empty after normalisation, F1 is 1 when both are and 0 otherwise (SQuAD 2.0's rule; 1.1 never has such gold). A
-question without answers is right when the answer is empty. A program that failed did not abstain: it counts 0.
+question without answers is right when the answer is empty. A program that failed did not abstain: it counts 0. Both are
+the best over the acceptable answers, mean over questions.
+
+ROUGE says how many words, neighbours or ordered words the answer shares with the gold. It is blind to meaning: a
+negation or a wrong digit changes one word of many (see `goldassay.proof.mutation`).
 
 Rajpurkar et al., EMNLP 2016; Rajpurkar, Jia and Liang, ACL 2018. https://rajpurkar.github.io/SQuAD-explorer/
+Lin, ROUGE: a package for automatic evaluation of summaries, ACL 2004 workshop.
 """
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from goldassay.exceptions import GoldassayError
 from goldassay.measure import Assessment, Measure, failed
-from goldassay.measures.answering.records import all_texts, answer, answers, wrong
+from goldassay.measures.answering.batch import KINDS, rouge_batch
+from goldassay.measures.answering.matching import asked, overlap
+from goldassay.measures.answering.mistakes import wrong
+from goldassay.measures.answering.records import all_texts, answer, answers, references
 from goldassay.tally import Mean
 from goldassay.text import normal
+from goldassay.text.words import TOKENIZERS
 
 SOURCE = "Rajpurkar et al., EMNLP 2016; Rajpurkar, Jia and Liang, ACL 2018"
-
-
-def overlap(one: str, other: str) -> float:
-    """F1 over the words of two normalised texts.
-
-    >>> overlap("opened in 1800", "1800")       # P 1/3, R 1
-    0.5
-    """
-    if one == other:
-        return 1.0
-    left, right = one.split(), other.split()
-    first, second = set(left), set(right)
-    if len(first) == len(left) and len(second) == len(right):
-        common = len(first & second)
-    else:
-        common = (Counter(left) & Counter(right)).total()
-    if not common:
-        return 0.0
-    precision, recall = common / len(left), common / len(right)
-    return 2 * precision * recall / (precision + recall)
-
-
-def asked(golds: Sequence[str]) -> list[str]:
-    """The normalised golds that hold a word; where none does, nothing is the answer (SQuAD 2.0's rule)."""
-    return [gold for gold in golds if gold] or [""]
-
-
-def squad(predictions: Sequence[str], golds: Sequence[Sequence[str]]) -> tuple[list[float], list[float]]:
-    """Exact match and F1 of many answers, each text normalised once; an empty sequence of golds is unanswerable.
-
-    >>> squad(["The 1800s", ""], [["1800s", "1801"], []])
-    ([1.0, 1.0], [1.0, 1.0])
-    """
-    if isinstance(predictions, str):
-        raise GoldassayError(f"predictions are a list of texts, not {predictions!r}")
-    if len(predictions) != len(golds):
-        raise GoldassayError(f"{len(predictions)} predictions against {len(golds)} questions; they must be aligned")
-    for place, several in enumerate(golds):
-        if several is None or isinstance(several, str):
-            raise GoldassayError(f"question {place} needs a list of acceptable answers (empty: none), not {several!r}")
-    flat = [gold for several in golds for gold in several]
-    try:
-        made = normal.squad_all([*predictions, *flat]) if predictions or flat else []
-    except TypeError:
-        all_texts(predictions, "prediction", "no answer is an empty text")
-        all_texts(flat, "acceptable answer", "answers are texts")
-        raise
-    rest = iter(made[len(predictions) :])
-    exact, f1 = [], []
-    for mine, several in zip(made, golds, strict=False):
-        texts = asked([next(rest) for _ in several])
-        hit = mine in texts
-        exact.append(float(hit))
-        f1.append(1.0 if hit else max(overlap(mine, text) for text in texts))
-    return exact, f1
 
 
 @dataclass(frozen=True)
@@ -180,3 +133,85 @@ class UnicodeF1(UnicodeExactMatch):
     def agreement(self, one: str, other: str) -> float:
         """F1 over the words."""
         return overlap(one, other)
+
+
+PARTS = ("p", "r", "f")
+
+
+def rouge(
+    prediction: str,
+    references: str | Sequence[str],
+    kind: str = "L",
+    *,
+    stem: bool = False,
+    tokenizer: str = "rouge-score",
+) -> tuple[float, float, float]:
+    """Precision, recall and F1 against the reference whose F1 is highest.
+
+    >>> rouge("the museum opened", ["the museum has opened", "it did"], "1")
+    (1.0, 0.75, 0.8571428571428571)
+    """
+    several = [references] if isinstance(references, str) else references
+    all_texts(several, "reference", "ROUGE compares texts")
+    if not several:
+        raise GoldassayError("ROUGE needs at least one reference")
+    rows = rouge_batch([prediction] * len(several), several, [kind], stem=stem, tokenizer=tokenizer)[kind]
+    precision, recall, f1 = rows[rows[:, 2].argmax()].tolist()
+    return precision, recall, f1
+
+
+@dataclass(frozen=True)
+class ROUGE(Measure[Mean]):
+    """ROUGE-1, 2, L or Lsum: precision (``p``), recall (``r``) or F1 (``f``), best over the answers and the reference.
+
+    An unanswerable question is left out: it has no words to share. The part is that of the reference with the highest
+    F1, as in rouge-score's ``score_multi``. ``tokenizer="rouge-score"`` knows ASCII letters only; an answer in another
+    script scores 0 against itself, so such texts want ``unicode``.
+
+    >>> ROUGE("1")({"answers": ["opened in 1800"]}, {"answer": "1800"}).tally.value     # P 1/1, R 1/3
+    0.5
+    >>> ROUGE("2", part="r").key, ROUGE("L", stem=True).conventions
+    ('rouge2_r', 'rougeL[kind=L, part=f, stem=True, tokenizer=rouge-score, golds=best by F1, unanswerable=skip]')
+    """
+
+    task: ClassVar[str] = "answering"
+    name: ClassVar[str] = "rouge"
+    zero: ClassVar[Mean] = Mean()
+    gold_fields: ClassVar[tuple[str, ...]] = ("answers", "reference")
+    pred_fields: ClassVar[tuple[str, ...]] = ("answer",)
+    fixed: ClassVar[dict[str, str]] = {"golds": "best by F1", "unanswerable": "skip"}
+    formula: ClassVar[str] = (
+        "P = common/predicted, R = common/gold, F1 = 2PR/(P+R), common = shared n-grams (1, 2) or the longest common "
+        "subsequence (L; by line: Lsum); mean over answerable questions"
+    )
+    source: ClassVar[str] = "Lin, ACL 2004 workshop; rouge-score 0.1.2"
+
+    kind: str = "L"
+    part: str = "f"
+    stem: bool = False
+    tokenizer: str = "rouge-score"
+
+    def __post_init__(self) -> None:
+        for name, choices in (("kind", KINDS), ("part", PARTS), ("tokenizer", TOKENIZERS)):
+            if getattr(self, name) not in choices:
+                raise GoldassayError(f"ROUGE: {name} is one of {', '.join(choices)}, not {getattr(self, name)!r}")
+
+    @property
+    def attains_one(self) -> bool:  # type: ignore[override]
+        """Not ROUGE-2: an answer of one word has no neighbours, and 0 even against itself."""
+        return self.kind != "2"
+
+    @property
+    def key(self) -> str:
+        """``rouge1``, ``rougeL``; ``rouge2_r`` for another part than F1."""
+        return f"rouge{self.kind}{'' if self.part == 'f' else f'_{self.part}'}"
+
+    def assess(self, gold: Any, pred: Any) -> Assessment[Mean]:
+        """The part of the best reference's score."""
+        several, found = references(gold), answer(pred, gold)
+        if not several:
+            return Assessment(Mean())
+        scores = rouge(found, several, self.kind, stem=self.stem, tokenizer=self.tokenizer)
+        value = 0.0 if failed(pred) else scores[PARTS.index(self.part)]
+        errors = wrong(gold, pred, answers(gold), found) if value < 1 else ()
+        return Assessment(Mean.of(value), errors)
