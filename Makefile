@@ -37,6 +37,7 @@ format-check: install
 
 lint: install
 	$(BIN)/ruff check .
+	$(BIN)/lint-imports
 
 types: install
 	$(BIN)/mypy && $(BIN)/pyright

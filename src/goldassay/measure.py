@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import importlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
 from typing import Any, ClassVar, Generic
 
@@ -14,6 +14,7 @@ from goldassay.tally import T
 
 TASKS = ("extraction", "classification", "linking", "retrieval", "answering", "triples")
 JUDGES = "judges"  # where the measures stand whose evidence a judge gives
+EMPTY = "1/null"  # an example without evidence has the value 1 and weighs nothing; a corpus without any has no value
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +58,10 @@ class Measure(Generic[T]):
     Subclasses are frozen dataclasses whose fields are the conventions that can be chosen; they set ``task``, ``name``,
     ``zero``, ``gold_fields``, ``pred_fields``, ``fixed`` (conventions that cannot be chosen), ``formula`` and
     ``source``, and write ``assess``.
+
+    Many examples at once: ``batch`` does the work that measures of a task share (matching, ranking), and ``tallies``
+    counts in it. Both have a form that goes pair by pair; a measure with a faster one must give the same numbers.
+    Measures with one ``batch`` function share what it made where the conventions named in ``shares`` are equal.
     """
 
     task: ClassVar[str]
@@ -69,6 +74,7 @@ class Measure(Generic[T]):
     source: ClassVar[str] = ""
     bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)
     attains_one: ClassVar[bool] = True  # precision at 10 cannot, where fewer than 10 are relevant
+    shares: ClassVar[tuple[str, ...]] = ()  # the conventions that ``batch`` depends on
 
     def assess(self, gold: Any, pred: Any) -> Assessment[T]:
         """The evidence and the errors of one pair."""
@@ -76,6 +82,27 @@ class Measure(Generic[T]):
 
     def __call__(self, gold: Any, pred: Any, /) -> Assessment[T]:
         return self.assess(gold, pred)
+
+    def batch(self, gold: Sequence[Any], pred: Sequence[Any]) -> Any:
+        """What measures share over aligned examples; without work to share, the pairs themselves."""
+        return list(zip(gold, pred, strict=True))
+
+    def tallies(self, batch: Any) -> T:
+        """The evidence of every example of a batch: one tally whose fields are arrays, a number an example."""
+        from goldassay.statistics.evidence import stacked
+
+        found: T = stacked([self.assess(*pair).tally for pair in batch], self.zero)
+        return found
+
+    @property
+    def counted(self) -> str:
+        """The name of its counts in a report; measures of one name have the same counts, "" has none."""
+        return self.key
+
+    @property
+    def explained(self) -> str:
+        """Its definition and where that comes from."""
+        return f"{self.formula}. Source: {self.source}."
 
     @property
     def key(self) -> str:
@@ -162,6 +189,7 @@ def stored(measure: Measure[Any]) -> str:
 
 
 __all__ = [
+    "EMPTY",
     "FAILURE",
     "TASKS",
     "Assessment",

@@ -1,10 +1,46 @@
-"""What scoring a set of predictions gives: values, counts, breakdowns, conventions."""
+"""What scoring a set of predictions gives: a list of measures, folded over all examples.
+
+    shared = Batches(gold, pred)                       # the matching or ranking of all examples, done once
+    card = fold("retrieval", [nDCG(10), RR()], shared) # values, counts, conventions, definitions
+    card.resample()                                    # the interval of each value
+
+Nothing here computes a number of its own. Each measure gives one tally whose fields are arrays, a number an example
+(`Measure.tallies`); its sum is the corpus evidence, the sum's ``value`` the value, and resamples of its rows the
+interval. What ``eval`` folds example by example is the same evidence.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
+
+from goldassay.exceptions import DataError
+from goldassay.fields import read
+from goldassay.measure import Measure
+
+
+class Batches:
+    """Aligned gold and predictions, and what measures share over them: made once, when first asked for."""
+
+    def __init__(self, gold: Sequence[Any], pred: Sequence[Any]) -> None:
+        if len(gold) != len(pred):
+            raise DataError(f"{len(gold)} gold examples and {len(pred)} predictions; they must be aligned")
+        self.gold, self.pred = gold, pred
+        self._made: dict[Hashable, Any] = {}
+
+    def of(self, measure: Measure[Any]) -> Any:
+        """The batch that this measure counts in."""
+        key = (type(measure).batch, tuple(getattr(measure, name) for name in measure.shares))
+        if key not in self._made:
+            self._made[key] = measure.batch(self.gold, self.pred)
+        return self._made[key]
+
+    @property
+    def documents(self) -> list[Any] | None:
+        """The document that each example stands in, where examples name one (``document``); else ``None``."""
+        named = [read(one, "document", None) if not isinstance(one, (list, tuple)) else None for one in self.gold]
+        return [index if name is None else name for index, name in enumerate(named)] if any(named) else None
 
 
 @dataclass
@@ -13,7 +49,8 @@ class Scorecard:
 
     ``values`` hold ``None`` where there is no evidence. ``by`` maps a facet (``type``, ``label``, ``property`` …) to
     its keys and their values. ``explain`` maps a value's name to its definition and source, ``intervals`` to the low
-    and the high end of its 95 % interval (see `goldassay.statistics.scorecards`).
+    and the high end of its 95 % interval (`resample`). ``measures`` are those that the values come from, ``tallies``
+    their evidence example by example (fields are arrays), ``totals`` the same over the corpus, all by the value's name.
     """
 
     task: str
@@ -25,6 +62,30 @@ class Scorecard:
     warnings: list[str] = field(default_factory=list)
     explain: dict[str, str] = field(default_factory=dict)
     intervals: dict[str, tuple[float, float]] = field(default_factory=dict)
+    measures: dict[str, Measure[Any]] = field(default_factory=dict, repr=False)
+    tallies: dict[str, Any] = field(default_factory=dict, repr=False)
+    totals: dict[str, Any] = field(default_factory=dict, repr=False)
+    documents: Sequence[Any] | None = field(default=None, repr=False)
+
+    def resample(self, *, resamples: int = 1000, level: float = 0.95, seed: int = 0) -> None:
+        """Put an interval beside every value that has evidence.
+
+        Examples are resampled, or whole documents where examples name the ``document`` that they stand in.
+
+        >>> from goldassay.measures import retrieval
+        >>> gold, pred = [{"relevant": ["a"]}, {"relevant": ["b"]}], [{"results": ["a"]}, {"results": ["a", "b"]}]
+        >>> card = retrieval.scorecard(gold, pred, measures=["RR"])
+        >>> card.resample()
+        >>> card.values["RR"], card.intervals["RR"]
+        (0.75, (0.5, 1.0))
+        """
+        from goldassay.statistics.intervals import interval
+
+        for name, tallies in self.tallies.items():
+            if self.values[name] is not None:
+                zero = self.measures[name].zero
+                found = interval(tallies, zero, clusters=self.documents, resamples=resamples, level=level, seed=seed)
+                self.intervals[name] = (found.low, found.high)
 
     def state(self) -> dict[str, Any]:
         """As one JSON object (``goldassay score --json``)."""
@@ -38,6 +99,32 @@ class Scorecard:
             "conventions": self.conventions,
             "warnings": self.warnings,
         }
+
+
+def fold(task: str, measures: Mapping[str, Measure[Any]] | Iterable[Measure[Any]], shared: Batches) -> Scorecard:
+    """The scorecard of these measures over aligned examples; a mapping names the values, else their keys do.
+
+    >>> from goldassay.measures.retrieval import RR
+    >>> card = fold("retrieval", [RR()], Batches([{"relevant": ["a"]}], [{"results": ["b", "a"]}]))
+    >>> card.values, card.counts, card.conventions
+    ({'RR': 0.5}, {'RR': {'total': 0.5, 'weight': 1.0}}, {'RR': 'RR[ties=docno_desc, missing=0]'})
+    """
+    from goldassay.statistics.evidence import flat, summed
+
+    named = measures if isinstance(measures, Mapping) else {measure.key: measure for measure in measures}
+    card = Scorecard(task, len(shared.gold), documents=shared.documents)
+    for name, measure in named.items():
+        tallies = measure.tallies(shared.of(measure))
+        total = summed(tallies)
+        card.measures[name], card.tallies[name], card.totals[name] = measure, tallies, total
+        card.values[name] = float(total.value) if total.weight else None
+        card.conventions[name] = measure.conventions
+        card.explain[name] = measure.explained
+        state = dict(flat(total.state()))
+        counted = name if measure.counted == measure.key else measure.counted
+        if counted and all(len(path) == 1 for path in state):
+            card.counts.setdefault(counted, {path[0]: number for path, number in state.items()})
+    return card
 
 
 def rates(counts: Mapping[str, float], prefix: str = "") -> dict[str, float | None]:

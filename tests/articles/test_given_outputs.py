@@ -12,11 +12,11 @@ from goldassay.articles import mistakes as run_errors
 from goldassay.articles import prompt_tuning
 from goldassay.gold.formats import text2kgbench
 from goldassay.measure import Error
+from goldassay.running.run import Case
 from goldassay.score import Evidence
 from goldassay.tally import Counts
-from goldassay.tuning.edits import apply
-from goldassay.tuning.patch_files import Patch
-from goldassay.tuning.patterns import Case, find
+from goldassay.tuning.patches import Patch, apply
+from goldassay.tuning.patterns import find
 from goldassay.tuning.saved import rendered
 
 OUTPUTS = {

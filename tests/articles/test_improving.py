@@ -21,11 +21,10 @@ from goldassay.articles.running import run
 from goldassay.articles.scoring import Scoring
 from goldassay.exceptions import DataError, GoldassayError
 from goldassay.measure import Error
+from goldassay.running.run import Case
 from goldassay.score import Evidence
 from goldassay.tally import Counts
-from goldassay.tuning.edits import apply
-from goldassay.tuning.patch_files import Patch
-from goldassay.tuning.patterns import Case
+from goldassay.tuning.patches import Patch, apply
 from goldassay.tuning.saved import rendered
 from goldassay.wikibase.alignment import PropertyAlignmentTable
 from goldassay.wikibase.entities import Item, Statement

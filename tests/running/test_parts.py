@@ -9,10 +9,10 @@ import dspy
 import pytest
 
 from goldassay import Metric
-from goldassay.cli.compare import by_stratum, errors_by_type
 from goldassay.measures import extraction
 from goldassay.reporting import runs as tables
 from goldassay.running import Run, evaluate
+from goldassay.running.comparing import by_stratum, errors_by_type
 
 METRIC = Metric({extraction.StrictF1(): 1.0})
 GOLD = [

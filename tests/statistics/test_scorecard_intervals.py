@@ -9,7 +9,7 @@ import pytest
 
 from goldassay.gold import load
 from goldassay.measure import TASKS
-from goldassay.measures import extraction, retrieval
+from goldassay.measures import extraction
 from goldassay.statistics import interval
 from goldassay.statistics.scorecards import intervals
 
@@ -58,11 +58,3 @@ def test_documents_are_resampled_whole() -> None:
     assert (whole.low, whole.value, whole.high) == (0.0, 0.5, 1.0)
     loose = intervals(card, [{**g, "document": None} for g in gold], pred, one)["strict_recall"]
     assert 0.3 < loose.low < 0.5 < loose.high < 0.7
-
-
-def test_a_value_under_another_convention_has_no_interval() -> None:
-    gold = [{"relevant": {"a": 3, "b": 1}}, {"relevant": {"b": 1}}]
-    pred = [{"results": ["b", "a"]}, {"results": ["a", "b"]}]
-    card = retrieval.scorecard(gold, pred, measures=["nDCG@5"])
-    assert intervals(card, gold, pred, {"nDCG@5": retrieval.nDCG(5, gain="exponential")}) == {}
-    assert set(intervals(card, gold, pred, {"nDCG@5": retrieval.nDCG(5), "AP": retrieval.AP()})) == {"nDCG@5"}

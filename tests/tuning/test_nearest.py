@@ -13,7 +13,7 @@ import pytest
 from pydantic import BaseModel
 
 from goldassay.exceptions import GoldassayError
-from goldassay.tuning.edits import fingerprint
+from goldassay.running.identity import fingerprint
 from goldassay.tuning.nearest import NearestDemos, demonstrations
 
 TRAIN = [

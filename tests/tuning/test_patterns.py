@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 
 from goldassay import Counts, Error
+from goldassay.running.run import Case
 from goldassay.score import Evidence
-from goldassay.tuning.patterns import Case, find
+from goldassay.tuning.patterns import find
 
 
 def case(name: str, counts: Counts, *errors: Error, **strata: str) -> Case:

@@ -15,9 +15,9 @@ from goldassay.fields import read
 from goldassay.measure import Error
 from goldassay.measures.triples import F1
 from goldassay.measures.triples.objects import written
+from goldassay.running.run import Case
 from goldassay.score import Evidence
 from goldassay.tally import Counts
-from goldassay.tuning.patterns import Case
 from goldassay.wikibase.alignment import PropertyAlignmentTable
 
 MISSED, WRONG = "missed", "wrong_object"

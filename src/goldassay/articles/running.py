@@ -34,10 +34,10 @@ def run(
     parallel: int = 1,
 ) -> dict[str, Any]:
     """Evaluate what the rows in ``file`` do not hold yet, and fold all of them into a result."""
-    from goldassay.cli.evaluate import Model, language_model
+    from goldassay.lm import Model, for_program
 
     asks = profile.lm is not None or hasattr(program, "predictors")  # any other program needs no model
-    model = language_model(program, profile.lm) if asks else Model()
+    model = for_program(program, profile.lm) if asks else Model()
     evaluation = Evaluation(
         program,
         sources.wikipedia,
@@ -87,7 +87,7 @@ def fingerprint(program: Any) -> str:
     """A hash of a program's prompts and of the file that it is written in: rows of another version are not its own."""
     made = hashlib.sha256()
     if hasattr(program, "named_predictors") and program.named_predictors():
-        from goldassay.tuning.edits import fingerprint as prompts
+        from goldassay.running.identity import fingerprint as prompts
 
         made.update(prompts(program).encode())
     try:

@@ -1,44 +1,14 @@
-"""``goldassay compare``: runs on the same gold, side by side, with paired tests corrected for their number."""
+"""``goldassay compare``: runs on the same gold, side by side."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
-from goldassay.exceptions import ConventionError, GoldassayError
+from goldassay.exceptions import GoldassayError
 from goldassay.running import Run
-from goldassay.statistics import Comparison, compare, holm
-
-SHOWN = 2  # examples won and lost that are shown with what was wrong
-
-
-@dataclass(frozen=True)
-class Against:
-    """One run against the first one, by one measure; ``p`` of the comparison is as tested, ``corrected`` after Holm."""
-
-    run: Run
-    measure: str
-    found: Comparison
-    corrected: float
-    won: tuple[str, ...]
-    lost: tuple[str, ...]
-    shown: Mapping[str, str]
-    """Some of the examples that were won and lost, with what was wrong in them."""
-
-    def state(self) -> dict[str, Any]:
-        """As JSON."""
-        return {
-            "run": str(self.run.folder),
-            "measure": self.measure,
-            **self.found.state(),
-            "corrected_p": self.corrected,
-            "won": list(self.won),
-            "lost": list(self.lost),
-            "shown": dict(self.shown),
-        }
+from goldassay.running.comparing import by_stratum, compared, errors_by_type, worked
 
 
 def run(folders: Sequence[Path], *, test: str = "permutation", seed: int = 0, as_json: bool = False) -> None:
@@ -48,13 +18,13 @@ def run(folders: Sequence[Path], *, test: str = "permutation", seed: int = 0, as
     if len(folders) < 2:
         raise GoldassayError("compare needs two runs or more")
     runs = [Run.load(folder) for folder in folders]
-    usable = [made for made in runs if _worked(made)]
-    missing = [str(made.folder) for made in runs if not _worked(made)]
-    arms = [made if _worked(made) else None for made in runs]
+    usable = [made for made in runs if worked(made)]
+    missing = [str(made.folder) for made in runs if not worked(made)]
+    arms = [made if worked(made) else None for made in runs]
     found = compared(usable, test=test, seed=seed) if len(usable) > 1 else []
     if as_json:
         body = {
-            "runs": [{**made.summary(), "available": _worked(made)} for made in runs],
+            "runs": [{**made.summary(), "available": worked(made)} for made in runs],
             "comparisons": [one.state() for one in found],
             "by": by_stratum(arms),
             "errors": errors_by_type(arms),
@@ -64,88 +34,3 @@ def run(folders: Sequence[Path], *, test: str = "permutation", seed: int = 0, as
         return
     tables.comparison(runs, found, missing)
     tables.parts(by_stratum(arms), errors_by_type(arms), next(iter(usable[0].values), "") if usable else "")
-
-
-def _worked(made: Run) -> bool:
-    """Whether the program worked at all; an arm that failed everywhere is not available, never a loss by 0."""
-    return any(not row.get("error") for row in made.rows)
-
-
-def compared(runs: Sequence[Run], *, test: str = "permutation", seed: int = 0) -> list[Against]:
-    """Every run against the first one by every measure; refuses other gold and other conventions."""
-    first = runs[0]
-    for other in runs[1:]:
-        _alike(first, other)
-    documents = [row.get("document", row["index"]) for row in first.rows]
-    clusters = documents if len(set(documents)) < len(documents) else None  # as for the intervals of a run
-    pairs = [(other, name) for other in runs[1:] for name in first.values if name in other.values]
-    tests = [
-        compare(other.tallies(name), first.tallies(name), first.zero[name], clusters=clusters, test=test, seed=seed)
-        for other, name in pairs
-    ]
-    corrected = holm([found.p for found in tests])
-    out = []
-    for (other, name), found, p in zip(pairs, tests, corrected, strict=True):
-        gaps = [
-            (str(row["id"]), float(b.value) - float(a.value))
-            for row, a, b in zip(first.rows, first.tallies(name), other.tallies(name), strict=True)
-        ]
-        won = tuple(key for key, gap in sorted(gaps, key=lambda pair: -pair[1]) if gap > 1e-12)
-        lost = tuple(key for key, gap in sorted(gaps, key=lambda pair: pair[1]) if gap < -1e-12)
-        shown = {
-            **_messages("won", won[:SHOWN], first, without=other),
-            **_messages("lost", lost[:SHOWN], other, without=first),
-        }
-        out.append(Against(other, name, found, p, won, lost, shown))
-    return out
-
-
-def _messages(how: str, ids: Sequence[str], made: Run, *, without: Run) -> dict[str, str]:
-    """What one run has wrong in examples and the other has not, by how it went and the example's id."""
-    known = {str(row["id"]): [error["message"] for error in row.get("errors", ())] for row in without.rows}
-    out: dict[str, str] = {}
-    for row in made.rows:
-        key = str(row["id"])
-        new = [error["message"] for error in row.get("errors", ()) if error["message"] not in known.get(key, ())]
-        if key in ids and (new or row.get("error")):
-            out[f"{how} {key}"] = str(row.get("error") or new[0])
-    return out
-
-
-def by_stratum(runs: Sequence[Run | None]) -> dict[str, dict[str, dict[str, list[float | None]]]]:
-    """Each measure's value of each run, by stratum and key; None where a run has no evidence or is not available."""
-    parts: list[Mapping[str, Any]] = [made.by_stratum if made else {} for made in runs]
-    first = next(filter(None, parts), {})
-    return {
-        stratum: {
-            key: {name: [part.get(stratum, {}).get(key, {}).get(name) for part in parts] for name in values}
-            for key, values in keys.items()
-        }
-        for stratum, keys in first.items()
-    }
-
-
-def errors_by_type(runs: Sequence[Run | None]) -> dict[str, list[int | None]]:
-    """How many errors each run has, by type; None for a run that is not available."""
-    types = sorted({kind for made in runs if made for kind in made.errors_by_type})
-    return {kind: [made.errors_by_type.get(kind, 0) if made else None for made in runs] for kind in types}
-
-
-def _alike(a: Run, b: Run) -> None:
-    """Two runs can be compared when they are on the same examples under the same conventions."""
-    if a.about["gold"] != b.about["gold"]:
-        raise ConventionError(
-            f"{a.folder} and {b.folder} are on different gold ({len(a.rows)} and {len(b.rows)} examples); "
-            "evaluate both on the same split"
-        )
-    if len(a.rows) != len(b.rows):
-        raise ConventionError(f"{b.folder} has {len(b.rows)} of {len(a.rows)} rows; finish it with --resume")
-    if [row["id"] for row in a.rows] != [row["id"] for row in b.rows]:
-        raise ConventionError(f"{a.folder} and {b.folder} stopped at different examples; finish both with --resume")
-    if not set(a.about["measures"]) & set(b.about["measures"]):
-        one, two = (", ".join(made.about["measures"]) for made in (a, b))
-        raise ConventionError(f"{a.folder} and {b.folder} have no measure in common: {one} and {two}")
-    for name, about in a.about["measures"].items():
-        other = b.about["measures"].get(name)
-        if other and other["conventions"] != about["conventions"]:
-            raise ConventionError(f"{name} has other conventions: {about['conventions']} and {other['conventions']}")

@@ -17,7 +17,7 @@ import dspy
 from dspy.teleprompt import BootstrapFewShot
 
 from goldassay import workspace
-from goldassay.cli.evaluate import Model, language_model
+from goldassay.lm import Model, for_program
 from goldassay.measure import Measure
 from goldassay.reporting import runs as tables
 from goldassay.reporting import terminal
@@ -65,7 +65,7 @@ def _part(part: Part, folder: Path, lm: str | None, limit: int | None, threads: 
     train, dev, test = (list(split)[:limit] for split in (data.train, data.dev[: part.dev], data.test[: part.test]))
     metric = workspace.metric(part.task)
     program = workspace.target(part.task).load()
-    model = language_model(program, lm)
+    model = for_program(program, lm)
     terminal.line(
         f"\n[bold]{part.task}[/] on gold/heritage: {len(train)} train, {len(dev)} dev, {len(test)} test examples; "
         f"model {model.name}, temperature 0"

@@ -33,10 +33,12 @@ def run(
     gate: bool = False,
     errors: bool = False,
     judge_lm: str | None = None,
+    trace: bool = True,
     as_json: bool = False,
 ) -> None:
     """Evaluate and print; the arguments are the command's options."""
     from goldassay.judges.ask.judge import named
+    from goldassay.lm import for_program
     from goldassay.reporting import runs as tables
     from goldassay.reporting import terminal, tuning
     from goldassay.running import evaluate, new_folder
@@ -46,9 +48,9 @@ def run(
     data = examples(gold, target.task, split, format)
     chosen = data.asked[:limit] if limit else data.asked
     made = prepared(target, data.train, state, data.passages)
-    model = language_model(made, lm)
+    model = for_program(made, lm)
     label = target.label.replace(":", "-")
-    folder = resume or new_folder(runs, label)
+    folder = resume or new_folder(runs, label, model.name)
     judge = None if judge_lm is None else named(judge_lm, verdicts=folder / "verdicts.jsonl")
     measured = workspace.metric(target.task, metric) if judge is None else workspace.judged(target.task, judge, metric)
     settings = {"program": program, "gold": gold, "split": split, "limit": limit, "lm": model.name}
@@ -64,6 +66,7 @@ def run(
             resume=resume,
             seed=seed,
             name=label,
+            trace=trace,
             settings=settings | ({"judge": str(judge)} if judge else {}),
         )
     except KeyboardInterrupt:
@@ -121,22 +124,3 @@ def prepared(
 
         program = load_state(program, state)
     return program.fit(train) if train and hasattr(program, "fit") else program
-
-
-@dataclass(frozen=True)
-class Model:
-    """A language model with the adapter that suits it; all ``None`` for a program that needs none."""
-
-    name: str | None = None
-    lm: Any = None
-    adapter: Any = None
-
-
-def language_model(program: Any, name: str | None) -> Model:
-    """The model for a program: none where it has no predictor."""
-    if hasattr(program, "predictors") and not program.predictors():
-        return Model()
-    from goldassay import lm
-
-    model = lm.resolve(name)
-    return Model(str(model.model), model, lm.adapter(model))

@@ -40,6 +40,9 @@ def evaluate(
     judge_lm: Annotated[
         str | None, typer.Option(help="The model that judges (answering), bound apart from --lm; or nli:MODEL.")
     ] = None,
+    trace: Annotated[
+        bool, typer.Option("--trace/--no-trace", help="Keep inputs, gold, prompts and raw answers in the rows.")
+    ] = True,
     json: Json = False,
 ) -> None:
     """Run a program over a gold set and measure it."""
@@ -62,6 +65,7 @@ def evaluate(
         gate=gate,
         errors=errors,
         judge_lm=judge_lm,
+        trace=trace,
         as_json=json,
     )
 

@@ -101,10 +101,13 @@ def scored(
     card: Scorecard = import_module(f"goldassay.measures.{task}").scorecard(aligned.gold, aligned.pred, **options)
     card.warnings = [*aligned.warnings, *card.warnings]
     if intervals or (intervals is None and card.examples <= MOST):
-        from goldassay.statistics import scorecards
+        if card.tallies:
+            card.resample()
+        else:  # a room that is not yet a list of measures
+            from goldassay.statistics import scorecards
 
-        found = scorecards.intervals(card, aligned.gold, aligned.pred, _measures(task, options))
-        card.intervals = {name: (one.low, one.high) for name, one in found.items()}
+            found = scorecards.intervals(card, aligned.gold, aligned.pred, _measures(task, options))
+            card.intervals = {name: (one.low, one.high) for name, one in found.items()}
     return card
 
 

@@ -11,8 +11,8 @@ from typing import Any
 import yaml
 
 from goldassay import workspace
-from goldassay.cli.evaluate import language_model
 from goldassay.exceptions import GoldassayError
+from goldassay.lm import for_program
 
 
 def run(
@@ -45,7 +45,7 @@ def run(
     from goldassay.reporting import tuning as tables
     from goldassay.running import new_folder
     from goldassay.tuning import load_state, tune
-    from goldassay.tuning.resuming import RESUMABLE
+    from goldassay.tuning.saved import RESUMABLE
 
     logging.getLogger("dspy").setLevel(logging.ERROR)
     target = workspace.target(program, task)
@@ -58,7 +58,7 @@ def run(
     splits = {name: list(getattr(part, name))[:limit] for name in ("train", "dev", "test")}
     if state is not None:
         student = load_state(student, state)
-    model = language_model(student, lm)
+    model = for_program(student, lm)
     chosen = settings(options, guards, optimizer)
     folder = resume or out or new_folder(Path("runs"), f"tune-{target.label.replace(':', '-')}-{optimizer}")
     judge = None if judge_lm is None else named(judge_lm, verdicts=folder / "verdicts.jsonl")

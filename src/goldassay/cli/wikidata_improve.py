@@ -30,7 +30,7 @@ def tune_prompts(results: Path, *, output: Path | None, profile: str, most: int,
     from goldassay.gold.files import save_json
     from goldassay.reporting import terminal
     from goldassay.reporting import wikidata as tables
-    from goldassay.tuning.patch_files import Patch, write
+    from goldassay.tuning.patches import Patch, write
 
     chosen = read_profile(profile)
     made = program(chosen)

@@ -8,6 +8,7 @@ outputs, so that even a very small model returns what parses.
 from __future__ import annotations
 
 import os
+from dataclasses import dataclass
 from typing import Any
 
 import dspy
@@ -64,4 +65,37 @@ def adapter(lm: Any) -> dspy.Adapter | None:
     return TerseAdapter() if str(getattr(lm, "model", "")).startswith(LOCAL) else None
 
 
-__all__ = ["DEFAULT", "AsyncLlamaEngine", "LlamaEngine", "LocalLM", "ModelError", "TerseAdapter", "adapter", "resolve"]
+@dataclass(frozen=True)
+class Model:
+    """A language model with the adapter that suits it; all ``None`` for a program that needs none."""
+
+    name: str | None = None
+    lm: Any = None
+    adapter: Any = None
+
+
+def for_program(program: Any, name: str | None = None) -> Model:
+    """The model that a program runs on, by its name as `resolve` takes it: none where it has no predictor.
+
+    >>> import dspy
+    >>> for_program(dspy.Module()).name is None
+    True
+    """
+    if hasattr(program, "predictors") and not program.predictors():
+        return Model()
+    model = resolve(name)
+    return Model(str(model.model), model, adapter(model))
+
+
+__all__ = [
+    "DEFAULT",
+    "AsyncLlamaEngine",
+    "LlamaEngine",
+    "LocalLM",
+    "Model",
+    "ModelError",
+    "TerseAdapter",
+    "adapter",
+    "for_program",
+    "resolve",
+]

@@ -13,13 +13,14 @@ import dspy
 
 from goldassay.exceptions import GoldassayError
 from goldassay.metric import Metric
-from goldassay.running.about import about_run, gold_hash, now, refuse_another
 from goldassay.running.budget import Meter
 from goldassay.running.folder import Writer
+from goldassay.running.identity import about_run, gold_hash, now, refuse_another
 from goldassay.running.loop import Loop
 from goldassay.running.plain import Plain
 from goldassay.running.run import Run, rows_done
 from goldassay.running.secrets import known, models
+from goldassay.running.trace import Recorder
 
 __all__ = ["evaluate", "gold_hash"]
 
@@ -38,13 +39,15 @@ def evaluate(
     seed: int = 0,
     settings: dict[str, Any] | None = None,
     resume: Path | None = None,
+    trace: bool = True,
 ) -> Run:
     """Run ``program`` on every gold example and measure it.
 
     A program that raises becomes a row with its error, and its gold counts as missed. With ``folder`` every row is on
     disk as soon as it is made; Ctrl-C leaves a readable run there, and ``resume`` goes on with it (same gold, same
     metric, same program): missing rows are made, and those that failed are tried again. Without ``folder`` the run
-    stays in memory. ``metric`` is a `Metric`, or any function of (gold, prediction) that returns a number.
+    stays in memory. ``trace`` keeps inputs, gold, prompts and raw answers in the rows of the folder, for reports.
+    ``metric`` is a `Metric`, or any function of (gold, prediction) that returns a number.
 
     >>> import dspy
     >>> from goldassay import Metric
@@ -75,11 +78,15 @@ def evaluate(
     if writer:
         writer.about({**about, "status": "running"})
     before, started, meter = about["cost"], time.perf_counter(), Meter()
-    loop = Loop(program, gold, measured, rows, writer, progress)
+    traced = trace and writer is not None
+    loop = Loop(program, gold, measured, rows, writer, progress, traced)
     around = {key: value for key, value in (("lm", lm), ("adapter", adapter)) if value is not None}
     status = "interrupted"
     try:
-        with dspy.context(**around, callbacks=[*dspy.settings.callbacks, meter]), _few_collections():
+        with (
+            dspy.context(**around, callbacks=[*dspy.settings.callbacks, meter, *([Recorder()] if traced else [])]),
+            _few_collections(),
+        ):
             loop.work(min(threads, len(gold)))
         status = "finished"
     finally:

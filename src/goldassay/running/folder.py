@@ -13,9 +13,13 @@ from typing import Any
 from goldassay.running.secrets import redact, scrub
 
 
-def new_folder(runs: Path, name: str) -> Path:
-    """A run folder that does not exist yet: ``runs/20261121-101500-extraction``; it is made when it is written to."""
-    safe = re.sub(r"[^\w.-]+", "-", name).strip("-.") or "run"
+def new_folder(runs: Path, name: str, lm: str | None = None) -> Path:
+    """A run folder that does not exist yet, named after the time, the program and the model.
+
+    ``runs/20261121-101500-extraction-smollm2-135m``; it is made when it is written to.
+    """
+    named = name if lm is None else f"{name}-{lm.rstrip('/').rpartition('/')[2]}"
+    safe = re.sub(r"[^\w.-]+", "-", named).strip("-.")[:120] or "run"
     stem = f"{datetime.now(UTC):%Y%m%d-%H%M%S}-{safe}"
     folder, number = runs / stem, 2
     while folder.exists():

@@ -16,6 +16,7 @@ from goldassay.measure import failed
 from goldassay.running.folder import Writer
 from goldassay.running.guarding import failure
 from goldassay.running.progress import Bar
+from goldassay.running.trace import recording
 from goldassay.score import Evidence
 
 FACETS = ("language", "document", "strata")  # fields of a gold example that its row repeats
@@ -36,8 +37,10 @@ class Loop:
         rows: dict[int, dict[str, Any]],
         writer: Writer | None,
         progress: bool,
+        trace: bool = False,
     ) -> None:
         self.program, self.gold, self.metric, self.rows, self.writer = program, gold, metric, rows, writer
+        self.trace = trace
         self.bar = Bar(len(gold), len(rows), progress)
         self.total = metric.zero  # what the progress bar shows; the run folds its rows in their order
         for row in rows.values() if self.bar.shown else ():
@@ -78,7 +81,11 @@ class Loop:
         try:
             with dspy.track_usage() as tracker:
                 for index in self._next():
-                    evidence, row = measured(self.program, self.gold[index], index, self.metric, tracker.usage_data)
+                    example = self.gold[index]
+                    with recording() as calls:
+                        evidence, row = measured(self.program, example, index, self.metric, tracker.usage_data)
+                    if self.trace:
+                        row |= traced(example, calls)
                     if self.writer or self.bar.shown:
                         self._show(index, row, evidence)
                     elif not self.closed:
@@ -149,6 +156,12 @@ def measured(
     if cut:
         row["truncated"] = True
     return evidence, row
+
+
+def traced(example: Any, calls: list[dict[str, Any]]) -> dict[str, Any]:
+    """What a report shows of an example beside its result: inputs, gold, and each prompt with its raw answer."""
+    found = {"inputs": example.inputs()._store, "gold": example.labels()._store}
+    return {**found, "calls": calls} if calls else found
 
 
 def billed(usage: dict[str, list[dict[str, Any]]]) -> dict[str, int]:

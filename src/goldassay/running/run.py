@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -15,9 +15,18 @@ from goldassay.running import parts
 from goldassay.score import Evidence
 from goldassay.statistics import Interval, interval
 from goldassay.tally import Mean
-from goldassay.tuning.patterns import Case
 
 PLAIN = "score"  # the name of the value of a metric that is a plain function
+
+
+@dataclass(frozen=True)
+class Case:
+    """One evaluated example: its evidence, its errors and what it belongs to. Error patterns are found from these."""
+
+    id: str
+    evidence: Evidence
+    errors: tuple[Error, ...] = ()
+    strata: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass
@@ -102,7 +111,7 @@ class Run:
 
     @cached_property
     def cases(self) -> list[Case]:
-        """The rows as error patterns are found from them."""
+        """The rows as error patterns are found from them, in the rows' order."""
         return [
             Case(
                 str(row["id"]),

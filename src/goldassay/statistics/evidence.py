@@ -25,14 +25,18 @@ Path = tuple[str, ...]
 class Evidences:
     """The evidence of many examples: a matrix, and how a row of sums becomes a value.
 
-    Without ``zero`` the examples are plain numbers, and their value is the mean.
+    The examples are tallies, or one tally whose fields are arrays (`stacked`). Without ``zero`` they are plain numbers,
+    and their value is the mean.
     """
 
     def __init__(self, tallies: Values, zero: Any = None, clusters: Sequence[Any] | None = None) -> None:
-        if not len(tallies):
+        arrays = hasattr(tallies, "from_state")
+        if not arrays and not len(tallies):
             raise GoldassayError("no evidence: there are no examples")
         self.zero = Mean() if zero is None else zero
-        self.paths, self.matrix = _numbers(tallies) if zero is None else _matrix(tallies)
+        self.paths, self.matrix = (
+            _columns(tallies) if arrays else _numbers(tallies) if zero is None else _matrix(tallies)
+        )
         if clusters is not None:
             self.matrix = clustered(self.matrix, clusters)
 
@@ -80,13 +84,49 @@ def _matrix(tallies: Values) -> tuple[list[Path], Floats]:
     return paths, matrix
 
 
-def flat(state: Mapping[str, Any], path: Path = ()) -> Iterator[tuple[Path, float]]:
-    """The numbers of a nested state with their paths."""
+def _columns(tally: Any) -> tuple[list[Path], Floats]:
+    """The fields of a tally whose fields are arrays; a field that is one number is that of every example."""
+    found = dict(flat(tally.state()))
+    n = max((np.size(column) for column in found.values()), default=0)
+    if not n:
+        raise GoldassayError("no evidence: there are no examples")
+    matrix = np.empty((n, len(found)))
+    for place, column in enumerate(found.values()):
+        matrix[:, place] = column
+    return list(found), matrix
+
+
+def stacked(tallies: Sequence[Any], zero: Any) -> Any:
+    """The tallies of many examples as one, whose fields are arrays: one number an example.
+
+    >>> from goldassay.tally import Counts
+    >>> stacked([Counts(1, 0, 0), Counts(1, 2, 0)], Counts()).precision.round(2).tolist()
+    [1.0, 0.33]
+    """
+    if not len(tallies):
+        return zero
+    paths, matrix = _matrix(tallies)
+    return zero.from_state(nested(paths, np.ascontiguousarray(matrix.T)))
+
+
+def summed(tally: Any) -> Any:
+    """The evidence of all examples together, from a tally whose fields are arrays.
+
+    >>> from goldassay.tally import Counts
+    >>> summed(stacked([Counts(1, 0, 0), Counts(1, 2, 0)], Counts()))
+    Counts(tp=2.0, fp=2.0, fn=0.0)
+    """
+    found = dict(flat(tally.state()))
+    return tally.from_state(nested(list(found), [np.sum(column).item() for column in found.values()]))
+
+
+def flat(state: Mapping[str, Any], path: Path = ()) -> Iterator[tuple[Path, Any]]:
+    """The numbers (or arrays) of a nested state with their paths."""
     for key, value in state.items():
         if isinstance(value, Mapping):
             yield from flat(value, (*path, key))
         else:
-            yield (*path, key), float(value)
+            yield (*path, key), value
 
 
 def nested(paths: Sequence[Path], columns: Any) -> dict[str, Any]:

@@ -78,6 +78,10 @@ class Nearest(dspy.Module):  # type: ignore[misc]
         self.examples: list[dict[str, Any]] = []
         self.keys: list[str] = []
 
+    def prompt_parts(self) -> list[Any]:
+        """What stands in the prompts beside the predictors' own: the number of examples, and those to choose from."""
+        return ["nearest", self.k, self.keys, self.examples]
+
     def learn(self, examples: list[dict[str, Any]], keys: Sequence[str]) -> None:
         """Take the examples to choose from, which are compared by their fields ``keys``."""
         if not examples:

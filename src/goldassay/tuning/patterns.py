@@ -17,6 +17,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from goldassay.measure import Error
+from goldassay.running.run import Case
 from goldassay.score import Evidence
 from goldassay.tally import By, Confusion, Counts, Mean
 
@@ -25,16 +26,6 @@ if TYPE_CHECKING:
 
 
 FOUND, ADDED = ("missed",), ("spurious", "not_in_text")
-
-
-@dataclass(frozen=True)
-class Case:
-    """One evaluated example, as a run's row keeps it."""
-
-    id: str
-    evidence: Evidence
-    errors: tuple[Error, ...] = ()
-    strata: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

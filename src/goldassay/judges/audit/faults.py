@@ -1,6 +1,6 @@
 """What an audit plants: claims made wrong, answers made long, texts that give orders.
 
-The first three damages are those of `goldassay.proof.mutation.answers`; a swapped name or changed number that stands in
+The first three damages are those of `goldassay.text.damage`; a swapped name or changed number that stands in
 the text anyway would be no fault, so it is not planted. Claims without a verb that can be negated are denied as a
 whole.
 """
@@ -11,8 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from goldassay.measures.answering import found_entities
-from goldassay.proof.mutation.answers import negated, swapped_entity
-from goldassay.proof.mutation.damage import changed_digit
+from goldassay.text.damage import changed_digit, negated, swapped_name
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +65,7 @@ def negation(probe: Probe, _other: Probe) -> str | None:
     >>> negation(Probe("a", "", "Het werd gebouwd.", "", "nl"), Probe("b", "", "", ""))
     'Het is niet waar dat: Het werd gebouwd.'
     """
-    found = negated(probe.answer, {}, {}) if probe.language.startswith("en") else None
+    found = negated(probe.answer) if probe.language.startswith("en") else None
     return found or in_language(DENIAL, probe).format(probe.answer)
 
 
@@ -78,7 +77,7 @@ def number(probe: Probe, _other: Probe) -> str | None:
 
 def entity(probe: Probe, other: Probe) -> str | None:
     """A name of the claim, replaced by one of another claim."""
-    found = swapped_entity(probe.answer, {}, {"answers": [other.answer]})
+    found = swapped_name(probe.answer, found_entities(probe.answer), found_entities(other.answer))
     return found if found and _new(probe.answer, found, probe.context) else None
 
 

@@ -7,6 +7,7 @@ What the ranks of the relevant documents are worth: RR, AP, Bpref, RBP.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field, fields
 from typing import Any, ClassVar
 
@@ -17,6 +18,7 @@ from goldassay.measure import Assessment, Measure
 from goldassay.measures.retrieval import mistakes
 from goldassay.measures.retrieval.matching import TIES, Batch, Hits, places
 from goldassay.measures.retrieval.records import Array
+from goldassay.statistics.evidence import summed
 from goldassay.tally import Mean, divide
 
 TREC_EVAL = "trec_eval (https://github.com/usnistgov/trec_eval)"
@@ -62,11 +64,19 @@ class Ranked(Measure[Mean]):
         """1 for each query that counts, 0 for those left out."""
         return (batch.retrieved > 0).astype(float) if self.missing == "skip" else (batch.retrieved >= 0).astype(float)
 
+    def batch(self, gold: Sequence[Any], pred: Sequence[Any]) -> Batch:
+        """Where the judged documents of every query stand."""
+        return Batch.of(gold, pred)
+
+    def tallies(self, batch: Batch) -> Mean:
+        """The value and the weight of every query."""
+        weights = self.weights(batch)
+        return Mean(self.values(batch) * weights, weights)
+
     def assess(self, gold: Any, pred: Any) -> Assessment[Mean]:
         batch = Batch.of([gold], [pred])
-        value, weight = float(self.values(batch)[0]), float(self.weights(batch)[0])
         errors, right = mistakes.found(batch, gold, pred, self.ties)
-        return Assessment(Mean.of(value, weight), errors, right)
+        return Assessment(summed(self.tallies(batch)), errors, right)
 
     @property
     def key(self) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from itertools import compress
 from typing import Any
 
 from goldassay.exceptions import GoldassayError
@@ -11,8 +12,9 @@ from goldassay.fields import read
 from goldassay.measures.retrieval.matching import Batch
 from goldassay.measures.retrieval.measures import Ranked
 from goldassay.measures.retrieval.names import named
-from goldassay.measures.retrieval.records import Array
-from goldassay.scorecard import Scorecard
+from goldassay.scorecard import Batches, Scorecard, fold
+from goldassay.statistics.evidence import summed
+from goldassay.tally import Mean
 
 DEFAULT = ("nDCG@5", "nDCG@10", "nDCG@20", "P@5", "P@10", "R@10", "RR", "AP")
 Asked = Sequence[str | Ranked]
@@ -39,18 +41,10 @@ def scorecard(
     if options:
         raise GoldassayError(f"retrieval has no option {', '.join(map(repr, options))}; it has measures, ties, missing")
     asked = chosen(measures, ties=ties, missing=missing)
-    batch = Batch.of(gold, pred)
-    rows, weights = _computed(batch, asked)
-    card = Scorecard("retrieval", batch.n)
-    for index, (name, measure) in enumerate(asked.items()):
-        card.values[name] = _mean(rows[index], weights[index])
-        card.counts[name] = {
-            "total": float((rows[index] * weights[index]).sum()),
-            "weight": float(weights[index].sum()),
-        }
-        card.conventions[name] = measure.conventions
-        card.explain[name] = f"{measure.formula}. Source: {measure.source}."
-    card.by["query"] = _by_query(list(asked), rows, weights, _ids(gold))
+    shared = Batches(gold, pred)
+    card = fold("retrieval", asked, shared)
+    batch = shared.of(next(iter(asked.values())))
+    card.by["query"] = _by_query(card.tallies, _ids(gold))
     empty = int((batch.retrieved == 0).sum())
     if empty:
         counted = "left out" if missing == "skip" else "counted 0"
@@ -84,11 +78,12 @@ def evaluate(
         raise GoldassayError(f"the run has query {unknown!r}, which is not judged; leave it out or judge it")
     asked = chosen(measures, ties=ties, missing=missing)
     batch = Batch(list(qrels.values()), [run.get(query) or {} for query in qrels], list(qrels))
-    rows, weights = _computed(batch, asked)
-    return {
-        name: {query: value for query, value, weight in zip(qrels, row.tolist(), given.tolist(), strict=True) if weight}
-        for name, row, given in zip(asked, rows, weights, strict=True)
-    }
+    out: dict[str, dict[str, float]] = {}
+    for name, measure in asked.items():
+        found = measure.tallies(batch)
+        row = zip(qrels, found.total.tolist(), strict=True)
+        out[name] = dict(row) if found.weight.all() else dict(compress(row, found.weight.tolist()))
+    return out
 
 
 def means(
@@ -106,8 +101,7 @@ def means(
     """
     asked = chosen(measures, ties=ties, missing=missing)
     batch = Batch(list(qrels.values()), [run.get(query) or {} for query in qrels], list(qrels))
-    rows, weights = _computed(batch, asked)
-    return {name: _mean(row, given) for name, row, given in zip(asked, rows, weights, strict=True)}
+    return {name: _mean(measure.tallies(batch)) for name, measure in asked.items()}
 
 
 def band(gold: Sequence[Any], pred: Sequence[Any], measures: Asked | None = None) -> dict[str, tuple[float, float]]:
@@ -120,14 +114,12 @@ def band(gold: Sequence[Any], pred: Sequence[Any], measures: Asked | None = None
     """
     asked = chosen(measures)
     batch = Batch.of(gold, pred)
-    edges = [
-        _computed(batch, {name: replace(measure, ties=ties) for name, measure in asked.items()})
-        for ties in ("worst", "best")
-    ]
-    sides = [[_mean(row, given) for row, given in zip(*edge, strict=True)] for edge in edges]
-    return {
-        name: (low, high) for name, low, high in zip(asked, *sides, strict=True) if low is not None and high is not None
-    }
+    out = {}
+    for name, measure in asked.items():
+        low, high = (_mean(replace(measure, ties=ties).tallies(batch)) for ties in ("worst", "best"))
+        if low is not None and high is not None:
+            out[name] = (low, high)
+    return out
 
 
 def chosen(measures: Asked | None = None, **conventions: Any) -> dict[str, Ranked]:
@@ -138,14 +130,9 @@ def chosen(measures: Asked | None = None, **conventions: Any) -> dict[str, Ranke
     return asked
 
 
-def _computed(batch: Batch, asked: Mapping[str, Ranked]) -> tuple[list[Array], list[Array]]:
-    measures = asked.values()
-    return [measure.values(batch) for measure in measures], [measure.weights(batch) for measure in measures]
-
-
-def _mean(row: Array, weights: Array) -> float | None:
-    total = float(weights.sum())
-    return float((row * weights).sum()) / total if total else None
+def _mean(found: Mean) -> float | None:
+    total = summed(found)
+    return float(total.value) if total.weight else None
 
 
 def _ids(gold: Sequence[Any]) -> list[str]:
@@ -153,16 +140,14 @@ def _ids(gold: Sequence[Any]) -> list[str]:
     return [str(index + 1) if name is None else str(name) for index, name in enumerate(found)]
 
 
-def _by_query(
-    names: list[str], rows: list[Array], weights: list[Array], ids: list[str]
-) -> dict[str, dict[str, float | None]]:
+def _by_query(tallies: Mapping[str, Mean], ids: list[str]) -> dict[str, dict[str, float | None]]:
     columns: list[list[float | None]] = []
-    for row, given in zip(rows, weights, strict=True):
-        column: list[float | None] = row.tolist()
-        if not given.all():
-            column = [value if weight else None for value, weight in zip(column, given.tolist(), strict=True)]
+    for tally in tallies.values():
+        column: list[float | None] = tally.total.tolist()
+        if not tally.weight.all():
+            column = [value if weight else None for value, weight in zip(column, tally.weight.tolist(), strict=True)]
         columns.append(column)
     return {
-        name: dict(zip(names, values, strict=True))
+        name: dict(zip(tallies, values, strict=True))
         for name, values in zip(ids, zip(*columns, strict=True), strict=True)
     }

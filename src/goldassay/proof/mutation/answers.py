@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 
 from goldassay.measures.answering import found_entities
-from goldassay.proof.mutation.damage import Apply, Damage, Record, changed_digit
+from goldassay.proof.mutation.damage import Apply, Damage, Record
+from goldassay.text.damage import changed_digit, negated, swapped_name
 from goldassay.text.sentences import sentences
 
 OPPOSITES = {"opened": "closed", "largest": "smallest", "first": "last", "north": "south"}
-VERB = re.compile(r"\b(is|was|are|were|has|had|did|does|will|can)\b")
 
 
 def said(change: Callable[[str, Record, Record], str | None]) -> Apply:
@@ -23,11 +22,6 @@ def said(change: Callable[[str, Record, Record], str | None]) -> Apply:
     return apply
 
 
-def negated(text: str, _gold: Record, _other: Record) -> str | None:
-    """The first verb that can be negated, negated."""
-    return VERB.sub(r"\1 not", text, count=1) if VERB.search(text) else None
-
-
 def contradicted(text: str, _gold: Record, _other: Record) -> str | None:
     """One word turned into its opposite."""
     found = next((word for word in OPPOSITES if word in text.split()), None)
@@ -36,12 +30,7 @@ def contradicted(text: str, _gold: Record, _other: Record) -> str | None:
 
 def swapped_entity(text: str, _gold: Record, other: Record) -> str | None:
     """The last name replaced by the last name of another example's answer."""
-    mine, theirs = _names(text), _names(other["answers"][0]) if other["answers"] else []
-    return text.replace(mine[-1], theirs[-1]) if mine and theirs and mine[-1] != theirs[-1] else None
-
-
-def _names(text: str) -> list[str]:
-    return [name for name in found_entities(text) if not any(c.isdigit() for c in name)]
+    return swapped_name(text, found_entities(text), found_entities(other["answers"][0])) if other["answers"] else None
 
 
 def unanswerable(gold: Record, pred: Record, other: Record) -> Record | None:
@@ -60,7 +49,7 @@ ADDED = "It also burned down in a storm of 1620."
 DAMAGES = tuple(
     Damage("answering", name, about, apply)
     for name, about, apply in (
-        ("negation", "a verb is negated", said(negated)),
+        ("negation", "a verb is negated", said(lambda text, _gold, _other: negated(text))),
         ("contradiction", "a word becomes its opposite", said(contradicted)),
         ("digit change", "a digit of a number changes", said(lambda text, _gold, _other: changed_digit(text))),
         ("entity swap", "a name becomes another name", said(swapped_entity)),

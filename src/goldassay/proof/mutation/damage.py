@@ -23,19 +23,6 @@ class Damage:
     harmless: bool = False
 
 
-def changed_digit(text: str) -> str | None:
-    """The text with its last digit raised by one (9 becomes 8); ``None`` without one.
-
-    >>> changed_digit("in 1809."), changed_digit("in May")
-    ('in 1808.', None)
-    """
-    place = next((at for at in range(len(text) - 1, -1, -1) if text[at].isdigit()), None)
-    if place is None:
-        return None
-    digit = "8" if text[place] == "9" else str(int(text[place]) + 1)
-    return text[:place] + digit + text[place + 1 :]
-
-
 def listed(field: str, change: Callable[[Sequence[Any], Record, Record], Sequence[Any] | None]) -> Apply:
     """A damage of a list in the prediction: ``change`` gets the list, the gold example and another one."""
 

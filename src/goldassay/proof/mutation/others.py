@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from goldassay.proof.mutation.damage import Damage, Record, changed_digit, each, listed
+from goldassay.proof.mutation.damage import Damage, Record, each, listed
+from goldassay.text.damage import changed_digit
 
 Item = Mapping[str, Any]
 SIBLING = {"M": "A", "A": "L", "L": "G", "G": "M", "E": "R", "D": "D"}

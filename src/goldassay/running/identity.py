@@ -15,7 +15,6 @@ from goldassay import __version__
 from goldassay.exceptions import ConventionError
 from goldassay.measure import stored
 from goldassay.running.run import PLAIN
-from goldassay.tuning.edits import fingerprint
 
 
 def about_run(
@@ -68,3 +67,23 @@ def refuse_another(earlier: dict[str, Any], about: dict[str, Any], folder: Path)
 def now() -> str:
     """This moment, in UTC, to the second."""
     return datetime.now(UTC).isoformat(timespec="seconds")
+
+
+def fingerprint(program: Any) -> str:
+    """A hash of all instructions, field descriptions and demonstrations: the version that a patch applies to.
+
+    A program that puts more than its predictors' demonstrations into its prompts (such as the nearest examples of
+    `goldassay.tuning.nearest`) says with a method ``prompt_parts`` what that is.
+    """
+    parts: list[list[Any]] = []
+    for name, predictor in program.named_predictors():
+        fields = {key: str(info.json_schema_extra.get("desc", "")) for key, info in predictor.signature.fields.items()}
+        demos = [_shown(demo) for demo in predictor.demos or []]
+        parts.append([name, predictor.signature.instructions, fields, demos])
+    if hasattr(type(program), "prompt_parts"):
+        parts.append(program.prompt_parts())
+    return hashlib.sha256(json.dumps(parts, sort_keys=True, default=str).encode()).hexdigest()[:16]
+
+
+def _shown(demo: Any) -> dict[str, Any]:
+    return {key: demo[key] for key in demo.keys()} if hasattr(demo, "keys") else dict(demo)  # noqa: SIM118
