@@ -55,7 +55,7 @@ class Judged(Sums):
 
     >>> found = Judged.of(1.0) + Judged.of(0.5) + Judged.of(None)
     >>> found.value, found.highest, found.unknown        # (1 + 0.5 + 0) / 3 and (1 + 0.5 + 1) / 3
-    (0.5, 0.8333333333333334, 1)
+    (0.5, 0.8333333333333334, 1.0)
     """
 
     total: Number = 0.0

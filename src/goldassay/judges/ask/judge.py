@@ -111,7 +111,7 @@ class Judge(BoundModel):
         ]
         made = asked(self, answer, gold, contexts, tables)
         claims = {"answer_claims": list(made.answer), "gold_claims": list(made.gold)}
-        return {"answer": answer, **claims, "support": {name: getattr(made.support, name) for name in tables}}
+        return {"answer": answer, **claims, "support": made.support.state()}
 
 
 def levels_told(levels: Mapping[str, str]) -> str:

@@ -11,8 +11,18 @@ from __future__ import annotations
 from typing import Any
 
 from goldassay.measure import Measure
-from goldassay.measures.answering.batch import rouge_batch, squad
-from goldassay.measures.answering.calibration import aurc, best_threshold, brier, ece, risk_coverage
+from goldassay.measures.answering.batch import squad
+from goldassay.measures.answering.calibration import (
+    AURC,
+    ECE,
+    BestThreshold,
+    Brier,
+    aurc,
+    best_threshold,
+    brier,
+    ece,
+    risk_coverage,
+)
 from goldassay.measures.answering.citations import CitationPrecision, CitationRecall, Cited, citations, cited
 from goldassay.measures.answering.claim_measures import (
     ClaimF1,
@@ -37,9 +47,19 @@ from goldassay.measures.answering.grounding import (
     lexical_support,
 )
 from goldassay.measures.answering.matching import found_entities, sentence_support
-from goldassay.measures.answering.measures import F1, ROUGE, ExactMatch, UnicodeExactMatch, UnicodeF1, rouge
+from goldassay.measures.answering.measures import (
+    F1,
+    MLQAF1,
+    ROUGE,
+    ExactMatch,
+    MLQAExactMatch,
+    UnicodeExactMatch,
+    UnicodeF1,
+    rouge,
+)
 from goldassay.measures.answering.ranking import (
     Confidence,
+    FinalScore,
     Robustness,
     Speed,
     confidence_score,
@@ -48,6 +68,7 @@ from goldassay.measures.answering.ranking import (
     speed_score,
 )
 from goldassay.measures.answering.records import answers, reference
+from goldassay.measures.answering.rouge import rouge_batch
 from goldassay.measures.answering.scorecard import scorecard
 from goldassay.measures.answering.semantic import (
     BERTScore,
@@ -66,6 +87,8 @@ MEASURES: tuple[Measure[Any], ...] = (
     F1(),
     UnicodeExactMatch(),
     UnicodeF1(articles=("de", "het", "een")),
+    MLQAExactMatch("zh"),
+    MLQAF1(),
     ROUGE("1"),
     ROUGE("2"),
     ROUGE("L"),
@@ -114,10 +137,15 @@ def perfect(gold: Any) -> dict[str, Any]:
 
 
 __all__ = [
+    "AURC",
+    "ECE",
     "F1",
     "MEASURES",
+    "MLQAF1",
     "ROUGE",
     "BERTScore",
+    "BestThreshold",
+    "Brier",
     "CitationPrecision",
     "CitationRecall",
     "Cited",
@@ -131,10 +159,12 @@ __all__ = [
     "ExactMatch",
     "FactualAccuracy",
     "Faithfulness",
+    "FinalScore",
     "Hallucination",
     "Judged",
     "LexicalSupport",
     "LostByRetrieval",
+    "MLQAExactMatch",
     "NoiseSensitivity",
     "Relevance",
     "RetrievedClaimRecall",

@@ -1,39 +1,108 @@
-"""Many answers at once: SQuAD's two numbers and ROUGE, each text read once, without an object for each word.
-
-SQuAD: all texts are normalised in one pass. ROUGE: all texts are tokenised in one pass; the words become numbers. For
-rouge-score's tokenizer the texts are one array of bytes: words are compared eight letters at a time, as one number of
-64 bits; a longer word is numbered by the number of what came before and its next eight letters; what is longer than
-that (`ROUNDS` times eight letters) is looked up as it stands. The overlap of n-grams is counted by sorting one key for
-each (pair, n-gram) of both sides together; the longest common subsequence is rapidfuzz's bit-parallel one, over words
-written as code points. The numbers are those of rouge-score, to the last bits of a float.
-
-ROUGE-Lsum is the union of longest common subsequences, line by line (a line is a sentence): for each line of the
-reference, the words that a longest common subsequence with any line of the prediction takes; each word counts as often
-as both sides have it. Of several longest subsequences one must be chosen: the table is walked back from its end, and
-where it ties the reference's word is dropped, as rouge-score does. The table is bit-parallel.
-
-Lin, ROUGE: a package for automatic evaluation of summaries, ACL 2004 workshop. Hyyrö, Bit-parallel LCS-length
-computation revisited, AWOCA 2004.
-"""
+"""Many questions at once: both sides read once, and the work that measures of answering share."""
 
 from __future__ import annotations
 
-import itertools
-from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
-from itertools import pairwise
-from typing import Any
+from collections.abc import Callable, Hashable, Sequence
+from functools import cached_property
+from typing import Any, ClassVar
 
 import numpy as np
-from rapidfuzz.distance import LCSseq
-from rapidfuzz.process import cpdist
 
 from goldassay.exceptions import GoldassayError
+from goldassay.measure import Assessment, Measure, failed
 from goldassay.measures.answering.matching import asked, overlap
-from goldassay.measures.answering.records import all_texts
-from goldassay.tally import divide
+from goldassay.measures.answering.records import all_texts, answer, answers, references
+from goldassay.measures.answering.rouge import Words
+from goldassay.statistics.evidence import summed
+from goldassay.tally import Mean, T
 from goldassay.text import normal
-from goldassay.text.words import runs, stemmed, tokens
+
+Array = Any  # numpy arrays
+
+
+class Rows:
+    """Both sides of many questions, read once, and what measures share over them; made when first asked for."""
+
+    def __init__(self, gold: Sequence[Any], pred: Sequence[Any]) -> None:
+        self.gold, self.pred = gold, pred
+        self.broken = [bool(failed(one)) for one in pred]
+        self.found = [answer(one, other) for one, other in zip(pred, gold, strict=True)]
+        self.expected = [answers(one) for one in gold]
+        self._kept: dict[Hashable, Any] = {}
+
+    @cached_property
+    def texts(self) -> list[tuple[str, ...]]:
+        """Of each question all texts that its answer may be compared with; none where it has no answer."""
+        return [references(one) for one in self.gold]
+
+    @cached_property
+    def answerable(self) -> Array:
+        """1 for each question with an answer, 0 for the others."""
+        return np.array([bool(one) for one in self.texts], float)
+
+    @cached_property
+    def pairs(self) -> tuple[list[str], list[str]]:
+        """Each answer (empty where the program failed) beside each of its references."""
+        mine = [
+            "" if lost else text
+            for text, lost, several in zip(self.found, self.broken, self.texts, strict=True)
+            for _ in several
+        ]
+        return mine, [text for several in self.texts for text in several]
+
+    @cached_property
+    def _squad(self) -> tuple[Array, Array]:
+        kept = 1.0 - np.array(self.broken, float)
+        exact, f1 = squad(self.found, self.expected)
+        return np.array(exact, float) * kept, np.array(f1, float) * kept
+
+    @property
+    def exact(self) -> Array:
+        """SQuAD's exact match of each; 0 for a program that failed."""
+        return self._squad[0]
+
+    @property
+    def f1(self) -> Array:
+        """SQuAD's F1 of each; 0 for a program that failed."""
+        return self._squad[1]
+
+    def rouge(self, kind: str, stem: bool, tokenizer: str) -> Array:
+        """ROUGE of each pair: precision, recall and F1."""
+        words = self.once(("words", stem, tokenizer), lambda: Words(*self.pairs, stem=stem, tokenizer=tokenizer))
+        found: Array = self.once(("rouge", kind, stem, tokenizer), lambda: words.rouge(kind))
+        return found
+
+    def once(self, key: Hashable, make: Callable[[], Any]) -> Any:
+        """What is made once for all measures that ask for it under this key."""
+        if key not in self._kept:
+            self._kept[key] = make()
+        return self._kept[key]
+
+    def best(self, values: Array, by: Array | None = None) -> Mean:
+        """Of each question the value of its best reference (the first that is highest ``by``); none for the others."""
+        out, ranks = np.zeros(len(self.gold)), values if by is None else by
+        sizes = np.array([len(several) for several in self.texts], int)
+        there = np.flatnonzero(sizes)
+        if len(there):
+            starts = np.concatenate(([0], np.cumsum(sizes[there])[:-1]))
+            highest = np.repeat(np.maximum.reduceat(ranks, starts), sizes[there])
+            places = np.where(ranks == highest, np.arange(len(ranks)), len(ranks))
+            out[there] = values[np.minimum.reduceat(places, starts)]
+        return Mean(out, self.answerable)
+
+
+class FromRows(Measure[T]):
+    """A measure of answering that counts in `Rows`: one definition, of one question and of many."""
+
+    task: ClassVar[str] = "answering"
+
+    def batch(self, gold: Sequence[Any], pred: Sequence[Any]) -> Rows:
+        """Both sides, read once."""
+        return Rows(gold, pred)
+
+    def assess(self, gold: Any, pred: Any) -> Assessment[T]:
+        """The evidence of one question."""
+        return Assessment(summed(self.tallies(Rows([gold], [pred]))))
 
 
 def squad(predictions: Sequence[str], golds: Sequence[Sequence[str]]) -> tuple[list[float], list[float]]:
@@ -64,264 +133,3 @@ def squad(predictions: Sequence[str], golds: Sequence[Sequence[str]]) -> tuple[l
         exact.append(float(hit))
         f1.append(1.0 if hit else max(overlap(mine, text) for text in texts))
     return exact, f1
-
-
-Array = Any  # numpy arrays of whole numbers
-ROUNDS = 4
-_WIDTH = 8  # letters in a number of 64 bits
-_BREAK = b"\x01"  # stands as a word between texts
-_SPACE = ord(" ")
-_KEPT = b"0123456789abcdefghijklmnopqrstuvwxyz" + _BREAK
-_TABLE = bytes(code if code in _KEPT else _SPACE for code in bytes(range(256)).lower())
-_BECOME_ASCII = {"\u0130": "i ", "\u212a": "k"}  # İ (an i and a mark) and K (Kelvin): alone in having ASCII lower case
-_MASKS = np.array([(1 << 8 * letters) - 1 for letters in range(_WIDTH + 1)], np.uint64)
-
-
-def numbered(texts: Sequence[str], tokenizer: str = "rouge-score", stem: bool = False) -> tuple[Array, Array]:
-    """The words of all texts as one array of ids from 1 on, and how many each text has.
-
-    >>> ids, lengths = numbered(["a museum", "museum"])
-    >>> ids.tolist(), lengths.tolist()
-    ([1, 2, 2], [2, 1])
-    """
-    if tokenizer != "rouge-score":
-        lists = [runs(text, tokenizer) for text in texts]
-        lengths = np.fromiter(map(len, lists), np.int64, len(lists))
-        table: defaultdict[str, int] = defaultdict(itertools.count(1).__next__)
-        words = itertools.chain(*([stemmed(word) for word in each] if stem else each for each in lists))
-        return np.fromiter(map(table.__getitem__, words), np.int64, int(lengths.sum())), lengths
-    joined = _joined(texts)
-    starts, ends = _bounds(joined)
-    ids = _identified(joined, starts, ends)
-    breaks = np.flatnonzero(ids == 0)  # a break is the least of all words
-    lengths = np.diff(breaks, prepend=-1) - 1
-    if stem and len(ids):
-        ids = _by_stem(joined, starts, ends, ids)
-    return np.delete(ids, breaks), lengths
-
-
-def _joined(texts: Sequence[str]) -> bytes:
-    """All texts in lower case, with spaces for what is no letter and no digit, and a break after each."""
-    joined = " \x01 ".join(texts)
-    if joined.count("\x01") != len(texts) - 1:
-        joined = " \x01 ".join(text.replace("\x01", " ") for text in texts)
-    for capital, lowered in _BECOME_ASCII.items():
-        joined = joined.replace(capital, lowered)
-    written = joined.encode("ascii", "replace").translate(_TABLE)
-    return b" " + (written + b" \x01" if texts else b"") + b" " * _WIDTH
-
-
-def _bounds(joined: bytes) -> tuple[Array, Array]:
-    """Where each word starts and ends; there is a space before the first and after the last."""
-    inside = np.frombuffer(joined, np.uint8) != _SPACE
-    edges = np.flatnonzero(inside[1:] != inside[:-1]) + 1
-    return edges[::2], edges[1::2]
-
-
-def _identified(joined: bytes, starts: Array, ends: Array) -> Array:
-    """A number for each word, the same for the same words; 0 for a break."""
-    window = np.ndarray(len(joined) - _WIDTH + 1, "<u8", joined, 0, (1,))  # eight bytes from each place on
-    lengths = ends - starts
-    known, ids = np.unique(window[starts] & _MASKS[np.minimum(lengths, _WIDTH)], return_inverse=True)
-    count = len(known)
-    longer = np.flatnonzero(lengths > _WIDTH)
-    for place in range(_WIDTH, _WIDTH * ROUNDS, _WIDTH):
-        if not len(longer):
-            return ids
-        letters = window[starts[longer] + place] & _MASKS[np.minimum(lengths[longer] - place, _WIDTH)]
-        known, next_letters = np.unique(letters, return_inverse=True)
-        pairs, found = np.unique(ids[longer] * len(known) + next_letters, return_inverse=True)
-        ids[longer] = count + found
-        count += len(pairs)
-        longer = longer[lengths[longer] > place + _WIDTH]
-    table: defaultdict[bytes, int] = defaultdict(itertools.count(count).__next__)
-    for place in longer.tolist():
-        ids[place] = table[joined[starts[place] : ends[place]]]
-    return ids
-
-
-def _by_stem(joined: bytes, starts: Array, ends: Array, ids: Array) -> Array:
-    """The number of each word's stem, from 1 on."""
-    where = np.full(int(ids.max()) + 1, -1)
-    where[ids] = np.arange(len(ids))  # one place of each word
-    stems: defaultdict[str, int] = defaultdict(itertools.count(1).__next__)
-    table = np.zeros(len(where), np.int64)
-    for number, place in enumerate(where.tolist()):
-        if place >= 0:
-            table[number] = stems[stemmed(joined[starts[place] : ends[place]].decode())]
-    return table[ids]
-
-
-KINDS = ("1", "2", "L", "Lsum")
-_SURROGATES = 0xD800
-
-
-def rouge_batch(
-    predictions: Sequence[str],
-    references: Sequence[str],
-    kinds: Sequence[str] = ("1", "2", "L"),
-    *,
-    stem: bool = False,
-    tokenizer: str = "rouge-score",
-) -> dict[str, Array]:
-    """For each kind an array of shape (pairs, 3): precision, recall and F1 of each pair.
-
-    >>> rouge_batch(["the museum opened"], ["the museum has opened"])["L"].round(4).tolist()    # LCS 3; P 3/3, R 3/4
-    [[1.0, 0.75, 0.8571]]
-    """
-    all_texts(predictions, "prediction", "ROUGE compares texts")
-    all_texts(references, "reference", "ROUGE compares texts")
-    if len(predictions) != len(references):
-        raise GoldassayError(
-            f"{len(predictions)} predictions against {len(references)} references; they must be aligned"
-        )
-    for kind in kinds:
-        if kind not in KINDS:
-            raise GoldassayError(f"no ROUGE kind {kind!r}; there are {', '.join(KINDS)}")
-    out: dict[str, Array] = {}
-    plain = [kind for kind in kinds if kind != "Lsum"]
-    pairs = _Pairs(predictions, references, stem, tokenizer) if plain else None
-    for kind in kinds:
-        if kind == "Lsum" or pairs is None:
-            rows = [
-                summary(_lines(one, tokenizer, stem), _lines(other, tokenizer, stem))
-                for one, other in zip(predictions, references, strict=True)
-            ]
-            out[kind] = _rates(*np.asarray(rows, np.int64).reshape(-1, 3).T)
-        else:
-            out[kind] = pairs.common_subsequence() if kind == "L" else pairs.grams(int(kind))
-    return out
-
-
-def _lines(text: str, tokenizer: str, stem: bool) -> list[list[str]]:
-    """The words of each line: rouge-score takes a line for a sentence."""
-    return [tokens(line, tokenizer, stem) for line in text.split("\n") if line]
-
-
-def _rates(common: Array, predicted: Array, wanted: Array) -> Array:
-    """Precision, recall and F1 of each pair; 0 where a side is empty."""
-    precision = common / np.maximum(predicted, 1)
-    recall = common / np.maximum(wanted, 1)
-    return np.stack([precision, recall, divide(2 * precision * recall, precision + recall)], axis=1)
-
-
-class _Pairs:
-    """The words of both sides as numbers, with the pair that each word belongs to."""
-
-    def __init__(self, predictions: Sequence[str], references: Sequence[str], stem: bool, tokenizer: str) -> None:
-        ids, lengths = numbered([*predictions, *references], tokenizer, stem)
-        self.n = len(predictions)
-        self.lengths = lengths[: self.n], lengths[self.n :]
-        cut = int(self.lengths[0].sum())
-        self.ids = ids[:cut], ids[cut:]
-        self.pair = tuple(np.repeat(np.arange(self.n), each) for each in self.lengths)
-        self.size = int(ids.max()) + 1 if len(ids) else 1
-
-    def grams(self, n: int) -> Array:
-        """ROUGE-1 or ROUGE-2: the overlap of multisets of words, or of neighbours."""
-        if n == 1:
-            return self._overlap(self.ids, self.pair, self.size, self.lengths)
-        inside = [pair[1:] == pair[:-1] for pair in self.pair]
-        grams = [(ids[:-1] * self.size + ids[1:])[keep] for ids, keep in zip(self.ids, inside, strict=True)]
-        size = self.size * self.size
-        if self.n * size >= 2**61:  # the key would not fit: number the pairs of words that occur
-            seen, made = np.unique(np.concatenate(grams), return_inverse=True)
-            grams, size = [made[: len(grams[0])], made[len(grams[0]) :]], len(seen)
-        pair = [one[1:][keep] for one, keep in zip(self.pair, inside, strict=True)]
-        return self._overlap(grams, pair, size, [np.maximum(each - 1, 0) for each in self.lengths])
-
-    def _overlap(
-        self,
-        grams: Sequence[Array],
-        pair: Sequence[Array],
-        size: int,
-        totals: Sequence[Array],
-    ) -> Array:
-        """Each (pair, gram) is a key; its lowest bit says the side. Sorted, equal keys stand together."""
-        keys = np.concatenate([(p * size + g) * 2 + side for side, (p, g) in enumerate(zip(pair, grams, strict=True))])
-        if not len(keys):
-            return _rates(np.zeros(self.n), *totals)
-        keys.sort()
-        gram = keys >> 1
-        first = np.flatnonzero(np.concatenate(([True], gram[1:] != gram[:-1])))
-        wanted = np.add.reduceat(keys & 1, first)
-        both = np.diff(np.append(first, len(keys)))
-        common = np.bincount(gram[first] // size, np.minimum(wanted, both - wanted), self.n)
-        return _rates(common, *totals)
-
-    def common_subsequence(self) -> Array:
-        """ROUGE-L: the longest common subsequence of words."""
-        sides = [_written(ids, each) for ids, each in zip(self.ids, self.lengths, strict=True)]
-        common = cpdist(*sides, scorer=LCSseq.similarity, dtype=np.int64) if self.n else np.zeros(0, np.int64)
-        common = np.where((self.lengths[0] == 0) | (self.lengths[1] == 0), 0, common)
-        return _rates(common, *self.lengths)
-
-
-def _written(ids: Array, lengths: Array) -> list[Any]:
-    """Each text as a string with one character a word; as tuples when there are more words than characters."""
-    ends = [0, *np.cumsum(lengths).tolist()]
-    codes = ids + 0x800 * (ids >= _SURROGATES)  # surrogates are no characters
-    if len(codes) and codes.max() > 0x10FFFF:
-        return [tuple(ids[start:end].tolist()) for start, end in pairwise(ends)]
-    text = codes.astype("<u4").tobytes().decode("utf-32-le")
-    return [text[start:end] for start, end in pairwise(ends)]
-
-
-def summary(prediction: Sequence[Sequence[str]], reference: Sequence[Sequence[str]]) -> tuple[int, int, int]:
-    """How many words are common, how many the prediction has, how many the reference has.
-
-    >>> summary([["a", "b"], ["c"]], [["a", "c", "d"]])
-    (2, 3, 3)
-    """
-    left, right = Counter(w for s in prediction for w in s), Counter(w for s in reference for w in s)
-    common = 0
-    masks = [_masks(other) for other in prediction]
-    for sentence in reference:
-        places: set[int] = set()
-        for other, each in zip(prediction, masks, strict=True):
-            if not each.keys().isdisjoint(sentence):
-                places |= _places(sentence, other, each)
-        for place in sorted(places):
-            word = sentence[place]
-            if left[word] > 0 and right[word] > 0:
-                common += 1
-                left[word] -= 1
-                right[word] -= 1
-    return common, sum(map(len, prediction)), sum(map(len, reference))
-
-
-def _masks(words: Sequence[str]) -> dict[str, int]:
-    """For each word a number with a bit set at each of its places."""
-    masks: dict[str, int] = {}
-    for place, word in enumerate(words):
-        masks[word] = masks.get(word, 0) | 1 << place
-    return masks
-
-
-def _places(sentence: Sequence[str], other: Sequence[str], masks: Mapping[str, int]) -> set[int]:
-    """Where in ``sentence`` the words of one longest common subsequence with ``other`` stand.
-
-    The table is kept as a whole number a row: bit j is 0 where the row's length grows from column j to the next.
-    """
-    full = (1 << len(other)) - 1
-    rows = [full]
-    for word in sentence:
-        row = rows[-1]
-        matched = row & masks.get(word, 0)
-        rows.append(((row + matched) | (row - matched)) & full)
-    places = set()
-    i, j = len(sentence), len(other)
-    while i and j:
-        if sentence[i - 1] == other[j - 1]:
-            i, j = i - 1, j - 1
-            places.add(i)
-        elif _length(rows[i], j - 1) > _length(rows[i - 1], j):
-            j -= 1
-        else:
-            i -= 1
-    return places
-
-
-def _length(row: int, column: int) -> int:
-    """The length of the longest common subsequence in a row up to a column."""
-    return column - (row & ((1 << column) - 1)).bit_count()

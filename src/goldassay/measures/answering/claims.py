@@ -119,6 +119,15 @@ class Support:
         """The same verdicts without the other tables."""
         return replace(self, **{name: None for name in TABLES if name not in tables})
 
+    def state(self) -> dict[str, list[Any]]:
+        """The tables that are there, as JSON."""
+        found = {name: getattr(self, name) for name in TABLES}
+        return {
+            name: [list(row) if isinstance(row, tuple) else row for row in table]
+            for name, table in found.items()
+            if table is not None
+        }
+
     @cached_property
     def unknown(self) -> int:
         """How many verdicts did not come back."""

@@ -30,6 +30,15 @@ from goldassay.text.vocabulary import CONTRACTED, NE_PAIRS, NEGATIONS, OPENERS, 
 from goldassay.text.words import small_letters
 
 
+def empty(text: str) -> bool:
+    """Whether an answer says nothing: it has no letter and no digit.
+
+    >>> empty(" … "), empty("5"), empty("NL")
+    (True, False, False)
+    """
+    return not any(character.isalnum() for character in text)
+
+
 def overlap(one: str, other: str) -> float:
     """F1 over the words of two normalised texts.
 

@@ -18,12 +18,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+import numpy as np
+
 from goldassay.exceptions import GoldassayError
-from goldassay.measure import Assessment, Measure, failed
-from goldassay.measures.answering.batch import KINDS, rouge_batch
+from goldassay.fields import read
+from goldassay.measure import Assessment, failed
+from goldassay.measures.answering.batch import FromRows, Rows
 from goldassay.measures.answering.matching import asked, overlap
 from goldassay.measures.answering.mistakes import wrong
 from goldassay.measures.answering.records import all_texts, answer, answers, references
+from goldassay.measures.answering.rouge import KINDS, rouge_batch
 from goldassay.tally import Mean
 from goldassay.text import normal
 from goldassay.text.words import TOKENIZERS
@@ -32,10 +36,9 @@ SOURCE = "Rajpurkar et al., EMNLP 2016; Rajpurkar, Jia and Liang, ACL 2018"
 
 
 @dataclass(frozen=True)
-class _Answered(Measure[Mean]):
+class _Answered(FromRows[Mean]):
     """The best of the acceptable answers; 0 for a program that failed."""
 
-    task: ClassVar[str] = "answering"
     zero: ClassVar[Mean] = Mean()
     gold_fields: ClassVar[tuple[str, ...]] = ("answers",)
     pred_fields: ClassVar[tuple[str, ...]] = ("answer",)
@@ -49,11 +52,21 @@ class _Answered(Measure[Mean]):
         """How well two normalised texts agree."""
         return float(one == other)
 
-    def assess(self, gold: Any, pred: Any) -> Assessment[Mean]:
-        expected, found = answers(gold), answer(pred, gold)
+    def worth(self, found: str, expected: Sequence[str], gold: Any = None) -> float:
+        """The agreement with the nearest acceptable answer."""
         mine = self.normalised(found)
-        texts = asked([self.normalised(text) for text in expected])
-        value = 0.0 if failed(pred) else max(self.agreement(mine, text) for text in texts)
+        return max(self.agreement(mine, text) for text in asked([self.normalised(text) for text in expected]))
+
+    def tallies(self, batch: Rows) -> Mean:
+        """The agreement of each answer."""
+        rows = zip(batch.gold, batch.found, batch.expected, batch.broken, strict=True)
+        values = [0.0 if lost else self.worth(found, expected, gold) for gold, found, expected, lost in rows]
+        return Mean(np.array(values, float), np.ones(len(values)))
+
+    def assess(self, gold: Any, pred: Any) -> Assessment[Mean]:
+        """The agreement, and what was expected where it is not whole."""
+        expected, found = answers(gold), answer(pred, gold)
+        value = 0.0 if failed(pred) else self.worth(found, expected, gold)
         errors = wrong(gold, pred, expected, found) if value < 1 else ()
         right = (f"the answer “{found}”" if expected else "no answer where there is none",) if value == 1 else ()
         return Assessment(Mean.of(value), errors, right)
@@ -75,6 +88,10 @@ class ExactMatch(_Answered):
     }
     formula: ClassVar[str] = "1 where the normalised answer equals a normalised acceptable answer; mean over questions"
 
+    def tallies(self, batch: Rows) -> Mean:
+        """All at once."""
+        return Mean(batch.exact, np.ones(len(batch.exact)))
+
 
 @dataclass(frozen=True)
 class F1(_Answered):
@@ -93,6 +110,10 @@ class F1(_Answered):
     formula: ClassVar[str] = (
         "2PR/(P+R) over the multiset of normalised words, best acceptable answer; mean over questions"
     )
+
+    def tallies(self, batch: Rows) -> Mean:
+        """All at once."""
+        return Mean(batch.f1, np.ones(len(batch.f1)))
 
     def agreement(self, one: str, other: str) -> float:
         """F1 over the words."""
@@ -135,6 +156,48 @@ class UnicodeF1(UnicodeExactMatch):
         return overlap(one, other)
 
 
+@dataclass(frozen=True)
+class MLQAExactMatch(_Answered):
+    """Exact match by MLQA's normalisation, for languages whose articles differ, or that do not separate words.
+
+    ``language`` is a code of two letters; ``gold`` reads each question's own ``language`` (``en`` without one).
+
+    >>> MLQAExactMatch("de")({"answers": ["Rijksmuseum"]}, {"answer": "das Rijksmuseum"}).tally.value
+    1.0
+    """
+
+    name: ClassVar[str] = "mlqa_exact_match"
+    fixed: ClassVar[dict[str, str]] = {"normalisation": "MLQA", "golds": "best"}
+    formula: ClassVar[str] = ExactMatch.formula
+    source: ClassVar[str] = "Lewis et al., ACL 2020 (MLQA); scripts of other languages without spaces by goldassay"
+    gold_fields: ClassVar[tuple[str, ...]] = ("answers", "language")
+
+    language: str = "gold"
+
+    def worth(self, found: str, expected: Sequence[str], gold: Any = None) -> float:
+        """The agreement with the nearest acceptable answer, by the rules of one language."""
+        given = self.language if self.language != "gold" else str(read(gold, "language", None) or "en")
+        code = given.lower()[:2]
+        mine = normal.mlqa(found, code)
+        return max(self.agreement(mine, text) for text in asked([normal.mlqa(text, code) for text in expected]))
+
+
+@dataclass(frozen=True)
+class MLQAF1(MLQAExactMatch):
+    """The F1 of words by MLQA's normalisation; in Chinese, Japanese or Thai each character is a word.
+
+    >>> MLQAF1("zh")({"answers": ["阿姆斯特丹"]}, {"answer": "在阿姆斯特丹"}).tally.value      # P 5/6, R 1
+    0.9090909090909091
+    """
+
+    name: ClassVar[str] = "mlqa_f1"
+    formula: ClassVar[str] = F1.formula
+
+    def agreement(self, one: str, other: str) -> float:
+        """F1 over the words."""
+        return overlap(one, other)
+
+
 PARTS = ("p", "r", "f")
 
 
@@ -161,7 +224,7 @@ def rouge(
 
 
 @dataclass(frozen=True)
-class ROUGE(Measure[Mean]):
+class ROUGE(FromRows[Mean]):
     """ROUGE-1, 2, L or Lsum: precision (``p``), recall (``r``) or F1 (``f``), best over the answers and the reference.
 
     An unanswerable question is left out: it has no words to share. The part is that of the reference with the highest
@@ -205,6 +268,11 @@ class ROUGE(Measure[Mean]):
     def key(self) -> str:
         """``rouge1``, ``rougeL``; ``rouge2_r`` for another part than F1."""
         return f"rouge{self.kind}{'' if self.part == 'f' else f'_{self.part}'}"
+
+    def tallies(self, batch: Rows) -> Mean:
+        """All at once."""
+        rows = batch.rouge(self.kind, self.stem, self.tokenizer)
+        return batch.best(rows[:, PARTS.index(self.part)], by=rows[:, 2])
 
     def assess(self, gold: Any, pred: Any) -> Assessment[Mean]:
         """The part of the best reference's score."""

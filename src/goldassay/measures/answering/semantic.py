@@ -24,15 +24,18 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
+from rich.console import Console
+from rich.progress import Progress
 
 from goldassay.embedding import DEFAULT, Embedder, TokenEmbedder, checked, cosine, resolve, resolve_tokens
 from goldassay.exceptions import GoldassayError, ModelError
 from goldassay.measure import Assessment, Error, Measure, failed
+from goldassay.measures.answering.batch import FromRows, Rows
 from goldassay.measures.answering.grounding import ENOUGH
 from goldassay.measures.answering.matching import negations
 from goldassay.measures.answering.measures import PARTS
@@ -43,7 +46,20 @@ from goldassay.text.sentences import sentences
 from goldassay.text.words import tokens
 
 Array = Any  # numpy arrays
+STEP = 64  # texts that are embedded between two looks at the progress bar
 LIKE = 0.8  # below this an answer is shown as an error
+
+
+def embedded(make: Callable[[list[str]], Sequence[Any]], texts: list[str]) -> list[Any]:
+    """What is made of each text, some at a time; a progress bar on standard error where that is a terminal."""
+    out: list[Any] = []
+    console = Console(stderr=True)
+    with Progress(console=console, transient=True, disable=len(texts) <= STEP or not console.is_terminal) as bar:
+        task = bar.add_task("embedding", total=len(texts))
+        for start in range(0, len(texts), STEP):
+            out.extend(make(texts[start : start + STEP]))
+            bar.update(task, completed=len(out))
+    return out
 
 
 def similarity(ones: Sequence[str], others: Sequence[str], embedder: Embedder | str = DEFAULT) -> Array:
@@ -70,20 +86,20 @@ def similarity(ones: Sequence[str], others: Sequence[str], embedder: Embedder | 
     if pairs:
         distinct = {text: row for row, text in enumerate(dict.fromkeys(t for pair in pairs.values() for t in pair))}
         model = resolve(embedder) if isinstance(embedder, str) else embedder
-        vectors = checked(model(list(distinct)), len(distinct), model.name)
+        made = embedded(lambda part: checked(model(part), len(part), model.name), list(distinct))
+        vectors = np.asarray(made, np.float64)
         left, right = ([distinct[pair[side]] for pair in pairs.values()] for side in (0, 1))
         out[list(pairs)] = cosine(vectors[left], vectors[right])
     return out
 
 
 @dataclass(frozen=True)
-class SemanticSimilarity(Measure[Mean]):
+class SemanticSimilarity(FromRows[Mean]):
     """The cosine between the answer and the nearest of the answers and the reference; from −1 to 1.
 
     ``embedder`` is a name (see `goldassay.embedding`). An unanswerable question is left out; an empty answer has 0.
     """
 
-    task: ClassVar[str] = "answering"
     name: ClassVar[str] = "semantic_similarity"
     zero: ClassVar[Mean] = Mean()
     bounds: ClassVar[tuple[float, float]] = (-1.0, 1.0)
@@ -96,6 +112,10 @@ class SemanticSimilarity(Measure[Mean]):
     source: ClassVar[str] = "Reimers and Gurevych, EMNLP 2019"
 
     embedder: str = DEFAULT
+
+    def tallies(self, batch: Rows) -> Mean:
+        """All at once."""
+        return batch.best(batch.once(("cosine", self.embedder), lambda: similarity(*batch.pairs, self.embedder)))
 
     def assess(self, gold: Any, pred: Any) -> Assessment[Mean]:
         """The best cosine."""
@@ -117,10 +137,21 @@ def bertscore(
     idf: bool = False,
     baseline: Baseline | None = None,
 ) -> Array:
-    """An array of shape (pairs, 3): precision, recall and F1 of each pair; 0 before rescaling where a text is blank.
+    """Precision, recall and F1 of each pair; 0 before rescaling where a text is blank.
 
-    ``idf`` weighs each token by log((N + 1) / (df + 1)) over the N references. ``baseline`` is one number, or one each
-    for precision, recall and F1.
+    Args:
+        predictions: the answers, n texts.
+        references: the gold texts, one for each answer.
+        embedder: makes the vectors of tokens; a name (see `goldassay.embedding`) or an object.
+        idf: weigh each token by log((N + 1) / (df + 1)) over the N references.
+        baseline: rescale each value v as (v − b) / (1 − b); one number, or one each for precision, recall and F1.
+
+    Returns:
+        An array of shape (n, 3).
+
+    Raises:
+        GoldassayError: the lengths differ, or something is no text.
+        ModelError: the embedder gives what are no vectors.
     """
     all_texts(predictions, "prediction", "BERTScore compares texts")
     all_texts(references, "reference", "BERTScore compares texts")
@@ -155,11 +186,15 @@ def rescaled(values: Array, baseline: Baseline) -> Array:
 
 def _embedded(model: TokenEmbedder, texts: Sequence[str]) -> list[tuple[list[int], Array]]:
     """The ids of each text with unit vectors."""
-    found = model(texts)
-    if len(found) != len(texts):
-        raise ModelError(f"the embedder {model.name!r} gave {len(found)} results for {len(texts)} texts")
+
+    def part(some: list[str]) -> Sequence[Any]:
+        found = model(some)
+        if len(found) != len(some):
+            raise ModelError(f"the embedder {model.name!r} gave {len(found)} results for {len(some)} texts")
+        return found
+
     out = []
-    for ids, vectors in found:
+    for ids, vectors in embedded(part, list(texts)):
         made = np.asarray(vectors, np.float64)
         if made.ndim != 2 or len(made) != len(ids):
             raise ModelError(f"the embedder {model.name!r} gave an array of shape {made.shape} for {len(ids)} tokens")
@@ -196,20 +231,20 @@ def _greedy(
 
 
 @dataclass(frozen=True)
-class BERTScore(Measure[Mean]):
+class BERTScore(FromRows[Mean]):
     """BERTScore's precision (``p``), recall (``r``) or F1 (``f``), best over the answers and the reference.
 
     ``model`` is a transformers model (see `goldassay.embedding`), ``layer`` one of its layers (the last by default).
-    Weighing by idf needs all references at once: `bertscore` and the scorecard do it.
+    ``idf`` weighs tokens by how rare they are among all references, so it is for many examples at once: a scorecard,
+    or `bertscore`. ``baseline`` rescales; an empty answer has 0 also then.
     """
 
-    task: ClassVar[str] = "answering"
     name: ClassVar[str] = "bertscore"
     zero: ClassVar[Mean] = Mean()
     bounds: ClassVar[tuple[float, float]] = (-math.inf, 1.0)
     gold_fields: ClassVar[tuple[str, ...]] = ("answers", "reference")
     pred_fields: ClassVar[tuple[str, ...]] = ("answer",)
-    fixed: ClassVar[dict[str, str]] = {"idf": "no", "golds": "best by F1", "unanswerable": "skip", "empty": "0"}
+    fixed: ClassVar[dict[str, str]] = {"golds": "best by F1", "unanswerable": "skip", "empty": "0"}
     formula: ClassVar[str] = (
         "greedy matching of tokens by cosine, P over the answer's and R over the gold's, F1 = 2PR/(P+R); "
         "mean over answerable questions"
@@ -220,6 +255,7 @@ class BERTScore(Measure[Mean]):
     layer: int | None = None
     part: str = "f"
     baseline: float | tuple[float, float, float] | None = None
+    idf: bool = False
 
     def __post_init__(self) -> None:
         if self.part not in PARTS:
@@ -230,8 +266,20 @@ class BERTScore(Measure[Mean]):
         """``bertscore_f1``, ``bertscore_precision``, ``bertscore_recall``."""
         return f"{self.name}_{dict(zip(PARTS, ('precision', 'recall', 'f1'), strict=True))[self.part]}"
 
+    def tallies(self, batch: Rows) -> Mean:
+        """All at once."""
+        rows = batch.once(("bertscore", self.model, self.layer, self.baseline, self.idf), lambda: self._rows(batch))
+        return batch.best(rows[:, PARTS.index(self.part)], by=rows[:, 2])
+
+    def _rows(self, batch: Rows) -> Array:
+        model = resolve_tokens(self.model, self.layer)
+        rows = bertscore(*batch.pairs, model, idf=self.idf, baseline=self.baseline)
+        return rows * np.array([[bool(text.strip())] for text in batch.pairs[0]], float).reshape(-1, 1)
+
     def assess(self, gold: Any, pred: Any) -> Assessment[Mean]:
         """The part of the best reference's score."""
+        if self.idf:
+            raise GoldassayError("BERTScore by idf needs all references at once; score many examples with it")
         several, found = references(gold), answer(pred, gold)
         if not several:
             return Assessment(Mean())
