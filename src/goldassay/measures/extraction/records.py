@@ -56,7 +56,8 @@ class Span(NamedTuple):
     """Characters ``start`` to ``end`` (exclusive) of a document, with a type.
 
     ``start`` is -1 where a program named words that do not stand in the text; such a span matches nothing.
-    ``fragments`` are the parts of a discontinuous span.
+    ``fragments`` are the parts of a discontinuous span; ``form`` is how a tokenised system file writes the words, where
+    that is not how gold does.
     """
 
     start: int
@@ -64,6 +65,7 @@ class Span(NamedTuple):
     type: str
     text: str = ""
     fragments: Parts = ()
+    form: str = ""
 
     @property
     def place(self) -> tuple[int, int] | Parts:
@@ -105,12 +107,13 @@ def spans(items: Iterable[Any] | None, side: str = "entities", *, placed: bool =
 def _span(item: Any, where: str) -> Span:
     text: Any = ""
     parts: Any = None
+    form: Any = ""
     if type(item) is dict or isinstance(item, Mapping):
-        start, end, kind, text, parts = (item.get(name) for name in Span._fields)
+        start, end, kind, text, parts, form = (item.get(name) for name in Span._fields)
     elif isinstance(item, (tuple, list)) and len(item) >= 3:
         start, end, kind = item[:3]
     else:
-        start, end, kind, text, parts = (read(item, name, None) for name in Span._fields)
+        start, end, kind, text, parts, form = (read(item, name, None) for name in Span._fields)
     if not isinstance(kind, str):
         raise DataError("a span needs a type" if kind is None else f"the type must be text, not {kind!r}", field=where)
     if parts and (start is None or end is None):
@@ -120,7 +123,7 @@ def _span(item: Any, where: str) -> Span:
     first, last = _offset(start, where), _offset(end, where)
     if not 0 <= first < last:
         raise DataError(f"a span must begin before it ends, not {first}–{last}", field=where)
-    return Span(first, last, kind, text or "", _fragments(parts, first, last, where))
+    return Span(first, last, kind, text or "", _fragments(parts, first, last, where), form or "")
 
 
 def _offset(value: Any, where: str) -> int:
