@@ -109,8 +109,10 @@ def stacked(tallies: Sequence[Any], zero: Any) -> Any:
     return zero.from_state(nested(paths, np.ascontiguousarray(matrix.T)))
 
 
-def summed(tally: Any) -> Any:
+def summed(tally: Any, sums: dict[int, Any] | None = None) -> Any:
     """The evidence of all examples together, from a tally whose fields are arrays.
+
+    ``sums`` remembers the sum of an array by its ``id``, for tallies that share arrays and outlive it.
 
     >>> from goldassay.tally import Counts
     >>> summed(stacked([Counts(1, 0, 0), Counts(1, 2, 0)], Counts()))
@@ -119,7 +121,11 @@ def summed(tally: Any) -> Any:
     if (own := getattr(tally, "summed", None)) is not None:  # a tally that has its sums already
         return own
     found = dict(flat(tally.state()))
-    return tally.from_state(nested(list(found), [np.sum(column).item() for column in found.values()]))
+    known = {} if sums is None else sums
+    for column in found.values():
+        if id(column) not in known:
+            known[id(column)] = np.sum(column).item()
+    return tally.from_state(nested(list(found), [known[id(column)] for column in found.values()]))
 
 
 def flat(state: Mapping[str, Any], path: Path = ()) -> Iterator[tuple[Path, Any]]:
