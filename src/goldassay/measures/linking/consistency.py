@@ -98,8 +98,9 @@ def cross_kb_consistency(linked_entities: Sequence[Any], resolver: Resolver | No
 def tallied(entities: Iterable[Bases], resolver: Resolver | None) -> Consistency:
     """The counts of entities given as sets of ids by knowledge base."""
     verdicts = [verdict(entity, resolver) for entity in entities]
-    some = [verdicts.count(name) for name in ("consistent", "inconsistent", "partial")]
-    return Consistency(*some, len(verdicts))
+    return Consistency(
+        verdicts.count("consistent"), verdicts.count("inconsistent"), verdicts.count("partial"), len(verdicts)
+    )
 
 
 def verdict(entity: Bases, resolver: Resolver | None) -> str:

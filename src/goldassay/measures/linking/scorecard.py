@@ -59,7 +59,7 @@ def scorecard(
     same, matching = pairs(equivalent), "hipe" if protocol else "one-to-one"
     shared = Batches(gold, pred)
     batch: list[Matched] = shared.of(Coverage(equivalent=same))
-    told = known(resolver, (one.bases for found in batch for one in (*found.gold, *found.pred))) if resolver else ()
+    told = known(resolver, (one.bases for found in batch for one in found.pred)) if resolver else ()
     card = fold("linking", _measures(same, matching, told), shared)
     answered = card.totals["coverage"]
     card.counts["mentions"] = {"gold": answered.weight, "answered": answered.total}
