@@ -181,7 +181,7 @@ def _needed(
     for name, one in (("sensitivity", found.sensitivity), ("specificity", found.specificity)):
         if one:
             out[name] = -(-needed.for_rate(one.value, width, level) * n // one.n)
-    if kappa and kappa.high > kappa.low:
+    if kappa and len(set(said)) > 1:
         out["kappa"] = needed.for_interval(kappa, width)
     if n > 1:
         out["rate, people only"] = needed.for_corrected(truths, said, 0, width, level)
