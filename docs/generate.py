@@ -16,7 +16,11 @@ from goldassay.measure import TASKS
 
 def measures() -> str:
     """Every registered measure: what it says, its formula, its conventions, its source."""
-    out = ["# Measures", "", "Made from the registry: the name that a report prints, the definition, and where it is from."]
+    out = [
+        "# Measures",
+        "",
+        "Made from the registry: the name that a report prints, the definition, and where it is from.",
+    ]
     for task in TASKS:
         room = import_module(f"goldassay.measures.{task}")
         out += ["", f"## {task.capitalize()}", "", _first(room), "", "| value | as a measure | formula | source |"]

@@ -64,7 +64,9 @@ def test_the_blocks_of_a_page_run(page: Path, tmp_path: Path, monkeypatch: pytes
         elif kind == "sh":
             for words, code, out in command_lines(body):
                 done = CliRunner().invoke(app, words)
-                assert done.exit_code == code, f"{page.name}: goldassay {' '.join(words)}\n{done.output}\n{done.exception!r}"
+                assert done.exit_code == code, (
+                    f"{page.name}: goldassay {' '.join(words)}\n{done.output}\n{done.exception!r}"
+                )
                 if out:
                     (tmp_path / out).write_text(done.stdout, encoding="utf-8")
     assert os.getcwd() == str(tmp_path)
