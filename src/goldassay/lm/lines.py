@@ -1,8 +1,9 @@
 r"""Answers as lines: what a schema asks for, written with as few tokens as it allows.
 
 A list of names is ``TOP: Delft``, one a line, where JSON needs braces, quotes and the name of every field for each; a
-line with a hyphen ends it (without that mark a small model goes on until it may no longer). One label is the label alone. The same schema gives the lines of a demonstration (`Lines.render`), the grammar that a
-local model's answer keeps to (`Lines.grammar`), and the values that come back (`Lines.read`).
+line with a hyphen ends it (without that mark a small model goes on until it may no longer). One
+label is the label alone. The same schema gives the lines of a demonstration (`Lines.render`), the grammar that a local
+model's answer keeps to (`Lines.grammar`), and the values that come back (`Lines.read`).
 
 A field that is *copied* from the input is decoded as a run of the input's own words, so a name cannot be invented:
 
