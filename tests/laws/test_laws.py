@@ -150,7 +150,7 @@ def scored(task: str) -> tuple[list[tuple[Any, Any]], Any]:
     card = module(task).scorecard([one for one, _ in both], [other for _, other in both])
     if not card.measures:
         pytest.skip("a room that is not yet a list of measures")
-    card.resample(resamples=50)
+    card.estimate()
     return both, card
 
 
