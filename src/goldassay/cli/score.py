@@ -103,6 +103,22 @@ def scored(
 
     ``asked`` are the options that only some tasks have (``CONCERNS``), as they were written.
     """
+    aligned, options = read(task, gold, pred, format=format, **asked)
+    card: Scorecard = import_module(f"goldassay.measures.{task}").scorecard(aligned.gold, aligned.pred, **options)
+    card.warnings = [*aligned.warnings, *card.warnings]
+    if intervals or (intervals is None and card.examples <= MOST):
+        if card.tallies:
+            card.estimate()
+        else:  # a room that is not yet a list of measures
+            from goldassay.statistics import scorecards
+
+            found = scorecards.intervals(card, aligned.gold, aligned.pred, _measures(task, options))
+            card.intervals = {name: (one.low, one.high) for name, one in found.items()}
+    return card
+
+
+def read(task: str, gold: Path, pred: Path, *, format: str | None = None, **asked: Any) -> tuple[Any, dict[str, Any]]:
+    """Both sides, aligned, and the options for the task's scorecard that were asked for."""
     if task not in TASKS:
         raise GoldassayError(f"no task {task!r}; the tasks are {', '.join(TASKS)}")
     from goldassay.gold import formats, pairs
@@ -123,17 +139,7 @@ def scored(
     aligned = pairs(task, gold, pred, format=format, **reading)
     if "labels" in options:
         _within(aligned.gold, options["labels"], gold)
-    card: Scorecard = import_module(f"goldassay.measures.{task}").scorecard(aligned.gold, aligned.pred, **options)
-    card.warnings = [*aligned.warnings, *card.warnings]
-    if intervals or (intervals is None and card.examples <= MOST):
-        if card.tallies:
-            card.estimate()
-        else:  # a room that is not yet a list of measures
-            from goldassay.statistics import scorecards
-
-            found = scorecards.intervals(card, aligned.gold, aligned.pred, _measures(task, options))
-            card.intervals = {name: (one.low, one.high) for name, one in found.items()}
-    return card
+    return aligned, options
 
 
 def _within(gold: Sequence[Any], labels: list[str], file: Path) -> None:
