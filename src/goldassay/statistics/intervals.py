@@ -152,24 +152,47 @@ def _bounds(evidences: Evidences, value: float) -> Bounds:
     return (0.0, 1.0) if inside else (-math.inf, math.inf)
 
 
+def worth(
+    tallies: Values, zero: Any = None, *, clusters: Sequence[Any] | None = None, bounds: Bounds = (0.0, 1.0)
+) -> tuple[int, float]:
+    """How many examples with any evidence there are, and how many examples of a rate their value is worth.
+
+    >>> worth([1.0, 0.0, 1.0, 1.0]), worth([0.5, 0.75, 1.0, 0.75])
+    ((4, 4.0), (4, 24.0))
+    """
+    evidences = Evidences(tallies, zero, clusters)
+    if not evidences.matrix.any():
+        return 0, 0.0
+    value = evidences.value
+    values = None if clusters is not None else _independent(evidences, value)
+    _, n, size = _size(evidences, values, value, bounds)
+    return n, size
+
+
+def _size(evidences: Evidences, values: Floats | None, value: float, bounds: Bounds) -> tuple[float, int, float]:
+    """The value's share of the way between its bounds, the examples, and how many its variance is worth."""
+    least, most = bounds
+    share = min(1.0, max(0.0, (value - least) / (most - least)))
+    if values is not None:
+        variance, n = float(values.var()) / len(values), len(values)
+    else:
+        variance, n = _variance(evidences)
+    variance /= (most - least) ** 2
+    spread = share * (1 - share)
+    return share, n, spread / variance if spread > 0 and variance > 1e-12 * spread else float(n)
+
+
 def _effective(
     evidences: Evidences, values: Floats | None, value: float, bounds: Bounds, level: float
 ) -> tuple[float, float, int]:
     """Wilson's interval of as many examples as the value is worth, and how many examples there are."""
     least, most = bounds
-    share = min(1.0, max(0.0, (value - least) / (most - least)))
-    if values is not None:
-        n, quantile = len(values), float(stats.norm.ppf((1 + level) / 2))
-        variance = float(values.var()) / n
-    else:
-        variance, n = _variance(evidences)
-        if n < 2:
-            return least, most, n  # one document says nothing of others
-        quantile = float(stats.t.ppf((1 + level) / 2, n - 1))
-    variance /= (most - least) ** 2
-    spread = share * (1 - share)
-    worth = spread / variance if spread > 0 and variance > 1e-12 * spread else float(n)
-    low, high = _score(share, worth, quantile)
+    share, n, size = _size(evidences, values, value, bounds)
+    if values is None and n < 2:
+        return least, most, n  # one document says nothing of others
+    upper = (1 + level) / 2
+    quantile = float(stats.norm.ppf(upper) if values is not None else stats.t.ppf(upper, n - 1))
+    low, high = _score(share, size, quantile)
     return min(value, least + low * (most - least)), max(value, least + high * (most - least)), n
 
 
