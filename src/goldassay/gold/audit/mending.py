@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from goldassay import files, jsonl
-from goldassay.exceptions import DataError, GoldassayError
+from goldassay.exceptions import DataError, GoldassayError, StorageError
 from goldassay.files import go_on
 from goldassay.gold import formats
 from goldassay.gold.audit.finding import Finding
@@ -28,9 +28,8 @@ def repaired(source: Path, target: Path, findings: Iterable[Finding], name: str 
         try:
             shutil.copytree(source, target)
         except OSError as error:  # shutil's own Error is one too, with a list of files in place of a reason
-            raise DataError(
-                f"cannot be written: {error.strerror or 'not all files could be copied'}", file=target
-            ) from None
+            why = error.strerror or "not all files could be copied"
+            raise StorageError(f"{target}: cannot be written: {why}") from None
         return sum(
             _file(target / file, target / file, [found for found in fixes if found.file == file])
             for file in dict.fromkeys(found.file for found in fixes)
