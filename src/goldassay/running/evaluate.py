@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gc
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext, suppress
 from pathlib import Path
 from typing import Any
@@ -16,7 +16,7 @@ from goldassay.metric import Metric
 from goldassay.running.budget import Meter
 from goldassay.running.example import Measuring, refuse_without_inputs
 from goldassay.running.folder import ABOUT, Writer, read_about
-from goldassay.running.identity import about_run, gold_hash, now, refuse_another
+from goldassay.running.identity import about_run, gold_hash, last_unfinished, now, refuse_another
 from goldassay.running.loop import Failures, Loop
 from goldassay.running.plain import Plain
 from goldassay.running.progress import Bar
@@ -44,6 +44,7 @@ def evaluate(
     trace: bool = True,
     timeout: float | None = None,
     max_failures: float = 0.5,
+    unfinished: Callable[[Path], None] | None = None,
 ) -> Run:
     """Run ``program`` on every gold example and measure it.
 
@@ -68,6 +69,7 @@ def evaluate(
         trace: Keep inputs, gold, prompts and raw answers in the rows of the folder, for reports.
         timeout: Seconds that one example may take.
         max_failures: The share of failed examples (after 20) at which the run stops; 1 lets everything fail.
+        unfinished: Told of a run beside ``folder`` that was made with the same things and did not end.
 
     Raises:
         GoldassayError: The call is wrong.
@@ -97,6 +99,10 @@ def evaluate(
     kept = folder is not None or resume is not None
     about = about_run(program, gold, measured, name, seed, settings or {}, called, adapter, kept)
     secrets = known(*models(program), called)
+    if unfinished is not None and folder is not None:
+        earlier = last_unfinished(folder.parent, about)
+        if earlier is not None:
+            unfinished(earlier)
     writer, rows, again = _begin(folder, resume, about, measured, secrets)
     if writer is None and resume is not None:
         return Run.load(resume, measured)  # nothing is left to do
@@ -116,7 +122,7 @@ def evaluate(
             writer.row(row)
         rows[index] = row
 
-    watch = Failures(max_failures)
+    watch = Failures(max_failures, worked=len(rows))
     loop = Loop(
         [index for index in range(len(gold)) if index not in rows],
         make,
@@ -135,7 +141,8 @@ def evaluate(
     try:
         with dspy.context(**around, callbacks=callbacks), _few_collections():
             why = loop.work(min(threads, len(gold)))
-        status = "stopped" if why else "finished"
+        why = why if len(rows) < len(gold) else watch.all
+        status = "finished" if len(rows) == len(gold) else "stopped"
     except StorageError as error:
         status, why = "stopped", f"{error}; what was done is safe"
     finally:
@@ -146,7 +153,7 @@ def evaluate(
             with suppress(StorageError) if why else nullcontext():
                 writer.about({**about, **({} if not rows else _results(run))})
             writer.close()
-    why = redact(why or watch.all, secrets)
+    why = redact(why, secrets)
     if why:
         done = "" if status == "finished" else f"stopped after {len(rows)} of {len(gold)} examples: "
         how = f"; mend it and go on with --resume {place}" if place else ""

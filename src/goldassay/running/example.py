@@ -8,7 +8,7 @@ from typing import Any
 
 from dspy.utils.exceptions import DSPyError, LMAuthError, LMBillingError, LMConfigurationError
 
-from goldassay.exceptions import GoldassayError, MetricError
+from goldassay.exceptions import GoldassayError, MetricError, ModelError
 from goldassay.lm import local as truncation
 from goldassay.measure import failed
 from goldassay.running.guarding import STOPS, as_prediction, failed_with, said, shown
@@ -106,7 +106,9 @@ class Measuring:
             raise
         except Exception as error:
             error.add_note(f"the metric raised this on example {name}")
-            if failed(pred) or isinstance(error, DSPyError):  # a judge's model: the prediction is not to blame
+            if failed(pred) or isinstance(
+                error, (DSPyError, ModelError)
+            ):  # a judge's model: the prediction is not to blame
                 raise
             why = str(error) if isinstance(error, GoldassayError) else f"the metric raised {said(error)}"
             found = f"{why}; found {shown(pred._store, 200)}"

@@ -246,7 +246,7 @@ def _short(value: Any) -> str:
     return text[:200]
 
 
-def unfinished(runs: Path, about: Mapping[str, Any]) -> Path | None:
+def last_unfinished(runs: Path, about: Mapping[str, Any]) -> Path | None:
     """The last run in a folder of runs that was made with the same things and did not come to its end."""
     for folder in sorted((file.parent for file in runs.glob("*/run.json")), reverse=True):
         try:

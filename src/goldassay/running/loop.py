@@ -41,6 +41,8 @@ class Failures:
 
     most: float = 0.5
     what: str = "examples"
+    worked: int = 0
+    """How many went well before, in an earlier part of the run."""
     seen: int = 0
     failed: int = 0
     first: tuple[str, str] = ("", "")
@@ -57,7 +59,7 @@ class Failures:
             return ""
         if hopeless and self.failed == self.seen:
             return hopeless
-        if self.seen == self.failed == ALIKE and self.alike:
+        if self.seen == self.failed == ALIKE and self.alike and not self.worked:
             return f"the first {ALIKE} {self.what} failed alike: {error}"
         if self.seen >= ENOUGH and self.failed > self.most * self.seen:
             share = f"{self.failed} of {self.seen} {self.what} failed, more than --max-failures {self.most:g}"
@@ -67,7 +69,7 @@ class Failures:
     @property
     def all(self) -> str:
         """That everything failed, where that is an error; nothing otherwise."""
-        if self.most >= 1 or not self.seen or self.failed < self.seen:
+        if self.most >= 1 or self.worked or not self.seen or self.failed < self.seen:
             return ""
         name, error = self.first
         return f"all {self.seen} {self.what} failed; the first, {name}: {error}"

@@ -180,7 +180,10 @@ def _required(field: Any) -> bool:
     return type(None) not in get_args(field.annotation)
 
 
-_INVISIBLE = "\u00ad\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\U000e0000-\U000e0fff"
+_INVISIBLE = (
+    "\u00ad\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\uffa0\ufe00-\ufe0f"  # joiners, fillers, selectors
+    "\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\U000e0000-\U000e0fff"
+)
 _BREAKS = re.compile(f"[\u0000-\u001f\u007f-\u009f{_INVISIBLE}\ud800-\udfff<]" + r"|\[(?=\[|/?[A-Z_]{3,}\])|\](?=\])")
 
 
