@@ -11,31 +11,13 @@ from urllib.parse import parse_qsl, urlsplit
 
 NAMES = re.compile(r"key|token|secret|password|passwd|credential", re.IGNORECASE)
 SETTING = re.compile(r"(?:^|[_-])(?:key|token|secret|password|passwd|credentials?|authorization)$", re.IGNORECASE)
+PREFIXES = (
+    "sk-", "sk_", "pk-", "pk_", "rk_", "rk-", "hf_", "hf-", "ghp_", "gho_", "ghu_", "ghs_", "ghr_", "ghp-",
+    "github_pat_", "glpat-", "gsk_", "nvapi-", "xai-", "r8_", "xox",
+)  # fmt: skip
 SHAPES: tuple[tuple[tuple[str, ...], re.Pattern[str]], ...] = (
     (
-        (
-            "sk-",
-            "sk_",
-            "pk-",
-            "pk_",
-            "rk_",
-            "rk-",
-            "hf_",
-            "hf-",
-            "ghp_",
-            "gho_",
-            "ghu_",
-            "ghs_",
-            "ghr_",
-            "ghp-",
-            "github_pat_",
-            "glpat-",
-            "gsk_",
-            "nvapi-",
-            "xai-",
-            "r8_",
-            "xox",
-        ),  # fmt: skip
+        PREFIXES,
         re.compile(
             r"\b(?:(?:sk|pk|rk|hf|gh[pousr]|github_pat|glpat|gsk|nvapi|xai|r8|xox[abeprs])[-_][A-Za-z0-9_\-]{8,})"
         ),
