@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json as jsons
-from collections.abc import Callable, Sequence
+import sys
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from difflib import get_close_matches
 from importlib import import_module
 from pathlib import Path
 from typing import Annotated, Any
@@ -62,15 +64,23 @@ def score(
     explain: Annotated[
         bool, typer.Option("--explain", help="Print each value's definition, convention and source.")
     ] = False,
+    fail_under: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME=VALUE", help="Exit with 1 where this value is lower (strict_f1=.8; repeat)."),
+    ] = None,
+    sure: Annotated[bool, typer.Option("--sure", help="--fail-under looks at the lower end of the interval.")] = False,
     json: use.Json = False,
 ) -> None:
     """Score predictions that already exist. `goldassay score TASK --help` shows what concerns that task."""
+    floors = named_numbers("--fail-under", fail_under or [])
+    if sure and not floors:
+        raise GoldassayError("--sure is for --fail-under: name the value and its floor too")
     card = scored(
         task,
         gold,
         pred,
         format=format,
-        intervals=intervals,
+        intervals=True if sure else intervals,
         column=column,
         measures=measures,
         protocol=protocol,
@@ -82,12 +92,63 @@ def score(
     earlier = _earlier(against, card) if against else None
     if json:
         print(jsons.dumps({**card.state(), **({"explain": card.explain} if explain else {})}, ensure_ascii=False))
-        return
-    from goldassay.reporting import scorecards
+    else:
+        from goldassay.reporting import scorecards
 
-    scorecards.show(card, earlier=earlier)
-    if explain:
-        scorecards.explanations(card)
+        scorecards.show(card, earlier=earlier)
+        if explain:
+            scorecards.explanations(card)
+        if not protocol and task in ("extraction", "linking") and _format(format, gold, task) == "hipe":
+            scorecards.hint("counted one-to-one; what the official HIPE scorer gives comes with --protocol hipe")
+    failed = under(card, floors, sure)
+    for said in failed:
+        print(f"goldassay: {said}", file=sys.stderr)
+    if failed:
+        raise typer.Exit(1)
+
+
+def named_numbers(flag: str, words: Sequence[str]) -> dict[str, float]:
+    """``NAME=VALUE``, several times.
+
+    >>> named_numbers("--fail-under", ["strict_f1=.8"])
+    {'strict_f1': 0.8}
+    """
+    out: dict[str, float] = {}
+    for word in words:
+        name, _, number = word.partition("=")
+        try:
+            out[name.strip()] = float(number)
+        except ValueError:
+            raise GoldassayError(f"{flag} needs NAME=VALUE with a number, such as strict_f1=.8, not {word!r}") from None
+    return out
+
+
+def under(card: Scorecard, floors: Mapping[str, float], sure: bool = False) -> list[str]:
+    """What is lower than its floor, in words; with ``sure`` the lower end of the interval is what counts.
+
+    >>> under(Scorecard("extraction", 1, values={"strict_f1": 0.75}), {"strict_f1": 0.8})
+    ['strict_f1 is 0.7500, under 0.8']
+    """
+    out = []
+    for name, floor in floors.items():
+        if name not in card.values:
+            near = get_close_matches(name, card.values, 3) or list(card.values)[:5]
+            raise GoldassayError(f"no value {name!r} to hold to {floor:g}; there are {', '.join(near)} and others")
+        value = card.values[name]
+        if value is None:
+            out.append(f"{name} has no value, so it does not reach {floor:g}")
+        elif sure and card.intervals[name][0] < floor:
+            low, high = card.intervals[name]
+            out.append(f"{name} is {value:.4f} [{low:.4f}, {high:.4f}]; its lower end is under {floor:g}")
+        elif not sure and value < floor:
+            out.append(f"{name} is {value:.4f}, under {floor:g}")
+    return out
+
+
+def _format(format: str | None, file: Path, task: str) -> str:
+    from goldassay.gold import formats
+
+    return format or formats.guess(file, task)
 
 
 def scored(
@@ -125,6 +186,7 @@ def scored(
         _within(aligned.gold, options["labels"], gold)
     card: Scorecard = import_module(f"goldassay.measures.{task}").scorecard(aligned.gold, aligned.pred, **options)
     card.warnings = [*aligned.warnings, *card.warnings]
+    card.protocol = card.protocol or given.get("protocol", "")
     if intervals or (intervals is None and card.examples <= MOST):
         if card.tallies:
             card.resample()
