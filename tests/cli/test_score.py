@@ -254,11 +254,12 @@ def test_the_protocol_stands_in_the_title_and_what_it_does_not_define_is_marked(
 
 def test_types_stand_by_support_and_the_largest_confusions_are_shown(tmp_path: Path) -> None:
     kinds = [f"T{number:02}" for number in range(40)]
-    gold = [
+    gold: list[dict[str, object]] = [
         {"id": str(i), "text": "x" * 9, "entities": [{"start": 0, "end": 1, "type": kind, "text": "x"}]}
         for i, kind in enumerate([*kinds, "T39", "T39", "T38"])
     ]
-    pred = [{"id": str(i), "entities": [{"start": 0, "end": 1, "type": "T39", "text": "x"}]} for i in range(len(gold))]
+    answered = [{"start": 0, "end": 1, "type": "T39", "text": "x"}]
+    pred: list[dict[str, object]] = [{"id": str(i), "entities": answered} for i in range(len(gold))]
     done = goldassay(
         "score", "extraction", "--gold", jsonl(tmp_path / "g", gold), "--pred", jsonl(tmp_path / "p", pred),
         "--format", "jsonl",
