@@ -69,12 +69,21 @@ def score(
         typer.Option(metavar="NAME=VALUE", help="Exit with 1 where this value is lower (strict_f1=.8; repeat)."),
     ] = None,
     sure: Annotated[bool, typer.Option("--sure", help="--fail-under looks at the lower end of the interval.")] = False,
+    claimed: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME=VALUE", help="A number that another tool gives: say which convention makes it."),
+    ] = None,
+    tool: Annotated[
+        str | None, typer.Option(metavar="NAME", help="--claimed: the tool (seqeval, nervaluate, hipe, trec_eval …).")
+    ] = None,
     json: use.Json = False,
 ) -> None:
     """Score predictions that already exist. `goldassay score TASK --help` shows what concerns that task."""
     floors = named_numbers("--fail-under", fail_under or [])
     if sure and not floors:
         raise GoldassayError("--sure is for --fail-under: name the value and its floor too")
+    if tool and not claimed:
+        raise GoldassayError("--tool is for --claimed: name the value and what the tool gave for it too")
     card = scored(
         task,
         gold,
@@ -90,15 +99,22 @@ def score(
         na_probs=na_probs,
     )
     earlier = _earlier(against, card) if against else None
+    known = _format(format, gold, task)
+    why = [_explained(card, one, tool, otherwise(task, gold, pred, known, column, protocol)) for one in claimed or []]
     if json:
-        print(jsons.dumps({**card.state(), **({"explain": card.explain} if explain else {})}, ensure_ascii=False))
+        more: dict[str, Any] = {"explain": card.explain} if explain else {}
+        if claimed:
+            more["claimed"] = [one.state() for one in why]
+        print(jsons.dumps({**card.state(), **more}, ensure_ascii=False))
     else:
         from goldassay.reporting import scorecards
 
         scorecards.show(card, earlier=earlier)
         if explain:
             scorecards.explanations(card)
-        if not protocol and task in ("extraction", "linking") and _format(format, gold, task) == "hipe":
+        for one in why:
+            print("\n" + "\n".join(one.lines()))
+        if not protocol and task in ("extraction", "linking") and known == "hipe":
             scorecards.hint("counted one-to-one; what the official HIPE scorer gives comes with --protocol hipe")
     failed = under(card, floors, sure)
     for said in failed:
@@ -142,6 +158,43 @@ def under(card: Scorecard, floors: Mapping[str, float], sure: bool = False) -> l
             out.append(f"{name} is {value:.4f} [{low:.4f}, {high:.4f}]; its lower end is under {floor:g}")
         elif not sure and value < floor:
             out.append(f"{name} is {value:.4f}, under {floor:g}")
+    return out
+
+
+def _explained(card: Scorecard, claimed: str, tool: str | None, readings: Mapping[str, Any]) -> Any:
+    """Which conventions give the claimed number."""
+    from goldassay.proof.difference import explain
+
+    if card.shared is None:
+        raise GoldassayError(f"--claimed needs values that come from measures; {card.task} has none here")
+    return explain(card, card.shared.gold, card.shared.pred, claimed, tool=tool, readings=readings)
+
+
+STRICT = "tags read as their scheme is written (an I- that nothing opens is nothing)"
+
+
+def otherwise(
+    task: str, gold: Path, pred: Path, format: str, column: str | None, protocol: str | None
+) -> dict[str, tuple[Sequence[Any], Sequence[Any]]]:
+    """The same files under the other readings of their format, by what is said of each."""
+    from goldassay.gold import pairs
+
+    ways: dict[str, dict[str, Any]] = {}
+    if task == "extraction" and format in ("iob2", "conll", "hipe"):
+        ways[STRICT] = {"malformed": "strict"}
+    if task in ("extraction", "linking") and format == "hipe":
+        ways["read without the protocol" if protocol else "read under the protocol hipe"] = {}
+    out = {}
+    for says, options in ways.items():
+        if format == "hipe":
+            options = {**options, "column": column, "protocol": protocol}
+            if "malformed" not in options:
+                options["protocol"] = None if protocol else "hipe"
+        try:
+            aligned = pairs(task, gold, pred, format=format, **options)
+        except GoldassayError:
+            continue  # what cannot be read so was not read so
+        out[says] = (aligned.gold, aligned.pred)
     return out
 
 
