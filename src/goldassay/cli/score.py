@@ -184,7 +184,7 @@ def otherwise(
         ways[STRICT] = {"malformed": "strict"}
     if task in ("extraction", "linking") and format == "hipe":
         ways["read without the protocol" if protocol else "read under the protocol hipe"] = {}
-    out = {}
+    out: dict[str, tuple[Sequence[Any], Sequence[Any]]] = {}
     for says, options in ways.items():
         if format == "hipe":
             options = {**options, "column": column, "protocol": protocol}
