@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json as jsons
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -17,6 +16,7 @@ from goldassay import files
 from goldassay.cli import options as use
 from goldassay.exceptions import ConventionError, DataError, GoldassayError
 from goldassay.measure import TASKS
+from goldassay.reporting import terminal
 from goldassay.scorecard import Scorecard
 
 MOST = 2000  # examples that are given intervals unasked: each measure assesses every example once more
@@ -105,7 +105,7 @@ def score(
         more: dict[str, Any] = {"explain": card.explain} if explain else {}
         if claimed:
             more["claimed"] = [one.state() for one in why]
-        print(jsons.dumps({**card.state(), **more}, ensure_ascii=False))
+        terminal.answer({**card.state(), **more})
     else:
         from goldassay.reporting import scorecards
 
