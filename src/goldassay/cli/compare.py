@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json as jsons
 from collections.abc import Sequence
 from importlib import import_module
 from pathlib import Path
@@ -12,6 +11,7 @@ import typer
 
 from goldassay.cli import options as use
 from goldassay.exceptions import GoldassayError
+from goldassay.reporting import terminal
 
 if TYPE_CHECKING:
     from goldassay.running import Run
@@ -83,7 +83,7 @@ def compare(
             "errors": errors_by_type(arms),
             "not_available": missing,
         }
-        print(jsons.dumps(body, ensure_ascii=False))
+        terminal.answer(body)
         return
     tables.comparison(loaded, found, missing)
     tables.ranks(places, [place for place, arm in enumerate(arms, start=1) if arm])

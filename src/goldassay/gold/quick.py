@@ -27,7 +27,7 @@ from goldassay.exceptions import DataError
 from goldassay.gold import offsets
 from goldassay.gold.records import GOLD, PRED, Side
 
-LINE_FEED, OPENS, CLOSES = b"\n{}"
+LINE_FEED, OPENS, CLOSES, COLON = b"\n{}:"
 # Values of free fields: what is nested deeper goes the other way, which has a bound for depth.
 SCALAR = str | int | float | bool | None
 FLAT = SCALAR | list[SCALAR] | dict[str, SCALAR]
@@ -43,10 +43,17 @@ def rows(block: bytes, task: str, side: Side = "gold") -> list[dict[str, Any]] |
         found = _decoded(block, decoder(task, side))
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
         return None
+    if _colons(block) > _colons(msgspec.json.encode(found)):  # a key stands twice: the last one was taken in silence
+        return None
     field = offsets.FIELDS.get(task)
     if field and not _stand(found, field):
         return None
     return cast("list[dict[str, Any]]", msgspec.to_builtins(found))
+
+
+def _colons(raw: bytes) -> int:
+    """How many colons there are: one a key, and those inside of texts."""
+    return int(np.count_nonzero(np.frombuffer(raw, np.uint8) == COLON))
 
 
 def _decoded(block: bytes, decode: msgspec.json.Decoder[Any]) -> list[Any]:
