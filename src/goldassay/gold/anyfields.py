@@ -151,7 +151,7 @@ def _typed(name: str, cells: Sequence[str]) -> list[Any]:
             made = [kind(cell) if cell.strip() else None for cell in cells]
         except ValueError:
             continue
-        if kind is float or all(str(int(cell)) == cell for cell in full):  # 007 is a name, no number
+        if not any(len(cell) > 1 and cell[0] == "0" and cell[1].isdigit() for cell in full):  # 007 is a name
             return made
     return list(cells)
 
