@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from goldassay.exceptions import DataError, GoldassayError
-from goldassay.measure import Error, parse
+from goldassay.measure import OWN, Error, parse
 from goldassay.running import parts
 from goldassay.score import Evidence
 from goldassay.statistics import Interval, interval
@@ -43,6 +43,15 @@ class Run:
     folder: Path | None = None
     resamples: int = field(default=2000, repr=False)
 
+    def __post_init__(self) -> None:
+        """The values of a function's dict are known from the rows alone: means without a weight of their own."""
+        of_function = [about["measure"] for about in self.about.get("measures", {}).values()]
+        if any(measure.startswith((OWN, PLAIN)) for measure in of_function):
+            new = dict.fromkeys(key for row in self.rows for key in row["tallies"] if key not in self.zero)
+            self.zero = Evidence(
+                {**self.zero, **{key: Mean() for key in new}}, {**dict.fromkeys(new, 0.0), **self.zero.weights}
+            )
+
     @property
     def name(self) -> str:
         """What was run."""
@@ -57,7 +66,11 @@ class Run:
     @cached_property
     def evidence(self) -> list[Evidence]:
         """The tallies of each row."""
-        return [self.zero.from_state(row["tallies"]) for row in self.rows]
+        found = [self.zero.from_state(row["tallies"]) for row in self.rows]
+        for row, evidence in zip(self.rows, found, strict=True):
+            if len(evidence) < len(self.zero) and row.get("error"):  # it failed before the metric named its values
+                evidence.update({key: Mean(0.0, 1.0) for key in self.zero if key not in evidence})
+        return found
 
     def tallies(self, name: str) -> list[Any]:
         """One measure's tally of each row."""
