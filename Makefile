@@ -4,7 +4,7 @@ BIN := .venv/bin
 export OMP_NUM_THREADS = 1
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: install demo test oracles format format-check lint types check bench clean
+.PHONY: install demo test oracles format format-check lint types check bench release-check clean
 
 install: .venv/installed
 
@@ -46,6 +46,10 @@ check: format-check lint types test
 
 bench: install
 	$(BIN)/python -m benchmarks
+
+# sdist and wheel in empty environments, with the newest and the lowest versions of what they need
+release-check:
+	PYTHON=$(PYTHON) .ci/release-check
 
 clean:
 	rm -rf .venv build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis
