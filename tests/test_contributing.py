@@ -15,7 +15,7 @@ ROOT = Path(__file__).resolve().parents[1]
 TEXT = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
 RECIPES = dict(re.findall(r"^## (Add .*?)\n(.*?)(?=^## |\Z)", TEXT, flags=re.DOTALL | re.MULTILINE))
 STEP = re.compile(
-    r"^(?:New file `([^`]+)`|In `([^`]+)`, (?:after `([^`]+)`|at the end)):\n\n```python\n(.*?)```", re.S | re.M
+    r"^(?:New file `([^`]+)`|In `([^`]+)`, (?:after `([^`]+)`|at the end)):\n\n```(?:python)?\n(.*?)```", re.S | re.M
 )
 
 PROOF = {
@@ -47,7 +47,7 @@ PROOF = {
     "Add a question for judges": """
         import dspy
         from goldassay.judges.ask.judge import Judge
-        from goldassay.judges.ask.polling import poll
+        from goldassay.judges.people.verdicts import poll
         from goldassay.judges.ask.questions import question
         from goldassay.judges.people.labels import read
         from goldassay.judges.people.rates import estimate

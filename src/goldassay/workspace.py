@@ -83,6 +83,12 @@ def tasks() -> list[str]:
     return [*TASKS, *(name for name in own if name not in TASKS)]
 
 
+def known(task: str) -> None:
+    """Refuse a task that nobody has and that is nearly the name of one of the six: a slip of the keyboard."""
+    if task not in TASKS and difflib.get_close_matches(task, TASKS, n=1, cutoff=0.8) and task not in tasks():
+        raise GoldassayError(f"no task {task!r}{nearest(task, TASKS)}")
+
+
 def nearest(word: str, known: Iterable[str]) -> str:
     """A hint for an error: the word that was probably meant, else all there are.
 

@@ -9,6 +9,7 @@ from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
+from goldassay import workspace
 from goldassay.exceptions import DataError, GoldassayError
 from goldassay.gold import anyfields, formats, offsets
 from goldassay.gold import tokens as tagged
@@ -51,6 +52,7 @@ def read(
 
     A task of one's own has records with any fields; ``map`` names the fields of a foreign file anew (`anyfields`).
     """
+    workspace.known(task)
     renamed = anyfields.mapping(options.pop("map", None))
     if task not in TASKS or renamed:
         foreign = anyfields.read(path, task, renamed, format)
