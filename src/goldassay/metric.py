@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import math
 import typing
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
@@ -10,7 +11,7 @@ from typing import Any
 
 from goldassay import feedback as words
 from goldassay import tally
-from goldassay.exceptions import GoldassayError
+from goldassay.exceptions import GoldassayError, MetricError
 from goldassay.fields import Columns, names, read, sides
 from goldassay.measure import OWN, Assessment, Error, Measure, failed
 from goldassay.score import Evidence, Score
@@ -189,7 +190,7 @@ class FunctionMetric(Metric):
         if isinstance(found, Mapping):
             numbers = {str(key): self._number(value) for key, value in found.items() if key != "feedback"}
             if not numbers:
-                raise GoldassayError("the metric returned an empty dict; a metric returns a number, or numbers by name")
+                raise MetricError("the metric returned an empty dict; a metric returns a number, or numbers by name")
             said = str(found.get("feedback") or "")
             numbers = {self.main: next(iter(numbers.values()))} if len(numbers) == 1 else numbers  # it is the score
             values = {self.main: numbers.pop(self.main, None), **numbers}
@@ -216,7 +217,7 @@ class FunctionMetric(Metric):
         if isinstance(value, Tally):
             if type(value) is not type(zero):
                 kind = type(value).__name__
-                raise GoldassayError(f"the metric returned {kind}; say so: def metric(gold, pred) -> {kind}")
+                raise MetricError(f"the metric returned {kind}; say so: def metric(gold, pred) -> {kind}")
             return value
         self._known(key, "Mean")
         return Mean.of(self._number(value))
@@ -228,12 +229,15 @@ class FunctionMetric(Metric):
 
     def _number(self, value: Any) -> float:
         try:
-            return float(value)
+            found = float(value)
+            if not math.isfinite(found):
+                raise ValueError
         except (TypeError, ValueError):
-            raise GoldassayError(
+            raise MetricError(
                 f"the metric returned {value!r}; a metric returns a number, a bool, a dict of those, a "
                 "dspy.Prediction with a score, or a tally"
             ) from None
+        return found
 
     def __repr__(self) -> str:
         return f"Metric.of({getattr(self.function, '__name__', self.function)!s})"
@@ -242,7 +246,7 @@ class FunctionMetric(Metric):
 def _score(found: Any) -> Any:
     """The score of a ``dspy.Prediction``, which has to have one."""
     if "score" not in found._store:
-        raise GoldassayError(f"the metric returned a Prediction without a score; it has {', '.join(found._store)}")
+        raise MetricError(f"the metric returned a Prediction without a score; it has {', '.join(found._store)}")
     return found._store["score"]
 
 
