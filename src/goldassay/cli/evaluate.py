@@ -44,6 +44,10 @@ def evaluate(
     judge_lm: use.JudgeLm = None,
     timeout: use.Timeout = None,
     max_failures: use.MaxFailures = 0.5,
+    judge_labels: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="People's labels (id, label): what the judge says is corrected by them."),
+    ] = None,
     trace: Annotated[
         bool, typer.Option("--trace/--no-trace", help="Keep inputs, gold, prompts and raw answers in the rows.")
     ] = True,
@@ -67,6 +71,11 @@ def evaluate(
     folder = resume or new_folder(runs, label, model.name)
     judge = None if judge_lm is None else named(judge_lm, verdicts=folder / "verdicts.jsonl")
     measured = workspace.metric(target.task, metric) if judge is None else workspace.judged(target.task, judge, metric)
+    people = None
+    if judge_labels is not None:
+        from goldassay.judges.people.run_labels import read as read_labels
+
+        people = read_labels(judge_labels, measured)
     settings = {"program": program, "gold": data.name, "split": split, "limit": limit, "lm": model.name}
     try:
         done = measure(
@@ -83,6 +92,7 @@ def evaluate(
             trace=trace,
             timeout=timeout,
             max_failures=max_failures,
+            judge_labels=people,
             settings=settings | ({"judge": str(judge)} if judge else {}),
             unfinished=lambda earlier: terminal.warn(
                 f"an earlier run of the same did not end: go on with it by --resume {earlier}"

@@ -6,7 +6,6 @@ import os
 import threading
 from importlib.util import find_spec
 from pathlib import Path
-
 from typing import Any
 
 from goldassay.embedding.cache import Cached

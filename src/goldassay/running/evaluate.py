@@ -14,6 +14,7 @@ import dspy
 from goldassay.exceptions import ConventionError, GoldassayError, RunStopped, StorageError
 from goldassay.metric import Metric
 from goldassay.running.budget import Meter
+from goldassay.running.corrected import JudgeLabels
 from goldassay.running.example import Measuring, refuse_without_inputs
 from goldassay.running.folder import ABOUT, Writer, read_about
 from goldassay.running.identity import about_run, gold_hash, last_unfinished, now, refuse_another
@@ -44,6 +45,7 @@ def evaluate(
     timeout: float | None = None,
     max_failures: float = 0.5,
     unfinished: Callable[[Path], None] | None = None,
+    judge_labels: JudgeLabels | None = None,
 ) -> Run:
     """Run ``program`` on every gold example and measure it.
 
@@ -69,6 +71,8 @@ def evaluate(
         timeout: Seconds that one example may take.
         max_failures: The share of failed examples (after 20) at which the run stops; 1 lets everything fail.
         unfinished: Told of a run beside ``folder`` that was made with the same things and did not end.
+        judge_labels: What people say of some examples, by the name of a judged value (``{"relevance": {"q1": 0.5}}``):
+            with them the run has corrected values beside the judge's (`goldassay.running.corrected`).
 
     Raises:
         GoldassayError: The call is wrong.
@@ -97,6 +101,8 @@ def evaluate(
     called = lm if lm is not None else dspy.settings.lm
     kept = folder is not None or resume is not None
     about = about_run(program, gold, measured, name, seed, settings or {}, called, adapter, kept)
+    if judge_labels:
+        about["judge_labels"] = {name: dict(several) for name, several in judge_labels.items()}
     secrets = known(*models(program), called)
     if unfinished is not None and folder is not None:
         earlier = last_unfinished(folder.parent, about)
@@ -228,4 +234,5 @@ def _results(run: Run) -> dict[str, Any]:
         "values": run.values,
         "intervals": {key: [found.low, found.high] for key, found in run.intervals.items()},
         "by": run.by_stratum,
+        **({"corrected": run.corrected_state} if run.corrected else {}),
     }
