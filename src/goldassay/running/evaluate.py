@@ -110,7 +110,9 @@ def evaluate(
             unfinished(earlier)
     writer, rows, again = _begin(folder, resume, about, measured, secrets)
     if writer is None and resume is not None:
-        return Run.load(resume, measured)  # nothing is left to do
+        ended = Run.load(resume, measured)  # nothing is left to do
+        ended.about |= {"judge_labels": about["judge_labels"]} if judge_labels else {}
+        return ended
     place = writer.folder if writer else None
     before, started, meter = about["cost"], time.perf_counter(), Meter()
     traced = trace and writer is not None
