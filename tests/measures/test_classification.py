@@ -62,7 +62,7 @@ def test_lengths_must_agree() -> None:
     for function in (type_classification_metrics, type_confusion_analysis, hierarchical_type_metrics):
         with pytest.raises(GoldassayError, match="2 gold labels against 1 predictions"):
             function(["M", "L"], ["M"])
-    with pytest.raises(GoldassayError, match="2 gold examples and 1 predictions"):
+    with pytest.raises(GoldassayError, match="2 gold records against 1 predictions"):
         c.scorecard([{"label": "M"}] * 2, [{"label": "M"}])
 
 

@@ -253,7 +253,7 @@ def test_wrong_calls() -> None:
         ln.MacroDocLink(match="near")
     with pytest.raises(GoldassayError, match="no protocol 'x' for linking; there are hipe and hipe2020"):
         ln.scorecard([], [], protocol="x")
-    with pytest.raises(GoldassayError, match="1 gold examples and 0 predictions"):
+    with pytest.raises(GoldassayError, match="1 gold records against 0 predictions"):
         ln.scorecard([{"text": "", "links": []}], [])
     with pytest.raises(GoldassayError, match="a row has no 'gold_kb_id'; it has mention"):
         linking_accuracy([{"mention": "a", "candidates": []}], [{"mention": "a"}])

@@ -1,6 +1,7 @@
 """``trec``: judgements (qrels: ``query 0 document grade``) and runs (``query Q0 document rank score tag``).
 
-A run's rank column is ignored, as in trec_eval: the scores give the order. What follows its sixth column is ignored. Grades are 0 or more. The text of the
+A run's rank column is ignored, as in trec_eval: the scores give the order; so is what follows its
+sixth column. Grades are 0 or more. The text of the
 queries is not in either file; ``topics`` names a file that has it (``id<TAB>text`` a line), else the query's id stands
 for it.
 

@@ -57,8 +57,7 @@ class MacroAll(Labelled):
     def value(self) -> Number:
         """The rate that this evidence gives."""
         found = self.by_label(self.counted).values()
-        some = _some(self.weight)
-        return divide(sum(c.f1 for c in found) * some, len(found) * some, empty=1.0) if found else 1.0
+        return mean([(c.f1, _some(self.weight if self.given else c.weight)) for c in found])
 
 
 class MacroSupported(Labelled):
