@@ -158,6 +158,8 @@ def test_macro_by_document_gives_one_for_empty_against_empty() -> None:
     # documents: 1 and F1 2·1/(2·1 + 0 + 1) = 2/3
     assert card.values["macro_doc_link_f1"] == pytest.approx((1 + 2 / 3) / 2)
     official = ln.scorecard(gold, [{"links": []}, {"links": [answer(0, 1, "Q1")]}], protocol="hipe")
+    assert {"mrr", "nil_f1", "coverage_rate"} <= set(official.undefined) <= set(official.values)
+    assert not {"link_f1", "strong_link_f1@3", "macro_doc_link_f1"} & set(official.undefined)
     assert official.values["macro_doc_link_f1"] == pytest.approx(2 / 3)
 
 

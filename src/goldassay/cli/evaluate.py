@@ -5,9 +5,9 @@ What other commands do with a program too (find it, prepare it, take examples) s
 
 from __future__ import annotations
 
-import json as jsons
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
@@ -23,9 +23,11 @@ SPLITS = ("train", "dev", "test", "all")
 
 def evaluate(
     program: use.Program,
-    gold: use.Gold = "heritage",
+    gold: use.Gold = None,
     split: use.Split = "dev",
     format: use.Format = None,
+    map: use.Map = None,
+    column: use.Column = None,
     task: use.OfTask = None,
     metric: use.Metric = None,
     lm: use.Lm = None,
@@ -40,6 +42,8 @@ def evaluate(
         bool, typer.Option("--errors", help="Show what the errors have in common, costly first.")
     ] = False,
     judge_lm: use.JudgeLm = None,
+    timeout: use.Timeout = None,
+    max_failures: use.MaxFailures = 0.5,
     judge_labels: Annotated[
         Path | None,
         typer.Option(metavar="FILE", help="People's labels (id, label): what the judge says is corrected by them."),
@@ -59,7 +63,7 @@ def evaluate(
     from goldassay.tuning.patterns import find
 
     target = workspace.target(program, task)
-    data = examples(gold, target.task, split, format)
+    data = examples(gold, target, split, format=format, map=map, column=column)
     chosen = data.asked[:limit] if limit else data.asked
     made = prepared(target, data.train, state, data.passages)
     model = for_program(made, lm)
@@ -72,7 +76,7 @@ def evaluate(
         from goldassay.judges.people.run_labels import read as read_labels
 
         people = read_labels(judge_labels, measured)
-    settings = {"program": program, "gold": gold, "split": split, "limit": limit, "lm": model.name}
+    settings = {"program": program, "gold": data.name, "split": split, "limit": limit, "lm": model.name}
     try:
         done = measure(
             made,
@@ -86,18 +90,26 @@ def evaluate(
             seed=seed,
             name=label,
             trace=trace,
+            timeout=timeout,
+            max_failures=max_failures,
             judge_labels=people,
             settings=settings | ({"judge": str(judge)} if judge else {}),
+            unfinished=lambda earlier: terminal.warn(
+                f"an earlier run of the same did not end: go on with it by --resume {earlier}"
+            ),
         )
     except KeyboardInterrupt:
         print(f"go on with the same command and --resume {folder}", file=sys.stderr)
         raise
+    finally:
+        with suppress(OSError):
+            folder.rmdir()  # nothing was written: the call was wrong
     unknown = str(getattr(judge, "warning", ""))
     if unknown:
         terminal.warn(unknown)
     if json:
         found = {"patterns": [one.state() for one in find(done.cases)]} if errors else {}
-        print(jsons.dumps(done.summary() | found, ensure_ascii=False))
+        terminal.answer(done.summary() | found)
     else:
         tables.run(done, metric=measured)
         if errors:
@@ -112,24 +124,32 @@ def evaluate(
 class Asked:
     """The examples that were asked for, the training examples that a baseline may learn from, what is searched."""
 
+    name: str
     asked: list[Any]
     train: list[Any]
     passages: list[dict[str, Any]]
 
 
-def examples(gold: str, task: str, split: str, format: str | None = None) -> Asked:
-    """The examples of a split. A file without splits is taken whole; its baselines learn nothing from it."""
+def task_gold(gold: str | None, target: workspace.Target, **reading: Any) -> tuple[str, Any]:
+    """The gold of a program's task, with its name: what was named, else ``gold/TASK`` here, else heritage."""
     from goldassay.gold import load
 
+    named = gold or (target.task if (workspace.root() / "gold" / target.task).is_dir() else "heritage")
+    given = {name: value for name, value in reading.items() if value is not None}
+    return named, load(named, task=target.task, **given).task(target.task)
+
+
+def examples(gold: str | None, target: workspace.Target, split: str, **reading: Any) -> Asked:
+    """The examples of a split. A file without splits is taken whole; its baselines learn nothing from it."""
     if split not in SPLITS:
-        raise GoldassayError(f"no split {split!r}; splits are {', '.join(SPLITS)}")
-    part = getattr(load(gold, format=format, task=task), task)
+        raise GoldassayError(f"no split {split!r}{workspace.nearest(split, SPLITS)}")
+    name, part = task_gold(gold, target, **reading)
     if not part.splits:
-        return Asked(list(part.all), [], part.passages)
-    asked = list(part.all if split == "all" else getattr(part, split))
+        return Asked(name, list(part.all), [], part.passages)
+    asked = list(part.all if split == "all" else part.split(split))
     if not asked:
-        raise DataError(f"the {split} split of {task} is empty", file=gold)
-    return Asked(asked, list(part.train) if "train" in part.splits else [], part.passages)
+        raise DataError(f"the {split} split of {target.task} is empty", file=name)
+    return Asked(name, asked, list(part.train) if "train" in part.splits else [], part.passages)
 
 
 def prepared(

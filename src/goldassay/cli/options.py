@@ -22,7 +22,21 @@ OfTask = Annotated[str | None, typer.Option("--task", metavar="TASK", help="The 
 Program = Annotated[
     str, typer.Argument(metavar="TASK|FILE", help="A task, TASK:NAME, or FILE:NAME (programs/extraction.py:program).")
 ]
-Gold = Annotated[str, typer.Option("--gold", metavar="SET|FILE", help="A gold set's name, its folder, or a file.")]
+Gold = Annotated[
+    str | None,
+    typer.Option(
+        "--gold",
+        metavar="SET|FILE",
+        help="A gold set's name, its folder, or a file (default: gold/TASK, else heritage).",
+    ),
+]
+Map = Annotated[
+    str | None,
+    typer.Option("--map", metavar="NAME=PATH,…", help="Fields of a foreign file: text=body.content,…; or a JSON file."),
+]
+Column = Annotated[
+    str | None, typer.Option("--column", metavar="NAME", help="hipe, iob2: the column of tags, such as NE-COARSE-LIT.")
+]
 GoldSet = Annotated[str, typer.Argument(metavar="SET|FILE", help="A gold set's name, its folder, or a file.")]
 Format = Annotated[
     str | None, typer.Option("--format", metavar="NAME", help="The format of a file, where its name does not tell it.")
@@ -52,6 +66,13 @@ State = Annotated[
 Resume = Annotated[Path | None, typer.Option("--resume", metavar="FOLDER", help="Go on with what was interrupted.")]
 Runs = Annotated[Path, typer.Option("--runs", metavar="FOLDER", help="Where run folders go.")]
 Limit = Annotated[int | None, typer.Option("--limit", metavar="N", min=1, help="Only the first N examples.")]
+Timeout = Annotated[float | None, typer.Option("--timeout", metavar="SECONDS", help="How long one example may take.")]
+MaxFailures = Annotated[
+    float,
+    typer.Option(
+        "--max-failures", metavar="SHARE", min=0, max=1, help="Stop when more examples fail (after 20); 1: never."
+    ),
+]
 Threads = Annotated[int, typer.Option("--threads", metavar="N", min=1, help="How many examples at once.")]
 Seed = Annotated[int, typer.Option("--seed", metavar="N", help="Of everything that is drawn at random.")]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object on standard output.")]

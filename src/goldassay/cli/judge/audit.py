@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json as jsons
 from pathlib import Path
 from typing import Annotated
 
@@ -10,10 +9,11 @@ import typer
 
 from goldassay.cli import options as use
 from goldassay.cli.judge import options as ask
+from goldassay.reporting import terminal
 
 
 def audit(
-    gold: use.Gold = "heritage",
+    gold: use.Gold = None,
     format: use.Format = None,
     lm: use.Lm = None,
     samples: ask.Samples = 1,
@@ -39,6 +39,7 @@ def audit(
     from goldassay.judges.audit.checks import OF_SUPPORT, TESTS
     from goldassay.reporting import judge as tables
 
+    gold = gold or "heritage"
     asked = Asked("support", lm, samples, panel or (), how, state, store, None, threads, limit)
     task = "answering" if Path(gold).is_file() else None
     chosen = probes(load(gold, format=format, task=task), limit=limit, seed=seed)
@@ -47,7 +48,7 @@ def audit(
     with tables.progress("auditing", checks * len(chosen)) as tell:
         found = audited(judge, chosen, only=only or (), threads=threads, tell=tell)
     if json:
-        print(jsons.dumps(found.state(), ensure_ascii=False))
+        terminal.answer(found.state())
     else:
         tables.audit(found)
     if gate and not found.passed:
