@@ -85,8 +85,8 @@ def _stand(records: list[Any], field: str) -> bool:
         if text is msgspec.UNSET:
             continue
         for span in getattr(record, field):
-            words = span.text
-            if not words or text[span.start : span.end] != words or span.start is None or span.end is None:
+            start, end, words = span.start, span.end, span.text
+            if not words or text[start:end] != words or start is None or end is None or end > len(text):
                 try:
                     offsets.prove(text, msgspec.to_builtins(getattr(record, field)), field)
                 except DataError:

@@ -8,8 +8,8 @@ from typing import Any
 
 from goldassay.fields import read
 from goldassay.measure import Measure, stored
+from goldassay.running.example import FACETS
 from goldassay.running.identity import gold_hash
-from goldassay.running.loop import FACETS
 from goldassay.running.run import Run
 from goldassay.score import Evidence
 
