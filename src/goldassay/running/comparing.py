@@ -8,7 +8,7 @@ from typing import Any
 
 from goldassay.exceptions import ConventionError
 from goldassay.measure import parse
-from goldassay.running.run import PLAIN, Run
+from goldassay.running.run import Run
 from goldassay.statistics import Comparison, compare, holm
 from goldassay.statistics.ranks import Rank, ranks
 
@@ -82,12 +82,12 @@ def ranked(runs: Sequence[Run], *, seed: int = 0) -> dict[str, list[Rank]]:
     out = {}
     for name in first.values:
         if all(name in made.values for made in runs):
-            measure = first.about["measures"].get(name, {}).get("measure", PLAIN)
+            measure = first.about["measures"].get(name, {}).get("measure")
             found = ranks(
                 {place: made.tallies(name) for place, made in enumerate(runs)},
                 first.zero[name],
                 clusters=_documents(first),
-                lower_is_better=measure != PLAIN and parse(measure).lower_is_better,
+                lower_is_better=bool(measure) and parse(measure).lower_is_better,
                 seed=seed,
             )
             out[name] = list(found.values())

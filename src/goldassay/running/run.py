@@ -108,8 +108,8 @@ class Run:
 
     def _bounds(self, key: str) -> tuple[float, float] | None:
         """Between which a measure's value lies; None where the run does not say."""
-        measure = self.about.get("measures", {}).get(key, {}).get("measure", PLAIN)
-        return None if measure == PLAIN else parse(measure).bounds
+        measure = str(self.about.get("measures", {}).get(key, {}).get("measure", OWN))
+        return None if measure.startswith(OWN) else parse(measure).bounds
 
     @cached_property
     def corrected(self) -> dict[str, Corrected]:
