@@ -17,6 +17,7 @@ from sklearn.isotonic import IsotonicRegression
 
 from goldassay.exceptions import DataError
 from goldassay.judges.people.rates import Rates, rates
+from goldassay.measures.answering.calibration import brier
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +57,18 @@ class Fitted:
 def fit(
     scores: Sequence[float], truths: Sequence[bool], positives: Sequence[bool], *, level: float = 0.95, seed: int = 0
 ) -> Fitted:
-    """Threshold and calibration of scores; ``positives`` are the verdicts as they are, without a threshold."""
+    """Threshold and calibration of scores, learnt on one half and tested on the other.
+
+    Args:
+        scores: the judge's, between 0 and 1, one an item.
+        truths: whether people call the item positive.
+        positives: the verdicts as they are, without a threshold.
+        level: of the intervals.
+        seed: of the halves.
+
+    Raises:
+        DataError: fewer than two items are positive, or not positive, for people.
+    """
     one, other = halves(truths, seed)
     best = threshold([scores[i] for i in one], [truths[i] for i in one])
     curve = calibrate([scores[i] for i in one], [truths[i] for i in one])
@@ -123,12 +135,3 @@ def calibrate(scores: Sequence[float], truths: Sequence[bool]) -> Calibration:
     return Calibration(
         tuple(float(x) for x in made.X_thresholds_), tuple(float(round(y, 12)) for y in made.y_thresholds_)
     )
-
-
-def brier(probabilities: Sequence[float], truths: Sequence[bool]) -> float:
-    """The mean squared gap between probability and label; 0 is best.
-
-    >>> brier([0.5, 1.0], [True, True])
-    0.125
-    """
-    return float(np.mean((np.asarray(probabilities, float) - np.asarray(truths, float)) ** 2))
