@@ -157,7 +157,8 @@ def test_mlqas_rules(language: str, gold: str, found: str, exact: float, f1: flo
 def test_words_that_are_not_separated_are_said() -> None:
     gold, pred = [{"answers": ["阿姆斯特丹"]}], [{"answer": "在阿姆斯特丹"}]
     card = answering.scorecard(gold, pred)
-    assert (card.values["f1"], card.values["mlqa_f1"]) == (0, pytest.approx(10 / 11))  # the script tells the language
+    assert card.values["f1"] == 0
+    assert card.values["mlqa_f1"] == pytest.approx(10 / 11)  # the script tells the language
     assert any("1 of 1 questions have answers in a script that does not separate words" in w for w in card.warnings)
     told = answering.scorecard([{**gold[0], "language": "zh"}], pred)
     assert told.values["mlqa_f1"] == pytest.approx(10 / 11)
