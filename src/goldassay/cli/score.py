@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from difflib import get_close_matches
 from importlib import import_module
 from pathlib import Path
@@ -19,7 +18,7 @@ from goldassay.measure import TASKS
 from goldassay.reporting import terminal
 from goldassay.scorecard import Scorecard
 
-MOST = 2000  # examples that are given intervals unasked: each measure assesses every example once more
+MOST = 2000  # examples that are given intervals unasked
 CONCERNS = {
     "column": ("extraction", "linking"),
     "measures": ("retrieval", "answering"),
@@ -251,13 +250,7 @@ def scored(
     card.warnings = [*aligned.warnings, *card.warnings]
     card.protocol = card.protocol or given.get("protocol", "")
     if intervals or (intervals is None and card.examples <= MOST):
-        if card.tallies:
-            card.resample()
-        else:  # a room that is not yet a list of measures
-            from goldassay.statistics import scorecards
-
-            found = scorecards.intervals(card, aligned.gold, aligned.pred, _measures(task, options))
-            card.intervals = {name: (one.low, one.high) for name, one in found.items()}
+        card.resample()
     return card
 
 
@@ -268,22 +261,6 @@ def _within(gold: Sequence[Any], labels: list[str], file: Path) -> None:
             if label not in labels:
                 said = f"label {label!r} is outside the list {', '.join(labels)}"
                 raise DataError(said, file=file, record=one.get("id"), field="label")
-
-
-def _measures(task: str, options: dict[str, Any]) -> dict[str, Any]:
-    """The task's measures by the names of their values, under the options that were given."""
-    if task == "retrieval":
-        from goldassay.measures.retrieval.scorecard import chosen
-
-        return dict(chosen(options.get("measures")))
-    out: dict[str, Any] = {}
-    for measure in import_module(f"goldassay.measures.{task}").MEASURES:
-        if "equivalent" in options and hasattr(measure, "equivalent"):
-            measure = replace(measure, equivalent=tuple(sorted(options["equivalent"].items())))
-        if "labels" in options and getattr(measure, "labels", "") == "all":
-            measure = replace(measure, labels=tuple(options["labels"]))
-        out.setdefault(measure.key, measure)  # of two with one name, the first has the conventions of the scorecard
-    return out
 
 
 def _earlier(file: Path, card: Scorecard) -> dict[str, float | None]:
