@@ -13,6 +13,7 @@ True
 
 from __future__ import annotations
 
+import re
 from functools import cache, reduce
 from operator import or_
 from types import NoneType, UnionType
@@ -27,7 +28,8 @@ from goldassay.exceptions import DataError
 from goldassay.gold import offsets
 from goldassay.gold.records import GOLD, PRED, Side
 
-LINE_FEED, OPENS, CLOSES, COLON = b"\n{}:"
+LINE_FEED, OPENS, CLOSES, COLON, ZERO, NINE = b"\n{}:09"
+LONG = re.compile(rb"\d{300}")  # a number that is longer is none; msgspec takes some of them
 # Values of free fields: what is nested deeper goes the other way, which has a bound for depth.
 SCALAR = str | int | float | bool | None
 FLAT = SCALAR | list[SCALAR] | dict[str, SCALAR]
@@ -43,12 +45,19 @@ def rows(block: bytes, task: str, side: Side = "gold") -> list[dict[str, Any]] |
         found = _decoded(block, decoder(task, side))
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
         return None
-    if _colons(block) > _colons(msgspec.json.encode(found)):  # a key stands twice: the last one was taken in silence
-        return None
+    if _long(block) or _colons(block) > _colons(msgspec.json.encode(found)):
+        return None  # a key stands twice: the last one was taken in silence
     field = offsets.FIELDS.get(task)
     if field and not _stand(found, field):
         return None
     return cast("list[dict[str, Any]]", msgspec.to_builtins(found))
+
+
+def _long(raw: bytes) -> bool:
+    """Whether a number is too long; of so many digits three of those looked at, each 100 bytes on, are digits."""
+    letters = np.frombuffer(raw, np.uint8)[::100]
+    digits = (letters >= ZERO) & (letters <= NINE)
+    return bool((digits[:-2] & digits[1:-1] & digits[2:]).any()) and LONG.search(raw) is not None
 
 
 def _colons(raw: bytes) -> int:
