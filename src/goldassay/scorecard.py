@@ -90,7 +90,7 @@ class Scorecard:
         for name, tallies in self.tallies.items():
             if self.values[name] is not None:
                 measure = self.measures[name]
-                found = interval(tallies, measure.zero, clusters=documents, bounds=measure.bounds, level=level)
+                found = interval(tallies, measure.zero, clusters=documents, bounds=measure.limits, level=level)
                 self.intervals[name], self.methods[name] = (found.low, found.high), found.method
 
     def state(self) -> dict[str, Any]:

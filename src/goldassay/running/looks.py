@@ -38,7 +38,7 @@ def gated(run: Run, runs: Path, *, alpha: float = 0.05) -> dict[str, Gate]:
             run.zero[key],
             target=float(target),
             clusters=documents if len(set(documents)) < len(documents) else None,
-            bounds=measure.bounds if measure else None,
+            bounds=measure.limits if measure else None,
             lower_is_better=bool(measure and measure.lower_is_better),
             look=look,
             alpha=alpha,

@@ -109,7 +109,7 @@ class Run:
     def _bounds(self, key: str) -> tuple[float, float] | None:
         """Between which a measure's value lies; None where the run does not say."""
         measure = str(self.about.get("measures", {}).get(key, {}).get("measure", OWN))
-        return None if measure.startswith(OWN) else parse(measure).bounds
+        return None if measure.startswith(OWN) else parse(measure).limits
 
     @cached_property
     def corrected(self) -> dict[str, Corrected]:

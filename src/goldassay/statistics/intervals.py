@@ -70,7 +70,7 @@ def interval(
             independent examples. ``effective``: Wilson's at the number of examples that the value is worth. ``t``:
             Student's, with the jackknife's variance. ``bootstrap``: percentiles; ``bca``: bias-corrected and
             accelerated.
-        bounds: between which the value lies, as `Measure.bounds`; None: 0 and 1, if every example's own value does.
+        bounds: between which the value lies, as `Measure.limits`; None: 0 and 1, if every example's own value does.
         resamples: how many, for the bootstraps.
         level: the share of such intervals that hold the true value.
         seed: of the bootstraps.
