@@ -157,8 +157,8 @@ def begin(folder: Path, resume: bool, optimizer: str, **about: Any) -> None:
     if resume:
         if optimizer not in RESUMABLE:
             raise GoldassayError(
-                f"{optimizer} keeps no state to go on from (only {', '.join(RESUMABLE)} does): leave --resume out, and it "
-                "starts over"
+                f"{optimizer} keeps no state to go on from (only {', '.join(RESUMABLE)} does): "
+                "leave --resume out, and it starts over"
             )
         _refuse_another(read_about(file), plan, folder)
     _write(file, plan)
