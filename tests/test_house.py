@@ -22,6 +22,13 @@ def test_every_room_has_every_task(root: Path, room: str, task: str) -> None:
 
 
 @pytest.mark.parametrize("task", TASKS)
+def test_the_same_file_is_under_the_same_name_in_each_task(root: Path, task: str) -> None:
+    there = {file.stem for file in (root / "src" / "goldassay" / "measures" / task).glob("*.py")}
+    assert {"records", "measures", "mistakes", "scorecard"} <= there
+    assert ("matching" in there) == (task != "classification")  # one label an example: nothing to match
+
+
+@pytest.mark.parametrize("task", TASKS)
 def test_every_task_has_tests(root: Path, task: str) -> None:
     assert list((root / "tests" / "measures").glob(f"test_{task}*.py"))
     assert list((root / "tests" / "programs").glob(f"test_{task}*.py"))
