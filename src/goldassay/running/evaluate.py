@@ -201,6 +201,8 @@ def _begin(
                 return None, rows, {}
             again = {row["index"]: row.get("retried", 0) + 1 for row in earlier.rows if row["index"] not in done}
             about |= {"started": earlier.about.get("started"), "cost": earlier.cost}
+            if "judge_labels" in earlier.about:  # people's labels stay with the run, unless others are given
+                about.setdefault("judge_labels", earlier.about["judge_labels"])
         writer.about({**about, "status": "running"})
     except BaseException:
         writer.close()
