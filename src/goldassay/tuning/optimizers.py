@@ -147,21 +147,24 @@ def gepa(job: Job) -> Any:
 
 
 def patches(job: Job) -> Any:
-    """Patches made from the program's errors, each tested on dev before it is kept (ours)."""
+    """Edits made from the program's errors, in bundles that are tested before they are kept (ours)."""
     from goldassay.tuning.campaign import Patches
-    from goldassay.tuning.proposing import Examples, Reflection, Rules
 
-    proposers: list[Any] = [Rules(), Examples()]
-    if job.reflection_lm is not None and job.reflection_lm is not dspy.settings.lm:
-        proposers.insert(0, Reflection(job.reflection_lm))
-    settings = job.take(proposers=proposers, threads=job.threads, seed=job.seed, held_out=job.held_out)
-    optimizer = Patches(job.metric.metric, heard=job.metric.keep, **settings)
+    reflects = job.reflection_lm is not None and job.reflection_lm is not dspy.settings.lm
+    settings = job.take(
+        reflection_lm=job.reflection_lm if reflects else None,
+        threads=job.threads,
+        seed=job.seed,
+        held_out={name: part for name, part in job.held_out.items() if name != "dev"},
+        journal=job.folder / "measured.jsonl" if job.folder else None,
+    )
+    optimizer = Patches(job.metric.metric, heard=job.metric.keep, tell=job.metric.say, **settings)
     try:
         return optimizer.compile(job.student, trainset=job.train, valset=job.dev)
     finally:
-        job.ledger.patches += optimizer.ledger.patches
-        job.ledger.entries += optimizer.ledger.entries
-        job.ledger.failures += optimizer.ledger.failures
+        for name in ("patches", "entries", "failures", "patterns"):
+            getattr(job.ledger, name).extend(getattr(optimizer.ledger, name))
+        job.ledger.verdict = optimizer.ledger.verdict
 
 
 Optimizer = Callable[[Job], Any]

@@ -61,6 +61,9 @@ def save(tuned: Tuned, before: Any, folder: Path, plan: Mapping[str, Any], adapt
         for patch in tuned.ledger.patches:
             write(patch, folder / "patches")
         ledger.write(tuned.ledger.entries, folder / "ledger.jsonl")
+        found = [[one.state() for one in patterns] for patterns in tuned.ledger.patterns]
+        (folder / "patterns.json").write_text(json.dumps(found, ensure_ascii=False, indent=1), encoding="utf-8")
+        about["kept"] = tuned.ledger.verdict.state()
         about["failed_proposals"] = tuned.ledger.failures
         about["patches"] = [{"id": p.id, "status": p.status, "reason": p.reason} for p in tuned.ledger.patches]
     text = json.dumps(about, ensure_ascii=False, indent=1)

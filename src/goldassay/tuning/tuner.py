@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from contextlib import ExitStack
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ from goldassay.running.guarding import guarded, unguarded
 from goldassay.running.identity import fingerprint
 from goldassay.tuning import leaks, optimizers
 from goldassay.tuning import saved as resuming
+from goldassay.tuning.acceptance import ALPHA
 from goldassay.tuning.nearest import demonstrations
 from goldassay.tuning.results import Ledger, Tuned, trial
 from goldassay.tuning.saved import instructions, save
@@ -89,6 +91,11 @@ def tune(
     note = watch.silent
     if optimizer == "patches" and not (ledger.patches or stopped):
         note = note or "no patch was tried: the metric names no errors on train that a patch could be made from"
+    if on_test is not None:  # test alone proves, where there is one
+        better = on_test.difference.difference > 0 and on_test.difference.p <= ALPHA
+        ledger.verdict = replace(ledger.verdict, proven=ledger.verdict.kept and better, by="test, one look")
+        for patch in ledger.kept if better else ():
+            patch.status = "proven"
     tuned = Tuned(made, optimizer, on_dev, on_test, cost, seed, stopped, ledger, note)
     if folder is not None:
         save(tuned, program, folder, plan, adapter)

@@ -100,6 +100,10 @@ class Watch(BaseCallback):  # type: ignore[misc]
             self.best = (value, program.deepcopy())  # some optimizers go on writing on the program
             self._bar.update(self._task, description=f"tuning: best on dev {value:.4f}")
 
+    def say(self, line: str) -> None:
+        """Show a line in the bar: what is measured, its effect so far, what is left."""
+        self._bar.update(self._task, description=f"tuning: {line}")
+
     def on_lm_start(self, call_id: str, instance: Any, inputs: dict[str, Any]) -> None:
         """Remember which model is asked."""
         self._asked[call_id] = (
