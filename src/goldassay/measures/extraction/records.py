@@ -5,7 +5,7 @@ Spans as measures read them.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from operator import index
 from typing import Any, NamedTuple
 
@@ -29,10 +29,16 @@ def fields(gold: Sequence[Any], pred: Sequence[Any]) -> tuple[list[Any], list[An
     """The entities of both sides and the texts of aligned records, as they stand there."""
     if len(gold) != len(pred):
         raise GoldassayError(f"{len(gold)} gold records against {len(pred)} predictions; they must be aligned")
-    left = [one if isinstance(one, list) else gold_field(one, "entities") for one in gold]
-    right = [one if isinstance(one, list) else pred_field(one, "entities") for one in pred]
+    left = [_entities(one, gold_field) for one in gold]
+    right = [_entities(one, pred_field) for one in pred]
     texts = ["" if isinstance(one, list) else str(gold_field(one, "text", "") or "") for one in gold]
     return left, right, texts
+
+
+def _entities(one: Any, field: Callable[[Any, str], Any]) -> Any:
+    if type(one) is dict and "entities" in one:
+        return one["entities"]
+    return one if isinstance(one, list) else field(one, "entities")
 
 
 def name(gold: Any) -> Any:
