@@ -301,8 +301,8 @@ class _Campaign:
         if all(new.evidence.state() == old.evidence.state() for new, old in zip(after, before, strict=True)):
             return "" if dropping else f"changes the prompt, but the result of none of {one.n} examples"
         if dropping:
-            worse = tested.ended == "reject" or (one.difference < 0 and one.p <= CARRIES)
-            return f"worse without it ({one.difference:+.3f})" if worse else ""
+            carries = tested.ended == "reject" or (one.difference < 0 and one.p <= CARRIES)
+            return f"worse without it ({one.difference:+.3f})" if carries else ""
         if tested.ended == "reject":
             return f"lost the race after {one.n} of {len(base)} examples"
         if not keeps(tested, self.asked.keep):
