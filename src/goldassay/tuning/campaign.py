@@ -47,7 +47,8 @@ class Patches(Teleprompter):  # type: ignore[misc]
         rounds: how often new errors are looked for, as long as the round before kept anything.
         folds: into how many parts train and dev are dealt.
         alpha: the chance of proving anything in a whole campaign when no edit helps.
-        keep: the two-sided p up to which what is better by the estimate is kept.
+        keep: the two-sided p up to which what is better by the estimate is kept: for the first bundle; half of it for
+            each later one, and half of it together for the edits of a bundle that are tried alone.
         nearest: how many nearest demonstrations to try in place of fixed ones; 0 tries none.
         singles: how many edits of a bundle that failed are tried alone.
         guarded: measures that must not drop, with the drop that is tolerated; by default those of weight 0.
@@ -192,9 +193,10 @@ class _Campaign:
         if not slots:
             return
         name = slots[0] if len(slots) == 1 else f"bundle of {len(slots)}: {', '.join(slots)}"
-        tested = self._tested(number, name, made, slots)
         first, self.first = self.first, False
-        if tested is not None and keeps(tested, self.asked.keep):
+        level = self.asked.keep if first else self.asked.keep / 2
+        tested = self._tested(number, name, made, slots, keep=level)
+        if tested is not None and keeps(tested, level):
             if first:
                 self.open = proves(tested, self.asked.alpha)
             self._keep(made, self._pruned(number, made, slots, tested))
@@ -204,9 +206,11 @@ class _Campaign:
         if len(slots) < 2:
             return
         found: list[tuple[float, str, Outcome]] = []
-        for slot in slots[: self.asked.singles]:
-            alone = self._tested(number, f"{slot} alone", made, [slot])
-            if alone is not None and keeps(alone, self.asked.keep):
+        some = slots[: self.asked.singles]
+        for slot in some:
+            level = self.asked.keep / 2 / len(some)
+            alone = self._tested(number, f"{slot} alone", made, [slot], keep=level)
+            if alone is not None and keeps(alone, level):
                 found.append((alone.gain, slot, alone))
         if found:
             _, slot, alone = max(found, key=lambda one: one[0])
@@ -270,8 +274,10 @@ class _Campaign:
         slots: list[str],
         against: dict[int, Case] | None = None,
         dropping: str = "",
+        keep: float = KEEP,
     ) -> Outcome | None:
-        """Measure these slots beside what is kept; ``None`` where there is nothing to measure, and why."""
+        """Measure these slots beside what is kept (``keep``: the p up to which they are); ``None`` where there is
+        nothing to measure, and the ledger says why."""
         patches = [patch for slot in ([dropping] if dropping else slots) for patch in made[-1].get(slot, ())]
         programs = self._programs(made, slots)
         same = all(fingerprint(new) == fingerprint(old) for new, old in zip(programs, self.programs, strict=True))
@@ -281,18 +287,19 @@ class _Campaign:
         base = self.cases if against is None else against
         level = self.asked.alpha * EARLY
         tested = self.bench.test(name, programs[:-1], self.folds, base, alpha=level, worse=not dropping)
-        reason, status = self._reason(tested, base, dropping), "needed" if dropping else "rejected"
+        reason, status = self._reason(tested, base, dropping, keep), "needed" if dropping else "rejected"
         if not reason and dropping:
             status, reason = "dropped", f"no worse without {dropping}"
         elif not reason:
-            status, reason = "kept", f"better, {'accepted early' if tested.ended == 'accept' else 'on all examples'}"
+            status = "better" if name.endswith(" alone") else "kept"
+            reason = f"better, {'accepted early' if tested.ended == 'accept' else 'on all examples'}"
         if tested.effect is not None:
             for patch in patches:
                 patch.effects = [_turned(tested.effect) if dropping else tested.effect]
         self._note(number, name, patches, status, reason, tested)
-        return tested if status in ("kept", "dropped") else Outcome(tested.cases, tested.effect, status)
+        return tested if status in ("kept", "better", "dropped") else Outcome(tested.cases, tested.effect, status)
 
-    def _reason(self, tested: Outcome, base: Mapping[int, Case], dropping: str) -> str:
+    def _reason(self, tested: Outcome, base: Mapping[int, Case], dropping: str, keep: float) -> str:
         """Why it is not kept, or not dropped; empty where it is."""
         if tested.ended == "failed" or tested.effect is None:
             return f"not available: the program failed on all examples; the first: {tested.failure}"
@@ -305,7 +312,7 @@ class _Campaign:
             return f"worse without it ({one.difference:+.3f})" if carries else ""
         if tested.ended == "reject":
             return f"lost the race after {one.n} of {len(base)} examples"
-        if not keeps(tested, self.asked.keep):
+        if not keeps(tested, keep):
             return f"not shown to be better (p {one.p:.3f})"
         worse = self.bench.worsened(after, before)
         return f"worsens {worse}" if worse else ""
