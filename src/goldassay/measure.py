@@ -113,11 +113,12 @@ class Measure(Generic[T]):
     def conventions(self) -> str:
         """The name with every convention, chosen or fixed: ``strict_f1[match=span+type, average=micro]``."""
         chosen = {f.name: getattr(self, f.name) for f in fields(self)}
-        text = ", ".join(f"{key}={_plain(value)}" for key, value in {**chosen, **self.fixed}.items())
+        text = ", ".join(f"{key}={plain(value)}" for key, value in {**chosen, **self.fixed}.items())
         return f"{self.key}[{text}]"
 
 
-def _plain(value: Any) -> str:
+def plain(value: Any) -> str:
+    """A convention as it is shown."""
     return "+".join(map(str, value)) if isinstance(value, (tuple, frozenset)) else str(value)
 
 
