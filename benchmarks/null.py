@@ -166,8 +166,8 @@ def power(campaigns: int) -> list[str]:
                 used = sum(one.effect.n for one in outcomes if one.effect) / times
                 old = sum(six(pairs, n, gain, rng) for _ in range(60)) / 60 if gain else float("nan")
                 lines.append(
-                    f"| {name} | {n} | {gain:+.1f} | {kept / times:.2f} | {proven / times:.3f} [{low:.3f}, {high:.3f}] | "
-                    f"{used:.0f} | {'–' if not gain else f'{old:.2f}'} |"
+                    f"| {name} | {n} | {gain:+.1f} | {kept / times:.2f} | {proven / times:.3f} "
+                    f"[{low:.3f}, {high:.3f}] | {used:.0f} | {'–' if not gain else f'{old:.2f}'} |"
                 )
                 print(lines[-1], flush=True)
                 if gain == 0:
