@@ -456,4 +456,4 @@ def test_a_train_split_smaller_than_a_minibatch_still_tunes(workspace: Path) -> 
     for optimizer in ("simba", "bootstrap", "mipro"):
         said = run(*TUNE, "--limit", 2, "--optimizer", optimizer, "--out", f"small-{optimizer}")
         assert f"tuned with {optimizer}" in said
-    assert "4 examples: nothing can be shown on fewer than 5" in refused(*TUNE, "--limit", 2, "--optimizer", "patches")
+    assert "4 examples to choose on and 2 of test" in refused(*TUNE, "--limit", 2, "--optimizer", "patches")

@@ -123,7 +123,7 @@ class Patches(Teleprompter):  # type: ignore[misc]
             raise GoldassayError("this program has no predictor, so there is no prompt to patch")
         shuffled = random.Random(self.seed).sample(trainset, len(trainset))
         examples = [*dev, *shuffled[: max(0, self.most - len(dev))]]
-        if len(examples) < WINS:
+        if len(examples) < WINS and not self.held_out:
             raise DataError(
                 f"train and dev have {len(examples)} examples: nothing can be shown on fewer than {WINS}; add some"
             )
@@ -188,8 +188,10 @@ class _Campaign:
         slots = list(dict.fromkeys(slot for bundle in (made[-1], *made[:-1]) for slot in bundle))
         slots = [slot for slot in slots if made[-1].get(slot)]
         for slot in slots:
-            self.ledger.patches += [patch for patch in made[-1][slot] if patch.id not in self.known]
-            self.known |= {patch.id for patch in made[-1][slot]}
+            again = {patch.id for patch in made[-1][slot]}  # what is tried once more has one verdict, the last
+            self.ledger.patches[:] = [patch for patch in self.ledger.patches if patch.id not in again]
+            self.ledger.patches += made[-1][slot]
+            self.known |= again
         if not slots:
             return
         name = slots[0] if len(slots) == 1 else f"bundle of {len(slots)}: {', '.join(slots)}"

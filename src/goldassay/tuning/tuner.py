@@ -15,6 +15,7 @@ from goldassay.running.budget import Budget, BudgetSpent, Meter
 from goldassay.running.guarding import guarded, unguarded
 from goldassay.running.identity import fingerprint
 from goldassay.tuning import leaks, optimizers
+from goldassay.tuning import plan as preflight
 from goldassay.tuning import saved as resuming
 from goldassay.tuning.acceptance import ALPHA
 from goldassay.tuning.nearest import demonstrations
@@ -53,6 +54,9 @@ def tune(
         raise DataError("tuning needs examples in train and in dev")
     if seed < 0:
         raise GoldassayError(f"a seed is not negative: {seed}")
+    sizes = preflight.sized(optimizer if isinstance(optimizer, str) else "", {"train": train, "dev": dev, "test": held})
+    if sizes.refusal and optimizer == "patches":
+        raise DataError(sizes.refusal)
     leaks.check_examples(train, {"dev": dev, "test": held})
     make = optimizers.named(optimizer)
     meter = Meter(Budget.parse(budget) if isinstance(budget, str) else budget)
