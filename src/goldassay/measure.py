@@ -74,6 +74,7 @@ class Measure(Generic[T]):
     source: ClassVar[str] = ""
     bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)
     attains_one: ClassVar[bool] = True  # precision at 10 cannot, where fewer than 10 are relevant
+    lower_is_better: ClassVar[bool] = False  # an error or a rate of mistakes: for reading, not for optimizing
     shares: ClassVar[tuple[str, ...]] = ()  # the conventions that ``batch`` depends on
 
     def assess(self, gold: Any, pred: Any) -> Assessment[T]:

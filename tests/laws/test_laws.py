@@ -52,6 +52,10 @@ def total(measure: Measure[Any], found: list[Any]) -> Any:
 @each
 def test_gold_against_gold_is_one(task: str, measure: Measure[Any]) -> None:
     found = [measure(gold, module(task).perfect(gold)).tally for gold in records(task)]
+    if measure.lower_is_better:
+        swapped = [total(measure, [measure(*pair).tally for pair in pairs(task, seed)]).value for seed in range(5)]
+        assert total(measure, found).value <= min(swapped)
+        return
     if not measure.attains_one:
         # Predictions of other examples can all come to 0 (ROUGE-2 where the answers are one word); perfect ones cannot.
         best = total(measure, found).value
