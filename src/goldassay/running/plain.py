@@ -6,14 +6,18 @@ from collections.abc import Callable
 from typing import Any
 
 from goldassay.exceptions import GoldassayError
-from goldassay.measure import Assessment, failed
+from goldassay.fields import read
+from goldassay.measure import Assessment, Error, failed
 from goldassay.running.run import PLAIN
 from goldassay.score import Evidence
 from goldassay.tally import Mean
 
 
 class Plain:
-    """What a run needs of a metric, for any function of (gold, prediction) that returns a number; a failure is 0.
+    """What a run needs of a metric, for any function of (gold, prediction); a failure is 0.
+
+    It returns a number, or a ``dspy.Prediction`` or a mapping with ``score`` and ``feedback``, whose words are the
+    error of an example that scores less than 1.
 
     >>> metric = Plain(lambda gold, pred: gold["label"] == pred["label"])
     >>> metric.assess({"label": "M"}, {"label": "M"})["score"].tally
@@ -32,7 +36,12 @@ class Plain:
         if failed(pred):
             return {PLAIN: Assessment(Mean(0.0, 1.0))}
         found = self.function(gold, pred)
+        number, words = (read(found, name, None) for name in ("score", "feedback"))
         try:
-            return {PLAIN: Assessment(Mean(float(found), 1.0))}
+            value = float(found if number is None else number)
         except (TypeError, ValueError):
             raise GoldassayError(f"the metric returned {found!r}; a metric returns a number or a Score") from None
+        errors = tuple(getattr(found, "errors", ()) or ())
+        if words and not errors and value < 1:
+            errors = (Error("feedback", str(words)),)
+        return {PLAIN: Assessment(Mean(value, 1.0), errors)}

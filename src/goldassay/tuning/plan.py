@@ -14,6 +14,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
+import numpy as np
+
 from goldassay.exceptions import DataError, GoldassayError
 from goldassay.running.run import Case
 from goldassay.statistics import contributions, examples_needed, smallest_detectable
@@ -29,7 +31,7 @@ LEVEL = 2 * (1 - EARLY) * ALPHA  # two-sided, as power is reckoned
 GAINS = (0.05, 0.1, 0.2)
 PASSES = 8  # over all examples, that a campaign makes: as it is, bundles, leave-one-out, the nearest
 
-CALLS: dict[str, Callable[[int, int], int]] = {
+CALLS: dict[str, Callable[[int, int], int]] = {  # of train and dev examples
     "labeled": lambda train, dev: 0,
     "knn": lambda train, dev: 0,
     "bootstrap": lambda train, dev: 7 * dev + 5 * min(train, 20),
@@ -135,7 +137,7 @@ def sized(optimizer: str, splits: Mapping[str, Sequence[Any]]) -> Plan:
     '4 examples to choose on and 0 of test'
     """
     train, dev, test = (len(splits.get(name) or ()) for name in ("train", "dev", "test"))
-    counted = CALLS.get(optimizer, lambda train, dev: 10 * dev + train)
+    counted = CALLS.get(optimizer, CALLS["mipro"])
     n = train + dev if optimizer == "patches" else dev
     return Plan(optimizer, n, test, counted(train, dev) + 2 * (dev + test))
 
@@ -187,4 +189,4 @@ def piloted(
 def _spread(after: Sequence[Case], before: Sequence[Case], zero: Any) -> float:
     """The standard deviation of one example's contribution to the difference of the corpus values."""
     parts = contributions([one.evidence for one in after], [one.evidence for one in before], zero)
-    return float((len(parts) * parts).std(ddof=1)) if len(parts) > 1 else 0.0
+    return float(np.std(len(parts) * parts, ddof=1)) if len(parts) > 1 else 0.0

@@ -146,7 +146,8 @@ def instructions(program: Any) -> list[str]:
     return [str(predictor.signature.instructions) for predictor in program.predictors()]
 
 
-RESUMABLE = ("gepa",)
+RESUMABLE = ("gepa", "patches")
+JOURNAL = "measured.jsonl"
 SAME = ("optimizer", "seed", "program", "splits", "options", "lm")
 
 
@@ -161,6 +162,8 @@ def begin(folder: Path, resume: bool, optimizer: str, **about: Any) -> None:
         if optimizer not in RESUMABLE:
             raise GoldassayError(f"{optimizer} keeps no state to go on from (only {', '.join(RESUMABLE)} does)")
         _refuse_another(read_about(file), plan, folder)
+    else:
+        (folder / JOURNAL).unlink(missing_ok=True)  # of a tuning that ended badly
     _write(file, plan)
 
 

@@ -28,7 +28,7 @@ def tune(
     program: Any,
     gold: Any,
     metric: Any,
-    optimizer: str = "bootstrap",
+    optimizer: Any = "bootstrap",
     *,
     lm: Any = None,
     reflection_lm: Any = None,
@@ -44,9 +44,10 @@ def tune(
 ) -> Tuned:
     """Make ``program`` better on ``gold.train``, choose on ``gold.dev``, and report once on ``gold.test``.
 
-    ``gold`` has the splits as attributes or keys. The program that is passed in is never changed. ``budget`` reads like
-    ``"calls=200,minutes=5"``; when it is spent, the best program that was evaluated on the whole dev split is taken.
-    With ``folder`` everything is saved there (see `goldassay.tuning.saved`); ``resume`` goes on with a tuning that was
+    ``gold`` has the splits as attributes or keys. The program that is passed in is never changed. ``optimizer`` is a
+    name of `goldassay.tuning.OPTIMIZERS`, DSPy's own name of a class (``"MIPROv2"``), or an optimizer object.
+    ``budget`` reads like ``"calls=200,minutes=5"``; when it is spent, the best program that was evaluated on the whole
+    dev split is taken. With ``folder`` everything is saved there, and ``resume`` goes on with a tuning that was
     interrupted or stopped there (see `goldassay.tuning.saved`).
     """
     train, dev, held = (_split(gold, name) for name in ("train", "dev", "test"))
@@ -54,11 +55,11 @@ def tune(
         raise DataError("tuning needs examples in train and in dev")
     if seed < 0:
         raise GoldassayError(f"a seed is not negative: {seed}")
-    sizes = preflight.sized(optimizer if isinstance(optimizer, str) else "", {"train": train, "dev": dev, "test": held})
-    if sizes.refusal and optimizer == "patches":
+    sizes = preflight.sized(optimizers.called(optimizer), {"train": train, "dev": dev, "test": held})
+    if sizes.refusal and sizes.optimizer == "patches":
         raise DataError(sizes.refusal)
     leaks.check_examples(train, {"dev": dev, "test": held})
-    make = optimizers.named(optimizer)
+    make, optimizer = optimizers.named(optimizer), optimizers.called(optimizer)
     meter = Meter(Budget.parse(budget) if isinstance(budget, str) else budget)
     plan = resuming.plan(program, {"train": train, "dev": dev, "test": held}, seed, options or {}, lm)
     plan["resumed"] = resume
