@@ -116,7 +116,7 @@ def _perfect(one: Evidence) -> Evidence:
     return Evidence({key: tally + _repair(tally, errors, 1.0) for key, tally in one.items()}, one.weights)
 
 
-def decided(before: Sequence[Evidence], after: Sequence[Evidence], zero: Evidence, resamples: int = 1000) -> Outcome:
+def decided(before: Sequence[Evidence], after: Sequence[Evidence], zero: Evidence, resamples: int = 500) -> Outcome:
     """The outcome of one candidate, looked at as a campaign looks."""
     n, p, ended, effect = len(before), 1.0, "full", None
     looks = stages(n)
@@ -143,7 +143,7 @@ def six(pairs: Pairs, n: int, gain: float, rng: np.random.Generator) -> bool:
     found = []
     for number in range(6):
         before, after, zero = campaign(pairs, n, gain if number == 0 else 0.0, rng)
-        found.append(compare(after, before, zero, resamples=1000))
+        found.append(compare(after, before, zero, resamples=500))
     adjusted = holm([one.p for one in found])
     return any(p <= 0.05 / 3 and one.difference > 0 for p, one in zip(adjusted, found, strict=True))
 
@@ -159,12 +159,12 @@ def power(campaigns: int) -> list[str]:
         for gain in GAINS:
             for n in SIZES:
                 rng = np.random.default_rng(n * 1000 + round(gain * 100))
-                times = campaigns if gain == 0 else max(100, campaigns // 4)
+                times = campaigns if gain == 0 else max(40, campaigns // 8)
                 outcomes = [decided(*campaign(pairs, n, gain, rng)) for _ in range(times)]
                 kept, proven = sum(map(keeps, outcomes)), sum(map(proves, outcomes))
                 low, high = wilson(proven, times)
                 used = sum(one.effect.n for one in outcomes if one.effect) / times
-                old = sum(six(pairs, n, gain, rng) for _ in range(60)) / 60 if gain else float("nan")
+                old = sum(six(pairs, n, gain, rng) for _ in range(40)) / 40 if gain else float("nan")
                 lines.append(
                     f"| {name} | {n} | {gain:+.1f} | {kept / times:.2f} | {proven / times:.3f} "
                     f"[{low:.3f}, {high:.3f}] | {used:.0f} | {'–' if not gain else f'{old:.2f}'} |"

@@ -37,6 +37,7 @@ def run(done: Any, metric: Any) -> None:
         )
     out = console()
     out.print(table)
+    corrected(done)
     failed = [row for row in done.rows if row.get("error")]
     if failed:
         warn(
@@ -49,6 +50,20 @@ def run(done: Any, metric: Any) -> None:
         f"{cost.get('calls', 0)} calls, {tokens} tokens, {cost.get('seconds', 0):.1f} s. Run folder: {done.folder}",
         soft_wrap=True,  # a path that is broken over two lines cannot be copied
     )
+
+
+def corrected(done: Any) -> None:
+    """What people would find, beside what the judge says, where people have labelled some answers."""
+    if not done.corrected:
+        return
+    title = "values that a judge gives, corrected by people's labels"
+    table = Table(title=title, title_justify="left", min_width=min(len(title), 79))
+    for place, head in enumerate(("value", "as judged", "corrected [95 %]", "labels alone [95 %]", "labels")):
+        table.add_column(head, justify="right" if place else "left")
+    for name, found in done.corrected.items():
+        ends = [f"{one.value:.4f} [{one.low:.3f}, {one.high:.3f}]" for one in (found.corrected, found.people_only)]
+        table.add_row(name, f"{found.naive.value:.4f}", *ends, str(found.people_only.n))
+    console().print(table)
 
 
 def comparison(runs: Sequence[Any], found: Sequence[Any], missing: Sequence[str]) -> None:

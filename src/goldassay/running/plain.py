@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
-from goldassay.exceptions import GoldassayError
+from goldassay.exceptions import MetricError
 from goldassay.fields import read
 from goldassay.measure import Assessment, Error, failed
 from goldassay.running.run import PLAIN
@@ -39,8 +40,10 @@ class Plain:
         number, words = (read(found, name, None) for name in ("score", "feedback"))
         try:
             value = float(found if number is None else number)
+            if not math.isfinite(value):
+                raise ValueError
         except (TypeError, ValueError):
-            raise GoldassayError(f"the metric returned {found!r}; a metric returns a number or a Score") from None
+            raise MetricError(f"the metric returned {found!r}; a metric returns a number or a Score") from None
         errors = tuple(getattr(found, "errors", ()) or ())
         if words and not errors and value < 1:
             errors = (Error("feedback", str(words)),)

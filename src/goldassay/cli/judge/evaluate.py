@@ -11,6 +11,7 @@ import typer
 
 from goldassay.cli import options as use
 from goldassay.cli.judge import options as ask
+from goldassay.reporting import terminal
 
 if TYPE_CHECKING:
     from goldassay.judges.ask.panel import Vote
@@ -53,7 +54,7 @@ def evaluate(
     if out is not None:
         write(out, labels, votes)
     if json:
-        print(jsons.dumps(found.state(), ensure_ascii=False))
+        terminal.answer(found.state())
     else:
         tables.estimate(found, out)
 
@@ -67,5 +68,5 @@ def write(path: Path, labels: Labels, votes: Sequence[Vote]) -> None:
         score = vote.share(labels.question.positive)
         row = {"id": item.id, "inputs": dict(item.inputs), "label": None, "verdict": vote.label, "score": score}
         row |= {"labels": dict(item.labels)} if item.labels else {}
-        rows.append({**row, "dissent": vote.dissent, **({"split": item.split} if item.split else {})})
+        rows.append({**row, "disagreement": vote.disagreement, **({"split": item.split} if item.split else {})})
     files.save(path, "".join(jsons.dumps(row, ensure_ascii=False) + "\n" for row in rows))

@@ -16,7 +16,7 @@ from typing import Any
 from goldassay.exceptions import DataError, GoldassayError
 from goldassay.fields import read
 from goldassay.judges.ask.judge import Judge
-from goldassay.judges.audit.checks import OF_SUPPORT, TESTS, Case, Outcome
+from goldassay.judges.audit.checks import OF_SUPPORT, TESTS, AuditCase, Outcome
 from goldassay.judges.audit.faults import Probe, others
 from goldassay.judges.people.rates import rate
 from goldassay.statistics.intervals import Interval
@@ -82,8 +82,17 @@ def audit(
 ) -> Audit:
     """Put a judge to the checks.
 
-    ``marks`` replaces pass marks by name; ``tell`` hears how many cases are done. What is no `Judge` (entailment) is
-    put to the checks of support.
+    Args:
+        judge: a judge; what is no `Judge` (entailment) is put to the checks of support alone.
+        probes: questions with an answer that stands in a text.
+        only: the names of checks; all without them.
+        marks: other pass marks, by name.
+        threads: how many cases at once.
+        level: of the intervals.
+        tell: hears how many cases are done.
+
+    Raises:
+        GoldassayError: there are no probes, or no check of a name.
     """
     if not probes:
         raise GoldassayError("an audit needs probes: questions with an answer that stands in a text")
@@ -91,7 +100,7 @@ def audit(
     for name in [*chosen, *(marks or {})]:
         if name not in TESTS:
             raise GoldassayError(f"no check {name!r}; there are {', '.join(TESTS)}")
-    cases = [Case(probe, other, n) for n, (probe, other) in enumerate(zip(probes, others(probes), strict=True))]
+    cases = [AuditCase(probe, other, n) for n, (probe, other) in enumerate(zip(probes, others(probes), strict=True))]
     checks, done = [], 0
     with ThreadPoolExecutor(threads) as pool:
         for name in chosen:
