@@ -193,7 +193,7 @@ def test_bad_input_is_one_line_and_exit_code_2(files: tuple[Path, Path], case: s
         ),
         (["score", "extraction", "--gold", "{g}", "--pred", "{p}", "--protocol", "mine"], "no protocol 'mine'"),
         (["score", "extraction", "--gold", "{g}", "--pred", "{p}", "--format", "xml"], "xml"),
-        (["eval", "nothing"], "neither a task"),
+        (["eval", "nothing"], "no task 'nothing'; there are extraction, "),
         (["eval", "extraction:nothing"], "has no 'nothing'"),
         (["eval", "extraction:baseline", "--split", "holdout"], "no split 'holdout'"),
         (["eval", "extraction:baseline", "--gold", "no-such-set"], "no-such-set"),

@@ -36,12 +36,15 @@ class Wikidata(Protocol):
 
     def item(self, qid: str) -> Item:
         """The item of an id."""
+        ...
 
     def item_of(self, title: str, language: str) -> Item:
         """The item whose sitelink is this article."""
+        ...
 
     def names(self, qids: Sequence[str]) -> dict[str, list[str]]:
         """Labels and aliases of items, labels first."""
+        ...
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,6 @@ from goldassay.measure import Error
 from goldassay.metric import Metric
 from goldassay.running import Run, evaluate
 from goldassay.running.identity import fingerprint
-from goldassay.running.plain import Plain
 from goldassay.running.run import Case
 from goldassay.score import Evidence
 from goldassay.statistics import compare
@@ -289,7 +288,7 @@ def failure(run: Run) -> str:
 
 def tallied(metric: Any) -> Any:
     """The metric as one that gives tallies; a plain function has the mean of what it returns."""
-    return metric if isinstance(metric, Metric) else Plain(metric)
+    return metric if isinstance(metric, Metric) else Metric.of(metric)
 
 
 def guards(metric: Any, guarded: Mapping[str, float] | None) -> dict[str, float]:
