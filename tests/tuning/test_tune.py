@@ -227,6 +227,6 @@ def test_a_metric_without_words_is_learnt_from_all_the_same(
         return float(len(pred.entities) == len(gold.entities))
 
     made = tune(names_program, gold, plain, "patches", lm=lm, folder=tmp_path, progress=False)
-    assert {pattern.kind for pattern in made.ledger.patterns[0]} == {"low_score"}
+    assert {pattern.kind for pattern in made.ledger.patterns[0]} == {"wrong_value"}
     assert made.ledger.kept
     assert made.dev.after.value > made.dev.before.value
