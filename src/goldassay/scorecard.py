@@ -120,7 +120,7 @@ def fold(task: str, measures: Mapping[str, Measure[Any]] | Iterable[Measure[Any]
 
     named = measures if isinstance(measures, Mapping) else {measure.key: measure for measure in measures}
     card = Scorecard(task, len(shared.gold), shared=shared)
-    sums: dict[int, Any] = {}
+    sums: dict[int, tuple[Any, Any]] = {}
     for name, measure in named.items():
         tallies = measure.tallies(shared.of(measure))
         total = summed(tallies, sums)

@@ -230,12 +230,15 @@ def scored(
         raise GoldassayError("--na-probs is for format squad; elsewhere a prediction has its confidence")
     reading: dict[str, Any] = {name: given.pop(name) for name in ("column", "na_probs") if name in given}
     options: dict[str, Any] = {name: READ[name](value) if name in READ else value for name, value in given.items()}
-    if "labels" in options and (format or formats.guess(gold, task)) in ("tsv", "csv"):
-        reading["labels"] = options["labels"]
+    if task == "classification" and (format or formats.guess(gold, task)) in ("tsv", "csv"):
+        if isinstance(options.get("labels"), list):
+            reading["labels"] = options["labels"]
+        elif "labels" not in options and formats.module("tsv").institutional(gold):
+            options["labels"] = label_list("institutions")
     if "protocol" in given and (format or formats.guess(gold, task)) == "hipe":
         reading["protocol"] = given["protocol"]  # which rows are tokens, and what bounds a linked mention
     aligned = pairs(task, gold, pred, format=format, **reading)
-    if "labels" in options:
+    if isinstance(options.get("labels"), list):
         _within(aligned.gold, options["labels"], gold)
     card: Scorecard = import_module(f"goldassay.measures.{task}").scorecard(aligned.gold, aligned.pred, **options)
     card.warnings = [*aligned.warnings, *card.warnings]
@@ -305,12 +308,18 @@ def table(file: Path) -> dict[str, str]:
     return out
 
 
-def label_list(words: str) -> list[str]:
-    """A list of labels: in a file, one a line, or on the command line, separated by commas.
+def label_list(words: str) -> list[str] | str:
+    """A list of labels: in a file, one a line, or on the command line, separated by commas, or by its name.
 
-    >>> label_list("pos, neg")
-    ['pos', 'neg']
+    >>> label_list("pos, neg"), len(label_list("institutions"))
+    (['pos', 'neg'], 19)
     """
+    if words == "seen":
+        return words
+    if words == "institutions":
+        from goldassay.measures.classification import institutions
+
+        return list(institutions().codes)
     file = Path(words)
     lines = files.text(file).splitlines() if file.is_file() else words.split(",")
     found = [line.strip() for line in lines if line.strip()]

@@ -6,6 +6,7 @@ from importlib import import_module
 from pathlib import Path
 from types import ModuleType
 
+from goldassay import files
 from goldassay.exceptions import DataError, GoldassayError
 
 MODULES = {
@@ -81,12 +82,12 @@ def guess(path: str | Path, task: str) -> str:
 
 
 def _head(file: Path) -> str:
-    with file.open("rb") as stream:
+    with files.opened(file) as stream:
         return stream.read(1_000_000).decode("utf-8-sig", errors="replace")
 
 
 def _first_line(file: Path) -> str:
-    with file.open("rb") as stream:
+    with files.opened(file) as stream:
         return stream.readline(1_000_000).decode("utf-8-sig", errors="replace").rstrip("\r\n")
 
 
