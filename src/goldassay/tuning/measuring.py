@@ -14,6 +14,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from goldassay.exceptions import GoldassayError
 from goldassay.fields import read
 from goldassay.measure import Error
@@ -22,7 +24,7 @@ from goldassay.running import Run, evaluate
 from goldassay.running.identity import fingerprint
 from goldassay.running.run import Case
 from goldassay.score import Evidence
-from goldassay.statistics import compare
+from goldassay.statistics import compare, contributions
 from goldassay.statistics.sequential import sequential_test
 from goldassay.tuning.patches import Effect
 
@@ -184,13 +186,28 @@ class Bench:
         return Outcome(cases, found, ended, p)
 
     def worsened(self, after: Sequence[Case], before: Sequence[Case]) -> str:
-        """The guarded values that drop by more than is tolerated, in words; empty when none does."""
+        """The guarded values that drop by more than is tolerated, in words; empty when none does.
+
+        From ``LEAST`` examples on a drop within one standard error of the paired difference is none: it is noise.
+        """
         if not self.guarded:
             return ""
         new, old = total(after), total(before)
         drops = {name: float(old[name].value - new[name].value) for name in self.guarded}
-        worse = (f"{name} by {drop:.4f}" for name, drop in drops.items() if drop > self.guarded[name] + 1e-12)
-        return ", ".join(worse)
+        worse = {name: drop for name, drop in drops.items() if drop > self.guarded[name] + 1e-12}
+        if len(after) >= LEAST:
+            worse = {
+                name: drop
+                for name, drop in worse.items()
+                if drop > self.guarded[name] + self._noise(name, after, before)
+            }
+        return ", ".join(f"{name} by {drop:.4f}" for name, drop in worse.items())
+
+    def _noise(self, name: str, after: Sequence[Case], before: Sequence[Case]) -> float:
+        """The standard error of the paired difference of one measure."""
+        sides = ([case.evidence[name] for case in some] for some in (after, before))
+        parts = contributions(*sides, self.zero[name])
+        return float(np.std(parts, ddof=1) * len(parts) ** 0.5)
 
     def _noted(self, name: str, found: Effect | None, after: int) -> Callable[[int], None]:
         so_far = f", {found.difference:+.3f} [{found.low:+.3f}, {found.high:+.3f}] so far" if found else ""
