@@ -262,6 +262,25 @@ def go_on(error: DataError, kind: str = "unreadable") -> None:
     """
 
 
+class Skipping:
+    """Passes over as many faults as it may, and keeps them; the next one is raised.
+
+    >>> wrong = Skipping(1)
+    >>> wrong(DataError("no type", file="gold.tsv", line=3))
+    >>> str(wrong.found[0])
+    'gold.tsv:3: no type'
+    """
+
+    def __init__(self, most: int) -> None:
+        self.most = most
+        self.found: list[DataError] = []
+
+    def __call__(self, error: DataError, kind: str = "unreadable") -> None:
+        if len(self.found) == self.most:
+            raise error
+        self.found.append(error)
+
+
 class _Plain(yaml.SafeLoader):
     """A safe loader that takes no aliases."""
 

@@ -23,6 +23,7 @@ MODULES = {
     "text2kgbench": "text2kgbench",
     "benchmark": "benchmark",
     "annotations": "judged",
+    "run": "run",
 }
 EXTENSIONS = {
     ".jsonl": "jsonl",
@@ -53,6 +54,12 @@ def by_name(path: str | Path) -> str:
     if file.suffix.lower() not in known:
         raise GoldassayError(f"the name of {file} does not tell its format; say it: {', '.join(MODULES)}")
     return known[file.suffix.lower()]
+
+
+def is_run(path: str | Path) -> bool:
+    """Whether this is a run folder, or the rows of one."""
+    file = Path(path)
+    return (file / "rows.jsonl").is_file() or (file.name == "rows.jsonl" and '"tallies":' in _head(file))
 
 
 def guess(path: str | Path, task: str) -> str:

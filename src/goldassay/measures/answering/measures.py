@@ -23,10 +23,10 @@ import numpy as np
 from goldassay.exceptions import GoldassayError
 from goldassay.fields import read
 from goldassay.measure import Assessment, failed
-from goldassay.measures.answering.batch import FromRows, Rows
+from goldassay.measures.answering.batch import Batch, Batched
 from goldassay.measures.answering.matching import asked, overlap
 from goldassay.measures.answering.mistakes import wrong
-from goldassay.measures.answering.records import all_texts, answer, answers, references
+from goldassay.measures.answering.records import all_texts, answer, answers, question, references
 from goldassay.measures.answering.rouge import KINDS, rouge_batch
 from goldassay.tally import Mean
 from goldassay.text import normal
@@ -36,7 +36,7 @@ SOURCE = "Rajpurkar et al., EMNLP 2016; Rajpurkar, Jia and Liang, ACL 2018"
 
 
 @dataclass(frozen=True)
-class _Answered(FromRows[Mean]):
+class _Answered(Batched[Mean]):
     """The best of the acceptable answers; 0 for a program that failed."""
 
     zero: ClassVar[Mean] = Mean()
@@ -57,7 +57,7 @@ class _Answered(FromRows[Mean]):
         mine = self.normalised(found)
         return max(self.agreement(mine, text) for text in asked([self.normalised(text) for text in expected]))
 
-    def tallies(self, batch: Rows) -> Mean:
+    def tallies(self, batch: Batch) -> Mean:
         """The agreement of each answer."""
         rows = zip(batch.gold, batch.found, batch.expected, batch.broken, strict=True)
         values = [0.0 if lost else self.worth(found, expected, gold) for gold, found, expected, lost in rows]
@@ -88,7 +88,7 @@ class ExactMatch(_Answered):
     }
     formula: ClassVar[str] = "1 where the normalised answer equals a normalised acceptable answer; mean over questions"
 
-    def tallies(self, batch: Rows) -> Mean:
+    def tallies(self, batch: Batch) -> Mean:
         """All at once."""
         return Mean(batch.exact, np.ones(len(batch.exact)))
 
@@ -111,7 +111,7 @@ class F1(_Answered):
         "2PR/(P+R) over the multiset of normalised words, best acceptable answer; mean over questions"
     )
 
-    def tallies(self, batch: Rows) -> Mean:
+    def tallies(self, batch: Batch) -> Mean:
         """All at once."""
         return Mean(batch.f1, np.ones(len(batch.f1)))
 
@@ -160,7 +160,8 @@ class UnicodeF1(UnicodeExactMatch):
 class MLQAExactMatch(_Answered):
     """Exact match by MLQA's normalisation, for languages whose articles differ, or that do not separate words.
 
-    ``language`` is a code of two letters; ``gold`` reads each question's own ``language`` (``en`` without one).
+    ``language`` is a code of two letters; ``gold`` reads each question's own ``language``. Without one, the script of
+    the question and its answers tells it where that does not separate words; elsewhere it is ``en``.
 
     >>> MLQAExactMatch("de")({"answers": ["Rijksmuseum"]}, {"answer": "das Rijksmuseum"}).tally.value
     1.0
@@ -176,10 +177,15 @@ class MLQAExactMatch(_Answered):
 
     def worth(self, found: str, expected: Sequence[str], gold: Any = None) -> float:
         """The agreement with the nearest acceptable answer, by the rules of one language."""
-        given = self.language if self.language != "gold" else str(read(gold, "language", None) or "en")
-        code = given.lower()[:2]
+        code = self.language.lower()[:2] if self.language != "gold" else language_of(gold)
         mine = normal.mlqa(found, code)
         return max(self.agreement(mine, text) for text in asked([normal.mlqa(text, code) for text in expected]))
+
+
+def language_of(gold: Any) -> str:
+    """The language of a question, as two letters."""
+    given = str(read(gold, "language", None) or "").lower()[:2]
+    return given or normal.joined(" ".join([question(gold), *answers(gold)])) or "en"
 
 
 @dataclass(frozen=True)
@@ -234,7 +240,7 @@ def rouge(
 
 
 @dataclass(frozen=True)
-class ROUGE(FromRows[Mean]):
+class ROUGE(Batched[Mean]):
     """ROUGE-1, 2, L or Lsum: precision (``p``), recall (``r``) or F1 (``f``), best over the answers and the reference.
 
     An unanswerable question is left out: it has no words to share. The part is that of the reference with the highest
@@ -279,7 +285,7 @@ class ROUGE(FromRows[Mean]):
         """``rouge1``, ``rougeL``; ``rouge2_r`` for another part than F1."""
         return f"rouge{self.kind}{'' if self.part == 'f' else f'_{self.part}'}"
 
-    def tallies(self, batch: Rows) -> Mean:
+    def tallies(self, batch: Batch) -> Mean:
         """All at once."""
         rows = batch.rouge(self.kind, self.stem, self.tokenizer)
         return batch.best(rows[:, PARTS.index(self.part)], by=rows[:, 2])

@@ -16,11 +16,11 @@ from goldassay.exceptions import GoldassayError
 from goldassay.fields import read
 from goldassay.measure import Measure, failed, parse
 from goldassay.measures.answering import claim_measures, claims, ranking
-from goldassay.measures.answering.batch import Rows
+from goldassay.measures.answering.batch import Batch
 from goldassay.measures.answering.calibration import AURC, ECE, BestThreshold, Brier
 from goldassay.measures.answering.citations import CitationPrecision, CitationRecall, verdicts
 from goldassay.measures.answering.grounding import ContextEntityRecall, FactualAccuracy, LexicalSupport, LostByRetrieval
-from goldassay.measures.answering.measures import F1, MLQAF1, ROUGE, ExactMatch, MLQAExactMatch
+from goldassay.measures.answering.measures import F1, MLQAF1, ROUGE, ExactMatch, MLQAExactMatch, language_of
 from goldassay.measures.answering.records import aligned, confidence
 from goldassay.measures.answering.semantic import Baseline, BERTScore, SemanticSimilarity
 from goldassay.scorecard import Batches, Scorecard, fold
@@ -98,7 +98,7 @@ def scorecard(
         elif card.values[name] is None:
             _absent(card, name, measure, _no_evidence(measure))
     card.values = {name: card.values[name] for name in chosen}
-    rows: Rows = shared.of(ExactMatch())
+    rows: Batch = shared.of(ExactMatch())
     card.by.update(_by_kind(card, gold, rows))
     card.warnings += _warnings(card, gold, pred, rows)
     return card
@@ -120,7 +120,7 @@ def _known(
 ) -> dict[str, Measure[Any]]:
     """The measures of these records by the names of their values."""
     some: list[Measure[Any]] = [ExactMatch(), F1()]
-    some += [MLQAExactMatch(), MLQAF1()] if any(_language(one) in normal.JOINED for one in gold) else []
+    some += [MLQAExactMatch(), MLQAF1()] if any(language_of(one) in normal.JOINED for one in gold) else []
     some += [ROUGE("1"), ROUGE("2"), ROUGE("L"), quality, accuracy, ContextEntityRecall()]
     some += [claim_measures.Faithfulness(), claim_measures.Relevance(), FactualAccuracy(), LexicalSupport()]
     if any(claims.given(one) for one in pred):
@@ -187,7 +187,7 @@ def _no_evidence(measure: Measure[Any]) -> str:
     return f"no record has the evidence ({', '.join(measure.pred_fields)})"
 
 
-def _by_kind(card: Scorecard, gold: Sequence[Any], rows: Rows) -> dict[str, dict[str, dict[str, float | None]]]:
+def _by_kind(card: Scorecard, gold: Sequence[Any], rows: Batch) -> dict[str, dict[str, dict[str, float | None]]]:
     """Exact match and F1 by kind of question: with and without an answer, by type of answer, by language."""
     facets: dict[str, dict[str, list[int]]] = {"answerable": {}}
     for place, (one, expected) in enumerate(zip(gold, rows.expected, strict=True)):
@@ -211,7 +211,7 @@ def _by_kind(card: Scorecard, gold: Sequence[Any], rows: Rows) -> dict[str, dict
     }
 
 
-def _warnings(card: Scorecard, gold: Sequence[Any], pred: Sequence[Any], rows: Rows) -> list[str]:
+def _warnings(card: Scorecard, gold: Sequence[Any], pred: Sequence[Any], rows: Batch) -> list[str]:
     out = []
     found = [one.support for one in map(claims.given, pred) if one is not None]
     lost, asked = sum(one.unknown for one in found), sum(one.asked for one in found)
@@ -226,17 +226,12 @@ def _warnings(card: Scorecard, gold: Sequence[Any], pred: Sequence[Any], rows: R
         told = f"{owned.unsaid:.0f} of {owned.said + owned.unsaid:.0f} answers have no confidence"
         out.append(f"{told} and are left out of confidence")
     joined = sum(any(normal.joined(text) for text in several) for several in rows.expected)
-    if joined and not any(isinstance(one, MLQAExactMatch) for one in card.measures.values()):
+    if joined and set(card.values) & {"f1", "rouge1", "rouge2", "rougeL"}:
         out.append(
-            f"{joined} of {len(gold)} questions have answers in a script that does not separate words: their f1 and "
-            "ROUGE compare whole runs; with a language in gold, or by --measure \"MLQAF1('zh')\", MLQA's rule counts "
-            "characters"
+            f"{joined} of {len(gold)} questions have answers in a script that does not separate words: f1 and ROUGE "
+            "compare whole runs of them; read mlqa_f1, where each character is a word (MLQA's rule)"
         )
     if any(rows.broken):
         gone = f"{sum(rows.broken)} of {len(rows.broken)} questions"
         out.append(f"{gone} have no answer because the program failed; they count 0")
     return out
-
-
-def _language(gold: Any) -> str:
-    return str(read(gold, "language", None) or "").lower()[:2]
