@@ -205,8 +205,8 @@ class Bench:
 
     def _noise(self, name: str, after: Sequence[Case], before: Sequence[Case]) -> float:
         """The standard error of the paired difference of one measure."""
-        sides = ([case.evidence[name] for case in some] for some in (after, before))
-        parts = contributions(*sides, self.zero[name])
+        new, old = ([case.evidence[name] for case in some] for some in (after, before))
+        parts = contributions(new, old, self.zero[name])
         return float(np.std(parts, ddof=1) * len(parts) ** 0.5)
 
     def _noted(self, name: str, found: Effect | None, after: int) -> Callable[[int], None]:
