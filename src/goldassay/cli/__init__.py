@@ -17,6 +17,7 @@ from goldassay.cli.gold import app as gold_app
 from goldassay.cli.init import init
 from goldassay.cli.judge import app as judge_app
 from goldassay.cli.patch import app as patch_app
+from goldassay.cli.rescore import rescore
 from goldassay.cli.score import CONCERNS, score
 from goldassay.cli.tune import tune
 from goldassay.cli.wikidata import app as wikidata_app
@@ -28,6 +29,7 @@ app = use.commands("Score DSPy programs against gold, and tune them in the same 
 app.command()(demo)
 app.command()(init)
 app.command(concerns=CONCERNS)(score)
+app.command()(rescore)
 app.command("eval")(evaluate)
 app.command()(compare)
 app.command()(tune)
