@@ -11,6 +11,7 @@ import typer
 from goldassay.cli.gold import app as gold_app
 from goldassay.cli.judge import app as judge_app
 from goldassay.cli.patch import app as patch_app
+from goldassay.cli.report import report
 from goldassay.cli.run import evaluate, tune
 from goldassay.cli.wikidata import app as wikidata_app
 from goldassay.exceptions import GoldassayError
@@ -25,6 +26,7 @@ app = typer.Typer(
 
 app.command("eval")(evaluate)
 app.command()(tune)
+app.command()(report)
 app.add_typer(gold_app, name="gold")
 app.add_typer(patch_app, name="patch")
 app.add_typer(wikidata_app, name="wikidata")
