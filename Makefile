@@ -37,7 +37,7 @@ format-check: install
 
 lint: install
 	$(BIN)/ruff check .
-	$(BIN)/lint-imports
+	$(BIN)/lint-imports --no-logo
 
 types: install
 	$(BIN)/mypy && $(BIN)/pyright

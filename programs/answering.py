@@ -21,6 +21,7 @@ from dspy.utils.exceptions import AdapterParseError
 from pydantic import BaseModel
 
 from goldassay.gold import load
+from goldassay.lm import Copied
 from goldassay.measures.answering import F1, found_entities
 from goldassay.running.guarding import failure
 from goldassay.sources.passages import BM25Index, DenseIndex, Embedder, tokens
@@ -38,7 +39,7 @@ NOTHING = re.compile(
 class Reply(BaseModel):
     """A short answer (empty where there is none) and how sure it is, from 0 to 1."""
 
-    answer: str
+    answer: Copied
     confidence: float
 
 

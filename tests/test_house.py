@@ -54,3 +54,12 @@ def test_the_public_names_are_these_and_all_load() -> None:
         assert getattr(goldassay, name).__name__ == name
     with pytest.raises(AttributeError, match="no attribute 'nothing'"):
         _ = goldassay.nothing
+
+
+def test_modules_look_down_only(root: Path) -> None:
+    """The order of layers is a contract in pyproject.toml; docs/architecture.md shows it."""
+    linter = Path(sys.executable).parent / "lint-imports"
+    done = subprocess.run(
+        [str(linter), "--no-logo", "--no-cache"], cwd=root, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stdout

@@ -7,6 +7,8 @@
     │   └── LeakError           the same example stands on two sides of a split
     ├── FieldError              a gold example or a prediction lacks a field
     ├── ConventionError         two numbers were made under different conventions
+    ├── StorageError            something cannot be kept: a full disk, a folder that is read-only
+    ├── RunStopped              exit code 3: a run stopped before its end and can be gone on with
     ├── FetchError              an article or an item could not be fetched
     │   ├── NotFoundError       it is not there
     │   └── CacheOnlyError      it is not in the cache, and only the cache may be asked
@@ -63,6 +65,14 @@ class FieldError(GoldassayError):
 
 class ConventionError(GoldassayError):
     """Two numbers that were made under different conventions were put side by side."""
+
+
+class StorageError(GoldassayError):
+    """Something cannot be kept: the disk is full, a folder is read-only."""
+
+
+class RunStopped(GoldassayError):
+    """A run stopped before its end; what was made is safe, and it can be gone on with (exit code 3)."""
 
 
 class FetchError(GoldassayError):

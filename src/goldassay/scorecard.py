@@ -25,7 +25,7 @@ class Batches:
 
     def __init__(self, gold: Sequence[Any], pred: Sequence[Any]) -> None:
         if len(gold) != len(pred):
-            raise DataError(f"{len(gold)} gold examples and {len(pred)} predictions; they must be aligned")
+            raise DataError(f"{len(gold)} gold records against {len(pred)} predictions; they must be aligned")
         self.gold, self.pred = gold, pred
         self._made: dict[Hashable, Any] = {}
 
@@ -65,7 +65,7 @@ class Scorecard:
     measures: dict[str, Measure[Any]] = field(default_factory=dict, repr=False)
     tallies: dict[str, Any] = field(default_factory=dict, repr=False)
     totals: dict[str, Any] = field(default_factory=dict, repr=False)
-    documents: Sequence[Any] | None = field(default=None, repr=False)
+    shared: Batches | None = field(default=None, repr=False)
 
     def resample(self, *, resamples: int = 1000, level: float = 0.95, seed: int = 0) -> None:
         """Put an interval beside every value that has evidence.
@@ -81,10 +81,11 @@ class Scorecard:
         """
         from goldassay.statistics.intervals import interval
 
+        documents = self.shared.documents if self.shared else None
         for name, tallies in self.tallies.items():
             if self.values[name] is not None:
                 zero = self.measures[name].zero
-                found = interval(tallies, zero, clusters=self.documents, resamples=resamples, level=level, seed=seed)
+                found = interval(tallies, zero, clusters=documents, resamples=resamples, level=level, seed=seed)
                 self.intervals[name] = (found.low, found.high)
 
     def state(self) -> dict[str, Any]:
@@ -112,10 +113,11 @@ def fold(task: str, measures: Mapping[str, Measure[Any]] | Iterable[Measure[Any]
     from goldassay.statistics.evidence import flat, summed
 
     named = measures if isinstance(measures, Mapping) else {measure.key: measure for measure in measures}
-    card = Scorecard(task, len(shared.gold), documents=shared.documents)
+    card = Scorecard(task, len(shared.gold), shared=shared)
+    sums: dict[int, Any] = {}
     for name, measure in named.items():
         tallies = measure.tallies(shared.of(measure))
-        total = summed(tallies)
+        total = summed(tallies, sums)
         card.measures[name], card.tallies[name], card.totals[name] = measure, tallies, total
         card.values[name] = float(total.value) if total.weight else None
         card.conventions[name] = measure.conventions

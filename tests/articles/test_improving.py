@@ -24,8 +24,7 @@ from goldassay.measure import Error
 from goldassay.running.run import Case
 from goldassay.score import Evidence
 from goldassay.tally import Counts
-from goldassay.tuning.edits import apply
-from goldassay.tuning.patch_files import Patch
+from goldassay.tuning.patches import Patch, apply
 from goldassay.tuning.saved import rendered
 from goldassay.wikibase.alignment import PropertyAlignmentTable
 from goldassay.wikibase.entities import Item, Statement

@@ -9,9 +9,8 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
-from goldassay.cli.gold import app
-from goldassay.cli.gold_commands import shares
-from goldassay.exceptions import DataError, GoldassayError
+from goldassay.cli.gold import app, shares
+from goldassay.exceptions import GoldassayError, StorageError
 from goldassay.gold import load
 
 
@@ -55,7 +54,7 @@ def test_a_copy_that_cannot_be_written_is_one_line(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     for gold in (tmp_path / "set", tmp_path / "set" / "extraction.jsonl"):
         found = CliRunner().invoke(app, ["validate", str(gold), "--fix", str(tmp_path / "file" / "copy.jsonl")])
-        assert isinstance(found.exception, DataError)
+        assert isinstance(found.exception, StorageError)
         assert "cannot be written: " in str(found.exception)
 
 

@@ -17,7 +17,7 @@ from typer.testing import CliRunner, Result
 from goldassay.articles import rows as stored
 from goldassay.cli import app
 from goldassay.exceptions import GoldassayError
-from goldassay.gold.files import json_value
+from goldassay.files import json_value
 from goldassay.sources.wikipedia import WikipediaClient
 from goldassay.wikibase import rdf
 from goldassay.wikibase.entities import Item, Statement

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from goldassay.gold import files as yamls
+from goldassay import files
 from goldassay.gold import pairs
 from goldassay.measures import triples
 
@@ -52,7 +52,7 @@ def test_every_sentence_of_every_system(shared_data: Path, system: str, ontology
 
 
 def test_the_annotations_are_recounted(shared_data: Path) -> None:
-    found = yamls.load(shared_data / "wikidata-benchmark" / "novel-discovery-annotations.yaml")
+    found = files.yaml_value(shared_data / "wikidata-benchmark" / "novel-discovery-annotations.yaml")
     verdicts = [row["verdict"] for row in found["annotations"]]
     # the file declares 134 / 38 / 24 / 16 (NDR 0.779) and holds 170 / 18 / 7 / 17
     assert found["metadata"]["validated_ndr"] == 0.779

@@ -13,8 +13,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from goldassay import files
 from goldassay.exceptions import DataError, GoldassayError
-from goldassay.gold import files, load, read, write
+from goldassay.gold import load, read, write
 from goldassay.gold.audit import audit
 
 TASKS = ("extraction", "classification", "linking", "retrieval", "answering", "triples")

@@ -172,7 +172,7 @@ def test_deep_nesting_is_an_error_and_no_crash(tmp_path: Path) -> None:
 
 def test_a_line_of_enormous_length_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The bound is 64 million bytes; here it is lowered, the code is the same."""
-    monkeypatch.setattr("goldassay.gold.files.LARGEST_LINE", 1000)
+    monkeypatch.setattr("goldassay.files.LARGEST_LINE", 1000)
     file = write(tmp_path / "gold.jsonl", GOLD, '{"id": "' + "x" * 2000)
     assert complaint(file).startswith("gold.jsonl:2: a line of 2,008 bytes; at most 1,000 are read: make more records")
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from goldassay.gold.files import uncollected
+from goldassay.files import uncollected
 
 
 class Ring:

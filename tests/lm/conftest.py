@@ -50,7 +50,7 @@ def scripted(monkeypatch: pytest.MonkeyPatch) -> Callable[..., Scripted]:
         model = Scripted(*replies, pause=pause)
         one = Loaded(model)
         monkeypatch.setattr(engine, "located", Path)
-        monkeypatch.setattr(engine, "loaded", lambda file, context: one)
+        monkeypatch.setattr(engine, "loaded", lambda file, context, slots=1: one)
         return model
 
     return load

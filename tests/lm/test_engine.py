@@ -60,7 +60,8 @@ def test_a_typed_answer_comes_back_and_is_counted(scripted: Load) -> None:
 
 def test_the_schema_of_the_answer_is_the_grammar_with_bounds(scripted: Load) -> None:
     model = scripted(GOOD)
-    ask(resolve("local/any", items=3, characters=17))
+    with dspy.context(lm=resolve("local/any", items=3, characters=17), adapter=TerseAdapter("json", copied=False)):
+        dspy.Predict(Names)(text="Delft")
     grammar = model.bodies[0]["grammar"]
     assert '"maxItems":3' in grammar
     assert '"maxLength":17' in grammar
@@ -174,7 +175,7 @@ def test_a_saved_program_names_its_model_and_loads_without_it(
     program.set_lm(resolve("local/any", context=512, max_tokens=99))
     program.save(str(tmp_path / "program.json"))
     saved = json.loads((tmp_path / "program.json").read_text())["lm"]
-    assert saved["engine"]["state"] == {"name": "local/any", "context": 512, "items": 12, "characters": 64}
+    assert saved["engine"]["state"] == {"name": "local/any", "context": 512, "items": 12, "characters": 64, "slots": 1}
 
     def gone(name: str) -> Path:
         raise ModelError("no such model file")

@@ -26,7 +26,7 @@ class Places(dspy.Signature):
 
 
 def contents(demos: list[dict[str, Any]]) -> list[str]:
-    made = TerseAdapter().format(Places, demos, {"text": "De Rijn bij Arnhem", "hints": ["water"]})
+    made = TerseAdapter("json").format(Places, demos, {"text": "De Rijn bij Arnhem", "hints": ["water"]})
     return [f"{message['role']}| {message['content']}" for message in made]
 
 

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from goldassay.measures.extraction import Span, pairs
-from goldassay.measures.extraction.batch import columns, paired
+from goldassay.measures.extraction.columns import columns, paired
 from goldassay.measures.extraction.matching import AIMS, Edge, overlaps
 
 KINDS = ["A", "B"]

@@ -147,14 +147,14 @@ def test_a_program_that_failed_misses_all_of_gold() -> None:
 
 
 def test_keys_are_distinct_and_read_back() -> None:
-    keys = [measure.key for measure in ex.MEASURES]
+    keys = [measure.key for measure in ex.listed()]
     assert len(set(keys)) == len(keys)
-    assert set(Metric(dict.fromkeys(ex.MEASURES, 1.0)).conventions) == set(keys)
+    assert set(Metric(dict.fromkeys(ex.listed(), 1.0)).conventions) == set(keys)
     assert parse(stored(ex.SemEval("partial", rate="recall"))) == ex.SemEval("partial", "recall")
-    assert ex.StrictF1().conventions == (
-        "strict_f1[match=span+type, average=micro, matching=one-to-one, most true positives, empty=1]"
+    assert ex.StrictF1().conventions == "strict_f1[matching=one-to-one, match=span+type, average=micro, empty=1/null]"
+    assert ex.MacroF1(over="seen").conventions == (
+        "strict_macro_f1_seen[matching=one-to-one, match=span+type, over=seen, average=macro by type, empty=1/null]"
     )
-    assert ex.MacroF1(over="seen").conventions.startswith("strict_macro_f1_seen[match=span+type, over=seen")
 
 
 @pytest.mark.parametrize(
@@ -164,8 +164,12 @@ def test_keys_are_distinct_and_read_back() -> None:
         (lambda: ex.SemEval("strict", rate="f2"), "a rate is one of f1, precision, recall, not 'f2'"),
         (lambda: ex.MacroF1("fuzzy"), "match is strict or partial, not 'fuzzy'"),
         (lambda: ex.MacroF1(over="all"), "over is gold or seen, not 'all'"),
+        (lambda: ex.StrictF1(matching="greedy"), "matching is one-to-one or hipe, not 'greedy'"),
         (lambda: ex.TypeF1(within="corpus"), "within is overlap or document, not 'corpus'"),
-        (lambda: ex.scorecard([], [], protocol="conll"), "no protocol 'conll' for extraction; there is hipe"),
+        (
+            lambda: ex.scorecard([], [], protocol="conll"),
+            "no protocol 'conll' for extraction; there are hipe, hipe2020",
+        ),
     ],
 )
 def test_an_unknown_convention_is_refused(wrong: Any, says: str) -> None:

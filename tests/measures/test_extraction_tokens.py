@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from goldassay.compat import token_level_metrics
 from goldassay.measures.extraction import Span, TokenF1
-from goldassay.measures.extraction.batch import columns
+from goldassay.measures.extraction.columns import columns
 from goldassay.measures.extraction.tokens import TOKEN, token_columns, token_counts, tokens
 from goldassay.tally import Counts
 
@@ -57,11 +57,13 @@ def test_without_a_text_each_character_stands_for_a_token() -> None:
 def test_all_at_once_is_the_sum_of_one_by_one(data: list[tuple[str, list[Span], list[Span]]]) -> None:
     gold, pred, names = columns([g for _, g, _ in data], [p for _, _, p in data])
     hits, wanted, given_ = token_columns(gold, pred, [text for text, _, _ in data], len(names))
-    tp, left, right = (np.bincount(side, minlength=len(names)) for side in (hits, wanted, given_))
-    one_by_one = [token_counts(g, p, text) for text, g, p in data]
-    for number, name in enumerate(names):
-        total = sum((found.get(name, Counts(0, 0, 0)) for found in one_by_one), Counts(0, 0, 0))
-        assert (total.tp, total.tp + total.fp, total.tp + total.fn) == (tp[number], right[number], left[number])
+    cells = len(data) * len(names)
+    tp, left, right = (np.bincount(side, minlength=cells) for side in (hits, wanted, given_))
+    for document, (text, g, p) in enumerate(data):
+        found = token_counts(g, p, text)
+        for number, name in enumerate(names, start=document * len(names)):
+            one = found.get(name, Counts(0, 0, 0))
+            assert (one.tp, one.tp + one.fp, one.tp + one.fn) == (tp[number], right[number], left[number])
 
 
 @settings(max_examples=200, deadline=None)

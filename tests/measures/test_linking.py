@@ -254,7 +254,7 @@ def test_wrong_calls() -> None:
         ln.LinkF1(0)
     with pytest.raises(GoldassayError, match="match is overlap or span"):
         ln.MacroDocLinkF1("near")
-    with pytest.raises(GoldassayError, match="no protocol 'x' for linking; there is hipe"):
+    with pytest.raises(GoldassayError, match="no protocol 'x' for linking; there are hipe and hipe2020"):
         ln.scorecard([], [], protocol="x")
     with pytest.raises(GoldassayError, match="1 gold records against 0 predictions"):
         ln.scorecard([{"text": "", "links": []}], [])

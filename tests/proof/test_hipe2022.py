@@ -10,9 +10,7 @@ from typing import Any
 import pytest
 
 from goldassay.exceptions import DataError, GoldassayError
-from goldassay.gold.tokens import Document
 from goldassay.proof import conform
-from goldassay.proof.conform.hipe2022 import answers, gold_mentions
 
 SYSTEM = "team1_bundle3_hipe2020_de_1"
 HEADER = "System\tEvaluation\tLabel\tP\tR\tF1\tF1_std\tP_std\tR_std\tTP\tFP\tFN"
@@ -96,31 +94,6 @@ def test_parts_of_the_data_are_not_counted(folders: dict[str, Any]) -> None:
         "not replayed, NE-FINE-LIT-micro-fuzzy-TIME-1900-1950-LED-ALL is for a part of the data"
         in result.differences[0]
     )
-
-
-def test_links_are_read_as_in_the_campaign() -> None:
-    marks = ["B-pers", "I-pers", "B-pers", "O", "O", "B-loc", "B-time"]
-    cells = ["Q1", "Q2", "Q2", "Q3", "Q3", "_", "NIL"]
-    document = Document("d", cells=cells, marks=marks)
-    # gold keeps the first link of an entity; two entities stay two though their link is one; "_" is no mention
-    assert [(m.start, m.end, sorted(m.ids)) for m in gold_mentions(document)] == [
-        (0, 2, ["Q1"]), (2, 3, ["Q2"]), (3, 4, ["Q3"]), (4, 5, ["Q3"]), (6, 7, []),
-    ]  # fmt: skip
-    # a system's entity with two links is two mentions
-    assert [(a.start, a.end, a.candidates) for a in answers(document)][:3] == [
-        (0, 1, ("Q1",)), (1, 2, ("Q2",)), (2, 3, ("Q2",)),
-    ]  # fmt: skip
-    # an entity of another type begins a mention without B-
-    other = Document("d", cells=["Q1", "Q1"], marks=["I-pers", "I-loc"])
-    assert [(a.start, a.end) for a in answers(other)] == [(0, 1), (1, 2)]
-
-
-def test_the_links_of_the_shared_gold_are_as_many_as_the_campaign_counts(shared_data: Path) -> None:
-    from goldassay.gold.formats import hipe
-
-    # official TP + FN of NEL-LIT on ajmc, test, en: 183
-    documents = hipe.documents(shared_data / "hipe2022" / "ajmc-test-en.tsv", "linking")
-    assert sum(len(gold_mentions(document)) for document in documents) == 183
 
 
 def test_what_is_wrong_is_said_in_one_line(folders: dict[str, Any], tmp_path: Path) -> None:

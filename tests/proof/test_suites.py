@@ -14,7 +14,9 @@ from goldassay.proof.conform.suite import SuiteResult
 from goldassay.proof.conform.trec_eval import Topic
 
 
-@pytest.mark.parametrize(("suite", "total"), [("trec_eval", 127), ("text2kgbench", 9905), ("hipe-scorer", 5260)])
+@pytest.mark.parametrize(
+    ("suite", "total"), [("trec_eval", 127), ("text2kgbench", 9905), ("hipe-scorer", 5260), ("hipe-official", 56)]
+)
 def test_every_official_number_is_reproduced(shared_data: Path, suite: str, total: int) -> None:
     (result,) = conform.run(shared_data, [suite])
     # trec: 29 + 98 printed numbers; Text2KGBench: 7 numbers of 159 + 550 + 156 + 550 sentences;

@@ -23,10 +23,9 @@ from goldassay.gold.reading import read
 from goldassay.measures import extraction
 from goldassay.running.identity import fingerprint
 from goldassay.tuning import Patches, tune
-from goldassay.tuning.edits import apply, inverse
 from goldassay.tuning.nearest import demonstrations
-from goldassay.tuning.patch_files import Patch
-from goldassay.tuning.proposers import Rules, drafted
+from goldassay.tuning.patches import Patch, apply, inverse
+from goldassay.tuning.proposing import Rules, drafted
 
 METRIC = Metric({extraction.StrictF1(): 0.7, extraction.PartialF1(): 0.3})
 

@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 
 from goldassay.exceptions import GoldassayError
 from goldassay.running.identity import fingerprint
-from goldassay.tuning.edits import apply, inverse
-from goldassay.tuning.patch_files import Patch, read, write
+from goldassay.tuning.patches import Patch, apply, inverse, read, write
 
 TEXT = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=12)
 VALUES = st.recursive(

@@ -10,9 +10,8 @@ import pytest
 
 from goldassay.exceptions import DataError, GoldassayError
 from goldassay.running.identity import fingerprint
-from goldassay.tuning.edits import apply, inverse
 from goldassay.tuning.nearest import NearestDemos
-from goldassay.tuning.patch_files import Effect, Patch, read, read_all, write
+from goldassay.tuning.patches import Effect, Patch, apply, inverse, read, read_all, write
 
 
 class Program(dspy.Module):  # type: ignore[misc]

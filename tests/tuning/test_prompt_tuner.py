@@ -14,7 +14,7 @@ from goldassay.compat import PromptTuner
 from goldassay.exceptions import GoldassayError
 from goldassay.measures import extraction
 from goldassay.running import evaluate
-from goldassay.tuning.edits import apply
+from goldassay.tuning.patches import apply
 
 METRIC = Metric({extraction.StrictF1(): 0.7, extraction.PartialF1(): 0.3})
 

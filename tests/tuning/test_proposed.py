@@ -16,10 +16,9 @@ from goldassay.measure import Error
 from goldassay.running.run import Case
 from goldassay.score import Evidence
 from goldassay.tally import Counts
-from goldassay.tuning.edits import apply
-from goldassay.tuning.patch_files import read, write
+from goldassay.tuning.patches import apply, read, write
 from goldassay.tuning.patterns import Pattern, find, place
-from goldassay.tuning.proposers import Examples, Rules
+from goldassay.tuning.proposing import Examples, Rules
 
 
 class Kind(enum.Enum):

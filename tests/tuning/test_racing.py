@@ -15,10 +15,10 @@ from goldassay.measures import extraction
 from goldassay.running.run import Case
 from goldassay.score import Evidence
 from goldassay.tuning import Patches
+from goldassay.tuning.measuring import Race, clusters, guards
 from goldassay.tuning.nearest import demonstrations
-from goldassay.tuning.patch_files import Patch
-from goldassay.tuning.proposers import drafted
-from goldassay.tuning.racing import Race, clusters, guards
+from goldassay.tuning.patches import Patch
+from goldassay.tuning.proposing import drafted
 
 METRIC = Metric({extraction.StrictF1(): 1.0, extraction.PartialF1(): 0.0})
 

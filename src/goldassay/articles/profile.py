@@ -22,8 +22,8 @@ from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
+from goldassay import files
 from goldassay.exceptions import DataError
-from goldassay.gold import files as yamls
 from goldassay.measures.triples.objects import Comparing
 from goldassay.wikibase.alignment import PropertyAlignmentTable
 from goldassay.wikibase.alignment_table import OURS
@@ -66,7 +66,7 @@ def read_profile(text: str, **over: Any) -> Profile:
 
 
 def _file(path: Path) -> Profile:
-    content = yamls.load(path)
+    content = files.yaml_value(path)
     if not isinstance(content, dict):
         raise DataError("a profile is a mapping with program, lm, alignment, …", file=path)
     known = {one.name: one for one in fields(Profile) if one.name != "name"}

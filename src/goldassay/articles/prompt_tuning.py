@@ -8,13 +8,15 @@ only.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from goldassay.articles.mistakes import MISSED, WRONG, Errors
-from goldassay.running.identity import fingerprint
-from goldassay.tuning.patch_files import Patch
+from goldassay.tuning.patches import Patch
 from goldassay.tuning.patterns import Pattern, find
-from goldassay.tuning.proposers import predictor_for
+from goldassay.tuning.proposing import drafted, predictor_for
+from goldassay.tuning.service import proposed
 
 SHOWN = 5
 
@@ -25,18 +27,13 @@ def report(errors: Errors, program: Any, most: int = 12) -> dict[str, Any]:
     A program without predictors has no prompt, and so no patches.
     """
     patterns = find(errors.cases) if errors.cases else []
-    patches: dict[str, Patch] = {}
-    for pattern in patterns if prompts(program) else ():
-        for patch in proposed(pattern, program, errors):
-            if len(patches) < most and patch.id not in patches:
-                patch.priority = len(patches) + 1
-                patches[patch.id] = patch
+    patches = proposed(patterns, program, (), [Sentences(errors)], most) if prompts(program) else []
     return {
         "articles": [case.id for case in errors.cases],
         "false_positive_patterns": [_shown(one) for one in patterns if one.kind != MISSED],
         "false_negative_patterns": [_shown(one) for one in patterns if one.kind == MISSED],
         "prompt_patches": [
-            {"id": one.id, "section": one.section, **one.model_dump(exclude_none=True)} for one in patches.values()
+            {"id": one.id, "section": one.section, **one.model_dump(exclude_none=True)} for one in patches
         ],
     }
 
@@ -46,38 +43,33 @@ def prompts(program: Any) -> bool:
     return hasattr(program, "named_predictors") and bool(program.named_predictors())
 
 
-def proposed(pattern: Pattern, program: Any, errors: Errors) -> list[Patch]:
-    """Patches for one pattern: a rule, and for what was missed the sentence that shows the most of it."""
-    errors_, places = pattern.count, len(pattern.documents)
-    costs = (
-        f"{errors_} error{'s' * (errors_ > 1)} in {places} article{'s' * (places > 1)} "
-        f"cost{'s' * (errors_ == 1)} {pattern.loss:.4f}"
-    )
-    common: dict[str, Any] = {
-        "predictor": predictor_for(pattern, program)[0],
-        "rationale": f"{costs}: {pattern.name}",
-        "pattern": pattern.name,
-        "examples": list(pattern.documents[:20]),
-        "program": fingerprint(program),
-    }
-    label = pattern.gold_type
-    quoted = ", ".join(f'"{surface}"' for surface in pattern.surfaces[:3])
-    first = pattern.errors[0]
-    rules = {
-        MISSED: f"Say the {label} wherever the text gives it, such as {quoted}.",
-        WRONG: f'As {label} give only what the text says of its subject itself: "{first.gold}", not "{first.pred}".',
-        "wrong_subject": f"Give each {label} to the subject that the text says it of.",
-        "spurious": f"Do not give {quoted} as {label or pattern.pred_type} unless the text says so.",
-        "duplicate": "Say each statement once.",
-    }
-    if pattern.kind not in rules:
-        return []
-    rule = rules[pattern.kind]
-    out = [Patch(action="add_instruction", text=rule, proposer="rules", **common)]
-    demo = _demonstration(pattern, program, errors) if pattern.kind == MISSED else None
-    if demo:
-        out.insert(0, Patch(action="add_example", example=demo, proposer="examples", **common))
-    return out
+@dataclass(frozen=True)
+class Sentences:
+    """Proposes for one pattern a rule, and for what was missed the sentence that shows the most of it."""
+
+    errors: Errors
+
+    def propose(self, pattern: Pattern, program: Any, train: Sequence[Any]) -> list[Patch]:
+        """The sentence first, then the rule; ``train`` is not looked at, since articles are no examples."""
+        label = pattern.gold_type
+        quoted = ", ".join(f'"{surface}"' for surface in pattern.surfaces[:3])
+        first = pattern.errors[0]
+        rules = {
+            MISSED: f"Say the {label} wherever the text gives it, such as {quoted}.",
+            WRONG: f"As {label} give only what the text says of its subject itself: "
+            f'"{first.gold}", not "{first.pred}".',
+            "wrong_subject": f"Give each {label} to the subject that the text says it of.",
+            "spurious": f"Do not give {quoted} as {label or pattern.pred_type} unless the text says so.",
+            "duplicate": "Say each statement once.",
+        }
+        if pattern.kind not in rules:
+            return []
+        out = []
+        demo = _demonstration(pattern, program, self.errors) if pattern.kind == MISSED else None
+        if demo:
+            out.append(drafted(pattern, program, "examples", "article", action="add_example", example=demo))
+        rule = rules[pattern.kind]
+        return [*out, drafted(pattern, program, "rules", "article", action="add_instruction", text=rule)]
 
 
 def _demonstration(pattern: Pattern, program: Any, errors: Errors) -> dict[str, Any] | None:

@@ -11,12 +11,12 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
+from goldassay import files
 from goldassay.articles import rows as stored
 from goldassay.articles.benchmark import Asked
 from goldassay.articles.gaps import Gaps
 from goldassay.articles.totals import Totals
 from goldassay.exceptions import DataError
-from goldassay.gold import files
 from goldassay.scorecard import rates
 from goldassay.sources.cache import age, old
 from goldassay.tally import Counts, PrecisionCounts, RecallCounts

@@ -6,14 +6,13 @@ predicates says it, and so does its property where it has one.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from goldassay import files
 from goldassay.exceptions import DataError
-from goldassay.gold import files
 from goldassay.measures.triples import items
 from goldassay.measures.triples.predicates import PROPERTY, Pairs
 from goldassay.text.fuzzy import normal
@@ -35,10 +34,8 @@ class Truth:
 def read_truth(path: str | Path) -> Truth:
     """The truth of a file; a predicate that stands for several properties may mean each."""
     lines, triples, pairs = [], [], dict[tuple[str, str], None]()
-    for number, text in enumerate(files.lines(path), start=1):
-        if not text.strip():
-            continue
-        line = _line(text, path, number)
+    for number, found in files.json_lines(path):
+        line = _line(found, path, number)
         name = line["wikidata_property"] or line["predicates"][0]
         pairs |= dict.fromkeys((said, name) for said in (*line["predicates"], name))
         subject, value = items.label(line["subject"]), str(line["object"])
@@ -53,11 +50,7 @@ def read_truth(path: str | Path) -> Truth:
     return Truth(record, tuple(pairs), tuple(lines))
 
 
-def _line(text: str, path: str | Path, number: int) -> dict[str, Any]:
-    try:
-        line = json.loads(text)
-    except ValueError as error:
-        raise DataError(f"not JSON: {error}", file=path, line=number) from None
+def _line(line: Any, path: str | Path, number: int) -> dict[str, Any]:
     name = line.get("id") if isinstance(line, dict) else None
     if not isinstance(line, dict) or not all(isinstance(line.get(key), str) for key in ("subject", "object")):
         raise DataError("a statement has a subject and an object", file=path, line=number, record=name)
@@ -69,7 +62,7 @@ def _line(text: str, path: str | Path, number: int) -> dict[str, Any]:
         raise DataError(f"not a property id: {found!r}", file=path, line=number, record=name, field="wikidata_property")
     if line.setdefault("object_type", "literal") not in TYPES:
         raise DataError(f"not iri or literal: {line['object_type']!r}", file=path, line=number, field="object_type")
-    return line
+    return dict(line)
 
 
 def problems(truth: Truth, table: PropertyAlignmentTable) -> list[Problem]:

@@ -1,47 +1,57 @@
-"""``goldassay eval``: run a program over a gold set and measure it."""
+"""``goldassay eval``: run a program over a gold set and measure it.
+
+What other commands do with a program too (find it, prepare it, take examples) stands here as well.
+"""
 
 from __future__ import annotations
 
-import json
+import json as jsons
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
+
+import typer
 
 from goldassay import workspace
+from goldassay.cli import options as use
 from goldassay.exceptions import DataError, GoldassayError
 
 SPLITS = ("train", "dev", "test", "all")
 
 
-def run(
-    program: str,
-    *,
-    gold: str,
-    split: str,
-    format: str | None = None,
-    task: str | None = None,
-    metric: str | None = None,
-    lm: str | None = None,
-    state: Path | None = None,
-    limit: int | None = None,
-    threads: int = 1,
-    seed: int = 0,
-    runs: Path = Path("runs"),
-    resume: Path | None = None,
-    gate: bool = False,
-    errors: bool = False,
-    judge_lm: str | None = None,
-    trace: bool = True,
-    as_json: bool = False,
+def evaluate(
+    program: use.Program,
+    gold: use.Gold = "heritage",
+    split: use.Split = "dev",
+    format: use.Format = None,
+    task: use.OfTask = None,
+    metric: use.Metric = None,
+    lm: use.Lm = None,
+    state: use.State = None,
+    limit: use.Limit = None,
+    threads: use.Threads = 1,
+    seed: use.Seed = 0,
+    runs: use.Runs = Path("runs"),
+    resume: use.Resume = None,
+    gate: use.Gate = False,
+    errors: Annotated[
+        bool, typer.Option("--errors", help="Show what the errors have in common, costly first.")
+    ] = False,
+    judge_lm: use.JudgeLm = None,
+    trace: Annotated[
+        bool, typer.Option("--trace/--no-trace", help="Keep inputs, gold, prompts and raw answers in the rows.")
+    ] = True,
+    json: use.Json = False,
 ) -> None:
-    """Evaluate and print; the arguments are the command's options."""
+    """Run a program over a gold set and measure it."""
     from goldassay.judges.ask.judge import named
     from goldassay.lm import for_program
     from goldassay.reporting import runs as tables
     from goldassay.reporting import terminal, tuning
-    from goldassay.running import evaluate, new_folder
+    from goldassay.running import evaluate as measure
+    from goldassay.running import new_folder
     from goldassay.tuning.patterns import find
 
     target = workspace.target(program, task)
@@ -55,7 +65,7 @@ def run(
     measured = workspace.metric(target.task, metric) if judge is None else workspace.judged(target.task, judge, metric)
     settings = {"program": program, "gold": gold, "split": split, "limit": limit, "lm": model.name}
     try:
-        done = evaluate(
+        done = measure(
             made,
             chosen,
             measured,
@@ -75,9 +85,9 @@ def run(
     unknown = str(getattr(judge, "warning", ""))
     if unknown:
         terminal.warn(unknown)
-    if as_json:
+    if json:
         found = {"patterns": [one.state() for one in find(done.cases)]} if errors else {}
-        print(json.dumps(done.summary() | found, ensure_ascii=False))
+        print(jsons.dumps(done.summary() | found, ensure_ascii=False))
     else:
         tables.run(done, metric=measured)
         if errors:

@@ -1,139 +1,228 @@
-"""``goldassay gold …``: the subcommands, parsed."""
+"""``goldassay gold …``: validate, stats, split, agree, convert, schema."""
 
 from __future__ import annotations
 
+import json as jsons
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
-app = typer.Typer(
-    help="Gold: validate, count, split, convert it; measure the agreement of annotators.", no_args_is_help=True
-)
+from goldassay.cli import options as use
+from goldassay.exceptions import DataError, GoldassayError
 
-Set = Annotated[str, typer.Argument(metavar="SET|FILE", help="A gold set's name, its folder, or a file.")]
-Task = Annotated[str | None, typer.Option(help="Only this task; needed where the file does not tell it.")]
-Format = Annotated[str | None, typer.Option(help="The format, where the name does not tell it.")]
+app = use.commands("Gold: validate, count, split, convert it; measure the agreement of annotators.")
+
 Near = Annotated[
-    float, typer.Option(min=50, max=100, help="Per cent of similar characters that make a near duplicate.")
+    float, typer.Option(metavar="N", min=50, max=100, help="Per cent of similar characters that make a near duplicate.")
 ]
-Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+MAIN = {"extraction": "strict_f1", "triples": "triple_f1"}
 
 
 @app.command()
 def validate(
-    gold: Set,
-    task: Task = None,
-    format: Format = None,
+    gold: use.GoldSet,
+    task: use.OfTask = None,
+    format: use.Format = None,
     near: Near = 90.0,
     fix: Annotated[Path | None, typer.Option(metavar="PLACE", help="Write a copy with mended offsets here.")] = None,
     annotator: Annotated[
-        list[Path] | None, typer.Option(help="An annotator's file (twice or more): hold promised agreement to it.")
+        list[Path] | None,
+        typer.Option(metavar="FILE", help="An annotator's file (twice or more): hold promised agreement to it."),
     ] = None,
-    json: Json = False,
+    json: use.Json = False,
 ) -> None:
     """Find everything that is off in gold; exit code 1 when something is."""
-    from goldassay.cli import gold_commands as commands
+    from goldassay.gold.agreement import agree_files
+    from goldassay.gold.audit import audit, repaired
+    from goldassay.gold.sets import find
+    from goldassay.reporting import gold as tables
+    from goldassay.reporting import terminal
 
-    commands.validate(gold, task=task, format=format, near=near, fix=fix, annotators=annotator or (), as_json=json)
+    measured = {}
+    if annotator:
+        if task is None:
+            raise GoldassayError("--annotator needs --task: which task did they annotate?")
+        measured = {task: lowest(agree_files(annotator, task, format=format).figures, task)}
+    found = audit(gold, task=task, format=format, near=near, agreement=measured)
+    made = repaired(find(gold), fix, found.findings) if fix is not None else None
+    if json:
+        print(jsons.dumps({**found.state(), **({} if made is None else {"repaired": made})}, ensure_ascii=False))
+    else:
+        tables.audit(found)
+        if made is not None:
+            rest = "run validate on it" if made else "only offsets have one right answer, so it is a plain copy"
+            terminal.line(f"{made} of {len(found.findings)} findings mended in {fix}; {rest}")
+    if not found.clean:
+        raise SystemExit(1)
+
+
+def lowest(figures: Sequence[Any], task: str) -> float:
+    """The agreement that a promise is held to: the lowest of all pairs, span F1 or Cohen's kappa."""
+    name = MAIN.get(task, "cohen_kappa")
+    found = [figure.value for figure in figures if figure.name == name and figure.type is None]
+    return min((value for value in found if value is not None), default=0.0)
 
 
 @app.command()
 def stats(
-    gold: Set,
-    task: Task = None,
-    format: Format = None,
-    by: Annotated[list[str] | None, typer.Option(help="Only by this: split, language, label or a stratum.")] = None,
-    json: Json = False,
+    gold: use.GoldSet,
+    task: use.OfTask = None,
+    format: use.Format = None,
+    by: Annotated[
+        list[str] | None, typer.Option(metavar="NAME", help="Only by this: split, language, label or a stratum.")
+    ] = None,
+    json: use.Json = False,
 ) -> None:
     """Count what there is, by split, language, type and stratum."""
-    from goldassay.cli import gold_commands as commands
+    from goldassay.gold.sets import load
+    from goldassay.gold.stats import stats as counted
+    from goldassay.reporting import gold as tables
 
-    commands.show_stats(gold, task=task, format=format, by=by or (), as_json=json)
+    found = counted(load(gold, task=task, format=format))
+    there = list(dict.fromkeys(facet for one in found.tasks.values() for facet in one.by))
+    if absent := [facet for facet in by or () if facet not in there]:
+        raise GoldassayError(f"no record has {', '.join(absent)}; there are {', '.join(there) or 'none'}")
+    if json:
+        print(jsons.dumps(found.state(), ensure_ascii=False))
+    else:
+        tables.stats(found, by or ())
 
 
 @app.command()
 def split(
-    gold: Set,
+    gold: use.GoldSet,
     out: Annotated[Path | None, typer.Option(metavar="FOLDER", help="Write the records with their split here.")] = None,
-    task: Task = None,
-    format: Format = None,
-    ratios: Annotated[str | None, typer.Option(help="Default: train=0.7,dev=0.15,test=0.15.")] = None,
-    factor: Annotated[list[str] | None, typer.Option(help="Keep this stratum or field in proportion.")] = None,
-    group: Annotated[str | None, typer.Option(help="A field whose value stays on one side.")] = None,
+    task: use.OfTask = None,
+    format: use.Format = None,
+    ratios: Annotated[
+        str | None, typer.Option(metavar="NAME=SHARE,…", help="Default: train=0.7,dev=0.15,test=0.15.")
+    ] = None,
+    factor: Annotated[
+        list[str] | None, typer.Option(metavar="NAME", help="Keep this stratum or field in proportion.")
+    ] = None,
+    group: Annotated[str | None, typer.Option(metavar="NAME", help="A field whose value stays on one side.")] = None,
     near: Near = 90.0,
-    seed: Annotated[int, typer.Option(help="Another seed, another split.")] = 0,
-    json: Json = False,
+    seed: use.Seed = 0,
+    force: use.Force = False,
+    json: use.Json = False,
 ) -> None:
-    """Split gold without leaks: stratified by several factors, documents whole, near duplicates on one side."""
-    from goldassay.cli import gold_commands as commands
+    """Split gold without leaks: stratified by several factors, documents whole, near duplicates on one side.
 
-    commands.make_split(
-        gold,
-        task=task,
-        format=format,
-        out=out,
-        ratios=ratios,
-        factors=factor or (),
-        group=group,
-        near=near,
-        seed=seed,
-        as_json=json,
-    )
+    All tasks of a set are split together, so that a document is on one side in all of them.
+    """
+    from goldassay.gold import write
+    from goldassay.gold.sets import load
+    from goldassay.gold.splits import split as divided
+    from goldassay.reporting import gold as tables
+
+    loaded = load(gold, task=task, format=format)
+    records = [record for found in loaded.tasks.values() for record in found.records]
+    made = divided(records, ratios=shares(ratios), factors=factor or None, group=group, near=near, seed=seed)
+    if out is not None:
+        for job in loaded.tasks:
+            use.free(out / f"{job}.jsonl", force)
+        for job, found in loaded.tasks.items():
+            rows = [{**record, "split": made.of[str(record["id"])]} for record in found.records]
+            write(out / f"{job}.jsonl", rows, format="jsonl", task=job)
+    if json:
+        print(jsons.dumps(made.state(), ensure_ascii=False))
+    else:
+        tables.split(made, len(records), out)
+
+
+def shares(said: str | None) -> Mapping[str, float]:
+    """``train=0.8,test=0.2`` as shares.
+
+    >>> shares("train=0.8, test=0.2")
+    {'train': 0.8, 'test': 0.2}
+    """
+    from goldassay.gold.splits import DATASET_SPLITS
+
+    if said is None:
+        return DATASET_SPLITS
+    try:
+        pairs = [part.split("=") for part in said.split(",")]
+        return {name.strip(): float(share) for name, share in pairs}
+    except ValueError:
+        raise GoldassayError(f"shares are written train=0.7,dev=0.15,test=0.15, not {said!r}") from None
 
 
 @app.command()
 def agree(
     files: Annotated[list[Path], typer.Argument(metavar="FILE FILE...", help="One file an annotator.")],
-    task: Annotated[str | None, typer.Option(help="What they annotated; by default the first file tells it.")] = None,
-    format: Format = None,
+    task: use.OfTask = None,
+    format: use.Format = None,
     level: Annotated[
-        str | None, typer.Option(help="Krippendorff's level: nominal, ordinal, interval or ratio.")
+        str | None,
+        typer.Option(metavar="NAME", help="Krippendorff's level: nominal, ordinal, interval or ratio."),
     ] = None,
-    most: Annotated[int, typer.Option(min=0, help="How many disagreements to list.")] = 20,
-    seed: Annotated[int, typer.Option(help="Of the bootstrap.")] = 0,
-    json: Json = False,
+    most: Annotated[int, typer.Option(metavar="N", min=0, help="How many disagreements to list.")] = 20,
+    seed: use.Seed = 0,
+    json: use.Json = False,
 ) -> None:
     """Measure how far annotators agree, and list where they do not."""
-    from goldassay.cli import gold_commands as commands
+    from goldassay.gold.agreement import agree_files
+    from goldassay.reporting import gold as tables
 
-    commands.agree(files, task=task, format=format, level=level, most=most, seed=seed, as_json=json)
+    found = agree_files(files, task or told(files[0], format), format=format, level=level, seed=seed)
+    if json:
+        print(jsons.dumps(found.state(), ensure_ascii=False))
+    else:
+        tables.agreement(found, most)
+
+
+def told(file: Path, format: str | None) -> str:
+    """The task that an annotator's file tells by its name, its format or its fields."""
+    from goldassay.gold.sets import load
+
+    if not file.exists():
+        raise DataError("no such file", file=file)
+    if file.is_dir():
+        raise GoldassayError(f"{file} is a folder, which does not tell what was annotated; say it with --task")
+    return next(iter(load(file, format=format).tasks))
 
 
 @app.command()
 def convert(
     source: Annotated[Path, typer.Argument(metavar="FROM", help="The file to read.")],
     target: Annotated[Path, typer.Argument(metavar="TO", help="The file to write.")],
-    task: Annotated[str, typer.Option(help="What it is gold for.")],
-    from_format: Annotated[str | None, typer.Option("--from", help="The format of FROM.")] = None,
-    to_format: Annotated[str | None, typer.Option("--to", help="The format of TO.")] = None,
-    column: Annotated[str | None, typer.Option(help="hipe, iob2: the column of tags.")] = None,
-    scheme: Annotated[str | None, typer.Option(help="hipe, iob2: the tags to write, IOB2, IOBES and so on.")] = None,
-    topics: Annotated[Path | None, typer.Option(help="trec: the file of the queries' texts.")] = None,
+    task: Annotated[str, typer.Option(metavar="TASK", help="What it is gold for.")],
+    from_format: Annotated[str | None, typer.Option("--from", metavar="NAME", help="The format of FROM.")] = None,
+    to_format: Annotated[str | None, typer.Option("--to", metavar="NAME", help="The format of TO.")] = None,
+    column: Annotated[str | None, typer.Option(metavar="NAME", help="hipe, iob2: the column of tags.")] = None,
+    scheme: Annotated[
+        str | None, typer.Option(metavar="NAME", help="hipe, iob2: the tags to write, IOB2, IOBES and so on.")
+    ] = None,
+    topics: Annotated[Path | None, typer.Option(metavar="FILE", help="trec: the file of the queries' texts.")] = None,
     pred: Annotated[bool, typer.Option("--pred", help="Predictions, not gold.")] = False,
+    force: use.Force = False,
 ) -> None:
     """Convert gold from one format into another, and say what is lost."""
-    from goldassay.cli import gold_commands as commands
+    from goldassay import gold as library
 
-    commands.convert(
+    use.free(target, force)
+    made = library.convert(
         source,
         target,
         task=task,
+        side="pred" if pred else "gold",
         source_format=from_format,
         target_format=to_format,
         column=column,
         scheme=scheme,
         topics=topics,
-        pred=pred,
     )
+    print(f"{target}: {made}")
 
 
 @app.command()
 def schema(
-    task: Annotated[str, typer.Argument(help="extraction, classification, linking, retrieval, answering or triples.")],
+    task: use.Task,
     pred: Annotated[bool, typer.Option("--pred", help="Of predictions, not gold.")] = False,
 ) -> None:
     """Print the JSON Schema of a task's records."""
-    from goldassay.cli import gold_commands as commands
+    from goldassay import gold as library
 
-    commands.schema(task, pred=pred)
+    print(jsons.dumps(library.schema(task, "pred" if pred else "gold"), ensure_ascii=False, indent=2))

@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import shutil
 from pathlib import Path
+from typing import Annotated
 
-from goldassay import workspace
+import typer
+
 from goldassay.exceptions import GoldassayError
 
 PARTS = ("programs", "metrics", "gold/heritage")
 
 
-def run(folder: Path) -> None:
-    """Copy the workspace that comes with goldassay into ``folder``; nothing that exists is overwritten."""
+def init(folder: Annotated[Path, typer.Argument(metavar="DIR", help="A new or empty folder.")]) -> None:
+    """Write a workspace of your own: programs/, metrics/ and gold/."""
+    from goldassay import workspace
+
     source = workspace.installed()
     taken = [part for part in PARTS if (folder / part).exists()]
     if taken:

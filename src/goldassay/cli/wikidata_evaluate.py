@@ -38,7 +38,7 @@ def evaluate(
     from goldassay.articles.profile import read_profile, sources
     from goldassay.articles.running import run
     from goldassay.articles.scoring import Scoring
-    from goldassay.gold.files import save_json
+    from goldassay.files import save_json
     from goldassay.reporting import terminal
     from goldassay.reporting import wikidata as tables
 

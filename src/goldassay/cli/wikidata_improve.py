@@ -13,7 +13,7 @@ def recall_gaps(results: Path, *, threshold: float, output: Path | None, as_json
     """Write and show the properties that are found too rarely."""
     from goldassay.articles import gaps
     from goldassay.articles.results import load
-    from goldassay.gold.files import save_json
+    from goldassay.files import save_json
     from goldassay.reporting import wikidata as tables
 
     report = gaps.analysed(load(results), threshold, file=results)
@@ -27,10 +27,10 @@ def tune_prompts(results: Path, *, output: Path | None, profile: str, most: int,
     from goldassay.articles import mistakes as run_errors
     from goldassay.articles import prompt_tuning
     from goldassay.articles.profile import read_profile
-    from goldassay.gold.files import save_json
+    from goldassay.files import save_json
     from goldassay.reporting import terminal
     from goldassay.reporting import wikidata as tables
-    from goldassay.tuning.patch_files import Patch, write
+    from goldassay.tuning.patches import Patch, write
 
     chosen = read_profile(profile)
     made = program(chosen)

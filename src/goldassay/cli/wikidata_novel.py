@@ -59,7 +59,7 @@ def novel_annotate(annotations: Path, *, annotator: str) -> None:
 def novel_report(annotations: Path, *, output: Path | None, as_json: bool) -> None:
     """Show the novel discovery rate."""
     from goldassay.articles import novel
-    from goldassay.gold.files import save_json
+    from goldassay.files import save_json
     from goldassay.reporting import wikidata as tables
 
     report = novel.reported(annotations)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from goldassay.exceptions import GoldassayError
-from goldassay.measures.extraction.counting import counts
+from goldassay.measures.extraction.matching import counts
 from goldassay.measures.extraction.records import GOLD, PRED, spans
 from goldassay.measures.extraction.tags import evaluate_tags
 from goldassay.measures.extraction.tokens import token_counts

@@ -17,13 +17,14 @@ from typing import Any
 
 from goldassay.exceptions import GoldassayError
 from goldassay.running import Run
-from goldassay.statistics import holm
+from goldassay.tuning.acceptance import corrected
 from goldassay.tuning.leaks import check_patch
+from goldassay.tuning.measuring import Race
 from goldassay.tuning.nearest import demonstrations
-from goldassay.tuning.patch_files import Patch
+from goldassay.tuning.patches import Patch, apply
 from goldassay.tuning.patterns import Pattern, find
-from goldassay.tuning.proposers import Examples, Proposer, Rules
-from goldassay.tuning.racing import Race
+from goldassay.tuning.proposing import Proposer
+from goldassay.tuning.service import proposed, refuse_outside
 
 MISSED = "missed"
 
@@ -77,36 +78,21 @@ class PromptTuner:
         self, program: Any, train: Sequence[Any], *, proposers: Sequence[Proposer] = (), most: int = 12
     ) -> None:
         self.program, self.train, self.most = program, demonstrations(program, train), most
-        self.proposers = list(proposers) or [Rules(), Examples()]
+        self.proposers = list(proposers)
 
     def analyse(self, run: Run) -> TuningReport:
         """The patterns of a run on train, and patches for them: at most ``most``, each edit once."""
-        known = {str(example.get("id")) for example in self.train}
-        outside = [case.id for case in run.cases if case.id not in known]
-        if outside:
-            raise GoldassayError(
-                f"{len(outside)} examples of the run are not in train (such as {outside[0]}): patches are made from "
-                "train errors only"
-            )
+        refuse_outside(run.cases, self.train)
         patterns = find(run.cases) if run.rows else []
-        patches: dict[str, Patch] = {}
-        for pattern in patterns:
-            for proposer in self.proposers:
-                for patch in proposer.propose(pattern, self.program, self.train):
-                    if len(patches) < self.most:
-                        patches.setdefault(patch.id, patch)
-        for number, patch in enumerate(patches.values(), start=1):
-            patch.priority = number
+        patches = proposed(patterns, self.program, self.train, self.proposers, self.most)
         return TuningReport(
             [one for one in patterns if one.kind != MISSED],
             [one for one in patterns if one.kind == MISSED],
-            list(patches.values()),
+            patches,
         )
 
     def measure(self, report: TuningReport, dev: Sequence[Any], metric: Any, *, threads: int = 1) -> TuningReport:
         """The report with every patch measured on dev, paired; clearly worse ones are stopped early."""
-        from goldassay.tuning.edits import apply
-
         race = Race(random.Random(0).sample(list(dev), len(dev)), metric, {}, threads)
         base = race.run(self.program).cases
         race.check()
@@ -119,10 +105,8 @@ class PromptTuner:
                 patch.status, patch.reason = "rejected", str(error)
                 continue
             race.test(patch, patched, base)
-        measured = [patch for patch in patches if patch.effects]
-        adjusted = holm([patch.effects[-1].p for patch in measured])
-        corrected = {patch.id: float(p) for patch, p in zip(measured, adjusted, strict=True)}
-        return TuningReport(report.false_positive_patterns, report.false_negative_patterns, patches, corrected)
+        adjusted = corrected([patch for patch in patches if patch.effects])
+        return TuningReport(report.false_positive_patterns, report.false_negative_patterns, patches, adjusted)
 
 
 def _pattern(one: Pattern) -> dict[str, Any]:

@@ -1,5 +1,7 @@
 """A system's tokens laid on gold's: the same words, whatever documents, sentences or comments the system file has.
 
+`align` wants the same words, `by_position` (the official HIPE scorer's way) only the same numbers of tokens.
+
 Where the tokens are the same, the tags move over, and gold's documents decide where an entity ends. Where words were
 cut differently, the characters must still be the same, and a system's token stands where they stand in gold's text.
 """
@@ -26,6 +28,32 @@ def align(gold: Sequence[Document], system: Sequence[Document], *, file: str | P
                 "prediction for a document that gold does not have", file=file, line=document.line, record=document.id
             )
         found += _laid([known[document.id]], document, file)
+    return found
+
+
+def by_position(gold: Sequence[Document], system: Sequence[Document]) -> list[Document] | None:
+    """A system's rows on gold's tokens, one on one, whatever the words; None where the counts do not fit.
+
+    They fit where there are as many documents with as many tokens in each, or where the system's file is one document
+    with as many tokens as all of gold's: that is cut by gold's lengths.
+    """
+    lengths = [len(document.forms) for document in gold]
+    if len(system) == 1 and len(gold) > 1 and len(system[0].forms) == sum(lengths):
+        starts = [sum(lengths[:index]) for index in range(len(lengths))]
+        parts = [(system[0], start, start + length) for start, length in zip(starts, lengths, strict=True)]
+    elif [len(document.forms) for document in system] == lengths:
+        parts = [(document, 0, len(document.forms)) for document in system]
+    else:
+        return None
+    found = []
+    for document, (other, start, end) in zip(gold, parts, strict=True):
+        laid = Document(
+            document.id, document.forms, document.after, other.cells[start:end], other.marks[start:end],
+            other.lines[start:end], document.breaks,
+        )  # fmt: skip
+        forms = other.forms[start:end]
+        laid.theirs = None if forms == document.forms else forms
+        found.append(laid)
     return found
 
 

@@ -6,8 +6,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from goldassay import files
 from goldassay.exceptions import DataError, GoldassayError
-from goldassay.gold import files
 from goldassay.gold.passages import contexts, paragraphs, passages
 from goldassay.gold.reading import once, read
 from goldassay.gold.records import INPUTS

@@ -2,26 +2,20 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
+from goldassay import files
 from goldassay.exceptions import DataError
-from goldassay.gold import files, formats
+from goldassay.gold import formats
 from goldassay.gold.formats import squad
 
 
 def passages(file: Path) -> list[dict[str, Any]]:
     """A passage collection: one JSON object a line with an id (``id`` or ``doc_id``) and a text."""
     found = []
-    for number, line in enumerate(files.lines(file), start=1):
-        if not line.strip():
-            continue
-        try:
-            row = json.loads(line)
-        except (ValueError, RecursionError) as error:
-            raise DataError(f"not JSON: {getattr(error, 'msg', 'nested too deeply')}", file=file, line=number) from None
+    for number, row in files.json_lines(file):
         if (
             not isinstance(row, dict)
             or not isinstance(row.get("text"), str)

@@ -21,10 +21,14 @@ class Predicted(TypedDict):
 
 
 class PredictedSpan(Span):
-    """An entity; one that does not stand in the text has ``null`` for ``start`` and ``end``, and its words."""
+    """An entity; one that does not stand in the text has ``null`` for ``start`` and ``end``, and its words.
+
+    ``form`` is how a tokenised system file writes the words, where that is not how gold does.
+    """
 
     start: Offset | None  # type: ignore[misc]
     end: Offset | None  # type: ignore[misc]
+    form: NotRequired[str]
 
 
 class PredictedExtraction(Predicted):
@@ -51,7 +55,10 @@ class Candidate(TypedDict):
 
 
 class PredictedLink(TypedDict):
-    """A mention and its candidates, best first; none at all is NIL; without a place, its offsets are ``null``."""
+    """A mention and its candidates, best first; none at all is NIL; without a place, its offsets are ``null``.
+
+    ``form`` is as for an entity.
+    """
 
     __pydantic_config__ = FORBID  # type: ignore[misc]
     start: Offset | None
@@ -60,6 +67,7 @@ class PredictedLink(TypedDict):
     type: NotRequired[str | None]
     candidates: list[Candidate]
     ids: NotRequired[dict[str, list[str]]]
+    form: NotRequired[str]
 
 
 class PredictedLinking(Predicted):

@@ -8,14 +8,12 @@ goldassay.exceptions.DataError: no gold set 'no-such-set': neither a file, nor a
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
-from goldassay import workspace
+from goldassay import files, jsonl, workspace
 from goldassay.exceptions import DataError
-from goldassay.gold import files, formats
-from goldassay.gold import files as yamls
+from goldassay.gold import formats
 from goldassay.gold.formats import entries, questions
 from goldassay.gold.goldset import GoldSet, Source, TaskSet
 from goldassay.gold.passages import passages
@@ -74,7 +72,7 @@ def card(folder: Path) -> dict[str, Any]:
     file = folder / CARD
     if not file.exists():
         return {}
-    found = yamls.load(file)
+    found = files.yaml_value(file)
     if not isinstance(found, dict):
         raise DataError("a card is a mapping: name, version, licence, source, …", file=file)
     return found
@@ -149,8 +147,8 @@ def _by_fields(file: Path) -> str | None:
     """The task that a record of JSON Lines is for: each has a field of its own."""
     _, _, block = next(files.blocks(file), (1, 0, b""))
     try:
-        record = json.loads(block.strip().split(b"\n")[0])
-    except (ValueError, RecursionError):
+        record = jsonl.value(block.strip().split(b"\n")[0])
+    except DataError:
         return None
     return next((task for field, task in FIELDS.items() if field in record), None) if isinstance(record, dict) else None
 

@@ -11,7 +11,7 @@ from itertools import pairwise
 from typing import Any
 
 from goldassay.exceptions import DataError
-from goldassay.gold.files import Wrong, stop
+from goldassay.files import Wrong, stop
 from goldassay.gold.records import Side
 from goldassay.text import tagging
 
@@ -23,7 +23,7 @@ class Document:
     ``after`` is the white space behind a token and ``lines`` where it stood in the file; ``cells`` are the annotations
     of the column that was asked for, ``marks`` those of the column that bounds them; ``breaks`` are the indices at
     which a sentence begins. ``base`` and ``where`` are set when the tokens stand in another text: that text and their
-    places in it.
+    places in it. ``theirs`` are a system's own forms, where it was laid by position on tokens that it writes otherwise.
     """
 
     id: str
@@ -38,6 +38,7 @@ class Document:
     unnamed: bool = False
     base: str | None = None
     where: list[tuple[int, int]] | None = None
+    theirs: list[str] | None = None
 
     def text(self) -> str:
         """The text; what follows the last token is left out."""
@@ -70,11 +71,19 @@ class Document:
 
 
 def mentions(document: Document, spans: Sequence[tuple[int, int, str]]) -> list[dict[str, Any]]:
-    """Token spans (first, after the last, type) as records with character offsets and text."""
+    """Token spans (first, after the last, type) as records with character offsets and text.
+
+    Where a system writes these tokens otherwise, its own stand, joined, under ``form``.
+    """
     places, text, found = document.places(), document.text(), []
     for first, last, kind in spans:
         start, end = places[first][0], places[last - 1][1]
-        found.append({"start": start, "end": end, "type": kind, "text": text[start:end]})
+        made = {"start": start, "end": end, "type": kind, "text": text[start:end]}
+        if document.theirs is not None:
+            form = "".join(document.theirs[first:last])
+            if form != "".join(document.forms[first:last]):
+                made["form"] = form
+        found.append(made)
     return found
 
 

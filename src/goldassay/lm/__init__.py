@@ -15,6 +15,7 @@ import dspy
 
 from goldassay.exceptions import ModelError
 from goldassay.lm.engine import AsyncLlamaEngine, LlamaEngine
+from goldassay.lm.lines import Copied
 from goldassay.lm.local import LocalLM
 from goldassay.lm.terse import TerseAdapter
 
@@ -27,9 +28,9 @@ def resolve(name: str | None = None, **options: Any) -> dspy.LM:
 
     Without a name it is ``$GOLDASSAY_MODEL`` (a GGUF file or a name), else the embedded ``local/smollm2-135m``.
     ``options`` go to ``dspy.LM``. Local models answer with temperature 0 and at most 256 tokens unless told otherwise,
-    and take ``context`` (tokens, 4096), ``items`` and ``characters`` too: the bounds of arrays and of the strings in
-    them where a schema states none. The file is looked for (and fetched, if it is the embedded one) here; it is loaded
-    on the first call.
+    and take ``context`` (tokens, 4096), ``items`` and ``characters`` too (the bounds of arrays and of the strings in
+    them where a schema states none), and ``slots``: how many requests the model works on at once, for as many threads.
+    The file is looked for (and fetched, if it is the embedded one) here; it is loaded on the first call.
 
     >>> resolve("openai/gpt-4o-mini", max_tokens=50).model
     'openai/gpt-4o-mini'
@@ -40,7 +41,7 @@ def resolve(name: str | None = None, **options: Any) -> dspy.LM:
     name = name or _default()
     if not name.startswith(LOCAL):
         return dspy.LM(name, **options)
-    own = {key: options.pop(key) for key in ("context", "items", "characters") if key in options}
+    own = {key: options.pop(key) for key in ("context", "items", "characters", "slots") if key in options}
     engine = LlamaEngine(name, **own)
     engine.check()
     settings = {"temperature": 0.0, "max_tokens": 256, **options}
@@ -90,6 +91,7 @@ def for_program(program: Any, name: str | None = None) -> Model:
 __all__ = [
     "DEFAULT",
     "AsyncLlamaEngine",
+    "Copied",
     "LlamaEngine",
     "LocalLM",
     "Model",

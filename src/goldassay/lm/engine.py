@@ -19,7 +19,7 @@ class LlamaEngine:
     """Answers requests of ``dspy.LM`` with a local model, which is loaded on the first call.
 
     The engine itself holds a name and numbers, so it is cheap to copy, to pickle and to save with a program; all
-    engines of a file share one model, which takes one request at a time.
+    engines of a file share one model, which takes ``slots`` requests at a time.
     """
 
     supports_function_calling: ClassVar[bool] = False
@@ -30,8 +30,12 @@ class LlamaEngine:
         | {"frequency_penalty", "presence_penalty"}
     )
 
-    def __init__(self, name: str, context: int = 4096, items: int = ITEMS, characters: int = CHARACTERS) -> None:
-        self.name, self.context, self.items, self.characters = name, context, items, characters
+    def __init__(
+        self, name: str, context: int = 4096, items: int = ITEMS, characters: int = CHARACTERS, slots: int = 1
+    ) -> None:
+        if slots < 1:
+            raise GoldassayError(f"a model has at least one slot, not {slots}")
+        self.name, self.context, self.items, self.characters, self.slots = name, context, items, characters, slots
 
     def check(self) -> None:
         """Whether the extra is installed and the file is there; an embedded model's file is fetched."""
@@ -41,7 +45,7 @@ class LlamaEngine:
     def complete(self, request: Any) -> Response:
         """One chat completion; a constrained answer that was cut short keeps its complete parts."""
         try:
-            model = loaded(located(self.name), self.context)
+            model = loaded(located(self.name), self.context, self.slots)
             reply = model.ask(body(request, self.items, self.characters))
         except GoldassayError as error:
             raise LocalModelError(str(error)) from error
@@ -50,7 +54,7 @@ class LlamaEngine:
         choice, usage = reply["choices"][0], reply["usage"]
         text, cut = choice["message"]["content"] or "", choice["finish_reason"] == "length"
         if cut and request.config.response_format:
-            text = completed(text)[0]
+            text = completed(text)[0] if text.lstrip().startswith("{") else _whole_lines(text)
         return Response(
             id=None,
             model=request.model,
@@ -65,7 +69,7 @@ class LlamaEngine:
 
     def dump_state(self) -> dict[str, Any]:
         """The model's name and the bounds; no weights, no path of this machine."""
-        return {"name": self.name, "context": self.context, "items": self.items, "characters": self.characters}
+        return {name: getattr(self, name) for name in ("name", "context", "items", "characters", "slots")}
 
     @classmethod
     def load_state(cls, state: dict[str, Any]) -> LlamaEngine:
@@ -91,6 +95,11 @@ class AsyncLlamaEngine:
     def load_state(cls, state: dict[str, Any]) -> AsyncLlamaEngine:
         """The engine again."""
         return cls(LlamaEngine.load_state(state))
+
+
+def _whole_lines(text: str) -> str:
+    """The lines that were finished; a single one is kept as far as it goes."""
+    return text.rpartition("\n")[0] or text
 
 
 def _refusal(reply: Any, name: str, context: int) -> LocalModelError:

@@ -9,12 +9,18 @@ so without bounds here a small model fills a list until ``max_tokens``.
 from __future__ import annotations
 
 import json
+import re
 from typing import Any
 
 from dspy.lm15 import TextPart
 
+from goldassay.lm.lines import Lines, copied
 from goldassay.lm.server import library
 
+ITEMS = 12
+CHARACTERS = 64
+TOP_CHARACTERS = 400
+FORM, COPY = "x-form", "x-copy"  # what the adapter says of an answer beside its schema
 SAMPLING = ("top_p", "top_k", "seed", "frequency_penalty", "presence_penalty")
 
 
@@ -34,17 +40,30 @@ def body(request: Any, items: int, characters: int) -> dict[str, Any]:
         made["stop"] = list(config.stop)
     if config.response_format:
         schema = config.response_format.get("schema") or {"type": "object"}
-        made["grammar"] = grammar(bounded(schema, items, characters))
+        made["grammar"] = written(schema, messages[-1]["content"], items, characters)
     return made
+
+
+def written(schema: dict[str, Any], asked: str, items: int = ITEMS, characters: int = CHARACTERS) -> str:
+    """The grammar of an answer: as lines where the adapter asked for them, else JSON.
+
+    ``asked`` is the last message, from whose words copied fields are copied; the names of its inputs are left out.
+    """
+    names = schema.get(COPY)
+    source = (
+        "" if names is None else re.sub(rf"^(?:{'|'.join(map(re.escape, names))}): ", "", asked, flags=re.MULTILINE)
+    )
+    form = Lines.of(schema) if schema.get(FORM) == "lines" else None
+    if form is not None:
+        return form.grammar(source, items, characters, TOP_CHARACTERS)
+    plain = {key: part for key, part in schema.items() if key not in (FORM, COPY)}
+    return grammar(bounded(copied(plain, source, characters), items, characters))
 
 
 def _text(parts: Any) -> str:
     return parts if isinstance(parts, str) else "".join(part.text for part in parts if isinstance(part, TextPart))
 
 
-ITEMS = 12
-CHARACTERS = 64
-TOP_CHARACTERS = 400
 # One line, with the separators of json.dumps: what the demonstrations look like, at two thirds of the tokens.
 COMPACT = {"whitespace_flexible": False, "item_separator": ", ", "key_separator": ": "}
 

@@ -16,27 +16,31 @@ from goldassay.exceptions import MissingExtra, ModelError
 
 @dataclass(frozen=True)
 class Loaded:
-    """A loaded model. It answers one request at a time; ``server`` must stay referenced, or the model goes."""
+    """A loaded model. It answers ``slots`` requests at a time; ``server`` must stay referenced, or the model goes."""
 
     server: Any
-    lock: threading.Lock = field(default_factory=threading.Lock)
+    slots: int = 1
+    free: threading.Semaphore = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "free", threading.Semaphore(self.slots))
 
     def ask(self, body: dict[str, Any]) -> Any:
         """The answer to the body of a chat completion."""
-        with self.lock:
+        with self.free:
             return self.server.handle_chat_completions(body)
 
 
-_LOADED: dict[tuple[str, int], Loaded] = {}
+_LOADED: dict[tuple[str, int, int], Loaded] = {}
 _LOCK = threading.Lock()
 
 
-def loaded(file: Path, context: int) -> Loaded:
-    """The model of a file with a context of so many tokens, loaded on first use."""
-    key = (str(file.resolve()), context)
+def loaded(file: Path, context: int, slots: int = 1) -> Loaded:
+    """The model of a file with a context of so many tokens for each of its slots, loaded on first use."""
+    key = (str(file.resolve()), context, slots)
     with _LOCK:
         if key not in _LOADED:
-            _LOADED[key] = Loaded(_load(file, context))
+            _LOADED[key] = Loaded(_load(file, context, slots), slots)
         return _LOADED[key]
 
 
@@ -74,11 +78,11 @@ def idle(load: Path = Path("/proc/loadavg"), most: int = 8) -> int:
         return 1
 
 
-def _load(file: Path, context: int) -> Any:
+def _load(file: Path, context: int, slots: int = 1) -> Any:
     xllamacpp = library()
     params = xllamacpp.CommonParams()
     params.model.path = str(file)
-    params.n_ctx, params.n_parallel, params.cache_ram_mib = context, 1, 0
+    params.n_ctx, params.n_parallel, params.cache_ram_mib = context * slots, slots, 0
     params.verbosity = -1  # nothing of llama.cpp's own on standard output or error
     params.cpuparams.n_threads = params.cpuparams_batch.n_threads = threads()
     # xllamacpp opens a port with every model; nothing here uses it, and without this key nobody else can.

@@ -3,14 +3,26 @@
 from __future__ import annotations
 
 import json
+from functools import lru_cache
 from typing import Any, Literal, get_args, get_origin
 
 import dspy
 from dspy.adapters.utils import serialize_for_json
+from pydantic import BaseModel, PydanticUserError, create_model
+
+from goldassay.exceptions import GoldassayError
+from goldassay.lm.lines import Lines
+from goldassay.lm.request import COPY, FORM
+
+FORMS = ("auto", "json", "lines")
 
 
 class TerseAdapter(dspy.JSONAdapter):  # type: ignore[misc]
-    """JSON under a schema, with about half the words of DSPy's own prompt.
+    """Typed answers under a grammar, with about half the words of DSPy's own prompt.
+
+    ``form`` is how an answer is written: ``json``, ``lines`` (see `goldassay.lm.lines`), or ``auto``: lines where an
+    output is a list, which is where JSON costs most tokens, else JSON. ``copied`` says whether a local model may only
+    copy the words of fields that are copied from the input.
 
     What a field means stays in the prompt when the signature describes it, and so do the labels of an output that is a
     choice of a few; the form of the answer is left to the schema.
@@ -27,6 +39,39 @@ class TerseAdapter(dspy.JSONAdapter):  # type: ignore[misc]
     assistant | {"label": "museum"}
     user | text: NIOD
     """
+
+    def __init__(self, form: str = "auto", copied: bool = True) -> None:
+        super().__init__()
+        if form not in FORMS:
+            raise GoldassayError(f"no form of answers {form!r}; there are {', '.join(FORMS)}")
+        self.form, self.copied = form, copied
+
+    def lines(self, signature: Any) -> Lines | None:
+        """The form in lines of a signature's outputs; ``None`` where they are written as JSON."""
+        if self.form == "json":
+            return None
+        form = _lines(signature)
+        return form if form is None or self.form == "lines" or form.lists else None
+
+    def _prepare_response_format(self, lm: Any, lm_kwargs: dict[str, Any], signature: Any) -> None:
+        """The schema as DSPy makes it, with the form of the answer and the fields that are copied."""
+        super()._prepare_response_format(lm, lm_kwargs, signature)
+        made: Any = lm_kwargs.get("response_format")
+        if not isinstance(made, type) or not issubclass(made, BaseModel):
+            return
+        copying = {COPY: list(signature.input_fields)} if self.copied else {}
+        extra = {**copying, **({FORM: "lines"} if self.lines(signature) else {})}
+        schema = {**_marked(made.model_json_schema(), signature), **extra}
+        told: Any = made
+        told.model_json_schema = lambda *_, **__: schema
+
+    def parse(self, signature: Any, completion: str) -> dict[str, Any]:
+        """The typed outputs of an answer."""
+        form = self.lines(signature)
+        if form is not None and "{" not in completion:
+            completion = json.dumps(form.read(completion), ensure_ascii=False)
+        fields: dict[str, Any] = super().parse(signature, completion)
+        return fields
 
     def format_system_message(self, signature: Any) -> str:
         """The instructions, then a line for each field that is described or is a choice of labels."""
@@ -54,7 +99,27 @@ class TerseAdapter(dspy.JSONAdapter):  # type: ignore[misc]
     ) -> str:
         """The outputs that there are, as one line of JSON."""
         known = [name for name in signature.output_fields if outputs.get(name) is not None]
-        return json.dumps({name: serialize_for_json(outputs[name]) for name in known}, ensure_ascii=False)
+        values = {name: serialize_for_json(outputs[name]) for name in known}
+        form = self.lines(signature)
+        return form.render(values) if form else json.dumps(values, ensure_ascii=False)
+
+
+@lru_cache(maxsize=256)
+def _lines(signature: Any) -> Lines | None:
+    """The form in lines of a signature's outputs, where lines can show them."""
+    fields: dict[str, Any] = {name: (field.annotation, ...) for name, field in signature.output_fields.items()}
+    try:
+        return Lines.of(_marked(create_model("Outputs", **fields).model_json_schema(), signature))
+    except PydanticUserError:
+        return None
+
+
+def _marked(schema: dict[str, Any], signature: Any) -> dict[str, Any]:
+    """The schema with the outputs that a signature says are copied from the input."""
+    fields = {name: field.json_schema_extra or {} for name, field in signature.output_fields.items()}
+    parts = schema.get("properties", {})
+    marked = {name: {**part, "copied": True} for name, part in parts.items() if fields.get(name, {}).get("copied")}
+    return {**schema, "properties": {**parts, **marked}}
 
 
 def _labels(annotation: Any) -> str:

@@ -159,4 +159,5 @@ def demo_table(task: str, value: str, rows: Sequence[Row], on_dev: Mapping[str, 
         table.add_row(row.name, with_interval(row.run, value), f"{cost.get('calls', 0)}", f"{tokens}", seconds)
     out = console()
     out.print(table)
-    out.print(f"Chosen on dev by the metric: {', '.join(f'{name} {value:.3f}' for name, value in on_dev.items())}.")
+    if on_dev:
+        out.print(f"Chosen on dev by the metric: {', '.join(f'{name} {value:.3f}' for name, value in on_dev.items())}.")

@@ -9,8 +9,7 @@ have to be right. Whoever may be among the best is scored again in full, so that
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -20,6 +19,7 @@ import numpy as np
 from rapidfuzz import fuzz, process
 from rapidfuzz.distance import LCSseq
 
+from goldassay import files
 from goldassay.exceptions import DataError, GoldassayError
 
 CHUNK = 100  # mentions scored at once: with 100,000 names a block of 10 MB
@@ -179,11 +179,7 @@ def fold(name: str) -> str:
 
 def _entries(path: str | Path) -> Iterator[Entry]:
     seen: set[str] = set()
-    for number, line in _lines(path):
-        try:
-            row = json.loads(line)
-        except ValueError as error:
-            raise DataError(f"not JSON: {getattr(error, 'msg', error)}", file=path, line=number) from None
+    for number, row in files.json_lines(path):
         if not isinstance(row, dict) or not row.get("id") or not isinstance(row.get("label"), str):
             raise DataError("an entry is an object with an id and a label", file=path, line=number)
         aliases = row.get("aliases") or []
@@ -194,13 +190,3 @@ def _entries(path: str | Path) -> Iterator[Entry]:
         seen.add(str(row["id"]))
         about = (str(row.get(key) or "") for key in ("description", "kind"))
         yield Entry(str(row["id"]), row["label"], tuple(aliases), *about)
-
-
-def _lines(path: str | Path) -> Iterable[tuple[int, str]]:
-    try:
-        text = Path(path).read_text(encoding="utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise DataError(f"not UTF-8 at byte {error.start}", file=path) from None
-    except OSError as error:
-        raise DataError(f"cannot be read: {error.strerror}", file=path) from None
-    return [(number, line) for number, line in enumerate(text.split("\n"), start=1) if line.strip()]

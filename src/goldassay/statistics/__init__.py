@@ -1,5 +1,6 @@
 """Intervals, paired tests, power: seeded, on tallies or on plain numbers."""
 
+from goldassay.statistics.influence import contributions, influences
 from goldassay.statistics.intervals import Interval, interval, wilson
 from goldassay.statistics.paired import Comparison, compare, holm
 from goldassay.statistics.power import (
@@ -11,20 +12,26 @@ from goldassay.statistics.power import (
     smallest_detectable,
 )
 from goldassay.statistics.ppi import Corrected, corrected
+from goldassay.statistics.sequential import Bets, Decision, sequential_test
 
 __all__ = [
+    "Bets",
     "Comparison",
     "Corrected",
+    "Decision",
     "Interval",
     "cliffs_delta",
     "cohens_dz",
     "compare",
+    "contributions",
     "corrected",
     "examples_needed",
     "holm",
+    "influences",
     "interval",
     "odds_ratio",
     "power_of",
+    "sequential_test",
     "smallest_detectable",
     "wilson",
 ]

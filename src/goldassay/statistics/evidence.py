@@ -109,15 +109,21 @@ def stacked(tallies: Sequence[Any], zero: Any) -> Any:
     return zero.from_state(nested(paths, np.ascontiguousarray(matrix.T)))
 
 
-def summed(tally: Any) -> Any:
+def summed(tally: Any, sums: dict[int, Any] | None = None) -> Any:
     """The evidence of all examples together, from a tally whose fields are arrays.
+
+    ``sums`` remembers the sum of an array by its ``id``, for tallies that share arrays and outlive it.
 
     >>> from goldassay.tally import Counts
     >>> summed(stacked([Counts(1, 0, 0), Counts(1, 2, 0)], Counts()))
     Counts(tp=2.0, fp=2.0, fn=0.0)
     """
     found = dict(flat(tally.state()))
-    return tally.from_state(nested(list(found), [np.sum(column).item() for column in found.values()]))
+    known = {} if sums is None else sums
+    for column in found.values():
+        if id(column) not in known:
+            known[id(column)] = np.sum(column).item()
+    return tally.from_state(nested(list(found), [known[id(column)] for column in found.values()]))
 
 
 def flat(state: Mapping[str, Any], path: Path = ()) -> Iterator[tuple[Path, Any]]:

@@ -9,22 +9,22 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from goldassay.tuning.campaign import Patches
     from goldassay.tuning.nearest import NearestDemos
     from goldassay.tuning.optimizers import OPTIMIZERS
-    from goldassay.tuning.patch_files import Effect, Patch
-    from goldassay.tuning.patching import Patches
+    from goldassay.tuning.patches import Effect, Patch
+    from goldassay.tuning.results import Trial, Tuned
     from goldassay.tuning.saved import load_state
-    from goldassay.tuning.trials import Trial, Tuned
     from goldassay.tuning.tuner import tune
 
 _HOME = {
     "OPTIMIZERS": "optimizers",
-    "Effect": "patch_files",
+    "Effect": "patches",
     "NearestDemos": "nearest",
-    "Patch": "patch_files",
-    "Patches": "patching",
-    "Trial": "trials",
-    "Tuned": "trials",
+    "Patch": "patches",
+    "Patches": "campaign",
+    "Trial": "results",
+    "Tuned": "results",
     "load_state": "saved",
     "tune": "tuner",
 }

@@ -20,6 +20,7 @@ from typing import Any
 
 from gepa.strategies.eval_policy import FullEvaluationPolicy
 
+from goldassay import jsonl
 from goldassay.exceptions import DataError
 
 
@@ -123,7 +124,7 @@ def with_instructions(program: Any, candidate: dict[str, str]) -> Any:
 def read(file: Path) -> list[tuple[dict[str, str], float]]:
     """The candidates and values of an earlier part of this tuning."""
     try:
-        return [(dict(candidate), float(value)) for candidate, value in json.loads(file.read_text(encoding="utf-8"))]
+        return [(dict(candidate), float(value)) for candidate, value in jsonl.value(file.read_bytes(), file=file)]
     except (ValueError, TypeError) as error:
         raise DataError(f"not the values of GEPA's candidates: {error}", file=file) from None
 

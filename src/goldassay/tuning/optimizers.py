@@ -15,8 +15,8 @@ import dspy
 from dspy import teleprompt
 
 from goldassay.exceptions import GoldassayError, MissingExtra
-from goldassay.tuning.ledger import Ledger
 from goldassay.tuning.nearest import NearestDemos
+from goldassay.tuning.results import Ledger
 
 
 @dataclass(frozen=True)
@@ -148,8 +148,8 @@ def gepa(job: Job) -> Any:
 
 def patches(job: Job) -> Any:
     """Patches made from the program's errors, each tested on dev before it is kept (ours)."""
-    from goldassay.tuning.patching import Patches
-    from goldassay.tuning.proposers import Examples, Reflection, Rules
+    from goldassay.tuning.campaign import Patches
+    from goldassay.tuning.proposing import Examples, Reflection, Rules
 
     proposers: list[Any] = [Rules(), Examples()]
     if job.reflection_lm is not None and job.reflection_lm is not dspy.settings.lm:

@@ -13,11 +13,11 @@ from goldassay.exceptions import DataError, GoldassayError
 from goldassay.running.budget import Budget, BudgetSpent, Meter
 from goldassay.running.guarding import guarded, unguarded
 from goldassay.running.identity import fingerprint
-from goldassay.tuning import leaks, optimizers, resuming
-from goldassay.tuning.ledger import Ledger
+from goldassay.tuning import leaks, optimizers
+from goldassay.tuning import saved as resuming
 from goldassay.tuning.nearest import demonstrations
+from goldassay.tuning.results import Ledger, Tuned, trial
 from goldassay.tuning.saved import instructions, save
-from goldassay.tuning.trials import Tuned, trial
 from goldassay.tuning.watch import Unreachable, Watch
 
 
@@ -44,7 +44,7 @@ def tune(
     ``gold`` has the splits as attributes or keys. The program that is passed in is never changed. ``budget`` reads like
     ``"calls=200,minutes=5"``; when it is spent, the best program that was evaluated on the whole dev split is taken.
     With ``folder`` everything is saved there (see `goldassay.tuning.saved`); ``resume`` goes on with a tuning that was
-    interrupted or stopped there (see `goldassay.tuning.resuming`).
+    interrupted or stopped there (see `goldassay.tuning.saved`).
     """
     train, dev, held = (_split(gold, name) for name in ("train", "dev", "test"))
     if not train or not dev:

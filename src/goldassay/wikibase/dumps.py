@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import bz2
 import gzip
-import json
 import re
 import zlib
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import IO, Any
 
+from goldassay import jsonl
 from goldassay.exceptions import DataError
 from goldassay.wikibase.entities import Item, Statement
 
@@ -49,10 +49,7 @@ def _entities(raw: IO[bytes], file: Path, keep: set[str] | None) -> Iterator[tup
         # Most lines of a dump are not wanted: where the id stands first, as in Wikidata's own, the rest is not parsed.
         if keep is not None and (first := FIRST.match(text)) and first[1].decode() not in keep:
             continue
-        try:
-            found = json.loads(text)
-        except (ValueError, RecursionError) as error:
-            raise DataError(f"not JSON: {error}", file=file, line=number) from None
+        found = jsonl.value(text, file=file, line=number, unique=False)
         several = found.get("entities") if isinstance(found, dict) else found
         for one in several.values() if isinstance(several, dict) else several or [found]:
             if isinstance(one, dict) and (keep is None or one.get("id") in keep):

@@ -8,11 +8,12 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-from goldassay.exceptions import DataError, GoldassayError
-from goldassay.gold import files, formats
+from goldassay import files, jsonl
+from goldassay.exceptions import DataError, GoldassayError, StorageError
+from goldassay.files import go_on
+from goldassay.gold import formats
 from goldassay.gold.audit.finding import Finding
 from goldassay.gold.audit.rows import SPANS
-from goldassay.gold.files import go_on
 from goldassay.gold.formats import brat, entries
 
 
@@ -27,9 +28,8 @@ def repaired(source: Path, target: Path, findings: Iterable[Finding], name: str 
         try:
             shutil.copytree(source, target)
         except OSError as error:  # shutil's own Error is one too, with a list of files in place of a reason
-            raise DataError(
-                f"cannot be written: {error.strerror or 'not all files could be copied'}", file=target
-            ) from None
+            why = error.strerror or "not all files could be copied"
+            raise StorageError(f"{target}: cannot be written: {why}") from None
         return sum(
             _file(target / file, target / file, [found for found in fixes if found.file == file])
             for file in dict.fromkeys(found.file for found in fixes)
@@ -60,7 +60,7 @@ def _lines(source: Path, target: Path, fixes: Sequence[Finding]) -> int:
         by_line.setdefault(found.line or 0, []).append(found)
     for number, here in by_line.items():
         raw = lines[number - 1]
-        record = json.loads(raw)
+        record = jsonl.value(raw, file=source, line=number)
         for found in here:
             _mend(record, found)
         lines[number - 1] = json.dumps(record, ensure_ascii=False) + ("\r" if raw.endswith("\r") else "")

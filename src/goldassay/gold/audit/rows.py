@@ -10,8 +10,9 @@ from typing import Any
 
 from pydantic import ValidationError
 
+from goldassay import files
 from goldassay.exceptions import DataError
-from goldassay.gold import files, formats
+from goldassay.gold import formats
 from goldassay.gold.audit.finding import Finding
 from goldassay.gold.formats import entries, questions
 from goldassay.gold.reading import TOKENISED, given
@@ -96,7 +97,7 @@ def _lines(path: Path, task: str, name: str) -> tuple[list[Row], list[Finding]]:
 
 def _wrong(error: ValidationError, line: str, name: str, number: int) -> Iterator[Finding]:
     try:
-        raw = json.loads(line)
+        raw = json.loads(line)  # whatever else is wrong with it
     except (ValueError, RecursionError):
         raw = None
     key = str(raw["id"]) if isinstance(raw, dict) and "id" in raw else None

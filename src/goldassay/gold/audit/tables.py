@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from goldassay import files, jsonl
 from goldassay.exceptions import DataError
-from goldassay.gold import files
 from goldassay.gold.audit.finding import Finding
 from goldassay.gold.audit.rows import Row, unreadable
 from goldassay.gold.sets import CARD
@@ -63,8 +62,8 @@ def _tables(card: Mapping[str, Any], folder: Path, rows: Rows) -> Iterator[Findi
 
 def _id(line: str) -> str | None:
     try:
-        found = json.loads(line)
-    except (ValueError, RecursionError):
+        found = jsonl.value(line)
+    except DataError:
         return None
     return str(found["id"]) if isinstance(found, dict) and "id" in found else None
 

@@ -16,9 +16,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from goldassay import files
 from goldassay.exceptions import DataError, GoldassayError
-from goldassay.gold import files, offsets
-from goldassay.gold.files import Wrong, stop
+from goldassay.files import Wrong, stop
+from goldassay.gold import offsets
 from goldassay.gold.records import Side
 
 TASKS = ("extraction", "linking", "triples")

@@ -12,8 +12,9 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
+from goldassay import files
 from goldassay.exceptions import DataError, GoldassayError
-from goldassay.gold import files, offsets
+from goldassay.gold import offsets
 from goldassay.gold.formats import questions
 from goldassay.gold.records import Side, check
 

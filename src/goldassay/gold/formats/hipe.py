@@ -4,7 +4,14 @@ Documents begin at a ``document_id`` comment (``# hipe2022:document_id = …`` o
 from the MISC column: a line break after ``EndOfLine``, nothing after ``NoSpaceAfter``, else one space. A cell of a NEL
 column is an id, ``NIL``, or alternatives ``a|b|c``; its mentions end where the cell changes and, for NIL alone, where
 the NE-COARSE column of the same reading begins a mention (``adjacent="nil"``, HIPE-2022). ``adjacent="all"`` begins one
-there for every id, ``adjacent="none"`` joins equal neighbours (HIPE-2020).
+there for every id, ``adjacent="none"`` joins equal neighbours.
+
+``protocol="hipe"`` reads as the scorer of HIPE-2022 does. A row whose first cell starts with ``#`` is no token. Cells
+compare without case. A system's rows are laid on gold's by position wherever the counts fit, and a mention whose words
+are written otherwise has them as its ``form``. A mention to link is an entity of NE-COARSE: ``O`` closes it, another
+type or ``B-`` opens one; gold keeps the first link inside it and a system's mention is split where its link changes; a
+link at ``O`` is a mention of one token; ``_``, ``-`` and ``O`` are no link; of gold's alternatives the first counts.
+``protocol="hipe2020"`` is the same, but its mentions are bounded by the link cell alone (``adjacent="none"``).
 
 Source: https://github.com/hipe-eval/HIPE-2022-data and https://github.com/hipe-eval/HIPE-scorer
 
@@ -18,11 +25,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from goldassay import files
 from goldassay.exceptions import DataError, GoldassayError
-from goldassay.gold import files, marking, offsets
+from goldassay.files import Wrong, stop
+from goldassay.gold import marking, offsets
 from goldassay.gold import tokens as tagged
-from goldassay.gold.alignment import align
-from goldassay.gold.files import Wrong, stop
+from goldassay.gold.alignment import align, by_position
 from goldassay.gold.records import Side
 from goldassay.gold.tokens import Document, mentions, once
 from goldassay.text import tagging
@@ -31,6 +39,7 @@ DEFAULT = {"extraction": "NE-COARSE-LIT", "linking": "NEL-LIT"}
 TASKS = tuple(DEFAULT)
 COMMENT = re.compile(r"#\s*(?:[\w.-]+:)?(?P<key>[\w.-]+)\s*=\s*(?P<value>.*?)\s*$")
 UNLINKED = frozenset(("_", "-", "O", ""))
+PROTOCOLS = (None, "hipe", "hipe2020")
 
 
 def read(
@@ -39,27 +48,66 @@ def read(
     side: Side = "gold",
     *,
     column: str | None = None,
-    repeated: str = "error",
+    repeated: str | None = None,
+    protocol: str | None = None,
     wrong: Wrong = stop,
     **options: Any,
 ) -> list[dict[str, Any]]:
-    """The records of a HIPE file, one a document."""
-    return records(documents(path, task, column, repeated, wrong), task, side, path, wrong=wrong, **options)
+    """The records of a HIPE file, one a document; ``repeated`` ids are an error, under a protocol they are numbered."""
+    found = documents(path, task, column, repeated, wrong, protocol)
+    if protocol:
+        _one_case(task, found)
+    return records(found, task, side, path, protocol=protocol, wrong=wrong, **options)
 
 
 def pairs(
-    task: str, gold: str | Path, pred: str | Path, *, column: str | None = None, repeated: str = "error", **options: Any
+    task: str,
+    gold: str | Path,
+    pred: str | Path,
+    *,
+    column: str | None = None,
+    repeated: str | None = None,
+    protocol: str | None = None,
+    **options: Any,
 ) -> tuple[list[dict[str, Any]], list[dict[str, Any]], list[str]]:
-    """Both sides, the system's tokens laid on gold's."""
-    left = documents(gold, task, column, repeated)
-    right = align(left, documents(pred, task, column, repeated), file=pred)
-    bare = all(cell == "_" for document in left for cell in document.cells)
-    said = f"column {column or DEFAULT[task]} of {gold} is not annotated: every cell is _, so nothing can be right"
+    """Both sides, the system's tokens laid on gold's; what a person should know is said in the warnings."""
+    left = documents(gold, task, column, repeated, protocol=protocol)
+    theirs = documents(pred, task, column, repeated, protocol=protocol)
+    warnings: list[str] = []
+    laid = by_position(left, theirs) if protocol else None
+    if laid is not None:
+        tokens = sum(len(document.forms) for document in left)
+        differ = sum(a != b for one in laid for a, b in zip(one.forms, one.theirs or one.forms, strict=True))
+        if differ:
+            warnings.append(f"{differ} of {tokens} tokens differ from gold's; they are laid on them by position")
+    right = align(left, theirs, file=pred) if laid is None else laid
+    if protocol:
+        _one_case(task, [*left, *right])
+    if all(cell == "_" for document in left for cell in document.cells):
+        name = column or DEFAULT[task]
+        warnings.append(f"column {name} of {gold} is not annotated: every cell is _, so nothing can be right")
     return (
-        records(left, task, "gold", gold, **options),
-        records(right, task, "pred", pred, **options),
-        [said] if bare else [],
+        records(left, task, "gold", gold, protocol=protocol, **options),
+        records(right, task, "pred", pred, protocol=protocol, **options),
+        warnings,
     )
+
+
+def _one_case(task: str, found: Sequence[Document]) -> None:
+    """Cells that differ in case alone become one: links in capitals, a type as it stands first (gold's comes first)."""
+    first: dict[str, str] = {}
+    for document in found:
+        document.marks = [mark.upper() for mark in document.marks]
+        if task == "linking":
+            document.cells = [cell.upper() for cell in document.cells]
+        else:
+            document.cells = [_tag(cell, first) for cell in document.cells]
+
+
+def _tag(cell: str, first: dict[str, str]) -> str:
+    if cell[1:2] != "-":
+        return cell.upper() if cell in ("o", "b", "i") else cell
+    return f"{cell[0].upper()}-{first.setdefault(cell[2:].casefold(), cell[2:])}"
 
 
 def records(
@@ -71,33 +119,53 @@ def records(
     scheme: str | None = None,
     malformed: str = "conlleval",
     adjacent: str = "nil",
+    protocol: str | None = None,
     tokens: bool = False,
     wrong: Wrong = stop,
 ) -> list[dict[str, Any]]:
     """Tokenised documents as records of the task."""
     if task == "extraction":
         return tagged.records(found, side, file=path, scheme=scheme, malformed=malformed, tokens=tokens, wrong=wrong)
+    if protocol == "hipe2020":
+        adjacent = "none"
     return [
         tagged.base(document, side, tokens)
-        | {"links": [_link(mention, side) for mention in mentions(document, linked(document, adjacent))]}
+        | {
+            "links": [
+                _link(mention, side, protocol)
+                for mention in mentions(
+                    document, bounded(document, side) if protocol == "hipe" else linked(document, adjacent)
+                )
+            ]
+        }
         for document in found
     ]
 
 
 def documents(
-    path: str | Path, task: str, column: str | None = None, repeated: str = "error", wrong: Wrong = stop
+    path: str | Path,
+    task: str,
+    column: str | None = None,
+    repeated: str | None = None,
+    wrong: Wrong = stop,
+    protocol: str | None = None,
 ) -> list[Document]:
     """The tokenised documents of a file, with the cells of one column."""
     if task not in DEFAULT:
         raise GoldassayError(f"format hipe holds {' and '.join(DEFAULT)}, not {task}")
+    if protocol not in PROTOCOLS:
+        raise GoldassayError(f"format hipe has no protocol {protocol!r}; there are hipe and hipe2020")
     rows = files.lines(path)
     header = rows[0].split("\t")
     place = _columns(header, column or DEFAULT[task], path)
+    if task == "linking" and protocol == "hipe" and place[2] < 0:
+        said = "no column NE-COARSE, which bounds the mentions under the protocol hipe; score without it, or hipe2020"
+        raise DataError(said, file=path, line=1)
     found: list[Document] = []
     notes: dict[str, str] = {}
     for number, row in enumerate(rows[1:], start=2):
         note = COMMENT.match(row.replace("\t", " ")) if row.startswith("#") else None
-        if note is not None or _remark(row, len(header)):
+        if note is not None or _remark(row, len(header)) or (protocol and row.startswith(("#", "\t"))):
             key = note["key"] if note else ""
             if key == "document_id" and note:
                 found.append(Document(note["value"], line=number, language=notes.get("language")))
@@ -117,7 +185,7 @@ def documents(
             wrong(error)
     if not any(document.forms for document in found):
         raise DataError("no tokens under the header", file=path)
-    once(found, path, repeated)
+    once(found, path, repeated or ("number" if protocol else "error"))
     return found
 
 
@@ -175,9 +243,34 @@ def linked(document: Document, adjacent: str = "nil") -> list[tuple[int, int, st
     return found
 
 
-def _link(mention: dict[str, Any], side: Side) -> dict[str, Any]:
+def bounded(document: Document, side: Side) -> list[tuple[int, int, str]]:
+    """The linked mentions of HIPE-2022, bounded by NE-COARSE: (first token, token after the last, cell).
+
+    >>> cells, marks = ["Q1", "Q1", "_", "NIL", "Q4"], ["B-LOC", "B-LOC", "O", "B-PERS", "O"]
+    >>> bounded(Document("d", cells=cells, marks=marks), "gold")
+    [(0, 1, 'Q1'), (1, 2, 'Q1'), (3, 4, 'NIL'), (4, 5, 'Q4')]
+    """
+    found: list[tuple[int, int, str]] = []
+    start, kind, link = -1, "", ""
+    for place, (cell, mark) in enumerate(zip([*document.cells, "_"], [*document.marks, "O"], strict=True)):
+        inside = mark != "O" and start >= 0 and mark[2:] == kind and mark[:1] not in ("B", "S", "U")
+        if inside and (cell == link or side == "gold"):
+            continue
+        if start >= 0:
+            found.append((start, place, link))
+            start = -1
+        if mark == "O":
+            found.append((place, place + 1, cell))
+        else:
+            start, kind, link = place, mark[2:], cell
+    return [mention for mention in found if mention[2] not in UNLINKED]
+
+
+def _link(mention: dict[str, Any], side: Side, protocol: str | None = None) -> dict[str, Any]:
     cell = mention.pop("type")
-    ids = [] if cell == "NIL" else cell.split("|")
+    ids = [] if cell == "NIL" else [one for one in cell.split("|") if one]
+    if side == "gold" and protocol:
+        ids = [one for one in ids[:1] if one != "NIL"]
     if side == "gold":
         return {**mention, "ids": {"wikidata": ids} if ids else {}}
     return {**mention, "candidates": [{"id": one, "score": 1 / rank} for rank, one in enumerate(ids, start=1)]}

@@ -18,11 +18,12 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
+from goldassay import files
 from goldassay.exceptions import DataError, GoldassayError
-from goldassay.gold import files, marking
+from goldassay.files import Wrong, stop
+from goldassay.gold import marking
 from goldassay.gold import tokens as tagged
 from goldassay.gold.alignment import align
-from goldassay.gold.files import Wrong, stop
 from goldassay.gold.records import Side
 from goldassay.gold.tokens import Document, once
 from goldassay.text import tagging

@@ -9,8 +9,9 @@ from typing import Any
 
 from pydantic import ValidationError
 
+from goldassay import files
 from goldassay.exceptions import DataError
-from goldassay.gold import files, offsets, quick
+from goldassay.gold import offsets, quick
 from goldassay.gold.records import Side, adapter, plain
 from goldassay.measure import TASKS as TASKS
 
@@ -96,7 +97,7 @@ def write(path: str | Path, records: Iterable[Mapping[str, Any]], task: str, sid
 
 def _id(line: str) -> str | None:
     try:
-        found = json.loads(line)
+        found = json.loads(line)  # whatever else is wrong with it
     except (ValueError, RecursionError):
         return None
     return str(found["id"]) if isinstance(found, dict) and "id" in found else None

@@ -9,9 +9,8 @@ from typing import Any
 
 import yaml
 
+from goldassay import files
 from goldassay.exceptions import DataError
-from goldassay.gold import files
-from goldassay.gold import files as yamls
 
 LISTS = {"benchmark": "articles", "annotations": "annotations", "alignment": "alignments"}
 
@@ -27,7 +26,7 @@ class Kit:
 
 def load(path: str | Path, kind: str | None = None) -> Kit:
     """A kit file; ``kind`` is what it must be."""
-    found = yamls.load(path)
+    found = files.yaml_value(path)
     keys = found if isinstance(found, dict) else {}
     name = next((name for name, key in LISTS.items() if isinstance(keys.get(key), list)), None)
     if name is None or kind not in (None, name):

@@ -19,9 +19,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TextIO
 
+from goldassay import files, jsonl
 from goldassay.exceptions import DataError
-from goldassay.gold import files
-from goldassay.gold.files import Wrong, stop
+from goldassay.files import Wrong, stop
 from goldassay.gold.records import Side, check
 
 TASK = "answering"
@@ -164,9 +164,9 @@ def _cell(cell: str, field: str) -> Any:
         return _number(cell, field)
     if field in VALUES:
         try:
-            return json.loads(cell)
-        except (ValueError, RecursionError):
-            raise DataError(f"not JSON: {cell[:60]!r}", field=field) from None
+            return jsonl.value(cell)
+        except DataError as error:
+            raise DataError(f"{error.what}: {cell[:60]!r}", field=field) from None
     return cell.strip() if field == "id" else cell
 
 
@@ -178,8 +178,8 @@ def several(cell: str) -> list[str]:
     """
     if cell.lstrip().startswith("["):
         try:
-            found = json.loads(cell)
-        except (ValueError, RecursionError):
+            found = jsonl.value(cell)
+        except DataError:
             found = None
         if isinstance(found, list) and all(isinstance(one, str) for one in found):
             return found

@@ -13,9 +13,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from goldassay import files
 from goldassay.exceptions import DataError, GoldassayError
-from goldassay.gold import files
-from goldassay.gold.files import Wrong, stop
+from goldassay.files import Wrong, stop
 from goldassay.gold.records import Side
 
 TASKS = ("answering", "retrieval")
@@ -32,7 +32,7 @@ def read(
     """One record a question."""
     if task not in TASKS:
         raise GoldassayError(f"format squad holds {' and '.join(TASKS)}, not {task}")
-    found = files.json_value(path, unique=side == "pred")
+    found = files.json_value(path)
     if side == "pred":
         if task == "retrieval":
             raise GoldassayError("format squad holds no retrieved results; give them as trec or jsonl")
@@ -108,7 +108,7 @@ def _gold(
 
 def _absent(path: str | Path) -> dict[str, float]:
     """The probabilities of no answer, checked."""
-    found = files.json_value(path, unique=True)
+    found = files.json_value(path)
     if not isinstance(found, dict):
         raise DataError("probabilities of no answer are one object {id: number}", file=path)
     for key, value in found.items():

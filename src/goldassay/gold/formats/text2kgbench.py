@@ -18,9 +18,9 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
+from goldassay import files, jsonl
 from goldassay.exceptions import DataError, GoldassayError
-from goldassay.gold import files
-from goldassay.gold.files import Wrong, stop
+from goldassay.files import Wrong, stop
 from goldassay.gold.records import Side
 
 TASKS = ("triples",)
@@ -59,14 +59,12 @@ def _read(path: str | Path, task: str, side: Side, wrong: Wrong = stop) -> tuple
         if not line.strip():
             continue
         try:
-            row = json.loads(line)
+            row = jsonl.value(line, file=path, line=number)
+        except DataError as error:
+            wrong(error)
+            continue
+        try:
             record = _gold(row) if side == "gold" else _pred(row)
-        except json.JSONDecodeError as error:
-            wrong(DataError(f"not JSON: {error.msg} (column {error.colno})", file=path, line=number))
-            continue
-        except RecursionError:
-            wrong(DataError("not JSON: nested too deeply", file=path, line=number))
-            continue
         except DataError as error:
             wrong(error.at(file=path, line=number), "schema")
             continue

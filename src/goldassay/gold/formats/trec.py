@@ -14,9 +14,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from goldassay import files
 from goldassay.exceptions import DataError, GoldassayError
-from goldassay.gold import files
-from goldassay.gold.files import Wrong, stop
+from goldassay.files import Wrong, stop
 from goldassay.gold.records import Side
 
 TASKS = ("retrieval",)

@@ -16,9 +16,9 @@ from typing import Any, ClassVar
 
 import dspy
 
+from goldassay import files
 from goldassay.exceptions import DataError
 from goldassay.fields import read
-from goldassay.gold import files
 from goldassay.gold.splits import split
 from goldassay.judges.ask.asking import data, stands
 from goldassay.judges.ask.judge import Judge, folded

@@ -6,13 +6,13 @@ the answer, ``null`` for an unknown one. A last line that was cut off is overloo
 
 from __future__ import annotations
 
-import json
 import threading
 from collections.abc import Iterator, MutableMapping
 from pathlib import Path
 from typing import Any
 
-from goldassay.exceptions import DataError, GoldassayError
+from goldassay import jsonl
+from goldassay.exceptions import GoldassayError
 
 Fields = dict[str, Any]
 
@@ -24,32 +24,23 @@ class Verdicts(MutableMapping[str, Fields | None]):
         self.file = Path(file)
         self._found: dict[str, Fields | None] = {}
         self._lock = threading.Lock()
+        self._log: jsonl.Log | None = None
         if self.file.is_file():
             self._read()
 
     def _read(self) -> None:
-        whole = self.file.read_bytes()
-        lines = whole.rpartition(b"\n")[0]
-        for number, line in enumerate(lines.split(b"\n"), start=1):
-            try:
-                row = json.loads(line) if line.strip() else None
-                if row is not None:
-                    self._found[row["key"]] = row["fields"]
-            except (ValueError, KeyError, TypeError):
-                raise DataError("not a verdict: expected {key, fields}", file=self.file, line=number) from None
-        if not whole.endswith(b"\n"):
-            self.file.write_bytes(lines + b"\n" if lines else b"")
+        for row in jsonl.rows(self.file, what="a verdict: expected {key, fields}", check=_checked):
+            self._found[row["key"]] = row["fields"]
 
     def __getitem__(self, key: str) -> Fields | None:
         return self._found[key]
 
     def __setitem__(self, key: str, fields: Fields | None) -> None:
-        line = json.dumps({"key": key, "fields": fields}, ensure_ascii=False, default=str)
         with self._lock:
             self._found[key] = fields
-            self.file.parent.mkdir(parents=True, exist_ok=True)
-            with self.file.open("a", encoding="utf-8") as out:
-                out.write(f"{line}\n")
+            if self._log is None:
+                self._log = jsonl.Log(self.file)
+        self._log.add({"key": key, "fields": fields})
 
     def __delitem__(self, key: str) -> None:
         raise GoldassayError(f"a verdict is not taken back; delete {self.file} to ask for all of them again")
@@ -59,3 +50,8 @@ class Verdicts(MutableMapping[str, Fields | None]):
 
     def __len__(self) -> int:
         return len(self._found)
+
+
+def _checked(row: Fields) -> None:
+    if not isinstance(row["key"], str) or not isinstance(row["fields"], (dict, type(None))):
+        raise TypeError

@@ -24,7 +24,6 @@ from __future__ import annotations
 
 import csv
 import io
-import json
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -32,9 +31,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from goldassay import fields
+from goldassay import fields, files
 from goldassay.exceptions import DataError, FieldError
-from goldassay.gold import files
 from goldassay.judges.ask.questions import Question
 
 TRUTHS = {**dict.fromkeys(("true", "yes", "y", "t", "1"), True), **dict.fromkeys(("false", "no", "n", "f", "0"), False)}
@@ -226,13 +224,7 @@ def _read(path: str | Path) -> Iterator[tuple[int, Row]]:
     if kind in (".csv", ".tsv"):
         yield from _table(path, kind)
         return
-    for number, line in enumerate(files.lines(path), start=1):
-        if not line.strip():
-            continue
-        try:
-            row = json.loads(line)
-        except (ValueError, RecursionError):
-            raise DataError(f"not JSON; labels are {KINDS}", file=path, line=number) from None
+    for number, row in files.json_lines(path):
         if not isinstance(row, dict):
             raise DataError(f"not a JSON object; labels are {KINDS}", file=path, line=number)
         yield number, row

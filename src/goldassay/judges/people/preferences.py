@@ -20,8 +20,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from goldassay import files
 from goldassay.exceptions import DataError
-from goldassay.gold import files
 from goldassay.gold.agreement.krippendorff import Alpha
 from goldassay.judges.ask.judge import Judge
 from goldassay.judges.ask.questions import ONE_ORDER, QUESTIONS, SWAPPED

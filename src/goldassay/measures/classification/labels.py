@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from goldassay.exceptions import DataError
+from goldassay.files import json_value
 
 LONG = 5  # a keyword of at least so many letters also counts inside a compound: "Stadsarchief"
 
@@ -112,12 +113,7 @@ class Labels:
 
 def read(path: str | Path) -> Labels:
     """A list of labels from a JSON file: ``{"labels": [{"code", "name", "group", "keywords"}]}``."""
-    try:
-        data = json.loads(Path(path).read_text(encoding="utf-8"))
-    except OSError as error:
-        raise DataError(f"cannot be read: {error.strerror}", file=path) from None
-    except ValueError as error:
-        raise DataError(f"not JSON in UTF-8: {error}", file=path) from None
+    data = json_value(path)
     if not isinstance(data, dict) or not isinstance(data.get("labels"), list):
         raise DataError("a list of labels is {'labels': [{'code', 'name', 'group'}]}", file=path)
     return _labels(data["labels"], path)

@@ -1,10 +1,9 @@
 """Extraction: spans of a text with a type.
 
-Read in this order: `spans` (what a span is) and `reading` (where it comes from), `matching` (one-to-one within a
-document), `counting` (one document's counts), `base`, `measures`, `typed`, `tokens`, `tokenwise`, `averages` and
-`schemas` (what is reported), `errors` (what was got wrong, in words); then many documents at once: `columns`,
-`paired`, `corpus`, `card`, and `tagged` for tag sequences; `official` (the HIPE scorer's own way of counting) and
-`founding` (the founding documents' functions).
+Read in this order: `records` (what a span is, and where it comes from), `matching` (one-to-one within a document, and
+what that counts), `tokens`, `tally`, `measures` and `averages` (what is reported), `mistakes` (what was got wrong, in
+words), `scorecard`. Many documents at once: `columns` (spans as columns, and their pairs) and `batch` (every count of
+them). `tags` scores tag sequences; `hipe` counts as the official HIPE scorer does.
 """
 
 from __future__ import annotations
@@ -12,9 +11,19 @@ from __future__ import annotations
 from typing import Any
 
 from goldassay.measure import Measure
-from goldassay.measures.extraction.averages import MacroDocF1, MacroDocPrecision, MacroDocRecall, MacroF1, WeightedF1
-from goldassay.measures.extraction.counting import counts, semeval
-from goldassay.measures.extraction.matching import pairs
+from goldassay.measures.extraction.averages import (
+    MacroDocF1,
+    MacroDocPrecision,
+    MacroDocRecall,
+    MacroF1,
+    MacroPrecision,
+    MacroRecall,
+    WeightedF1,
+    WeightedPrecision,
+    WeightedRecall,
+)
+from goldassay.measures.extraction.batch import Batch, evaluate_spans, evaluate_spans_by_type
+from goldassay.measures.extraction.matching import counts, pairs, semeval
 from goldassay.measures.extraction.measures import (
     ExactF1,
     ExactPrecision,
@@ -22,6 +31,7 @@ from goldassay.measures.extraction.measures import (
     PartialF1,
     PartialPrecision,
     PartialRecall,
+    SemEval,
     StrictF1,
     StrictPrecision,
     StrictRecall,
@@ -34,42 +44,21 @@ from goldassay.measures.extraction.measures import (
 )
 from goldassay.measures.extraction.mistakes import errors
 from goldassay.measures.extraction.records import Span, perfect, sides, spans
-from goldassay.measures.extraction.schemas import SemEval, evaluate_spans, evaluate_spans_by_type
-from goldassay.measures.extraction.scorecard import scorecard
+from goldassay.measures.extraction.scorecard import listed, scorecard
 from goldassay.measures.extraction.tags import evaluate_tags
 
 MEASURES: tuple[Measure[Any], ...] = (
-    StrictF1(),
-    StrictPrecision(),
-    StrictRecall(),
-    PartialF1(),
-    PartialPrecision(),
-    PartialRecall(),
-    ExactF1(),
-    ExactPrecision(),
-    ExactRecall(),
-    TypeF1(),
-    TypePrecision(),
-    TypeRecall(),
-    TypeF1(within="document"),
-    TokenF1(),
-    TokenPrecision(),
-    TokenRecall(),
-    MacroF1(),
-    MacroF1(over="seen"),
-    MacroF1("partial"),
-    WeightedF1(),
-    MacroDocF1(),
-    MacroDocPrecision(),
-    MacroDocRecall(),
-    MacroDocF1("partial"),
-    *(SemEval(schema) for schema in ("strict", "exact", "partial", "type")),
-    SemEval("partial", rate="precision"),
-    SemEval("partial", rate="recall"),
+    *listed(),
+    StrictF1(matching="hipe"),
+    PartialPrecision(matching="hipe"),
+    SemEval("partial", matching="hipe"),
+    MacroF1(matching="hipe"),
+    MacroDocF1(matching="hipe"),
 )
 
 __all__ = [
     "MEASURES",
+    "Batch",
     "ExactF1",
     "ExactPrecision",
     "ExactRecall",
@@ -77,6 +66,8 @@ __all__ = [
     "MacroDocPrecision",
     "MacroDocRecall",
     "MacroF1",
+    "MacroPrecision",
+    "MacroRecall",
     "PartialF1",
     "PartialPrecision",
     "PartialRecall",
@@ -92,11 +83,14 @@ __all__ = [
     "TypePrecision",
     "TypeRecall",
     "WeightedF1",
+    "WeightedPrecision",
+    "WeightedRecall",
     "counts",
     "errors",
     "evaluate_spans",
     "evaluate_spans_by_type",
     "evaluate_tags",
+    "listed",
     "pairs",
     "perfect",
     "scorecard",

@@ -1,36 +1,45 @@
-"""Means of F1 by type and by document: macro, weighted, macro by document."""
+"""Means over types and over documents of what one match counts: macro, weighted, macro by document."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from goldassay.exceptions import GoldassayError
-from goldassay.measures.extraction.counting import MATCH, by_type, counts
-from goldassay.measures.extraction.measures import MATCHING, SpanMeasure
+from goldassay.measure import EMPTY
+from goldassay.measures.extraction import tally
+from goldassay.measures.extraction.batch import Batch
+from goldassay.measures.extraction.matching import MATCH
+from goldassay.measures.extraction.measures import FORMULA, Matched
 from goldassay.measures.extraction.records import Span
-from goldassay.measures.extraction.tally import MacroGold, MacroSeen, Weighted
 from goldassay.tally import By, Counts, Mean
 
 MATCHES = ("strict", "partial")
 
 
 @dataclass(frozen=True)
-class _Average(SpanMeasure):
+class _Average(Matched):
     """A mean over types or documents of what one match counts."""
 
     match: str = "strict"
     what: ClassVar[str] = ""
+    rate: ClassVar[str] = "f1"
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         if self.match not in MATCHES:
             raise GoldassayError(f"match is strict or partial, not {self.match!r}")
 
     @property
     def name(self) -> str:  # type: ignore[override]
         """``strict_macro_f1`` and so on."""
-        return f"{self.match}_{self.what}"
+        return f"{self.match}_{self.what}_{self.rate}"
+
+    @property
+    def counted(self) -> str:
+        """The counts by type stand in the table by type."""
+        return ""
 
     @property
     def conventions(self) -> str:
@@ -39,7 +48,31 @@ class _Average(SpanMeasure):
 
 
 @dataclass(frozen=True)
-class MacroF1(_Average):
+class _OverTypes(_Average):
+    kinds: ClassVar[dict[str, Any]] = {}
+    over: ClassVar[str] = "gold"
+
+    @property
+    def zero(self) -> By[str, Counts]:  # type: ignore[override]
+        """No evidence."""
+        return self.kinds[self.over]()  # type: ignore[no-any-return]
+
+    @property
+    def formula(self) -> str:  # type: ignore[override]
+        """The mean of the rate."""
+        return f"mean over types of {FORMULA[self.rate]}"
+
+    def tally(self, gold: Sequence[Span], pred: Sequence[Span], text: str) -> By[str, Counts]:
+        """Counts by type."""
+        return type(self.zero)(self.counting.by_type(gold, pred, self.match))
+
+    def tallies(self, batch: Batch) -> By[str, Counts]:
+        """Counts by type, a number a document."""
+        return type(self.zero)(batch.by_type(self.match, self.matching))
+
+
+@dataclass(frozen=True)
+class MacroF1(_OverTypes):
     """The mean of the types' F1, over the types that stand in gold (``over="gold"``) or all that are seen (``"seen"``).
 
     A type that is only predicted counts 0 where all types seen are averaged, as in seqeval and scikit-learn.
@@ -50,10 +83,10 @@ class MacroF1(_Average):
     0.5
     """
 
-    over: str = "gold"
-    what: ClassVar[str] = "macro_f1"
-    fixed: ClassVar[dict[str, str]] = {"average": "macro by type", "matching": MATCHING, "empty": "1"}
-    formula: ClassVar[str] = "mean over types of 2 tp / (2 tp + fp + fn)"
+    over: str = "gold"  # type: ignore[misc]
+    what: ClassVar[str] = "macro"
+    kinds: ClassVar[dict[str, Any]] = {"gold": tally.MacroGold, "seen": tally.MacroSeen}
+    fixed: ClassVar[dict[str, str]] = {"average": "macro by type", "empty": EMPTY}
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -65,39 +98,77 @@ class MacroF1(_Average):
         """``strict_macro_f1``, or ``strict_macro_f1_seen`` over all types seen."""
         return self.name if self.over == "gold" else f"{self.name}_seen"
 
-    @property
-    def zero(self) -> By[str, Counts]:
-        """No evidence."""
-        return MacroGold() if self.over == "gold" else MacroSeen()
 
-    def tally(self, gold: Sequence[Span], pred: Sequence[Span], text: str) -> By[str, Counts]:
-        """Counts by type."""
-        return type(self.zero)(by_type(gold, pred, self.match))
+@dataclass(frozen=True)
+class MacroPrecision(MacroF1):
+    """The mean of the types' precision; types as in `MacroF1`.
+
+    >>> MacroPrecision()([(0, 5, "A"), (7, 9, "B")], [(0, 5, "A")]).tally.value
+    0.5
+    """
+
+    rate: ClassVar[str] = "precision"
+    kinds: ClassVar[dict[str, Any]] = {"gold": tally.MacroGoldPrecision, "seen": tally.MacroSeenPrecision}
 
 
 @dataclass(frozen=True)
-class WeightedF1(_Average):
+class MacroRecall(MacroF1):
+    """The mean of the types' recall; types as in `MacroF1`.
+
+    >>> MacroRecall()([(0, 5, "A"), (7, 9, "B")], [(0, 5, "A")]).tally.value
+    0.5
+    """
+
+    rate: ClassVar[str] = "recall"
+    kinds: ClassVar[dict[str, Any]] = {"gold": tally.MacroGoldRecall, "seen": tally.MacroSeenRecall}
+
+
+@dataclass(frozen=True)
+class WeightedF1(_OverTypes):
     """The mean of the types' F1, weighted by how often each stands in gold.
 
     >>> round(WeightedF1()([(0, 5, "A"), (6, 7, "A"), (8, 9, "B")], [(8, 9, "B")]).tally.value, 3)
     0.333
     """
 
-    what: ClassVar[str] = "weighted_f1"
-    zero: ClassVar[Weighted] = Weighted()
-    fixed: ClassVar[dict[str, str]] = {"average": "weighted by gold support", "matching": MATCHING, "empty": "1"}
-    formula: ClassVar[str] = "Σ support · F1 / Σ support"
+    what: ClassVar[str] = "weighted"
+    kinds: ClassVar[dict[str, Any]] = {"gold": tally.Weighted}
+    fixed: ClassVar[dict[str, str]] = {"average": "weighted by gold support", "empty": EMPTY}
 
-    def tally(self, gold: Sequence[Span], pred: Sequence[Span], text: str) -> Weighted:
-        """Counts by type."""
-        return Weighted(by_type(gold, pred, self.match))
+    @property
+    def formula(self) -> str:  # type: ignore[override]
+        """The weighted mean of the rate."""
+        return f"Σ support · {self.rate} / Σ support, with {self.rate} = {FORMULA[self.rate]}"
+
+
+@dataclass(frozen=True)
+class WeightedPrecision(WeightedF1):
+    """The same of precision.
+
+    >>> WeightedPrecision()([(0, 5, "A"), (6, 7, "A"), (8, 9, "B")], [(0, 5, "A"), (1, 5, "A")]).tally.value
+    0.3333333333333333
+    """
+
+    rate: ClassVar[str] = "precision"
+    kinds: ClassVar[dict[str, Any]] = {"gold": tally.WeightedPrecision}
+
+
+@dataclass(frozen=True)
+class WeightedRecall(WeightedF1):
+    """The same of recall, which is recall over all spans.
+
+    >>> WeightedRecall()([(0, 5, "A"), (6, 7, "A"), (8, 9, "B")], [(8, 9, "B")]).tally.value
+    0.3333333333333333
+    """
+
+    rate: ClassVar[str] = "recall"
+    kinds: ClassVar[dict[str, Any]] = {"gold": tally.WeightedRecall}
 
 
 @dataclass(frozen=True)
 class _MacroDoc(_Average):
     zero: ClassVar[Mean] = Mean()
-    rate: ClassVar[str] = ""
-    fixed: ClassVar[dict[str, str]] = {"average": "macro by document", "matching": MATCHING, "empty": "left out"}
+    fixed: ClassVar[dict[str, str]] = {"average": "macro by document", "empty": "left out"}
     source: ClassVar[str] = "Ehrmann et al. 2022 (HIPE)"
 
     @property
@@ -105,11 +176,26 @@ class _MacroDoc(_Average):
         """``macro_doc_f1`` and so on; ``macro_doc_partial_f1`` with partial matches."""
         return f"macro_doc_{'' if self.match == 'strict' else 'partial_'}{self.rate}"
 
+    @property
+    def formula(self) -> str:  # type: ignore[override]
+        """The mean of the rate."""
+        return (
+            f"mean over documents of {FORMULA[self.rate]}; those without predictions leave P and F1, "
+            "those without gold leave R and F1"
+        )
+
     def tally(self, gold: Sequence[Span], pred: Sequence[Span], text: str) -> Mean:
         """The rate of the document; nothing where it has no value."""
-        needed = {"precision": bool(pred), "recall": bool(gold), "f1": bool(gold and pred)}
-        found = counts(gold, pred, self.match)
-        return Mean.of(float(getattr(found, self.rate))) if needed[self.rate] else Mean()
+        return self._mean(self.counting.counts(gold, pred, self.match))
+
+    def tallies(self, batch: Batch) -> Mean:
+        """The rate of every document."""
+        return self._mean(batch.counts(self.match, self.matching))
+
+    def _mean(self, found: Counts) -> Mean:
+        given, wanted = found.tp + found.fp > 0, found.tp + found.fn > 0
+        counted = 1.0 * {"precision": given, "recall": wanted, "f1": given & wanted}[self.rate]
+        return Mean(getattr(found, self.rate) * counted, counted)
 
 
 @dataclass(frozen=True)
@@ -121,7 +207,6 @@ class MacroDocF1(_MacroDoc):
     """
 
     rate: ClassVar[str] = "f1"
-    formula: ClassVar[str] = "mean over documents of 2 tp / (2 tp + fp + fn)"
 
 
 @dataclass(frozen=True)
@@ -133,7 +218,6 @@ class MacroDocPrecision(_MacroDoc):
     """
 
     rate: ClassVar[str] = "precision"
-    formula: ClassVar[str] = "mean over documents of tp / (tp + fp)"
 
 
 @dataclass(frozen=True)
@@ -145,4 +229,3 @@ class MacroDocRecall(_MacroDoc):
     """
 
     rate: ClassVar[str] = "recall"
-    formula: ClassVar[str] = "mean over documents of tp / (tp + fn)"

@@ -1,199 +1,212 @@
-"""The spans of many documents as columns of numbers, which numpy counts without a loop.
+"""The spans of many documents, matched once, and every count that measures take from them.
 
-The pairs of many documents at once, under every aim of `matching`.
-
-All documents are laid on one axis, one after the other. A search finds which spans overlap; where each overlaps only
-one of the other side the pair is there already, and only crowded places go through the assignment, each by itself.
+All counts are by document: a tally whose fields are arrays, one number a document. They equal what `matching` (and
+`hipe`, for the official order) counts in each document by itself; a test holds them to it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
-from itertools import chain, pairwise
-from operator import itemgetter
-from typing import Any, NamedTuple
+from functools import cache, cached_property
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
-from scipy.sparse import coo_array
-from scipy.sparse.csgraph import connected_components
 
-from goldassay.exceptions import DataError
-from goldassay.measures.extraction.matching import AIMS, Edge, chosen
-from goldassay.measures.extraction.records import Parts, Span, spans
+from goldassay.exceptions import GoldassayError
+from goldassay.measures.extraction.columns import Flags, Ints, columns, paired
+from goldassay.measures.extraction.hipe import SCHEMA, as_counts, hipe
+from goldassay.measures.extraction.matching import SCHEMAS, schema_counts
+from goldassay.measures.extraction.records import fields, name, spans
+from goldassay.measures.extraction.tally import SemEvalCounts
+from goldassay.measures.extraction.tokens import token_columns
+from goldassay.statistics.evidence import summed
+from goldassay.tally import Counts
 
-Ints = NDArray[np.int64]
-Flags = NDArray[np.bool_]
-Raw = tuple[Ints, Ints, Ints, Sequence[str], dict[int, Parts]]  # document, start, end, type, fragments
+MISSED, SPURIOUS = "MISSED", "SPURIOUS"
+ByType = dict[str, Counts]
 
 
-@dataclass(frozen=True, slots=True)
-class Columns:
-    """A row a span, in the order of documents and of their text; ``start`` is -1 for one that is not in the text.
+class Batch:
+    """Aligned documents; what overlaps what is found at once, and each count when it is first asked for.
 
-    ``type`` counts the names of types in alphabetical order; ``fragments`` has the parts of discontinuous spans by row.
+    >>> found = Batch([[(0, 5, "A"), (7, 9, "B")]], [[(0, 4, "A"), (7, 9, "C")]])
+    >>> summed(found.counts("partial")), found.confusion
+    (Counts(tp=1, fp=1, fn=1), {'A': {'A': 1}, 'B': {'C': 1}})
     """
 
-    document: Ints
-    start: Ints
-    end: Ints
-    type: Ints
-    fragments: dict[int, Parts] = field(default_factory=dict)
+    def __init__(
+        self,
+        gold: Sequence[Any],
+        pred: Sequence[Any],
+        texts: Sequence[str] | None = None,
+        record: Callable[[int], object] = lambda number: number,
+    ) -> None:
+        if len(gold) != len(pred):
+            raise GoldassayError(f"{len(gold)} gold documents against {len(pred)} predicted ones; they must be aligned")
+        self.documents, self.texts, self._sides = len(gold), texts, (gold, pred)
+        self.gold, self.pred, self.types = columns(gold, pred, record)
+        extent = np.ones(self.documents, np.int64)
+        for side in (self.gold, self.pred):
+            np.maximum.at(extent, side.document, side.end + 1)
+        self.found = paired(self.gold, self.pred, np.cumsum(extent) - extent)
+        self.counts = cache(self._counts)
+        self.by_type = cache(self._by_type)
+        self.semeval = cache(self._semeval)
 
-    def __len__(self) -> int:
-        return len(self.document)
+    @classmethod
+    def of(cls, gold: Sequence[Any], pred: Sequence[Any]) -> Batch:
+        """The batch of aligned records, or of bare lists of spans."""
+        left, right, texts = fields(gold, pred)
+        return cls(left, right, texts, lambda number: name(gold[number]))
+
+    @property
+    def unlocated(self) -> int:
+        """How many predicted spans do not stand in their text."""
+        return int((self.pred.start < 0).sum())
+
+    def _counts(self, match: str, matching: str = "one-to-one") -> Counts:
+        """Counts by document; ``match`` is strict, partial, exact, type, type_anywhere or token."""
+        if match == "token":
+            return Counts(*(part.sum(axis=0) for part in self._tokens.state().values()))
+        if match == "type_anywhere":
+            return self._anywhere()
+        if matching == "hipe":
+            return as_counts(self.semeval(SCHEMA[match], "hipe"))
+        rows = self.found.gold[self._hits(match)]
+        n = self.documents
+        sides = (self.gold.document[rows], self.gold.document, self.pred.document)
+        hits, gold, pred = (np.bincount(side, minlength=n) for side in sides)
+        return Counts(hits, pred - hits, gold - hits)
+
+    def _by_type(self, match: str, matching: str = "one-to-one") -> ByType:
+        """The same for each type by itself; types that occur."""
+        if match == "token":
+            table = list(self._tokens.state().values())
+        elif matching == "hipe":
+            schema = SCHEMA[match]
+            kinds = sorted({kind for document in self._official for kind in document} - {"ALL"})
+            return {kind: as_counts(self._column(kind, schema)) for kind in kinds}
+        else:
+            rows = self.found.gold[self._hits(match)]
+            hits = self._cells(self.gold.document[rows], self.gold.type[rows])
+            gold, pred = (self._cells(side.document, side.type) for side in (self.gold, self.pred))
+            table = [hits, pred - hits, gold - hits]
+        by_kind = zip(self.types, *table, strict=True)
+        return {kind: Counts(*parts) for kind, *parts in by_kind if any(part.any() for part in parts)}
+
+    def _semeval(self, schema: str, matching: str = "one-to-one") -> SemEvalCounts:
+        """COR, INC, PAR, MIS, SPU by document."""
+        if matching == "hipe":
+            return self._column("ALL", schema)
+        pairs, correct = self._schema(schema)
+        n, document = self.documents, self.gold.document[self.found.gold]
+        made, right = (np.bincount(document[flags], minlength=n) for flags in (pairs, pairs & correct))
+        gold, pred = (np.bincount(side.document, minlength=n) for side in (self.gold, self.pred))
+        return schema_counts(schema, right, made, gold, pred)
+
+    def _hits(self, match: str) -> Flags:
+        """Which overlapping rows are true positives: of span and type, of overlap and type, of the span."""
+        aims, exact, typed = self.found.aims, self.found.exact, self.found.typed
+        hits: Flags = {
+            "strict": lambda: aims["strict"] & exact & typed,
+            "partial": lambda: aims["type"] & typed,
+            "type": lambda: aims["type"] & typed,
+            "exact": lambda: aims["exact"] & exact,
+        }[match]()
+        return hits
+
+    def _schema(self, schema: str) -> tuple[Flags, Flags]:
+        """Which overlapping rows are pairs in a schema, and which are as they should be."""
+        aims, exact, typed = self.found.aims, self.found.exact, self.found.typed
+        if schema == "strict":
+            return aims["strict"], exact & typed
+        return (aims["type"], typed) if schema == "type" else (aims["exact"], exact)
+
+    def _cells(self, document: Ints, kind: Ints) -> Ints:
+        """How often each type stands in each document: a row a type."""
+        shape = (len(self.types), self.documents)
+        return np.bincount(kind * self.documents + document, minlength=shape[0] * shape[1]).reshape(shape)
+
+    def _anywhere(self) -> Counts:
+        """Types matched wherever they stand in the document; words that are not in the text match nothing."""
+        placed = self.pred.start >= 0
+        mine = self._cells(self.gold.document, self.gold.type)
+        theirs = self._cells(self.pred.document[placed], self.pred.type[placed])
+        hits = np.minimum(mine, theirs).sum(axis=0)
+        gold, pred = (np.bincount(side.document, minlength=self.documents) for side in (self.gold, self.pred))
+        return Counts(hits, pred - hits, gold - hits)
+
+    @cached_property
+    def _tokens(self) -> Counts:
+        """Counts of tokens by type and document."""
+        texts, types = self.texts if self.texts is not None else [""] * self.documents, max(1, len(self.types))
+        found = token_columns(self.gold, self.pred, texts, len(self.types))
+        hits, gold, pred = (self._cells(cells // types, cells % types) for cells in found)
+        return Counts(hits, pred - hits, gold - hits)
+
+    @cached_property
+    def _official(self) -> list[dict[str, dict[str, SemEvalCounts]]]:
+        """Each document, counted in the order of the official scorer."""
+        sides = zip(*self._sides, strict=True)
+        return [hipe(spans(gold, "gold entities"), spans(pred, "predicted entities")) for gold, pred in sides]
+
+    def _column(self, kind: str, schema: str) -> SemEvalCounts:
+        none = {schema: SemEvalCounts(0, 0, 0, 0, 0)}
+        found = [document.get(kind, none)[schema] for document in self._official]
+        parts = SemEvalCounts.__dataclass_fields__
+        return SemEvalCounts(*(np.array([getattr(one, part) for one in found], np.int64) for part in parts))
+
+    @cached_property
+    def semeval_by_type(self) -> dict[str, dict[str, SemEvalCounts]]:
+        """SemEval's counts within each type, over all documents."""
+        n, left, aims = len(self.types), self.gold.type[self.found.gold], self.found.aims
+        alike, typed, same = (
+            np.bincount(left[flags], minlength=n).tolist()
+            for flags in (aims["alike"], aims["type"] & self.found.typed, aims["alike"] & self.found.exact)
+        )
+        gold, pred = (np.bincount(side.type, minlength=n).tolist() for side in (self.gold, self.pred))
+        return {
+            kind: {
+                schema: schema_counts(schema, typed[at], typed[at], gold[at], pred[at])
+                if schema == "type"
+                else schema_counts(schema, same[at], alike[at], gold[at], pred[at])
+                for schema in SCHEMAS
+            }
+            for at, kind in enumerate(self.types)
+        }
+
+    @cached_property
+    def confusion(self) -> dict[str, dict[str, float | None]]:
+        """Which type was given for which, over the pairs of SemEval's strict schema."""
+        n, pairs = len(self.types), self.found.aims["strict"]
+        gold, pred = self.found.gold[pairs], self.found.pred[pairs]
+        table = np.zeros((n + 1, n + 1), np.int64)
+        np.add.at(table, (self.gold.type[gold], self.pred.type[pred]), 1)
+        table[:n, n] = np.bincount(self.gold.type, minlength=n) - table[:n].sum(axis=1)
+        table[n, :n] = np.bincount(self.pred.type, minlength=n) - table[:n, :n].sum(axis=0)
+        rows, names = [*self.types, SPURIOUS], [*self.types, MISSED]
+        out: dict[str, dict[str, float | None]] = {}
+        for i, j in zip(*(side.tolist() for side in np.nonzero(table)), strict=True):
+            out.setdefault(rows[i], {})[names[j]] = int(table[i, j])
+        return out
 
 
-def columns(
-    gold: Sequence[Any], pred: Sequence[Any], record: Callable[[int], object] = lambda number: number
-) -> tuple[Columns, Columns, list[str]]:
-    """Both sides, and the names of the types; ``record`` names a document in an error.
+def evaluate_spans(gold: Sequence[Any], pred: Sequence[Any]) -> dict[str, SemEvalCounts]:
+    """COR, INC, PAR, MIS and SPU of many documents in the four schemas, at once.
 
-    >>> left, right, types = columns([[{"start": 4, "end": 9, "type": "TOP"}]], [[(0, 3, "MUS"), (4, 9, "TOP")]])
-    >>> left.type.tolist(), right.type.tolist(), types
-    ([1], [0, 1], ['MUS', 'TOP'])
+    Each document is a list of ``{"start", "end", "type"}`` (end exclusive) or of ``(start, end, type)``.
+
+    >>> evaluate_spans([[(0, 5, "A")]], [[(0, 4, "A")]])["type"].correct
+    1
     """
-    raw = _raw(gold, "gold entities", record), _raw(pred, "predicted entities", record)
-    types = sorted({kind for side in raw for kind in set(side[3])})
-    left, right = (_ordered(side, {kind: number for number, kind in enumerate(types)}) for side in raw)
-    return left, right, types
+    batch = Batch(gold, pred)
+    return {schema: summed(batch.semeval(schema)) for schema in SCHEMAS}
 
 
-def _raw(documents: Sequence[Any], side: str, record: Callable[[int], object]) -> Raw:
-    """Plain dicts are read by column; anything else, and anything wrong, span by span."""
-    flat = list(chain.from_iterable(document or () for document in documents))
-    if set(map(type, flat)) != {dict} or "fragments" in chain.from_iterable(flat):
-        return _one_by_one(documents, side, record)
-    try:
-        start, end, kind = (list(map(itemgetter(name), flat)) for name in ("start", "end", "type"))
-    except KeyError:
-        return _one_by_one(documents, side, record)
-    if set(map(type, chain(start, end))) != {int} or set(map(type, kind)) != {str}:
-        return _one_by_one(documents, side, record)
-    first, last = np.array(start, np.int64), np.array(end, np.int64)
-    if (first < 0).any() or (first >= last).any():
-        return _one_by_one(documents, side, record)
-    lengths = np.fromiter((len(document or ()) for document in documents), np.int64, len(documents))
-    return np.repeat(np.arange(len(documents)), lengths), first, last, kind, {}
+def evaluate_spans_by_type(gold: Sequence[Any], pred: Sequence[Any]) -> dict[str, dict[str, SemEvalCounts]]:
+    """The same within each type: spans of other types do not stand in the way, and none is incorrect for its type.
 
-
-def _one_by_one(documents: Sequence[Any], side: str, record: Callable[[int], object]) -> Raw:
-    found = []
-    for number, document in enumerate(documents):
-        try:
-            found.append(spans(document, side, placed=side.startswith("gold")))
-        except DataError as error:
-            raise error.at(record=record(number)) from None
-    flat = list(chain.from_iterable(found))
-    return (
-        np.repeat(np.arange(len(found)), [len(document) for document in found]),
-        np.array([span.start for span in flat], np.int64),
-        np.array([span.end for span in flat], np.int64),
-        [span.type for span in flat],
-        {row: span.fragments for row, span in enumerate(flat) if span.fragments},
-    )
-
-
-def _ordered(side: Raw, numbers: dict[str, int]) -> Columns:
-    """In the order in which `matching` takes the spans of a document, so that both make the same choices."""
-    document, start, end = side[0].astype(np.int64), side[1], side[2]
-    kind = np.fromiter(map(numbers.__getitem__, side[3]), np.int64, len(start))
-    if not side[4] and ((np.diff(document) > 0) | ((np.diff(document) == 0) & (np.diff(start) > 0))).all():
-        return Columns(document, start, end, kind)
-    if side[4]:
-        keys = zip(document.tolist(), start.tolist(), end.tolist(), kind.tolist(), strict=True)
-        rows = [(*key, side[4].get(row, ()), row) for row, key in enumerate(keys)]
-        order = np.array([row[-1] for row in sorted(rows)], np.int64)
-    else:
-        order = np.lexsort((kind, end, start, document))
-    place = {row: at for at, row in enumerate(order.tolist())} if side[4] else {}
-    parts = {place[row]: fragments for row, fragments in side[4].items()}
-    return Columns(document[order], start[order], end[order], kind[order], parts)
-
-
-class Paired(NamedTuple):
-    """Rows of gold and predicted columns that overlap, what is the same, and for each aim which of them are pairs."""
-
-    gold: Ints
-    pred: Ints
-    exact: Flags
-    typed: Flags
-    aims: dict[str, Flags]
-
-
-def paired(gold: Columns, pred: Columns, base: Ints) -> Paired:
-    """Pairs of all documents; ``base`` is where each document begins on the axis.
-
-    >>> from goldassay.measures.extraction.batch import columns
-    >>> left, right, _ = columns([[(0, 5, "A"), (6, 9, "B")]], [[(0, 5, "A"), (5, 7, "A")]])
-    >>> found = paired(left, right, np.array([0]))
-    >>> found.gold.tolist(), found.pred.tolist(), found.exact.tolist(), found.aims["alike"].tolist()
-    ([0, 1], [0, 1], [True, False], [True, False])
+    >>> evaluate_spans_by_type([[(0, 5, "A")]], [[(0, 5, "B")]])["A"]["strict"].missed
+    1
     """
-    left, right = _overlaps(gold, pred, base)
-    exact = (gold.start[left] == pred.start[right]) & (gold.end[left] == pred.end[right])
-    if gold.fragments or pred.fragments:
-        left, right, exact = _discontinuous(gold, pred, left, right, exact)
-    typed = gold.type[left] == pred.type[right]
-    alone = (np.bincount(left, minlength=len(gold))[left] == 1) & (np.bincount(right, minlength=len(pred))[right] == 1)
-    aims = {aim: alone & typed if aim == "alike" else alone.copy() for aim in AIMS}
-    crowded = np.flatnonzero(~alone)
-    for place in _places(left[crowded], right[crowded], len(gold), len(pred)):
-        rows = crowded[place]
-        edges = zip(left[rows].tolist(), right[rows].tolist(), exact[rows].tolist(), typed[rows].tolist(), strict=True)
-        for aim, taken in zip(AIMS, chosen([Edge(*edge) for edge in edges]), strict=True):
-            aims[aim][rows[list(taken)]] = True
-    return Paired(left, right, exact, typed, aims)
-
-
-def _overlaps(gold: Columns, pred: Columns, base: Ints) -> tuple[Ints, Ints]:
-    """Rows of spans that share a character, ordered by gold and then pred.
-
-    Predictions are searched by length class: within one, a span that overlaps begins at most the longest length before,
-    so a few long spans do not make candidates of all others.
-    """
-    start, end = base[gold.document] + gold.start, base[gold.document] + gold.end
-    other_start, other_end = base[pred.document] + pred.start, base[pred.document] + pred.end
-    here, there = np.flatnonzero(gold.start >= 0), np.flatnonzero(pred.start >= 0)
-    classes = np.log2(other_end[there] - other_start[there]).astype(np.int64) // 3
-    lefts, rights = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)]
-    for size in np.unique(classes).tolist():
-        rows = there[classes == size]
-        longest = int((other_end[rows] - other_start[rows]).max())
-        first = np.searchsorted(other_start[rows], start[here] - longest, "right")
-        many = np.maximum(np.searchsorted(other_start[rows], end[here], "left") - first, 0)
-        left = np.repeat(here, many)
-        right = rows[np.arange(len(left)) - np.repeat(np.cumsum(many) - many - first, many)]
-        near = (other_end[right] > start[left]) & (pred.document[right] == gold.document[left])
-        lefts.append(left[near])
-        rights.append(right[near])
-    left, right = np.concatenate(lefts), np.concatenate(rights)
-    order = np.lexsort((right, left))
-    return left[order], right[order]
-
-
-def _discontinuous(gold: Columns, pred: Columns, left: Ints, right: Ints, exact: Flags) -> tuple[Ints, Ints, Flags]:
-    """The same where the fragments of discontinuous spans are looked at."""
-    keep, same = np.ones(len(left), bool), exact.copy()
-    for at, (i, j) in enumerate(zip(left.tolist(), right.tolist(), strict=True)):
-        mine, theirs = gold.fragments.get(i, ()), pred.fragments.get(j, ())
-        if mine or theirs:
-            keep[at] = _span(gold, i, mine).overlaps(_span(pred, j, theirs))
-            same[at] = mine == theirs
-    return left[keep], right[keep], same[keep]
-
-
-def _span(side: Columns, row: int, fragments: Parts) -> Span:
-    return Span(int(side.start[row]), int(side.end[row]), "", "", fragments)
-
-
-def _places(left: Ints, right: Ints, n: int, m: int) -> list[Ints]:
-    """The edges of each connected place, as places in ``left`` and ``right``."""
-    if not len(left):
-        return []
-    table = coo_array((np.ones(len(left), np.int8), (left, n + right)), (n + m, n + m)).tocsr()
-    label = connected_components(table, directed=False)[1][left]
-    order = np.argsort(label, kind="stable")
-    bounds = [0, *(np.flatnonzero(np.diff(label[order])) + 1).tolist(), len(order)]
-    return [order[a:b] for a, b in pairwise(bounds)]
+    return Batch(gold, pred).semeval_by_type

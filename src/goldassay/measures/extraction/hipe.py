@@ -1,9 +1,10 @@
 """Counting as the official HIPE scorer does, where it differs from one-to-one matching with the most pairs.
 
-Predictions are taken in the order of the text. One that equals a gold span (boundaries and type) is correct in every
-schema. Otherwise the first gold span decides that has the same boundaries, or that overlaps and was not taken before:
-same boundaries and another type, or an overlap with or without the same type. A prediction that no gold span decides is
-spurious; a gold span that none took is missed. Predicted types that neither gold nor HIPE's tag set know are left out.
+Predictions are taken in the order of the text. One that equals a gold span (boundaries, type and words) is correct in
+every schema. Otherwise the first gold span decides that has the same boundaries and another type, or that overlaps and
+was not taken before, with or without the same type; the same boundaries and type in other words are an overlap. A
+prediction that no gold span decides is spurious; a gold span that none took is missed. Predicted types that neither
+gold nor HIPE's tag sets of 2020 and 2022 know are left out.
 """
 
 from __future__ import annotations
@@ -11,19 +12,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
-
-from goldassay.measures.extraction.corpus import SCHEMAS, Corpus
-from goldassay.measures.extraction.records import Span, spans
+from goldassay.measures.extraction.matching import SCHEMAS
+from goldassay.measures.extraction.records import GOLD, PRED, Span, fields, name, spans
 from goldassay.measures.extraction.tally import SemEvalCounts
 from goldassay.tally import Counts
 
-COARSE = "pers loc org prod time work object scope date building street"
+COARSE = "pers per loc org prod humanprod time work object scope date building street"
 FINE = (
     "pers.ind pers.coll pers.ind.articleauthor pers.author pers.editor pers.myth pers.other org.adm org.ent "
     "org.ent.pressagency prod.media prod.doctr time.date.abs loc.adm.town loc.adm.reg loc.adm.nat loc.adm.sup "
     "loc.phys.geo loc.phys.hydro loc.phys.astro loc.oro loc.fac loc.add.phys loc.add.elec loc.unk work.primlit "
-    "work.seclit work.fragm object.manuscr scope"
+    "work.seclit work.fragm object.manuscr scope comp.demonym comp.function comp.name comp.qualifier comp.title"
 )
 HIPE_TYPES = frozenset(f"{COARSE} {FINE}".split())
 
@@ -31,20 +30,37 @@ Schema = dict[str, SemEvalCounts]
 
 
 def known_types(gold: Sequence[Sequence[Span]]) -> frozenset[str]:
-    """The types that count: gold's and those of HIPE's tag set."""
-    return HIPE_TYPES | {span.type for spans in gold for span in spans}
+    """The types that count, in small letters: gold's and those of HIPE's tag sets."""
+    return HIPE_TYPES | {span.type.casefold() for spans in gold for span in spans}
 
 
-def hipe(gold: Sequence[Span], pred: Sequence[Span], types: frozenset[str]) -> dict[str, Schema]:
+def known(gold: Sequence[Any], pred: Sequence[Any]) -> tuple[list[Any], list[Any], int]:
+    """Both sides as records without predictions of types that do not count, and how many those were."""
+    left, right, texts = fields(gold, pred)
+    names = [name(one) for one in gold]
+    made = [
+        {"id": one, "text": text, "entities": spans(entities, GOLD, placed=True)}
+        for one, text, entities in zip(names, texts, left, strict=True)
+    ]
+    types = known_types([one["entities"] for one in made])
+    found = [spans(entities, PRED) for entities in right]
+    kept = [[span for span in each if span.type.casefold() in types] for each in found]
+    return made, [{"entities": each} for each in kept], sum(map(len, found)) - sum(map(len, kept))
+
+
+def hipe(gold: Sequence[Span], pred: Sequence[Span], types: frozenset[str] | None = None) -> dict[str, Schema]:
     """SemEval counts of one document by type (``ALL`` for all) and schema, counted in the official order.
 
-    >>> found = hipe([Span(0, 5, "loc")], [Span(0, 4, "loc"), Span(4, 5, "loc")], frozenset(["loc"]))["ALL"]["type"]
+    Where ``types`` are given, predictions of other types are left out.
+
+    >>> found = hipe([Span(0, 5, "loc")], [Span(0, 4, "loc"), Span(4, 5, "loc")])["ALL"]["type"]
     >>> found.correct, found.spurious
     (1, 1)
     """
     out: dict[str, Schema] = {"ALL": _zero()}
     left = sorted(gold, key=lambda span: (span.start, span.end))
-    right = sorted((span for span in pred if span.type in types), key=lambda span: (span.start, span.end))
+    counted = pred if types is None else [span for span in pred if span.type.casefold() in types]
+    right = sorted(counted, key=lambda span: (span.start, span.end))
     taken: set[int] = set()
     for span in right:
         index, how = _decided(span, left, taken)
@@ -67,10 +83,10 @@ OVERLAP_OTHER_TYPE = {**OVERLAP, "type": "incorrect"}
 
 def _decided(span: Span, gold: Sequence[Span], taken: set[int]) -> tuple[int | None, dict[str, str]]:
     for index, other in enumerate(gold):
-        if span.start >= 0 and span.place == other.place and span.type == other.type:
+        if span.start >= 0 and span.place == other.place and span.type == other.type and not span.form:
             return index, RIGHT
     for index, other in enumerate(gold):
-        if span.place == other.place:
+        if span.place == other.place and span.type != other.type:
             return index, OTHER_TYPE
         if index not in taken and span.start >= 0 and span.overlaps(other):
             return index, OVERLAP if span.type == other.type else OVERLAP_OTHER_TYPE
@@ -95,22 +111,24 @@ def as_counts(found: SemEvalCounts) -> Counts:
     return Counts(found.correct, found.actual - found.correct, found.possible - found.correct)
 
 
-OFFICIAL = {"strict": "strict", "partial": "type", "exact": "exact"}
+SCHEMA = {"strict": "strict", "partial": "type", "type": "type", "exact": "exact"}
 
 
-def replace(found: Corpus, gold: Sequence[Any], pred: Sequence[Any]) -> None:
-    """Put the official scorer's counts in the place of ours."""
-    sides = [(spans(g, "gold entities"), spans(p, "predicted entities")) for g, p in zip(gold, pred, strict=True)]
-    types = known_types([g for g, _ in sides])
-    documents = [hipe(g, p, types) for g, p in sides]
-    zero = Counts(0, 0, 0)
-    for match, schema in OFFICIAL.items():
-        counted = [as_counts(document["ALL"][schema]) for document in documents]
-        found.micro[match] = sum(counted, zero)
-        found.documents[match] = Counts(*(np.array([getattr(c, part) for c in counted]) for part in ("tp", "fp", "fn")))
-        if match in found.types:
-            by_type = [{kind: as_counts(per[schema]) for kind, per in document.items()} for document in documents]
-            kinds = {kind for document in by_type for kind in document} - {"ALL"}
-            found.types[match] = {kind: sum((d.get(kind, zero) for d in by_type), zero) for kind in sorted(kinds)}
-    for schema in SCHEMAS:
-        found.semeval[schema] = sum((d["ALL"][schema] for d in documents), SemEvalCounts(0, 0, 0, 0, 0))
+def counts(gold: Sequence[Span], pred: Sequence[Span], match: str) -> Counts:
+    """Counts of one document; ``match`` is strict, partial, exact or type.
+
+    >>> counts([Span(0, 5, "loc")], [Span(0, 4, "loc"), Span(4, 5, "loc")], "partial")
+    Counts(tp=1, fp=1, fn=0)
+    """
+    return as_counts(hipe(gold, pred)["ALL"][SCHEMA[match]])
+
+
+def by_type(gold: Sequence[Span], pred: Sequence[Span], match: str) -> dict[str, Counts]:
+    """The same by type; a prediction that a gold span decides counts for the type of that span."""
+    found = hipe(gold, pred).items()
+    return {kind: as_counts(schemas[SCHEMA[match]]) for kind, schemas in sorted(found) if kind != "ALL"}
+
+
+def semeval(gold: Sequence[Span], pred: Sequence[Span]) -> Schema:
+    """COR, INC, PAR, MIS and SPU of one document in the four schemas."""
+    return hipe(gold, pred)["ALL"]

@@ -1,4 +1,4 @@
-"""One-to-one matching of gold and predicted spans within a document, whatever their order.
+"""One-to-one matching of gold and predicted spans within a document, whatever their order, and what it counts.
 
 Spans that share a character may be paired, each with one of the other side. Which pairs are made depends on the aim:
 
@@ -18,9 +18,10 @@ search.
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Sequence
+from collections import Counter, defaultdict
+from collections.abc import Callable, Sequence
 from functools import lru_cache
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.optimize import linear_sum_assignment
@@ -28,6 +29,8 @@ from scipy.sparse import coo_array
 from scipy.sparse.csgraph import min_weight_full_bipartite_matching
 
 from goldassay.measures.extraction.records import Span
+from goldassay.measures.extraction.tally import SemEvalCounts
+from goldassay.tally import Counts
 
 
 class Edge(NamedTuple):
@@ -156,3 +159,82 @@ def _sparse(rows: list[int], columns: list[int], gains: list[int], height: int, 
     )
     left, right = min_weight_full_bipartite_matching(table.tocsr())
     return zip(left.tolist(), right.tolist(), strict=True)
+
+
+SCHEMAS = ("strict", "exact", "partial", "type")
+Hits = Callable[[Sequence[Span], Sequence[Span]], int]
+MATCH = {
+    "strict": "span+type",
+    "partial": "overlap+type",
+    "exact": "span",
+    "type": "type+overlap",
+    "type_anywhere": "type",
+    "token": "token+type",
+}
+
+
+def counts(gold: Sequence[Span], pred: Sequence[Span], match: str) -> Counts:
+    """Counts of one document; ``match`` is strict, partial, exact, type or type_anywhere.
+
+    >>> counts([Span(0, 5, "A"), Span(8, 9, "B")], [Span(0, 4, "A")], "partial")
+    Counts(tp=1, fp=0, fn=1)
+    """
+    hits = HITS[match](gold, pred)
+    return Counts(hits, len(pred) - hits, len(gold) - hits)
+
+
+def by_type(gold: Sequence[Span], pred: Sequence[Span], match: str) -> dict[str, Counts]:
+    """The same for each type by itself."""
+    left, right = _apart(gold), _apart(pred)
+    return {kind: counts(left.get(kind, []), right.get(kind, []), match) for kind in sorted({*left, *right})}
+
+
+def semeval(gold: Sequence[Span], pred: Sequence[Span]) -> dict[str, SemEvalCounts]:
+    """The counts of one document in the four schemas, each with the matching that gives it the most correct pairs.
+
+    >>> semeval([Span(0, 5, "A")], [Span(0, 4, "B")])["partial"]
+    SemEvalCounts(correct=0, incorrect=0, partial=1, missed=0, spurious=0)
+    """
+    found = {aim: pairs(gold, pred, aim) for aim in ("strict", "exact", "type")}
+    found["partial"] = found["exact"]
+    correct = {
+        "strict": sum(pair.exact and pair.typed for pair in found["strict"]),
+        "exact": sum(pair.exact for pair in found["exact"]),
+        "partial": sum(pair.exact for pair in found["exact"]),
+        "type": sum(pair.typed for pair in found["type"]),
+    }
+    return {
+        schema: schema_counts(schema, correct[schema], len(found[schema]), len(gold), len(pred)) for schema in SCHEMAS
+    }
+
+
+def schema_counts(schema: str, correct: Any, pairs: Any, gold: Any, pred: Any) -> SemEvalCounts:
+    """A pair that is not correct is INC, or PAR in the schema ``partial``; what is in no pair is MIS or SPU."""
+    rest = (0 * pairs, pairs - correct) if schema == "partial" else (pairs - correct, 0 * pairs)
+    return SemEvalCounts(correct, *rest, gold - pairs, pred - pairs)
+
+
+def _same(gold: Sequence[Span], pred: Sequence[Span], key: Callable[[Span], object]) -> int:
+    """How many pairs can be made of spans with an equal key: the intersection as multisets."""
+    left, right = Counter(map(key, gold)), Counter(key(span) for span in pred if span.start >= 0)
+    return (left & right).total()
+
+
+def _overlapping(gold: Sequence[Span], pred: Sequence[Span]) -> int:
+    return sum(pair.typed for pair in pairs(gold, pred, "type"))
+
+
+def _apart(items: Sequence[Span]) -> dict[str, list[Span]]:
+    out: dict[str, list[Span]] = defaultdict(list)
+    for span in items:
+        out[span.type].append(span)
+    return out
+
+
+HITS: dict[str, Hits] = {
+    "strict": lambda gold, pred: _same(gold, pred, lambda span: (span.place, span.type)),
+    "partial": _overlapping,
+    "exact": lambda gold, pred: _same(gold, pred, lambda span: span.place),
+    "type": _overlapping,
+    "type_anywhere": lambda gold, pred: _same(gold, pred, lambda span: span.type),
+}

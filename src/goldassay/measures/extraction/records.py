@@ -5,7 +5,7 @@ Spans as measures read them.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from operator import index
 from typing import Any, NamedTuple
 
@@ -29,10 +29,16 @@ def fields(gold: Sequence[Any], pred: Sequence[Any]) -> tuple[list[Any], list[An
     """The entities of both sides and the texts of aligned records, as they stand there."""
     if len(gold) != len(pred):
         raise GoldassayError(f"{len(gold)} gold records against {len(pred)} predictions; they must be aligned")
-    left = [one if isinstance(one, list) else gold_field(one, "entities") for one in gold]
-    right = [one if isinstance(one, list) else pred_field(one, "entities") for one in pred]
+    left = [_entities(one, gold_field) for one in gold]
+    right = [_entities(one, pred_field) for one in pred]
     texts = ["" if isinstance(one, list) else str(gold_field(one, "text", "") or "") for one in gold]
     return left, right, texts
+
+
+def _entities(one: Any, field: Callable[[Any, str], Any]) -> Any:
+    if type(one) is dict and "entities" in one:
+        return one["entities"]
+    return one if isinstance(one, list) else field(one, "entities")
 
 
 def name(gold: Any) -> Any:
@@ -56,7 +62,8 @@ class Span(NamedTuple):
     """Characters ``start`` to ``end`` (exclusive) of a document, with a type.
 
     ``start`` is -1 where a program named words that do not stand in the text; such a span matches nothing.
-    ``fragments`` are the parts of a discontinuous span.
+    ``fragments`` are the parts of a discontinuous span; ``form`` is how a tokenised system file writes the words, where
+    that is not how gold does.
     """
 
     start: int
@@ -64,6 +71,7 @@ class Span(NamedTuple):
     type: str
     text: str = ""
     fragments: Parts = ()
+    form: str = ""
 
     @property
     def place(self) -> tuple[int, int] | Parts:
@@ -105,12 +113,13 @@ def spans(items: Iterable[Any] | None, side: str = "entities", *, placed: bool =
 def _span(item: Any, where: str) -> Span:
     text: Any = ""
     parts: Any = None
+    form: Any = ""
     if type(item) is dict or isinstance(item, Mapping):
-        start, end, kind, text, parts = (item.get(name) for name in Span._fields)
+        start, end, kind, text, parts, form = (item.get(name) for name in Span._fields)
     elif isinstance(item, (tuple, list)) and len(item) >= 3:
         start, end, kind = item[:3]
     else:
-        start, end, kind, text, parts = (read(item, name, None) for name in Span._fields)
+        start, end, kind, text, parts, form = (read(item, name, None) for name in Span._fields)
     if not isinstance(kind, str):
         raise DataError("a span needs a type" if kind is None else f"the type must be text, not {kind!r}", field=where)
     if parts and (start is None or end is None):
@@ -120,7 +129,7 @@ def _span(item: Any, where: str) -> Span:
     first, last = _offset(start, where), _offset(end, where)
     if not 0 <= first < last:
         raise DataError(f"a span must begin before it ends, not {first}–{last}", field=where)
-    return Span(first, last, kind, text or "", _fragments(parts, first, last, where))
+    return Span(first, last, kind, text or "", _fragments(parts, first, last, where), form or "")
 
 
 def _offset(value: Any, where: str) -> int:

@@ -1,32 +1,38 @@
-"""The scorecard of extraction: every value of a set of predictions."""
+"""The scorecard of extraction: its measures, folded, and what stands behind them by type."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
-
 from goldassay.exceptions import GoldassayError
-from goldassay.measures.extraction import hipe as official
-from goldassay.measures.extraction.corpus import SCHEMAS, Corpus, corpus
-from goldassay.measures.extraction.counting import MATCH
-from goldassay.measures.extraction.measures import FORMULA, MATCHING, SOURCE
-from goldassay.measures.extraction.records import fields, name
-from goldassay.measures.extraction.schemas import SemEval
-from goldassay.scorecard import Scorecard, rates
+from goldassay.measure import Measure
+from goldassay.measures.extraction import averages, hipe, measures
+from goldassay.measures.extraction.batch import Batch
+from goldassay.measures.extraction.matching import SCHEMAS
+from goldassay.scorecard import Batches, Scorecard, fold, rates
 from goldassay.tally import Counts
 
-PROTOCOLS = (None, "hipe")
-RATES = ("precision", "recall", "f1")
-ALSO = {
-    "strict": "HIPE strict, CoNLL, seqeval, SemEval strict",
-    "partial": "HIPE fuzzy, SemEval type",
-    "exact": "SemEval exact",
-    "type": "the same as partial, HIPE fuzzy, SemEval type; SemEval's own partial ignores the type",
-    "type_anywhere": "types of the document, wherever they stand",
-    "token": r"a token (\S+) has the types of the spans that overlap it",
-}
+PROTOCOLS = (None, "hipe", "hipe2020")
+RATES = ("Precision", "Recall", "F1")
+
+
+def listed(matching: str = "one-to-one") -> list[Measure[Any]]:
+    """Every measure of the scorecard, in its order; ``matching`` for those that match spans."""
+    how = {"matching": matching}
+    out: list[Measure[Any]] = []
+    for match in ("Strict", "Partial", "Exact", "Type"):
+        out += [getattr(measures, f"{match}{rate}")(**how) for rate in RATES]
+    out += [getattr(measures, f"Type{rate}")(within="document") for rate in RATES]
+    out += [getattr(measures, f"Token{rate}")() for rate in RATES]
+    out += [measures.SemEval(schema, rate.lower(), **how) for schema in SCHEMAS for rate in RATES]
+    for match in averages.MATCHES:
+        for rate in RATES:
+            macro = getattr(averages, f"Macro{rate}")
+            out += [macro(match, **how), macro(match, over="seen", **how)]
+            out.append(getattr(averages, f"Weighted{rate}")(match, **how))
+    out += [getattr(averages, f"MacroDoc{rate}")(match, **how) for match in averages.MATCHES for rate in RATES]
+    return out
 
 
 def scorecard(gold: Sequence[Any], pred: Sequence[Any], *, protocol: str | None = None) -> Scorecard:
@@ -37,97 +43,35 @@ def scorecard(gold: Sequence[Any], pred: Sequence[Any], *, protocol: str | None 
     (1.0, {'tp': 1, 'fp': 0, 'fn': 0})
     """
     if protocol not in PROTOCOLS:
-        raise GoldassayError(f"no protocol {protocol!r} for extraction; there is hipe")
-    left, right, texts = fields(gold, pred)
-    found = corpus(left, right, texts, lambda number: name(gold[number]))
-    if protocol == "hipe":
-        official.replace(found, left, right)
-    card = Scorecard("extraction", len(gold))
-    how = MATCHING if protocol is None else f"in the order of the text, as the {protocol} scorer"
-    for match in ALSO:
-        ours = match in ("type_anywhere", "token")  # which no protocol counts
-        _micro(card, found.micro["partial" if match == "type" else match], match, MATCHING if ours else how)
-    _semeval(card, found, how)
-    _by_type(card, found)
-    _by_document(card, found, how)
-    if found.unlocated:
-        card.warnings.append(f"{found.unlocated} predicted spans do not stand in their text and count as spurious")
+        raise GoldassayError(f"no protocol {protocol!r} for extraction; there are hipe, hipe2020")
+    matching = "hipe" if protocol else "one-to-one"
+    asked = listed(matching)
+    unknown = 0
+    if protocol:
+        gold, pred, unknown = hipe.known(gold, pred)
+    shared = Batches(gold, pred)
+    card = fold("extraction", asked, shared)
+    batch: Batch = shared.of(asked[0])
+    card.by["type"] = by_type(card)
+    card.by["confusion"] = {kind: dict(row) for kind, row in sorted(batch.confusion.items())}
+    if batch.unlocated:
+        card.warnings.append(f"{batch.unlocated} predicted spans do not stand in their text and count as spurious")
+    if unknown:
+        card.warnings.append(f"{unknown} predicted spans have a type that neither gold nor HIPE knows and are left out")
     return card
 
 
-def _micro(card: Scorecard, found: Counts, match: str, how: str) -> None:
-    counts: dict[str, float] = {key: int(value) for key, value in found.state().items()}
-    card.counts[match] = counts
-    for key, value in rates(counts, f"{match}_").items():
-        means = f"P = tp/(tp+fp), R = tp/(tp+fn), F1 = 2tp/(2tp+fp+fn) over all documents; also known as: {ALSO[match]}"
-        _say(card, key, value, f"match={MATCH[match]}, average=micro, matching={how}, empty=null", f"{means}. {SOURCE}")
-
-
-def _semeval(card: Scorecard, found: Corpus, how: str) -> None:
-    means = (
-        "ACT = COR+INC+PAR+SPU, POS = COR+INC+PAR+MIS, P = (COR+½PAR)/ACT, R = (COR+½PAR)/POS, F1 their harmonic mean. "
-        f"{SemEval.source}"
-    )
-    for schema in SCHEMAS:
-        counts, key = found.semeval[schema], f"semeval_{schema}"
-        card.counts[key] = {part: int(value) for part, value in counts.state().items()}
-        values = (counts.precision, counts.recall, counts.value) if counts.weight else (None, None, None)
-        for rate, value in zip(RATES, values, strict=True):
-            convention = f"schema={schema}, partial credit=0.5, average=micro, matching={how}, empty=null"
-            _say(card, f"{key}_{rate}", value, convention, means)
-
-
-def _by_type(card: Scorecard, found: Corpus) -> None:
-    """Each type, which was taken for which, and the means over types: macro in both readings, weighted by support."""
-    for match in ("strict", "partial"):
-        types = found.types[match].values()
-        support = [int(counts.tp + counts.fn) for counts in types]
-        for rate in RATES:
-            values = [float(getattr(counts, rate)) for counts in types]
-            in_gold = [value for value, n in zip(values, support, strict=True) if n]
-            weighted = [value * n / sum(support) for value, n in zip(values, support, strict=True) if n]
-            for key, value, over in (
-                (f"{match}_macro_{rate}", _mean(in_gold), "macro over types with gold"),
-                (f"{match}_macro_{rate}_seen", _mean(values), "macro over all types seen"),
-                (f"{match}_weighted_{rate}", sum(weighted) if weighted else None, "weighted by gold support"),
-            ):
-                means = f"mean over types of {FORMULA[rate]}, {over}. {SOURCE}"
-                _say(card, key, value, f"match={MATCH[match]}, average={over}, empty=null", means)
-    card.by["type"] = {
-        kind: {
-            **{key: value for match in ("strict", "partial") for key, value in _rates(found, match, kind).items()},
-            "support": int(counts.tp + counts.fn),
-            "predicted": int(counts.tp + counts.fp),
-            "ratio": (counts.tp + counts.fp) / (counts.tp + counts.fn) if counts.tp + counts.fn else None,
+def by_type(card: Scorecard) -> dict[str, dict[str, float | None]]:
+    """Each type by itself, strict and partial, how often it stands in gold and how often it was predicted."""
+    strict, partial = (card.totals[f"{match}_macro_f1"] for match in averages.MATCHES)
+    out: dict[str, dict[str, float | None]] = {}
+    for kind, counts in sorted(strict.items()):
+        support, predicted = counts.tp + counts.fn, counts.tp + counts.fp
+        out[kind] = {
+            **rates(counts.state(), "strict_"),
+            **rates(partial.get(kind, Counts(0, 0, 0)).state(), "partial_"),
+            "support": support,
+            "predicted": predicted,
+            "ratio": predicted / support if support else None,
         }
-        for kind, counts in sorted(found.types["strict"].items())
-    }
-    card.by["confusion"] = {kind: dict(row) for kind, row in sorted(found.confusion.items())}
-
-
-def _rates(found: Corpus, match: str, kind: str) -> dict[str, float | None]:
-    return rates(found.types[match].get(kind, Counts(0, 0, 0)).state(), f"{match}_")
-
-
-def _by_document(card: Scorecard, found: Corpus, how: str) -> None:
-    for match, prefix in (("strict", "macro_doc_"), ("partial", "macro_doc_partial_")):
-        counts = found.documents[match]
-        given, wanted = np.asarray(counts.tp + counts.fp) > 0, np.asarray(counts.tp + counts.fn) > 0
-        for rate, some in (("precision", given), ("recall", wanted), ("f1", given & wanted)):
-            value = float(np.mean(getattr(counts, rate)[some])) if some.any() else None
-            means = (
-                f"mean over documents of {FORMULA[rate]}; those without predictions leave P and F1, those without gold "
-                "leave R and F1. Ehrmann et al. 2022 (HIPE)"
-            )
-            convention = f"match={MATCH[match]}, average=macro by document, matching={how}, empty=left out"
-            _say(card, prefix + rate, value, convention, means)
-
-
-def _say(card: Scorecard, key: str, value: float | None, convention: str, means: str) -> None:
-    card.values[key] = value if value is None else float(value)
-    card.conventions[key] = f"{key}[{convention}]"
-    card.explain[key] = means
-
-
-def _mean(values: Sequence[float]) -> float | None:
-    return sum(values) / len(values) if values else None
+    return out

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 from goldassay.tally import By, Counts, Number, divide, mean
 from goldassay.tally.base import Sums
@@ -78,31 +79,83 @@ class SemEvalRecall(SemEvalCounts):
         return self.recall + _none(self.weight)
 
 
-class MacroGold(By[str, Counts]):
-    """Counts by type; ``value`` is the mean F1 over the types that stand in gold."""
+class ByType(By[str, Counts]):
+    """Counts by type; ``value`` is the mean over types of ``rate``, each type weighing its ``share``."""
+
+    rate: ClassVar[str] = "f1"
+
+    @staticmethod
+    def share(counts: Counts) -> Number:
+        """1 for a type that stands in gold, else 0."""
+        return _some(counts.tp + counts.fn)
+
+    @property
+    def weight(self) -> Number:
+        """The weights of all types; 0 is no value."""
+        return sum(self.share(counts) for counts in self.values())
 
     @property
     def value(self) -> Number:
-        """The mean F1 over the types with gold."""
-        return mean([(counts.f1, _some(counts.tp + counts.fn)) for counts in self.values()])
+        """The mean over types."""
+        return mean([(getattr(counts, self.rate), self.share(counts)) for counts in self.values()])
 
 
-class MacroSeen(By[str, Counts]):
-    """Counts by type; ``value`` is the mean F1 over all types seen, in gold or predicted."""
-
-    @property
-    def value(self) -> Number:
-        """The mean F1 over all types seen."""
-        return mean([(counts.f1, _some(counts.weight)) for counts in self.values()])
+class MacroGold(ByType):
+    """The mean over the types that stand in gold."""
 
 
-class Weighted(By[str, Counts]):
-    """Counts by type; ``value`` is the mean F1 over types, weighted by how often they stand in gold."""
+class MacroGoldPrecision(MacroGold):
+    """The same of precision."""
 
-    @property
-    def value(self) -> Number:
-        """The weighted mean F1."""
-        return mean([(counts.f1, counts.tp + counts.fn) for counts in self.values()])
+    rate = "precision"
+
+
+class MacroGoldRecall(MacroGold):
+    """The same of recall."""
+
+    rate = "recall"
+
+
+class MacroSeen(ByType):
+    """The mean over all types seen, in gold or predicted."""
+
+    @staticmethod
+    def share(counts: Counts) -> Number:
+        """1 for a type that occurs, else 0."""
+        return _some(counts.weight)
+
+
+class MacroSeenPrecision(MacroSeen):
+    """The same of precision."""
+
+    rate = "precision"
+
+
+class MacroSeenRecall(MacroSeen):
+    """The same of recall."""
+
+    rate = "recall"
+
+
+class Weighted(ByType):
+    """The mean over types, weighted by how often they stand in gold."""
+
+    @staticmethod
+    def share(counts: Counts) -> Number:
+        """How often the type stands in gold."""
+        return counts.tp + counts.fn
+
+
+class WeightedPrecision(Weighted):
+    """The same of precision."""
+
+    rate = "precision"
+
+
+class WeightedRecall(Weighted):
+    """The same of recall."""
+
+    rate = "recall"
 
 
 def _some(amount: Number) -> Number:

@@ -16,7 +16,7 @@ from itertools import chain, repeat
 
 import numpy as np
 
-from goldassay.measures.extraction.batch import Columns, Flags, Ints
+from goldassay.measures.extraction.columns import Columns, Flags, Ints
 from goldassay.measures.extraction.records import Span
 from goldassay.tally import Counts
 
@@ -59,8 +59,11 @@ def _covered(items: Sequence[Span], places: Sequence[tuple[int, int]]) -> dict[s
 
 
 def token_columns(gold: Columns, pred: Columns, texts: Sequence[str], types: int) -> tuple[Ints, Ints, Ints]:
-    """The same for many documents at once: types of the tokens that both sides have, that gold has, that pred has."""
-    if not texts:
+    """The same for many documents at once: the tokens that both sides have, that gold has, that pred has.
+
+    Each token is the number document · ``types`` + type.
+    """
+    if not texts or not types:
         none = np.zeros(0, np.int64)
         return none, none, none
     reach = np.fromiter(map(len, texts), np.int64, len(texts))
@@ -77,11 +80,16 @@ def token_columns(gold: Columns, pred: Columns, texts: Sequence[str], types: int
     wanted, missing = _tokens(gold, base, reach, starts, ends, types)
     given, unlocated = _tokens(pred, base, reach, starts, ends, types)
     both = np.intersect1d(wanted, given, assume_unique=True)
-    return both % types, np.concatenate((wanted % types, missing)), np.concatenate((given % types, unlocated))
+    document = (np.searchsorted(base, starts, "right") - 1) * types
+
+    def cells(found: Ints) -> Ints:
+        return document[found // types] + found % types
+
+    return cells(both), np.concatenate((cells(wanted), missing)), np.concatenate((cells(given), unlocated))
 
 
 def _tokens(side: Columns, base: Ints, reach: Ints, starts: Ints, ends: Ints, types: int) -> tuple[Ints, Ints]:
-    """Distinct (token, type) as one number, and the types of spans that are not in the text."""
+    """Distinct (token, type) as one number, and (document, type) of spans that are not in the text."""
     rows = np.flatnonzero(side.start >= 0)
     start, end = side.start[rows], side.end[rows]
     if side.fragments:
@@ -95,7 +103,8 @@ def _tokens(side: Columns, base: Ints, reach: Ints, starts: Ints, ends: Ints, ty
     first = np.searchsorted(ends, here + np.minimum(start, last), "right")
     many = np.maximum(np.searchsorted(starts, here + np.minimum(end, last), "left") - first, 0)
     token = np.arange(many.sum()) - np.repeat(np.cumsum(many) - many - first, many)
-    return np.unique(token * types + np.repeat(side.type[rows], many)), side.type[side.start < 0]
+    lost = side.start < 0
+    return np.unique(token * types + np.repeat(side.type[rows], many)), side.document[lost] * types + side.type[lost]
 
 
 def _characters(texts: Sequence[str], reach: Ints, bare: Flags) -> Flags:

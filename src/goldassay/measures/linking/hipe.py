@@ -1,7 +1,8 @@
 """Counting links as the official HIPE scorer does, where it differs from one-to-one matching with the most pairs.
 
-Answers are taken in the order of the text. One on a gold span whose id is among its first ``k`` candidates is correct.
-Otherwise the first gold mention decides that has the same span, or that overlaps and was not taken before. An answer
+Answers are taken in the order of the text. One on a gold span whose id is among its first ``k`` candidates is correct,
+if the system's file writes the words as gold does. Otherwise the first gold mention decides that has the same span and
+another id, or that overlaps (the same span in other words, too) and was not taken before. An answer
 that no gold mention decides is spurious; a mention that none took is missed. Means by document leave out documents
 without answers (P, F1) or without mentions (R, F1). Whether adjacent NIL mentions are one or several is a matter of
 reading the file: ``adjacent="nil"`` (HIPE-2022) or ``adjacent="none"`` (HIPE-2020) of the format ``hipe``.
@@ -53,10 +54,10 @@ def hipe(gold: Sequence[Mention], pred: Sequence[Answer], k: int = 1) -> dict[st
 def _decided(answer: Answer, gold: Sequence[Mention], taken: set[int], k: int) -> tuple[int | None, dict[str, str]]:
     place = (answer.start, answer.end)
     for index, mention in enumerate(gold):
-        if place == (mention.start, mention.end) and 0 < rank(mention, answer) <= k:
+        if place == (mention.start, mention.end) and 0 < rank(mention, answer) <= k and not answer.form:
             return index, RIGHT
     for index, mention in enumerate(gold):
-        if place == (mention.start, mention.end):
+        if place == (mention.start, mention.end) and rank(mention, answer) != 1:
             return index, OTHER_ID
         if index not in taken and 0 <= answer.start < mention.end and mention.start < answer.end:
             return index, OVERLAP if 0 < rank(mention, answer) <= k else OVERLAP_OTHER_ID

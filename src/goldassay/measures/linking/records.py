@@ -39,13 +39,17 @@ class Mention(NamedTuple):
 
 
 class Answer(NamedTuple):
-    """A predicted mention: ids best first; ``start`` is -1 where its words were not found in the text."""
+    """A predicted mention: ids best first; ``start`` is -1 where its words were not found in the text.
+
+    ``form`` is how the system's file writes the words, where that is not how gold does.
+    """
 
     start: int
     end: int
     text: str
     candidates: tuple[str, ...]
     bases: Ids
+    form: str = ""
 
     @property
     def nil(self) -> bool:
@@ -114,11 +118,13 @@ def _answers(items: Iterable[Any], same: Mapping[str, str]) -> tuple[list[Answer
         if listed is None and bases:
             scored = [(plain(one), None) for group in bases.values() for one in group]
         key = (start, end, words if start < 0 else "")
-        entry = together.setdefault(key, [words, [], {}])
+        entry = together.setdefault(key, [words, [], {}, str(value(item, "form", "") or "")])
         entry[1] += scored
         entry[2] |= bases
         count += 1
-    out = [Answer(key[0], key[1], entry[0], _ordered(entry[1], same), entry[2]) for key, entry in together.items()]
+    out = [
+        Answer(*key[:2], words, _ordered(ids, same), bases, form) for key, (words, ids, bases, form) in together.items()
+    ]
     return sorted(out, key=lambda answer: (answer.start, answer.end)), count - len(out)
 
 

@@ -23,7 +23,7 @@ from goldassay.measures.linking.records import Pairs, Read, pairs, sides
 from goldassay.scorecard import Scorecard, rates
 from goldassay.tally import Counts
 
-PROTOCOLS = (None, "hipe")
+PROTOCOLS = (None, "hipe", "hipe2020")
 MATCHES = {"link": ("overlap", "overlap+id"), "strong_link": ("span", "span+id")}
 KS = (1, 3, 5, 10)
 CUTS = (1, 3, 5)
@@ -51,7 +51,7 @@ def scorecard(
     if len(gold) != len(pred):
         raise GoldassayError(f"{len(gold)} gold records against {len(pred)} predictions; they must be aligned")
     if protocol not in PROTOCOLS:
-        raise GoldassayError(f"no protocol {protocol!r} for linking; there is hipe")
+        raise GoldassayError(f"no protocol {protocol!r} for linking; there are hipe and hipe2020")
     table = pairs(equivalent)
     read = [sides(g, p, table) for g, p in zip(gold, pred, strict=True)]
     card = Scorecard("linking", len(read))
@@ -112,7 +112,7 @@ def _links(card: Scorecard, read: Sequence[Read], table: Pairs, protocol: str | 
 
 
 def _counted(read: Sequence[Read], match: str, k: int, protocol: str | None) -> list[Counts]:
-    if protocol != "hipe":
+    if not protocol:
         return [counts(one.gold, one.pred, match, k) for one in read]
     scheme = "type" if match == "overlap" else "strict"
     return [as_counts(hipe(one.gold, one.pred, k)["ALL"][scheme]) for one in read]
@@ -128,21 +128,21 @@ def _documents(card: Scorecard, read: Sequence[Read], table: Pairs, protocol: st
             "f1": [float(c.f1) for c in found if c.tp + c.fp and c.tp + c.fn],
         }
         empty = "documents without evidence left out"
-        if protocol != "hipe":
+        if not protocol:
             values["f1"] = [float(c.value) for c in found]
             for rate in ("precision", "recall"):
                 values[rate] = [float(getattr(c, rate)) if c.weight else 1.0 for c in found]
             empty = "empty against empty is 1"
         for rate, each in values.items():
             card.values[prefix + rate] = _share(sum(each), each)
-            source = HIPE if protocol == "hipe" else MacroDocLinkF1.source
+            source = HIPE if protocol else MacroDocLinkF1.source
             _described(
                 card,
                 prefix + rate,
                 f"{prefix}{rate}[match={match}+id, average=macro by document, {empty}]",
                 f"mean over documents of {FORMULAS[rate]}; {empty}. {source}",
             )
-    if protocol == "hipe":
+    if protocol:
         _schemes(card, read)
 
 

@@ -11,6 +11,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from operator import itemgetter
+from struct import Struct
+from struct import error as StructError
 from typing import Any
 
 import numpy as np
@@ -123,13 +125,14 @@ def numbers(rows: Rows, sizes: Array, noun: str, field: str, kind: Any, name: Ca
     >>> numbers([{"a": 1}, {"b": 2, "c": 3}], np.array([1, 2]), "grade", "relevant", np.float64, str).tolist()
     [1.0, 2.0, 3.0]
     """
-    found = np.empty(int(sizes.sum()))
-    place = 0
+    packed, place = bytearray(8 * int(sizes.sum())), 0
+    packing = {size: Struct(f"{size}d").pack_into for size in np.unique(sizes).tolist()}
     try:
-        for row in rows:  # a list a row is faster than one iterator over all
-            found[place : place + len(row)] = list(row.values())
-            place += len(row)
-    except (TypeError, ValueError):
+        for row in rows:  # packing row by row is faster than anything that goes over all numbers in numpy
+            packing[len(row)](packed, place, *row.values())
+            place += 8 * len(row)
+        found = np.frombuffer(packed)
+    except (StructError, TypeError, ValueError):
         found = np.array([np.nan])
     if np.isnan(found).any():
         _complain(rows, noun, field, name)

@@ -2,7 +2,8 @@
 
 Suites: ``trec_eval`` (its own test files), ``text2kgbench`` (every sentence of the systems that are given),
 ``ragchecker`` (the example of RAGChecker), ``squad`` (the published rules, and gold against itself), ``hipe-scorer``
-(the unit data of the HIPE scorer) and ``hipe2022`` (folders of system files with official results).
+(the unit data of the HIPE scorer), ``hipe-official`` (its counts on 14 damaged system files) and ``hipe2022`` (folders
+of system files with official results).
 """
 
 from __future__ import annotations
@@ -11,11 +12,12 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from goldassay.exceptions import GoldassayError
-from goldassay.proof.conform import hipe2022, hipe_scorer, ragchecker, squad, text2kgbench, trec_eval
+from goldassay.proof.conform import hipe2022, hipe_official, hipe_scorer, ragchecker, squad, text2kgbench, trec_eval
 from goldassay.proof.conform.suite import SuiteResult
 
 SUITES: dict[str, tuple[str, Callable[[Path], SuiteResult]]] = {
     hipe_scorer.NAME: ("hipe-scorer", hipe_scorer.run),
+    hipe_official.NAME: ("hipe-official", hipe_official.run),
     trec_eval.NAME: ("trec", trec_eval.run),
     text2kgbench.NAME: ("text2kgbench", text2kgbench.run),
     ragchecker.NAME: ("ragchecker", ragchecker.run),

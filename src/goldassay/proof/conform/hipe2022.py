@@ -5,8 +5,7 @@ of ``nerc_coarse``, ``nerc_fine``, ``nel`` and ``nel_relaxed``. Its system file 
 ends with ``DATASET-test-LANGUAGE.tsv``. The relaxed results are made with normalised links: gold ``…_histonorm.tsv``,
 and the system file in a folder with ``histo`` in its name. What has no files here is noted and not counted.
 
-Mentions to link are read as the campaign does: an entity of NE-COARSE is one mention, with the link of its first token;
-where a system changes the link inside an entity, it becomes several; a link outside entities is a mention a token.
+Both sides are read and counted under the protocol ``hipe``.
 
 Source: https://github.com/hipe-eval/HIPE-2022-eval
 """
@@ -15,18 +14,15 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from goldassay.exceptions import DataError, GoldassayError
 from goldassay.gold import pairs
-from goldassay.gold.alignment import align
-from goldassay.gold.formats import hipe
-from goldassay.gold.tokens import Document
 from goldassay.measures.linking.hipe import hipe as links
-from goldassay.measures.linking.records import Answer, Mention
+from goldassay.measures.linking.records import sides
 from goldassay.proof.conform.hipe import Figures, figures, number
 from goldassay.proof.conform.hipe_scorer import counted
 from goldassay.proof.conform.suite import SuiteResult
@@ -42,7 +38,6 @@ EVALUATION = re.compile(
 )
 REGIMES = {"fuzzy": "ent_type", "strict": "strict"}
 RATES = ("P", "R", "F1")
-UNLINKED = ("_", "-", "")
 
 
 @dataclass
@@ -60,19 +55,13 @@ class Replay:
         return self.known[column, k]
 
     def _entities(self, column: str) -> Any:
-        both = pairs("extraction", self.gold, self.system, format="hipe", column=column, repeated="number")
+        both = pairs("extraction", self.gold, self.system, format="hipe", column=column, protocol="hipe")
         return counted(both.gold, both.pred)
 
     def _linked(self, column: str, k: int) -> Any:
-        left = hipe.documents(self.gold, "linking", column, "number")
-        right = {
-            document.id: document
-            for document in align(left, hipe.documents(self.system, "linking", column, "number"), file=self.system)
-        }
-        return [
-            links(gold_mentions(document), answers(right.get(document.id, Document(document.id))), k)
-            for document in left
-        ]
+        both = pairs("linking", self.gold, self.system, format="hipe", column=column, protocol="hipe")
+        read = [sides(gold, pred) for gold, pred in zip(both.gold, both.pred, strict=True)]
+        return [links(one.gold, one.pred, k) for one in read]
 
 
 def run(gold: Path, systems: Path, official: Path) -> SuiteResult:
@@ -154,48 +143,3 @@ def _tree(result: SuiteResult, path: Path, replay: Replay) -> None:
                     for name, raw in values.items():
                         what = f"{path.stem} {column} @{k} {label} {scheme} {name}"
                         result.maybe(what, number(raw), ours.get(label, {}).get(scheme, {}).get(name), 1e-9)
-
-
-def gold_mentions(document: Document) -> list[Mention]:
-    """Gold's mentions: an entity each, with the first of its links; entities without a link are none.
-
-    >>> document = Document("d", cells=["Q1", "Q1", "_", "NIL"], marks=["B-loc", "I-loc", "O", "B-pers"])
-    >>> [(m.start, m.end, sorted(m.ids)) for m in gold_mentions(document)]
-    [(0, 2, ['Q1']), (3, 4, [])]
-    """
-    out = []
-    for start, end, cell in _read(document, splits=False):
-        first = cell.split("|")[0]
-        out.append(Mention(start, end, "", frozenset(() if first == "NIL" else (first,)), {}))
-    return out
-
-
-def answers(document: Document) -> list[Answer]:
-    """A system's mentions, split where the link changes inside an entity.
-
-    >>> document = Document("d", cells=["Q1", "Q2|Q3", "Q4"], marks=["B-loc", "I-loc", "O"])
-    >>> [(a.start, a.end, a.candidates) for a in answers(document)]
-    [(0, 1, ('Q1',)), (1, 2, ('Q2', 'Q3')), (2, 3, ('Q4',))]
-    """
-    out = []
-    for start, end, cell in _read(document, splits=True):
-        out.append(Answer(start, end, "", () if cell == "NIL" else tuple(cell.split("|")), {}))
-    return out
-
-
-def _read(document: Document, *, splits: bool) -> Sequence[tuple[int, int, str]]:
-    """(first token, token after the last, cell) of each linked mention."""
-    found: list[tuple[int, int, str]] = []
-    start, kind, link = -1, "", ""
-    for place, (cell, mark) in enumerate(zip([*document.cells, "_"], [*document.marks, "O"], strict=True)):
-        inside = mark != "O" and start >= 0 and mark[2:] == kind and mark[:1] != "B"
-        if inside and (cell == link or not splits):
-            continue
-        if start >= 0:
-            found.append((start, place, link))
-            start = -1
-        if mark == "O":
-            found.append((place, place + 1, cell))
-        else:
-            start, kind, link = place, mark[2:], cell
-    return [mention for mention in found if mention[2] not in UNLINKED]

@@ -10,8 +10,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from goldassay import files
 from goldassay.exceptions import DataError
-from goldassay.gold import files
 from goldassay.measures.answering import Support
 from goldassay.proof.conform.suite import SuiteResult
 

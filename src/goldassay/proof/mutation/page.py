@@ -66,10 +66,6 @@ def section(task: str, rows: Sequence[Row]) -> str:
     return "\n".join([*lines, ""])
 
 
-if __name__ == "__main__":
-    print(page(), end="")
-
-
 VARIANTS = ("_precision", "_recall", "_r")
 AVERAGES = ("macro", "weighted")
 DAMAGE, NAMES = 18, 26  # in 80 columns no measure's name is cut: the longest fits with its change or its comma
@@ -139,3 +135,7 @@ def _variant(measure: str, names: set[str]) -> bool:
     if part and (measure.removesuffix(part) + "_f1" in names or measure.removesuffix(part) in names):
         return True
     return any(word in measure for word in AVERAGES) and any(not any(w in name for w in AVERAGES) for name in names)
+
+
+if __name__ == "__main__":
+    print(page(), end="")

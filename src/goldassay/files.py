@@ -1,18 +1,24 @@
-"""Reading files: UTF-8 with or without a byte-order mark, LF or CRLF, and what can be wrong with that.
+"""Files that people give: read as UTF-8, bounded, with what is wrong said by file and line; and written whole.
 
-What a reader does with what is wrong in a file: stop there, as a rule, or tell it and go on, as an audit asks.
+A byte-order mark is left out; lines end in LF or CRLF. What never ends is refused before memory grows: devices, pipes
+that nobody writes to, lines and files beyond a bound. A pipe (``<(command)``) can be read only once, so it is kept in a
+temporary file for as long as the process lives.
 
-A reader calls ``wrong`` with the error and leaves out the line, the question or the tag that it is about. The kind is
-one of the audit's kinds of findings.
+A reader that meets what is wrong calls ``wrong`` with the error and leaves out the line, the question or the tag that
+it is about: it stops there (`stop`), goes on (`go_on`), or tells it, as an audit does; the kind is one of the audit's.
 
-YAML, read safely: no objects, no aliases (a bomb is made of them), no file beyond a bound.
+YAML is read safely: no objects, no aliases (a bomb is made of them), no file beyond a bound.
 """
 
 from __future__ import annotations
 
 import gc
 import json
-from collections import Counter
+import os
+import select
+import stat
+import tempfile
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -20,11 +26,16 @@ from typing import Any, BinaryIO, Protocol
 
 import yaml
 
+from goldassay import jsonl
 from goldassay.exceptions import DataError
 
+LARGEST = 2_000_000_000  # bytes of a file that is read whole
 LARGEST_LINE = 64_000_000
+MEASURED = 1_000_000_000  # a line that is longer than this is not measured to its end
+LARGEST_YAML = 20_000_000
 BLOCK = 1 << 16
 BOM = b"\xef\xbb\xbf"
+PATIENCE = 5.0  # seconds that a pipe may have no writer
 
 
 def text(path: str | Path) -> str:
@@ -35,11 +46,15 @@ def text(path: str | Path) -> str:
 
 def content(path: str | Path) -> bytes:
     """The bytes of a file that must not be empty and has no line longer than ``LARGEST_LINE``."""
-    if Path(path).is_file() and Path(path).stat().st_size > LARGEST_LINE:
-        for _ in blocks(path):  # a line that is too long is an error before the file is in memory
-            pass
     with opened(path) as file:
+        size = os.fstat(file.fileno()).st_size
+        if size > LARGEST_LINE:
+            for _ in blocks(path):  # a line that is too long is an error before the file is in memory
+                pass
+        if size > LARGEST:
+            raise DataError(f"{size:,} bytes; at most {LARGEST:,} are read at once: split it", file=path)
         raw = file.read()
+    _refuse_nul(raw, path, 1, 0)
     if not raw.strip(b"\xef\xbb\xbf \t\r\n"):
         raise DataError("the file is empty", file=path)
     return raw
@@ -49,15 +64,71 @@ def content(path: str | Path) -> bytes:
 def opened(path: str | Path) -> Iterator[BinaryIO]:
     """A file open for reading; what stands in the way is one line."""
     file = Path(path)
-    if file.is_dir():
-        raise DataError("this is a folder; name a file in it", file=path)
     try:
-        with file.open("rb") as stream:
+        kind = file.stat().st_mode
+        if stat.S_ISDIR(kind):
+            raise DataError("this is a folder; name a file in it", file=path)
+        if not (stat.S_ISREG(kind) or stat.S_ISFIFO(kind)):
+            raise DataError("this is a device or a socket, which has no end; name a file", file=path)
+        with (_piped(file) if stat.S_ISFIFO(kind) else file).open("rb") as stream:
             yield stream
     except FileNotFoundError:
         raise DataError("no such file", file=path) from None
     except OSError as error:
         raise DataError(f"cannot be read: {error.strerror}", file=path) from None
+    except ValueError as error:
+        if "null byte" not in str(error):
+            raise
+        raise DataError("a path cannot hold a NUL character", file=repr(str(path))) from None
+
+
+_PIPES: dict[tuple[int, int], Path] = {}
+_KEPT: list[tempfile.TemporaryDirectory[str]] = []
+
+
+def _piped(path: Path) -> Path:
+    """What comes out of a pipe, in a temporary file, so that it can be read as often as a file."""
+    found = path.stat()
+    key = (found.st_dev, found.st_ino)
+    if key in _PIPES:
+        return _PIPES[key]
+    _KEPT.append(tempfile.TemporaryDirectory(prefix="goldassay-"))
+    kept = Path(_KEPT[-1].name) / "pipe"
+    handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
+    try:
+        waiting, size = select.poll(), 0
+        waiting.register(handle, select.POLLIN | select.POLLHUP)
+        until = time.monotonic() + PATIENCE
+        with kept.open("wb") as out:
+            while True:
+                events = dict(waiting.poll(100)).get(handle, 0)
+                try:
+                    piece = os.read(handle, BLOCK)
+                except BlockingIOError:  # somebody writes, and has nothing to say yet
+                    continue
+                if not piece and (size or events & select.POLLHUP):
+                    break
+                if not piece and time.monotonic() > until:
+                    raise DataError("a pipe that nobody writes to", file=path)
+                size += out.write(piece)
+                if size > LARGEST:
+                    raise DataError(f"a pipe of more than {LARGEST:,} bytes: write it to a file", file=path)
+                if not piece:
+                    time.sleep(0.05)
+    finally:
+        os.close(handle)
+    _PIPES[key] = kept
+    return kept
+
+
+def _refuse_nul(raw: bytes, path: str | Path, line: int, start: int) -> None:
+    at = raw.find(b"\0")
+    if at >= 0:
+        raise DataError(
+            f"a NUL at byte {start + at}: this is no text, or the file is damaged",
+            file=path,
+            line=line + raw.count(b"\n", 0, at),
+        )
 
 
 def decoded(raw: bytes, path: str | Path, line: int = 1, start: int = 0) -> str:
@@ -84,14 +155,15 @@ def blocks(path: str | Path) -> Iterator[tuple[int, int, bytes]]:
         while piece := file.read(min(BLOCK, LARGEST_LINE)):
             cut = piece.rfind(b"\n") + 1
             if length + (piece.find(b"\n") if cut else len(piece)) > LARGEST_LINE:
-                while piece and not cut:
+                _refuse_nul(piece, path, number, place + length)
+                while piece and not cut and length < MEASURED:
                     length += len(piece)
                     piece = file.read(BLOCK)
                     cut = piece.find(b"\n") + 1
                 length += piece.find(b"\n") if cut else 0
                 raise DataError(
-                    f"a line of {length:,} bytes; at most {LARGEST_LINE:,} are read: make more records of it, or of a "
-                    "JSON file more lines",
+                    f"a line of {'' if cut or not piece else 'more than '}{length:,} bytes; at most {LARGEST_LINE:,} "
+                    "are read: make more records of it, or of a JSON file more lines",
                     file=path,
                     line=number,
                 )
@@ -99,10 +171,12 @@ def blocks(path: str | Path) -> Iterator[tuple[int, int, bytes]]:
             length += len(piece)
             if cut:
                 block = b"".join(kept)
+                _refuse_nul(block, path, number, place)
                 yield number, place, block
                 number, place = number + block.count(b"\n"), place + len(block)
                 kept, length = [piece[cut:]], len(piece) - cut
         if length:
+            _refuse_nul(b"".join(kept), path, number, place)
             yield number, place, b"".join(kept)
 
 
@@ -136,28 +210,16 @@ def uncollected() -> Iterator[None]:
             gc.enable()
 
 
-def json_value(path: str | Path, *, unique: bool = False) -> Any:
-    """The content of a JSON file; NaN and Infinity are not JSON, nor, if ``unique``, is an id that stands twice."""
-    try:
-        return json.loads(text(path), parse_constant=_constant, object_pairs_hook=_once if unique else None)
-    except json.JSONDecodeError as error:
-        raise DataError(f"not JSON: {error.msg} (column {error.colno})", file=path, line=error.lineno) from None
-    except DataError as error:
-        raise error.at(file=path) from None
-    except RecursionError:
-        raise DataError("not JSON that can be read: it is nested too deeply", file=path) from None
+def json_value(path: str | Path) -> Any:
+    """The content of a JSON file, as `jsonl.value` reads it."""
+    return jsonl.value(text(path), file=path)
 
 
-def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    made = dict(pairs)
-    if len(made) < len(pairs):
-        twice, _ = Counter(key for key, _ in pairs).most_common(1)[0]
-        raise DataError("this id stands twice in one object; keep one", record=twice)
-    return made
-
-
-def _constant(name: str) -> Any:
-    raise DataError(f"{name} is not JSON")
+def json_lines(path: str | Path) -> Iterator[tuple[int, Any]]:
+    """What the lines of a JSON Lines file say, with their numbers; empty lines are left out."""
+    for number, line in enumerate(lines(path), start=1):
+        if line and not line.isspace():
+            yield number, jsonl.value(line, file=path, line=number)
 
 
 def save_json(path: str | Path, value: Any) -> None:
@@ -166,13 +228,17 @@ def save_json(path: str | Path, value: Any) -> None:
 
 
 def save(path: str | Path, content: str) -> None:
-    """Write text as UTF-8 with the line ends that it has."""
+    """Write text as UTF-8 with the line ends that it has: whole, or not at all."""
     file = Path(path)
     try:
-        file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_bytes(content.encode("utf-8"))
-    except OSError as error:
-        raise DataError(f"cannot be written: {error.strerror}", file=path) from None
+        if file.exists() and not file.is_file():  # a device or a pipe is written to, not replaced
+            with jsonl.writing(path):
+                file.write_bytes(content.encode("utf-8"))
+        else:
+            jsonl.replace(file.resolve(), content)
+    except UnicodeEncodeError as error:
+        half = f"\\u{ord(error.object[error.start]):04x}"
+        raise DataError(f"cannot be written: {half} is half of a character", file=path) from None
 
 
 class Wrong(Protocol):
@@ -198,9 +264,6 @@ def go_on(error: DataError, kind: str = "unreadable") -> None:
     """
 
 
-LARGEST = 20_000_000
-
-
 class _Plain(yaml.SafeLoader):
     """A safe loader that takes no aliases."""
 
@@ -213,14 +276,15 @@ class _Plain(yaml.SafeLoader):
         return super().compose_node(parent, index)
 
 
-def load(path: str | Path) -> Any:
+def yaml_value(path: str | Path) -> Any:
     """The content of a YAML file.
 
     Repeated keys are an error of the file that YAML itself lets pass; the last one counts.
     """
-    file = Path(path)
-    if file.is_file() and file.stat().st_size > LARGEST:
-        raise DataError(f"{file.stat().st_size:,} bytes; a YAML file here has at most {LARGEST:,}", file=path)
+    with opened(path) as file:
+        size = os.fstat(file.fileno()).st_size
+    if size > LARGEST_YAML:
+        raise DataError(f"{size:,} bytes; a YAML file here has at most {LARGEST_YAML:,}", file=path)
     content = text(path)
     try:
         return yaml.load(content, Loader=_Plain)  # noqa: S506 (it is a SafeLoader)

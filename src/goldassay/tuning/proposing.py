@@ -17,7 +17,7 @@ from pydantic_core import to_jsonable_python
 from goldassay.exceptions import GoldassayError
 from goldassay.fields import read
 from goldassay.running.identity import fingerprint
-from goldassay.tuning.patch_files import Patch
+from goldassay.tuning.patches import Patch
 from goldassay.tuning.patterns import Pattern
 
 
@@ -41,9 +41,13 @@ def predictor_for(pattern: Pattern, program: Any) -> tuple[str, Any]:
     return found
 
 
-def drafted(pattern: Pattern, program: Any, proposer: str, **edit: Any) -> Patch:
-    """A patch with where it comes from: the pattern, what it costs, the examples it was seen in."""
-    why = f"{pattern.count} errors in {len(pattern.documents)} examples cost {pattern.loss:.4f}: {pattern.name}"
+def drafted(pattern: Pattern, program: Any, proposer: str, unit: str = "example", **edit: Any) -> Patch:
+    """A patch with where it comes from: the pattern, what it costs, the examples (``unit``) it was seen in."""
+    errors, places = pattern.count, len(pattern.documents)
+    why = (
+        f"{errors} error{'s' * (errors != 1)} in {places} {unit}{'s' * (places != 1)} "
+        f"cost{'s' * (errors == 1)} {pattern.loss:.4f}: {pattern.name}"
+    )
     return Patch(
         predictor=predictor_for(pattern, program)[0],
         rationale=why,

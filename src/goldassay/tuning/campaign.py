@@ -20,13 +20,12 @@ from goldassay.exceptions import DataError, GoldassayError, LeakError
 from goldassay.running.identity import fingerprint
 from goldassay.running.run import Case
 from goldassay.statistics import holm
-from goldassay.tuning.edits import apply
 from goldassay.tuning.leaks import check_patch
-from goldassay.tuning.ledger import Ledger
-from goldassay.tuning.patch_files import Patch
+from goldassay.tuning.measuring import Race, guards, total
+from goldassay.tuning.patches import Patch, apply
 from goldassay.tuning.patterns import Pattern, find
-from goldassay.tuning.proposers import Examples, Proposer, Rules
-from goldassay.tuning.racing import Race, guards, total
+from goldassay.tuning.proposing import Examples, Proposer, Rules
+from goldassay.tuning.results import Ledger
 
 
 class Patches(Teleprompter):  # type: ignore[misc]

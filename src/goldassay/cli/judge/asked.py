@@ -1,19 +1,23 @@
-"""The options that the judge commands share, and the judge or panel that they name."""
+"""Which judge or panel the judge commands ask, for what, on which items."""
 
 from __future__ import annotations
 
 import logging
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from goldassay import files
 from goldassay.exceptions import GoldassayError
-from goldassay.gold import files as yamls
 from goldassay.judges.ask.judge import ENTAILMENT, named
-from goldassay.judges.ask.panel import Panel
+from goldassay.judges.ask.panel import Panel, Vote
+from goldassay.judges.ask.polling import poll
 from goldassay.judges.ask.questions import Question, question, rubric, scale
 from goldassay.judges.ask.store import Verdicts
+from goldassay.judges.people import preferences
+from goldassay.judges.people.labels import Labels, read
+from goldassay.reporting import judge as tables
 
 
 @dataclass(frozen=True)
@@ -52,7 +56,7 @@ class Asked:
             from goldassay.judges.ask.programs import question_of
 
             return question_of(self.state)
-        levels = yamls.load(self.rubric) if self.rubric else None
+        levels = files.yaml_value(self.rubric) if self.rubric else None
         if not isinstance(levels, dict):
             what = "a yaml or json file with levels and their meanings, the worst first"
             raise GoldassayError(f"a rubric is asked with --rubric FILE ({what}) or with --scale 1-5")
@@ -95,3 +99,28 @@ class Asked:
         model = models.resolve(name)
         options = {"adapter": models.adapter(model), "sample": sample, "verdicts": verdicts}
         return judge_of(self.state, model, **options) if self.state else Judge(model, **options)
+
+
+def labels_of(path: Path, asked: Asked, labelled: bool = True) -> Labels:
+    """The labels of a file; with a tuned judge, without those that it was tuned on."""
+    if asked.question == "preference" and path.suffix == ".json":
+        labels = replace(preferences.read(path, limit=asked.limit), question=asked.about())
+    else:
+        labels = read(path, asked.about(), labelled=labelled, columns=asked.renamed())
+    if asked.state is not None:
+        from goldassay.judges.ask.programs import unseen
+
+        kept = unseen(asked.state, labels)
+        if left := len(labels.items) - len(kept.items):
+            tables.warn(f"{left} items are left out: the judge was tuned on them")
+        labels = kept
+    return labels if asked.limit is None else replace(labels, items=labels.items[: asked.limit])
+
+
+def votes_of(judge: Any, labels: Labels, asked: Asked) -> list[Vote]:
+    """The judge's vote on every item, with a progress bar and a warning of what stayed unknown."""
+    with tables.progress("judging", len(labels.items)) as tell:
+        votes = poll(judge, labels.question, labels.items, threads=asked.threads, tell=lambda done, _: tell(done))
+    if getattr(judge, "warning", ""):
+        tables.warn(judge.warning)
+    return votes

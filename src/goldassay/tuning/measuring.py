@@ -17,7 +17,7 @@ from goldassay.running.plain import Plain
 from goldassay.running.run import Case
 from goldassay.score import Evidence
 from goldassay.statistics import compare
-from goldassay.tuning.patch_files import Effect, Patch
+from goldassay.tuning.patches import Effect, Patch
 
 COSTS = ("calls", "prompt_tokens", "completion_tokens", "seconds")
 
@@ -72,33 +72,19 @@ class Race:
                 return None
             cases += done.cases
             cost = {key: value + float(done.cost.get(key, 0)) for key, value in cost.items()}
-            seen = self.examples[: len(cases)]
-            found = compare(
-                [case.evidence for case in cases],
-                [case.evidence for case in base[: len(cases)]],
+            found = effect(
+                cases,
+                base[: len(cases)],
+                self.examples,
                 self.zero,
-                clusters=clusters(seen),
+                "dev",
+                cost,
                 seed=self.seed,
                 resamples=self.resamples,
             )
-            if stop < len(self.examples) and found.difference <= 0 and found.interval.high < 0.01:
+            if stop < len(self.examples) and found.difference <= 0 and found.high < 0.01:
                 break
-        before = float(total(base[: len(cases)]).value)
-        patch.effects = [
-            Effect(
-                split="dev",
-                before=before,
-                after=before + found.difference,
-                difference=found.difference,
-                low=found.interval.low,
-                high=found.interval.high,
-                p=found.p,
-                n=len(cases),
-                calls=int(cost["calls"]),
-                tokens=int(cost["prompt_tokens"] + cost["completion_tokens"]),
-                seconds=round(cost["seconds"], 3),
-            )
-        ]
+        patch.effects = [found]
         if len(cases) < len(self.examples):
             patch.status = "rejected"
             patch.reason = f"lost the race after {len(cases)} of {len(self.examples)} examples"
@@ -115,6 +101,45 @@ class Race:
         drops = {name: float(old[name].value - new[name].value) for name in self.guarded}
         worse = (f"{name} by {drop:.4f}" for name, drop in drops.items() if drop > self.guarded[name] + 1e-12)
         return ", ".join(worse)
+
+
+def effect(
+    after: Sequence[Case],
+    before: Sequence[Case],
+    examples: Sequence[Any],
+    zero: Evidence,
+    split: str,
+    cost: Mapping[str, Any],
+    *,
+    seed: int = 0,
+    resamples: int = 10_000,
+) -> Effect:
+    """The paired difference of the corpus values on the first ``len(after)`` examples, and what measuring it cost.
+
+    ``after`` and ``before`` are the cases of the same examples; those that share a document are resampled together.
+    """
+    found = compare(
+        [case.evidence for case in after],
+        [case.evidence for case in before],
+        zero,
+        clusters=clusters(examples[: len(after)]),
+        seed=seed,
+        resamples=resamples,
+    )
+    old = float(total(before).value)
+    return Effect(
+        split=split,
+        before=old,
+        after=old + found.difference,
+        difference=found.difference,
+        low=found.interval.low,
+        high=found.interval.high,
+        p=found.p,
+        n=len(after),
+        calls=int(cost.get("calls", 0)),
+        tokens=int(cost.get("prompt_tokens", 0) + cost.get("completion_tokens", 0)),
+        seconds=round(float(cost.get("seconds", 0.0)), 3),
+    )
 
 
 def evaluated(program: Any, examples: Sequence[Any], metric: Any, **options: Any) -> Run:

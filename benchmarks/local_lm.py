@@ -1,0 +1,72 @@
+"""A local model through DSPy beside the same prompts asked of llama.cpp itself: calls a second, tokens a call.
+
+The prompts and grammars that `dspy.Predict` sends are recorded once and then asked of the model directly, in the same
+order, so both sides share prefixes alike. Also: the same answers as JSON and as lines, and with copied names.
+"""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import dspy
+
+from goldassay import load, workspace
+from goldassay.lm import TerseAdapter, resolve
+from goldassay.lm.files import located
+from goldassay.lm.request import body
+from goldassay.lm.server import loaded
+
+EXAMPLES, DEMOS = 12, 4
+
+
+def main() -> None:
+    data = load("heritage", task="extraction").extraction
+    program = workspace.target("extraction").load()
+    shown = [{"text": one["text"], **program.to_demo(one)} for one in data.train[:DEMOS]]
+    texts = [one["text"] for one in data.dev[:EXAMPLES]]
+    for form, copied in (("json", False), ("json", True), ("lines", False), ("lines", True)):
+        ours, tokens, bodies = through_dspy(program, shown, texts, TerseAdapter(form, copied=copied))
+        raw = directly(bodies)
+        print(
+            f"{form:<6} {'copied' if copied else 'free  '} {EXAMPLES / ours:6.2f} calls/s, llama.cpp itself "
+            f"{EXAMPLES / raw:6.2f} ({raw / ours:.0%} of it); {tokens / EXAMPLES:.1f} new tokens a call",
+            flush=True,
+        )
+
+
+def through_dspy(program: Any, shown: list[Any], texts: list[str], adapter: Any) -> tuple[float, int, list[Any]]:
+    """Seconds, new tokens, and what was asked."""
+    lm = resolve(cache=False)
+    made = program.deepcopy()
+    made.predictors()[0].demos = shown
+    bodies: list[Any] = []
+    engine, ask = lm.engine, lm.engine.complete
+
+    def noted(request: Any) -> Any:
+        bodies.append(body(request, engine.items, engine.characters))
+        return ask(request)
+
+    engine.complete = noted
+    with dspy.context(lm=lm, adapter=adapter):
+        made(text=texts[-1])  # the model is loaded, the prefix is read
+        bodies.clear()
+        before, used = time.perf_counter(), 0
+        for text in texts:
+            made(text=text)
+            used += int(lm.history[-1]["usage"]["completion_tokens"])
+        return time.perf_counter() - before, used, bodies
+
+
+def directly(bodies: list[Any]) -> float:
+    """Seconds for the same bodies asked of the model alone."""
+    model = loaded(located("local/smollm2-135m"), 4096)
+    model.ask(bodies[-1])
+    before = time.perf_counter()
+    for one in bodies:
+        model.ask(one)
+    return time.perf_counter() - before
+
+
+if __name__ == "__main__":
+    main()

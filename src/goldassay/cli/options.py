@@ -1,0 +1,120 @@
+"""Words that mean the same in every command: options, their help, and how help is printed.
+
+A command takes an option from here wherever it has one of that name, so that ``--json``, ``--out``, ``--seed``,
+``--limit`` and the others read alike everywhere.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from typer.core import TyperCommand, TyperGroup
+
+from goldassay.exceptions import GoldassayError
+
+SIX = "extraction, classification, linking, retrieval, answering or triples"
+
+Task = Annotated[str, typer.Argument(help=SIX, metavar="TASK")]
+OfTask = Annotated[str | None, typer.Option("--task", metavar="TASK", help="The task, where nothing else says it.")]
+Program = Annotated[
+    str, typer.Argument(metavar="TASK|FILE", help="A task, TASK:NAME, or FILE:NAME (programs/extraction.py:program).")
+]
+Gold = Annotated[str, typer.Option("--gold", metavar="SET|FILE", help="A gold set's name, its folder, or a file.")]
+GoldSet = Annotated[str, typer.Argument(metavar="SET|FILE", help="A gold set's name, its folder, or a file.")]
+Format = Annotated[
+    str | None, typer.Option("--format", metavar="NAME", help="The format of a file, where its name does not tell it.")
+]
+Split = Annotated[str, typer.Option("--split", metavar="NAME", help="Which split: train, dev, test or all.")]
+Metric = Annotated[
+    str | None,
+    typer.Option("--metric", metavar="FILE[:NAME]", help="A metric (default: metrics/TASK.py:metric)."),
+]
+Lm = Annotated[
+    str | None,
+    typer.Option(
+        "--lm", metavar="MODEL", help="local/smollm2-135m (default), local:FILE.gguf, or any name that dspy.LM knows."
+    ),
+]
+JudgeLm = Annotated[
+    str | None,
+    typer.Option("--judge-lm", metavar="MODEL", help="The model that judges, bound apart from --lm; or nli:MODEL."),
+]
+ReflectionLm = Annotated[
+    str | None,
+    typer.Option("--reflection-lm", metavar="MODEL", help="The model that writes instructions (default: --lm)."),
+]
+State = Annotated[
+    Path | None, typer.Option("--state", metavar="FOLDER", help="A tuned program: its folder or state.json.")
+]
+Resume = Annotated[Path | None, typer.Option("--resume", metavar="FOLDER", help="Go on with what was interrupted.")]
+Runs = Annotated[Path, typer.Option("--runs", metavar="FOLDER", help="Where run folders go.")]
+Limit = Annotated[int | None, typer.Option("--limit", metavar="N", min=1, help="Only the first N examples.")]
+Threads = Annotated[int, typer.Option("--threads", metavar="N", min=1, help="How many examples at once.")]
+Seed = Annotated[int, typer.Option("--seed", metavar="N", help="Of everything that is drawn at random.")]
+Json = Annotated[bool, typer.Option("--json", help="Print one JSON object on standard output.")]
+Quiet = Annotated[bool, typer.Option("--quiet", help="Show no progress.")]
+Gate = Annotated[bool, typer.Option("--gate", help="Exit with 1 when what was promised is not reached.")]
+Force = Annotated[bool, typer.Option("--force", help="Write over what exists.")]
+
+Concerns = Mapping[str, Sequence[str]]
+"""The tasks that an option is for, by the option's name."""
+
+
+class Command(TyperCommand):
+    """A command whose help is plain: no types of Python, and only what concerns the task that was named."""
+
+    concerns: Concerns = {}
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        ctx.meta["goldassay.words"] = [word for word in args if not word.startswith("-")]
+        return super().parse_args(ctx, args)
+
+    def format_help(self, ctx: Any, formatter: Any) -> None:
+        tasks = {task for some in self.concerns.values() for task in some}
+        named = next((word for word in ctx.meta.get("goldassay.words", ()) if word in tasks), None)
+        params: list[Any] = self.get_params(ctx)
+        for param in params:
+            known = self.concerns.get(str(param.name))
+            if known and named:
+                param.hidden = named not in known
+        _plain(self, ctx)
+        super().format_help(ctx, formatter)
+
+
+class Group(TyperGroup):
+    """Commands under one name, with plain help."""
+
+    def format_help(self, ctx: Any, formatter: Any) -> None:
+        _plain(self, ctx)
+        super().format_help(ctx, formatter)
+
+
+def _plain(command: Any, ctx: Any) -> None:
+    """A flag takes no value, so no type stands beside it; an argument's name says what it is."""
+    for param in command.get_params(ctx):
+        if param.param_type_name == "argument":
+            param.display_type_rich = lambda ctx: None
+        elif getattr(param, "is_flag", False) and param.metavar is None:
+            param.metavar = ""
+
+
+class Commands(typer.Typer):
+    """A group of commands with plain help; ``concerns`` names the options that are for some tasks only."""
+
+    def command(self, name: str | None = None, *, concerns: Concerns = {}, **settings: Any) -> Callable[[Any], Any]:
+        kind = type("TaskCommand", (Command,), {"concerns": concerns}) if concerns else Command
+        return super().command(name, cls=kind, **settings)
+
+
+def commands(help: str) -> Commands:
+    """An empty group of commands."""
+    return Commands(help=help, cls=Group, no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False)
+
+
+def free(place: Path, force: bool) -> None:
+    """Refuse to write over what exists, unless it was said."""
+    if place.exists() and not force:
+        raise GoldassayError(f"{place} exists already; name another place, or say --force to write over it")

@@ -1,0 +1,371 @@
+r"""Answers as lines: what a schema asks for, written with as few tokens as it allows.
+
+A list of names is ``TOP: Delft``, one a line, where JSON needs braces, quotes and the name of every field for each; one
+label is the label alone. The same schema gives the lines of a demonstration (`Lines.render`), the grammar that a
+local model's answer keeps to (`Lines.grammar`), and the values that come back (`Lines.read`).
+
+A field that is *copied* from the input is decoded as a run of the input's own words, so a name cannot be invented:
+
+* the ``text`` of an object that has a ``type`` or ``label`` beside it (a mention),
+* a field whose type is `Copied` (in a signature or in a model of pydantic).
+
+Where that does not hold (an answer in other words, a normal form, a translation), do not mark the field. It cannot
+help where the reader's own words are asked for, and it does not stop a wrong name from being copied.
+
+Grammar: llguidance's Lark syntax and its ``substring_words``, https://github.com/guidance-ai/llguidance
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Annotated, Any
+
+from pydantic import Field as FieldInfo
+
+Schema = Mapping[str, Any]
+Copied = Annotated[str, FieldInfo(json_schema_extra={"copied": True})]
+"""The type of a text that is copied from the input, word for word."""
+NOTHING = "-"
+LINE = "\n"
+MARKS = ".,;:!?()[]\"'“”„‘’«»"
+LETTERS = 8  # of a word, so that bounds in characters bound the words of what is copied
+
+
+@dataclass(frozen=True)
+class Scalar:
+    """A value on one line: a label of several, a text, a number, yes or no."""
+
+    kind: str
+    labels: tuple[str, ...] = ()
+    copied: bool = False
+    empty: bool = False
+    longest: int | None = None
+
+    def render(self, value: Any) -> str:
+        """The value as it is written."""
+        if value is None or value == "":
+            return NOTHING
+        return str(value).lower() if self.kind == "boolean" else " ".join(str(value).split())
+
+    def read(self, text: str) -> Any:
+        """The value that was written; a text as it is, what does not fit its kind too (the adapter says so)."""
+        text = text.strip()
+        if text == NOTHING:
+            return None if self.empty else ("" if self.kind == "text" else text)
+        try:
+            return json.loads(text) if self.kind in ("number", "integer", "boolean") else text
+        except ValueError:
+            return text
+
+
+@dataclass(frozen=True)
+class Row:
+    """An object of scalars on one line: ``TYPE: text`` for a label and a text, else its values between bars."""
+
+    fields: tuple[tuple[str, Scalar], ...]
+
+    @property
+    def mention(self) -> tuple[str, str] | None:
+        """The names of the label and of the text, where the object has just these two."""
+        if len(self.fields) != 2:
+            return None
+        labels = [name for name, field in self.fields if field.labels]
+        texts = [name for name, field in self.fields if field.kind == "text" and not field.labels]
+        return (labels[0], texts[0]) if len(labels) == len(texts) == 1 else None
+
+    def render(self, value: Mapping[str, Any]) -> str:
+        """The object as a line."""
+        shown = {name: field.render(value.get(name)) for name, field in self.fields}
+        if self.mention:
+            return f"{shown[self.mention[0]]}: {shown[self.mention[1]]}"
+        return " | ".join(shown.values())
+
+    def read(self, line: str) -> dict[str, Any] | None:
+        """The object of a line; ``None`` where it lacks a part."""
+        order: tuple[str, ...] = self.mention or tuple(name for name, _ in self.fields)
+        parts = line.split(": ", 1) if self.mention else line.split(" | ", len(order) - 1)
+        if len(parts) < len(order):
+            return None
+        fields = dict(self.fields)
+        return {name: fields[name].read(part) for name, part in zip(order, parts, strict=True)}
+
+
+@dataclass(frozen=True)
+class Items:
+    """A list, an item a line."""
+
+    item: Scalar | Row
+    most: int | None = None
+
+
+Field = Scalar | Row | Items
+
+
+@dataclass(frozen=True)
+class Lines:
+    r"""The form of an answer: its fields in their order.
+
+    >>> form = Lines.of({"type": "object", "properties": {"names": {"type": "array", "items": {"type": "object",
+    ...     "properties": {"text": {"type": "string"}, "type": {"enum": ["TOP", "TMP"]}}}}}})
+    >>> form.render({"names": [{"text": "Delft", "type": "TOP"}, {"text": "1667", "type": "TMP"}]})
+    'TOP: Delft\nTMP: 1667'
+    >>> form.read("TOP: Delft\nTMP: 1667")["names"][1]
+    {'type': 'TMP', 'text': '1667'}
+    >>> Lines.of({"type": "object", "properties": {"deep": {"type": "object"}}}) is None
+    True
+    """
+
+    fields: tuple[tuple[str, Field], ...]
+
+    @classmethod
+    def of(cls, schema: Schema) -> Lines | None:
+        """The form of a schema; ``None`` where it has more depth than lines can show."""
+        fields = []
+        for name, part in schema.get("properties", {}).items():
+            field = _field(part, schema)
+            if field is None:
+                return None
+            fields.append((name, field))
+        return cls(tuple(fields)) if fields else None
+
+    @property
+    def lists(self) -> bool:
+        """Whether an output is a list."""
+        return any(isinstance(field, Items) for _, field in self.fields)
+
+    @property
+    def _alone(self) -> Field | None:
+        return self.fields[0][1] if len(self.fields) == 1 else None
+
+    def render(self, values: Mapping[str, Any]) -> str:
+        """The values that are given, as a demonstration shows them."""
+        known = [(name, field) for name, field in self.fields if name in values]
+        if self._alone and known:
+            return _rendered(self._alone, values[known[0][0]])
+        return LINE.join(_titled(name, field, values[name]) for name, field in known)
+
+    def read(self, text: str) -> dict[str, Any]:
+        """The values of an answer; a field that is not there is left out."""
+        lines = text.strip().splitlines()
+        if self._alone:
+            return {self.fields[0][0]: _read(self._alone, lines)}
+        places: dict[str, int] = {}
+        for name, _ in self.fields:
+            start = places[max(places, key=lambda key: places[key])] + 1 if places else 0
+            found = next((n for n in range(start, len(lines)) if lines[n].startswith(f"{name}:")), None)
+            if found is not None:
+                places[name] = found
+        out = {}
+        for name, field in self.fields:
+            if name in places:
+                end = min((n for n in places.values() if n > places[name]), default=len(lines))
+                head = lines[places[name]].removeprefix(f"{name}:").strip()
+                out[name] = _read(field, ([head] if head else []) + lines[places[name] + 1 : end])
+        return out
+
+    def grammar(self, source: str, items: int, characters: int, longest: int) -> str:
+        """The form as a Lark grammar of llguidance.
+
+        ``source`` is what copied fields are copied from (nothing is copied from an empty one); ``items`` bounds lists,
+        ``characters`` the texts in them and ``longest`` a text of its own, where the schema states no bound.
+        """
+        return _Grammar(source, items, characters, longest).of(self)
+
+
+def _field(part: Schema, root: Schema) -> Field | None:
+    part = _resolved(part, root)
+    if part.get("type") == "array":
+        item = _field(part.get("items") or {}, root)
+        return Items(item, part.get("maxItems")) if isinstance(item, (Scalar, Row)) else None
+    if "properties" in part:
+        row = []
+        for name, inner in part["properties"].items():
+            scalar = _field(inner, root)
+            if not isinstance(scalar, Scalar):
+                return None
+            beside = part["properties"].keys() & {"type", "label"}
+            named = name == "text" and bool(beside) and scalar.kind == "text" and not scalar.labels
+            row.append((name, Scalar(**{**vars_of(scalar), "copied": scalar.copied or named})))
+        return Row(tuple(row)) if row else None
+    return _scalar(part, root)
+
+
+def _scalar(part: Schema, root: Schema) -> Scalar | None:
+    copied, empty = bool(part.get("copied")), False
+    if "anyOf" in part:
+        options = [_resolved(option, root) for option in part["anyOf"]]
+        rest = [option for option in options if option.get("type") != "null"]
+        if len(rest) != 1:
+            return None
+        part, empty = rest[0], len(rest) < len(options)
+    if "const" in part or "enum" in part:
+        labels = [part["const"]] if "const" in part else part["enum"]
+        words = tuple(str(label) for label in labels)
+        plain = all(isinstance(label, str) and label.strip() == label and LINE not in label for label in labels)
+        return Scalar("text", words, empty=empty) if plain and NOTHING not in words else None
+    kind = part.get("type")
+    if kind == "string" and not part.keys() & {"pattern", "format"}:
+        return Scalar("text", (), copied or bool(part.get("copied")), empty, part.get("maxLength"))
+    return Scalar(str(kind), empty=empty) if kind in ("number", "integer", "boolean") else None
+
+
+def _resolved(part: Schema, root: Schema) -> Schema:
+    """A part with its reference followed; what stands beside the reference is kept."""
+    here: Any = root
+    name = part.get("$ref")
+    if name is None and len(part.get("allOf", ())) == 1:
+        return {**_resolved(part["allOf"][0], root), **{key: value for key, value in part.items() if key != "allOf"}}
+    if not isinstance(name, str):
+        return part
+    for key in name.removeprefix("#/").split("/"):
+        here = here.get(key, {})
+    return {**here, **{key: value for key, value in part.items() if key != "$ref"}}
+
+
+def vars_of(scalar: Scalar) -> dict[str, Any]:
+    """The fields of a scalar, to make another with."""
+    return {name: getattr(scalar, name) for name in Scalar.__dataclass_fields__}
+
+
+def _rendered(field: Field, value: Any) -> str:
+    if isinstance(field, Items):
+        return LINE.join(field.item.render(item) for item in value) or NOTHING
+    if isinstance(field, Row):
+        return LINE.join(f"{name}: {inner.render(value.get(name))}" for name, inner in field.fields)
+    return field.render(value)
+
+
+def _titled(name: str, field: Field, value: Any) -> str:
+    if isinstance(field, Items):
+        return LINE.join([f"{name}:", *(f"- {field.item.render(item)}" for item in value)]) if value else f"{name}: -"
+    return f"{name}: {field.render(value)}"
+
+
+def _read(field: Field, lines: list[str]) -> Any:
+    if isinstance(field, Items):
+        shown = [line.removeprefix("- ").strip() for line in lines]
+        found = [field.item.read(line) for line in shown if line and line != NOTHING]
+        return [item for item in found if item is not None]
+    if isinstance(field, Row):
+        if not any(line.startswith(f"{field.fields[0][0]}:") for line in lines):
+            return field.read(" ".join(lines))
+        return Lines(field.fields).read(LINE.join(lines))
+    return field.read(" ".join(lines))
+
+
+def copied(schema: Any, source: str, characters: int) -> Any:
+    """A JSON schema whose copied fields may only be runs of the source's words, each of them enumerated.
+
+    >>> copied({"type": "string", "copied": True}, "in Delft (1667)", 16)
+    {'enum': ['in', 'in Delft', 'Delft', 'Delft (1667)', 'Delft (1667', '(1667)', '1667', '']}
+    """
+    found = _runs(source, max(1, characters // LETTERS))
+    return _copied(schema, found) if found else schema
+
+
+def _copied(part: Any, found: list[str]) -> Any:
+    if isinstance(part, list):
+        return [_copied(inner, found) for inner in part]
+    if not isinstance(part, Mapping):
+        return part
+    if part.get("type") == "string" and part.get("copied"):
+        return {"enum": [*found, ""]}
+    out = {key: _copied(inner, found) for key, inner in part.items()}
+    fields = part.get("properties", {})
+    text = fields.get("text") if isinstance(fields, Mapping) else None
+    if isinstance(text, Mapping) and fields.keys() & {"type", "label"} and text.get("type") == "string":
+        out["properties"]["text"] = {"enum": found}
+    return out
+
+
+def _runs(source: str, words: int) -> list[str]:
+    """All runs of at most so many words that stand on one line, without the marks around them too."""
+    out: dict[str, None] = {}
+    for line in source.splitlines():
+        found = [place.span() for place in re.finditer(r"\S+", line)]
+        for i, (start, _) in enumerate(found):
+            for _, end in found[i : i + words]:
+                run = line[start:end]
+                out[run] = None
+                if run.strip(MARKS):
+                    out[run.strip(MARKS)] = None
+    return list(out)
+
+
+class _Grammar:
+    """One grammar being written: its rules by name."""
+
+    def __init__(self, source: str, items: int, characters: int, longest: int) -> None:
+        self.items, self.characters, self.longest = items, characters, longest
+        self.rules: dict[str, str] = {}
+        self.source = [line.strip() for line in source.splitlines() if line.strip()]
+
+    def of(self, form: Lines) -> str:
+        """The whole grammar."""
+        if len(form.fields) == 1:
+            start = self._alone(form.fields[0][1])
+        else:
+            start = ' "\\n" '.join(self._titled(name, field) for name, field in form.fields)
+        rules = [f"start: {start}", *(f"{name}: {rule}" for name, rule in self.rules.items())]
+        return "%llguidance {}\n" + "\n".join(rules) + "\n"
+
+    def _alone(self, field: Field) -> str:
+        if isinstance(field, Items):
+            item = self._line(field.item)
+            return f'{_quoted(NOTHING)} | {item} ("\\n" {item}){{0,{max(0, (field.most or self.items) - 1)}}}'
+        if isinstance(field, Row):
+            return ' "\\n" '.join(self._titled(name, inner) for name, inner in field.fields)
+        return self._scalar(field, self.longest)
+
+    def _titled(self, name: str, field: Field) -> str:
+        if isinstance(field, Items):
+            item = f'"\\n- " {self._line(field.item)}'
+            return f'{_quoted(name + ":")} (" -" | ({item}){{1,{field.most or self.items}}})'
+        inner = self._line(field) if isinstance(field, Row) else self._scalar(field, self.longest)
+        return f"{_quoted(name + ': ')} {inner}"
+
+    def _line(self, item: Scalar | Row) -> str:
+        if isinstance(item, Scalar):
+            return self._scalar(item, self.characters, listed=True)
+        fields = dict(item.fields)
+        if item.mention:
+            label, text = item.mention
+            return f'{self._scalar(fields[label], 0)} ": " {self._scalar(fields[text], self.characters, listed=True)}'
+        return ' " | " '.join(self._scalar(field, self.characters, listed=True) for _, field in item.fields)
+
+    def _scalar(self, field: Scalar, longest: int, listed: bool = False) -> str:
+        """A rule for a scalar, written once; what is copied alone may be nothing."""
+        if field.labels:
+            rule = " | ".join(_quoted(label) for label in field.labels)
+        elif field.kind in ("number", "integer"):
+            rule = r"/-?[0-9]{1,12}/" if field.kind == "integer" else r"/-?[0-9]{1,12}(\.[0-9]{1,6})?/"
+        elif field.kind == "boolean":
+            rule = '"true" | "false"'
+        elif field.copied and self.source:
+            words = f"/[^ ]+( [^ ]+){{0,{max(1, (field.longest or longest) // LETTERS) - 1}}}/"
+            rule = f"({self._copied()}) & {words}"
+        else:
+            rule = f"/[^\\n|]{{1,{field.longest or longest}}}/"
+        name = self._named(rule)
+        either = field.empty or (field.copied and not listed)
+        return f"({name} | {_quoted(NOTHING)})" if either else name
+
+    def _copied(self) -> str:
+        """The runs of words of each line of the source."""
+        runs = [f"%regex {json.dumps({'substring_words': line}, ensure_ascii=False)}" for line in self.source]
+        return " | ".join(self._named(run) for run in runs)
+
+    def _named(self, rule: str) -> str:
+        for name, known in self.rules.items():
+            if known == rule:
+                return name
+        name = f"VALUE_{len(self.rules)}"
+        self.rules[name] = rule
+        return name
+
+
+def _quoted(text: str) -> str:
+    return json.dumps(text, ensure_ascii=False)

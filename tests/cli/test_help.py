@@ -1,0 +1,70 @@
+"""Help reads plainly: no type beside a flag, what concerns the task that was named, the nearest word to a wrong one."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+import typer.main
+from typer.testing import CliRunner
+
+from goldassay.cli import app
+from goldassay.cli.score import CONCERNS, score
+from goldassay.measure import TASKS
+
+RUN = CliRunner(env={"COLUMNS": "80", "TERM": "dumb"})
+
+
+def commands() -> dict[str, object]:
+    """Every command by the words that call it."""
+    found: dict[str, object] = {}
+
+    def walk(command: object, words: str) -> None:
+        for name, sub in getattr(command, "commands", {}).items():
+            walk(sub, f"{words} {name}".strip())
+        if words and not getattr(command, "commands", None):
+            found[words] = command
+
+    walk(typer.main.get_command(app), "")
+    return found
+
+
+ALL = {words: one for words, one in commands().items() if not words.startswith("wikidata")}
+
+
+@pytest.mark.parametrize("words", sorted(ALL))
+def test_help_shows_no_types_of_python(words: str) -> None:
+    done = RUN.invoke(app, [*words.split(), "--help"])
+    assert done.exit_code == 0
+    assert not re.findall(r"<\w+[^>]*>|list\[", done.output)
+    assert max(map(len, done.output.splitlines())) <= 80
+
+
+@pytest.mark.parametrize("task", TASKS)
+def test_score_shows_what_concerns_the_task(task: str) -> None:
+    shown = RUN.invoke(app, ["score", task, "--help"]).output
+    for name, tasks in CONCERNS.items():
+        flag = "--measure" if name == "measures" else f"--{name.replace('_', '-')}"
+        assert (f"{flag} " in shown) == (task in tasks), flag
+
+
+def test_every_option_for_some_tasks_is_an_option_of_score() -> None:
+    assert set(CONCERNS) <= set(score.__annotations__)
+
+
+def test_an_option_of_another_task_is_refused() -> None:
+    done = RUN.invoke(app, ["score", "answering", "--gold", "a", "--pred", "b", "--ontology", "o.json"])
+    assert str(done.exception) == "--ontology is for triples, not for answering"
+
+
+SAME = {"json", "seed", "limit", "quiet", "force", "format", "split", "lm"}
+
+
+def test_options_with_one_name_read_alike() -> None:
+    """One option, one way of writing its value, wherever it stands."""
+    seen: dict[str, set[str | None]] = {}
+    for command in ALL.values():
+        for param in command.params:  # type: ignore[attr-defined]
+            if param.name in SAME and param.opts[0].startswith("--"):
+                seen.setdefault(param.opts[0], set()).add(param.metavar)
+    assert {name: metavars for name, metavars in seen.items() if len(metavars) > 1} == {}

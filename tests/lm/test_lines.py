@@ -1,0 +1,132 @@
+"""Answers as lines: every schema that lines can show comes back as it went in, and copied fields cannot be invented."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import dspy
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from pydantic import BaseModel, create_model
+
+from goldassay.lm import Copied, TerseAdapter
+from goldassay.lm.lines import Lines, copied
+from goldassay.lm.request import written
+
+WORDS = st.text(st.characters(categories=("L", "N")), min_size=1, max_size=8)
+TEXT = st.lists(WORDS, min_size=1, max_size=4).map(" ".join)
+
+
+class Mention(BaseModel):
+    text: str
+    type: Literal["GRP.HER.MUS", "TOP"]
+
+
+class Triple(BaseModel):
+    subject: str
+    predicate: str
+    object: str
+
+
+class Reply(BaseModel):
+    answer: Copied
+    confidence: float
+
+
+FIELDS: dict[str, tuple[Any, st.SearchStrategy[Any]]] = {
+    "label": (Literal["museum", "archive"], st.sampled_from(["museum", "archive"])),
+    "names": (list[str], st.lists(TEXT, max_size=3)),
+    "mentions": (
+        list[Mention],
+        st.lists(st.fixed_dictionaries({"text": TEXT, "type": st.sampled_from(["GRP.HER.MUS", "TOP"])}), max_size=3),
+    ),
+    "triples": (
+        list[Triple],
+        st.lists(st.fixed_dictionaries({"subject": TEXT, "predicate": TEXT, "object": TEXT}), max_size=3),
+    ),
+    "answer": (str, TEXT),
+    "sure": (bool, st.booleans()),
+    "count": (int, st.integers(-99, 99)),
+    "year": (int | None, st.none() | st.integers(1, 2000)),
+}
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.data())
+def test_what_is_written_is_read_back(data: st.DataObject) -> None:
+    names = data.draw(st.lists(st.sampled_from(sorted(FIELDS)), min_size=1, max_size=4, unique=True))
+    fields: dict[str, Any] = {name: (FIELDS[name][0], ...) for name in names}
+    form = Lines.of(create_model("Outputs", **fields).model_json_schema())
+    assert form is not None
+    values = {name: data.draw(FIELDS[name][1]) for name in names}
+    read = form.read(form.render(values))
+    assert {name: read.get(name) for name in names} == values
+
+
+def test_one_object_alone_has_a_line_a_field() -> None:
+    form = Lines.of(create_model("Outputs", reply=(Reply, ...)).model_json_schema())
+    assert form is not None
+    assert form.render({"reply": {"answer": "in Delft", "confidence": 0.5}}) == "answer: in Delft\nconfidence: 0.5"
+    assert form.read("answer: in Delft\nconfidence: 0.5") == {"reply": {"answer": "in Delft", "confidence": 0.5}}
+    assert form.read("answer: -\nconfidence: 0")["reply"]["answer"] == ""
+
+
+@pytest.mark.parametrize("kind", [dict[str, int], list[list[str]], list[dict[str, str]], str | int])
+def test_what_has_more_depth_stays_json(kind: Any) -> None:
+    assert Lines.of(create_model("Outputs", deep=(kind, ...)).model_json_schema()) is None
+
+
+def test_a_cut_or_broken_line_is_left_out() -> None:
+    form = Lines.of(create_model("Outputs", mentions=(list[Mention], ...)).model_json_schema())
+    assert form is not None
+    assert form.read("TOP: Delft\nGRP") == {"mentions": [{"type": "TOP", "text": "Delft"}]}
+    assert form.read("-") == form.read("") == {"mentions": []}
+
+
+class Names(dspy.Signature):
+    """List the names."""
+
+    text: str = dspy.InputField()
+    mentions: list[Mention] = dspy.OutputField()
+
+
+class Place(dspy.Signature):
+    """Where was it?"""
+
+    text: str = dspy.InputField()
+    place: Copied = dspy.OutputField()
+
+
+def test_the_adapter_shows_and_reads_lines() -> None:
+    used = TerseAdapter("lines")
+    demo = {"text": "Gouda", "mentions": [Mention(text="Gouda", type="TOP")]}
+    shown = [message["content"] for message in used.format(Names, [demo], {"text": "Delft"})]
+    assert shown == ["List the names.", "text: Gouda", "TOP: Gouda", "text: Delft"]
+    assert used.parse(Names, "TOP: Delft") == {"mentions": [Mention(text="Delft", type="TOP")]}
+    assert used.parse(Names, '{"mentions": []}') == {"mentions": []}
+
+
+def test_names_are_copied_unless_that_is_switched_off() -> None:
+    schema = {**create_model("Outputs", mentions=(list[Mention], ...)).model_json_schema(), "x-form": "lines"}
+    assert '"substring_words": "in Delft"' in written({**schema, "x-copy": ["text"]}, "text: in Delft")
+    assert "substring_words" not in written(schema, "in Delft")
+    plain = {**schema, "x-form": "json"}
+    assert '["in","in Delft","Delft"]' in written({**plain, "x-copy": ["text"]}, "text: in Delft")
+    assert '"in Delft"' not in written(plain, "in Delft")
+
+
+def test_an_output_may_be_marked_as_copied() -> None:
+    lm: Any = type("Model", (), {"supported_params": {"response_format"}, "supports_response_schema": True})()
+    asked: dict[str, Any] = {}
+    TerseAdapter("lines")._prepare_response_format(lm, asked, Place)
+    schema = asked["response_format"].model_json_schema()
+    assert schema["properties"]["place"]["copied"]
+    assert "substring_words" in written(schema, "text: in Delft")
+
+
+def test_runs_are_bounded_and_stand_on_one_line() -> None:
+    field = {"type": "string", "copied": True}
+    assert "b c" not in copied(field, "a b\nc", 80)["enum"]
+    assert max(len(run.split()) for run in copied(field, "a b c d e f g", 24)["enum"]) == 3
+    assert copied(field, " ", 24) == field

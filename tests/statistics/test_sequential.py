@@ -1,0 +1,120 @@
+"""Sequential tests: the level at every look, power, and that what examples add adds up to the whole."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from goldassay.exceptions import GoldassayError
+from goldassay.statistics.influence import contributions, influences
+from goldassay.statistics.sequential import Bets, sequential_test
+from goldassay.tally import By, Counts, Mean, Tally
+
+
+def pairs(rng: np.random.Generator, n: int, better: float = 0.0) -> tuple[list[Counts], list[Counts]]:
+    """Two systems on documents of some entities; B misses ``better`` more of them."""
+    size = rng.poisson(3, n) + 1
+    a = [Counts(float(hit := rng.binomial(k, 0.7)), float(rng.poisson(0.5)), float(k - hit)) for k in size]
+    b = [Counts(float(hit := rng.binomial(k, 0.7 - better)), float(rng.poisson(0.5)), float(k - hit)) for k in size]
+    return a, b
+
+
+def total(tallies: list[Counts]) -> float:
+    return float(sum(tallies, Counts()).value)
+
+
+@pytest.mark.parametrize("clusters", [None, [index // 3 for index in range(40)]])
+def test_contributions_add_up_to_the_difference(clusters: list[int] | None) -> None:
+    rng = np.random.default_rng(0)
+    a, b = pairs(rng, 40, 0.2)
+    found = contributions(a, b, Counts(), clusters=clusters)
+    assert len(found) == (40 if clusters is None else 14)
+    assert found.sum() == pytest.approx(total(a) - total(b), abs=1e-7)
+    assert contributions(b, a, Counts(), clusters=clusters) == pytest.approx(-found, abs=1e-9)
+
+
+def test_the_derivative_is_that_of_micro_f1() -> None:
+    a, _ = pairs(np.random.default_rng(1), 30)
+    pooled = sum(a, Counts())
+    under = 2 * pooled.tp + pooled.fp + pooled.fn
+    by_hand = [30 * (2 * (pooled.fp + pooled.fn) * one.tp - 2 * pooled.tp * (one.fp + one.fn)) / under**2 for one in a]
+    found = influences(a, Counts())
+    assert found == pytest.approx(by_hand, rel=1e-6, abs=1e-9)
+    assert abs(found.mean()) < 1e-8
+
+
+def test_influence_is_the_standard_error_of_nested_evidence() -> None:
+    rng = np.random.default_rng(2)
+    rows: list[By[str, Counts]] = [By({"A": Counts(1.0, 0.0, 0.0)}) for _ in range(200)]
+    rows = [By({key: Counts(*rng.poisson((2, 1, 1)).astype(float)) for key in "AB"}) for _ in rows]
+    spread = float(np.std(influences(rows, By())) / np.sqrt(len(rows)))
+    micro = [float(sum((rows[i] for i in rng.integers(0, 200, 200)), By()).micro) for _ in range(400)]
+    assert spread == pytest.approx(float(np.std(micro)), rel=0.15)
+
+
+def test_a_mean_is_its_own_linear_form() -> None:
+    values = [0.2, 0.9, 0.4]
+    assert influences(values) + np.mean(values) == pytest.approx(values, abs=1e-9)
+    weighed: list[Tally] = [Mean.of(0.2), Mean(), Mean.of(0.9)]
+    assert influences(weighed, Mean())[1] == 0.0
+
+
+def test_useless_changes_are_accepted_at_the_level_however_often_one_looks() -> None:
+    rng = np.random.default_rng(3)
+    accepted = sum(sequential_test(*pairs(rng, 60), Counts()).decision == "accept" for _ in range(400))
+    assert accepted <= 0.05 * 400 + 2 * np.sqrt(0.05 * 0.95 * 400)
+
+
+def test_a_gain_is_found_before_the_end() -> None:
+    rng = np.random.default_rng(4)
+    found = [sequential_test(*pairs(rng, 150, 0.2), Counts()) for _ in range(100)]
+    assert sum(one.decision == "accept" for one in found) >= 90
+    assert np.mean([one.used for one in found]) < 80
+    worse = [sequential_test(*pairs(rng, 150, 0.2)[::-1], Counts()) for _ in range(100)]
+    assert sum(one.decision == "reject" for one in worse) >= 90
+    assert not any(one.decision == "accept" for one in worse)
+
+
+def test_the_bounded_null_holds_for_a_skewed_mean() -> None:
+    rng = np.random.default_rng(5)
+    crossed = 0
+    for _ in range(400):
+        bets = Bets(bound=1.0, null=0.9)
+        bets.extend((rng.random(200) < 0.9).astype(float))
+        crossed += bets.p <= 0.05
+    assert crossed <= 0.05 * 400 + 2 * np.sqrt(0.05 * 0.95 * 400)
+
+
+def test_looks_made_earlier_stay_what_they_were() -> None:
+    a, b = pairs(np.random.default_rng(6), 60, 0.05)
+    first = sequential_test(a[:20], b[:20], Counts(), looks=[10, 20])
+    assert (first.decision, first.used) == ("continue", 20)
+    assert first.more is not None
+    later = sequential_test([*a[:20], *b[20:]], [*b[:20], *b[20:]], Counts(), looks=[10, 20, 60])
+    assert later.wealth == pytest.approx(first.wealth, abs=1e-12)  # what came after differs nowhere
+
+
+def test_no_difference_says_nothing() -> None:
+    found = sequential_test([1.0, 0.0] * 10, [1.0, 0.0] * 10)
+    assert (found.decision, found.p, found.difference, found.more) == ("continue", 1.0, 0.0, None)
+
+
+def test_a_smallest_gain_worth_having_rejects_what_is_useless() -> None:
+    rng = np.random.default_rng(7)
+    a, b = (rng.random(800) < 0.5).astype(float), (rng.random(800) < 0.5).astype(float)
+    assert sequential_test(a.tolist(), b.tolist(), gain=0.3).decision == "reject"
+
+
+def test_what_cannot_be_tested_is_said() -> None:
+    with pytest.raises(GoldassayError, match="2 against 1"):
+        sequential_test([1.0, 0.0], [1.0])
+    with pytest.raises(GoldassayError, match="3 against 1"):
+        contributions([1.0, 0.0, 1.0], [1.0])
+    with pytest.raises(GoldassayError, match="alpha and beta"):
+        sequential_test([1.0], [0.0], alpha=0)
+    with pytest.raises(GoldassayError, match="rising"):
+        sequential_test([1.0], [0.0], looks=[3, 2])
+    with pytest.raises(GoldassayError, match="beyond the bound"):
+        Bets(bound=1.0).add(1.5)
+    with pytest.raises(GoldassayError, match="above 0"):
+        Bets(bound=0.0)
