@@ -16,8 +16,7 @@ import pytest
 from goldassay import Metric
 from goldassay.exceptions import GoldassayError
 from goldassay.measures import answering, classification, extraction
-from goldassay.reporting import pages
-from goldassay.reporting.pages import facts
+from goldassay.reporting import facts, pages
 from goldassay.running import Run, evaluate
 
 HOSTILE = "</script><script>alert(1)</script><img src=x onerror=alert(2)>\u202e\x1b[2J{{ 7*7 }}"

@@ -17,8 +17,10 @@ from goldassay.cli.init import init
 from goldassay.cli.judge import app as judge_app
 from goldassay.cli.patch import app as patch_app
 from goldassay.cli.report import report
+from goldassay.cli.runs import app as runs_app
 from goldassay.cli.score import CONCERNS, score
 from goldassay.cli.tune import tune
+from goldassay.cli.view import dashboard, view
 from goldassay.cli.wikidata import app as wikidata_app
 from goldassay.exceptions import GoldassayError
 
@@ -30,6 +32,9 @@ app.command("eval")(evaluate)
 app.command()(compare)
 app.command()(tune)
 app.command()(report)
+app.command()(view)
+app.command()(dashboard)
+app.add_typer(runs_app, name="runs")
 app.add_typer(patch_app, name="patch")
 app.add_typer(judge_app, name="judge")
 app.add_typer(gold_app, name="gold")

@@ -168,9 +168,13 @@ def pareto(points: Sequence[tuple[str, float, float, bool]], title: str) -> Figu
 
 
 def lines(
-    series: Sequence[tuple[str, Sequence[tuple[str, float, float, float, str]]]], title: str, breaks: Sequence[str] = ()
+    series: Sequence[tuple[str, Sequence[tuple[str, float, float, float, str]], int]],
+    title: str,
+    breaks: Sequence[str] = (),
 ) -> Figure:
     """Values over time with their intervals: (when, value, low, high, what to say). Series are not joined.
+
+    A series has a name, its points and the number of its colour: those of one colour are told once in the legend.
 
     ``breaks`` are moments at which conventions or gold changed: a line is drawn there.
     """
@@ -179,6 +183,8 @@ def lines(
             "type": "scatter",
             "mode": "lines+markers",
             "name": name,
+            "legendgroup": name,
+            "showlegend": name not in [one for one, _, _ in series[:number]],
             "x": [when for when, *_ in points],
             "y": [value for _, value, *_ in points],
             "error_y": {
@@ -194,7 +200,7 @@ def lines(
             "line": {"color": TINT[place % len(TINT)]},
             "marker": {"color": TINT[place % len(TINT)], "symbol": SHAPES[place % len(SHAPES)], "size": 9},
         }
-        for place, (name, points) in enumerate(series)
+        for number, (name, points, place) in enumerate(series)
     ]
     shapes = [
         {

@@ -14,9 +14,9 @@ from typing import Any
 
 from goldassay import __version__
 from goldassay.exceptions import DataError, GoldassayError
+from goldassay.reporting.facts import Facts, Value, calibration, facts, precision_recall
 from goldassay.reporting.pages import charts
 from goldassay.reporting.pages.document import page
-from goldassay.reporting.pages.facts import Facts, Value, calibration, facts, precision_recall
 from goldassay.reporting.pages.rows import packs
 from goldassay.running.comparing import Against, compared, worked
 from goldassay.running.run import Run
