@@ -107,7 +107,7 @@ def values(run: Run) -> tuple[Value, ...]:
     out = []
     for name, value in run.values.items():
         about, tally = measures.get(name, {}), run.total[name]
-        counts = isinstance(tally, Counts) and name.endswith("f1")
+        counts = tally if isinstance(tally, Counts) and name.endswith("f1") else None
         out.append(
             Value(
                 name,
@@ -116,8 +116,8 @@ def values(run: Run) -> tuple[Value, ...]:
                 str(about.get("conventions", "")),
                 float(about.get("weight", 1.0)),
                 about.get("target"),
-                float(tally.precision) if counts else None,
-                float(tally.recall) if counts else None,
+                float(counts.precision) if counts else None,
+                float(counts.recall) if counts else None,
             )
         )
     return tuple(out)

@@ -9,7 +9,8 @@ from typing import Any
 from rich.markup import escape
 from rich.table import Table
 
-from goldassay.reporting.facts import Value, overall, values
+from goldassay.reporting import facts
+from goldassay.reporting.facts import Value
 from goldassay.reporting.history import Entry
 from goldassay.reporting.terminal import console, number, p_value, plain, warn, with_interval
 from goldassay.running.run import Run
@@ -20,7 +21,7 @@ def run(done: Run) -> None:
     model = done.about.get("lm")
     title = f"{escape(done.name)}: {len(done.rows)} examples{f', {escape(str(model))}' if model else ''}"
     table = Table(title=title, title_justify="left")
-    found = values(done)
+    found = facts.values(done)
     tasks = {one.name: _task(done, one.name) for one in found}
     several = len(set(tasks.values())) > 1  # a program that retrieves and answers is measured at both
     order = sorted(found, key=lambda one: list(tasks.values()).index(tasks[one.name])) if several else list(found)
@@ -32,7 +33,7 @@ def run(done: Run) -> None:
     for head in heads:
         table.add_column(head, justify="right", no_wrap=True)
     if len([one for one in found if one.weight]) > 1:
-        whole = overall(done)
+        whole = facts.overall(done)
         first = ["metric", _ends(whole)] + [""] * (len(heads) - 1)
         table.add_row(*([""] if several else []), *first, style="bold", end_section=True)
     for place, one in enumerate(order):

@@ -39,7 +39,7 @@ class Tuning:
     @classmethod
     def load(cls, folder: Path) -> Tuning:
         """A tuning from its folder."""
-        from goldassay.tuning.patch_files import read
+        from goldassay.tuning.patches import read
         from goldassay.tuning.saved import read_about
 
         about = read_about(folder / "tuning.json")
@@ -161,15 +161,12 @@ def report(
 def labels(runs: Sequence[Run]) -> list[str]:
     """A name for each run, all different: its own, with its model and its folder where that tells them apart."""
     names = [run.name for run in runs]
-    for more in (
-        lambda run: str(run.about.get("lm") or "no model").rpartition("/")[2],
-        lambda run: run.folder.name if run.folder else "",
-    ):
-        if len(set(names)) == len(names):
-            return names
+    models = [str(run.about.get("lm") or "no model").rpartition("/")[2] for run in runs]
+    folders = [run.folder.name if run.folder else "" for run in runs]
+    for extras in (models, folders):
         names = [
-            f"{name}, {extra}" if names.count(name) > 1 and (extra := more(run)) else name
-            for name, run in zip(names, runs, strict=True)
+            f"{name}, {extra}" if names.count(name) > 1 and extra else name
+            for name, extra in zip(names, extras, strict=True)
         ]
     return [name if names.count(name) == 1 else f"{name} #{place}" for place, name in enumerate(names, start=1)]
 
