@@ -30,11 +30,7 @@ def results(pred: Any) -> Any:
 
 def judged(judge: Any) -> list[Measure[Any]]:
     """Faithfulness and relevance: by a judge where there is one (a judge of support alone knows no relevance)."""
-    if judge is None:
-        return [answering.Faithfulness(), answering.Relevance()]
-    from goldassay.judges.measures import AnswerRelevance, Faithfulness
-
-    return [Faithfulness(judge), AnswerRelevance(judge) if hasattr(judge, "relevance") else answering.Relevance()]
+    return [answering.Faithfulness(judge), answering.Relevance(judge if hasattr(judge, "relevance") else None)]
 
 
 def metric_with(judge: Any = None) -> Metric:

@@ -74,6 +74,7 @@ class Measure(Generic[T]):
     source: ClassVar[str] = ""
     bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)
     attains_one: ClassVar[bool] = True  # precision at 10 cannot, where fewer than 10 are relevant
+    lower_is_better: ClassVar[bool] = False  # an error or a rate of mistakes: for reading, not for optimizing
     shares: ClassVar[tuple[str, ...]] = ()  # the conventions that ``batch`` depends on
 
     def assess(self, gold: Any, pred: Any) -> Assessment[T]:
@@ -113,11 +114,12 @@ class Measure(Generic[T]):
     def conventions(self) -> str:
         """The name with every convention, chosen or fixed: ``strict_f1[match=span+type, average=micro]``."""
         chosen = {f.name: getattr(self, f.name) for f in fields(self)}
-        text = ", ".join(f"{key}={_plain(value)}" for key, value in {**chosen, **self.fixed}.items())
+        text = ", ".join(f"{key}={plain(value)}" for key, value in {**chosen, **self.fixed}.items())
         return f"{self.key}[{text}]"
 
 
-def _plain(value: Any) -> str:
+def plain(value: Any) -> str:
+    """A convention as it is shown."""
     return "+".join(map(str, value)) if isinstance(value, (tuple, frozenset)) else str(value)
 
 

@@ -9,8 +9,8 @@ import pytest
 from goldassay.compat import RAGEvaluator
 from goldassay.compat import answering as founding
 from goldassay.compat.rag_evaluator import CORRECTNESS
-from goldassay.judges.ask.signatures import Verdict
 from goldassay.measures.answering import lexical_support
+from goldassay.measures.judged import Verdict
 
 KEYS = ["rouge", "semantic_similarity", "faithfulness", "relevance", "lexical_support", "question_similarity"]
 ROW = {

@@ -13,12 +13,12 @@ from sklearn.metrics import cohen_kappa_score
 from goldassay.exceptions import DataError, GoldassayError
 from goldassay.judges.ask.judge import Judge
 from goldassay.judges.ask.panel import Panel, count
-from goldassay.judges.ask.polling import poll, recorded
 from goldassay.judges.ask.questions import question, rubric
-from goldassay.judges.people import labelling as needed
+from goldassay.judges.people import sample_size as needed
 from goldassay.judges.people.agreement import align
+from goldassay.judges.people.calibration import fit, threshold
 from goldassay.judges.people.labels import Item, Labels
-from goldassay.judges.people.thresholds import fit, threshold
+from goldassay.judges.people.verdicts import poll, recorded
 
 YES = question("criterion")
 SENSITIVITY, SPECIFICITY = 0.85, 0.80

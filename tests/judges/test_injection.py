@@ -15,9 +15,9 @@ import pytest
 from dspy.lm15 import Message, Response, TextPart, Usage
 
 from goldassay.judges.ask import signatures
-from goldassay.judges.ask.asking import data
 from goldassay.judges.ask.judge import Judge
-from goldassay.judges.measures import AnswerRelevance, ClaimF1, Criterion, Faithfulness, Preference, Rubric
+from goldassay.judges.ask.quoting import data
+from goldassay.judges.measures import ClaimF1, Criterion, Faithfulness, Preference, Relevance, Rubric
 from goldassay.lm import TerseAdapter
 
 ATTACKS = {
@@ -76,7 +76,7 @@ LEVELS = {"bad": "it is bad", "good": "it is good"}
 MEASURES: dict[str, Any] = {
     "faithfulness": Faithfulness,
     "claim_f1": ClaimF1,
-    "relevance": AnswerRelevance,
+    "relevance": Relevance,
     "rubric": lambda judge: Rubric(judge, LEVELS),
     "criterion": lambda judge: Criterion(judge, "It is short."),
     "preference": Preference,

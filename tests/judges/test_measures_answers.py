@@ -9,17 +9,16 @@ import pytest
 
 from goldassay import Metric
 from goldassay.exceptions import GoldassayError
-from goldassay.judges.ask.signatures import Verdict
 from goldassay.judges.measures import (
-    AnswerRelevance,
     ContextEntityRecall,
     Criterion,
     LinkPlausibility,
     Preference,
+    Relevance,
     Rubric,
     TypePlausibility,
 )
-from goldassay.judges.measures.base import Judged
+from goldassay.measures.judged import Judged, Verdict
 from goldassay.sources.labels import LabelTable
 
 
@@ -47,12 +46,12 @@ SAID = {"answer": "In 1885."}
 
 
 def test_relevance_has_levels() -> None:
-    measure = AnswerRelevance(judge := Plain("full", "partial", "none", "evasion", None))
+    measure = Relevance(judge := Plain("full", "partial", "none", "evasion", None))
     found = [measure(ASKED, SAID) for _ in range(5)]
     assert [one.tally.value for one in found[:4]] == [1.0, 0.5, 0.0, 0.0]
     total = sum((one.tally for one in found), Judged())
-    # (1 + 0.5 + 0 + 0) / 4; with the fifth at 0 and at 1 over 5
-    assert (total.value, total.band, total.unknown) == (0.375, (0.3, 0.5), 1)
+    # (1 + 0.5 + 0 + 0 + 0) / 5, the fifth being unknown; with the fifth at 1 over 5
+    assert (total.value, total.band, total.unknown) == (0.3, (0.3, 0.5), 1)
     assert found[0].errors == ()
     assert found[1].errors[0].message == "The answer answers in part only “When did it open?”. The judge: reason 2"
     assert found[4].errors[0].kind == "unknown"
@@ -62,7 +61,7 @@ def test_relevance_has_levels() -> None:
 
 
 def test_a_failed_program_evades() -> None:
-    measure = AnswerRelevance(judge := Plain("evasion"))
+    measure = Relevance(judge := Plain("evasion"))
     assert measure(ASKED, None).tally.value == 0
     assert judge.asked == [("When did it open?", "")]
 
@@ -74,7 +73,10 @@ def test_a_rubric_s_levels_are_even_steps() -> None:
     assert [one.tally.value for one in found] == [0.0, 0.5, 1.0]
     assert found[1].errors[0].message == "tone: curt (says little); best is kind (helps). The judge: reason 2"
     assert measure.key == "tone"
-    assert measure.conventions == "tone[judge=plain, levels=rude<curt<kind, unknown=left out, counted, with a band]"
+    assert (
+        measure.conventions
+        == "tone[judge=plain, levels=rude<curt<kind, unknown=in the denominator, not counted as true]"
+    )
     assert hash(measure) == hash(Rubric("plain", tuple(levels.items()), "tone"))
     assert judge.asked[0] == (levels, "When did it open?", "In 1885.")
     for bad in ({"one": "x"}, [("a", "x"), ("A", "y")], ()):
@@ -105,23 +107,23 @@ def test_a_preference_over_another_answer() -> None:
 
 def test_entities_by_a_judge_or_a_program() -> None:
     gold, pred = {"reference": "Kunsthal, Rotterdam, 1992"}, {"retrieved_contexts": ["De kunsthal is uit 1992."]}
-    found = ContextEntityRecall(Plain("Kunsthal|Rotterdam|1992"))(gold, pred)
+    found = ContextEntityRecall(judge=Plain("Kunsthal|Rotterdam|1992"))(gold, pred)
     assert found.tally.value == pytest.approx(2 / 3)
     assert [error.gold for error in found.errors] == ["Rotterdam"]
-    unknown = ContextEntityRecall(Plain(None))(gold, pred)
-    assert (unknown.tally.weight, unknown.tally.unknown, unknown.errors[0].kind) == (0, 1, "unknown")
+    unknown = ContextEntityRecall(judge=Plain(None))(gold, pred)
+    assert (unknown.tally.weight, unknown.tally.unknown, unknown.errors[0].kind) == (1, 1, "unknown")
 
     def program(text: str) -> Any:
         return dspy.Prediction(entities=[{"text": word.strip(","), "type": "X"} for word in text.split()])
 
-    measure = ContextEntityRecall(program)
+    measure = ContextEntityRecall(judge=program)
     assert measure(gold, pred).tally.value == pytest.approx(2 / 3)
     assert measure.judge.endswith("program")
     assert measure(gold, {"answer": "x"}).tally == Judged()
-    assert measure(gold, None).tally.value == 0  # a failed program retrieved nothing
-    assert ContextEntityRecall(lambda text: [])(gold, pred).tally == Judged()
+    assert measure(gold, None).tally == Judged()  # nothing was retrieved that could be judged
+    assert ContextEntityRecall(judge=lambda text: [])(gold, pred).tally == Judged()
     with pytest.raises(GoldassayError, match="match is one of"):
-        ContextEntityRecall(program, match="near")
+        ContextEntityRecall("near", judge=program)
 
 
 def test_types_that_cannot_be() -> None:
@@ -134,8 +136,8 @@ def test_types_that_cannot_be() -> None:
     ]
     judge = Plain("yes", "no", None)
     found = TypePlausibility(judge, (("MUS", "a museum"),))({"text": text}, {"entities": entities})
-    # one yes, one no, one unknown: 1/2 in [1/3, 2/3]
-    assert found.tally.value == 0.5
+    # one yes, one no, one unknown: 1/3, at most 2/3
+    assert found.tally.value == pytest.approx(1 / 3)
     assert found.tally.band == pytest.approx((1 / 3, 2 / 3))
     assert judge.asked[:2] == [(text, "Rijksmuseum", "MUS: a museum"), (text, "1885", "MUS: a museum")]
     first, second = found.errors
@@ -173,10 +175,10 @@ def test_links_that_cannot_be() -> None:
 
 def test_a_metric_folds_them_and_tells_the_reason() -> None:
     judge = Plain("partial", "no")
-    score = Metric({AnswerRelevance(judge): 1.0, Criterion(judge, "It is short."): 1.0})(ASKED, SAID)
+    score = Metric({Relevance(judge): 1.0, Criterion(judge, "It is short."): 1.0})(ASKED, SAID)
     assert score.score == 0.25  # (0.5 + 0) / 2
     assert "The judge: reason 1" in score.feedback
     assert "The judge: reason 2" in score.feedback
     total = score + score
     assert total.value == 0.25
-    assert total.evidence["relevance"].state()["n"] == 2
+    assert total.evidence["relevance"].state()["weight"] == 2

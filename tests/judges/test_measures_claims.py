@@ -14,23 +14,23 @@ from dspy.lm15 import Message, Response, TextPart, Usage
 
 from goldassay import Metric
 from goldassay.exceptions import GoldassayError
+from goldassay.judges import measures as judged
 from goldassay.judges.ask.judge import Judge
-from goldassay.judges.measures import claims as judged
-from goldassay.judges.measures.base import Judged
 from goldassay.measure import Measure
+from goldassay.measures.judged import Judged
 
 ELEVEN: dict[str, Callable[[Any], Measure[Any]]] = {
     "precision": judged.ClaimPrecision,
     "recall": judged.ClaimRecall,
     "f1": judged.ClaimF1,
-    "claim_recall": judged.ContextRecall,
+    "claim_recall": judged.RetrievedClaimRecall,
     "context_precision": judged.ContextPrecision,
     "context_utilization": judged.ContextUtilization,
     "faithfulness": judged.Faithfulness,
     "hallucination": judged.Hallucination,
     "self_knowledge": judged.SelfKnowledge,
-    "noise_sensitivity_in_relevant": judged.NoiseSensitivity,
-    "noise_sensitivity_in_irrelevant": lambda judge: judged.NoiseSensitivity(judge, "irrelevant"),
+    "noise_sensitivity_in_relevant": lambda judge: judged.NoiseSensitivity("relevant", judge),
+    "noise_sensitivity_in_irrelevant": lambda judge: judged.NoiseSensitivity("irrelevant", judge),
 }
 
 
@@ -144,24 +144,23 @@ def test_errors_carry_the_quote_that_contradicts() -> None:
     assert "It says otherwise" in score.feedback
 
 
-def test_an_unknown_claim_is_left_out_and_banded() -> None:
+def test_an_unknown_claim_stays_in_the_denominator_with_a_band() -> None:
     # three claims: supported, contradicted, and one whose verdict is no verdict
     claims = {ANSWER: ["a", "b", "c"]}
     labels = {(REFERENCE, "a"): "supported", (REFERENCE, "b"): "contradicted"}
     judge, _ = judge_of(claims, {**labels, (REFERENCE, "c"): "perhaps"})
     found = judged.ClaimPrecision(judge)(GOLD, PRED)
-    # of the two that are known one holds; with the third against it 1/3, for it 2/3
-    assert found.tally.value == pytest.approx(1 / 2)
+    # of the three one holds for certain; with the third for it 2/3
     assert found.tally.band == pytest.approx((1 / 3, 2 / 3))
     assert (found.tally.unknown, judge.unknown) == (1, 1)
     assert [error.kind for error in found.errors] == ["incorrect", "unknown"]
 
 
-def test_an_unknown_decomposition_weighs_nothing_but_shows() -> None:
+def test_an_unknown_decomposition_is_one_claim_of_unknown_standing() -> None:
     judge, _ = judge_of({ANSWER: []}, {})
     judge.programs["Claims"] = lambda **inputs: dspy.Prediction(claims=None)
     tally = judged.Faithfulness(judge)(GOLD, PRED).tally
-    assert (tally.weight, tally.n, tally.unknown, tally.band) == (0, 1, 2, (0, 1))  # one claim, two passages
+    assert (tally.weight, tally.unknown, tally.band) == (1, 2, (0, 1))  # one claim, two passages
 
 
 def test_what_is_left_out() -> None:
@@ -176,26 +175,26 @@ def test_what_is_left_out() -> None:
     assert judged.Faithfulness(judge)(GOLD, short).tally.value == 0
     assert judged.ClaimPrecision(judge)(GOLD, short).tally.value == 1
     # a program that failed answers nothing: gold's claims are missed
-    assert judged.ClaimRecall(judge)(GOLD, None).tally == Judged(0.0, 1.0, 0.0, 0.0, 1.0, 0)
+    assert judged.ClaimRecall(judge)(GOLD, None).tally == Judged(0.0, 1.0, 0.0, 0.0)
 
 
 def test_the_repr_is_a_value_and_names_the_judge() -> None:
     judge, _ = judge_of(CLAIMS, LABELS)
-    one = judged.NoiseSensitivity(judge, "irrelevant")
-    assert repr(one) == "NoiseSensitivity(judge='scripted/judge@1', passages='irrelevant')"
-    again = judged.NoiseSensitivity("scripted/judge@1", "irrelevant")
+    one = judged.NoiseSensitivity("irrelevant", judge)
+    assert repr(one) == "NoiseSensitivity(passages='irrelevant', judge='scripted/judge@1')"
+    again = judged.NoiseSensitivity("irrelevant", "scripted/judge@1")
     assert (again == one, hash(again) == hash(one), again.bound is judge) == (True, True, True)
     assert one.conventions == (
-        "noise_sensitivity_in_irrelevant[judge=scripted/judge@1, passages=irrelevant, "
-        "unknown=left out, counted, with a band]"
+        "noise_sensitivity_in_irrelevant[judge=scripted/judge@1, passages=irrelevant, average=answers, "
+        "unknown=in the denominator, not counted as true]"
     )
 
 
 def test_errors_for_people() -> None:
     with pytest.raises(GoldassayError, match="needs a judge"):
-        judged.Faithfulness(None)
+        judged.Criterion(None, "It is short.")
     with pytest.raises(GoldassayError, match="no judge 'nobody@9' is in use"):
         judged.Faithfulness("nobody@9")(GOLD, PRED)
     judge, _ = judge_of(CLAIMS, LABELS)
     with pytest.raises(GoldassayError, match="relevant or irrelevant"):
-        judged.NoiseSensitivity(judge, "some")
+        judged.NoiseSensitivity("some", judge)

@@ -11,8 +11,8 @@ from goldassay import workspace
 from goldassay.exceptions import GoldassayError
 from goldassay.judges import Judge
 from goldassay.judges.ask.judge import named
-from goldassay.judges.ask.signatures import Verdict
 from goldassay.judges.nli import EntailmentJudge
+from goldassay.measures.judged import Verdict
 
 GOLD = {"id": "a", "question": "When did it open?", "answers": ["1885"], "documents": ["d1"]}
 PRED = {

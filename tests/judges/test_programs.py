@@ -12,9 +12,9 @@ from dspy.lm15 import Message, Response, TextPart, Usage
 
 from goldassay.exceptions import DataError
 from goldassay.judges.ask.judge import Judge
-from goldassay.judges.ask.programs import ABOUT, Agreement, examples, judge_of, metric, splits, tune_judge
 from goldassay.judges.ask.questions import question
 from goldassay.judges.people.labels import Item, Labels
+from goldassay.judges.people.tuning import ABOUT, Agreement, examples, judge_of, metric, splits, tune_judge
 
 SUPPORT, YES = question("support"), question("criterion")
 WORDS = ["harbour", "meadow", "lantern", "violin", "granite", "orchard", "compass", "thimble", "saffron", "marble"]

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 from goldassay.gold import load
 from goldassay.measure import TASKS, Measure, parse, stored
+from goldassay.statistics.evidence import flat, stacked
 
 HERITAGE = Path(__file__).resolve().parents[2] / "gold" / "heritage"
 
@@ -51,6 +52,10 @@ def total(measure: Measure[Any], found: list[Any]) -> Any:
 @each
 def test_gold_against_gold_is_one(task: str, measure: Measure[Any]) -> None:
     found = [measure(gold, module(task).perfect(gold)).tally for gold in records(task)]
+    if measure.lower_is_better:
+        swapped = [total(measure, [measure(*pair).tally for pair in pairs(task, seed)]).value for seed in range(5)]
+        assert total(measure, found).value <= min(swapped)
+        return
     if not measure.attains_one:
         # Predictions of other examples can all come to 0 (ROUGE-2 where the answers are one word); perfect ones cannot.
         best = total(measure, found).value
@@ -125,3 +130,51 @@ def test_the_scorecard_of_perfect_predictions_is_perfect_and_says_its_convention
     assert set(card.values) <= set(card.conventions)
     assert set(card.values) <= set(card.explain)
     json.dumps(card.state())
+
+
+@each
+def test_the_tallies_of_a_batch_are_those_of_its_pairs(task: str, measure: Measure[Any]) -> None:
+    both = pairs(task, 7)
+    gold, pred = [one for one, _ in both], [other for _, other in both]
+    at_once = measure.tallies(measure.batch(gold, pred))
+    one_by_one = stacked([measure(*pair).tally for pair in both], measure.zero)
+    made, expected = (dict(flat(found.state())) for found in (at_once, one_by_one))
+    for path in {*made, *expected}:  # a field that one side lacks holds nothing
+        assert made.get(path, 0) == pytest.approx(expected.get(path, 0)), path
+
+
+@cache
+def scored(task: str) -> tuple[list[tuple[Any, Any]], Any]:
+    """Pairs, some of them right, and their scorecard with intervals."""
+    both = pairs(task, 11)
+    card = module(task).scorecard([one for one, _ in both], [other for _, other in both])
+    if not card.measures:
+        pytest.skip("a room that is not yet a list of measures")
+    card.resample(resamples=50)
+    return both, card
+
+
+@pytest.mark.parametrize("task", TASKS)
+def test_a_scorecard_equals_the_fold_of_its_measures(task: str) -> None:
+    both, card = scored(task)
+    assert set(card.values) == set(card.measures)
+    for name, measure in card.measures.items():
+        found = total(measure, [measure(*pair).tally for pair in both])
+        assert (card.values[name] is None) == (not found.weight), name
+        if card.values[name] is not None:
+            assert card.values[name] == pytest.approx(float(found.value)), name
+
+
+@pytest.mark.parametrize("task", TASKS)
+def test_a_scorecard_says_the_conventions_of_its_measures(task: str) -> None:
+    _, card = scored(task)
+    assert card.conventions == {name: measure.conventions for name, measure in card.measures.items()}
+
+
+@pytest.mark.parametrize("task", TASKS)
+def test_every_value_with_evidence_has_an_interval(task: str) -> None:
+    _, card = scored(task)
+    assert set(card.intervals) == {name for name, value in card.values.items() if value is not None}
+    for name, (low, high) in card.intervals.items():
+        least, most = card.measures[name].bounds
+        assert least - 1e-9 <= low <= high <= most + 1e-9, name

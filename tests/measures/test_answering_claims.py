@@ -21,7 +21,7 @@ from goldassay.measures.answering import (
     cited,
     factual_accuracy,
 )
-from goldassay.measures.answering.facts import by_words
+from goldassay.measures.answering.matching import by_words
 
 # Four claims of the answer, two of gold, two passages. Passage 1 holds gold claim 1: it is relevant, passage 2 is not.
 HAND = Support(

@@ -7,7 +7,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from goldassay.measures.answering import rouge_batch
-from goldassay.measures.answering.rouge_batch import ROUNDS, numbered
+from goldassay.measures.answering.rouge import ROUNDS, numbered
 from goldassay.text.words import tokens
 
 WORDS = st.text("ab", max_size=9 * ROUNDS) | st.sampled_from(

@@ -78,7 +78,7 @@ def test_the_scorecard_compares_what_was_predicted_with_what_gold_or_a_resolver_
     assert ln.ConsistencyRate()(gold[0], {"links": [link]}).tally.value == 0.0
     card = ln.scorecard(gold, [{"links": [link]}], resolver=TABLE)
     assert card.values["consistency_rate"] == 1.0
-    assert "resolver=given" in card.conventions["consistency_rate"]
+    assert "resolver=3 pairs #" in card.conventions["consistency_rate"]
     measure = ln.ConsistencyRate((("Q1", "viaf:12"), ("Q1", "isil:NL-1")))
     assert measure(gold[0], {"links": [link]}).tally.value == 1.0
     bare = ln.scorecard(gold, [{"links": [{"start": 0, "end": 1, "candidates": ["Q1"]}]}])

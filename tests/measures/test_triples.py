@@ -133,10 +133,9 @@ def test_verdicts_narrow_the_interval_and_give_the_discovery_rate() -> None:
     assert card.values["precision_min"] == pytest.approx(4 / 6)
     assert card.values["precision_max"] == pytest.approx(5 / 6)
     assert card.values["novel_discovery_rate"] == pytest.approx(2 / 3)
-    low, high = card.values["novel_discovery_rate_low"], card.values["novel_discovery_rate_high"]
-    assert low is not None
-    assert high is not None
-    assert 0.2 < low < 2 / 3 < high < 0.95
+    judged = t.novel_discovery_rate(VERDICTS)
+    assert judged["novel_discovery_rate"] == card.values["novel_discovery_rate"]
+    assert (judged["low"], judged["high"]) == pytest.approx((0.208, 0.939), abs=5e-4)  # Wilson, 2 of 3
     assert card.counts["novel"] == {"correct": 2.0, "incorrect": 1.0, "uncertain": 1.0, "in_wikidata": 1.0}
     with pytest.raises(DataError, match="record r1, triples: a verdict is one of correct"):
         t.scorecard([{**gold, "id": "r1"}], [example(triple("a", "P2", "y", verdict="maybe"))])
@@ -280,8 +279,10 @@ def test_order_does_not_matter(gold: list[Any], pred: list[Any], random: Any) ->
 @given(TRIPLES)
 def test_gold_against_itself_is_one(gold: list[Any]) -> None:
     for measure in t.MEASURES:
-        if getattr(measure, "attains_one", True):
-            assert measure(example(*gold), t.perfect(example(*gold))).tally.value == 1.0
+        found = measure(example(*gold), t.perfect(example(*gold))).tally
+        if measure.attains_one and not measure.lower_is_better:
+            assert found.value == 1.0
+        assert not (measure.lower_is_better and found.weight and found.value)
 
 
 def test_measures_read_back_and_say_their_conventions() -> None:
@@ -328,7 +329,7 @@ def test_bad_calls_are_one_line() -> None:
         t.scorecard([], [], protocol="text2kgbench")
     with pytest.raises(GoldassayError, match="triples have no option 'fuzzy'; they have alignment"):
         t.scorecard([], [], fuzzy=1)
-    with pytest.raises(DataError, match="1 gold examples and 0 predictions"):
+    with pytest.raises(DataError, match="1 gold records against 0 predictions"):
         t.scorecard([example()], [])
     with pytest.raises(GoldassayError, match="times is 'gold' or 'coarser'"):
         t.F1(times="year")

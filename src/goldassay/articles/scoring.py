@@ -17,8 +17,9 @@ from goldassay.articles.preparing import Subject
 from goldassay.articles.support import ArticleText
 from goldassay.measures.triples import objects
 from goldassay.measures.triples import tally as evidence
-from goldassay.measures.triples.matching import AS_USUAL, EXACT, NO_MATCH, PARTIAL, Matching, Statement, match, related
+from goldassay.measures.triples.matching import AS_USUAL, EXACT, NO_MATCH, PARTIAL, Matching, match, related
 from goldassay.measures.triples.objects import Comparing
+from goldassay.measures.triples.records import Statement
 from goldassay.text.fuzzy import normal
 from goldassay.wikibase.alignment import PropertyAlignmentTable
 from goldassay.wikibase.classes import Hierarchy

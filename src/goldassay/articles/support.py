@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterable, Iterator
 
 from goldassay.measures.triples import coordinates, items, quantities, times
-from goldassay.measures.triples.matching import Statement
+from goldassay.measures.triples.records import Statement
 
 AROUND = 60
 ERA = rf"\s?(?:{times.BEFORE}|{times.AFTER})(?!\w)"

@@ -86,7 +86,7 @@ class Totals:
             "precision_own_subject": own["precision"],
             "recall_supported": float(said.recall) if said.weight else None,
             "calibration_pearson": self.bins.correlation,
-            "ece": float(self.bins.ece) if self.bins.weight else None,
+            "ece": float(self.bins.ece) if self.bins.count else None,
             "brier": self.brier[0] / self.brier[1] if self.brier[1] else None,
             **self._discovery(),
             "true_positives": int(total.tp),

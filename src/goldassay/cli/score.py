@@ -20,7 +20,7 @@ from goldassay.scorecard import Scorecard
 MOST = 2000  # examples that are given intervals unasked: each measure assesses every example once more
 CONCERNS = {
     "column": ("extraction", "linking"),
-    "measures": ("retrieval",),
+    "measures": ("retrieval", "answering"),
     "protocol": ("extraction", "linking", "triples"),
     "ontology": ("triples",),
     "equivalent": ("linking",),

@@ -16,12 +16,12 @@ from typing import Any
 from goldassay.embedding import Embedder, available
 from goldassay.exceptions import DataError, FieldError, GoldassayError
 from goldassay.fields import Column, read
-from goldassay.measures.answering.entities import Aliases, distinct, found_entities, lacking
-from goldassay.measures.answering.lexical import lexical_support
+from goldassay.measures.answering.grounding import lexical_support
+from goldassay.measures.answering.matching import Aliases, distinct, found_entities, lacking
+from goldassay.measures.answering.measures import rouge
 from goldassay.measures.answering.ranking import FIVE, WEIGHTS, final_score
 from goldassay.measures.answering.records import all_texts, contexts, reference
-from goldassay.measures.answering.rouge import rouge
-from goldassay.measures.answering.similarity import similarity
+from goldassay.measures.answering.semantic import similarity
 from goldassay.scorecard import Scorecard
 
 

@@ -11,8 +11,7 @@ from typing import Any
 
 from goldassay.compat import answering as founding
 from goldassay.embedding import Embedder
-from goldassay.judges.measures.answers import AnswerRelevance, Rubric
-from goldassay.judges.measures.claims import Faithfulness
+from goldassay.judges.measures import Faithfulness, Judged, Relevance, Rubric
 
 CORRECTNESS = {
     "wrong": "says nothing that the gold answer says, or contradicts it",
@@ -78,17 +77,22 @@ class RAGEvaluator(founding.RAGEvaluator):
 def faithful(judge: Any, question: str, answer: str, context: str) -> float | None:
     """The share of the answer's claims that the context supports; ``None`` where it makes none or none is known."""
     tally = Faithfulness(judge)({"question": question}, {"answer": answer, "retrieved_contexts": [context]}).tally
-    return float(tally.value) if tally.weight else None
+    return _known(tally)
 
 
 def relevant(judge: Any, question: str, answer: str) -> float | None:
     """In full 1, in part 0.5, not at all or by an evasion 0."""
-    tally = AnswerRelevance(judge)({"question": question}, {"answer": answer}).tally
-    return float(tally.value) if tally.weight else None
+    tally = Relevance(judge)({"question": question}, {"answer": answer}).tally
+    return _known(tally)
 
 
 def correctness(judge: Any, question: str, answer: str, gold: str) -> float | None:
     """The worth of an answer's level beside the gold answer."""
     asked = {"question": f"{question}\nGold answer: {gold}"}
     tally = Rubric(judge, CORRECTNESS, "correctness")(asked, {"answer": answer}).tally
-    return float(tally.value) if tally.weight else None
+    return _known(tally)
+
+
+def _known(tally: Judged) -> float | None:
+    """The value; ``None`` where nothing was judged, or no verdict came back."""
+    return None if not tally.weight or (tally.unknown and tally.band == (0.0, 1.0)) else float(tally.value)

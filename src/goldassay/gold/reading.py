@@ -13,7 +13,7 @@ from goldassay.exceptions import DataError, GoldassayError
 from goldassay.gold import formats, offsets
 from goldassay.gold import tokens as tagged
 from goldassay.gold.records import Side
-from goldassay.measure import TASKS
+from goldassay.measure import FAILURE, TASKS
 
 TOKENISED = ("hipe", "iob2", "conll")
 EMPTY: dict[str, Callable[[], dict[str, Any]]] = {
@@ -22,7 +22,7 @@ EMPTY: dict[str, Callable[[], dict[str, Any]]] = {
     "linking": lambda: {"links": []},
     "retrieval": lambda: {"results": []},
     "answering": lambda: {"answer": ""},
-    "triples": lambda: {"triples": []},
+    "triples": lambda: {"triples": [], FAILURE: "no prediction"},  # which is not the same as one that says nothing
 }
 
 

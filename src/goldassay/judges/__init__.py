@@ -1,13 +1,18 @@
-"""Judges: signatures, a bound judge, measures, panels, agreement with people, audit.
+"""Judges: a language model, or one of inference, that says what no word count can; and what it is worth beside people.
 
-Read in this order: `signatures` and `quoting` (what is asked, and how texts stay data), `asking` and `judge` (a model
-that is bound, asked once, and may be unknown), `store`, `named`, `evidence` (unknown verdicts as a band); the measures:
-`claim_tables` with `claim_measures`, `answer_measures`, `rubric`, `entity_recall`, `plausibility`; support without a
-language model: `entailment`, `nli`, `semantic`; `evaluator`; `panel`, `align`, `audit`, `programs`.
+Read in this order:
+
+* ``ask``: `signatures` (what is asked), `quoting` (texts stay data), `model` (bound, asked once, its verdict may be
+  unknown), `judge`, `panel` (several that vote), `questions` (closed labels and what they are worth), `store`;
+* `nli`: support without a language model;
+* ``measures``: those that only a judge gives; the others stand in `goldassay.measures.answering`;
+* ``people``: their `labels`, the judge's `verdicts` on the same items, `agreement`, `rates` and `grades` corrected by
+  labels, `calibration`, `sample_size`, `preferences`, and `tuning` a judge on labels;
+* ``audit``: planted `faults`, the `checks` that a judge is put to, and the `audit` that they make.
 """
 
 from goldassay.judges.ask.judge import Judge, named
-from goldassay.judges.ask.signatures import Verdict
 from goldassay.judges.ask.store import Verdicts
+from goldassay.measures.judged import Verdict
 
 __all__ = ["Judge", "Verdict", "Verdicts", "named"]

@@ -36,14 +36,19 @@ class Bins(dict[int, tuple[Number, Number, Number]]):
         return out
 
     @property
-    def weight(self) -> Number:
+    def count(self) -> Number:
+        """How many predictions there are."""
         return sum(n for n, _, _ in self.values())
+
+    @property
+    def weight(self) -> Number:
+        return self.count
 
     @property
     def ece(self) -> Number:
         """Expected calibration error; 0 where there is no evidence."""
         gap = sum(abs(correct - confidence) for _, confidence, correct in self.values())
-        return divide(gap, self.weight)
+        return divide(gap, self.count)
 
     @property
     def value(self) -> Number:

@@ -12,8 +12,8 @@ from __future__ import annotations
 
 import re
 
-JULIAN = "Q1985786"
-YEAR, MONTH, DAY = 9, 10, 11
+from goldassay.measures.triples.times import DAY, JULIAN, MONTH, YEAR, date_of, day_number
+
 WRITTEN = re.compile(r"([+-]?)(\d+)-(\d\d)-(\d\d)(T.*)?")
 SANE = range(-4712, 1465073)
 """The years, 1 BCE being 0, whose Julian days Wikibase turns; it leaves others as they are."""
@@ -36,7 +36,7 @@ def to_rdf(time: str, precision: int = DAY, calendar: str = "") -> str:
     month = max(1, int(found[3])) if precision >= MONTH else 1
     day = max(1, int(found[4])) if precision >= DAY else 1
     if _turned(year, precision, calendar):
-        year, month, day = _date(_number(year, month, day, julian=True), julian=False)
+        year, month, day = date_of(day_number(year, month, day, julian=True), julian=False)
     return f"{_padded(year)}-{month:02d}-{day:02d}{found[5] or 'T00:00:00Z'}"
 
 
@@ -53,7 +53,7 @@ def from_rdf(time: str, precision: int = DAY, calendar: str = "") -> str:
         return time
     year, month, day = int(found[2]) * (-1 if found[1] == "-" else 1), int(found[3]), int(found[4])
     if _turned(year, precision, calendar):
-        year, month, day = _date(_number(year, month, day, julian=False), julian=True)
+        year, month, day = date_of(day_number(year, month, day, julian=False), julian=True)
     if year <= 0 and precision >= YEAR:
         year -= 1
     return f"{'' if year < 0 else '+'}{_padded(year)}-{month:02d}-{day:02d}{found[5] or 'T00:00:00Z'}"
@@ -65,24 +65,3 @@ def _turned(year: int, precision: int, calendar: str) -> bool:
 
 def _padded(year: int) -> str:
     return f"{'-' if year < 0 else ''}{abs(year):04d}"
-
-
-def _number(year: int, month: int, day: int, *, julian: bool) -> int:
-    """The Julian day number of a date; years begin in March, so that the leap day is the last."""
-    late = (14 - month) // 12
-    years, months = year + 4800 - late, month + 12 * late - 3
-    leaps = years // 4 - 32083 if julian else years // 4 - years // 100 + years // 400 - 32045
-    return day + (153 * months + 2) // 5 + 365 * years + leaps
-
-
-def _date(number: int, *, julian: bool) -> tuple[int, int, int]:
-    """The date of a Julian day number."""
-    rest, centuries = number + 32082, 0
-    if not julian:
-        centuries = (4 * (number + 32044) + 3) // 146097
-        rest = number + 32044 - 146097 * centuries // 4
-    years = (4 * rest + 3) // 1461
-    days = rest - 1461 * years // 4
-    months = (5 * days + 2) // 153
-    late = months // 10
-    return 100 * centuries + years - 4800 + late, months + 3 - 12 * late, days - (153 * months + 2) // 5 + 1

@@ -42,8 +42,8 @@ def align(
     Verdicts of the file are taken where no model is named.
     """
     from goldassay.cli.judge.asked import Asked, labels_of, votes_of
-    from goldassay.judges.ask.polling import recorded
     from goldassay.judges.people.agreement import align as aligned
+    from goldassay.judges.people.verdicts import recorded
     from goldassay.reporting import judge as tables
 
     asked = Asked(

@@ -12,11 +12,11 @@ from goldassay import files
 from goldassay.exceptions import GoldassayError
 from goldassay.judges.ask.judge import ENTAILMENT, named
 from goldassay.judges.ask.panel import Panel, Vote
-from goldassay.judges.ask.polling import poll
 from goldassay.judges.ask.questions import Question, question, rubric, scale
 from goldassay.judges.ask.store import Verdicts
 from goldassay.judges.people import preferences
 from goldassay.judges.people.labels import Labels, read
+from goldassay.judges.people.verdicts import poll
 from goldassay.reporting import judge as tables
 
 
@@ -41,7 +41,7 @@ class Asked:
     def about(self) -> Question:
         """The question, with the positive label that was asked for; a tuned judge answers its own."""
         if self.state:
-            from goldassay.judges.ask.programs import question_of
+            from goldassay.judges.people.tuning import question_of
 
             if (tuned := question_of(self.state).name) != self.question:
                 raise GoldassayError(f"the judge of {self.state} was tuned for {tuned}, not for {self.question}")
@@ -53,7 +53,7 @@ class Asked:
         if self.scale:
             return scale(self.scale)
         if self.state and not self.rubric:
-            from goldassay.judges.ask.programs import question_of
+            from goldassay.judges.people.tuning import question_of
 
             return question_of(self.state)
         levels = files.yaml_value(self.rubric) if self.rubric else None
@@ -90,7 +90,7 @@ class Asked:
     def _member(self, name: str | None, sample: int, verdicts: Any) -> Any:
         from goldassay import lm as models
         from goldassay.judges.ask.judge import Judge
-        from goldassay.judges.ask.programs import judge_of
+        from goldassay.judges.people.tuning import judge_of
 
         if name and name.startswith(ENTAILMENT):
             if self.samples > 1 or self.panel or self.state or self.question != "support":
@@ -108,7 +108,7 @@ def labels_of(path: Path, asked: Asked, labelled: bool = True) -> Labels:
     else:
         labels = read(path, asked.about(), labelled=labelled, columns=asked.renamed())
     if asked.state is not None:
-        from goldassay.judges.ask.programs import unseen
+        from goldassay.judges.people.tuning import unseen
 
         kept = unseen(asked.state, labels)
         if left := len(labels.items) - len(kept.items):

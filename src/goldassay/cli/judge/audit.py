@@ -34,9 +34,9 @@ def audit(
     """
     from goldassay.cli.judge.asked import Asked
     from goldassay.gold import load
+    from goldassay.judges.audit.audit import audit as audited
+    from goldassay.judges.audit.audit import probes
     from goldassay.judges.audit.checks import OF_SUPPORT, TESTS
-    from goldassay.judges.audit.report import audit as audited
-    from goldassay.judges.audit.report import probes
     from goldassay.reporting import judge as tables
 
     asked = Asked("support", lm, samples, panel or (), how, state, store, None, threads, limit)

@@ -26,7 +26,7 @@ def tune(
     """``goldassay tune --judge``: tune a judge against the labels of a file and print what that brought."""
     from goldassay import lm as models
     from goldassay.cli.tune import settings
-    from goldassay.judges.ask.programs import tune_judge
+    from goldassay.judges.people.tuning import tune_judge
     from goldassay.reporting import terminal, tuning
     from goldassay.running import new_folder
 

@@ -1,8 +1,7 @@
 """A judge: a bound language model that answers the questions of `goldassay.judges.ask.signatures` with verdicts.
 
-How it asks, and what happens to answers that cannot be read, stands in `goldassay.judges.ask.asking`.
-
-A judge by its name, as ``--judge-lm`` gives it.
+How it asks, and what happens to answers that cannot be read, stands in `goldassay.judges.ask.model`. `named` gives the
+judge of a model's name, as ``--judge-lm`` has it.
 """
 
 from __future__ import annotations
@@ -15,16 +14,15 @@ import dspy
 
 from goldassay.exceptions import GoldassayError
 from goldassay.judges.ask import signatures as asks
-from goldassay.judges.ask.asking import Asker, Fields, stands
-from goldassay.judges.ask.claims import claimed
-from goldassay.judges.ask.signatures import Verdict
+from goldassay.judges.ask.model import BoundModel, Fields
+from goldassay.judges.ask.quoting import stands
 from goldassay.judges.ask.store import Verdicts
-from goldassay.measures.answering.claims import TABLES
+from goldassay.measures.answering.claim_measures import RELEVANCE
+from goldassay.measures.answering.claims import TABLES, asked
+from goldassay.measures.judged import Verdict
 
-RELEVANCE = {"full": 1.0, "partial": 0.5, "none": 0.0, "evasion": 0.0}
 
-
-class Judge(Asker):
+class Judge(BoundModel):
     """A judge with its own model, which never follows the program's context."""
 
     def claims(self, text: str) -> list[str] | None:
@@ -108,12 +106,12 @@ class Judge(Asker):
 
     def supports(self, answer: str, gold: str | None, contexts: Sequence[str] | None) -> dict[str, Any]:
         """Claims of both answers and the four tables of `goldassay.measures.answering.claims`, as far as asked."""
-        asked = [
+        tables = [
             t for t in TABLES if (gold is not None or "gold" not in t) and (contexts is not None or "context" not in t)
         ]
-        made = claimed(self, answer, gold, contexts, asked)
-        claims = {"answer_claims": made.answer or [], "gold_claims": made.gold or []}
-        return {"answer": answer, **claims, "support": made.tables}
+        made = asked(self, answer, gold, contexts, tables)
+        claims = {"answer_claims": list(made.answer), "gold_claims": list(made.gold)}
+        return {"answer": answer, **claims, "support": made.support.state()}
 
 
 def levels_told(levels: Mapping[str, str]) -> str:

@@ -25,8 +25,8 @@ from dataclasses import dataclass
 from typing import Any, get_args
 
 from goldassay.exceptions import GoldassayError
-from goldassay.judges.ask.asking import Accept, Fields
 from goldassay.judges.ask.judge import RELEVANCE, Judge
+from goldassay.judges.ask.model import Accept, Fields
 from goldassay.tally import Mean
 
 WORTH = {"supported": 1.0, "contradicted": 0.0, "not_stated": 0.0, "yes": 1.0, "no": 0.0}

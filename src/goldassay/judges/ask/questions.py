@@ -24,7 +24,7 @@ from typing import Any
 from goldassay.exceptions import GoldassayError
 from goldassay.judges.ask import signatures as asks
 from goldassay.judges.ask.judge import RELEVANCE, Judge, levels_told
-from goldassay.judges.ask.signatures import Verdict
+from goldassay.measures.judged import Verdict
 
 Inputs = Mapping[str, str]
 

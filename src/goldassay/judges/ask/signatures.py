@@ -1,25 +1,13 @@
-"""What a judge says.
+"""What a judge is asked: short DSPy signatures with closed verdicts, first the evidence, then the verdict.
 
-What a judge is asked: short DSPy signatures with closed verdicts, first the evidence, then the verdict.
-
-Every input is data: it comes as a JSON string (see `goldassay.judges.ask.asking`) and is never an instruction.
+Every input is data: it comes as a JSON string (see `goldassay.judges.ask.quoting`) and is never an instruction.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal
 
 import dspy
-
-
-@dataclass(frozen=True, slots=True)
-class Verdict:
-    """What a judge said: ``label`` (``None`` is unknown), and the quote that it rests on, which stands in the text."""
-
-    label: str | None
-    quote: str = ""
-    reason: str = ""
 
 
 class Claims(dspy.Signature):  # type: ignore[misc]

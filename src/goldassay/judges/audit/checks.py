@@ -27,8 +27,8 @@ from enum import Enum
 from goldassay.judges.ask.judge import Judge
 from goldassay.judges.ask.panel import Panel
 from goldassay.judges.ask.questions import ONE_ORDER, SWAPPED
-from goldassay.judges.audit import planted as faults
-from goldassay.judges.audit.planted import FAULTS, Probe
+from goldassay.judges.audit import faults
+from goldassay.judges.audit.faults import FAULTS, Probe
 
 REPEATS = 3
 POSITIVE = "supported"

@@ -1,34 +1,33 @@
-"""All measures whose evidence a judge gives. Each takes its judge first: ``Faithfulness(Judge(lm=…))``.
+"""All measures that a judge can give the evidence of, in one place: ``Faithfulness(Judge(lm=…))``.
 
-`SemanticSupport`, the stand-in by embeddings, takes the name of an embedder.
+Those of answers stand in `goldassay.measures.answering`, where each also takes verdicts that are there already; a judge
+makes the tables of verdicts that they count in. `answers` and `plausibility` are only a judge's.
 """
 
-from goldassay.judges.measures.answers import AnswerRelevance, Criterion, Preference, Rubric
-from goldassay.judges.measures.base import Judged
-from goldassay.judges.measures.claims import (
+from goldassay.judges.measures.answers import Criterion, Preference, Rubric
+from goldassay.judges.measures.plausibility import LinkPlausibility, TypePlausibility
+from goldassay.measures.answering.claim_measures import (
     ClaimF1,
     ClaimPrecision,
     ClaimRecall,
     ContextPrecision,
-    ContextRecall,
     ContextUtilization,
     Faithfulness,
     Hallucination,
     NoiseSensitivity,
+    Relevance,
+    RetrievedClaimRecall,
     SelfKnowledge,
 )
-from goldassay.judges.measures.entities import ContextEntityRecall
-from goldassay.judges.measures.plausibility import LinkPlausibility, TypePlausibility
-from goldassay.judges.measures.semantic import SemanticSupport
+from goldassay.measures.answering.grounding import ContextEntityRecall
+from goldassay.measures.judged import Judged
 
 __all__ = [
-    "AnswerRelevance",
     "ClaimF1",
     "ClaimPrecision",
     "ClaimRecall",
     "ContextEntityRecall",
     "ContextPrecision",
-    "ContextRecall",
     "ContextUtilization",
     "Criterion",
     "Faithfulness",
@@ -37,8 +36,9 @@ __all__ = [
     "LinkPlausibility",
     "NoiseSensitivity",
     "Preference",
+    "Relevance",
+    "RetrievedClaimRecall",
     "Rubric",
     "SelfKnowledge",
-    "SemanticSupport",
     "TypePlausibility",
 ]

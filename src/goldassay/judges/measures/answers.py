@@ -1,57 +1,60 @@
-"""Does an answer answer its question, and is it better than another one? One verdict an answer, the mean over answers.
+"""Is an answer good, by a scale of one's own, or better than another one? One verdict an answer, the mean over answers.
 
-Relevance has levels (it answers in full, in part, not at all, or evades) and is no cosine to the question, which an
-echo of the question wins. A question that gold calls unanswerable has no relevance: to say nothing is right there.
-
-Answers by a scale of one's own: named levels that are described, or a criterion that is met or not.
+The scale is one of named levels that are described, a criterion that is met or not, or a preference between two
+answers. Whether an answer answers its question is `goldassay.measures.answering.Relevance`.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from goldassay.exceptions import GoldassayError
-from goldassay.judges.ask.judge import RELEVANCE
-from goldassay.judges.ask.signatures import Verdict
-from goldassay.judges.measures.base import JudgedMeasure, Rated, answer_of, question, unanswerable
-from goldassay.measure import gold_field
+from goldassay.measure import Assessment, Error, gold_field
+from goldassay.measures.answering.records import answer_or_nothing, question
+from goldassay.measures.judged import Judged, JudgedMeasure, Verdict, unknown
 
 
 @dataclass(frozen=True)
-class AnswerRelevance(Rated):
-    """Does the answer answer the question: in full (1), in part (0.5), not at all or by an evasion (0)?
+class Rated(JudgedMeasure):
+    """One verdict an answer. Subclasses say how to ask, what a label is worth, and what is wrong with a low one."""
 
-    >>> class Strict:
-    ...     name = "strict"
-    ...     def relevance(self, question, answer):
-    ...         return Verdict("partial", reason="no year")
-    >>> found = AnswerRelevance(Strict())({"question": "When?"}, {"answer": "In May."})
-    >>> found.tally.value, found.errors[0].message
-    (0.5, 'The answer answers in part only “When?”. The judge: no year')
-    """
+    gold_fields: ClassVar[tuple[str, ...]] = ("question",)
+    pred_fields: ClassVar[tuple[str, ...]] = ("answer",)
+    task: ClassVar[str] = "judges"
+    source: ClassVar[str] = "goldassay"
+    about: ClassVar[str] = "How good the answer is"
 
-    name: ClassVar[str] = "relevance"
-    fixed: ClassVar[dict[str, str]] = {**JudgedMeasure.fixed, "levels": "full=1, partial=0.5, none=0, evasion=0"}
-    formula: ClassVar[str] = "mean over answers of full 1, partial 0.5, none 0, evasion 0"
-    about: ClassVar[str] = "Whether the answer answers the question"
+    judge: Any
 
     def verdict(self, gold: Any, pred: Any) -> Verdict | None:
-        """The judge's level; an empty answer is an evasion."""
-        asked = question(gold)
-        if not asked or unanswerable(gold):
-            return None
-        found: Verdict = self.bound.relevance(asked, answer_of(gold, pred))
-        return found
+        """What the judge says; ``None`` where there is nothing to judge."""
+        raise GoldassayError(f"{type(self).__name__} does not say how to ask")
 
     def worth(self, label: str) -> float:
-        """Half for a part."""
-        return RELEVANCE[label]
+        """A label's value from 0 to 1."""
+        return float(label == "yes")
 
     def says(self, label: str, gold: Any) -> str:
-        """With the question."""
-        how = {"partial": "answers in part only", "none": "does not answer", "evasion": "evades"}[label]
-        return f"The answer {how} “{question(gold)}”."
+        """What is wrong, in words."""
+        return f"The judge says {label!r}."
+
+    def assess(self, gold: Any, pred: Any) -> Assessment[Judged]:
+        """The worth of one answer, with the judge's reason where it is not the highest."""
+        found = self.verdict(gold, pred)
+        if found is None:
+            return Assessment(Judged())
+        if found.label is None:
+            return Assessment(Judged.of(None), (unknown(self.about),))
+        value = self.worth(found.label)
+        if value == 1:
+            return Assessment(Judged.of(value))
+        why = f" The judge: {found.reason}" if found.reason else ""
+        told = f"{self.says(found.label, gold)}{why}"
+        return Assessment(
+            Judged.of(value), (Error(self.key, told, pred=answer_or_nothing(pred, gold), field="answer"),)
+        )
 
 
 @dataclass(frozen=True)
@@ -69,7 +72,7 @@ class Preference(Rated):
     """
 
     name: ClassVar[str] = "preference"
-    fixed: ClassVar[dict[str, str]] = {**JudgedMeasure.fixed, "orders": "both", "orders disagree": "tie"}
+    fixed: ClassVar[Mapping[str, str]] = {**JudgedMeasure.fixed, "orders": "both", "orders disagree": "tie"}
     formula: ClassVar[str] = "(wins + ties / 2) / comparisons"
     about: ClassVar[str] = "Whether the answer is better than the other"
 
@@ -80,7 +83,7 @@ class Preference(Rated):
         other = gold_field(gold, self.over, None)
         if not other:
             return None
-        found: Verdict = self.bound.prefer(question(gold), answer_of(gold, pred), str(other))
+        found: Verdict = self.bound.prefer(question(gold), answer_or_nothing(pred, gold), str(other))
         return found
 
     def worth(self, label: str) -> float:
@@ -134,7 +137,7 @@ class Rubric(Rated):
 
     def verdict(self, gold: Any, pred: Any) -> Verdict | None:
         """The judge's level."""
-        found: Verdict = self.bound.rubric(dict(self.levels), question(gold), answer_of(gold, pred))
+        found: Verdict = self.bound.rubric(dict(self.levels), question(gold), answer_or_nothing(pred, gold))
         return found
 
     def worth(self, label: str) -> float:
@@ -178,7 +181,7 @@ class Criterion(Rated):
 
     def verdict(self, gold: Any, pred: Any) -> Verdict | None:
         """Yes or no."""
-        found: Verdict = self.bound.criterion(self.criterion, question(gold), answer_of(gold, pred))
+        found: Verdict = self.bound.criterion(self.criterion, question(gold), answer_or_nothing(pred, gold))
         return found
 
     def says(self, label: str, gold: Any) -> str:

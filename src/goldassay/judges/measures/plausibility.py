@@ -5,15 +5,14 @@ It needs no gold annotation: it shows what is absurd (a year as a museum, a rive
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 from goldassay.exceptions import GoldassayError
-from goldassay.judges.ask.signatures import Verdict
-from goldassay.judges.measures.base import Judged, JudgedMeasure, unknown
 from goldassay.measure import Assessment, Error, failed, gold_field, pred_field
 from goldassay.measures.extraction.records import PRED, spans
+from goldassay.measures.judged import Judged, JudgedMeasure, Verdict, unknown
 from goldassay.measures.linking import records as mentions
 
 AROUND = 200  # characters on either side of a mention that the judge reads
@@ -35,13 +34,15 @@ class TypePlausibility(JudgedMeasure):
     0.5
     """
 
+    task: ClassVar[str] = "judges"
     name: ClassVar[str] = "type_plausibility"
     gold_fields: ClassVar[tuple[str, ...]] = ("text",)
     pred_fields: ClassVar[tuple[str, ...]] = ("entities",)
-    fixed: ClassVar[dict[str, str]] = {**JudgedMeasure.fixed, "average": "micro"}
+    fixed: ClassVar[Mapping[str, str]] = {**JudgedMeasure.fixed, "average": "micro"}
     formula: ClassVar[str] = "entities with a type that their mention can have / entities judged"
     source: ClassVar[str] = "goldassay"
 
+    judge: Any
     types: tuple[tuple[str, str], ...] = ()
 
     def assess(self, gold: Any, pred: Any) -> Assessment[Judged]:
@@ -79,13 +80,20 @@ class LinkPlausibility(JudgedMeasure):
     1.0
     """
 
+    task: ClassVar[str] = "judges"
     name: ClassVar[str] = "link_plausibility"
     gold_fields: ClassVar[tuple[str, ...]] = ("text",)
     pred_fields: ClassVar[tuple[str, ...]] = ("links",)
-    fixed: ClassVar[dict[str, str]] = {**JudgedMeasure.fixed, "average": "micro", "candidate": "first", "NIL": "skip"}
+    fixed: ClassVar[Mapping[str, str]] = {
+        **JudgedMeasure.fixed,
+        "average": "micro",
+        "candidate": "first",
+        "NIL": "skip",
+    }
     formula: ClassVar[str] = "links whose mention can mean the first candidate / links judged"
     source: ClassVar[str] = "goldassay"
 
+    judge: Any
     described: Any = field(default=None, repr=False, compare=False)
 
     def assess(self, gold: Any, pred: Any) -> Assessment[Judged]:

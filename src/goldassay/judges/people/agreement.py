@@ -20,11 +20,11 @@ from goldassay.gold.agreement.coefficient import Coefficient, Cohen, defined
 from goldassay.gold.agreement.krippendorff import Alpha, ScaledAlpha, evidence
 from goldassay.judges.ask.panel import Vote
 from goldassay.judges.ask.questions import Question
-from goldassay.judges.people import labelling as needed
+from goldassay.judges.people import sample_size as needed
+from goldassay.judges.people.calibration import Fitted, fit
 from goldassay.judges.people.grades import Graded, graded
 from goldassay.judges.people.labels import Item, Labels
 from goldassay.judges.people.rates import Rates, rate, rates
-from goldassay.judges.people.thresholds import Fitted, fit
 from goldassay.statistics.intervals import Interval, interval
 from goldassay.statistics.ppi import Corrected, corrected
 
@@ -97,7 +97,7 @@ class Alignment:
 def align(
     labels: Labels, votes: Sequence[Vote], *, width: float = 0.1, level: float = 0.95, seed: int = 0, most: int = 20
 ) -> Alignment:
-    """A judge's votes (`goldassay.judges.ask.polling`) beside the labels of the same items.
+    """A judge's votes (`goldassay.judges.people.verdicts`) beside the labels of the same items.
 
     ``width`` is the width of interval that is wanted; ``most`` is how many items to label next are named.
     """

@@ -1,10 +1,9 @@
 """Answering: is the answer right, is it grounded, and does the program know when it does not know?
 
-Read in this order: `records` (what a question and an answer are), `normal` and `words` (when texts are equal), `squad`
-and `rouge` (words), `similarity` and `bertscore` (embeddings), `claims` with `claim_measures`, `citations`, `facts` and
-`entities` (what is supported), `lexical` (the stand-in without a judge), `judged` and `lost`, `calibration` and
-`thresholds`, `ranking` with `rankings`, `card` (everything over a set), `founding`. Which damage each of them notices
-stands in `goldassay.proof.mutation`.
+Read in this order: `records` (what a question and an answer are), `matching` (when texts are alike, by their words),
+`measures` (SQuAD's two and ROUGE) with `batch` (many at once), `semantic` (embeddings), `claims` (tables of verdicts)
+with `claim_measures`, `citations`, `grounding` (entities, lexical support, facts), `calibration`, `ranking`,
+`mistakes` (what was got wrong, in words), `scorecard` (everything over a set).
 """
 
 from __future__ import annotations
@@ -12,8 +11,18 @@ from __future__ import annotations
 from typing import Any
 
 from goldassay.measure import Measure
-from goldassay.measures.answering.bertscore import BERTScore, bertscore, rescaled
-from goldassay.measures.answering.calibration import aurc, best_threshold, brier, ece, risk_coverage
+from goldassay.measures.answering.batch import squad
+from goldassay.measures.answering.calibration import (
+    AURC,
+    ECE,
+    BestThreshold,
+    Brier,
+    aurc,
+    best_threshold,
+    brier,
+    ece,
+    risk_coverage,
+)
 from goldassay.measures.answering.citations import CitationPrecision, CitationRecall, Cited, citations, cited
 from goldassay.measures.answering.claim_measures import (
     ClaimF1,
@@ -27,15 +36,30 @@ from goldassay.measures.answering.claim_measures import (
     Relevance,
     RetrievedClaimRecall,
     SelfKnowledge,
-    Shares,
 )
 from goldassay.measures.answering.claims import Share, Support
-from goldassay.measures.answering.entities import ContextEntityRecall, found_entities
-from goldassay.measures.answering.facts import FactualAccuracy, factual_accuracy
-from goldassay.measures.answering.lexical import LexicalSupport, lexical_support, sentence_support
-from goldassay.measures.answering.lost import LostByRetrieval
+from goldassay.measures.answering.grounding import (
+    ContextEntityRecall,
+    FactualAccuracy,
+    LexicalSupport,
+    LostByRetrieval,
+    factual_accuracy,
+    lexical_support,
+)
+from goldassay.measures.answering.matching import found_entities, sentence_support
+from goldassay.measures.answering.measures import (
+    F1,
+    MLQAF1,
+    ROUGE,
+    ExactMatch,
+    MLQAExactMatch,
+    UnicodeExactMatch,
+    UnicodeF1,
+    rouge,
+)
 from goldassay.measures.answering.ranking import (
     Confidence,
+    FinalScore,
     Robustness,
     Speed,
     confidence_score,
@@ -44,11 +68,18 @@ from goldassay.measures.answering.ranking import (
     speed_score,
 )
 from goldassay.measures.answering.records import answers, reference
-from goldassay.measures.answering.rouge import ROUGE, rouge
-from goldassay.measures.answering.rouge_batch import rouge_batch
+from goldassay.measures.answering.rouge import rouge_batch
 from goldassay.measures.answering.scorecard import scorecard
-from goldassay.measures.answering.similarity import SemanticSimilarity, similarity
-from goldassay.measures.answering.squad import F1, ExactMatch, UnicodeExactMatch, UnicodeF1, squad
+from goldassay.measures.answering.semantic import (
+    BERTScore,
+    SemanticSimilarity,
+    SemanticSupport,
+    bertscore,
+    rescaled,
+    semantic_support,
+    similarity,
+)
+from goldassay.measures.judged import Judged
 from goldassay.text.sentences import sentences
 
 MEASURES: tuple[Measure[Any], ...] = (
@@ -56,6 +87,8 @@ MEASURES: tuple[Measure[Any], ...] = (
     F1(),
     UnicodeExactMatch(),
     UnicodeF1(articles=("de", "het", "een")),
+    MLQAExactMatch("zh"),
+    MLQAF1(),
     ROUGE("1"),
     ROUGE("2"),
     ROUGE("L"),
@@ -104,10 +137,15 @@ def perfect(gold: Any) -> dict[str, Any]:
 
 
 __all__ = [
+    "AURC",
+    "ECE",
     "F1",
     "MEASURES",
+    "MLQAF1",
     "ROUGE",
     "BERTScore",
+    "BestThreshold",
+    "Brier",
     "CitationPrecision",
     "CitationRecall",
     "Cited",
@@ -121,17 +159,20 @@ __all__ = [
     "ExactMatch",
     "FactualAccuracy",
     "Faithfulness",
+    "FinalScore",
     "Hallucination",
+    "Judged",
     "LexicalSupport",
     "LostByRetrieval",
+    "MLQAExactMatch",
     "NoiseSensitivity",
     "Relevance",
     "RetrievedClaimRecall",
     "Robustness",
     "SelfKnowledge",
     "SemanticSimilarity",
+    "SemanticSupport",
     "Share",
-    "Shares",
     "Speed",
     "Support",
     "UnicodeExactMatch",
@@ -157,6 +198,7 @@ __all__ = [
     "rouge",
     "rouge_batch",
     "scorecard",
+    "semantic_support",
     "sentence_support",
     "sentences",
     "similarity",

@@ -18,7 +18,7 @@ from goldassay.fields import read
 from goldassay.measure import Assessment, Error, Measure, failed, pred_field
 from goldassay.measures.answering.claims import verdict
 from goldassay.measures.answering.claims import verdicts as verdicts_of
-from goldassay.tally import Mean
+from goldassay.measures.judged import UNKNOWN, Judged
 
 Entails = Callable[[str, str], bool | None]
 """Premise and hypothesis to a verdict; ``None`` where it did not come back."""
@@ -40,6 +40,14 @@ class Cited:
             return 0
         pairs = zip(self.alone, self.without, strict=True)
         return sum(alone is True or rest is False for alone, rest in pairs)
+
+    @property
+    def possible(self) -> int:
+        """How many of them are precise, or would be if every unknown verdict went their way."""
+        if self.together is False:
+            return 0
+        pairs = zip(self.alone, self.without, strict=True)
+        return sum(alone is not False or rest is not True for alone, rest in pairs)
 
     @property
     def unknown(self) -> int:
@@ -80,22 +88,23 @@ def citations(rows: Sequence[Cited]) -> tuple[float | None, float | None]:
 
 
 @dataclass(frozen=True)
-class _Citations(Measure[Mean]):
+class _Citations(Measure[Judged]):
     """From the verdicts in the prediction's ``citations``; not applicable without them."""
 
     task: ClassVar[str] = "answering"
-    zero: ClassVar[Mean] = Mean()
+    zero: ClassVar[Judged] = Judged()
     pred_fields: ClassVar[tuple[str, ...]] = ("citations",)
-    fixed: ClassVar[dict[str, str]] = {"average": "answers", "unknown": "not entailed"}
+    fixed: ClassVar[dict[str, str]] = {"average": "answers", "unknown": UNKNOWN}
     source: ClassVar[str] = "Gao et al., EMNLP 2023 (ALCE)"
     place: ClassVar[int] = 0
 
-    def assess(self, gold: Any, pred: Any) -> Assessment[Mean]:
+    def assess(self, gold: Any, pred: Any) -> Assessment[Judged]:
         """The citations of one answer."""
         rows = None if failed(pred) else verdicts(pred)
         value = citations(rows)[self.place] if rows else None
         if rows is None or value is None:
-            return Assessment(Mean())
+            return Assessment(Judged())
+        tally = Judged(value, 1.0, self.highest(rows), float(sum(row.unknown for row in rows)))
         errors = tuple(
             Error(
                 "unsupported", f"What “{row.sentence}” cites does not carry it.", pred=row.sentence, field="citations"
@@ -103,7 +112,14 @@ class _Citations(Measure[Mean]):
             for row in rows
             if row.together is not True
         )
-        return Assessment(Mean.of(value), errors)
+        return Assessment(tally, errors)
+
+    def highest(self, rows: Sequence[Cited]) -> float:
+        """The value if every unknown verdict went its way."""
+        if self.place == 0:
+            return sum(row.together is not False for row in rows) / len(rows)
+        total = sum(len(row.alone) for row in rows)
+        return sum(row.possible for row in rows) / total if total else 0.0
 
 
 def verdicts(pred: Any) -> list[Cited] | None:
@@ -134,7 +150,7 @@ class CitationRecall(_Citations):
 
     >>> row = {"sentence": "a", "together": True, "alone": [True], "without": [False]}
     >>> CitationRecall()({}, {"citations": [row]}).tally
-    Mean(total=1.0, weight=1.0)
+    Judged(total=1.0, weight=1.0, most=1.0, unknown=0.0)
     """
 
     name: ClassVar[str] = "citation_recall"

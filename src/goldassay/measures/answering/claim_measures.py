@@ -1,17 +1,18 @@
-"""The evidence behind the values of claims: the verdicts that stand with a prediction, their tally, their errors.
+"""The values of claims as measures, and relevance: from verdicts that stand with the prediction, or from a judge.
 
-The values of claims as measures: means over answers, with the unknown verdicts in the evidence.
+Without a judge the verdicts stand with the prediction, in a field ``support`` (or ``meta.support``) with the four
+tables of `claims`, or with RAGChecker's four names as fields of their own; people, or a judge of an earlier run, wrote
+them. Without verdicts there is no evidence, and the value is not applicable.
 
-The verdicts stand with the prediction, in a field ``support`` (or ``meta.support``) with the four tables of `claims`,
-or with RAGChecker's four names as fields of their own. A judge writes them (`goldassay.judges`), or people do. Without
-them there is no evidence, and the value is not applicable.
+With a judge (``Faithfulness(judge)``) each measure asks for the tables that it needs; since a judge answers each
+question once, several measures together cost no more than the largest. Where gold is needed, an unanswerable question
+is left out; where contexts are, a prediction without them. An answer of fewer than four words is read together with
+its question.
 
+An unknown verdict stays in the denominator and is not counted as true; `Judged.highest` says what the value could be.
 Hallucination, self-knowledge and noise sensitivity are better when lower: they are for reading, not for optimizing.
 
-Relevance, as a judge gives it: does the answer answer the question?
-
-A cosine to the question is no relevance: an echo of the question wins it. So there is no value without a judge's number
-in the prediction's ``relevance`` (or ``meta.relevance``), from 0 to 1.
+Ru et al., RAGChecker: a fine-grained framework for diagnosing retrieval-augmented generation, NeurIPS 2024.
 """
 
 from __future__ import annotations
@@ -22,137 +23,72 @@ from typing import Any, ClassVar
 
 from goldassay.exceptions import DataError, GoldassayError
 from goldassay.fields import read
-from goldassay.measure import Assessment, Error, Measure, failed
-from goldassay.measures.answering.claims import RAGCHECKER, Support, Verdict
-from goldassay.measures.answering.records import extra
-from goldassay.tally import Mean
-from goldassay.tally.base import Number, Sums, divide
-
-
-@dataclass(frozen=True, slots=True)
-class Shares(Sums):
-    """The sum of certain shares, how many there are, what the sum could be at most, and the unknown verdicts behind it.
-
-    >>> both = Shares(0.5, 1, 0.75, 1) + Shares(1.0, 1, 1.0, 0)
-    >>> both.value, both.highest, both.unknown
-    (0.75, 0.875, 1)
-    """
-
-    total: Number = 0.0
-    weight: Number = 0.0
-    most: Number = 0.0
-    unknown: Number = 0.0
-
-    @property
-    def value(self) -> Number:
-        """The mean of what is certain."""
-        return divide(self.total, self.weight, empty=1.0)
-
-    @property
-    def highest(self) -> Number:
-        """The mean if every unknown verdict went the value's way."""
-        return divide(self.most, self.weight, empty=1.0)
-
-
-def support(pred: Any) -> Support | None:
-    """The verdicts that stand with a prediction; ``None`` where none do."""
-    if pred is None:
-        return None
-    found = extra(pred, "support")
-    if isinstance(found, Support):
-        return found
-    if found is None:
-        found = {name: table for name in RAGCHECKER if (table := read(pred, name, None)) is not None}
-        if not found:
-            return None
-    if not isinstance(found, Mapping):
-        raise DataError(f"expected tables of verdicts, found {found!r}", record=read(pred, "id", None), field="support")
-    return Support.of(found, read(pred, "id", None))
-
-
-def against(pred: Any, found: Support, table: str) -> list[Error]:
-    """The claims that a table does not support, in words where the prediction lists its claims."""
-    verdicts: list[Verdict] = []
-    for row in getattr(found, table):
-        verdicts.append(row if not isinstance(row, tuple) else _any(row))
-    of_gold = table.startswith("gold")
-    kinds = {
-        "answer_by_gold": "incorrect",
-        "gold_by_answer": "missed",
-        "answer_by_context": "unsupported",
-        "gold_by_context": "not_retrieved",
-    }
-    says = {
-        "answer_by_gold": "which the gold answer does not say",
-        "gold_by_answer": "which the answer leaves out",
-        "answer_by_context": "which no retrieved passage supports",
-        "gold_by_context": "which no retrieved passage holds",
-    }[table]
-    texts = extra(pred, "gold_claims" if of_gold else "answer_claims") or []
-    out = []
-    for place, verdict in enumerate(verdicts):
-        if verdict is True:
-            continue
-        text = _text(texts[place]) if place < len(texts) else f"claim {place + 1}"
-        whose = "The gold answer says" if of_gold else "The answer says"
-        field = "retrieved_contexts" if table == "gold_by_context" else "answer"
-        if verdict is None:
-            out.append(
-                Error(
-                    "unknown",
-                    f"Whether “{text}” is supported is not known: the verdict did not come back.",
-                    field=field,
-                )
-            )
-        else:
-            out.append(
-                Error(
-                    kinds[table],
-                    f"{whose} “{text}”, {says}.",
-                    text if of_gold else "",
-                    "" if of_gold else text,
-                    field=field,
-                )
-            )
-    return out
-
-
-def _any(row: tuple[Verdict, ...]) -> Verdict:
-    return True if True in row else None if None in row else False
-
-
-def _text(claim: Any) -> str:
-    return " ".join(map(str, claim)) if isinstance(claim, (list, tuple)) else str(claim)
-
+from goldassay.measure import Assessment, Error, failed
+from goldassay.measures.answering import claims
+from goldassay.measures.answering.records import (
+    answer_or_nothing,
+    contexts,
+    expected_text,
+    extra,
+    question,
+    unanswerable,
+)
+from goldassay.measures.judged import Judged, JudgedMeasure, unknown
 
 SOURCE = "Ru et al., RAGChecker, NeurIPS 2024"
+SHORT = 4  # an answer of fewer words says something only together with its question
+BY_GOLD, BY_ANSWER, BY_CONTEXT, IN_CONTEXT = claims.TABLES
 
 
-@dataclass(frozen=True)
-class _Claims(Measure[Shares]):
-    """One of the values of claims; its mean over the answers that have verdicts."""
+class _ClaimValue(JudgedMeasure):
+    """One of the values of claims; its mean over answers. ``shown`` is the table whose claims are its errors."""
 
     task: ClassVar[str] = "answering"
-    zero: ClassVar[Shares] = Shares()
-    pred_fields: ClassVar[tuple[str, ...]] = ("support",)
-    fixed: ClassVar[dict[str, str]] = {"average": "answers", "unknown": "not counted as true, never dropped"}
+    gold_fields: ClassVar[tuple[str, ...]] = ("reference", "answers", "question")
+    pred_fields: ClassVar[tuple[str, ...]] = ("support", "answer", "retrieved_contexts")
+    fixed: ClassVar[Mapping[str, str]] = {"average": "answers", **JudgedMeasure.fixed}
     source: ClassVar[str] = SOURCE
+    optional: ClassVar[bool] = True
     value: ClassVar[str] = ""
-    table: ClassVar[str] = ""
+    tables: ClassVar[tuple[str, ...]] = ()
+    shown: ClassVar[str] = ""
     lower_is_better: ClassVar[bool] = False
 
-    def assess(self, gold: Any, pred: Any) -> Assessment[Shares]:
-        """The share of one answer, and its claims that count against it."""
-        found = None if failed(pred) else support(pred)
-        share = found.values.get(self.value) if found else None
-        if found is None or share is None:
-            return Assessment(Shares())
-        tally = Shares(share.value, 1.0, share.most, float(found.unknown))
-        return Assessment(tally, tuple(against(pred, found, self.table)) if self.table else ())
+    def assess(self, gold: Any, pred: Any) -> Assessment[Judged]:
+        """The value of one answer, and the claims that count against it."""
+        found = self._given(pred) if self.judge is None else self._asked(gold, pred)
+        support = found.support.only(self.tables) if found else None
+        share = support.values.get(self.value) if support else None
+        if found is None or support is None or share is None:
+            return Assessment(Judged())
+        tally = Judged(share.value, 1.0, share.most, float(support.unknown))
+        return Assessment(tally, tuple(found.errors(self.shown)) if self.shown else ())
+
+    def _given(self, pred: Any) -> claims.Claimed | None:
+        return None if failed(pred) else claims.given(pred)
+
+    def _asked(self, gold: Any, pred: Any) -> claims.Claimed | None:
+        texts, expected = None if failed(pred) else contexts(pred), expected_text(gold)
+        needs_gold = any("gold" in table for table in self.tables)
+        needs_texts = any("context" in table for table in self.tables)
+        if (needs_gold and (unanswerable(gold) or not expected)) or (needs_texts and texts is None):
+            return None
+        mine = told(gold, answer_or_nothing(pred, gold))
+        return claims.asked(self.bound, mine, told(gold, expected or ""), texts, self.tables)
+
+
+def told(gold: Any, text: str) -> str:
+    """An answer as a text that says something by itself: a short one with its question before it.
+
+    >>> told({"question": "When did it open?"}, "1885"), told({"question": "When?"}, "It opened in 1885.")
+    ('When did it open? 1885', 'It opened in 1885.')
+    """
+    asked = question(gold)
+    return f"{asked} {text}" if asked and text and len(text.split()) < SHORT else text
 
 
 @dataclass(frozen=True)
-class ClaimPrecision(_Claims):
+class ClaimPrecision(_ClaimValue):
     """The share of the answer's claims that the gold answer supports.
 
     >>> ClaimPrecision()({}, {"support": {"answer_by_gold": [True, False]}}).tally.value
@@ -161,105 +97,146 @@ class ClaimPrecision(_Claims):
 
     name: ClassVar[str] = "claim_precision"
     value: ClassVar[str] = "precision"
-    table: ClassVar[str] = "answer_by_gold"
+    tables: ClassVar[tuple[str, ...]] = (BY_GOLD,)
+    shown: ClassVar[str] = BY_GOLD
     formula: ClassVar[str] = "claims of the answer that gold supports / claims of the answer"
+
+    judge: Any = None
 
 
 @dataclass(frozen=True)
-class ClaimRecall(_Claims):
+class ClaimRecall(_ClaimValue):
     """The share of the gold claims that the answer supports."""
 
     name: ClassVar[str] = "claim_recall"
     value: ClassVar[str] = "recall"
-    table: ClassVar[str] = "gold_by_answer"
+    tables: ClassVar[tuple[str, ...]] = (BY_ANSWER,)
+    shown: ClassVar[str] = BY_ANSWER
     formula: ClassVar[str] = "claims of gold that the answer supports / claims of gold"
+
+    judge: Any = None
 
 
 @dataclass(frozen=True)
-class ClaimF1(_Claims):
+class ClaimF1(_ClaimValue):
     """The harmonic mean of claim precision and claim recall, for each answer."""
 
     name: ClassVar[str] = "claim_f1"
     value: ClassVar[str] = "f1"
+    tables: ClassVar[tuple[str, ...]] = (BY_GOLD, BY_ANSWER)
     formula: ClassVar[str] = "2PR/(P+R) of claim precision and claim recall, mean over answers"
+
+    judge: Any = None
 
 
 @dataclass(frozen=True)
-class Faithfulness(_Claims):
+class Faithfulness(_ClaimValue):
     """The share of the answer's claims that a retrieved passage supports.
 
     >>> Faithfulness()({}, {"support": {"answer_by_context": [[False, True], [False, None]]}}).tally
-    Shares(total=0.5, weight=1.0, most=1.0, unknown=1.0)
+    Judged(total=0.5, weight=1.0, most=1.0, unknown=1.0)
+    >>> from goldassay.measures.judged import Verdict
+    >>> class Literal:
+    ...     name = "literal"
+    ...     def claims(self, text):
+    ...         return text.split("; ")
+    ...     def support(self, text, claim):
+    ...         return Verdict("supported" if claim in text else "not_stated")
+    >>> pred = {"answer": "opened in 1885; is red", "retrieved_contexts": ["It opened in 1885."]}
+    >>> found = Faithfulness(Literal())({}, pred)
+    >>> found.tally.value, found.errors[0].message
+    (0.5, 'The answer says “is red”, which no retrieved passage supports.')
     """
 
     name: ClassVar[str] = "faithfulness"
     value: ClassVar[str] = "faithfulness"
-    table: ClassVar[str] = "answer_by_context"
+    tables: ClassVar[tuple[str, ...]] = (BY_CONTEXT,)
+    shown: ClassVar[str] = BY_CONTEXT
     formula: ClassVar[str] = "claims of the answer that a retrieved passage supports / claims of the answer"
+
+    judge: Any = None
 
 
 @dataclass(frozen=True)
-class RetrievedClaimRecall(_Claims):
+class RetrievedClaimRecall(_ClaimValue):
     """The share of the gold claims that a retrieved passage supports: RAGChecker's claim recall of the retriever."""
 
     name: ClassVar[str] = "retrieved_claim_recall"
     value: ClassVar[str] = "claim_recall"
-    table: ClassVar[str] = "gold_by_context"
+    tables: ClassVar[tuple[str, ...]] = (IN_CONTEXT,)
+    shown: ClassVar[str] = IN_CONTEXT
     formula: ClassVar[str] = "claims of gold that a retrieved passage supports / claims of gold"
+
+    judge: Any = None
 
 
 @dataclass(frozen=True)
-class ContextPrecision(_Claims):
+class ContextPrecision(_ClaimValue):
     """The share of the retrieved passages that support a gold claim."""
 
     name: ClassVar[str] = "context_precision"
     value: ClassVar[str] = "context_precision"
+    tables: ClassVar[tuple[str, ...]] = (IN_CONTEXT,)
     formula: ClassVar[str] = "retrieved passages that support a claim of gold / retrieved passages"
+
+    judge: Any = None
 
 
 @dataclass(frozen=True)
-class ContextUtilization(_Claims):
+class ContextUtilization(_ClaimValue):
     """Of the gold claims that were retrieved, the share that the answer has."""
 
     name: ClassVar[str] = "context_utilization"
     value: ClassVar[str] = "context_utilization"
+    tables: ClassVar[tuple[str, ...]] = (BY_ANSWER, IN_CONTEXT)
     formula: ClassVar[str] = "claims of gold retrieved and answered / claims of gold retrieved"
+
+    judge: Any = None
 
 
 @dataclass(frozen=True)
-class Hallucination(_Claims):
+class Hallucination(_ClaimValue):
     """The share of the answer's claims that neither a passage nor gold supports; lower is better."""
 
     name: ClassVar[str] = "hallucination"
     value: ClassVar[str] = "hallucination"
+    tables: ClassVar[tuple[str, ...]] = (BY_GOLD, BY_CONTEXT)
     lower_is_better: ClassVar[bool] = True
     formula: ClassVar[str] = "claims of the answer that neither a passage nor gold supports / claims of the answer"
 
+    judge: Any = None
+
 
 @dataclass(frozen=True)
-class SelfKnowledge(_Claims):
+class SelfKnowledge(_ClaimValue):
     """The share of the answer's claims that are right without a passage that says so; lower is more grounded."""
 
     name: ClassVar[str] = "self_knowledge"
     value: ClassVar[str] = "self_knowledge"
+    tables: ClassVar[tuple[str, ...]] = (BY_GOLD, BY_CONTEXT)
     lower_is_better: ClassVar[bool] = True
     formula: ClassVar[str] = "claims of the answer that gold supports and no passage does / claims of the answer"
 
+    judge: Any = None
+
 
 @dataclass(frozen=True)
-class NoiseSensitivity(_Claims):
+class NoiseSensitivity(_ClaimValue):
     """The share of the answer's claims that are wrong and come from passages; lower is better.
 
     ``passages="relevant"``: a passage that supports some gold claim says it; ``"irrelevant"``: only others do.
     """
 
     name: ClassVar[str] = "noise_sensitivity"
+    tables: ClassVar[tuple[str, ...]] = (BY_GOLD, BY_CONTEXT, IN_CONTEXT)
     lower_is_better: ClassVar[bool] = True
     formula: ClassVar[str] = "claims that gold does not support and a (ir)relevant passage does / claims of the answer"
 
     passages: str = "relevant"
+    judge: Any = None
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         if self.passages not in ("relevant", "irrelevant"):
             raise GoldassayError(f"noise comes from relevant or irrelevant passages, not {self.passages!r}")
 
@@ -274,9 +251,17 @@ class NoiseSensitivity(_Claims):
         return self.key
 
 
+RELEVANCE = {"full": 1.0, "partial": 0.5, "none": 0.0, "evasion": 0.0}
+HOW = {"partial": "answers in part only", "none": "does not answer", "evasion": "evades"}
+
+
 @dataclass(frozen=True)
-class Relevance(Measure[Mean]):
-    """The mean of a judge's numbers, over the answers that have one.
+class Relevance(JudgedMeasure):
+    """Does the answer answer the question: in full (1), in part (0.5), not at all or by an evasion (0)?
+
+    A cosine to the question is no relevance: an echo of the question wins it. So there is no value without a judge, or
+    a judge's number in the prediction's ``relevance`` (or ``meta.relevance``), from 0 to 1. An empty answer evades. A
+    judge is not asked about a question that gold calls unanswerable: to say nothing is right there.
 
     >>> Relevance()({}, {"answer": "In 1800.", "relevance": 0.75}).tally.value
     0.75
@@ -284,20 +269,45 @@ class Relevance(Measure[Mean]):
 
     task: ClassVar[str] = "answering"
     name: ClassVar[str] = "relevance"
-    zero: ClassVar[Mean] = Mean()
-    pred_fields: ClassVar[tuple[str, ...]] = ("relevance",)
-    fixed: ClassVar[dict[str, str]] = {"by": "judge", "average": "answers judged"}
-    formula: ClassVar[str] = "mean of a judge's numbers from 0 to 1"
-    source: ClassVar[str] = "goldassay; the judge's own definition stands with the judge"
+    gold_fields: ClassVar[tuple[str, ...]] = ("question",)
+    pred_fields: ClassVar[tuple[str, ...]] = ("answer", "relevance")
+    fixed: ClassVar[Mapping[str, str]] = {
+        "levels": "full=1, partial=0.5, none=0, evasion=0",
+        "average": "answers",
+        **JudgedMeasure.fixed,
+    }
+    formula: ClassVar[str] = "mean over answers of full 1, partial 0.5, none 0, evasion 0"
+    source: ClassVar[str] = "goldassay"
+    optional: ClassVar[bool] = True
 
-    def assess(self, gold: Any, pred: Any) -> Assessment[Mean]:
-        """The judge's number for one answer."""
+    judge: Any = None
+
+    def assess(self, gold: Any, pred: Any) -> Assessment[Judged]:
+        """The worth of one answer, with the judge's reason where it is not the highest."""
+        return self._given(gold, pred) if self.judge is None else self._asked(gold, pred)
+
+    def _given(self, gold: Any, pred: Any) -> Assessment[Judged]:
         found = None if failed(pred) else extra(pred, "relevance")
         if found is None:
-            return Assessment(Mean())
+            return Assessment(Judged())
         if isinstance(found, bool) or not isinstance(found, (int, float)) or not 0 <= found <= 1:
             what = f"expected a judge's number from 0 to 1, found {found!r}"
             raise DataError(what, record=read(pred, "id", None), field="relevance")
-        question = str(read(gold, "question", ""))
-        message = f"The answer does not answer “{question}”." if question else "The answer misses the question."
-        return Assessment(Mean.of(found), (Error("irrelevant", message, field="answer"),) if found < 0.5 else ())
+        asked = question(gold)
+        message = f"The answer does not answer “{asked}”." if asked else "The answer misses the question."
+        errors = (Error("irrelevant", message, field="answer"),) if found < 0.5 else ()
+        return Assessment(Judged.of(float(found)), errors)
+
+    def _asked(self, gold: Any, pred: Any) -> Assessment[Judged]:
+        asked, text = question(gold), answer_or_nothing(pred, gold)
+        if not asked or unanswerable(gold):
+            return Assessment(Judged())
+        found = self.bound.relevance(asked, text)
+        if found.label is None:
+            return Assessment(Judged.of(None), (unknown("Whether the answer answers the question"),))
+        value = RELEVANCE[found.label]
+        if value == 1:
+            return Assessment(Judged.of(value))
+        why = f" The judge: {found.reason}" if found.reason else ""
+        message = f"The answer {HOW[found.label]} “{asked}”.{why}"
+        return Assessment(Judged.of(value), (Error("irrelevant", message, pred=text, field="answer"),))

@@ -6,21 +6,28 @@ An answer has C claims, the gold answer G, and there are k passages. Each verdic
 too; a value then counts what is certain, and ``most`` what it would be if every unknown went its way: the truth lies
 between.
 
+The tables stand with a prediction (`given`), or a judge makes them (`asked`).
+
 Ru et al., RAGChecker: a fine-grained framework for diagnosing retrieval-augmented generation, NeurIPS 2024.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from goldassay.exceptions import DataError
+from goldassay.exceptions import DataError, GoldassayError
+from goldassay.fields import read
+from goldassay.measure import Error
+from goldassay.measures.answering.mistakes import unsupported
+from goldassay.measures.answering.records import extra
+from goldassay.measures.judged import ClaimJudge, Verdict
 
-Verdict = bool | None
+Entailed = bool | None
 Array = Any  # numpy arrays of booleans
 ENTAILED = ("entailment", "supported", "yes", "true")
 NOT = ("neutral", "contradiction", "contradicted", "not_stated", "unsupported", "no", "false")
@@ -69,10 +76,10 @@ class Support:
     (Share(value=0.5, most=0.5, n=2), Share(value=0.5, most=1.0, n=2), 1)
     """
 
-    answer_by_gold: tuple[Verdict, ...] | None = None
-    gold_by_answer: tuple[Verdict, ...] | None = None
-    answer_by_context: tuple[tuple[Verdict, ...], ...] | None = None
-    gold_by_context: tuple[tuple[Verdict, ...], ...] | None = None
+    answer_by_gold: tuple[Entailed, ...] | None = None
+    gold_by_answer: tuple[Entailed, ...] | None = None
+    answer_by_context: tuple[tuple[Entailed, ...], ...] | None = None
+    gold_by_context: tuple[tuple[Entailed, ...], ...] | None = None
 
     @classmethod
     def of(cls, tables: Mapping[str, Any], record: object = None) -> Support:
@@ -107,6 +114,19 @@ class Support:
             raise DataError(
                 f"the claims have verdicts for {', '.join(map(str, sorted(widths)))} passages", record=record
             )
+
+    def only(self, tables: Sequence[str]) -> Support:
+        """The same verdicts without the other tables."""
+        return replace(self, **{name: None for name in TABLES if name not in tables})
+
+    def state(self) -> dict[str, list[Any]]:
+        """The tables that are there, as JSON."""
+        found = {name: getattr(self, name) for name in TABLES}
+        return {
+            name: [list(row) if isinstance(row, tuple) else row for row in table]
+            for name, table in found.items()
+            if table is not None
+        }
 
     @cached_property
     def unknown(self) -> int:
@@ -189,13 +209,13 @@ def _share(truth: Truth, empty: bool = False) -> Share | None:
     return Share(float(truth.sure.mean()), float(truth.maybe.mean()), n) if n else Share(0.0, 0.0, 0) if empty else None
 
 
-def _line(verdicts: Sequence[Verdict] | None) -> Truth | None:
+def _line(verdicts: Sequence[Entailed] | None) -> Truth | None:
     if verdicts is None:
         return None
     return Truth(np.array([v is True for v in verdicts], bool), np.array([v is not False for v in verdicts], bool))
 
 
-def _table(rows: Sequence[Sequence[Verdict]] | None) -> Truth | None:
+def _table(rows: Sequence[Sequence[Entailed]] | None) -> Truth | None:
     if rows is None:
         return None
     width = len(rows[0]) if rows else 0
@@ -206,14 +226,14 @@ def _table(rows: Sequence[Sequence[Verdict]] | None) -> Truth | None:
     return Truth(made.sure.reshape(len(rows), width), made.maybe.reshape(len(rows), width))
 
 
-def verdicts(found: Any, record: object, field: str) -> tuple[Verdict, ...]:
+def verdicts(found: Any, record: object, field: str) -> tuple[Entailed, ...]:
     """A list of verdicts."""
     if isinstance(found, str) or not isinstance(found, Sequence):
         raise DataError(f"expected a list of verdicts, found {found!r}", record=record, field=field)
     return tuple(verdict(one, record, field) for one in found)
 
 
-def verdict(found: Any, record: object, field: str) -> Verdict:
+def verdict(found: Any, record: object, field: str) -> Entailed:
     """A verdict as a truth value, or by its word.
 
     >>> verdict("Entailment", "a", "together"), verdict("no", "a", "together"), verdict(None, "a", "together")
@@ -231,3 +251,103 @@ def verdict(found: Any, record: object, field: str) -> Verdict:
     raise DataError(
         f"no verdict {found!r}; verdicts are Entailment, Neutral, Contradiction, or null", record=record, field=field
     )
+
+
+@dataclass
+class Claimed:
+    """The verdicts of one answer, the texts of the claims where they are known, and the quotes that contradict them."""
+
+    support: Support
+    answer: Sequence[Any] = ()
+    gold: Sequence[Any] = ()
+    otherwise: Mapping[str, Sequence[str]] = field(default_factory=dict)
+
+    def errors(self, table: str) -> list[Error]:
+        """The claims that a table does not support, with the quote that contradicts them where there is one."""
+        texts, quotes = self.gold if table.startswith("gold") else self.answer, self.otherwise.get(table, ())
+        out = []
+        for place, row in enumerate(getattr(self.support, table)):
+            found = row if not isinstance(row, tuple) else True if True in row else None if None in row else False
+            if found is not True:
+                text = _text(texts[place]) if place < len(texts) and texts[place] else f"claim {place + 1}"
+                out.append(unsupported(table, found, text, quotes[place] if place < len(quotes) else ""))
+        return out
+
+
+def _text(claim: Any) -> str:
+    return " ".join(map(str, claim)) if isinstance(claim, (list, tuple)) else str(claim)
+
+
+def given(pred: Any) -> Claimed | None:
+    """The verdicts that stand with a prediction, in ``support`` or under RAGChecker's names; ``None`` where none do.
+
+    >>> found = given({"support": {"answer_by_gold": [True, None]}, "answer_claims": ["a", "b"]})
+    >>> found.errors("answer_by_gold")[0].kind
+    'unknown'
+    """
+    found = None if pred is None else extra(pred, "support")
+    name = read(pred, "id", None) if pred is not None else None
+    if pred is not None and found is None:
+        found = {key: table for key in RAGCHECKER if (table := read(pred, key, None)) is not None} or None
+    if found is None:
+        return None
+    if not isinstance(found, (Support, Mapping)):
+        raise DataError(f"expected tables of verdicts, found {found!r}", record=name, field="support")
+    support = found if isinstance(found, Support) else Support.of(found, name)
+    return Claimed(support, extra(pred, "answer_claims") or (), extra(pred, "gold_claims") or ())
+
+
+def asked(
+    judge: ClaimJudge,
+    answer: str,
+    gold: str | None = None,
+    contexts: Sequence[str] | None = None,
+    tables: Sequence[str] = TABLES,
+) -> Claimed:
+    """The verdicts that a judge gives, for the tables that are asked for.
+
+    A decomposition that did not come back is one claim of unknown standing.
+
+    Args:
+        judge: splits texts into claims and says what supports them.
+        answer: the program's answer.
+        gold: the gold answer; needed by the tables of gold.
+        contexts: the retrieved passages; needed by the tables of contexts.
+        tables: which of `TABLES` to make.
+
+    Raises:
+        GoldassayError: a table needs a gold answer or passages, and there are none.
+    """
+    made = Claimed(Support(), _claims(judge, answer) if any(one.startswith("answer") for one in tables) else ())
+    if any(name.startswith("gold") for name in tables):
+        if gold is None:
+            raise GoldassayError(f"{', '.join(tables)}: there is no gold answer to take claims from")
+        made.gold = _claims(judge, gold)
+    texts: dict[str, Sequence[str] | None] = {
+        "answer_by_gold": None if gold is None else [gold],
+        "gold_by_answer": [answer],
+        "answer_by_context": contexts,
+        "gold_by_context": contexts,
+    }
+    truths: dict[str, Any] = {}
+    for name in tables:
+        against = texts[name]
+        if against is None:
+            raise GoldassayError(f"{name}: there are no texts to look for claims in")
+        claims = made.gold if name.startswith("gold") else made.answer
+        rows = [[None if claim is None else judge.support(text, claim) for text in against] for claim in claims]
+        truth = [tuple(_truth(said) for said in row) for row in rows]
+        truths[name] = tuple(truth) if name.endswith("context") else tuple(row[0] for row in truth)
+        contradicted = [[said.quote for said in row if said and said.label == "contradicted"] for row in rows]
+        made.otherwise = {**made.otherwise, name: [next(iter(quotes), "") for quotes in contradicted]}
+    made.support = Support(**truths)
+    return made
+
+
+def _claims(judge: ClaimJudge, text: str) -> Sequence[str | None]:
+    found = judge.claims(text)
+    return [None] if found is None else list(found)
+
+
+def _truth(said: Verdict | None) -> Entailed:
+    return None if said is None or said.label is None else said.label == "supported"

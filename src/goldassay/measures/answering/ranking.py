@@ -19,28 +19,26 @@ Weights 0.25, 0.25, 0.20, 0.15, 0.15: 0.847, 0.891, 0.756, 0.823 and 0.950 give 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+import numpy as np
+
+from goldassay.embedding import DEFAULT
 from goldassay.exceptions import DataError, GoldassayError
 from goldassay.fields import read
 from goldassay.measure import Assessment, Error, Measure, failed
+from goldassay.measures.answering.batch import FromRows, Rows
+from goldassay.measures.answering.matching import empty
 from goldassay.measures.answering.records import answer, answers, confidence, extra
-from goldassay.tally import Mean
+from goldassay.measures.answering.semantic import Baseline, BERTScore, SemanticSimilarity
+from goldassay.tally import By, Mean, divide
+from goldassay.tally.base import Number, State, Sums
 
 WEIGHTS = {"accuracy": 0.25, "quality": 0.25, "confidence": 0.20, "speed": 0.15, "robustness": 0.15}
 FIVE = tuple(WEIGHTS)
 SOURCE = "goldassay's ranking (docs: five metrics), after the founding document"
-
-
-def empty(text: str) -> bool:
-    """Whether an answer says nothing: it has no letter and no digit.
-
-    >>> empty(" … "), empty("5"), empty("NL")
-    (True, False, False)
-    """
-    return not any(character.isalnum() for character in text)
 
 
 def confidence_score(answerable: bool, text: str, raw: float | None) -> float | None:
@@ -104,10 +102,35 @@ def final_score(values: Mapping[str, float | None], weights: Mapping[str, float]
     return total / sum(weights.values())
 
 
+@dataclass(frozen=True, slots=True)
+class Owned(Sums):
+    """The sum of the rule's values, over ``n`` questions; answers with a confidence, and answers that came without one.
+
+    The rule judges empty answers without a confidence. Alone they are no value: where answers were given, and none of
+    them with a confidence, nothing is known, and the weight is 0.
+    """
+
+    total: Number = 0.0
+    n: Number = 0.0
+    said: Number = 0.0
+    unsaid: Number = 0.0
+
+    @property
+    def weight(self) -> Number:
+        """How many questions count."""
+        silent = (np.asarray(self.said) == 0) & (np.asarray(self.unsaid) > 0)
+        return self.n * (1.0 - silent) if np.ndim(self.n) else 0.0 if silent else self.n
+
+    @property
+    def value(self) -> Number:
+        """The mean over the questions that count."""
+        return divide(self.total, self.n, empty=1.0)
+
+
 @dataclass(frozen=True)
-class _Rule(Measure[Mean]):
+class _Rule(Measure[Any]):
     task: ClassVar[str] = "answering"
-    zero: ClassVar[Mean] = Mean()
+    zero: ClassVar[Any] = Mean()
     gold_fields: ClassVar[tuple[str, ...]] = ("answers",)
     source: ClassVar[str] = SOURCE
 
@@ -118,24 +141,30 @@ class Confidence(_Rule):
 
     name: ClassVar[str] = "confidence"
     pred_fields: ClassVar[tuple[str, ...]] = ("answer", "confidence")
-    fixed: ClassVar[dict[str, str]] = {"empty": "no letter or digit", "failed": "0"}
+    zero: ClassVar[Owned] = Owned()
+    fixed: ClassVar[dict[str, str]] = {
+        "empty": "no letter or digit",
+        "failed": "0",
+        "without a confidence": "left out; all answers so: no value",
+    }
     formula: ClassVar[str] = (
         "answerable: raw confidence, 0.2 if empty; "
         "unanswerable: 1.0 if empty, 0.9 under 0.3, 0.6 to 0.5, else 0.2; mean"
     )
 
-    def assess(self, gold: Any, pred: Any) -> Assessment[Mean]:
+    def assess(self, gold: Any, pred: Any) -> Assessment[Owned]:
         """The rule for one answer."""
         if broken(pred):
-            return Assessment(Mean.of(0.0))
-        text, answerable = answer(pred, gold), bool(answers(gold))
-        value = confidence_score(answerable, text, confidence(pred))
+            return Assessment(Owned(0.0, 1.0))
+        text, answerable, raw = answer(pred, gold), bool(answers(gold)), confidence(pred)
+        value, spoken = confidence_score(answerable, text, raw), not empty(text)
         if value is None:
-            return Assessment(Mean())
+            return Assessment(Owned(unsaid=1.0))
+        tally = Owned(value, 1.0, float(spoken and raw is not None), float(spoken and raw is None))
         if answerable or value > 0.6:
-            return Assessment(Mean.of(value))
-        message = f"Answered “{text}” with confidence {confidence(pred):g} where there is no answer."
-        return Assessment(Mean.of(value), (Error("overconfident", message, pred=text, field="confidence"),))
+            return Assessment(tally)
+        message = f"Answered “{text}” with confidence {raw:g} where there is no answer."
+        return Assessment(tally, (Error("overconfident", message, pred=text, field="confidence"),))
 
 
 @dataclass(frozen=True)
@@ -191,3 +220,102 @@ class Robustness(_Rule):
 def broken(pred: Any) -> bool:
     """Whether the program failed, here or as the prediction's ``error`` says."""
     return bool(failed(pred)) or bool(extra(pred, "error"))
+
+
+class Parts(By[str, Any]):
+    """The tallies of the ranking's five; ``value`` is their weighted mean, and nothing where one of them is missing."""
+
+    weights: Mapping[str, float] = WEIGHTS
+
+    @classmethod
+    def of(cls, tallies: Mapping[str, Any], weights: Mapping[str, float]) -> Parts:
+        """Tallies with their weights."""
+        made = cls(tallies)
+        made.weights = weights
+        return made
+
+    def __add__(self, other: Mapping[str, Any], /) -> Parts:
+        if not isinstance(other, Mapping):
+            return NotImplemented
+        return Parts.of({name: self[name] + other[name] for name in self}, self.weights)
+
+    @property
+    def weight(self) -> Number:
+        """The least weight of the parts."""
+        weights = [tally.weight for tally in self.values()]
+        return weights[0] if len(weights) == 1 else np.minimum.reduce(weights) if weights else 0.0
+
+    @property
+    def value(self) -> Number:
+        """Σ weight · value / Σ weight."""
+        total = sum(self.weights.get(name, 0.0) * tally.value for name, tally in self.items())
+        return divide(total, sum(self.weights.values()), empty=1.0)
+
+    def from_state(self, state: State) -> Parts:
+        """The evidence again."""
+        return Parts.of({name: self[name].from_state(inner) for name, inner in state.items()}, self.weights)
+
+
+@dataclass(frozen=True)
+class FinalScore(Measure[Parts]):
+    """The weighted mean of the five; no value where one of them is missing, for a partial sum compares with nothing.
+
+    ``weights`` are pairs of name and weight. ``embedder`` is that of quality, ``model`` and ``baseline`` those of
+    accuracy (see `SemanticSimilarity` and `BERTScore`).
+    """
+
+    task: ClassVar[str] = "answering"
+    name: ClassVar[str] = "final_score"
+    gold_fields: ClassVar[tuple[str, ...]] = ("answers", "reference")
+    pred_fields: ClassVar[tuple[str, ...]] = ("answer", "confidence", "latency_ms")
+    formula: ClassVar[str] = "the weighted mean of the five"
+    source: ClassVar[str] = SOURCE
+    counted: ClassVar[str] = ""  # type: ignore[assignment]
+
+    weights: tuple[tuple[str, float], ...] = tuple(WEIGHTS.items())
+    embedder: str = DEFAULT
+    model: str = DEFAULT
+    baseline: Baseline | None = None
+    idf: bool = False
+
+    def __post_init__(self) -> None:
+        final_score(dict.fromkeys(FIVE, 0.0), dict(self.weights))  # refuses weights that are none
+
+    @property
+    def parts(self) -> dict[str, Measure[Any]]:
+        """The measures that weigh something, by their names."""
+        five: dict[str, Measure[Any]] = {
+            "accuracy": BERTScore(self.model, baseline=self.baseline, idf=self.idf),
+            "quality": SemanticSimilarity(self.embedder),
+            "confidence": Confidence(),
+            "speed": Speed(),
+            "robustness": Robustness(),
+        }
+        return {name: five[name] for name, weight in self.weights if weight}
+
+    @property
+    def zero(self) -> Parts:  # type: ignore[override]
+        """No evidence of any part."""
+        return Parts.of({name: part.zero for name, part in self.parts.items()}, dict(self.weights))
+
+    @property
+    def conventions(self) -> str:
+        """The weights; what the parts are stands with them."""
+        return f"final_score[weights={', '.join(f'{name} {weight:g}' for name, weight in self.weights)}]"
+
+    def assess(self, gold: Any, pred: Any) -> Assessment[Parts]:
+        """The five of one answer."""
+        found = {name: part(gold, pred) for name, part in self.parts.items()}
+        tallies = {name: one.tally for name, one in found.items()}
+        errors = tuple(error for one in found.values() for error in one.errors)
+        return Assessment(Parts.of(tallies, dict(self.weights)), errors)
+
+    def batch(self, gold: Sequence[Any], pred: Sequence[Any]) -> Rows:
+        """Both sides, read once."""
+        return Rows(gold, pred)
+
+    def tallies(self, batch: Rows) -> Parts:
+        """The five of many answers."""
+        pairs = list(zip(batch.gold, batch.pred, strict=True))
+        made = {name: part.tallies(batch if isinstance(part, FromRows) else pairs) for name, part in self.parts.items()}
+        return Parts.of(made, dict(self.weights))

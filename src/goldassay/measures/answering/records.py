@@ -7,7 +7,7 @@ from typing import Any
 
 from goldassay.exceptions import DataError, GoldassayError
 from goldassay.fields import read
-from goldassay.measure import Error, failed, gold_field, pred_field
+from goldassay.measure import failed, gold_field, pred_field
 
 
 def answers(gold: Any) -> tuple[str, ...]:
@@ -50,6 +50,23 @@ def references(gold: Any) -> tuple[str, ...]:
     return tuple(dict.fromkeys([*short, long] if short and long else short))
 
 
+def expected_text(gold: Any) -> str | None:
+    """What gold answers in one text: its reference, else its first answer; ``None`` where it has neither."""
+    if read(gold, "answers", None) is None and read(gold, "reference", None) is None:
+        return None
+    return reference(gold) or next(iter(answers(gold)), None)
+
+
+def unanswerable(gold: Any) -> bool:
+    """Whether gold says that there is no answer."""
+    return read(gold, "answers", None) is not None and not answers(gold)
+
+
+def question(gold: Any) -> str:
+    """The question, or an empty text."""
+    return str(read(gold, "question", "") or "")
+
+
 def answer(pred: Any, gold: Any = None) -> str:
     """What was answered; empty where the program abstained or failed."""
     found = pred_field(pred, "answer")
@@ -58,6 +75,11 @@ def answer(pred: Any, gold: Any = None) -> str:
     if not isinstance(found, str):
         raise _wrong(gold if read(pred, "id", None) is None else pred, "answer", "text (empty to abstain)", found)
     return found
+
+
+def answer_or_nothing(pred: Any, gold: Any) -> str:
+    """What was answered; empty also where the program failed."""
+    return "" if failed(pred) else answer(pred, gold)
 
 
 def confidence(pred: Any) -> float | None:
@@ -120,23 +142,6 @@ def all_texts(values: Sequence[Any], side: str, why: str) -> None:
     for place, value in enumerate(values):
         if not isinstance(value, str):
             raise GoldassayError(f"{side} {place} is not text but {value!r}; {why}")
-
-
-def wrong(gold: Any, pred: Any, expected: Sequence[str], found: str) -> tuple[Error, ...]:
-    """The error of a wrong answer, in words; none when the program failed (feedback says that by itself)."""
-    if failed(pred):
-        return ()
-    asked = str(read(gold, "question", ""))
-    about = f" to “{asked}”" if asked else ""
-    if not expected:
-        message = f"Answered “{found}”{about}, which has no answer; say nothing then."
-        return (Error("unanswerable", message, pred=found, context=asked, field="answer"),)
-    if not found.strip():
-        message = f"No answer{about}; expected “{expected[0]}”."
-        return (Error("missed", message, gold=expected[0], context=asked, field="answer"),)
-    other = f" (or {len(expected) - 1} other wordings)" if len(expected) > 1 else ""
-    message = f"Answered “{found}”{about}; expected “{expected[0]}”{other}."
-    return (Error("wrong_answer", message, gold=expected[0], pred=found, context=asked, field="answer"),)
 
 
 def _id(record: Any) -> Any:

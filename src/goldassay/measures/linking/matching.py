@@ -1,22 +1,120 @@
-"""Which answers fit which mentions: on the same span, or one-to-one by overlap with the most pairs."""
+"""Which answers fit which mentions: on the same span, one-to-one by overlap with the most pairs, or in HIPE's order.
+
+`Matched` is what all measures of a document share. Sides are restricted to what is in the knowledge base (``inkb``) or
+not (``nil``) by each side's own word.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import cached_property
+from typing import Any, NamedTuple
 
-from goldassay.measures.linking.records import Answer, Mention, rank
+from goldassay.measures.linking.hipe import counted, fates
+from goldassay.measures.linking.records import Answer, Mention, Read, rank
 from goldassay.tally import Counts
 
 OVER = ("all", "inkb", "nil")
+MATCHINGS = ("one-to-one", "hipe")
 Pair = tuple[int, int]
 
 
-def chosen(gold: Sequence[Mention], pred: Sequence[Answer], over: str) -> tuple[list[Mention], list[Answer]]:
-    """Both sides as far as they are ``all``, in the knowledge base (``inkb``) or ``nil``, each by its own word."""
-    if over == "all":
-        return list(gold), list(pred)
-    nil = over == "nil"
-    return [m for m in gold if m.nil == nil], [a for a in pred if a.nil == nil]
+class Edge(NamedTuple):
+    """An answer that shares a character with a mention, and the place of its first right candidate (0 for none)."""
+
+    mention: int
+    answer: int
+    rank: int
+    same: bool
+
+
+class Matched:
+    """One document: its mentions and answers, and how they meet, each found once.
+
+    >>> from goldassay.measures.linking.records import sides
+    >>> found = Matched(sides([{"start": 0, "end": 5, "ids": "Q1"}], [{"start": 2, "end": 9, "candidates": ["Q1"]}]))
+    >>> found.counts("overlap"), found.counts("span"), found.ranks
+    (Counts(tp=1, fp=0, fn=0), Counts(tp=0, fp=1, fn=1), [0])
+    """
+
+    def __init__(self, read: Read) -> None:
+        self.read, self.gold, self.pred = read, read.gold, read.pred
+        self._counts: dict[Any, Counts] = {}
+        self._fates: dict[Any, list[tuple[str, str]]] = {}
+
+    @cached_property
+    def answered(self) -> dict[int, int]:
+        """The answer on the same span, by mention; keys do not repeat, so there is no choice."""
+        return dict(same_span(self.gold, self.pred))
+
+    @cached_property
+    def ranks(self) -> list[int]:
+        """For each mention the place of the right candidate; 0 where it is not there, or nothing was answered."""
+        there = self.answered
+        return [rank(one, self.pred[there[i]]) if i in there else 0 for i, one in enumerate(self.gold)]
+
+    @cached_property
+    def edges(self) -> list[Edge]:
+        """Every mention and answer that share a character."""
+        found: list[Edge] = []
+        first = 0
+        for i, one in enumerate(self.gold):
+            # both sides stand in the order of their starts; what ended before this mention may still overlap the next
+            while first < len(self.pred) and self.pred[first].end <= one.start:
+                first += 1
+            for j in range(first, len(self.pred)):
+                other = self.pred[j]
+                if other.start >= one.end:
+                    break
+                if other.start >= 0 and one.start < other.end:
+                    same = (one.start, one.end) == (other.start, other.end)
+                    found.append(Edge(i, j, rank(one, other), same))
+        return found
+
+    @cached_property
+    def clear(self) -> bool:
+        """Whether nothing overlaps more than one other, so that there is nothing to choose."""
+        edges = self.edges
+        return len({one.mention for one in edges}) == len(edges) == len({one.answer for one in edges})
+
+    def ranked(self, over: str = "all") -> list[int]:
+        """`ranks` of the mentions that count."""
+        if over == "all":
+            return self.ranks
+        return [place for one, place in zip(self.gold, self.ranks, strict=True) if one.nil == (over == "nil")]
+
+    def counts(self, match: str, k: int = 1, over: str = "all", matching: str = "one-to-one") -> Counts:
+        """A pair counts when the right id is among the first ``k`` candidates.
+
+        ``match`` is ``overlap`` or ``span`` (the same); ``matching`` says how overlaps are paired: one-to-one with the
+        most pairs, or in the order of the official HIPE scorer.
+        """
+        key = match, k, over, matching
+        if key not in self._counts:
+            self._counts[key] = self._official(*key[:3]) if matching == "hipe" else self._paired(*key[:3])
+        return self._counts[key]
+
+    def _paired(self, match: str, k: int, over: str) -> Counts:
+        gold, pred, nil = self.gold, self.pred, over == "nil"
+        edges = [one for one in self.edges if 0 < one.rank <= k and (one.same or match == "overlap")]
+        wanted, made = len(gold), len(pred)
+        if over != "all":
+            edges = [one for one in edges if gold[one.mention].nil == nil == pred[one.answer].nil]
+            wanted, made = sum(one.nil == nil for one in gold), sum(one.nil == nil for one in pred)
+        hits = len(edges) if self.clear else len(paired([(one.mention, one.answer) for one in edges]))
+        return Counts(hits, made - hits, wanted - hits)
+
+    def _official(self, match: str, k: int, over: str) -> Counts:
+        return counted(self.fates(k, over), "type" if match == "overlap" else "strict")
+
+    def fates(self, k: int = 1, over: str = "all") -> list[tuple[str, str]]:
+        """What became of each answer and mention in the order of the official HIPE scorer."""
+        if (k, over) not in self._fates:
+            nil = over == "nil"
+            gold = [one for one in self.gold if over == "all" or one.nil == nil]
+            pred = [one for one in self.pred if over == "all" or one.nil == nil]
+            self._fates[k, over] = fates(gold, pred, k)
+        return self._fates[k, over]
 
 
 def same_span(gold: Sequence[Mention], pred: Sequence[Answer]) -> list[Pair]:
@@ -28,16 +126,27 @@ def same_span(gold: Sequence[Mention], pred: Sequence[Answer]) -> list[Pair]:
 def overlapping(
     gold: Sequence[Mention], pred: Sequence[Answer], fits: Callable[[Mention, Answer], bool] | None = None
 ) -> list[Pair]:
-    """One-to-one pairs that share a character and fit, as many as can be (augmenting paths); same spans first."""
-    edges: list[list[int]] = []
-    for m in gold:
-        near = [j for j, a in enumerate(pred) if a.start >= 0 and a.start < m.end and m.start < a.end]
-        near = [j for j in near if fits is None or fits(m, pred[j])]
-        edges.append(sorted(near, key=lambda j: (pred[j].start, pred[j].end) != (m.start, m.end)))
+    """One-to-one pairs that share a character and fit, as many as can be; same spans first."""
+    edges = Matched(Read(tuple(gold), tuple(pred), "", 0)).edges
+    edges = [one for one in edges if fits is None or fits(gold[one.mention], pred[one.answer])]
+    return paired([(one.mention, one.answer) for one in sorted(edges, key=lambda one: (not one.same, one))])
+
+
+def paired(edges: Sequence[Pair]) -> list[Pair]:
+    """One-to-one pairs of these, as many as can be (augmenting paths); earlier edges are tried first.
+
+    >>> paired([(0, 0), (0, 1), (1, 0)])
+    [(0, 1), (1, 0)]
+    """
+    if len({i for i, _ in edges}) == len(edges) == len({j for _, j in edges}):
+        return sorted(edges)
+    near: dict[int, list[int]] = {}
+    for i, j in edges:
+        near.setdefault(i, []).append(j)
     owner: dict[int, int] = {}
 
     def placed(i: int, tried: set[int]) -> bool:
-        for j in edges[i]:
+        for j in near[i]:
             if j not in tried:
                 tried.add(j)
                 if j not in owner or placed(owner[j], tried):
@@ -45,28 +154,6 @@ def overlapping(
                     return True
         return False
 
-    order = sorted(range(len(gold)), key=lambda i: (not edges[i] or _loose(gold[i], pred[edges[i][0]]), i))
-    for i in order:
+    for i in near:
         placed(i, set())
     return sorted((i, j) for j, i in owner.items())
-
-
-def counts(gold: Sequence[Mention], pred: Sequence[Answer], match: str, k: int = 1, over: str = "all") -> Counts:
-    """Counts of one document: a pair counts when the right id is among the first ``k`` candidates.
-
-    ``match`` is ``overlap`` (one-to-one) or ``span`` (the same).
-    """
-    left, right = chosen(gold, pred, over)
-
-    def fits(m: Mention, a: Answer) -> bool:
-        return 0 < rank(m, a) <= k
-
-    if match == "span":
-        hits = sum(fits(left[i], right[j]) for i, j in same_span(left, right))
-    else:
-        hits = len(overlapping(left, right, fits))
-    return Counts(hits, len(right) - hits, len(left) - hits)
-
-
-def _loose(mention: Mention, answer: Answer) -> bool:
-    return (mention.start, mention.end) != (answer.start, answer.end)

@@ -17,7 +17,7 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 from goldassay.exceptions import DataError
-from goldassay.fields import read as value
+from goldassay.fields import read as read_field
 from goldassay.measure import gold_field, pred_field
 
 Ids = Mapping[str, Sequence[str]]
@@ -89,6 +89,11 @@ def rank(mention: Mention, answer: Answer) -> int:
         return 1
     right = mention.ids or {NIL}
     return next((place for place, one in enumerate(answer.candidates, start=1) if one in right), 0)
+
+
+def value(item: Any, name: str, default: Any = None) -> Any:
+    """A field of a link; a plain dict, as most are, is asked without ceremony."""
+    return item.get(name, default) if type(item) is dict else read_field(item, name, default)
 
 
 def _mentions(items: Iterable[Any], same: Mapping[str, str]) -> list[Mention]:

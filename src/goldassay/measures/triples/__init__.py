@@ -3,10 +3,11 @@
 Matching is one-to-one: the subject counts, predicates align (an IRI is its prefixed name, a table says which predicate
 means which property), objects compare by type (`objects`), deprecated statements are left out, and a gold statement is
 covered once. Precision and recall are closed-world; since a knowledge base is never complete, precision is also given
-as an interval under open-world knowledge, which verdicts narrow. `text2kgbench` has that benchmark's own protocol.
+as an interval under open-world knowledge, which verdicts narrow.
 
-Measures: `Precision`, `Recall`, `F1`, `MacroF1`, `PrecisionInterval`, `CalibrationPearson`, `Calibration`, `Brier`,
-`NovelDiscovery`, `OntologyConformance`, `Grounding`.
+Read in this order: `records` (what is read), `matching`, `tally` and `measures` (what counts), `mistakes` (what was got
+wrong, in words), `scorecard` (everything over a set). Beside them `objects` and what it compares (`items`, `times`,
+`quantities`, `coordinates`), `predicates`, `ontology`, and the protocol `text2kgbench`.
 
 Source: Mihindukulasooriya et al., Text2KGBench, ISWC 2023; Wikidata's data model,
 https://www.mediawiki.org/wiki/Wikibase
@@ -19,20 +20,26 @@ from typing import Any
 from goldassay.measure import Measure
 from goldassay.measures.triples.matching import Matching, match
 from goldassay.measures.triples.measures import (
+    ECE,
     F1,
     Brier,
+    BrierScore,
     Calibration,
     CalibrationPearson,
     MacroF1,
+    MacroPrecision,
+    MacroRecall,
     NovelDiscovery,
     Precision,
-    PrecisionInterval,
+    PrecisionMax,
+    PrecisionMin,
     Recall,
     novel_discovery_rate,
 )
 from goldassay.measures.triples.objects import EXCLUDED, Comparing
-from goldassay.measures.triples.ontology import Grounding, OntologyConformance
+from goldassay.measures.triples.ontology import Grounding, Hallucination, OntologyConformance, RelationHallucination
 from goldassay.measures.triples.predicates import Alignment, alignment, canonical, pairs
+from goldassay.measures.triples.records import perfect
 from goldassay.measures.triples.scorecard import scorecard
 
 MEASURES: tuple[Measure[Any], ...] = (
@@ -41,51 +48,50 @@ MEASURES: tuple[Measure[Any], ...] = (
     Recall(supported=True),
     F1(),
     F1(times="coarser", threshold=0.8, tolerance=0.01),
+    MacroPrecision(),
+    MacroRecall(),
     MacroF1(),
-    PrecisionInterval(),
+    PrecisionMin(),
+    PrecisionMax(),
     CalibrationPearson(),
     Calibration(),
+    ECE(),
     Brier(),
+    BrierScore(),
     NovelDiscovery(),
     OntologyConformance(),
+    RelationHallucination(),
     Grounding("subject"),
     Grounding("object"),
+    Hallucination("subject"),
+    Hallucination("object"),
 )
 
 
-def perfect(gold: Any) -> dict[str, Any]:
-    """The prediction that says what gold says, without its deprecated statements and its annotations.
-
-    >>> perfect({"triples": [{"subject": "a", "predicate": "b", "object": "c", "rank": "normal", "supported": True}]})
-    {'triples': [{'subject': 'a', 'predicate': 'b', 'object': 'c'}]}
-    """
-    kept = ("subject", "predicate", "object", "object_type", "subject_id", "predicate_id", "object_id", "object_labels")
-    statements = match(gold, {"triples": []}).gold
-    return {
-        "triples": [
-            {key: statement.triple[key] for key in kept if statement.triple.get(key) is not None}
-            for statement in statements
-        ]
-    }
-
-
 __all__ = [
+    "ECE",
     "EXCLUDED",
     "F1",
     "MEASURES",
     "Alignment",
     "Brier",
+    "BrierScore",
     "Calibration",
     "CalibrationPearson",
     "Comparing",
     "Grounding",
+    "Hallucination",
     "MacroF1",
+    "MacroPrecision",
+    "MacroRecall",
     "Matching",
     "NovelDiscovery",
     "OntologyConformance",
     "Precision",
-    "PrecisionInterval",
+    "PrecisionMax",
+    "PrecisionMin",
     "Recall",
+    "RelationHallucination",
     "alignment",
     "canonical",
     "match",

@@ -1,8 +1,7 @@
 """One-to-one matching of predicted and gold statements: same subject, aligned predicate, same object.
 
 A gold statement is covered once; the matching with the most pairs is taken, so neither the order of statements nor a
-first near miss decides. Deprecated statements and excluded value types are left out of gold. Where predictions compete
-for a statement, the more confident one is served first.
+first near miss decides. Where predictions compete for a statement, the more confident one is served first.
 """
 
 from __future__ import annotations
@@ -11,42 +10,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from goldassay.exceptions import DataError
 from goldassay.fields import read
-from goldassay.measure import gold_field, pred_field
-from goldassay.measures.triples import items, objects
+from goldassay.measures.triples import items, objects, records
 from goldassay.measures.triples.objects import Comparing, Value
 from goldassay.measures.triples.predicates import Alignment
+from goldassay.measures.triples.records import NO_TABLE, Statement
 
-FIELDS = (
-    "subject", "predicate", "object", "object_type", "subject_id", "predicate_id", "object_id", "object_labels", "rank",
-    "domain", "verdict", "supported", "confidence",
-)  # fmt: skip
-NO_TABLE, AS_USUAL = Alignment(), Comparing()
+AS_USUAL = Comparing()
 EXACT, PARTIAL, NO_MATCH = "exact", "partial", "no_match"
-
-
-@dataclass(slots=True)
-class Statement:
-    """A triple, read: its subject as an item, its properties, its value."""
-
-    triple: Mapping[str, Any]
-    subject: items.Item | None
-    properties: frozenset[str]
-    aligned: bool
-    kind: str
-    value: Value | None
-    key: tuple[str, str, str]
-
-    @property
-    def counted_as(self) -> str:
-        """The property that it is counted under."""
-        return min(self.properties)
-
-    @property
-    def words(self) -> str:
-        """The statement for a person."""
-        return f"({', '.join(self.key)})"
 
 
 @dataclass(slots=True)
@@ -102,14 +73,8 @@ def match(
     {0: 0}
     """
     name = read(gold, "id", None)
-    wanted = [_statement(triple, table, name) for triple in _triples(gold_field(gold, "triples"), name)]
-    wanted = [s for s in wanted if s.triple.get("rank") != "deprecated" and not objects.excluded(s.triple, excluded)]
-    said = [_statement(triple, table, name) for triple in _triples(pred_field(pred, "triples"), name)]
-    said = [s for s in said if not objects.excluded(s.triple, excluded)]
-    wanted.sort(key=lambda statement: statement.key)
-    said.sort(key=lambda statement: (-_confidence(statement.triple, name), statement.key))
-    found = Matching(wanted, said)
-    found.pairs = _assign(_candidates(found, comparing, equivalents), len(wanted))
+    found = Matching(records.wanted(gold, table, excluded), records.said(pred, table, excluded, name))
+    found.pairs = _assign(_candidates(found, comparing, equivalents), len(found.gold))
     return found
 
 
@@ -160,39 +125,3 @@ def _assign(candidates: Sequence[Sequence[int]], n: int) -> dict[int, int]:
             holder[end], place[said] = said, end
             end = previous if said != start else None
     return place
-
-
-def _statement(triple: Any, table: Alignment, name: Any) -> Statement:
-    fields = triple if isinstance(triple, Mapping) else {key: read(triple, key, None) for key in FIELDS}
-    for key in ("subject", "predicate", "object"):
-        if fields.get(key) is None:
-            raise DataError(f"a triple needs a {key!r}, found {dict(fields)!r}", record=name, field="triples")
-    predicate = str(fields.get("predicate_id") or fields["predicate"])
-    kind = objects.kind(fields)
-    return Statement(
-        fields,
-        items.read(fields["subject"], fields.get("subject_id")),
-        table.properties(predicate),
-        table.aligned(predicate),
-        kind,
-        objects.read(fields, kind),
-        (objects.written(fields["subject"]), str(fields["predicate"]), objects.written(fields["object"])),
-    )
-
-
-def _triples(found: Any, name: Any) -> Sequence[Any]:
-    if found is None:
-        return ()
-    if isinstance(found, (str, Mapping)):
-        raise DataError(f"'triples' is a list of triples, not {found!r}", record=name, field="triples")
-    return list(found)
-
-
-def _confidence(triple: Mapping[str, Any], name: Any) -> float:
-    """The confidence of a prediction; −1 where it has none."""
-    raw = triple.get("confidence")
-    if raw is None:
-        return -1.0
-    if isinstance(raw, bool) or not isinstance(raw, (int, float)) or not 0.0 <= raw <= 1.0:
-        raise DataError(f"a confidence lies between 0 and 1, not {raw!r}", record=name, field="triples")
-    return float(raw)

@@ -1,33 +1,64 @@
-"""What the measures on the one-to-one matching share: the conventions of the comparison.
+"""Precision, recall and F1 of statements, their macro averages, open-world precision, novelty and calibration.
 
-Precision, recall and F1 of one-to-one matching, their macro average, and what open-world knowledge makes of them.
+All count in the one-to-one matching (`matching`) under the same conventions, so that a batch is matched once.
 
-The novel discovery rate, from verdicts that people gave.
-
-Whether confidence says how often a prediction is right: Pearson's ρ as the founding kit asks, ECE and Brier.
+Closed world: what gold does not have is wrong. Open world: it is unknown, and precision lies between `PrecisionMin` and
+`PrecisionMax`, which people's verdicts narrow; of the judged, `NovelDiscovery` is the share that is right. Whether
+confidence says how often a prediction is right: `CalibrationPearson` as the founding kit asks, `Calibration` (1 − ECE)
+and `Brier` (1 − the score), which mean more.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, ClassVar
 
 from goldassay.exceptions import DataError, GoldassayError
-from goldassay.measure import Assessment, Measure
+from goldassay.measure import EMPTY, Assessment, Measure
 from goldassay.measures.triples import mistakes, objects
 from goldassay.measures.triples import tally as evidence
 from goldassay.measures.triples.matching import Matching, match
 from goldassay.measures.triples.objects import Comparing
 from goldassay.measures.triples.predicates import Pairs, alignment
-from goldassay.measures.triples.tally import VERDICTS, ByProperty, Calibrated, Known
+from goldassay.measures.triples.tally import (
+    VERDICTS,
+    Buckets,
+    ByProperty,
+    Calibrated,
+    Known,
+    KnownOrUnknown,
+    PrecisionByProperty,
+    RecallByProperty,
+)
+from goldassay.statistics.evidence import stacked
 from goldassay.statistics.intervals import wilson
 from goldassay.tally import Bins, Counts, Mean, PrecisionCounts, RecallCounts, T
 from goldassay.text.fuzzy import normal
 
 MATCHING = "one-to-one on subject, aligned predicate and object by type"
 SOURCE = "Wikidata's data types (https://www.wikidata.org/wiki/Help:Data_type), matched one to one"
+OPTIONS = ("alignment", "prefixes", "equivalents", "threshold", "tolerance", "kilometres", "times", "excluded")
+
+
+@dataclass
+class Batch:
+    """The matchings of many examples, and what several measures count in them."""
+
+    gold: Sequence[Any]
+    found: list[Matching]
+
+    @cached_property
+    def by_property(self) -> list[ByProperty]:
+        """The counts of each example."""
+        return [evidence.by_property(found) for found in self.found]
+
+    @cached_property
+    def confidences(self) -> list[list[tuple[float, float]]]:
+        """Confidence and correctness of the predictions of each example."""
+        return [evidence.confidences(found) for found in self.found]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -43,8 +74,14 @@ class Matched(Measure[T]):
     task: ClassVar[str] = "triples"
     gold_fields: ClassVar[tuple[str, ...]] = ("triples",)
     pred_fields: ClassVar[tuple[str, ...]] = ("triples",)
-    fixed: ClassVar[dict[str, str]] = {"match": "one-to-one", "ranks": "not deprecated", "unaligned": "left out"}
+    fixed: ClassVar[dict[str, str]] = {
+        "match": "one-to-one",
+        "ranks": "not deprecated",
+        "unaligned": "left out",
+        "empty": EMPTY,
+    }
     source: ClassVar[str] = SOURCE
+    shares: ClassVar[tuple[str, ...]] = OPTIONS
 
     alignment: Pairs = ()
     prefixes: Pairs = ()
@@ -67,9 +104,16 @@ class Matched(Measure[T]):
         comparing = Comparing(self.threshold, self.tolerance, self.kilometres, self.times)
         return match(gold, pred, table, comparing, _table(self.equivalents), self.excluded)
 
+    def batch(self, gold: Sequence[Any], pred: Sequence[Any]) -> Batch:
+        return Batch(gold, [self.match(*pair) for pair in zip(gold, pred, strict=True)])
+
     def tally(self, found: Matching) -> T:
         """The evidence that a matching gives."""
         raise GoldassayError(f"{type(self).__name__} does not say what it counts")
+
+    def tallies(self, batch: Batch) -> T:
+        made: T = stacked([self.tally(found) for found in batch.found], self.zero)
+        return made
 
     def assess(self, gold: Any, pred: Any) -> Assessment[T]:
         found = self.match(gold, pred)
@@ -108,9 +152,20 @@ class F1(Matched[Counts]):
     zero: ClassVar[Counts] = Counts()
     formula: ClassVar[str] = f"2 tp / (2 tp + fp + fn), {MATCHING}"
 
+    @property
+    def counted(self) -> str:
+        return "triples"
+
     def tally(self, found: Matching) -> Counts:
-        counts = evidence.by_property(found).values()
-        return type(self.zero)(*(sum((getattr(c, name) for c in counts), 0.0) for name in ("tp", "fp", "fn")))
+        return self._pooled(evidence.by_property(found))
+
+    def tallies(self, batch: Batch) -> Counts:
+        made: Counts = stacked([self._pooled(counts) for counts in batch.by_property], self.zero)
+        return made
+
+    def _pooled(self, counts: ByProperty) -> Counts:
+        kind = type(self.zero)
+        return kind(*(sum((getattr(c, name) for c in counts.values()), 0.0) for name in ("tp", "fp", "fn")))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -139,9 +194,15 @@ class Recall(F1):
     def key(self) -> str:
         return "recall_supported" if self.supported else self.name
 
+    @property
+    def counted(self) -> str:
+        return self.key if self.supported else "triples"
+
     def tally(self, found: Matching) -> Counts:
-        counts = evidence.by_property(found, supported=self.supported).values()
-        return type(self.zero)(*(sum((getattr(c, name) for c in counts), 0.0) for name in ("tp", "fp", "fn")))
+        return self._pooled(evidence.by_property(found, supported=self.supported))
+
+    def tallies(self, batch: Batch) -> Counts:
+        return Matched.tallies(self, batch) if self.supported else super().tallies(batch)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -154,24 +215,61 @@ class MacroF1(Matched[ByProperty]):
     formula: ClassVar[str] = f"mean of F1 over properties with gold, {MATCHING}"
 
     def tally(self, found: Matching) -> ByProperty:
-        return evidence.by_property(found)
+        return type(self.zero)(evidence.by_property(found))
+
+    def tallies(self, batch: Batch) -> ByProperty:
+        made: ByProperty = stacked(batch.by_property, self.zero)
+        return made
 
 
 @dataclass(frozen=True, kw_only=True)
-class PrecisionInterval(Matched[Known]):
-    """The least precision under open-world knowledge; `Known.high` is the greatest.
+class MacroPrecision(MacroF1):
+    """The mean precision over the properties that gold has."""
+
+    name: ClassVar[str] = "macro_precision"
+    zero: ClassVar[ByProperty] = PrecisionByProperty()
+    formula: ClassVar[str] = f"mean of precision over properties with gold, {MATCHING}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class MacroRecall(MacroF1):
+    """The mean recall over the properties that gold has."""
+
+    name: ClassVar[str] = "macro_recall"
+    zero: ClassVar[ByProperty] = RecallByProperty()
+    formula: ClassVar[str] = f"mean of recall over properties with gold, {MATCHING}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class PrecisionMin(Matched[Known]):
+    """The least precision under open-world knowledge: every unknown statement taken as false.
 
     A statement that gold does not have is unknown, not wrong. Annotated verdicts (correct, incorrect, in_wikidata)
-    narrow the interval; uncertain leaves it.
+    narrow the distance to `PrecisionMax`; uncertain leaves it.
     """
 
     name: ClassVar[str] = "precision_min"
     zero: ClassVar[Known] = Known()
-    fixed: ClassVar[dict[str, str]] = {**Matched.fixed, "unknown": "false"}
-    formula: ClassVar[str] = "known true / all predictions; precision_max counts the unknown as true"
+    fixed: ClassVar[dict[str, str]] = {**Matched.fixed, "unaligned": "unknown", "unknown": "false"}
+    formula: ClassVar[str] = "known true / all predictions: every unknown statement taken as false"
+
+    @property
+    def counted(self) -> str:
+        return "known"
 
     def tally(self, found: Matching) -> Known:
-        return evidence.known(found)
+        known = evidence.known(found)
+        return type(self.zero)(known.true, known.false, known.unknown)
+
+
+@dataclass(frozen=True, kw_only=True)
+class PrecisionMax(PrecisionMin):
+    """The greatest precision under open-world knowledge: every unknown statement taken as true."""
+
+    name: ClassVar[str] = "precision_max"
+    zero: ClassVar[Known] = KnownOrUnknown()
+    fixed: ClassVar[dict[str, str]] = {**PrecisionMin.fixed, "unknown": "true"}
+    formula: ClassVar[str] = "(known true + unknown) / all predictions: every unknown statement taken as true"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -181,7 +279,11 @@ class NovelDiscovery(Matched[PrecisionCounts]):
     name: ClassVar[str] = "novel_discovery_rate"
     zero: ClassVar[PrecisionCounts] = PrecisionCounts()
     fixed: ClassVar[dict[str, str]] = {**Matched.fixed, "uncertain": "left out", "in_wikidata": "left out"}
-    formula: ClassVar[str] = "correct / (correct + incorrect) over annotated unmatched predictions; Wilson interval"
+    formula: ClassVar[str] = "correct / (correct + incorrect) over annotated unmatched predictions"
+
+    @property
+    def counted(self) -> str:
+        return ""
 
     def tally(self, found: Matching) -> PrecisionCounts:
         return evidence.novel(found)
@@ -209,43 +311,84 @@ def novel_discovery_rate(verdicts: Iterable[str], level: float = 0.95) -> dict[s
 
 
 @dataclass(frozen=True, kw_only=True)
-class CalibrationPearson(Matched[Calibrated]):
-    """Pearson's ρ between the midpoints of the confidence buckets 0–.25–.5–.75–1 and the accuracy observed in them."""
+class Confident(Matched[T]):
+    """A measure on confidence and correctness of the predictions that have both."""
 
-    name: ClassVar[str] = "calibration_pearson"
-    zero: ClassVar[Calibrated] = Calibrated()
-    bounds: ClassVar[tuple[float, float]] = (-1.0, 1.0)
-    fixed: ClassVar[dict[str, str]] = {**Matched.fixed, "buckets": "4", "uncertain": "left out"}
-    formula: ClassVar[str] = "Pearson's ρ of bucket midpoints and observed accuracy, over filled buckets"
+    fixed: ClassVar[dict[str, str]] = {**Matched.fixed, "unaligned": "wrong", "uncertain": "left out"}
 
-    def tally(self, found: Matching) -> Calibrated:
-        made: Calibrated = evidence.bins(evidence.confidences(found))
+    @property
+    def counted(self) -> str:
+        return ""
+
+    def told(self, pairs: Sequence[tuple[float, float]]) -> T:
+        """The evidence of pairs of confidence and correctness."""
+        raise GoldassayError(f"{type(self).__name__} does not say what it counts")
+
+    def tally(self, found: Matching) -> T:
+        return self.told(evidence.confidences(found))
+
+    def tallies(self, batch: Batch) -> T:
+        made: T = stacked([self.told(pairs) for pairs in batch.confidences], self.zero)
         return made
 
 
 @dataclass(frozen=True, kw_only=True)
-class Calibration(Matched[Bins]):
+class CalibrationPearson(Confident[Bins]):
+    """Pearson's ρ between the midpoints of the confidence buckets 0–.25–.5–.75–1 and the accuracy observed in them.
+
+    It does not apply (weight 0) to fewer than two filled buckets, nor where accuracy is the same in all of them.
+    """
+
+    name: ClassVar[str] = "calibration_pearson"
+    zero: ClassVar[Bins] = Calibrated()
+    bounds: ClassVar[tuple[float, float]] = (-1.0, 1.0)
+    fixed: ClassVar[dict[str, str]] = {**Confident.fixed, "buckets": "4"}
+    formula: ClassVar[str] = "Pearson's ρ of bucket midpoints and observed accuracy, over filled buckets"
+
+    def told(self, pairs: Sequence[tuple[float, float]]) -> Bins:
+        return type(self.zero)(evidence.bins(pairs))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Calibration(CalibrationPearson):
     """1 − ECE: how far confidence stands from accuracy, over four buckets."""
 
     name: ClassVar[str] = "calibration"
     zero: ClassVar[Bins] = Bins()
-    fixed: ClassVar[dict[str, str]] = CalibrationPearson.fixed
+    bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)
     formula: ClassVar[str] = "1 − Σ_b n_b/n · |accuracy_b − mean confidence_b|, four equal buckets"
-
-    def tally(self, found: Matching) -> Bins:
-        return Bins(evidence.bins(evidence.confidences(found)))
 
 
 @dataclass(frozen=True, kw_only=True)
-class Brier(Matched[Mean]):
+class ECE(Calibration):
+    """The expected calibration error over four buckets; lower is better."""
+
+    name: ClassVar[str] = "ece"
+    zero: ClassVar[Bins] = Buckets()
+    lower_is_better: ClassVar[bool] = True
+    formula: ClassVar[str] = "Σ_b n_b/n · |accuracy_b − mean confidence_b| over the buckets 0–.25–.5–.75–1"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Brier(Confident[Mean]):
     """1 − the Brier score: the mean squared distance of confidence from the truth (0 or 1)."""
 
     name: ClassVar[str] = "brier_skill"
     zero: ClassVar[Mean] = Mean()
-    fixed: ClassVar[dict[str, str]] = {**Matched.fixed, "uncertain": "left out"}
     formula: ClassVar[str] = "1 − mean (confidence − correct)²"
     source: ClassVar[str] = "Brier, Verification of forecasts expressed in terms of probability, 1950"
 
-    def tally(self, found: Matching) -> Mean:
-        pairs = evidence.confidences(found)
+    def told(self, pairs: Sequence[tuple[float, float]]) -> Mean:
         return Mean(sum(1.0 - (confidence - correct) ** 2 for confidence, correct in pairs), float(len(pairs)))
+
+
+@dataclass(frozen=True, kw_only=True)
+class BrierScore(Brier):
+    """The Brier score: the mean squared distance of confidence from the truth (0 or 1); lower is better."""
+
+    name: ClassVar[str] = "brier"
+    lower_is_better: ClassVar[bool] = True
+    formula: ClassVar[str] = "mean (confidence − correct)²"
+
+    def told(self, pairs: Sequence[tuple[float, float]]) -> Mean:
+        return Mean(sum((confidence - correct) ** 2 for confidence, correct in pairs), float(len(pairs)))

@@ -8,7 +8,8 @@ from typing import Any
 from goldassay.fields import read
 from goldassay.measure import Error
 from goldassay.measures.triples import items, objects, quantities, times
-from goldassay.measures.triples.matching import Matching, Statement, related
+from goldassay.measures.triples.matching import Matching, related
+from goldassay.measures.triples.records import Statement
 from goldassay.text.fuzzy import normal
 
 AROUND = 30

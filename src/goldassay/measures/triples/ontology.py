@@ -1,6 +1,7 @@
 """Whether predictions keep to an ontology, and whether what they speak of stands in the text.
 
-Whether a value stands in a text: its words, a time's year, a quantity's number.
+Conformance and grounding, and their complements, relation, subject and object hallucination. They look at predictions
+only, not at the matching.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from typing import Any, ClassVar
 
 from goldassay.exceptions import GoldassayError
 from goldassay.fields import read
-from goldassay.measure import Assessment, Measure, gold_field, pred_field
+from goldassay.measure import EMPTY, Assessment, Measure, gold_field, pred_field
 from goldassay.measures.triples import items, objects, quantities, times
 from goldassay.measures.triples.predicates import canonical
 from goldassay.tally import Mean
@@ -36,6 +37,7 @@ class OntologyConformance(Measure[Mean]):
     zero: ClassVar[Mean] = Mean()
     gold_fields: ClassVar[tuple[str, ...]] = ("triples",)
     pred_fields: ClassVar[tuple[str, ...]] = ("triples",)
+    fixed: ClassVar[dict[str, str]] = {"empty": EMPTY}
     formula: ClassVar[str] = "predictions whose relation is in the ontology / predictions"
     source: ClassVar[str] = "Mihindukulasooriya et al., Text2KGBench, ISWC 2023"
 
@@ -46,12 +48,27 @@ class OntologyConformance(Measure[Mean]):
             return Assessment(Mean())
         known = {canonical(relation) for relation in self.relations}
         said = [canonical(str(read(triple, "predicate"))) for triple in pred_field(pred, "triples") or ()]
-        return Assessment(Mean(float(sum(predicate in known for predicate in said)), float(len(said))))
+        return Assessment(Mean(self._share(sum(predicate in known for predicate in said), len(said)), float(len(said))))
+
+    def _share(self, found: int, said: int) -> float:
+        return float(found)
 
     @property
     def conventions(self) -> str:
         """The name with the number of relations."""
-        return f"{self.key}[ontology={f'{len(self.relations)} relations' if self.relations else 'none'}]"
+        return f"{self.key}[ontology={f'{len(self.relations)} relations' if self.relations else 'none'}, empty={EMPTY}]"
+
+
+@dataclass(frozen=True)
+class RelationHallucination(OntologyConformance):
+    """The share of predicted statements whose relation the ontology does not have; lower is better."""
+
+    name: ClassVar[str] = "relation_hallucination"
+    lower_is_better: ClassVar[bool] = True
+    formula: ClassVar[str] = "predictions whose relation is not in the ontology / predictions; 1 − ontology conformance"
+
+    def _share(self, found: int, said: int) -> float:
+        return float(said - found)
 
 
 @dataclass(frozen=True)
@@ -72,6 +89,7 @@ class Grounding(Measure[Mean]):
     gold_fields: ClassVar[tuple[str, ...]] = ("text",)
     pred_fields: ClassVar[tuple[str, ...]] = ("triples",)
     attains_one: ClassVar[bool] = False
+    fixed: ClassVar[dict[str, str]] = {"empty": EMPTY}
     formula: ClassVar[str] = "predictions whose part stands in the text / predictions"
     source: ClassVar[str] = "after Mihindukulasooriya et al., Text2KGBench, ISWC 2023 (without stemming)"
 
@@ -92,7 +110,26 @@ class Grounding(Measure[Mean]):
             return Assessment(Mean())
         seen = [stands_in(read(triple, self.part), text) for triple in pred_field(pred, "triples") or ()]
         judged = [float(found) for found in seen if found is not None]
-        return Assessment(Mean(sum(judged), float(len(judged))))
+        return Assessment(Mean(self._share(judged), float(len(judged))))
+
+    def _share(self, judged: list[float]) -> float:
+        return sum(judged)
+
+
+@dataclass(frozen=True)
+class Hallucination(Grounding):
+    """The share of predicted subjects (or objects) that do not stand in the text; lower is better."""
+
+    lower_is_better: ClassVar[bool] = True
+    formula: ClassVar[str] = "predictions whose part does not stand in the text / predictions; 1 − grounding"
+
+    @property
+    def name(self) -> str:  # type: ignore[override]
+        """``subject_hallucination`` or ``object_hallucination``."""
+        return f"{self.part}_hallucination"
+
+    def _share(self, judged: list[float]) -> float:
+        return len(judged) - sum(judged)
 
 
 NUMBERS = re.compile(r"\d+(?:[.,\s'’]\d{3})*(?:[.,]\d+)?")

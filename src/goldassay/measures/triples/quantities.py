@@ -4,15 +4,12 @@ The value must agree within ``tolerance`` (a share of gold's value, 0 by default
 are the same when they name one unit, or when both are known and the value agrees after conversion. A known unit on one
 side only is a difference; a word that is no unit only says what is counted ("15,000 employees" is 15,000).
 
-Source: Wikidata's quantity datatype, https://www.wikidata.org/wiki/Help:Data_type#Quantity
-
-Units of measurement: what each measures, its size in that measure, and its names.
-
 A unit goes by its item in Wikidata, its sign, and its names in English, Dutch, German and French. Units of one measure
 can be turned into each other; temperatures and currencies cannot, and each stands alone.
 
-Source: the International System of Units (BIPM, 9th edition); for miles, feet, inches, acres and pounds the
-international yard and pound agreement of 1959; Wikidata for the items.
+Source: Wikidata's quantity datatype, https://www.wikidata.org/wiki/Help:Data_type#Quantity, and its items; the
+International System of Units (BIPM, 9th edition); for miles, feet, inches, acres and pounds the international yard and
+pound agreement of 1959.
 """
 
 from __future__ import annotations
@@ -33,6 +30,54 @@ NUMBER = re.compile(
     r"(?P<before>(?:US|A|C)?\$|[€£¥]|\b[A-Z]{3}\b|)\s*(?P<number>[+\-−]?\d+(?:[.,]\d+|[\s'’]\d{3}(?!\d))*)\s*"
     r"(?P<after>\D*|k?m2|mi2)"
 )
+
+UNITS: tuple[tuple[str, float, str], ...] = (
+    ("length", 1.0, "Q11573, m, metre, meter, metres, meters, mètre, mètres"),
+    ("length", 0.01, "Q174728, cm, centimetre, centimeter, centimetres, centimeters, zentimeter, centimètres"),
+    ("length", 0.001, "Q174789, mm, millimetre, millimeter, millimetres, millimeters, millimètre, millimètres"),
+    ("length", 1000.0, "Q828224, km, kilometre, kilometer, kilometres, kilometers, kilomètre, kilomètres"),
+    ("length", 1609.344, "Q253276, mi, mile, miles, mijl, meilen"),
+    ("length", 0.3048, "Q3710, ft, foot, feet, voet, fuß, pieds"),
+    ("length", 0.0254, "Q218593, in, inch, inches"),
+    ("area", 1.0, "Q25343, m², sqm, sq m, square metre, square metres, square meter, square meters, vierkante meter,"
+     "quadratmeter, mètres carrés"),
+    ("area", 1e6, "Q712226, km², sq km, square kilometre, square kilometres, square kilometer, square kilometers,"
+     "vierkante kilometer, quadratkilometer, kilomètres carrés"),
+    ("area", 2_589_988.110336, "Q232291, mi², sq mi, square mile, square miles"),
+    ("area", 10_000.0, "Q35852, ha, hectare, hectares, hektar"),
+    ("area", 4046.8564224, "Q81292, acre, acres"),
+    ("mass", 1.0, "Q11570, kg, kilogram, kilograms, kilogramm, kilogramme, kilogrammes"),
+    ("mass", 0.001, "Q41803, g, gram, grams, gramm, gramme, grammes"),
+    ("mass", 1000.0, "Q191118, t, tonne, tonnes, ton, tons"),
+    ("mass", 0.45359237, "Q100995, lb, lbs, pounds weight"),
+    ("duration", 1.0, "Q11574, s, sec, second, seconds, seconde, seconden, sekunde, sekunden, secondes"),
+    ("duration", 60.0, "Q7727, min, minute, minutes, minuut, minuten"),
+    ("duration", 3600.0, "Q25235, h, hr, hrs, hour, hours, uur, stunde, stunden, heure, heures"),
+    ("duration", 86400.0, "Q573, day, days, dag, dagen, tag, tage, jour, jours"),
+    ("duration", 604_800.0, "Q23387, week, weeks, weken, woche, wochen, semaine, semaines"),
+    ("years", 1.0, "Q577, year, years, jaar, jaren, jahr, jahre, an, ans, années"),
+    ("speed", 1.0, "Q182429, m/s, metres per second, meters per second"),
+    ("speed", 1 / 3.6, "Q180154, km/h, kmh, kph, kilometres per hour, kilometers per hour"),
+    ("speed", 0.44704, "Q211256, mph, miles per hour"),
+    ("celsius", 1.0, "Q25267, °c, degree celsius, degrees celsius, graad celsius, grad celsius, degrés celsius"),
+    ("fahrenheit", 1.0, "Q42289, °f, degree fahrenheit, degrees fahrenheit"),
+    ("kelvin", 1.0, "Q11579, k, kelvin"),
+    ("euro", 1.0, "Q4916, €, eur, euro, euros"),
+    ("dollar", 1.0, "Q4917, $, us$, usd, dollar, dollars, us dollar, us dollars, united states dollars"),
+    ("sterling", 1.0, "Q25224, £, gbp, pound sterling, pounds sterling, pound, pounds"),
+    ("yen", 1.0, "Q8146, ¥, jpy, yen"),
+    ("share", 1.0, "Q11229, %, percent, per cent, procent, prozent, pourcent, pour cent"),
+)  # fmt: skip
+KNOWN = {name.strip(): (kind, size) for kind, size, names in UNITS for name in names.split(",") if name.strip()}
+KNOWN |= {"m2": KNOWN["m²"], "km2": KNOWN["km²"], "mi2": KNOWN["mi²"]}
+SCALES = {
+    "thousand": 1e3, "duizend": 1e3, "tausend": 1e3, "mille": 1e3, "million": 1e6, "millions": 1e6, "miljoen": 1e6,
+    "millionen": 1e6, "mio": 1e6, "mln": 1e6, "billion": 1e9, "billions": 1e9, "bn": 1e9, "miljard": 1e9,
+    "milliarde": 1e9, "milliarden": 1e9, "milliard": 1e9, "milliards": 1e9, "mrd": 1e9, "mld": 1e9,
+}  # fmt: skip
+COUNTED = re.compile(r"[^\W\d_]{2}[^\W\d_ \-]*(?:[ \-][^\W\d_]+)*")
+WIKIDATA = "www.wikidata.org/entity/"
+NO_UNIT = ("", "1", "Q199")
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,55 +157,6 @@ def same(gold: Quantity, pred: Quantity, tolerance: float = 0.0) -> bool:
             if math.isclose(wanted, found, rel_tol=max(tolerance, 1e-9), abs_tol=1e-12):
                 return True
     return False
-
-
-UNITS: tuple[tuple[str, float, str], ...] = (
-    ("length", 1.0, "Q11573, m, metre, meter, metres, meters, mètre, mètres"),
-    ("length", 0.01, "Q174728, cm, centimetre, centimeter, centimetres, centimeters, zentimeter, centimètres"),
-    ("length", 0.001, "Q174789, mm, millimetre, millimeter, millimetres, millimeters, millimètre, millimètres"),
-    ("length", 1000.0, "Q828224, km, kilometre, kilometer, kilometres, kilometers, kilomètre, kilomètres"),
-    ("length", 1609.344, "Q253276, mi, mile, miles, mijl, meilen"),
-    ("length", 0.3048, "Q3710, ft, foot, feet, voet, fuß, pieds"),
-    ("length", 0.0254, "Q218593, in, inch, inches"),
-    ("area", 1.0, "Q25343, m², sqm, sq m, square metre, square metres, square meter, square meters, vierkante meter,"
-     "quadratmeter, mètres carrés"),
-    ("area", 1e6, "Q712226, km², sq km, square kilometre, square kilometres, square kilometer, square kilometers,"
-     "vierkante kilometer, quadratkilometer, kilomètres carrés"),
-    ("area", 2_589_988.110336, "Q232291, mi², sq mi, square mile, square miles"),
-    ("area", 10_000.0, "Q35852, ha, hectare, hectares, hektar"),
-    ("area", 4046.8564224, "Q81292, acre, acres"),
-    ("mass", 1.0, "Q11570, kg, kilogram, kilograms, kilogramm, kilogramme, kilogrammes"),
-    ("mass", 0.001, "Q41803, g, gram, grams, gramm, gramme, grammes"),
-    ("mass", 1000.0, "Q191118, t, tonne, tonnes, ton, tons"),
-    ("mass", 0.45359237, "Q100995, lb, lbs, pounds weight"),
-    ("duration", 1.0, "Q11574, s, sec, second, seconds, seconde, seconden, sekunde, sekunden, secondes"),
-    ("duration", 60.0, "Q7727, min, minute, minutes, minuut, minuten"),
-    ("duration", 3600.0, "Q25235, h, hr, hrs, hour, hours, uur, stunde, stunden, heure, heures"),
-    ("duration", 86400.0, "Q573, day, days, dag, dagen, tag, tage, jour, jours"),
-    ("duration", 604_800.0, "Q23387, week, weeks, weken, woche, wochen, semaine, semaines"),
-    ("years", 1.0, "Q577, year, years, jaar, jaren, jahr, jahre, an, ans, années"),
-    ("speed", 1.0, "Q182429, m/s, metres per second, meters per second"),
-    ("speed", 1 / 3.6, "Q180154, km/h, kmh, kph, kilometres per hour, kilometers per hour"),
-    ("speed", 0.44704, "Q211256, mph, miles per hour"),
-    ("celsius", 1.0, "Q25267, °c, degree celsius, degrees celsius, graad celsius, grad celsius, degrés celsius"),
-    ("fahrenheit", 1.0, "Q42289, °f, degree fahrenheit, degrees fahrenheit"),
-    ("kelvin", 1.0, "Q11579, k, kelvin"),
-    ("euro", 1.0, "Q4916, €, eur, euro, euros"),
-    ("dollar", 1.0, "Q4917, $, us$, usd, dollar, dollars, us dollar, us dollars, united states dollars"),
-    ("sterling", 1.0, "Q25224, £, gbp, pound sterling, pounds sterling, pound, pounds"),
-    ("yen", 1.0, "Q8146, ¥, jpy, yen"),
-    ("share", 1.0, "Q11229, %, percent, per cent, procent, prozent, pourcent, pour cent"),
-)  # fmt: skip
-KNOWN = {name.strip(): (kind, size) for kind, size, names in UNITS for name in names.split(",") if name.strip()}
-KNOWN |= {"m2": KNOWN["m²"], "km2": KNOWN["km²"], "mi2": KNOWN["mi²"]}
-SCALES = {
-    "thousand": 1e3, "duizend": 1e3, "tausend": 1e3, "mille": 1e3, "million": 1e6, "millions": 1e6, "miljoen": 1e6,
-    "millionen": 1e6, "mio": 1e6, "mln": 1e6, "billion": 1e9, "billions": 1e9, "bn": 1e9, "miljard": 1e9,
-    "milliarde": 1e9, "milliarden": 1e9, "milliard": 1e9, "milliards": 1e9, "mrd": 1e9, "mld": 1e9,
-}  # fmt: skip
-COUNTED = re.compile(r"[^\W\d_]{2}[^\W\d_ \-]*(?:[ \-][^\W\d_]+)*")
-WIKIDATA = "www.wikidata.org/entity/"
-NO_UNIT = ("", "1", "Q199")
 
 
 def named(text: str) -> str:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import ClassVar
 
-from goldassay.measures.triples.matching import Matching, Statement
+from goldassay.measures.triples.matching import Matching
+from goldassay.measures.triples.records import Statement
 from goldassay.tally import Bins, By, Counts, Number, PrecisionCounts, divide, mean
 from goldassay.tally.base import Sums
 
@@ -16,6 +17,8 @@ TRUE = ("correct", "in_wikidata")
 
 class ByProperty(By[str, Counts]):
     """Counts by property; ``value`` is the mean F1 over the properties that gold has."""
+
+    rate: ClassVar[str] = "f1"
 
     def mean(self, rate: str) -> Number:
         """The unweighted mean of a rate over the properties with gold statements."""
@@ -27,7 +30,19 @@ class ByProperty(By[str, Counts]):
 
     @property
     def value(self) -> Number:
-        return self.mean("f1")
+        return self.mean(self.rate)
+
+
+class PrecisionByProperty(ByProperty):
+    """The same evidence; ``value`` is the mean precision over the properties that gold has."""
+
+    rate: ClassVar[str] = "precision"
+
+
+class RecallByProperty(ByProperty):
+    """The same evidence; ``value`` is the mean recall over the properties that gold has."""
+
+    rate: ClassVar[str] = "recall"
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,10 +72,28 @@ class Known(Sums):
         return self.low
 
 
+@dataclass(frozen=True, slots=True)
+class KnownOrUnknown(Known):
+    """The same evidence; ``value`` is the greatest precision."""
+
+    @property
+    def value(self) -> Number:
+        return self.high
+
+
+class Buckets(Bins):
+    """Confidence against correctness in four buckets; ``value`` is the expected calibration error."""
+
+    @property
+    def value(self) -> Number:
+        return self.ece
+
+
 class Calibrated(Bins):
     """Confidence against correctness in four buckets; ``value`` is Pearson's ρ of midpoints and observed accuracy.
 
-    ρ is not defined for fewer than two filled buckets or for a constant accuracy; it is 0 then (nothing is shown).
+    ρ is not defined for fewer than two filled buckets or for a constant accuracy: there is no evidence then. In a
+    resample of evidence that has one it is 0 (nothing is shown).
     """
 
     @property
@@ -78,19 +111,29 @@ class Calibrated(Bins):
         return float(np.corrcoef(middles, accuracy)[0, 1])
 
     @property
+    def weight(self) -> Number:
+        return self._each("weight") if self._arrays else float(self.correlation is not None)
+
+    @property
     def value(self) -> Number:
-        if not all(isinstance(n, (int, float)) for n, _, _ in self.values()):
-            return self._resampled()
-        if not self.weight:
+        if self._arrays:
+            return self._each("value")
+        if not self.count:
             return 1.0
         found = self.correlation
         return 0.0 if found is None else found
 
-    def _resampled(self) -> Number:
+    @property
+    def _arrays(self) -> bool:
+        return not all(isinstance(n, (int, float)) for n, _, _ in self.values())
+
+    def _each(self, name: str) -> Number:
+        """A property of the bins of each resample, from bins of arrays."""
         import numpy as np
 
         bins = [np.stack(np.broadcast_arrays(*evidence), axis=-1).tolist() for evidence in self.values()]
-        return np.array([Calibrated(zip(self, map(tuple, row), strict=True)).value for row in zip(*bins, strict=True)])
+        rows = (Calibrated(zip(self, map(tuple, row), strict=True)) for row in zip(*bins, strict=True))
+        return np.array([getattr(row, name) for row in rows])
 
 
 def by_property(found: Matching, *, unaligned: str = "skip", supported: bool = False) -> ByProperty:
@@ -149,11 +192,11 @@ def confidences(found: Matching) -> list[tuple[float, float]]:
     return out
 
 
-def bins(pairs: Sequence[tuple[float, float]]) -> Any:
+def bins(pairs: Sequence[tuple[float, float]]) -> Bins:
     """The confidences in four buckets."""
-    out = Calibrated()
+    out = Bins()
     for confidence, correct in pairs:
-        out += Calibrated.of(confidence, correct)
+        out += Bins.of(confidence, correct)
     return out
 
 

@@ -4,8 +4,8 @@ Predictions whose relation is not among gold's relations of the sentence are lef
 compared as sets of strings (parts joined, without spaces and underscores, in lower case). Without predictions
 precision, recall and F1 are 0. Conformance and hallucination look at all predictions: a relation is conformant if the
 ontology has it, a subject or object is hallucinated if its stemmed words do not stand in the stemmed sentence followed
-by the ontology's concepts. A sentence without predictions has conformance 1 and hallucination 0. The averages are over
-all gold sentences.
+by the ontology's concepts. An output without predictions has conformance 1 and hallucination 0; a sentence without any
+output adds 0 to every sum. The averages are over all gold sentences.
 
 Source: Mihindukulasooriya et al., Text2KGBench, ISWC 2023, and https://github.com/cenguix/Text2KGBench (run_eval.py)
 """
@@ -14,19 +14,23 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from functools import lru_cache
-from typing import Any
+from typing import Any, ClassVar
 
+import numpy as np
 from nltk.stem import PorterStemmer
 from nltk.tokenize.destructive import NLTKWordTokenizer
 
 from goldassay.exceptions import DataError, GoldassayError
 from goldassay.fields import read
+from goldassay.measure import Assessment, Measure, failed
 from goldassay.measures.triples.objects import written
-from goldassay.scorecard import Scorecard
+from goldassay.scorecard import Batches, Scorecard, fold
+from goldassay.tally import Mean
 
 GAPS = re.compile(r"_|\s+")
+ENDS = re.compile(r"(?<=[.!?])(?<!\b[A-Z]\.)\s+(?=[A-Z\d])")  # after an initial no sentence ends
 MEASURES = (
     "precision", "recall", "f1", "ontology_conformance", "subject_hallucination", "relation_hallucination",
     "object_hallucination",
@@ -39,8 +43,8 @@ _WORDS = NLTKWordTokenizer()
 class Ontology:
     """The relations (spaces as underscores) and the concepts of an ontology file."""
 
-    relations: frozenset[str]
-    concepts: str
+    relations: frozenset[str] = frozenset()
+    concepts: str = ""
 
     @classmethod
     def of(cls, found: Any) -> Ontology:
@@ -55,15 +59,15 @@ class Ontology:
 
 @dataclass(frozen=True, slots=True)
 class Sentence:
-    """The official numbers of one sentence."""
+    """The official numbers of one sentence; all 0 where the system has no output for it."""
 
-    precision: float
-    recall: float
-    f1: float
-    ontology_conformance: float
-    subject_hallucination: float
-    relation_hallucination: float
-    object_hallucination: float
+    precision: float = 0.0
+    recall: float = 0.0
+    f1: float = 0.0
+    ontology_conformance: float = 0.0
+    subject_hallucination: float = 0.0
+    relation_hallucination: float = 0.0
+    object_hallucination: float = 0.0
 
 
 def sentence(gold: Any, pred: Any, ontology: Ontology) -> Sentence:
@@ -77,6 +81,8 @@ def sentence(gold: Any, pred: Any, ontology: Ontology) -> Sentence:
     Sentence(precision=1.0, recall=1.0, f1=1.0, ontology_conformance=0.5, subject_hallucination=0.0, \
 relation_hallucination=0.5, object_hallucination=0.5)
     """
+    if failed(pred):
+        return Sentence()
     wanted, said = _parts(read(gold, "triples", None)), _parts(read(pred, "triples", None))
     relations = {relation.replace(" ", "_") for _, relation, _ in wanted}
     asked = {_joined(triple) for triple in wanted}
@@ -93,25 +99,6 @@ relation_hallucination=0.5, object_hallucination=0.5)
     return Sentence(precision, recall, f1, conformant, absent[0], 1.0 - conformant, absent[1])
 
 
-def scorecard(gold: Sequence[Any], pred: Sequence[Any], ontology: Any) -> Scorecard:
-    """The means over all sentences, and the numbers of each sentence."""
-    if ontology is None:
-        raise GoldassayError("the protocol text2kgbench needs the benchmark's ontology file: --ontology FILE")
-    known = ontology if isinstance(ontology, Ontology) else Ontology.of(ontology)
-    rows = [sentence(example, answer, known) for example, answer in zip(gold, pred, strict=True)]
-    card = Scorecard("triples", len(rows))
-    for name in MEASURES:
-        values = [getattr(row, name) for row in rows]
-        card.values[name] = sum(values) / len(values) if values else None
-        card.conventions[name] = f"{name}[protocol=text2kgbench, average=sentences, empty=0]"
-        card.explain[name] = f"{EXPLAIN[name]}; mean over sentences. Source: Text2KGBench (ISWC 2023), run_eval.py."
-    ids = [str(read(example, "id", index + 1)) for index, example in enumerate(gold)]
-    card.by["sentence"] = {
-        name: {measure: getattr(row, measure) for measure in MEASURES} for name, row in zip(ids, rows, strict=True)
-    }
-    return card
-
-
 EXPLAIN: Mapping[str, str] = {
     "precision": "statements in gold / predictions whose relation gold has in this sentence; 0 without predictions",
     "recall": "gold statements predicted / gold statements; 0 without predictions",
@@ -121,6 +108,79 @@ EXPLAIN: Mapping[str, str] = {
     "relation_hallucination": "1 − ontology conformance",
     "object_hallucination": "predictions whose stemmed object is not in the sentence or a concept / predictions",
 }
+
+
+@dataclass(frozen=True)
+class Official(Measure[Mean]):
+    """One of the benchmark's numbers: its mean over sentences.
+
+    >>> gold = {"text": "", "triples": []}
+    >>> Official("ontology_conformance")(gold, {"triples": []}).tally.value, Official()(gold, None).tally.value
+    (1.0, 0.0)
+    """
+
+    task: ClassVar[str] = "triples"
+    zero: ClassVar[Mean] = Mean()
+    gold_fields: ClassVar[tuple[str, ...]] = ("text", "triples")
+    pred_fields: ClassVar[tuple[str, ...]] = ("triples",)
+    source: ClassVar[str] = "Text2KGBench (ISWC 2023), run_eval.py"
+    shares: ClassVar[tuple[str, ...]] = ("ontology",)
+
+    value: str = "f1"
+    ontology: Ontology = Ontology()
+
+    def __post_init__(self) -> None:
+        if self.value not in MEASURES:
+            raise GoldassayError(f"Text2KGBench has {', '.join(MEASURES)}, not {self.value!r}")
+
+    @property
+    def name(self) -> str:  # type: ignore[override]
+        """The value's name."""
+        return self.value
+
+    @property
+    def counted(self) -> str:
+        return ""
+
+    @property
+    def formula(self) -> str:  # type: ignore[override]
+        """Its definition."""
+        return f"{EXPLAIN[self.value]}; mean over sentences"
+
+    @property
+    def lower_is_better(self) -> bool:  # type: ignore[override]
+        """Whether it counts hallucinations."""
+        return self.value.endswith("hallucination")
+
+    @property
+    def conventions(self) -> str:
+        """The protocol stands for the rest."""
+        return f"{self.value}[protocol=text2kgbench, average=sentences, empty=0]"
+
+    def assess(self, gold: Any, pred: Any) -> Assessment[Mean]:
+        return Assessment(Mean.of(getattr(sentence(gold, pred, self.ontology), self.value)))
+
+    def batch(self, gold: Sequence[Any], pred: Sequence[Any]) -> Any:
+        """The numbers of all sentences, a column each."""
+        return np.array([astuple(sentence(*pair, self.ontology)) for pair in zip(gold, pred, strict=True)]).T
+
+    def tallies(self, batch: Any) -> Mean:
+        column = batch[MEASURES.index(self.value)] if len(batch) else np.zeros(0)
+        return Mean(column, np.ones(len(column)))
+
+
+def scorecard(shared: Batches, ontology: Any) -> Scorecard:
+    """The means over all sentences, and the numbers of each sentence."""
+    if ontology is None:
+        raise GoldassayError("the protocol text2kgbench needs the benchmark's ontology file: --ontology FILE")
+    known = ontology if isinstance(ontology, Ontology) else Ontology.of(ontology)
+    card = fold("triples", [Official(name, known) for name in MEASURES], shared)
+    ids = [str(read(example, "id", index + 1)) for index, example in enumerate(shared.gold)]
+    columns = [card.tallies[name].total.tolist() for name in MEASURES]
+    card.by["sentence"] = {
+        name: dict(zip(MEASURES, row, strict=True)) for name, row in zip(ids, zip(*columns, strict=True), strict=True)
+    }
+    return card
 
 
 def _parts(triples: Any) -> list[tuple[str, str, str]]:
@@ -136,8 +196,9 @@ def _joined(triple: tuple[str, str, str]) -> str:
 
 @lru_cache(maxsize=65536)
 def _stemmed(text: str) -> str:
-    """Stemmed words without spaces. The whole text is cut as one sentence, so that no model of sentences is needed."""
-    return GAPS.sub("", "".join(_STEMMER.stem(word) for word in _WORDS.tokenize(text))).lower()
+    """Stemmed words without spaces, cut sentence by sentence: the last full stop of each is no part of a word."""
+    words = (word for sentence in ENDS.split(text) for word in _WORDS.tokenize(sentence))
+    return GAPS.sub("", "".join(_STEMMER.stem(word) for word in words)).lower()
 
 
 def _entity(text: str) -> str:

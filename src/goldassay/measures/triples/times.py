@@ -1,13 +1,12 @@
-"""Times as they are written: ISO 8601 and Wikidata's form, and dates in English, Dutch, German and French.
+"""Times: dates as they are written, read and compared at their precision.
 
-A date is read as (year, month, day, precision), with 0 for what it does not say; years before Christ are negative, and
-1 BC is −1. What could be read in two ways (``3/4/1885``, ``the 80s``) is not read.
+ISO 8601 and Wikidata's form are read, and dates in English, Dutch, German and French; what could be read in two ways
+(``3/4/1885``, ``the 80s``) is not. A date is (year, month, day, precision), with 0 for what it does not say; years
+before Christ are negative, and 1 BC is −1.
 
-Times compare at their precision: a year equals a year, and two days of one year differ.
-
-A prediction must be at least as precise as gold and agree at gold's precision (``times="gold"``); ``times="coarser"``
-is content with what both say. Where both name a calendar, Julian days are turned into Gregorian ones; where one does
-not, it is read in the other's.
+A year equals a year, and two days of one year differ: a prediction must be at least as precise as gold and agree at
+gold's precision (``times="gold"``); ``times="coarser"`` is content with what both say. Where both name a calendar,
+Julian days are turned into Gregorian ones; where one does not, it is read in the other's.
 
 Source: Wikidata's time datatype (precisions 6 millennium, 7 century, 8 decade, 9 year, 10 month, 11 day),
 https://www.wikidata.org/wiki/Help:Dates
@@ -51,6 +50,18 @@ AGES = re.compile(
 DECADES = re.compile(r"(\d{2,3})0(?:'?s|er(?:[-\s]jahre)?)", re.IGNORECASE)
 YEARS = re.compile(r"(?:0+\s+)*([+-]?\d{1,4})")
 ANY_YEAR = re.compile(r"\d{1,9}|\d{1,3}(?:,\d{3}){1,2}")
+JULIAN, GREGORIAN = "Q1985786", "Q1985727"
+
+
+@dataclass(frozen=True, slots=True)
+class Time:
+    """A point in time, as exact as ``precision`` says."""
+
+    year: int
+    month: int = 0
+    day: int = 0
+    precision: int = YEAR
+    calendar: str | None = None
 
 
 @lru_cache(maxsize=65536)
@@ -104,20 +115,6 @@ def _date(year: int, month: int, day: int) -> Date | None:
     if month > 12 or day > 31:
         return None
     return year, month, day, DAY if day and month else MONTH if month else YEAR
-
-
-JULIAN, GREGORIAN = "Q1985786", "Q1985727"
-
-
-@dataclass(frozen=True, slots=True)
-class Time:
-    """A point in time, as exact as ``precision`` says."""
-
-    year: int
-    month: int = 0
-    day: int = 0
-    precision: int = YEAR
-    calendar: str | None = None
 
 
 def read(raw: Any) -> Time | None:
@@ -189,19 +186,38 @@ def _at(time: Time, level: int) -> tuple[int, ...]:
 
 
 def _gregorian(time: Time) -> Time:
-    """A Julian day in the Gregorian calendar (by its Julian day number)."""
+    """A Julian day in the Gregorian calendar."""
     if time.calendar != JULIAN or time.precision < DAY:
         return time
-    shift = (14 - time.month) // 12
-    year = time.year + (time.year < 0)  # 1 BC is the year 0 of the count
-    years, months = year + 4800 - shift, time.month + 12 * shift - 3
-    number = time.day + (153 * months + 2) // 5 + 365 * years + years // 4 - 32083
-    a = number + 32044
-    b = (4 * a + 3) // 146097
-    c = a - 146097 * b // 4
-    d = (4 * c + 3) // 1461
-    e = c - 1461 * d // 4
-    m = (5 * e + 2) // 153
-    year = 100 * b + d - 4800 + m // 10
-    month, day = m + 3 - 12 * (m // 10), e - (153 * m + 2) // 5 + 1
+    number = day_number(time.year + (time.year < 0), time.month, time.day, julian=True)  # 1 BC is the year 0
+    year, month, day = date_of(number, julian=False)
     return Time(year - (year <= 0), month, day, time.precision, GREGORIAN)
+
+
+def day_number(year: int, month: int, day: int, *, julian: bool) -> int:
+    """The Julian day number of a date of the Julian or the Gregorian calendar; 1 BC is the year 0.
+
+    >>> day_number(1582, 10, 4, julian=True) + 1 == day_number(1582, 10, 15, julian=False)
+    True
+    """
+    late = (14 - month) // 12  # years begin in March, so that the leap day is the last
+    years, months = year + 4800 - late, month + 12 * late - 3
+    leaps = years // 4 - 32083 if julian else years // 4 - years // 100 + years // 400 - 32045
+    return day + (153 * months + 2) // 5 + 365 * years + leaps
+
+
+def date_of(number: int, *, julian: bool) -> tuple[int, int, int]:
+    """The year (1 BC is 0), month and day of a Julian day number.
+
+    >>> date_of(day_number(1498, 6, 22, julian=True), julian=False)
+    (1498, 7, 1)
+    """
+    rest, centuries = number + 32082, 0
+    if not julian:
+        centuries = (4 * (number + 32044) + 3) // 146097
+        rest = number + 32044 - 146097 * centuries // 4
+    years = (4 * rest + 3) // 1461
+    days = rest - 1461 * years // 4
+    months = (5 * days + 2) // 153
+    late = months // 10
+    return 100 * centuries + years - 4800 + late, months + 3 - 12 * late, days - (153 * months + 2) // 5 + 1

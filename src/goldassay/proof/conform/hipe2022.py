@@ -21,6 +21,7 @@ from typing import Any
 
 from goldassay.exceptions import DataError, GoldassayError
 from goldassay.gold import pairs
+from goldassay.measures.linking.hipe import fates
 from goldassay.measures.linking.hipe import hipe as links
 from goldassay.measures.linking.records import sides
 from goldassay.proof.conform.hipe import Figures, figures, number
@@ -61,7 +62,7 @@ class Replay:
     def _linked(self, column: str, k: int) -> Any:
         both = pairs("linking", self.gold, self.system, format="hipe", column=column, protocol="hipe")
         read = [sides(gold, pred) for gold, pred in zip(both.gold, both.pred, strict=True)]
-        return [links(one.gold, one.pred, k) for one in read]
+        return [links(fates(one.gold, one.pred, k)) for one in read]
 
 
 def run(gold: Path, systems: Path, official: Path) -> SuiteResult:

@@ -18,6 +18,7 @@ from goldassay.gold import pairs
 from goldassay.measures import extraction, linking
 from goldassay.measures.extraction.hipe import hipe as entities
 from goldassay.measures.extraction.hipe import known_types
+from goldassay.measures.linking.hipe import fates
 from goldassay.measures.linking.hipe import hipe as links
 from goldassay.proof.conform.hipe import Documents, figures, number
 from goldassay.proof.conform.suite import SuiteResult
@@ -96,7 +97,7 @@ def _documents(folder: Path, case: Case) -> Documents:
     if case.column.startswith("NEL"):
         both = pairs("linking", *files, format="hipe", column=case.column, adjacent=case.adjacent)
         read = [linking.sides(gold, pred) for gold, pred in zip(both.gold, both.pred, strict=True)]
-        return [links(one.gold, one.pred, case.k) for one in read]
+        return [links(fates(one.gold, one.pred, case.k)) for one in read]
     both = pairs("extraction", *files, format="hipe", column=case.column)
     return counted(both.gold, both.pred)
 

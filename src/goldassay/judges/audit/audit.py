@@ -17,7 +17,7 @@ from goldassay.exceptions import DataError, GoldassayError
 from goldassay.fields import read
 from goldassay.judges.ask.judge import Judge
 from goldassay.judges.audit.checks import OF_SUPPORT, TESTS, Case, Outcome
-from goldassay.judges.audit.planted import Probe, others
+from goldassay.judges.audit.faults import Probe, others
 from goldassay.judges.people.rates import rate
 from goldassay.statistics.intervals import Interval
 

@@ -1,0 +1,229 @@
+"""How texts are compared, by their words alone: answers, entities, sentences, claims.
+
+* two short answers: `overlap`, F1 over the multiset of normalised words (SQuAD);
+* the entities of one text in others: `found_entities`, `distinct`, `lacking`;
+* a sentence in texts: `sentence_support`, the longest common subsequence of words, nothing where the one has an odd
+  number of negations and the other has not, or lacks a number;
+* a claim against a fact: `by_words`, correct where its words stand in the fact side by side, incorrect where a number
+  or a negation alone differs, else unsupported.
+
+None of them sees meaning; `goldassay.proof.mutation` says which damage each of them notices.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cache, lru_cache
+from itertools import pairwise
+from typing import Any
+
+from rapidfuzz.distance import LCSseq
+
+from goldassay.exceptions import GoldassayError
+from goldassay.fields import read
+from goldassay.text import normal
+from goldassay.text.normal import ARTICLES
+from goldassay.text.sentences import sentences
+from goldassay.text.vocabulary import CONTRACTED, NE_PAIRS, NEGATIONS, OPENERS, statement
+from goldassay.text.words import small_letters
+
+
+def empty(text: str) -> bool:
+    """Whether an answer says nothing: it has no letter and no digit.
+
+    >>> empty(" … "), empty("5"), empty("NL")
+    (True, False, False)
+    """
+    return not any(character.isalnum() for character in text)
+
+
+def overlap(one: str, other: str) -> float:
+    """F1 over the words of two normalised texts.
+
+    >>> overlap("opened in 1800", "1800")       # P 1/3, R 1
+    0.5
+    """
+    if one == other:
+        return 1.0
+    left, right = one.split(), other.split()
+    first, second = set(left), set(right)
+    if len(first) == len(left) and len(second) == len(right):
+        common = len(first & second)
+    else:
+        common = (Counter(left) & Counter(right)).total()
+    if not common:
+        return 0.0
+    precision, recall = common / len(left), common / len(right)
+    return 2 * precision * recall / (precision + recall)
+
+
+def asked(golds: Sequence[str]) -> list[str]:
+    """The normalised golds that hold a word; where none does, nothing is the answer (SQuAD 2.0's rule)."""
+    return [gold for gold in golds if gold] or [""]
+
+
+MATCHES = ("exact", "normalised", "alias", "id")
+Aliases = tuple[tuple[str, ...], ...]
+_ACCENTS = "\u0300-\u036f"  # marks that stand behind their letter
+_LINK = r"(?:of|the|de|het|van|voor|der|den|des|für|du|la|le|les|et|di|da|del|von|zu|und|d[’'])"
+
+
+@cache
+def _pattern() -> re.Pattern[str]:
+    """Words with a capital, those that link them, and words with a digit; all scripts have their own small letters."""
+    name = rf"[^\W\d_{small_letters()}][\w{_ACCENTS}’'&-]*"
+    return re.compile(rf"{name}(?:(?:\s+{_LINK})*\s+{name})*|\b\w*\d[\w./:-]*\w\b|\b\d\b")
+
+
+def found_entities(text: str) -> tuple[str, ...]:
+    """Names, codes and numbers of a text, by patterns: each once, in order.
+
+    A script without capitals gives whole runs of letters. For better ones give your own extractor.
+
+    >>> found_entities("De Kunsthal in Rotterdam (NL-RtKh) is in 1992 ontworpen door Rem Koolhaas.")
+    ('Kunsthal', 'Rotterdam', 'NL-RtKh', '1992', 'Rem Koolhaas')
+    >>> found_entities("Эрмитаж основан в 1764 году в Петербурге.")
+    ('Эрмитаж', '1764', 'Петербурге')
+    """
+    out = []
+    for match in _pattern().finditer(text):
+        words = match.group().split()
+        while words and words[0].lower() in OPENERS:
+            words = words[1:]
+        if words:
+            out.append(" ".join(words))
+    return tuple(dict.fromkeys(out))
+
+
+def distinct(entities: Iterable[Any], match: str = "normalised", aliases: Aliases = ()) -> dict[str, Any]:
+    """Each entity once, by what is compared.
+
+    >>> list(distinct(["The Hague", "the hague", "Den Haag"], "alias", (("The Hague", "Den Haag"),)))
+    ['hague']
+    """
+    table = (
+        {normal.unicode(name): normal.unicode(row[0]) for row in aliases for name in row} if match == "alias" else {}
+    )
+    out: dict[str, Any] = {}
+    for entity in entities:
+        if match == "id":
+            key = read(entity, "id", None) if isinstance(entity, Mapping) else entity
+        elif match == "exact":
+            key = _text(entity)
+        else:
+            key = normal.unicode(_text(entity)) or _text(entity)
+            key = table.get(key, key)
+        if key:
+            out.setdefault(str(key), entity)
+    return out
+
+
+def lacking(
+    wanted: Iterable[Any], texts: Sequence[str], listed: Iterable[Any] | None, match: str, aliases: Aliases = ()
+) -> list[str]:
+    """The entities that are not there: not among those ``listed``, or where none are, not in the texts."""
+    keys = distinct(wanted, match, aliases)
+    if listed is not None:
+        there = set(distinct(listed, match, aliases))
+        return [_text(entity) for key, entity in keys.items() if key not in there]
+    if match == "id":
+        raise GoldassayError("match='id' compares ids; the prediction must list its context_entities as {id, text}")
+    if match == "exact":
+        return [_text(e) for key, e in keys.items() if not any(_stands(key, text) for text in texts)]
+    folded = [f" {normal.unicode(text)} " for text in texts]
+    names: dict[str, list[str]] = {key: [key] for key in keys}
+    if match == "alias":
+        for row in aliases:
+            names.setdefault(normal.unicode(row[0]), []).extend(normal.unicode(name) for name in row)
+    return [
+        _text(e) for key, e in keys.items() if not any(f" {name} " in text for name in names[key] for text in folded)
+    ]
+
+
+def _stands(words: str, text: str) -> bool:
+    return re.search(rf"(?<!\w){re.escape(words)}(?!\w)", text) is not None
+
+
+def _text(entity: Any) -> str:
+    return str(entity.get("text") or entity.get("id") or "") if isinstance(entity, Mapping) else str(entity)
+
+
+def negations(words: Sequence[str]) -> int:
+    """How many negations stand among the words ("n't" is one; French ne … pas is one).
+
+    >>> negations(["it", "didn", "t", "open"]), negations(["il", "ne", "ouvre", "pas"]), negations(["never"])
+    (1, 1, 1)
+    """
+    found = sum(word in NEGATIONS for word in words)
+    found += sum(one in CONTRACTED and other == "t" for one, other in pairwise(words))
+    return found - min(words.count("ne"), sum(map(words.count, NE_PAIRS)))
+
+
+def sentence_support(sentence: str, texts: Sequence[str]) -> float:
+    """How far the best of the texts' sentences has this sentence's words, in order; 0 for a sentence without words.
+
+    >>> sentence_support("It opened in 1800.", ["The museum is big. It opened in 1800 with a feast."])
+    1.0
+    >>> sentence_support("It did not open.", ["It did open."]), sentence_support("It opened 1900", ["It opened 1800"])
+    (0.0, 0.0)
+    """
+    mine = statement(sentence)
+    if not mine:
+        return 0.0
+    odd, numbers = negations(mine) % 2, {word for word in mine if any(c.isdigit() for c in word)}
+    best = 0.0
+    for text in texts:
+        for theirs in _read(text):
+            if negations(theirs) % 2 == odd and numbers <= set(theirs):
+                best = max(best, LCSseq.similarity(mine, theirs) / len(mine))
+    return best
+
+
+@lru_cache(maxsize=4096)
+def _read(text: str) -> tuple[list[str], ...]:
+    """The words of each sentence; passages are retrieved again and again."""
+    return tuple(statement(sentence) for sentence in sentences(text))
+
+
+OUTCOMES = ("correct", "incorrect", "unsupported")
+Relation = Callable[[str, str], str]
+"""A claim and a fact to an outcome."""
+
+
+def by_words(claim: str, fact: str) -> str:
+    """What a fact says of a claim, by its words.
+
+    >>> by_words("opened in 1800", "The museum opened in 1800."), by_words("opened in 1900", "It opened in 1800.")
+    ('correct', 'incorrect')
+    >>> by_words("It did not open", "It did open"), by_words("It burned", "It opened"), by_words("", "It opened")
+    ('incorrect', 'unsupported', 'unsupported')
+    """
+    mine, theirs = _words(claim), _words(fact)
+    if not mine:
+        return "unsupported"
+    same = negations(mine) % 2 == negations(theirs) % 2
+    if _inside(mine, theirs):
+        return "correct" if same else "incorrect"
+    bare, other = _bare(mine), _bare(theirs)
+    return "incorrect" if len(bare) < len(mine) + (not same) and bare and _inside(bare, other) else "unsupported"
+
+
+def _words(text: str) -> list[str]:
+    return [word for word in statement(text) if word not in ARTICLES]
+
+
+def _bare(words: Sequence[str]) -> list[str]:
+    """Without numbers and negations."""
+    return [word for word in words if word not in NEGATIONS and not any(c.isdigit() for c in word)]
+
+
+def _inside(part: Sequence[str], whole: Sequence[str]) -> bool:
+    return f" {' '.join(part)} " in f" {' '.join(whole)} "
+
+
+def outcome(claim: str, facts: Iterable[str], relation: Relation = by_words) -> str:
+    """Correct where one fact says so; else incorrect where one contradicts it; else unsupported."""
+    found = {relation(claim, fact) for fact in facts} if claim.strip() else set()
+    return next((each for each in OUTCOMES if each in found), "unsupported")

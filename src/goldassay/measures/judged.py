@@ -1,0 +1,153 @@
+"""What measures with a judge share: how a judge is held, what it has to say, and the evidence of verdicts.
+
+A judge is an object with the methods of the questions that it answers: `ClaimJudge` splits texts into claims and says
+what supports them, `RelevanceJudge` says whether an answer answers. `goldassay.judges` has judges by language models;
+nothing here imports them. The measure keeps the judge, and its repr names it.
+
+One convention for a verdict that did not come back: it is *unknown*, stays in the denominator, and is never dropped.
+The value counts what is certain; ``highest`` is what it would be if every unknown verdict went its way.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields
+from typing import Any, ClassVar, Protocol, Self
+from weakref import WeakValueDictionary
+
+from goldassay.exceptions import GoldassayError
+from goldassay.measure import Error, Measure, plain
+from goldassay.tally.base import Number, Sums, divide
+
+UNKNOWN = "in the denominator, not counted as true"
+NOBODY = "what stands with the prediction"
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What a judge said: ``label`` (``None`` is unknown), and the quote that it rests on, which stands in the text."""
+
+    label: str | None
+    quote: str = ""
+    reason: str = ""
+
+
+class ClaimJudge(Protocol):
+    """Splits texts into claims and says what supports them; ``None`` where it cannot say."""
+
+    def claims(self, text: str, /) -> Sequence[str] | None:
+        """The claims of a text."""
+
+    def support(self, text: str, claim: str, /) -> Verdict:
+        """``supported``, ``contradicted`` or ``not_stated``."""
+
+
+class RelevanceJudge(Protocol):
+    """Says whether an answer answers its question."""
+
+    def relevance(self, question: str, answer: str, /) -> Verdict:
+        """``full``, ``partial``, ``none`` or ``evasion``."""
+
+
+@dataclass(frozen=True, slots=True)
+class Judged(Sums):
+    """Sums over ``weight`` judged items: of certain values, of the highest possible ones, and unknown verdicts.
+
+    >>> found = Judged.of(1.0) + Judged.of(0.5) + Judged.of(None)
+    >>> found.value, found.highest, found.unknown        # (1 + 0.5 + 0) / 3 and (1 + 0.5 + 1) / 3
+    (0.5, 0.8333333333333334, 1.0)
+    """
+
+    total: Number = 0.0
+    weight: Number = 0.0
+    most: Number = 0.0
+    unknown: Number = 0.0
+
+    @classmethod
+    def of(cls, value: float | None) -> Self:
+        """The evidence of one verdict; ``None`` is unknown."""
+        return cls(0.0, 1.0, 1.0, 1.0) if value is None else cls(value, 1.0, value, 0.0)
+
+    @property
+    def value(self) -> Number:
+        """The mean of what is certain, over all items."""
+        return divide(self.total, self.weight, empty=1.0)
+
+    @property
+    def highest(self) -> Number:
+        """The mean if every unknown verdict went the value's way."""
+        return divide(self.most, self.weight, empty=1.0)
+
+    @property
+    def band(self) -> tuple[Number, Number]:
+        """The value, and the highest that it could be: the truth lies between."""
+        return self.value, self.highest
+
+
+LIVE: WeakValueDictionary[str, Any] = WeakValueDictionary()
+
+
+class JudgedMeasure(Measure[Judged]):
+    """A measure with a field ``judge``, its last or its first; in the repr, and stored, it is the judge's name.
+
+    A measure that is read back from its repr knows its conventions; it judges again only while a judge of that name is
+    in use. ``optional`` measures work without a judge, from verdicts that stand with the prediction.
+    """
+
+    judge: Any  # each measure declares it as a field of its own, so that its conventions can stand before it
+    zero: ClassVar[Judged] = Judged()
+    fixed: ClassVar[Mapping[str, str]] = {"unknown": UNKNOWN}
+    optional: ClassVar[bool] = False
+
+    def __post_init__(self) -> None:
+        """Keep the judge, and put its name in its place.
+
+        Raises:
+            GoldassayError: there is no judge, and the measure needs one.
+        """
+        if self.judge is None and self.optional:
+            return
+        if self.judge is None or self.judge == "":
+            raise GoldassayError(f"{type(self).__name__} needs a judge: {type(self).__name__}(Judge(lm=…))")
+        if not isinstance(self.judge, str):
+            live, name = self.judge, called(self.judge)
+            LIVE[name] = live
+            object.__setattr__(self, "_live", live)
+            object.__setattr__(self, "judge", name)
+
+    @property
+    def bound(self) -> Any:
+        """The judge itself; ``None`` for a measure without one.
+
+        Raises:
+            GoldassayError: the measure was read back, and no judge of that name is in use.
+        """
+        if self.judge is None:
+            return None
+        live = self.__dict__.get("_live") or LIVE.get(self.judge)
+        if live is None:
+            raise GoldassayError(f"no judge {self.judge!r} is in use; give {type(self).__name__} a Judge(lm=…)")
+        return live
+
+    @property
+    def conventions(self) -> str:
+        """The judge's name first (or where the verdicts come from without one), then every other convention."""
+        chosen = {one.name: getattr(self, one.name) for one in fields(self) if one.repr}
+        told = {"judge": chosen.pop("judge") or NOBODY, **chosen, **self.fixed}
+        return f"{self.key}[{', '.join(f'{name}={plain(value)}' for name, value in told.items())}]"
+
+
+def called(judge: Any) -> str:
+    """The name of a judge, or of a function in its place.
+
+    >>> called(len), called(type("Mine", (), {"name": "mine"})())
+    ('builtins.len', 'mine')
+    """
+    if callable(judge) and hasattr(judge, "__qualname__"):
+        return f"{judge.__module__}.{judge.__qualname__}"
+    return str(getattr(judge, "name", None) or judge)
+
+
+def unknown(what: str, field: str = "answer") -> Error:
+    """The error of a verdict that did not come back."""
+    return Error("unknown", f"{what} is not known: the judge's verdict did not come back.", field=field)

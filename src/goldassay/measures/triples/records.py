@@ -1,0 +1,116 @@
+"""Statements as they are read: subject, predicate and object, each as what it is.
+
+A record has ``triples``, a list of mappings (or objects) with ``subject``, ``predicate`` and ``object``, and what may
+stand beside: ids, labels, ``object_type``, ``rank``, ``domain``, ``verdict``, ``supported``, ``confidence``. Statements
+of gold that are deprecated, and those of excluded value types on both sides, are left out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from goldassay.exceptions import DataError
+from goldassay.fields import read
+from goldassay.measure import gold_field, pred_field
+from goldassay.measures.triples import items, objects
+from goldassay.measures.triples.objects import Value
+from goldassay.measures.triples.predicates import Alignment
+
+FIELDS = (
+    "subject", "predicate", "object", "object_type", "subject_id", "predicate_id", "object_id", "object_labels", "rank",
+    "domain", "verdict", "supported", "confidence",
+)  # fmt: skip
+NO_TABLE = Alignment()
+
+
+@dataclass(slots=True)
+class Statement:
+    """A triple, read: its subject as an item, its properties, its value."""
+
+    triple: Mapping[str, Any]
+    subject: items.Item | None
+    properties: frozenset[str]
+    aligned: bool
+    kind: str
+    value: Value | None
+    key: tuple[str, str, str]
+
+    @property
+    def counted_as(self) -> str:
+        """The property that it is counted under."""
+        return min(self.properties)
+
+    @property
+    def words(self) -> str:
+        """The statement for a person."""
+        return f"({', '.join(self.key)})"
+
+
+def wanted(gold: Any, table: Alignment = NO_TABLE, excluded: Iterable[str] = objects.EXCLUDED) -> list[Statement]:
+    """The statements of a gold example, by their words."""
+    name = read(gold, "id", None)
+    found = [_statement(triple, table, name) for triple in _triples(gold_field(gold, "triples"), name)]
+    kept = [s for s in found if s.triple.get("rank") != "deprecated" and not objects.excluded(s.triple, excluded)]
+    return sorted(kept, key=lambda statement: statement.key)
+
+
+def said(
+    pred: Any, table: Alignment = NO_TABLE, excluded: Iterable[str] = objects.EXCLUDED, name: Any = None
+) -> list[Statement]:
+    """The statements of a prediction, the most confident first; ``name`` is the record's, for what is wrong in it."""
+    found = [_statement(triple, table, name) for triple in _triples(pred_field(pred, "triples"), name)]
+    kept = [s for s in found if not objects.excluded(s.triple, excluded)]
+    return sorted(kept, key=lambda statement: (-_confidence(statement.triple, name), statement.key))
+
+
+def perfect(gold: Any) -> dict[str, Any]:
+    """The prediction that says what gold says, without its deprecated statements and its annotations.
+
+    >>> perfect({"triples": [{"subject": "a", "predicate": "b", "object": "c", "rank": "normal", "supported": True}]})
+    {'triples': [{'subject': 'a', 'predicate': 'b', 'object': 'c'}]}
+    """
+    kept = ("subject", "predicate", "object", "object_type", "subject_id", "predicate_id", "object_id", "object_labels")
+    return {
+        "triples": [
+            {key: statement.triple[key] for key in kept if statement.triple.get(key) is not None}
+            for statement in wanted(gold)
+        ]
+    }
+
+
+def _statement(triple: Any, table: Alignment, name: Any) -> Statement:
+    fields = triple if isinstance(triple, Mapping) else {key: read(triple, key, None) for key in FIELDS}
+    for key in ("subject", "predicate", "object"):
+        if fields.get(key) is None:
+            raise DataError(f"a triple needs a {key!r}, found {dict(fields)!r}", record=name, field="triples")
+    predicate = str(fields.get("predicate_id") or fields["predicate"])
+    kind = objects.kind(fields)
+    return Statement(
+        fields,
+        items.read(fields["subject"], fields.get("subject_id")),
+        table.properties(predicate),
+        table.aligned(predicate),
+        kind,
+        objects.read(fields, kind),
+        (objects.written(fields["subject"]), str(fields["predicate"]), objects.written(fields["object"])),
+    )
+
+
+def _triples(found: Any, name: Any) -> Sequence[Any]:
+    if found is None:
+        return ()
+    if isinstance(found, (str, Mapping)):
+        raise DataError(f"'triples' is a list of triples, not {found!r}", record=name, field="triples")
+    return list(found)
+
+
+def _confidence(triple: Mapping[str, Any], name: Any) -> float:
+    """The confidence of a prediction; −1 where it has none."""
+    raw = triple.get("confidence")
+    if raw is None:
+        return -1.0
+    if isinstance(raw, bool) or not isinstance(raw, (int, float)) or not 0.0 <= raw <= 1.0:
+        raise DataError(f"a confidence lies between 0 and 1, not {raw!r}", record=name, field="triples")
+    return float(raw)

@@ -1,0 +1,60 @@
+"""Text2KGBench's protocol in its smallest cases: where a sentence ends, and no output against an empty one."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from goldassay.exceptions import GoldassayError
+from goldassay.gold import pairs
+from goldassay.measures import triples
+from goldassay.measures.triples.text2kgbench import MEASURES, Official, Ontology, sentence
+
+ONTOLOGY = {"relations": [{"label": "located in"}], "concepts": [{"label": "city"}]}
+KNOWN = Ontology.of(ONTOLOGY)
+
+
+def said(subject: str, relation: str, value: str) -> dict[str, Any]:
+    return {"triples": [{"subject": subject, "predicate": relation, "object": value}]}
+
+
+@pytest.mark.parametrize(
+    ("text", "absent"),
+    [
+        ("It stands in Italy. Rome is near.", 0.0),  # "Italy." ends a sentence, and stems like "Italy"
+        ("It stands in Italy! 3 more do.", 0.0),
+        ("It stands in Italy. rome is near.", 1.0),  # no capital: no end, and "italy." is not "itali"
+        ("It was built by A. Italy Rossi.", 0.0),  # an initial ends none
+    ],
+)
+def test_sentences_are_split_before_words(text: str, absent: float) -> None:
+    found = sentence({"text": text, "triples": []}, said("it", "located_in", "Italy"), KNOWN)
+    assert found.object_hallucination == absent
+
+
+def test_an_initial_stays_with_its_name() -> None:
+    whole = sentence({"text": "A novel by J. Verne.", "triples": []}, said("novel", "author", "J. Verne"), KNOWN)
+    assert whole.object_hallucination == 0.0
+
+
+def test_no_output_adds_nothing_and_an_empty_output_conforms(tmp_path: Path) -> None:
+    gold, pred = tmp_path / "gold.jsonl", tmp_path / "pred.jsonl"
+    rows: list[dict[str, Any]] = [{"id": name, "sent": "A house in Rome.", "triples": []} for name in ("a", "b", "c")]
+    gold.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    pred.write_text(json.dumps({"id": "a", "triples": []}) + "\n", encoding="utf-8")
+    both = pairs("triples", gold, pred, format="text2kgbench")
+    card = triples.scorecard(both.gold, both.pred, protocol="text2kgbench", ontology=ONTOLOGY)
+    assert card.by["sentence"]["a"]["ontology_conformance"] == 1.0
+    assert set(card.by["sentence"]["b"].values()) == {0.0}
+    assert card.values["ontology_conformance"] == pytest.approx(1 / 3)
+    assert card.conventions["f1"] == "f1[protocol=text2kgbench, average=sentences, empty=0]"
+    card.resample(resamples=50)
+    assert set(card.intervals) == set(MEASURES)
+
+
+def test_other_names_are_refused() -> None:
+    with pytest.raises(GoldassayError, match="Text2KGBench has precision"):
+        Official("accuracy")
