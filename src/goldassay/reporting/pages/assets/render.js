@@ -9,12 +9,17 @@
 
   const folded = (text) => String(text ?? "").trim().toLowerCase();
 
-  function long(text, kind) {
+  /* Very long texts are cut, and shown in pieces when asked for: a browser lays out only those on the screen. */
+  function long(text, kind, tag = "div") {
     const whole = String(text);
-    const box = make("div", { class: kind, dir: "auto" }, whole.slice(0, LONG));
+    const box = make(tag, { class: kind, dir: "auto" }, whole.slice(0, LONG));
     if (whole.length <= LONG) return box;
-    const more = make("button", { type: "button", class: "link" }, `Show all ${whole.length.toLocaleString("en")} characters`);
-    more.addEventListener("click", () => { box.textContent = whole; more.remove(); });
+    const more = make("button", { type: "button", class: "link whole" }, `Show all ${whole.length.toLocaleString("en")} characters`);
+    more.addEventListener("click", () => {
+      box.replaceChildren();
+      for (let at = 0; at < whole.length; at += LONG / 4) box.append(make("span", { class: "piece" }, whole.slice(at, at + LONG / 4)));
+      more.remove();
+    });
     return make("div", {}, box, more);
   }
 
@@ -193,14 +198,7 @@
         make("p", { class: "facts" }, call.error ? "error" : "answer"), code(call.error ?? call.answer ?? ""))));
   }
 
-  function code(text) {
-    const whole = String(text);
-    const box = make("pre", { dir: "auto" }, whole.slice(0, LONG));
-    if (whole.length <= LONG) return box;
-    const more = make("button", { type: "button", class: "link" }, `Show all ${whole.length.toLocaleString("en")} characters`);
-    more.addEventListener("click", () => { box.textContent = whole; more.remove(); });
-    return make("div", {}, box, more);
-  }
+  const code = (text) => long(text, "", "pre");
 
   function one(run, example, name, place, several) {
     const gold = example.gold ?? {};
