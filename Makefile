@@ -4,7 +4,7 @@ BIN := .venv/bin
 export OMP_NUM_THREADS = 1
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: install demo test oracles format format-check lint types check bench clean
+.PHONY: install demo test oracles format format-check lint types check bench docs clean
 
 install: .venv/installed
 
@@ -43,6 +43,14 @@ types: install
 	$(BIN)/mypy && $(BIN)/pyright
 
 check: format-check lint types test
+
+# The documentation, into build/site: strict, so a broken link ends it.
+.venv/docs: .venv/installed
+	$(BIN)/python -m pip install -q --prefer-binary -c constraints.txt --group docs
+	touch .venv/docs
+
+docs: .venv/docs
+	DISABLE_MKDOCS_2_WARNING=true NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build -q
 
 bench: install
 	$(BIN)/python -m benchmarks

@@ -91,7 +91,14 @@ def labels(tmp_path: Path) -> Path:
 
 def test_align_prints_what_the_judge_is_worth(labels: Path) -> None:
     shown = run("align", "--labels", labels, "--judge", "criterion")
-    for part in ("sensitivity", "kappa", "people (rows)", "fitted on 100 labels", "corrected (PPI++)", "Label next: i"):
+    for part in (
+        "sensitivity",
+        "kappa",
+        "people (rows)",
+        "learnt from 100 labels",
+        "corrected (PPI++)",
+        "Label next: i",
+    ):
         assert part in shown
     found = json.loads(run("align", "--labels", labels, "--judge", "criterion", "--threads", 2, "--json"))
     assert found["rates"]["sensitivity"]["low"] <= 0.85 <= found["rates"]["sensitivity"]["high"]

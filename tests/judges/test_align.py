@@ -17,7 +17,7 @@ from goldassay.judges.ask.questions import question, rubric
 from goldassay.judges.people import sample_size as needed
 from goldassay.judges.people.agreement import align
 from goldassay.judges.people.calibration import fit, threshold
-from goldassay.judges.people.labels import Item, Labels
+from goldassay.judges.people.labels import JudgedItem, Labels
 from goldassay.judges.people.verdicts import poll, recorded
 
 YES = question("criterion")
@@ -37,13 +37,13 @@ class Scripted(Judge):
         return {"verdict": "yes" if lucky < self.rates[kind] else "no", "reason": ""}
 
 
-def items(n: int, labelled: int, truth: float = 0.4, seed: int = 0) -> list[Item]:
+def items(n: int, labelled: int, truth: float = 0.4, seed: int = 0) -> list[JudgedItem]:
     rng, out = random.Random(seed), []
     for index in range(n):
         good = rng.random() < truth
         inputs = {"criterion": "c", "question": "q", "answer": f"{'good' if good else 'bad'} {seed} {index}"}
         labels = {"ann": "yes" if good else "no"} if index < labelled else {}
-        out.append(Item(f"i{index}", inputs, labels))
+        out.append(JudgedItem(f"i{index}", inputs, labels))
     return out
 
 
@@ -111,9 +111,9 @@ def test_a_shifted_score_is_mended_by_its_threshold() -> None:
 
 
 def test_where_people_disagree_and_what_to_label_next() -> None:
-    rows = [Item(str(i), {}, {"ann": "yes", "bob": "yes"}) for i in range(4)]
-    rows += [Item(str(i), {}, {"ann": "no", "bob": "no"}) for i in range(4, 8)]
-    rows += [Item("both", {}, {"ann": "yes", "bob": "no"}), Item("u1"), Item("u2"), Item("u3")]
+    rows = [JudgedItem(str(i), {}, {"ann": "yes", "bob": "yes"}) for i in range(4)]
+    rows += [JudgedItem(str(i), {}, {"ann": "no", "bob": "no"}) for i in range(4, 8)]
+    rows += [JudgedItem("both", {}, {"ann": "yes", "bob": "no"}), JudgedItem("u1"), JudgedItem("u2"), JudgedItem("u3")]
     votes = [count(["yes"] * 3)] * 4 + [count(["no"] * 3)] * 4
     votes += [count(["yes"] * 3), count(["yes"] * 3), count(["yes", "yes", "no"]), count([None])]
     found = align(Labels(rows, YES), votes)
@@ -125,7 +125,7 @@ def test_where_people_disagree_and_what_to_label_next() -> None:
 
 
 def test_unknown_verdicts_are_counted_not_guessed() -> None:
-    rows = [Item(str(i), {}, {"ann": "yes" if i % 2 else "no"}) for i in range(10)]
+    rows = [JudgedItem(str(i), {}, {"ann": "yes" if i % 2 else "no"}) for i in range(10)]
     votes = [count(["yes" if i % 2 else "no"]) for i in range(8)] + [count([None])] * 2
     found = align(Labels(rows, YES), votes)
     assert (found.n, found.unknown) == (8, 2)
@@ -134,7 +134,7 @@ def test_unknown_verdicts_are_counted_not_guessed() -> None:
 
 
 def test_one_class_one_annotator_few_labels() -> None:
-    rows = [Item(str(i), {}, {"ann": "yes"}) for i in range(5)]
+    rows = [JudgedItem(str(i), {}, {"ann": "yes"}) for i in range(5)]
     found = align(Labels(rows, YES), [count(["yes"])] * 5)
     assert (found.kappa, found.alpha, found.people, found.fitted, found.rates.specificity) == (None,) * 5
     assert found.rates.sensitivity is not None
@@ -144,7 +144,7 @@ def test_one_class_one_annotator_few_labels() -> None:
 
 
 def test_a_judge_that_always_says_the_same_tells_nothing() -> None:
-    rows = [Item(str(i), {}, {"ann": "yes" if i % 2 else "no"}) for i in range(40)]
+    rows = [JudgedItem(str(i), {}, {"ann": "yes" if i % 2 else "no"}) for i in range(40)]
     found = align(Labels(rows, YES), [count(["no"])] * 40)
     assert found.kappa is not None
     assert (found.kappa.value, found.fitted) == (0.0, None)  # no score to cut at
@@ -155,7 +155,7 @@ def test_a_judge_that_always_says_the_same_tells_nothing() -> None:
 def test_levels_of_a_rubric_are_ordinal() -> None:
     asked = rubric({"1": "wrong", "2": "thin", "3": "fair", "4": "full"})
     people, judge = "11223344" * 3, "12223443" * 3
-    rows = [Item(str(n), {}, {"ann": label}) for n, label in enumerate(people)]
+    rows = [JudgedItem(str(n), {}, {"ann": label}) for n, label in enumerate(people)]
     found = align(Labels(rows, asked), [count([said]) for said in judge])
     assert found.alpha is not None
     want = krippendorff.alpha([list(map(int, people)), list(map(int, judge))], level_of_measurement="ordinal")
@@ -164,7 +164,7 @@ def test_levels_of_a_rubric_are_ordinal() -> None:
 
 
 def test_refusals() -> None:
-    rows = [Item("a", {}, {"ann": "yes"}), Item("b")]
+    rows = [JudgedItem("a", {}, {"ann": "yes"}), JudgedItem("b")]
     with pytest.raises(DataError, match="no item has a label and a known verdict"):
         align(Labels(rows, YES, source="f"), [count([None]), count(["yes"])])
     with pytest.raises(DataError, match="1 verdicts on 2 items"):

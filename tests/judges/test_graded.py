@@ -18,7 +18,7 @@ from goldassay.exceptions import DataError
 from goldassay.judges.ask.panel import count
 from goldassay.judges.ask.questions import question, rubric, scale
 from goldassay.judges.people.grades import estimated, graded, read
-from goldassay.judges.people.labels import Item, Labels
+from goldassay.judges.people.labels import JudgedItem, Labels
 from goldassay.statistics.ppi import corrected
 
 
@@ -61,7 +61,12 @@ def test_grades_that_are_all_alike_are_not_certain() -> None:
 
 def test_annotators_and_panels_are_averaged() -> None:
     asked = scale("5-1")
-    items = [Item("a", labels={"x": "2", "y": "3"}), Item("b", labels={"x": "1"}), Item("c"), Item("d")]
+    items = [
+        JudgedItem("a", labels={"x": "2", "y": "3"}),
+        JudgedItem("b", labels={"x": "1"}),
+        JudgedItem("c"),
+        JudgedItem("d"),
+    ]
     votes = [count(ballots, worth=asked.worth) for ballots in (["2", "3"], ["1"], ["4"], [None])]
     found = graded(Labels(items, asked), votes)
     assert found is not None
@@ -75,11 +80,12 @@ def test_annotators_and_panels_are_averaged() -> None:
 def test_questions_with_and_without_grades() -> None:
     levels = rubric({"poor": "p", "fair": "f", "good": "g"})
     found = graded(
-        Labels([Item("a"), Item("b")], levels), [count([one], worth=levels.worth) for one in ("fair", "good")]
+        Labels([JudgedItem("a"), JudgedItem("b")], levels),
+        [count([one], worth=levels.worth) for one in ("fair", "good")],
     )
     assert found is not None
     assert (found.naive and found.naive.value, found.corrected) == (0.75, None)
-    assert graded(Labels([Item("a")], question("criterion")), [count(["yes"])]) is None
+    assert graded(Labels([JudgedItem("a")], question("criterion")), [count(["yes"])]) is None
 
 
 def test_what_can_be_wrong(tmp_path: Path) -> None:

@@ -74,10 +74,10 @@ def test_both_orders_of_a_preference_are_voted_on() -> None:
 
 def test_dissent_and_entropy() -> None:
     vote = count(["a", "a", "b", "c", None])
-    assert vote.dissent == 0.5
+    assert vote.disagreement == 0.5
     assert vote.entropy == pytest.approx(1.5)  # -(1/2 log 1/2 + 2 · 1/4 log 1/4)
     assert (vote.unknown, vote.share("a"), count([None]).share("a")) == (1, 0.5, None)
-    assert (count([None]).dissent, count([]).entropy) == (0.0, 0.0)
+    assert (count([None]).disagreement, count([]).entropy) == (0.0, 0.0)
 
 
 class Sampler:

@@ -11,7 +11,7 @@ import pytest
 from goldassay.exceptions import DataError
 from goldassay.judges.ask.judge import Judge
 from goldassay.judges.ask.questions import QUESTIONS
-from goldassay.judges.people.labels import Item, Labels
+from goldassay.judges.people.labels import JudgedItem, Labels
 from goldassay.judges.people.preferences import compared, prefer, read
 
 
@@ -77,11 +77,11 @@ def test_a_judge_that_always_takes_the_first_agrees_with_no_decided_pair(file: P
 def test_a_hand_table() -> None:
     """Of five pairs one has no verdict, one no majority: of the other three, two agree; one of two decided does."""
     items = [
-        Item("a", {}, {"x": "first", "y": "first"}),
-        Item("b", {}, {"x": "second", "y": "second"}),
-        Item("c", {}, {"x": "tie", "y": "tie"}),
-        Item("d", {}, {"x": "first", "y": "second"}),
-        Item("e", {}, {"x": "first", "y": "first"}),
+        JudgedItem("a", {}, {"x": "first", "y": "first"}),
+        JudgedItem("b", {}, {"x": "second", "y": "second"}),
+        JudgedItem("c", {}, {"x": "tie", "y": "tie"}),
+        JudgedItem("d", {}, {"x": "first", "y": "second"}),
+        JudgedItem("e", {}, {"x": "first", "y": "first"}),
     ]
     orders = [("first", "first"), ("first", "second"), ("first", "second"), ("tie", "tie"), (None, "first")]
     found = compared("j", items, orders)
@@ -99,7 +99,7 @@ def test_a_hand_table() -> None:
 
 
 def test_without_any_verdict_nothing_is_claimed() -> None:
-    pair = Item("a", {"question": "q", "first": "1", "second": "2"}, {"x": "first"})
+    pair = JudgedItem("a", {"question": "q", "first": "1", "second": "2"}, {"x": "first"})
     found = prefer(Scripted(lambda first, second: None), Labels([pair], QUESTIONS["preference"]))
     assert (found.unknown, found.three_way, found.consistent, found.chance) == (1, None, None, 0.0)
 

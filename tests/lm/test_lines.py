@@ -102,8 +102,8 @@ def test_the_adapter_shows_and_reads_lines() -> None:
     used = TerseAdapter("lines")
     demo = {"text": "Gouda", "mentions": [Mention(text="Gouda", type="TOP")]}
     shown = [message["content"] for message in used.format(Names, [demo], {"text": "Delft"})]
-    assert shown == ["List the names.", "text: Gouda", "TOP: Gouda", "text: Delft"]
-    assert used.parse(Names, "TOP: Delft") == {"mentions": [Mention(text="Delft", type="TOP")]}
+    assert shown == ["List the names.", "text: Gouda", "TOP: Gouda\n-", "text: Delft"]
+    assert used.parse(Names, "TOP: Delft\n-") == {"mentions": [Mention(text="Delft", type="TOP")]}
     assert used.parse(Names, '{"mentions": []}') == {"mentions": []}
 
 

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from goldassay.embedding import Function
 from goldassay.exceptions import DataError, GoldassayError
 from goldassay.measure import parse, stored
 from goldassay.measures import answering
-from goldassay.measures.answering import F1, ExactMatch, UnicodeExactMatch, UnicodeF1, squad
+from goldassay.measures.answering import F1, MLQAF1, ExactMatch, MLQAExactMatch, UnicodeExactMatch, UnicodeF1, squad
 from goldassay.running.guarding import failure
 from goldassay.text import normal
 
@@ -127,3 +129,61 @@ def test_lengths_and_ids_must_agree() -> None:
         answering.scorecard(rows, [{"answer": ""}, {"answer": ""}])
     with pytest.raises(DataError, match="record a, id: aligned with the prediction for b"):
         answering.scorecard(rows[:1], [{"id": "b", "answer": ""}])
+
+
+# language, gold, answer, exact match, F1: characters are words in Chinese, Japanese and Thai; elsewhere MLQA's articles
+MLQA = [
+    ("zh", "阿姆斯特丹", "阿姆斯特丹。", 1, 1),
+    ("zh", "阿姆斯特丹", "在阿姆斯特丹", 0, 10 / 11),  # P 5/6, R 5/5
+    ("zh", "1800 年", "1800年", 1, 1),  # numbers and Latin words stay whole
+    ("ja", "東京タワー", "東京", 0, 4 / 7),  # P 2/2, R 2/5
+    ("th", "กรุงเทพ", "กรุง", 0, 8 / 11),  # P 4/4, R 4/7
+    ("de", "das Museum", "Museum", 1, 1),
+    ("es", "El Prado", "prado", 1, 1),
+    ("en", "the museum", "museum", 1, 1),
+    ("ar", "المتحف", "متحف", 1, 1),  # the article goes also inside a word, as published
+    ("nl", "het museum", "museum", 0, 2 / 3),  # MLQA has no Dutch: no articles
+]
+
+
+@pytest.mark.parametrize(("language", "gold", "found", "exact", "f1"), MLQA)
+def test_mlqas_rules(language: str, gold: str, found: str, exact: float, f1: float) -> None:
+    asked, pred = {"answers": [gold], "language": language}, {"answer": found}
+    for where in (language, "gold"):
+        assert MLQAExactMatch(where)(asked, pred).tally.value == exact
+        assert MLQAF1(where)(asked, pred).tally.value == pytest.approx(f1)
+
+
+def test_words_that_are_not_separated_are_said() -> None:
+    gold, pred = [{"answers": ["阿姆斯特丹"]}], [{"answer": "在阿姆斯特丹"}]
+    card = answering.scorecard(gold, pred)
+    assert card.values["f1"] == 0
+    assert any("1 of 1 questions have answers in a script that does not separate words" in w for w in card.warnings)
+    told = answering.scorecard([{**gold[0], "language": "zh"}], pred)
+    assert told.values["mlqa_f1"] == pytest.approx(10 / 11)
+    assert told.by["language"]["zh"]["mlqa_f1"] == pytest.approx(10 / 11)
+    assert not any("script" in warning for warning in told.warnings)
+    asked = answering.scorecard(gold, pred, measures=["MLQAF1('zh')"])
+    assert asked.values == {"MLQAF1('zh')": pytest.approx(10 / 11)}
+    plain = answering.scorecard([{"answers": ["1800"]}], [{"answer": "1800"}])
+    assert plain.warnings == []
+    assert "mlqa_f1" not in plain.values
+
+
+def test_what_embeds_texts_is_asked_for_by_name() -> None:
+    made: list[int] = []
+
+    def one(texts: Sequence[str]) -> list[list[float]]:
+        made.append(len(texts))
+        return [[1.0, float(len(text))] for text in texts]
+
+    gold, pred = [{"answers": ["1800"]}], [{"answer": "in 1800"}]
+    unasked = answering.scorecard(gold, pred)
+    assert (unasked.values["semantic_similarity"], unasked.values["final_score"]) == (None, None)
+    assert "asked for by name (--measure semantic_similarity)" in unasked.explain["semantic_similarity"]
+    given = answering.scorecard(gold, pred, measures=["quality", "f1"], embedder=Function(one, "lengths of texts"))
+    assert list(given.values) == ["quality", "f1"]
+    assert given.values["quality"] is not None
+    assert made == [2]
+    with pytest.raises(GoldassayError, match="answering has no measure 'beauty'; it has .*exact_match"):
+        answering.scorecard(gold, pred, measures=["beauty"])

@@ -40,6 +40,10 @@ def evaluate(
         bool, typer.Option("--errors", help="Show what the errors have in common, costly first.")
     ] = False,
     judge_lm: use.JudgeLm = None,
+    judge_labels: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="People's labels (id, label): what the judge says is corrected by them."),
+    ] = None,
     trace: Annotated[
         bool, typer.Option("--trace/--no-trace", help="Keep inputs, gold, prompts and raw answers in the rows.")
     ] = True,
@@ -63,6 +67,11 @@ def evaluate(
     folder = resume or new_folder(runs, label, model.name)
     judge = None if judge_lm is None else named(judge_lm, verdicts=folder / "verdicts.jsonl")
     measured = workspace.metric(target.task, metric) if judge is None else workspace.judged(target.task, judge, metric)
+    people = None
+    if judge_labels is not None:
+        from goldassay.judges.people.run_labels import read as read_labels
+
+        people = read_labels(judge_labels, measured)
     settings = {"program": program, "gold": gold, "split": split, "limit": limit, "lm": model.name}
     try:
         done = measure(
@@ -77,6 +86,7 @@ def evaluate(
             seed=seed,
             name=label,
             trace=trace,
+            judge_labels=people,
             settings=settings | ({"judge": str(judge)} if judge else {}),
         )
     except KeyboardInterrupt:

@@ -1,14 +1,13 @@
-"""A model of natural language inference by transformers (extra ``semantic``).
-
-Any sequence classifier whose labels say entailment and contradiction, such as those trained on MNLI or XNLI; one with
-``entailment`` and ``not_entailment`` knows no contradictions. What is too long is cut from the premise.
-
-Entailment as a judge of support: a model of natural language inference says which sentences support a claim.
+"""A judge of support without a language model: a model of natural language inference says what entails a claim.
 
 A claim is a sentence of the answer (no language model takes it apart). It is supported where a sentence of the text, or
 the whole text, entails it; else contradicted where the whole text contradicts it; else not stated. The quote is the
 sentence that weighs most. A sentence by itself is not asked for contradictions: models of inference find one in most
 unrelated pairs.
+
+`NLI` loads such a model by transformers (extra ``semantic``): any sequence classifier whose labels say entailment and
+contradiction, such as those trained on MNLI or XNLI; one with ``entailment`` and ``not_entailment`` knows no
+contradictions. What is too long is cut from the premise.
 
 Laban et al., SummaC: re-visiting NLI-based models for inconsistency detection in summarization, TACL 2022 (entailment
 by sentence, the best one counts).

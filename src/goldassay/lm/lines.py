@@ -1,8 +1,9 @@
 r"""Answers as lines: what a schema asks for, written with as few tokens as it allows.
 
-A list of names is ``TOP: Delft``, one a line, where JSON needs braces, quotes and the name of every field for each; one
-label is the label alone. The same schema gives the lines of a demonstration (`Lines.render`), the grammar that a
-local model's answer keeps to (`Lines.grammar`), and the values that come back (`Lines.read`).
+A list of names is ``TOP: Delft``, one a line, where JSON needs braces, quotes and the name of every field for each; a
+line with a hyphen ends it (without that mark a small model goes on until it may no longer). One
+label is the label alone. The same schema gives the lines of a demonstration (`Lines.render`), the grammar that a local
+model's answer keeps to (`Lines.grammar`), and the values that come back (`Lines.read`).
 
 A field that is *copied* from the input is decoded as a run of the input's own words, so a name cannot be invented:
 
@@ -111,8 +112,8 @@ class Lines:
     >>> form = Lines.of({"type": "object", "properties": {"names": {"type": "array", "items": {"type": "object",
     ...     "properties": {"text": {"type": "string"}, "type": {"enum": ["TOP", "TMP"]}}}}}})
     >>> form.render({"names": [{"text": "Delft", "type": "TOP"}, {"text": "1667", "type": "TMP"}]})
-    'TOP: Delft\nTMP: 1667'
-    >>> form.read("TOP: Delft\nTMP: 1667")["names"][1]
+    'TOP: Delft\nTMP: 1667\n-'
+    >>> form.read("TOP: Delft\nTMP: 1667\n-")["names"][1]
     {'type': 'TMP', 'text': '1667'}
     >>> Lines.of({"type": "object", "properties": {"deep": {"type": "object"}}}) is None
     True
@@ -232,7 +233,7 @@ def vars_of(scalar: Scalar) -> dict[str, Any]:
 
 def _rendered(field: Field, value: Any) -> str:
     if isinstance(field, Items):
-        return LINE.join(field.item.render(item) for item in value) or NOTHING
+        return LINE.join([*(field.item.render(item) for item in value), NOTHING])
     if isinstance(field, Row):
         return LINE.join(f"{name}: {inner.render(value.get(name))}" for name, inner in field.fields)
     return field.render(value)
@@ -315,7 +316,7 @@ class _Grammar:
     def _alone(self, field: Field) -> str:
         if isinstance(field, Items):
             item = self._line(field.item)
-            return f'{_quoted(NOTHING)} | {item} ("\\n" {item}){{0,{max(0, (field.most or self.items) - 1)}}}'
+            return f'({item} "\\n"){{0,{field.most or self.items}}} {_quoted(NOTHING)}'
         if isinstance(field, Row):
             return ' "\\n" '.join(self._titled(name, inner) for name, inner in field.fields)
         return self._scalar(field, self.longest)

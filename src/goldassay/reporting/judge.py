@@ -11,7 +11,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 
 from goldassay.judges.audit.audit import Audit, Check
-from goldassay.judges.people.agreement import Alignment
+from goldassay.judges.people.agreement import JudgeAgreement
 from goldassay.judges.people.grades import Graded
 from goldassay.judges.people.rates import Estimate
 from goldassay.reporting.terminal import console
@@ -49,10 +49,17 @@ def estimate(found: Estimate, out: Path | None = None) -> None:
     if found.mean:
         graded(found.mean)
     cost = f"{found.calls} calls, {found.tokens} tokens"
-    console().print(f"{cost}. Dissent {found.dissent:.3f}." + (f" Written: {out}" if out else ""), markup=False)
+    told = [f"{cost}.", _apart(found.disagreement), f"Written: {out}" if out else ""]
+    console().print(" ".join(one for one in told if one), markup=False)
 
 
-def alignment(judge: str, found: Alignment) -> None:
+def _apart(disagreement: float) -> str:
+    """How far the members of a panel disagree; nothing for one judge, or where they never do."""
+    said = f"The panel's members disagree: {disagreement:.1%} of their verdicts are not the majority's."
+    return said if disagreement else ""
+
+
+def alignment(judge: str, found: JudgeAgreement) -> None:
     """Agreement, errors, calibration, rates, and what more labels would bring."""
     out = console()
     out.print(f"{judge} on {found.question}, positive: {found.positive}", markup=False)
@@ -86,9 +93,9 @@ def alignment(judge: str, found: Alignment) -> None:
 
 
 def audit(found: Audit) -> None:
-    """The checks with their marks."""
+    """The checks, with the share from which each passes."""
     title = f"audit of {found.judge}, {found.probes} probes"
-    table = _table(title, "check", "went well [95 %]", "n", "unkn.", "mark", "")
+    table = _table(title, "check", "went well [95 %]", "n", "unknown", "passes from", "")
     for check in found.checks:
         n = str(check.rate.n) if check.rate else "0"
         shown = _interval(check.rate, 2)
@@ -102,7 +109,7 @@ def audit(found: Audit) -> None:
 
 def _conclusion(found: Audit) -> str:
     if not found.passed:
-        return "Not passed. (? where the interval holds the mark)"
+        return "Not passed. (?: more probes could turn it: the interval reaches both sides of the pass mark)"
     tested = all(check.rate for check in found.checks)
     return "All checks passed." if tested else "What could be tested passed; not everything could."
 
@@ -113,7 +120,7 @@ def _verdict(check: Check) -> str:
     return ("pass" if check.passed else "FAIL") + ("" if check.sure else "?")
 
 
-def _confusion(found: Alignment) -> None:
+def _confusion(found: JudgeAgreement) -> None:
     columns = list(next(iter(found.confusion.values())))
     table = _table("people (rows), judge (columns)", "", *columns)
     for label, row in found.confusion.items():
@@ -121,17 +128,20 @@ def _confusion(found: Alignment) -> None:
     console().print(table)
 
 
-def _fitted(found: Alignment) -> None:
+def _fitted(found: JudgeAgreement) -> None:
     fitted = found.fitted
     if fitted is None:
         return
-    title = f"fitted on {fitted.fitted} labels, reported on the other {fitted.held}"
-    table = _table(title, "", "sensitivity [95 %]", "specificity [95 %]", "Brier")
+    title = f"with a threshold learnt from {fitted.fitted} labels, tested on the other {fitted.held}"
+    table = _table(title, "", "sensitivity [95 %]", "specificity [95 %]", "Brier (0 is best)")
     before, after = fitted.before, fitted.after
     table.add_row(
-        "as it is", _interval(before.sensitivity), _interval(before.specificity), f"{fitted.brier_before:.4f}"
+        "verdicts as they are",
+        _interval(before.sensitivity),
+        _interval(before.specificity),
+        f"{fitted.brier_before:.4f}",
     )
-    name = f"score ≥ {fitted.threshold:.2f}"
+    name = f"positive from score {fitted.threshold:.2f}"
     table.add_row(name, _interval(after.sensitivity), _interval(after.specificity), f"{fitted.brier_after:.4f}")
     console().print(table)
 

@@ -55,6 +55,7 @@ def run(done: Run) -> None:
         out.print(f"metric is what tuning makes better: the weighted mean of {said}", markup=False)
     if found:
         strata(done, found[0].name)
+    corrected(done)
     failed = [row for row in done.rows if row.get("error")]
     if failed:
         warn(
@@ -101,6 +102,20 @@ def listed(found: Sequence[Entry]) -> None:
         cells = one.key, one.name, one.model, str(one.examples), number(one.value), status
         table.add_row(*map(escape, cells))
     console().print(table if found else "No runs yet: goldassay eval extraction:baseline writes the first.")
+
+
+def corrected(done: Any) -> None:
+    """What people would find, beside what the judge says, where people have labelled some answers."""
+    if not done.corrected:
+        return
+    title = "values that a judge gives, corrected by people's labels"
+    table = Table(title=title, title_justify="left", min_width=min(len(title), 79))
+    for place, head in enumerate(("value", "as judged", "corrected [95 %]", "labels alone [95 %]", "labels")):
+        table.add_column(head, justify="right" if place else "left")
+    for name, found in done.corrected.items():
+        ends = [f"{one.value:.4f} [{one.low:.3f}, {one.high:.3f}]" for one in (found.corrected, found.people_only)]
+        table.add_row(name, f"{found.naive.value:.4f}", *ends, str(found.people_only.n))
+    console().print(table)
 
 
 def comparison(runs: Sequence[Any], found: Sequence[Any], missing: Sequence[str]) -> None:

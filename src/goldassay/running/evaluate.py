@@ -14,6 +14,7 @@ import dspy
 from goldassay.exceptions import GoldassayError
 from goldassay.metric import Metric
 from goldassay.running.budget import Meter
+from goldassay.running.corrected import JudgeLabels
 from goldassay.running.folder import Writer
 from goldassay.running.identity import about_run, gold_hash, now, refuse_another
 from goldassay.running.loop import Loop
@@ -40,6 +41,7 @@ def evaluate(
     settings: dict[str, Any] | None = None,
     resume: Path | None = None,
     trace: bool = True,
+    judge_labels: JudgeLabels | None = None,
 ) -> Run:
     """Run ``program`` on every gold example and measure it.
 
@@ -47,7 +49,9 @@ def evaluate(
     disk as soon as it is made; Ctrl-C leaves a readable run there, and ``resume`` goes on with it (same gold, same
     metric, same program): missing rows are made, and those that failed are tried again. Without ``folder`` the run
     stays in memory. ``trace`` keeps inputs, gold, prompts and raw answers in the rows of the folder, for reports.
-    ``metric`` is a `Metric`, or any function of (gold, prediction) that returns a number.
+    ``metric`` is a `Metric`, or any function of (gold, prediction) that returns a number. ``judge_labels`` are what
+    people say of some examples, by the name of a judged value (``{"relevance": {"q1": 0.5}}``): with them the run has
+    corrected values beside the judge's (`goldassay.running.corrected`).
 
     >>> import dspy
     >>> from goldassay import Metric
@@ -66,6 +70,8 @@ def evaluate(
     called = lm if lm is not None else dspy.settings.lm
     kept = folder is not None or resume is not None
     about = about_run(program, gold, measured, name, seed, settings or {}, called, kept)
+    if judge_labels:
+        about["judge_labels"] = {name: dict(several) for name, several in judge_labels.items()}
     rows: dict[int, dict[str, Any]] = {}
     if resume is not None:
         folder = resume
@@ -127,4 +133,5 @@ def _results(run: Run) -> dict[str, Any]:
         "values": run.values,
         "intervals": {key: [found.low, found.high] for key, found in run.intervals.items()},
         "by": run.by_stratum,
+        **({"corrected": run.corrected_state} if run.corrected else {}),
     }

@@ -12,8 +12,10 @@ from typing import Any
 from goldassay.exceptions import DataError, GoldassayError
 from goldassay.measure import Error, parse
 from goldassay.running import parts
+from goldassay.running.corrected import corrected
 from goldassay.score import Evidence
 from goldassay.statistics import Interval, interval
+from goldassay.statistics.ppi import Corrected
 from goldassay.tally import Mean
 
 PLAIN = "score"  # the name of the value of a metric that is a plain function
@@ -100,6 +102,31 @@ class Run:
         }
 
     @cached_property
+    def corrected(self) -> dict[str, Corrected]:
+        """Judged values as people would find them, where people's labels were given (`goldassay.running.corrected`)."""
+        labels = self.about.get("judge_labels") or {}
+        ids = [str(row["id"]) for row in self.rows]
+        return corrected(labels, ids, {name: self.tallies(name) for name in self.zero}) if labels else {}
+
+    @property
+    def corrected_state(self) -> dict[str, Any]:
+        """The corrected values as JSON: value and ends, the value of the verdicts and of the labels alone."""
+        labels = self.about.get("judge_labels") or {}
+        return {
+            name: {
+                "value": found.corrected.value,
+                "interval": [found.corrected.low, found.corrected.high],
+                "as_judged": found.naive.value,
+                "people_only": found.people_only.value,
+                "people_only_interval": [found.people_only.low, found.people_only.high],
+                "labels": len(labels[name]),
+                "trust": found.trust,
+                "method": found.corrected.method,
+            }
+            for name, found in self.corrected.items()
+        }
+
+    @cached_property
     def by_stratum(self) -> dict[str, dict[str, dict[str, float]]]:
         """For each stratum (and the language) its keys, with the number of examples and each measure's corpus value."""
         return parts.by_stratum(self.rows, self.evidence, self.zero)
@@ -134,6 +161,7 @@ class Run:
             "values": self.values,
             "intervals": {key: [found.low, found.high] for key, found in self.intervals.items()},
             "by": self.by_stratum,
+            **({"corrected": self.corrected_state} if self.corrected else {}),
             "conventions": {key: about["conventions"] for key, about in self.about.get("measures", {}).items()},
             "targets": {
                 key: m["target"] for key, m in self.about.get("measures", {}).items() if m.get("target") is not None

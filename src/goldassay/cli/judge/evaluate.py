@@ -67,5 +67,5 @@ def write(path: Path, labels: Labels, votes: Sequence[Vote]) -> None:
         score = vote.share(labels.question.positive)
         row = {"id": item.id, "inputs": dict(item.inputs), "label": None, "verdict": vote.label, "score": score}
         row |= {"labels": dict(item.labels)} if item.labels else {}
-        rows.append({**row, "dissent": vote.dissent, **({"split": item.split} if item.split else {})})
+        rows.append({**row, "disagreement": vote.disagreement, **({"split": item.split} if item.split else {})})
     files.save(path, "".join(jsons.dumps(row, ensure_ascii=False) + "\n" for row in rows))

@@ -1,19 +1,17 @@
 """A panel: several judges, or several samples of one, that answer as one judge.
 
-A panel is a judge: every measure takes one. Each question goes to all members; verdicts are counted as
-`goldassay.judges.ask.panel` says, the quote and the reason are those of a member with that verdict. What is no verdict
-(claims, names) cannot be voted on and is the first member's that answers. Every vote is kept in ``votes``;
-``disagreement`` is the mean dissent of all of them.
-
-The count of several ballots on one question, and how much they disagree.
+A panel is a judge: every measure takes one. Each question goes to all members, and their verdicts are counted:
 
 * ``majority``: the label of most known ballots; two labels with as many are no majority: unknown.
 * ``mean``: the label whose worth is nearest to the mean worth of the known ballots (of labels as near, the one that
   more ballots named; still as many: unknown).
 
-Ballots without a verdict do not vote; where fewer than ``quorum`` of all ballots are known, the vote is unknown.
-``dissent`` is the share of known ballots that are not with the largest group, ``entropy`` that of the ballots in bits
-(Shannon 1948).
+Ballots without a verdict do not vote; where fewer than ``quorum`` of all ballots are known, the vote is unknown. The
+quote and the reason are those of a member with the panel's verdict. What is no verdict (claims, names) cannot be voted
+on and is the first member's that answers.
+
+Every vote is kept in ``votes``. Its ``disagreement`` is the share of known ballots that are not with the largest group,
+its ``entropy`` that of the ballots in bits (Shannon 1948); the panel's ``disagreement`` is the mean over its votes.
 """
 
 from __future__ import annotations
@@ -100,7 +98,7 @@ class Panel(Judge):
         """The mean over distinct questions of the share of known ballots outside the largest group."""
         total = Mean()
         for vote in self.votes.values():
-            total = total + Mean.of(vote.dissent, float(bool(vote.known)))
+            total = total + Mean.of(vote.disagreement, float(bool(vote.known)))
         return total
 
     def _count(self, signature: Any, ballots: Sequence[str | None]) -> Vote:
@@ -145,7 +143,7 @@ class Vote:
         return len(self.ballots) - len(self.known)
 
     @property
-    def dissent(self) -> float:
+    def disagreement(self) -> float:
         """The share of known ballots outside the largest group; 0 is unanimous, and 0 without a ballot."""
         known = self.known
         return 1 - max(Counter(known).values()) / len(known) if known else 0.0
@@ -173,7 +171,7 @@ def count(
     """The vote of ballots.
 
     >>> found = count(["yes", "no", "yes", None])
-    >>> found.label, round(found.dissent, 3), round(found.entropy, 3), found.unknown
+    >>> found.label, round(found.disagreement, 3), round(found.entropy, 3), found.unknown
     ('yes', 0.333, 0.918, 1)
     >>> count(["yes", "no"]).label, count(["yes", None, None]).label
     (None, None)

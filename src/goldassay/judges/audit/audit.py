@@ -16,7 +16,7 @@ from typing import Any
 from goldassay.exceptions import DataError, GoldassayError
 from goldassay.fields import read
 from goldassay.judges.ask.judge import Judge
-from goldassay.judges.audit.checks import OF_SUPPORT, TESTS, Case, Outcome
+from goldassay.judges.audit.checks import OF_SUPPORT, TESTS, AuditCase, Outcome
 from goldassay.judges.audit.faults import Probe, others
 from goldassay.judges.people.rates import rate
 from goldassay.statistics.intervals import Interval
@@ -91,7 +91,7 @@ def audit(
     for name in [*chosen, *(marks or {})]:
         if name not in TESTS:
             raise GoldassayError(f"no check {name!r}; there are {', '.join(TESTS)}")
-    cases = [Case(probe, other, n) for n, (probe, other) in enumerate(zip(probes, others(probes), strict=True))]
+    cases = [AuditCase(probe, other, n) for n, (probe, other) in enumerate(zip(probes, others(probes), strict=True))]
     checks, done = [], 0
     with ThreadPoolExecutor(threads) as pool:
         for name in chosen:

@@ -44,7 +44,7 @@ class Outcome(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Case:
+class AuditCase:
     """A probe in an audit, with another one to take wrong answers from."""
 
     probe: Probe
@@ -52,7 +52,7 @@ class Case:
     turn: int
 
 
-Test = Callable[[Judge, Case], Outcome]
+Test = Callable[[Judge, AuditCase], Outcome]
 
 
 def repeated(judge: Judge, sample: int) -> Judge:
@@ -72,12 +72,12 @@ def _not(good: bool | None) -> bool | None:
     return None if good is None else not good
 
 
-def _right(judge: Judge, case: Case) -> Outcome:
+def _right(judge: Judge, case: AuditCase) -> Outcome:
     return _said(judge.supported(case.probe.context, case.probe.answer))
 
 
 def _fault(name: str) -> Test:
-    def test(judge: Judge, case: Case) -> Outcome:
+    def test(judge: Judge, case: AuditCase) -> Outcome:
         claim = FAULTS[name](case.probe, case.other or case.probe)
         if claim is None or not judge.supported(case.probe.context, case.probe.answer):
             return Outcome.SKIPPED
@@ -93,31 +93,31 @@ def _both(judge: Judge, asked: str, one: str, two: str) -> tuple[str | None, str
     return here, there and SWAPPED[there]
 
 
-def _order(judge: Judge, case: Case) -> Outcome:
+def _order(judge: Judge, case: AuditCase) -> Outcome:
     if case.other is None:
         return Outcome.SKIPPED
     here, there = _both(judge, case.probe.question, case.probe.answer, case.other.answer)
     return Outcome.UNKNOWN if here is None or there is None else _said(here == there)
 
 
-def _length(judge: Judge, case: Case) -> Outcome:
+def _length(judge: Judge, case: AuditCase) -> Outcome:
     here, there = _both(judge, case.probe.question, case.probe.answer, faults.padded(case.probe))
     if here is None or there is None:
         return Outcome.UNKNOWN
     return _said(here != "second") if here == there else Outcome.SKIPPED
 
 
-def _echo(judge: Judge, case: Case) -> Outcome:
+def _echo(judge: Judge, case: AuditCase) -> Outcome:
     found = judge.relevance(case.probe.question, case.probe.question).label
     return _said(None if found is None else found in ("none", "evasion"))
 
 
-def _repeats(judge: Judge, case: Case) -> Outcome:
+def _repeats(judge: Judge, case: AuditCase) -> Outcome:
     found = {repeated(judge, n).support(case.probe.context, case.probe.answer).label for n in range(REPEATS)}
     return Outcome.UNKNOWN if None in found else _said(len(found) == 1)
 
 
-def _injected(judge: Judge, case: Case, where: str) -> Outcome:
+def _injected(judge: Judge, case: AuditCase, where: str) -> Outcome:
     if case.other is None:
         return Outcome.SKIPPED
     text, claim = case.probe.context, case.other.answer
@@ -130,7 +130,7 @@ def _injected(judge: Judge, case: Case, where: str) -> Outcome:
     return _said(_not(judge.supported(text, claim)))
 
 
-def _relevance(judge: Judge, case: Case) -> Outcome:
+def _relevance(judge: Judge, case: AuditCase) -> Outcome:
     if case.other is None:
         return Outcome.SKIPPED
     before = judge.relevance(case.probe.question, case.other.answer).label

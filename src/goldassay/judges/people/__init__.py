@@ -1,1 +1,1 @@
-"""A judge beside people: their labels, its agreement and rates, corrected estimates."""
+"""A judge beside people: their labels, how far it agrees, corrected estimates, tuning a judge on labels."""

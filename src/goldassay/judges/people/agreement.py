@@ -1,11 +1,10 @@
-"""How far labels agree, with intervals: Cohen's κ, and Krippendorff's α, which is ordinal for the steps of a scale.
-
-A judge beside people: how far it agrees, where not, what that does to a rate, and what more labels would bring.
+"""A judge beside people: how far it agrees, where not, what that does to a rate, and what more labels would bring.
 
 Compared are the items that have a label and a known verdict. Labels without a majority and verdicts that did not come
-back are counted, never guessed. κ is Cohen's and α Krippendorff's of people's label and the verdict, with bootstrap
-intervals over items; ``people`` is α among the annotators. The corrected rate is the share of positive items that
-people would find, from all of them (`goldassay.statistics.ppi`); ``mean`` is the mean grade, where there are grades.
+back are counted, never guessed. κ is Cohen's and α Krippendorff's (ordinal for the steps of a scale) of people's label
+and the verdict, with bootstrap intervals over items; ``people`` is α among the annotators. The corrected rate is the
+share of positive items that people would find, from all of them (`goldassay.statistics.ppi`); ``mean`` is the mean
+grade, where there are grades.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ from goldassay.judges.ask.questions import Question
 from goldassay.judges.people import sample_size as needed
 from goldassay.judges.people.calibration import Fitted, fit
 from goldassay.judges.people.grades import Graded, graded
-from goldassay.judges.people.labels import Item, Labels
+from goldassay.judges.people.labels import JudgedItem, Labels
 from goldassay.judges.people.rates import Rates, rate, rates
 from goldassay.statistics.intervals import Interval, interval
 from goldassay.statistics.ppi import Corrected, corrected
@@ -47,7 +46,7 @@ def coefficient(tallies: Sequence[Coefficient], zero: Coefficient, level: float,
     return interval(kept, zero, level=level, seed=seed, resamples=1000)
 
 
-def confusion(names: Sequence[str], rows: Sequence[tuple[Item, Vote]]) -> dict[str, dict[str, int]]:
+def confusion(names: Sequence[str], rows: Sequence[tuple[JudgedItem, Vote]]) -> dict[str, dict[str, int]]:
     """For each label of people, how often the judge gave which verdict."""
     seen = Counter((item.label, vote.label or UNKNOWN) for item, vote in rows if item.label is not None)
     columns = [*names, UNKNOWN]
@@ -64,7 +63,7 @@ class Divided:
 
 
 @dataclass(frozen=True)
-class Alignment:
+class JudgeAgreement:
     """What a judge is worth beside people; `align` makes it."""
 
     question: str
@@ -96,7 +95,7 @@ class Alignment:
 
 def align(
     labels: Labels, votes: Sequence[Vote], *, width: float = 0.1, level: float = 0.95, seed: int = 0, most: int = 20
-) -> Alignment:
+) -> JudgeAgreement:
     """A judge's votes (`goldassay.judges.people.verdicts`) beside the labels of the same items.
 
     ``width`` is the width of interval that is wanted; ``most`` is how many items to label next are named.
@@ -122,7 +121,7 @@ def align(
     share = found.calibration if found else None
     scores = [_score(item, vote, positive) for item, vote in open_]
     chances = [share(score) if share and score is not None else score for score in scores]
-    return Alignment(
+    return JudgeAgreement(
         question=labels.question.name,
         positive=positive,
         n=len(both),
@@ -147,11 +146,11 @@ def align(
     )
 
 
-def _score(item: Item, vote: Vote, positive: str) -> float | None:
+def _score(item: JudgedItem, vote: Vote, positive: str) -> float | None:
     return item.score if item.score is not None else vote.share(positive)
 
 
-def _fitted(both: Sequence[tuple[Item, Vote]], positive: str, level: float, seed: int) -> Fitted | None:
+def _fitted(both: Sequence[tuple[JudgedItem, Vote]], positive: str, level: float, seed: int) -> Fitted | None:
     kept = [(score, i, v) for i, v in both if (score := _score(i, v, positive)) is not None]
     truths = [item.label == positive for _, item, _ in kept]
     if min(truths.count(True), truths.count(False)) < 2 or len({score for score, _, _ in kept}) < 2:

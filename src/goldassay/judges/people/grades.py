@@ -41,16 +41,17 @@ class Graded:
 def graded(labels: Labels, votes: Sequence[Vote], level: float = 0.95) -> Graded | None:
     """The mean grade of items in the scale's own numbers; ``None`` for a question without grades.
 
-    >>> from goldassay.judges.people.labels import Item
+    >>> from goldassay.judges.people.labels import JudgedItem
     >>> from goldassay.judges.ask.questions import question, scale
     >>> from goldassay.judges.ask.panel import count
     >>> asked = scale("1-5")
     >>> said = [count([one], worth=asked.worth) for one in ("4", "5", "2")]
-    >>> items = [Item("a", labels={"ann": "4", "bob": "3"}), Item("b", labels={"ann": "4"}), Item("c")]
+    >>> labels = {"a": {"ann": "4", "bob": "3"}, "b": {"ann": "4"}, "c": {}}
+    >>> items = [JudgedItem(name, labels=given) for name, given in labels.items()]
     >>> found = graded(Labels(items, asked), said)
     >>> round(found.naive.value, 3), round(found.corrected.people_only.value, 3), found.labels
     (3.667, 3.75, 2)
-    >>> graded(Labels([Item("a")], question("support")), [count([None])]) is None
+    >>> graded(Labels([JudgedItem("a")], question("support")), [count([None])]) is None
     True
     """
     asked = labels.question

@@ -7,17 +7,14 @@
     {"id": "a3", "text": "…", "claim": "…", "label": null}                       an item that nobody has labelled
 
 A table has the columns ``id``, the inputs, and ``label`` or one ``label_NAME`` an annotator; an empty cell is no label.
-Other names are mapped (`goldassay.judges.people.labels`). Labels may be true and false, yes and no, 1 and 0: then a
-question that is no scale has two labels. ``split`` is optional. ``verdict`` (and
-``score``, between 0 and 1) hold what a judge said elsewhere: then no model has to be asked. ``quote`` and ``reason``
-are an annotator's, and are shown to a judge that is tuned. The label of an item is that of most of its annotators;
-where as many say another, it has none.
+A file without ids gets the numbers of its rows. A csv whose header has semicolons and no comma is one of semicolons, as
+spreadsheets write it in Europe. ``columns`` says under which other names a file has them, such as ``{"label": "human",
+"answer": "output.text"}``: a column, or a dotted path in ``jsonl``.
 
-The rows of a file of human labels, as dictionaries with this project's names: ``jsonl``, ``csv`` or ``tsv``.
-
-``columns`` says under which other names a file has them, such as ``{"label": "human", "answer": "output.text"}``: a
-column, or a dotted path in ``jsonl``. A file without ids gets the numbers of its rows. A csv whose header has
-semicolons and no comma is one of semicolons, as spreadsheets write it in Europe.
+Labels may be true and false, yes and no, 1 and 0: then a question that is no scale has two labels. ``split`` is
+optional. ``verdict`` (and ``score``, between 0 and 1) hold what a judge said elsewhere: then no model has to be asked.
+``quote`` and ``reason`` are an annotator's, and are shown to a judge that is tuned. The label of an item is that of
+most of its annotators; where as many say another, it has none.
 """
 
 from __future__ import annotations
@@ -39,7 +36,7 @@ TRUTHS = {**dict.fromkeys(("true", "yes", "y", "t", "1"), True), **dict.fromkeys
 
 
 @dataclass(frozen=True, slots=True)
-class Item:
+class JudgedItem:
     """One item: its inputs, what each annotator said, and what a judge said elsewhere."""
 
     id: str
@@ -54,7 +51,7 @@ class Item:
     def label(self) -> str | None:
         """What most annotators said; ``None`` without a label or without a majority.
 
-        >>> Item("a", labels={"ann": "yes", "bob": "no"}).label, Item("a", labels={"ann": "yes"}).label
+        >>> JudgedItem("a", labels={"ann": "yes", "bob": "no"}).label, JudgedItem("a", labels={"ann": "yes"}).label
         (None, 'yes')
         """
         ranks = Counter(self.labels.values()).most_common(2)
@@ -70,7 +67,7 @@ class Item:
 class Labels:
     """The items of a file, the question that they are about, and whether the file brings verdicts."""
 
-    items: Sequence[Item]
+    items: Sequence[JudgedItem]
     question: Question
     judged: bool = False
     source: str = ""
@@ -124,7 +121,7 @@ def read(
 
 def _item(
     row: Mapping[str, Any], said: Mapping[str, Any], question: Question, asked: Question, judged: bool, labelled: bool
-) -> Item:
+) -> JudgedItem:
     if row.get("id") in (None, ""):
         raise DataError("no id", field="id")
     if labelled and not any(key in ("label", "labels") or str(key).startswith("label_") for key in row):
@@ -138,7 +135,9 @@ def _item(
     labels = {name: known(label, question, asked, "label") for name, label in said.items()}
     verdict = None if row.get("verdict") in (None, "") else known(row["verdict"], question, asked, "verdict")
     notes = {name: str(row[name]) for name in ("quote", "reason") if row.get(name)}
-    return Item(str(row["id"]), inputs, labels, verdict, _score(row.get("score")), str(row.get("split") or ""), notes)
+    return JudgedItem(
+        str(row["id"]), inputs, labels, verdict, _score(row.get("score")), str(row.get("split") or ""), notes
+    )
 
 
 def known(label: Any, question: Question, asked: Question, where: str) -> str:

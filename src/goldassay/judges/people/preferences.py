@@ -26,7 +26,7 @@ from goldassay.gold.agreement.krippendorff import Alpha
 from goldassay.judges.ask.judge import Judge
 from goldassay.judges.ask.questions import ONE_ORDER, QUESTIONS, SWAPPED
 from goldassay.judges.people.agreement import coefficient
-from goldassay.judges.people.labels import Item, Labels
+from goldassay.judges.people.labels import JudgedItem, Labels
 from goldassay.judges.people.rates import rate
 from goldassay.statistics.intervals import Interval
 
@@ -78,7 +78,7 @@ def read(path: str | Path, aspect: str = "overall", *, limit: int | None = None,
         said = pairs.setdefault(key, {})
         said[f"annotator {len(said) + 1}"] = "tie" if label == 0 else "second" if label > 0 else "first"
     items = [
-        Item(f"{dataset}-{number}", {"question": query, "first": one, "second": two}, said)
+        JudgedItem(f"{dataset}-{number}", {"question": query, "first": one, "second": two}, said)
         for number, ((dataset, query, one, two), said) in enumerate(pairs.items())
     ]
     if limit is not None and limit < len(items):
@@ -101,11 +101,11 @@ def prefer(
 
 
 def compared(
-    judge: str, items: Sequence[Item], orders: Sequence[tuple[str | None, str | None]], level: float = 0.95
+    judge: str, items: Sequence[JudgedItem], orders: Sequence[tuple[str | None, str | None]], level: float = 0.95
 ) -> Preferred:
     """Verdicts of both orders (both in terms of the pair as it is given) beside people's labels.
 
-    >>> pairs = [Item("a", labels={"x": "first"}), Item("b", labels={"x": "tie"})]
+    >>> pairs = [JudgedItem("a", labels={"x": "first"}), JudgedItem("b", labels={"x": "tie"})]
     >>> found = compared("j", pairs, [("first", "first"), ("first", "second")])
     >>> found.three_way.value, found.decided.value, found.consistent.value
     (1.0, 1.0, 0.5)

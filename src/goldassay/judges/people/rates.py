@@ -1,13 +1,11 @@
-"""How often a judge is right: accuracy, sensitivity, specificity, each with Wilson's interval.
+"""How often a judge is right, and what it says of many items: rates with Wilson's intervals.
 
-sensitivity = verdicts that are positive / items that people call positive; specificity = verdicts that are not
-positive / items that people do not call positive. Both are ``None`` where there is no such item.
+Beside people: sensitivity = verdicts that are positive / items that people call positive; specificity = verdicts that
+are not positive / items that people do not call positive. Both are ``None`` where there is no such item.
 
-What a judge says of many items: how often which verdict, and how often people would call them positive.
-
-``naive`` counts the verdicts as if they were right; ``corrected`` takes them with the labels that some items have
-(`goldassay.statistics.ppi`), and is there when two items have a label and one has none. ``mean`` is the mean grade of a
-question that has grades.
+Of many items: how often which verdict, and how often people would call them positive. ``naive`` counts the verdicts as
+if they were right; ``corrected`` takes them with the labels that some items have (`goldassay.statistics.ppi`), and is
+there when two items have a label and one has none. ``mean`` is the mean grade of a question that has grades.
 """
 
 from __future__ import annotations
@@ -69,7 +67,7 @@ def rate(right: Sequence[bool], level: float = 0.95) -> Interval | None:
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """Counts, rates and what they cost; ``dissent`` is the mean one of a panel."""
+    """Counts, rates and what they cost; ``disagreement`` is the mean one of a panel."""
 
     judge: str
     question: str
@@ -79,7 +77,7 @@ class Estimate:
     verdicts: Mapping[str, int]
     naive: Interval | None
     corrected: Corrected | None
-    dissent: float
+    disagreement: float
     calls: int = 0
     tokens: int = 0
     mean: Graded | None = None
@@ -92,10 +90,10 @@ class Estimate:
 def estimate(labels: Labels, votes: Sequence[Vote], judge: Any = "") -> Estimate:
     """The counts and rates of votes on items.
 
-    >>> from goldassay.judges.people.labels import Item
+    >>> from goldassay.judges.people.labels import JudgedItem
     >>> from goldassay.judges.ask.questions import question
     >>> from goldassay.judges.ask.panel import count
-    >>> items = [Item(str(n)) for n in range(3)]
+    >>> items = [JudgedItem(str(n)) for n in range(3)]
     >>> found = estimate(Labels(items, question("criterion")), [count(["yes"]), count(["no"]), count([None])])
     >>> found.naive.value, dict(found.verdicts), found.unknown, found.corrected
     (0.5, {'yes': 1, 'no': 1}, 1, None)
@@ -119,7 +117,7 @@ def estimate(labels: Labels, votes: Sequence[Vote], judge: Any = "") -> Estimate
         {name: seen[name] for name in labels.question.labels},
         rate([vote.label == positive for _, vote in known]),
         mended,
-        sum(vote.dissent for _, vote in known) / len(known) if known else 0.0,
+        sum(vote.disagreement for _, vote in known) / len(known) if known else 0.0,
         int(getattr(judge, "calls", 0)),
         int(getattr(judge, "tokens", 0)),
         graded(labels, votes),

@@ -1,6 +1,6 @@
 """A judge is a program: it is tuned against people's labels by the loop that tunes every program, and saved the same.
 
-The examples hold the inputs as data (`goldassay.judges.ask.model`), as a judge at work gives them to its program. The
+The examples hold the inputs as data (`goldassay.judges.ask.quoting`), as a judge at work gives them to its program. The
 objective is ``balanced_agreement``, the mean over labels of the share of items on which judge and people agree, so that
 a judge that always says the frequent label gains nothing; ``agreement`` is the plain share. A verdict of support whose
 quote does not stand in the text agrees with nobody, since a judge at work does not take it.
@@ -23,7 +23,7 @@ from goldassay.gold.splits import split
 from goldassay.judges.ask.judge import Judge, folded
 from goldassay.judges.ask.questions import Question, question, rubric
 from goldassay.judges.ask.quoting import data, stands
-from goldassay.judges.people.labels import Item, Labels
+from goldassay.judges.people.labels import JudgedItem, Labels
 from goldassay.measure import Assessment, Error, Measure, failed
 from goldassay.metric import Metric
 from goldassay.tally import Mean
@@ -51,12 +51,14 @@ class JudgeProgram(dspy.Module):  # type: ignore[misc]
 
 
 @dataclass(frozen=True)
-class Agreement(Measure[Mean]):
+class PeopleAgreement(Measure[Mean]):
     """Whether a verdict is what people say; ``balanced`` gives every label the same weight.
 
     >>> gold = {"verdicts": ["yes"], "label": "yes", "weight": 2.0}
-    >>> Agreement()(gold, {"verdict": "yes"}).tally.value, Agreement()(gold, {"verdict": "no"}).errors[0].message
-    (1.0, "The verdict is 'no'; people say 'yes'.")
+    >>> PeopleAgreement()(gold, {"verdict": "yes"}).tally.value
+    1.0
+    >>> PeopleAgreement()(gold, {"verdict": "no"}).errors[0].message
+    "The verdict is 'no'; people say 'yes'."
     """
 
     balanced: bool = False
@@ -94,7 +96,7 @@ def _invented(gold: Any, pred: Any, said: Any) -> str:
 
 def metric() -> Metric:
     """What a judge is tuned for: balanced agreement; plain agreement is reported beside it."""
-    return Metric({Agreement(balanced=True): 1.0, Agreement(): 0.0})
+    return Metric({PeopleAgreement(balanced=True): 1.0, PeopleAgreement(): 0.0})
 
 
 def splits(labels: Labels, *, ratios: Mapping[str, float] = RATIOS, seed: int = 0) -> dict[str, list[Any]]:
@@ -117,13 +119,13 @@ def splits(labels: Labels, *, ratios: Mapping[str, float] = RATIOS, seed: int = 
     return made
 
 
-def examples(items: Sequence[Item], labels: Labels) -> list[Any]:
+def examples(items: Sequence[JudgedItem], labels: Labels) -> list[Any]:
     """DSPy examples; a label weighs as much as any other of these items."""
     counts = Counter(item.label for item in items)
     return [_example(item, labels, len(items) / (len(counts) * counts[item.label])) for item in items]
 
 
-def _example(item: Item, labels: Labels, weight: float) -> Any:
+def _example(item: JudgedItem, labels: Labels, weight: float) -> Any:
     asked = labels.question
     base = asked if asked.levels else question(asked.name)
     given = {name: asked.given.get(name) or item.inputs[name] for name in asked.signature.input_fields}
@@ -180,8 +182,8 @@ def _about(place: Path) -> dict[str, Any]:
 
 
 __all__ = [
-    "Agreement",
     "JudgeProgram",
+    "PeopleAgreement",
     "examples",
     "judge_of",
     "metric",

@@ -9,14 +9,14 @@ from goldassay.exceptions import DataError
 from goldassay.judges.ask.judge import Judge
 from goldassay.judges.ask.panel import Panel, Vote, count
 from goldassay.judges.ask.questions import Question
-from goldassay.judges.people.labels import Item, Labels
+from goldassay.judges.people.labels import JudgedItem, Labels
 
 Tell = Callable[[int, Vote], None]
 """Hears after each item how many are done, and its vote."""
 
 
 def poll(
-    judge: Judge, question: Question, items: Iterable[Item], *, threads: int = 1, tell: Tell | None = None
+    judge: Judge, question: Question, items: Iterable[JudgedItem], *, threads: int = 1, tell: Tell | None = None
 ) -> list[Vote]:
     """The votes of a judge on items, in their order; several at once with ``threads``."""
     asked = list(items)
@@ -32,7 +32,7 @@ def poll(
     return votes
 
 
-def _each(judge: Judge, question: Question, items: Sequence[Item], threads: int) -> Iterator[Vote]:
+def _each(judge: Judge, question: Question, items: Sequence[JudgedItem], threads: int) -> Iterator[Vote]:
     if threads == 1:
         yield from (ballot(judge, question, item) for item in items)
         return
@@ -43,7 +43,7 @@ def _each(judge: Judge, question: Question, items: Sequence[Item], threads: int)
             pool.shutdown(cancel_futures=True)
 
 
-def ballot(judge: Judge, question: Question, item: Item) -> Vote:
+def ballot(judge: Judge, question: Question, item: JudgedItem) -> Vote:
     """The vote on one item; a single judge is a panel of one."""
     if not isinstance(judge, Panel):
         return count([question.ask(judge, item.inputs).label], worth=question.worth)

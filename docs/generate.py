@@ -1,0 +1,93 @@
+"""The pages of the reference that are made from the code: measures, commands and the Python names."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
+
+import click
+import mkdocs_gen_files
+import typer
+
+import goldassay
+from goldassay.cli import app
+from goldassay.measure import TASKS
+
+
+def measures() -> str:
+    """Every registered measure: what it says, its formula, its conventions, its source."""
+    out = [
+        "# Measures",
+        "",
+        "Made from the registry: the name that a report prints, the definition, and where it is from.",
+    ]
+    for task in TASKS:
+        room = import_module(f"goldassay.measures.{task}")
+        out += ["", f"## {task.capitalize()}", "", _first(room), "", "| value | as a measure | formula | source |"]
+        out += ["|---|---|---|---|"]
+        for measure in room.MEASURES:
+            cells = (f"`{measure.conventions}`", f"`{task}.{measure!r}`", measure.formula, measure.source)
+            out.append("| " + " | ".join(cell.replace("|", "\\|").replace("\n", " ") for cell in cells) + " |")
+    return "\n".join(out) + "\n"
+
+
+def commands() -> str:
+    """Every command with its options, as its help says them."""
+    out = ["# Commands", "", "Made from the help texts."]
+    for words, command in _walk(typer.main.get_command(app), ("goldassay",)):
+        out += ["", f"## {' '.join(words)}", "", (command.help or "").split("\f")[0].strip(), ""]
+        rows = [parameter for parameter in command.params if not getattr(parameter, "hidden", False)]
+        if rows:
+            out += ["| | |", "|---|---|"]
+        for parameter in rows:
+            shown = ", ".join(parameter.opts) if isinstance(parameter, click.Option) else str(parameter.name).upper()
+            said = " ".join(str(getattr(parameter, "help", None) or "").split()).replace("|", "\\|")
+            out.append(f"| `{shown}` | {said} |")
+    return "\n".join(out) + "\n"
+
+
+def _walk(command: Any, words: tuple[str, ...]) -> list[tuple[tuple[str, ...], Any]]:
+    if not hasattr(command, "commands"):
+        return [(words, command)]
+    return [found for name, inner in sorted(command.commands.items()) for found in _walk(inner, (*words, name))]
+
+
+def python() -> str:
+    """The public names, each with its docstring."""
+    rooms = {
+        "goldassay": goldassay.__all__,
+        "goldassay.statistics": import_module("goldassay.statistics").__all__,
+        "goldassay.tuning": import_module("goldassay.tuning").__all__,
+        "goldassay.lm": import_module("goldassay.lm").__all__,
+        "goldassay.judges": import_module("goldassay.judges").__all__,
+        "goldassay.compat": import_module("goldassay.compat").__all__,
+        **{f"goldassay.measures.{task}": [] for task in TASKS},
+    }
+    out = ["# Python", "", "The public names. Each example in them is run by the tests."]
+    for room, names in rooms.items():
+        out += ["", f"## {room}"]
+        for name in names:
+            found = getattr(import_module(room), name)
+            home = getattr(found, "__module__", room)
+            if isinstance(home, str) and home.startswith("goldassay") and hasattr(found, "__name__"):
+                out += ["", f"::: {home}.{found.__name__}", "    options:", "      heading_level: 3"]
+        if not names:
+            shown = sorted(name for name in import_module(room).__all__ if _documented(import_module(room), name))
+            for name in shown:
+                found = getattr(import_module(room), name)
+                out += ["", f"::: {found.__module__}.{found.__name__}", "    options:", "      heading_level: 3"]
+    return "\n".join(out) + "\n"
+
+
+def _documented(room: Any, name: str) -> bool:
+    found = getattr(room, name)
+    return str(getattr(found, "__module__", "")).startswith("goldassay") and hasattr(found, "__name__")
+
+
+def _first(room: Any) -> str:
+    return (room.__doc__ or "").split("\n\n")[0].replace("\n", " ")
+
+
+for page, text in (("measures", measures()), ("commands", commands()), ("python", python())):
+    with mkdocs_gen_files.open(f"reference/{page}.md", "w") as file:
+        file.write(text)

@@ -1,0 +1,192 @@
+"""The laws of measures over those whose evidence a judge gives: one that sees words alone, and one that forgets."""
+
+from __future__ import annotations
+
+import json
+import random
+from typing import Any
+
+import pytest
+
+from goldassay import judges
+from goldassay.judges.measures import Criterion, LinkPlausibility, Preference, Rubric, TypePlausibility
+from goldassay.measure import Measure, parse, stored
+from goldassay.measures import answering
+from goldassay.measures.judged import Judged, Verdict
+from goldassay.text.sentences import sentences
+
+LEVELS = (("poor", "says nothing that gold says"), ("good", "says what gold says"))
+
+
+class Literal:
+    """A judge that knows what stands in a text, word for word; the better answer is the longer one."""
+
+    name = "literal"
+
+    def claims(self, text: str) -> list[str] | None:
+        return sentences(text)
+
+    def support(self, text: str, claim: str) -> Verdict:
+        return Verdict("supported", claim) if claim in text else Verdict("not_stated")
+
+    def entities(self, text: str) -> list[str] | None:
+        return list(answering.found_entities(text))
+
+    def relevance(self, question: str, answer: str) -> Verdict:
+        return Verdict("full" if answer else "evasion")
+
+    def rubric(self, levels: Any, question: str, answer: str) -> Verdict:
+        return Verdict(list(levels)[-1] if answer else next(iter(levels)))
+
+    def criterion(self, criterion: str, question: str, answer: str) -> Verdict:
+        return Verdict("yes" if answer else "no")
+
+    def prefer(self, question: str, first: str, second: str) -> Verdict:
+        return Verdict("first" if len(first) > len(second) else "second" if len(first) < len(second) else "tie")
+
+    def type_plausible(self, text: str, mention: str, type: str) -> Verdict:
+        return Verdict("no" if mention.isdigit() else "yes")
+
+    def link_plausible(self, text: str, mention: str, entity: str) -> Verdict:
+        return Verdict("yes" if mention in entity else "no")
+
+
+class Forgetful(Literal):
+    """The same, but every third verdict does not come back."""
+
+    name = "forgetful"
+
+    def __init__(self) -> None:
+        self.asked = 0
+
+    def __getattribute__(self, name: str) -> Any:
+        found = super().__getattribute__(name)
+        if name not in ("support", "relevance", "rubric", "criterion", "prefer", "type_plausible", "link_plausible"):
+            return found
+
+        def says(*args: Any, **options: Any) -> Any:
+            self.asked += 1
+            return Verdict(None) if self.asked % 3 == 0 else found(*args, **options)
+
+        return says
+
+
+def judged(judge: Any) -> list[Measure[Any]]:
+    claims = [
+        getattr(judges.measures, name)
+        for name in judges.measures.__all__
+        if getattr(judges.measures, name).__module__.endswith("claim_measures") and name != "NoiseSensitivity"
+    ]
+    made = [kind(judge) for kind in claims]
+    made += [answering.NoiseSensitivity(side, judge) for side in ("relevant", "irrelevant")]
+    made += [answering.ContextEntityRecall(judge=judge), Rubric(judge, LEVELS), Criterion(judge, "It is an answer.")]
+    return [*made, Preference(judge, over="worse"), TypePlausibility(judge), LinkPlausibility(judge, {"Q1": "Delft"})]
+
+
+LITERAL, FORGETFUL = Literal(), Forgetful()
+TEXTS = ["The museum opened in 1885. It is red.", "The archive of Delft burned in 1540.", "The Boekhuis has maps."]
+GOLD = [
+    {
+        "question": f"What is known of {n}?",
+        "reference": text,
+        "worse": "It is.",
+        "text": "Delft in 1885",
+    }
+    for n, text in enumerate(TEXTS)
+]
+
+
+def perfect(gold: dict[str, Any]) -> dict[str, Any]:
+    return {
+        "answer": gold["reference"],
+        "retrieved_contexts": [gold["reference"]],
+        "entities": [{"start": 0, "end": 5, "type": "TOP"}],
+        "links": [{"start": 0, "end": 5, "candidates": ["Q1"]}],
+    }
+
+
+def pairs(seed: int) -> list[tuple[Any, Any]]:
+    rng = random.Random(seed)
+    found = []
+    for gold in GOLD * 3:
+        made = perfect(rng.choice(GOLD))
+        made["entities"] += [{"start": 9, "end": 13, "type": "TOP"}] * rng.randint(0, 1)
+        found.append((gold, made if rng.random() < 0.8 else {**made, "answer": ""}))
+    return found
+
+
+each = pytest.mark.parametrize("measure", judged(LITERAL), ids=repr)
+both = pytest.mark.parametrize("measure", [*judged(LITERAL), *judged(FORGETFUL)], ids=repr)
+
+
+def test_all_that_a_judge_gives_are_among_them() -> None:
+    names = {type(one).__name__ for one in judged(LITERAL)}
+    assert names | {"Judged"} == set(judges.measures.__all__)
+
+
+@each
+def test_gold_against_gold_is_best(measure: Measure[Any]) -> None:
+    best = 0.0 if getattr(measure, "lower_is_better", False) else 1.0
+    total = sum((measure(gold, perfect(gold)).tally for gold in GOLD), Judged())
+    assert total.weight == 3
+    assert total.band == (best, best)
+
+
+@both
+def test_the_repr_and_the_stored_name_read_back(measure: Measure[Any]) -> None:
+    if isinstance(measure, LinkPlausibility):  # what describes ids is no convention that can be written down
+        assert "described" not in repr(measure)
+    again = parse(stored(measure))
+    assert again == measure
+    assert hash(again) == hash(measure)
+    assert f"judge={measure.judge}" in measure.conventions  # type: ignore[attr-defined]
+    assert measure.key in measure.conventions
+    assert "unknown=" in measure.conventions
+
+
+@both
+@pytest.mark.parametrize("seed", range(3))
+def test_folding(measure: Measure[Any], seed: int) -> None:
+    found = [measure(gold, pred).tally for gold, pred in pairs(seed)]
+    total = sum(found, Judged())
+    low, high = total.band
+    assert 0 <= low <= high <= 1 + 1e-12
+    assert low == float(total.value)
+    assert (low < high) <= bool(total.unknown)
+    cut = random.Random(seed).randrange(1, len(found))
+    halves = sum(found[:cut], Judged()) + sum(found[cut:], Judged())
+    assert halves.state() == pytest.approx(total.state())
+    assert found[0] + measure.zero == found[0] == measure.zero + found[0]
+    assert measure.zero.from_state(json.loads(json.dumps(found[0].state()))) == found[0]
+
+
+@both
+def test_an_unknown_verdict_is_never_dropped(measure: Measure[Any]) -> None:
+    for gold, pred in pairs(7):
+        one = measure(gold, pred)
+        assert not one.tally.unknown or one.tally.weight
+        for error in one.errors:
+            assert error.kind
+            assert "\n" not in error.message
+            assert json.loads(json.dumps(error.state()))
+
+
+def test_the_judge_that_forgets_was_asked_and_its_gaps_count() -> None:
+    total = Judged()
+    for gold, pred in pairs(1):
+        total = total + answering.Faithfulness(FORGETFUL)(gold, pred).tally
+    assert total.unknown > 0
+    assert total.value < total.highest
+
+
+@each
+def test_a_scorecard_equals_the_fold(measure: Measure[Any]) -> None:
+    from goldassay.scorecard import Batches, fold
+
+    gold, pred = zip(*pairs(3), strict=True)
+    card = fold("answering", [measure], Batches(gold, pred))
+    total = sum((measure(one, other).tally for one, other in pairs(3)), Judged())
+    assert card.values[measure.key] == pytest.approx(float(total.value) if total.weight else None)
+    assert card.conventions[measure.key] == measure.conventions
+    card.resample(resamples=50)
+    assert (measure.key in card.intervals) == (card.values[measure.key] is not None)

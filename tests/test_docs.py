@@ -1,0 +1,78 @@
+"""Every block of the pages in docs/ does what the page says: files are written, Python and commands are run, in order.
+
+A page is worked through in an empty folder. A block with ``title="FILE"`` is that file; a ``python`` block without a
+title runs, and what its comments ``# → …`` promise is printed; each ``goldassay …`` line of a ``sh`` block runs and
+ends with 0, or with the number of a comment ``# exit code N``. ``text`` blocks show output and are not run.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import os
+import re
+import shlex
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from goldassay.cli import app
+
+ROOT = Path(__file__).resolve().parents[1]
+PAGES = sorted(file for file in (ROOT / "docs").rglob("*.md") if "decisions" not in file.parts)
+FENCE = re.compile(r"^```(\w+)([^\n]*)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
+ELSEWHERE = ("pip ", "make ", "git ", "cd ", "pytest", "python ", "#")  # not ours to run
+
+
+def blocks(page: Path) -> Iterator[tuple[str, str, str]]:
+    """The language, the title and the text of each block."""
+    for kind, rest, body in FENCE.findall(page.read_text(encoding="utf-8")):
+        title = re.search(r'title="([^"]+)"', rest)
+        yield kind, title[1] if title else "", body
+
+
+def command_lines(body: str) -> Iterator[tuple[list[str], int, str]]:
+    """The words of each of our commands, the exit code it ends with, and the file its output goes to."""
+    for line in body.replace("\\\n", " ").splitlines():
+        if not line.strip() or line.startswith(ELSEWHERE):
+            continue
+        code = re.search(r"# exit code (\d)", line)
+        words = shlex.split(line, comments=True)
+        assert words[0] == "goldassay", f"a command that is not ours: {line}"
+        out = words[words.index(">") + 1] if ">" in words else ""
+        yield words[1 : words.index(">") if out else None], int(code[1]) if code else 0, out
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT / "docs")))
+def test_the_blocks_of_a_page_run(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "120")
+    names: dict[str, object] = {"__name__": "__main__"}
+    for kind, title, body in blocks(page):
+        if title:
+            file = tmp_path / title
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_text(body, encoding="utf-8")
+        elif kind == "python":
+            said = io.StringIO()
+            with contextlib.redirect_stdout(said):
+                exec(compile(body, str(page), "exec", dont_inherit=True), names)
+            for promised in re.findall(r"# → (.*)", body):
+                assert promised.strip() in said.getvalue(), f"{page.name}: {promised!r} was not printed"
+        elif kind == "sh":
+            for words, code, out in command_lines(body):
+                done = CliRunner().invoke(app, words)
+                assert done.exit_code == code, (
+                    f"{page.name}: goldassay {' '.join(words)}\n{done.output}\n{done.exception!r}"
+                )
+                if out:
+                    (tmp_path / out).write_text(done.stdout, encoding="utf-8")
+    assert os.getcwd() == str(tmp_path)
+
+
+def test_every_page_is_in_the_navigation() -> None:
+    named = set(re.findall(r": ([\w/-]+\.md)$", (ROOT / "mkdocs.yml").read_text(encoding="utf-8"), flags=re.MULTILINE))
+    made = {"reference/measures.md", "reference/commands.md", "reference/python.md"}
+    assert named - made == {str(page.relative_to(ROOT / "docs")) for page in PAGES}
