@@ -16,6 +16,7 @@ from goldassay.cli.gold import app as gold_app
 from goldassay.cli.init import init
 from goldassay.cli.judge import app as judge_app
 from goldassay.cli.patch import app as patch_app
+from goldassay.cli.rank import rank
 from goldassay.cli.report import report
 from goldassay.cli.runs import app as runs_app
 from goldassay.cli.score import CONCERNS, score
@@ -31,6 +32,7 @@ app.command(concerns=CONCERNS)(score)
 app.command("eval")(evaluate)
 app.command()(compare)
 app.command()(tune)
+app.command()(rank)
 app.command()(report)
 app.command()(view)
 app.command()(dashboard)

@@ -12,6 +12,7 @@ from rich.table import Table
 from goldassay.reporting import facts
 from goldassay.reporting.facts import Value
 from goldassay.reporting.history import Entry
+from goldassay.reporting.ranking import Ranked
 from goldassay.reporting.terminal import console, number, p_value, plain, warn, with_interval
 from goldassay.running.run import Run
 
@@ -86,6 +87,22 @@ def strata(done: Run, measure: str, most: int = 8) -> None:
         shown = [f"{key} {number(one.get(measure))} (n {one['examples']:.0f})" for key, one in parts[:most]]
         more = f", and {len(parts) - most} more" if len(parts) > most else ""
         console().print(f"{measure} by {stratum}: {', '.join(shown)}{more}", markup=False)
+
+
+def ranking(found: Sequence[Ranked]) -> None:
+    """Systems, the best first, with the ranks that each may have."""
+    table = Table(title=f"{len(found)} systems on {len(found[0].run.rows)} examples", title_justify="left")
+    for head in ("place", "ranks"):
+        table.add_column(head, justify="right", no_wrap=True)
+    table.add_column("system", overflow="fold")
+    for head in ("value [95 %]", "leads", "seconds", "cost"):
+        table.add_column(head, justify="right", no_wrap=True)
+    for one in found:
+        value = f"{one.value.value:.4f} [{one.value.low:.3f}, {one.value.high:.3f}]"
+        leads, cost = f"{100 * one.first:.0f} %", f"{one.cost:g}"
+        table.add_row(str(one.place), str(one.ranks), escape(one.name), value, leads, f"{one.seconds:.1f}", cost)
+    console().print(table)
+    plain("ranks: those that the data allow; leads: how often it would be first if the weights were any others")
 
 
 def listed(found: Sequence[Entry]) -> None:

@@ -10,7 +10,7 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from goldassay import __version__
 from goldassay.exceptions import DataError, GoldassayError
@@ -22,6 +22,9 @@ from goldassay.running.comparing import Against, compared, worked
 from goldassay.running.run import Run
 from goldassay.statistics import Comparison, compare
 from goldassay.tuning.patterns import find
+
+if TYPE_CHECKING:
+    from goldassay.reporting.ranking import Ranked
 
 MOST = 25  # rows of a table before the rest is folded
 LABELS = 24  # labels of a confusion matrix; with more, the largest confusions alone
@@ -99,6 +102,7 @@ def report(
     *,
     tuning: Tuning | None = None,
     judges: Sequence[Mapping[str, Any]] = (),
+    ranked: Sequence[Ranked] = (),
     title: str | None = None,
     seed: int = 0,
 ) -> str:
@@ -108,6 +112,7 @@ def report(
         runs: one or more; all are compared with the first.
         tuning: what a tuning tried, and what it accepted.
         judges: what ``judge align --json`` said of judges.
+        ranked: the same runs as `goldassay.reporting.ranking.rank` ordered them.
         title: of the page; by default the names of the runs.
         seed: of the paired tests.
     """
@@ -139,7 +144,17 @@ def report(
         "forest": None,
         "seconds": None,
         "tuning_chart": None,
+        "ranked": ranked,
+        "pareto": [],
     }
+    if ranked:
+        for number, what in enumerate(("cost", "seconds")):
+            points = [
+                (one.name, one.cost if what == "cost" else one.seconds, one.value.value, one.on_front[number])
+                for one in ranked
+            ]
+            if any(cost for _, cost, _, _ in points):
+                context["pareto"].append(_add(figures, charts.pareto(points, what)))
     if told:
         context["forest"] = _add(figures, _forest(told, names))
         context["curves"] = [_add(figures, figure) for figure in _curves(told, names)]
