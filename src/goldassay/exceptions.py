@@ -5,6 +5,7 @@
     GoldassayError              exit code 2: the input or the call is wrong
     ├── DataError               a file, a record or a field is wrong; says where
     │   └── LeakError           the same example stands on two sides of a split
+    ├── MetricError             a metric is at fault, whatever the prediction was
     ├── FieldError              a gold example or a prediction lacks a field
     ├── ConventionError         two numbers were made under different conventions
     ├── StorageError            something cannot be kept: a full disk, a folder that is read-only
@@ -63,6 +64,10 @@ class FieldError(GoldassayError):
     """A gold example or a prediction lacks a field that a measure needs."""
 
 
+class MetricError(GoldassayError):
+    """A metric is at fault, whatever the prediction was: it returned no number."""
+
+
 class ConventionError(GoldassayError):
     """Two numbers that were made under different conventions were put side by side."""
 
@@ -72,7 +77,14 @@ class StorageError(GoldassayError):
 
 
 class RunStopped(GoldassayError):
-    """A run stopped before its end; what was made is safe, and it can be gone on with (exit code 3)."""
+    """A run stopped before its end; what was made is safe, and it can be gone on with (exit code 3).
+
+    ``run`` is what was done until then.
+    """
+
+    def __init__(self, message: str, run: object = None) -> None:
+        super().__init__(message)
+        self.run = run
 
 
 class FetchError(GoldassayError):

@@ -112,7 +112,7 @@ def _odd(value: Any, depth: int) -> Any:
     if isinstance(value, int):
         return int(value) if value.bit_length() < 1000 else f"a number of {value.bit_length():,} bits"
     if isinstance(value, str):
-        return str.encode(value, "utf-8", "replace").decode()  # half of a character becomes a question mark
+        return str.encode(value, "utf-8", "backslashreplace").decode()  # half of a character is shown as its number
     if depth > 50:
         return "…"  # nested without end
     if isinstance(value, dict):

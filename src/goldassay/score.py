@@ -7,6 +7,7 @@ micro-F1, not the mean of per-example F1.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping
 from operator import add
 from typing import Any
@@ -72,8 +73,9 @@ def _flat(evidence: Evidence) -> tuple[Layout, tuple[float, ...]] | None:
 class Total:
     """The sum of many scores. ``total / n`` is the corpus value; n does not matter, the evidence does.
 
-    Plain numbers in the sum (dspy's ``failure_score``) count as examples without evidence; they stay visible in
-    ``plain``. To have a failed example's gold count as missed, wrap the program with ``goldassay.guard``.
+    Plain numbers in the sum (dspy's ``failure_score``, where a program raised) are examples without evidence: their
+    gold is not known here, so a value over them is too high, and ``total / n`` warns of it. To have a failed example's
+    gold count as missed, wrap the program with ``goldassay.guard``.
 
     ``dspy.Evaluate`` sums all scores again after every example. So sums of plain counts are kept as bare numbers, and
     become tallies only when a value is asked for.
@@ -129,6 +131,12 @@ class Total:
     __rmul__ = __mul__
 
     def __truediv__(self, n: float) -> float:
+        if n > self.count > 0:
+            warnings.warn(
+                f"{n - self.count:g} of {n:g} examples have no score, since the program raised, and their gold does "
+                "not count as missed: wrap the program (goldassay.guard(program)), or use goldassay.running.evaluate",
+                stacklevel=2,
+            )
         return self.value * self.factor
 
     def __float__(self) -> float:

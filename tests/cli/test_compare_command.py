@@ -49,7 +49,7 @@ def make(tmp_path: Path) -> Make:
     """Makes a run and gives its folder."""
 
     def made(program: Any, name: str, metric: Any = METRIC, gold: Any = GOLD) -> str:
-        evaluate(program, gold, metric, folder=tmp_path / name, progress=False, name=name)
+        evaluate(program, gold, metric, folder=tmp_path / name, progress=False, name=name, max_failures=1)
         return str(tmp_path / name)
 
     return made

@@ -77,7 +77,9 @@ def test_a_program_that_raises_says_what_and_where(root: Path, tmp_path: Path) -
     )
     done = goldassay("eval", file, "--task", "extraction", "--limit", 2, "--runs", tmp_path / "runs", cwd=root)
     said = " ".join(done.stderr.split())
-    assert "2 of 2 examples failed, and their gold counts as missed; the first, nl-" in said
+    assert done.returncode == 3
+    assert "all 2 examples failed; the first, nl-" in said
+    assert "mend it and go on with --resume" in said
     assert "ValueError: no [red] boom" in said
 
 

@@ -11,7 +11,7 @@ import dspy
 import pytest
 
 from goldassay import Metric
-from goldassay.exceptions import ConventionError, GoldassayError
+from goldassay.exceptions import ConventionError, GoldassayError, RunStopped
 from goldassay.measures import extraction
 from goldassay.running import Run, evaluate, new_folder
 from goldassay.running.secrets import known, redact
@@ -58,7 +58,10 @@ def test_no_secret_reaches_the_folder(tmp_path: Path, monkeypatch: pytest.Monkey
         def forward(self, text: str) -> Any:
             raise RuntimeError("hunter2-hunter2 at https://me:pw@host/ and sk-abcdefgh12345678, Bearer abcdefghijkl")
 
-    evaluate(Leaky(), examples(2), METRIC, folder=tmp_path / "r", progress=False, settings={"url": "https://a:b@c/"})
+    about = {"url": "https://a:b@c/"}
+    with pytest.raises(RunStopped, match="all 2 examples failed") as caught:
+        evaluate(Leaky(), examples(2), METRIC, folder=tmp_path / "r", progress=False, settings=about)
+    assert "hunter2" not in str(caught.value)
     written = "".join(file.read_text() for file in (tmp_path / "r").iterdir())
     for secret in ("hunter2", "sk-abcdefgh", "me:pw", "a:b@", "abcdefghijkl"):
         assert secret not in written
@@ -112,7 +115,7 @@ def test_usage_is_counted_per_example(learner: Any, names_program: Any, names_go
 
 def test_folders_have_names_of_their_own_and_no_gold_is_an_error(tmp_path: Path) -> None:
     first = new_folder(tmp_path, "a/b c")
-    first.mkdir(parents=True)
+    assert first.is_dir()
     assert first.parent == tmp_path
     assert new_folder(tmp_path, "a/b c") != first
     with pytest.raises(GoldassayError, match="no gold examples"):

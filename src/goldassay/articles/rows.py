@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from goldassay.exceptions import GoldassayError
-from goldassay.running.folder import dumps
+from goldassay.jsonl import dumps
 from goldassay.running.secrets import redact
 
 DONE, FAILED = "done", "failed"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from contextlib import nullcontext
 from typing import Annotated
 
 import typer
@@ -23,7 +24,9 @@ from goldassay.cli.score import CONCERNS, score
 from goldassay.cli.tune import tune
 from goldassay.cli.view import dashboard, view
 from goldassay.cli.wikidata import app as wikidata_app
-from goldassay.exceptions import GoldassayError
+from goldassay.exceptions import GoldassayError, RunStopped
+from goldassay.reporting.terminal import answers_alone
+from goldassay.text.visible import visible
 
 app = use.commands("Score DSPy programs against gold, and tune them in the same loop.")
 app.command()(demo)
@@ -58,12 +61,16 @@ INTERRUPTED = 130  # what typer makes of a KeyboardInterrupt
 
 
 def main() -> None:
-    """Run a command; what is wrong with the input is one line on standard error and exit code 2, Ctrl-C is 3."""
+    """Run a command; what is wrong is one line on standard error.
+
+    Exit code 2: the input or the call. Exit code 3: it stopped, or was stopped by Ctrl-C, and can be gone on with.
+    """
     try:
-        app()
+        with answers_alone() if "--json" in sys.argv else nullcontext():
+            app()
     except GoldassayError as error:
-        print(f"goldassay: {error}", file=sys.stderr)
-        sys.exit(2)
+        print(f"goldassay: {visible(str(error))}", file=sys.stderr)
+        sys.exit(3 if isinstance(error, RunStopped) else 2)
     except SystemExit as done:
         if done.code != INTERRUPTED:
             raise

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json as jsons
 from pathlib import Path
 from typing import Annotated
 
@@ -10,6 +9,7 @@ import typer
 
 from goldassay.cli import options as use
 from goldassay.exceptions import GoldassayError
+from goldassay.reporting import terminal
 
 
 def compare(
@@ -42,7 +42,7 @@ def compare(
             "errors": errors_by_type(arms),
             "not_available": missing,
         }
-        print(jsons.dumps(body, ensure_ascii=False))
+        terminal.answer(body)
         return
     tables.comparison(loaded, found, missing)
     tables.parts(by_stratum(arms), errors_by_type(arms), next(iter(usable[0].values), "") if usable else "")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json as jsons
 from pathlib import Path
 from typing import Annotated
 
@@ -50,7 +49,7 @@ def conform(
     given = {name: folder for name, folder in folders.items() if folder is not None}
     results = official_results.run(data, suites=suite, **given)
     if json:
-        print(jsons.dumps({"suites": [result.state() for result in results]}, ensure_ascii=False))
+        terminal.answer({"suites": [result.state() for result in results]})
     else:
         terminal.conformance(results)
     if any(result.reproduced < result.total for result in results):

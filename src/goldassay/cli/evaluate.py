@@ -5,9 +5,9 @@ What other commands do with a program too (find it, prepare it, take examples) s
 
 from __future__ import annotations
 
-import json as jsons
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
@@ -40,6 +40,8 @@ def evaluate(
         bool, typer.Option("--errors", help="Show what the errors have in common, costly first.")
     ] = False,
     judge_lm: use.JudgeLm = None,
+    timeout: use.Timeout = None,
+    max_failures: use.MaxFailures = 0.5,
     judge_labels: Annotated[
         Path | None,
         typer.Option(metavar="FILE", help="People's labels (id, label): what the judge says is corrected by them."),
@@ -86,18 +88,26 @@ def evaluate(
             seed=seed,
             name=label,
             trace=trace,
+            timeout=timeout,
+            max_failures=max_failures,
             judge_labels=people,
             settings=settings | ({"judge": str(judge)} if judge else {}),
+            unfinished=lambda earlier: terminal.warn(
+                f"an earlier run of the same did not end: go on with it by --resume {earlier}"
+            ),
         )
     except KeyboardInterrupt:
         print(f"go on with the same command and --resume {folder}", file=sys.stderr)
         raise
+    finally:
+        with suppress(OSError):
+            folder.rmdir()  # nothing was written: the call was wrong
     unknown = str(getattr(judge, "warning", ""))
     if unknown:
         terminal.warn(unknown)
     if json:
         found = {"patterns": [one.state() for one in find(done.cases)]} if errors else {}
-        print(jsons.dumps(done.summary() | found, ensure_ascii=False))
+        terminal.answer(done.summary() | found)
     else:
         tables.run(done)
         if errors:

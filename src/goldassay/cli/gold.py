@@ -11,6 +11,7 @@ import typer
 
 from goldassay.cli import options as use
 from goldassay.exceptions import DataError, GoldassayError
+from goldassay.reporting import terminal
 
 app = use.commands("Gold: validate, count, split, convert it; measure the agreement of annotators.")
 
@@ -48,7 +49,7 @@ def validate(
     found = audit(gold, task=task, format=format, near=near, agreement=measured)
     made = repaired(find(gold), fix, found.findings) if fix is not None else None
     if json:
-        print(jsons.dumps({**found.state(), **({} if made is None else {"repaired": made})}, ensure_ascii=False))
+        terminal.answer({**found.state(), **({} if made is None else {"repaired": made})})
     else:
         tables.audit(found)
         if made is not None:
@@ -85,7 +86,7 @@ def stats(
     if absent := [facet for facet in by or () if facet not in there]:
         raise GoldassayError(f"no record has {', '.join(absent)}; there are {', '.join(there) or 'none'}")
     if json:
-        print(jsons.dumps(found.state(), ensure_ascii=False))
+        terminal.answer(found.state())
     else:
         tables.stats(found, by or ())
 
@@ -127,7 +128,7 @@ def split(
             rows = [{**record, "split": made.of[str(record["id"])]} for record in found.records]
             write(out / f"{job}.jsonl", rows, format="jsonl", task=job)
     if json:
-        print(jsons.dumps(made.state(), ensure_ascii=False))
+        terminal.answer(made.state())
     else:
         tables.split(made, len(records), out)
 
@@ -168,7 +169,7 @@ def agree(
 
     found = agree_files(files, task or told(files[0], format), format=format, level=level, seed=seed)
     if json:
-        print(jsons.dumps(found.state(), ensure_ascii=False))
+        terminal.answer(found.state())
     else:
         tables.agreement(found, most)
 

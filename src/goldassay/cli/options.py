@@ -52,6 +52,13 @@ State = Annotated[
 Resume = Annotated[Path | None, typer.Option("--resume", metavar="FOLDER", help="Go on with what was interrupted.")]
 Runs = Annotated[Path, typer.Option("--runs", metavar="FOLDER", help="Where run folders go.")]
 Limit = Annotated[int | None, typer.Option("--limit", metavar="N", min=1, help="Only the first N examples.")]
+Timeout = Annotated[float | None, typer.Option("--timeout", metavar="SECONDS", help="How long one example may take.")]
+MaxFailures = Annotated[
+    float,
+    typer.Option(
+        "--max-failures", metavar="SHARE", min=0, max=1, help="Stop when more examples fail (after 20); 1: never."
+    ),
+]
 Threads = Annotated[int, typer.Option("--threads", metavar="N", min=1, help="How many examples at once.")]
 Seed = Annotated[int, typer.Option("--seed", metavar="N", help="Of everything that is drawn at random.")]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object on standard output.")]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json as jsons
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from importlib import import_module
@@ -15,6 +14,7 @@ from goldassay import files
 from goldassay.cli import options as use
 from goldassay.exceptions import ConventionError, DataError, GoldassayError
 from goldassay.measure import TASKS
+from goldassay.reporting import terminal
 from goldassay.scorecard import Scorecard
 
 MOST = 2000  # examples that are given intervals unasked: each measure assesses every example once more
@@ -81,7 +81,7 @@ def score(
     )
     earlier = _earlier(against, card) if against else None
     if json:
-        print(jsons.dumps({**card.state(), **({"explain": card.explain} if explain else {})}, ensure_ascii=False))
+        terminal.answer({**card.state(), **({"explain": card.explain} if explain else {})})
         return
     from goldassay.reporting import scorecards
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
@@ -78,7 +77,7 @@ def evaluate(
             f"{before} of {len(asked)} articles were evaluated before; without {kept} all are evaluated again"
         )
     if as_json:
-        print(json.dumps(result, ensure_ascii=False))
+        terminal.answer(result)
     else:
         tables.result(result, place)
     wrong = next((one for one in (*result["failed_articles"], *result["article_results"]) if "error" in one), None)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 from goldassay.cli.wikidata_improve import evidence
 from goldassay.exceptions import DataError, GoldassayError
+from goldassay.reporting import terminal
 
 
 def check_alignment(table: Path | None, *, truth: Path | None = None, as_json: bool) -> None:
@@ -28,7 +28,7 @@ def check_alignment(table: Path | None, *, truth: Path | None = None, as_json: b
         stated = read_truth(truth)
         found, size = defects(stated, read), f"{len(stated.lines)} statements"
     if as_json:
-        print(json.dumps([asdict(one) for one in found], ensure_ascii=False))
+        terminal.answer([asdict(one) for one in found])
     else:
         tables.problems(found, size, named=truth is not None)
     if found:

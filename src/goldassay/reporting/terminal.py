@@ -5,12 +5,14 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, redirect_stderr, redirect_stdout
-from typing import Any
+from contextlib import contextmanager, redirect_stderr, redirect_stdout, suppress
+from typing import IO, Any
 
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
+
+from goldassay import jsonl
 
 Values = Mapping[str, float | None]
 
@@ -18,6 +20,32 @@ Values = Mapping[str, float | None]
 def console(error: bool = False) -> Console:
     """Where tables go: standard output, or standard error."""
     return Console(file=sys.stderr if error else sys.stdout, highlight=False, soft_wrap=False)
+
+
+_answers: IO[str] | None = None
+
+
+def answer(value: Any) -> None:
+    """The one JSON object that a command prints under ``--json``."""
+    print(jsonl.dumps(value), file=_answers or sys.stdout)
+
+
+@contextmanager
+def answers_alone() -> Iterator[None]:
+    """Keep standard output for `answer`: what else prints there, also in other threads and processes, goes to error."""
+    global _answers
+    sys.stdout.flush()
+    kept = os.dup(1)
+    os.dup2(2, 1)
+    try:
+        with os.fdopen(os.dup(kept), "w", encoding="utf-8") as _answers:
+            yield
+    finally:
+        _answers = None
+        with suppress(OSError, ValueError):
+            sys.stdout.flush()
+        os.dup2(kept, 1)
+        os.close(kept)
 
 
 def number(value: float | None, earlier: float | None = None) -> str:

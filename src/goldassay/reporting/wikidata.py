@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -10,6 +9,7 @@ from typing import Any
 from rich.markup import escape
 from rich.table import Table
 
+from goldassay.reporting import terminal
 from goldassay.reporting.terminal import console, number
 
 VALUES = (
@@ -96,7 +96,7 @@ def rated(facet: str, rows: Mapping[str, Mapping[str, Any]]) -> None:
 def told(report: Mapping[str, Any], place: Path | None, as_json: bool, show: Callable[[Any], None]) -> None:
     """A report as JSON, or as a table with its place."""
     if as_json:
-        print(json.dumps(report, ensure_ascii=False))
+        terminal.answer(report)
         return
     show(report)
     if place:

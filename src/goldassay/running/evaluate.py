@@ -1,26 +1,28 @@
-"""Evaluating a program on gold: linear, on threads, written row by row."""
+"""Evaluating a program on gold: linear, on threads, written row by row, and stopped where it makes no sense."""
 
 from __future__ import annotations
 
 import gc
 import time
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, nullcontext, suppress
 from pathlib import Path
 from typing import Any
 
 import dspy
 
-from goldassay.exceptions import GoldassayError
+from goldassay.exceptions import ConventionError, GoldassayError, RunStopped, StorageError
 from goldassay.metric import Metric
 from goldassay.running.budget import Meter
 from goldassay.running.corrected import JudgeLabels
-from goldassay.running.folder import Writer
-from goldassay.running.identity import about_run, gold_hash, now, refuse_another
-from goldassay.running.loop import Loop
+from goldassay.running.example import Measuring, refuse_without_inputs
+from goldassay.running.folder import ABOUT, Writer, read_about
+from goldassay.running.identity import about_run, gold_hash, last_unfinished, now, refuse_another
+from goldassay.running.loop import Failures, Loop
 from goldassay.running.plain import Plain
+from goldassay.running.progress import Bar
 from goldassay.running.run import Run, rows_done
-from goldassay.running.secrets import known, models
+from goldassay.running.secrets import known, models, redact
 from goldassay.running.trace import Recorder
 
 __all__ = ["evaluate", "gold_hash"]
@@ -41,17 +43,42 @@ def evaluate(
     settings: dict[str, Any] | None = None,
     resume: Path | None = None,
     trace: bool = True,
+    timeout: float | None = None,
+    max_failures: float = 0.5,
+    unfinished: Callable[[Path], None] | None = None,
     judge_labels: JudgeLabels | None = None,
 ) -> Run:
     """Run ``program`` on every gold example and measure it.
 
-    A program that raises becomes a row with its error, and its gold counts as missed. With ``folder`` every row is on
-    disk as soon as it is made; Ctrl-C leaves a readable run there, and ``resume`` goes on with it (same gold, same
-    metric, same program): missing rows are made, and those that failed are tried again. Without ``folder`` the run
-    stays in memory. ``trace`` keeps inputs, gold, prompts and raw answers in the rows of the folder, for reports.
-    ``metric`` is a `Metric`, or any function of (gold, prediction) that returns a number. ``judge_labels`` are what
-    people say of some examples, by the name of a judged value (``{"relevance": {"q1": 0.5}}``): with them the run has
-    corrected values beside the judge's (`goldassay.running.corrected`).
+    A program that raises, or gives back what cannot be measured, becomes a row with its error, and its gold counts as
+    missed. With ``folder`` every row is on disk as soon as it is made; Ctrl-C leaves a readable run there, and
+    ``resume`` goes on with it. Without ``folder`` the run stays in memory.
+
+    Args:
+        program: A DSPy module, or any callable that takes an example's inputs.
+        gold: Examples that say what their inputs are (``with_inputs``).
+        metric: A `Metric`, or any function of (gold, prediction) that returns a number.
+        lm: The language model; without it the one that DSPy is configured with.
+        adapter: The adapter; without it the one that DSPy is configured with.
+        threads: How many examples are worked on at once.
+        folder: A folder for this run alone.
+        name: What the run is called.
+        progress: Whether a bar is shown, where standard error is a terminal.
+        seed: Of the intervals.
+        settings: What else ``run.json`` should say.
+        resume: The folder of a run that did not end: missing rows are made, and those that failed are tried again and
+            marked ``retried``. Program, code, model, adapter, gold and metric must be the same.
+        trace: Keep inputs, gold, prompts and raw answers in the rows of the folder, for reports.
+        timeout: Seconds that one example may take.
+        max_failures: The share of failed examples (after 20) at which the run stops; 1 lets everything fail.
+        unfinished: Told of a run beside ``folder`` that was made with the same things and did not end.
+        judge_labels: What people say of some examples, by the name of a judged value (``{"relevance": {"q1": 0.5}}``):
+            with them the run has corrected values beside the judge's (`goldassay.running.corrected`).
+
+    Raises:
+        GoldassayError: The call is wrong.
+        ConventionError: ``resume`` was begun with something else.
+        RunStopped: Going on makes no sense, or no row can be written any more; its ``run`` is what was done.
 
     >>> import dspy
     >>> from goldassay import Metric
@@ -66,43 +93,120 @@ def evaluate(
         raise GoldassayError("there are no gold examples to evaluate on")
     if threads < 1:
         raise GoldassayError(f"a run needs at least one thread, not {threads}")
+    if timeout is not None and timeout <= 0:
+        raise GoldassayError(f"a timeout is a number of seconds above 0, not {timeout:g}")
+    if not 0 <= max_failures <= 1:
+        raise GoldassayError(f"max_failures is a share between 0 and 1, not {max_failures:g}")
+    refuse_without_inputs(gold)
     measured = metric if isinstance(metric, Metric) else Plain(metric)
     called = lm if lm is not None else dspy.settings.lm
     kept = folder is not None or resume is not None
-    about = about_run(program, gold, measured, name, seed, settings or {}, called, kept)
+    about = about_run(program, gold, measured, name, seed, settings or {}, called, adapter, kept)
     if judge_labels:
         about["judge_labels"] = {name: dict(several) for name, several in judge_labels.items()}
-    rows: dict[int, dict[str, Any]] = {}
-    if resume is not None:
-        folder = resume
-        earlier = Run.load(resume, measured)
-        refuse_another(earlier.about, about, resume)
-        done = rows_done(earlier.rows)
-        rows = {row["index"]: row for row in earlier.rows if row["index"] in done}
-        about = {**about, "started": earlier.about.get("started"), "cost": earlier.cost}
-    writer = Writer(folder, known(*models(program), called)) if folder is not None else None
-    if writer:
-        writer.about({**about, "status": "running"})
+    secrets = known(*models(program), called)
+    if unfinished is not None and folder is not None:
+        earlier = last_unfinished(folder.parent, about)
+        if earlier is not None:
+            unfinished(earlier)
+    writer, rows, again = _begin(folder, resume, about, measured, secrets)
+    if writer is None and resume is not None:
+        ended = Run.load(resume, measured)  # nothing is left to do
+        ended.about |= {"judge_labels": about["judge_labels"]} if judge_labels else {}
+        return ended
+    place = writer.folder if writer else None
     before, started, meter = about["cost"], time.perf_counter(), Meter()
     traced = trace and writer is not None
-    loop = Loop(program, gold, measured, rows, writer, progress, traced)
+    make = Measuring(program, gold, measured, traced)
+    bar = Bar(len(gold), len(rows), progress)
+    total = measured.zero  # what the progress bar shows; the run folds its rows in their order
+    for row in rows.values() if bar.shown else ():
+        total = total + measured.zero.from_state(row["tallies"])
+
+    def keep(index: int, row: dict[str, Any]) -> None:
+        if index in again:
+            row["retried"] = again[index]
+        if writer:
+            writer.row(row)
+        rows[index] = row
+
+    watch = Failures(max_failures, worked=len(rows))
+    loop = Loop(
+        [index for index in range(len(gold)) if index not in rows],
+        make,
+        keep,
+        bar=bar,
+        total=total,
+        done=len(rows),
+        watch=watch,
+        hopeless=lambda: make.hopeless,
+        timeout=timeout,
+        late=make.timed_out,
+    )
     around = {key: value for key, value in (("lm", lm), ("adapter", adapter)) if value is not None}
-    status = "interrupted"
+    callbacks = [*dspy.settings.callbacks, meter, *([Recorder()] if traced else [])]
+    status, why = "interrupted", ""
     try:
-        with (
-            dspy.context(**around, callbacks=[*dspy.settings.callbacks, meter, *([Recorder()] if traced else [])]),
-            _few_collections(),
-        ):
-            loop.work(min(threads, len(gold)))
-        status = "finished"
+        with dspy.context(**around, callbacks=callbacks), _few_collections():
+            why = loop.work(min(threads, len(gold)))
+        why = why if len(rows) < len(gold) else watch.all
+        status = "finished" if len(rows) == len(gold) else "stopped"
+    except StorageError as error:
+        status, why = "stopped", f"{error}; what was done is safe"
     finally:
         about["cost"] = _cost(rows.values(), before, time.perf_counter() - started, meter.usd)
         about["finished"], about["status"] = now(), status
-        run = Run(about, [rows[index] for index in sorted(rows)], measured.zero, folder)
+        run = Run(about, [rows[index] for index in sorted(rows)], measured.zero, place)
         if writer:
-            writer.about({**about, **({} if not rows else _results(run))})
+            with suppress(StorageError) if why else nullcontext():
+                writer.about({**about, **({} if not rows else _results(run))})
             writer.close()
+    why = redact(why, secrets)
+    if why:
+        done = "" if status == "finished" else f"stopped after {len(rows)} of {len(gold)} examples: "
+        how = f"; mend it and go on with --resume {place}" if place else ""
+        raise RunStopped(f"{done}{why}{how}", run)
     return run
+
+
+def _begin(
+    folder: Path | None, resume: Path | None, about: dict[str, Any], metric: Any, secrets: tuple[str, ...]
+) -> tuple[Writer | None, dict[int, dict[str, Any]], dict[int, int]]:
+    """The writer of the run's folder, the rows that are done, and how often each failed one was tried again.
+
+    Nothing is written where nothing is left to do: then there is no writer.
+    """
+    if resume is None and folder is not None and (folder / ABOUT).exists():
+        ended = read_about(folder).get("status") == "finished"
+        way = "choose another folder" if ended else f"go on with it (--resume {folder}), or choose another folder"
+        raise GoldassayError(f"{folder} holds {'a' if ended else 'an unfinished'} run already; {way}")
+    place = resume or folder
+    if place is None:
+        return None, {}, {}
+    if resume is not None:
+        read_about(resume)  # there must be a run, before anything is written
+    writer = Writer(place, secrets)
+    try:
+        rows: dict[int, dict[str, Any]] = {}
+        again: dict[int, int] = {}
+        if resume is not None:
+            refuse_another(read_about(resume), about, resume)
+            earlier = Run.load(resume, metric)
+            examples = about["gold"]["examples"]
+            if any(row["index"] >= examples for row in earlier.rows):
+                raise ConventionError(f"{resume} has rows of examples that are not in this gold; start a new run")
+            done = rows_done(earlier.rows)
+            rows = {row["index"]: row for row in earlier.rows if row["index"] in done}
+            if len(rows) == examples and earlier.about.get("status") == "finished":
+                writer.close()
+                return None, rows, {}
+            again = {row["index"]: row.get("retried", 0) + 1 for row in earlier.rows if row["index"] not in done}
+            about |= {"started": earlier.about.get("started"), "cost": earlier.cost}
+        writer.about({**about, "status": "running"})
+    except BaseException:
+        writer.close()
+        raise
+    return writer, rows, again
 
 
 @contextmanager

@@ -1,100 +1,141 @@
-"""Writing a run folder: ``run.json`` at the start and at the end, ``rows.jsonl`` row by row."""
+"""A run folder: ``run.json`` at the start and at the end, ``rows.jsonl`` row by row, and one process that writes both.
+
+A folder is made by whoever asks for it first and is locked while a run is written to it. The lock is the operating
+system's: it goes when its process goes, however that ends, so a dead process leaves none behind.
+"""
 
 from __future__ import annotations
 
+import fcntl
 import json
-import math
 import os
 import re
+from collections.abc import Mapping
+from contextlib import suppress
 from datetime import UTC, datetime
+from itertools import count
 from pathlib import Path
 from typing import Any
 
+from goldassay import jsonl
+from goldassay.exceptions import DataError, GoldassayError
 from goldassay.running.secrets import redact, scrub
+
+ABOUT, ROWS = "run.json", "rows.jsonl"
 
 
 def new_folder(runs: Path, name: str, lm: str | None = None) -> Path:
-    """A run folder that does not exist yet, named after the time, the program and the model.
+    """A new run folder, named after the time, the program and the model: no other run gets the same.
 
-    ``runs/20261121-101500-extraction-smollm2-135m``; it is made when it is written to.
+    ``runs/20261121-101500-extraction-smollm2-135m``
     """
     named = name if lm is None else f"{name}-{lm.rstrip('/').rpartition('/')[2]}"
     safe = re.sub(r"[^\w.-]+", "-", named).strip("-.")[:120] or "run"
     stem = f"{datetime.now(UTC):%Y%m%d-%H%M%S}-{safe}"
-    folder, number = runs / stem, 2
-    while folder.exists():
-        folder, number = runs / f"{stem}-{number}", number + 1
+    with jsonl.writing(runs):
+        runs.mkdir(parents=True, exist_ok=True)
+        for number in count(1):
+            folder = runs / (stem if number == 1 else f"{stem}-{number}")
+            with suppress(FileExistsError):
+                folder.mkdir()  # either this makes it, or somebody else did
+                break
     return folder
 
 
-class Writer:
-    """Appends rows (one thread at a time) and replaces ``run.json``; whatever a row holds, no secret is written."""
+class Rows:
+    """Rows on disk as soon as they are made, so that a crash loses only what is in flight; no secret among them."""
 
-    def __init__(self, folder: Path, secrets: tuple[str, ...]) -> None:
-        self.folder, self.secrets = folder, secrets
-        folder.mkdir(parents=True, exist_ok=True)
-        file = folder / "rows.jsonl"
-        self._rows = file.open("a+", encoding="utf-8")
-        _drop_cut_line(file)
+    def __init__(self, file: Path, secrets: tuple[str, ...]) -> None:
+        self.secrets = secrets
+        self._log = jsonl.Log(file)
 
-    def row(self, row: dict[str, Any]) -> None:
-        """One more row; it is on disk when this returns, so that a crash loses only what is in flight."""
-        line = dumps(row)
+    def add(self, row: Mapping[str, Any]) -> None:
+        """One more row."""
+        line = jsonl.dumps(row)
         if redact(line, self.secrets) != line:  # rare, so that rows without secrets are written at once
-            line = dumps(scrub(json.loads(line), self.secrets))
-        self._rows.write(f"{line}\n")
-        self._rows.flush()
-
-    def about(self, about: dict[str, Any]) -> None:
-        """Replace ``run.json``, whole or not at all."""
-        part = self.folder / "run.json.part"
-        part.write_text(f"{dumps(scrub(json.loads(dumps(about)), self.secrets), indent=1)}\n", encoding="utf-8")
-        os.replace(part, self.folder / "run.json")
+            line = jsonl.dumps(scrub(json.loads(line), self.secrets))
+        self._log.line(line)
 
     def close(self) -> None:
         """No more rows."""
+        self._log.close()
+
+
+class Writer:
+    """The one writer of a run folder, which is locked until it is closed."""
+
+    def __init__(self, folder: Path, secrets: tuple[str, ...]) -> None:
+        self.folder, self.secrets = folder, secrets
+        with jsonl.writing(folder):
+            folder.mkdir(parents=True, exist_ok=True)
+        self._lock = _lock(folder)
+        if self._lock is None:
+            who = _process(folder)
+            raise GoldassayError(
+                f"{folder} is being written by another run{who}; wait until it ends, or choose another folder"
+            )
+        try:
+            self._rows = Rows(folder / ROWS, secrets)
+        except BaseException:
+            os.close(self._lock)
+            raise
+
+    def row(self, row: Mapping[str, Any]) -> None:
+        """One more row."""
+        self._rows.add(row)
+
+    def about(self, about: Mapping[str, Any]) -> None:
+        """Replace ``run.json``, whole or not at all."""
+        text = jsonl.dumps(scrub(json.loads(jsonl.dumps(about)), self.secrets), indent=1)
+        jsonl.replace(self.folder / ABOUT, f"{text}\n")
+
+    def close(self) -> None:
+        """No more rows; somebody else may write here."""
         self._rows.close()
+        if self._lock is not None:
+            os.close(self._lock)
+            self._lock = None
 
 
-def dumps(value: Any, indent: int | None = None) -> str:
-    """JSON of whatever a program returned: a run is not lost because of one odd value.
-
-    >>> print(dumps({("a", 1): {3}, "score": float("nan")}))
-    {"('a', 1)": [3], "score": null}
-    """
+def _lock(folder: Path) -> int | None:
+    """The folder itself, open and locked; nothing where another process has it."""
+    with jsonl.writing(folder):
+        handle = os.open(folder, os.O_RDONLY | os.O_CLOEXEC)
     try:
-        text = json.dumps(value, ensure_ascii=False, default=plain, indent=indent, allow_nan=False)
-        text.encode()  # half of a surrogate pair cannot be written as UTF-8
-    except (TypeError, ValueError):
-        return json.dumps(_odd(value, 0), default=plain, indent=indent)
-    return text
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        os.close(handle)
+        return None
+    except OSError:  # a file system that knows no locks
+        pass
+    return handle
 
 
-def _odd(value: Any, depth: int) -> Any:
-    """``value`` with what JSON has no word for: other keys as text, numbers that are not finite as null."""
-    if isinstance(value, float):
-        return value if math.isfinite(value) else None
-    if value is None or isinstance(value, (str, int)):
-        return value
-    if depth > 50:
-        return "…"  # nested without end
-    if isinstance(value, dict):
-        return {key if isinstance(key, str) else str(key): _odd(inner, depth + 1) for key, inner in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [_odd(inner, depth + 1) for inner in value]
-    return _odd(plain(value), depth + 1)
+def _process(folder: Path) -> str:
+    try:
+        found = read_about(folder).get("process") or {}
+        return f" (process {found['id']} on {found['host']})"
+    except (GoldassayError, KeyError, TypeError):
+        return ""
 
 
-def _drop_cut_line(file: Path) -> None:
-    """Cut off a last line that was being written when a run was stopped."""
-    content = file.read_bytes()
-    if content and not content.endswith(b"\n"):
-        os.truncate(file, content.rfind(b"\n") + 1)
+def being_written(folder: Path) -> bool:
+    """Whether a living process writes to a folder."""
+    handle = _lock(folder)
+    if handle is None:
+        return True
+    os.close(handle)
+    return False
 
 
-def plain(value: Any) -> Any:
-    """What JSON cannot write by itself: models as dicts, arrays as lists, the rest as text."""
-    for method in ("model_dump", "toDict", "tolist"):
-        if hasattr(value, method):
-            return getattr(value, method)()
-    return sorted(value, key=str) if isinstance(value, (set, frozenset)) else str(value)
+def read_about(folder: Path) -> dict[str, Any]:
+    """What ``run.json`` says."""
+    file = folder / ABOUT
+    try:
+        raw = file.read_bytes()
+    except OSError:
+        raise GoldassayError(f"no run at {folder}: expected {ABOUT} there") from None
+    found = jsonl.value(raw, file=file)
+    if not isinstance(found, dict):
+        raise DataError("not a run", file=file)
+    return found

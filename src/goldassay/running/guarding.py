@@ -1,12 +1,21 @@
-"""A program that never raises: a failed example becomes a prediction that carries its error."""
+"""A program that never raises: a failed example becomes a prediction that carries its error.
+
+Whatever a program does with one example is a result of that example: it may raise (also ``SystemExit`` or
+``CancelledError``), or give back something that no measure can read. Only Ctrl-C and a spent budget go on upwards.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import dspy
 
 from goldassay.measure import FAILURE
+from goldassay.running.budget import BudgetSpent
+
+LENGTH = 500
+STOPS = (KeyboardInterrupt, BudgetSpent)  # the only exceptions that are not a result of the example
 
 
 class Guard(dspy.Module):
@@ -22,16 +31,64 @@ class Guard(dspy.Module):
 
     def forward(self, **inputs: Any) -> dspy.Prediction:
         try:
-            made = self.program(**inputs)
-        except Exception as error:  # noqa: BLE001  whatever a program raises is a result
+            return as_prediction(self.program(**inputs))
+        except STOPS:
+            raise
+        except BaseException as error:  # noqa: BLE001  whatever a program raises is a result
             return failure(error)
-        return made if isinstance(made, dspy.Prediction) else dspy.Prediction(output=made)
 
 
-def failure(error: Exception) -> dspy.Prediction:
+def as_prediction(made: Any) -> dspy.Prediction:
+    """What a program gave back as a prediction: a dict has its fields, any other value is the field ``output``.
+
+    >>> as_prediction({"label": "M"})
+    Prediction(
+        label='M'
+    )
+    """
+    if isinstance(made, dspy.Prediction):
+        return made
+    if made is None:
+        return failed_with("the program returned None")
+    if isinstance(made, Mapping) and made and all(isinstance(key, str) for key in made):
+        return dspy.Prediction(dict(made))
+    return dspy.Prediction(output=made)
+
+
+def failure(error: BaseException) -> dspy.Prediction:
     """The prediction of a program that raised: no field but the error."""
-    text = " ".join(str(error).split())[:500]
-    return dspy.Prediction(**{FAILURE: f"{type(error).__name__}: {text}"})
+    return failed_with(said(error))
+
+
+def failed_with(why: str) -> dspy.Prediction:
+    """The prediction of a program that failed: no field but why."""
+    return dspy.Prediction(**{FAILURE: why})
+
+
+def said(error: BaseException) -> str:
+    """An exception in one line; its ``__str__`` may itself raise.
+
+    >>> said(ValueError("no\\n text"))
+    'ValueError: no text'
+    """
+    try:
+        text = " ".join(str(error).split())[:LENGTH]
+    except STOPS:
+        raise
+    except BaseException:  # noqa: BLE001
+        text = "(its text cannot be read)"
+    return f"{type(error).__name__}: {text}" if text else type(error).__name__
+
+
+def shown(value: Any, length: int = LENGTH) -> str:
+    """A value in one line, for a message; its ``__repr__`` may itself raise."""
+    try:
+        text = " ".join(repr(value).split())
+    except STOPS:
+        raise
+    except BaseException:  # noqa: BLE001
+        text = f"<{type(value).__name__}>"
+    return text if len(text) <= length else f"{text[: length - 1]}…"
 
 
 def guard(program: Any) -> Guard:
@@ -72,5 +129,7 @@ class _Guarded:
     def forward(self, **inputs: Any) -> dspy.Prediction:
         try:
             return super().forward(**inputs)  # type: ignore[misc]
-        except Exception as error:  # noqa: BLE001  whatever a program raises is a result
+        except STOPS:
+            raise
+        except BaseException as error:  # noqa: BLE001  whatever a program raises is a result
             return failure(error)

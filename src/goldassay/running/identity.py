@@ -1,26 +1,64 @@
-"""What a run says of itself: with what it was made, so that it can be made again and compared with others."""
+"""What a run says of itself: with what it was made, so that it can be made again, gone on with, and compared.
+
+A run is gone on with only as it was begun: the same gold, metric, model, adapter, and the same program, its prompts and
+its code. Code is the text of the file that the program is written in, and of what that file imports from the workspace.
+"""
 
 from __future__ import annotations
 
+import ast
 import hashlib
+import inspect
 import json
+import os
 import platform
-from collections.abc import Sequence
+import site
+import sys
+import sysconfig
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
+from functools import lru_cache
 from importlib.metadata import version
 from pathlib import Path
+from types import CodeType
 from typing import Any
+from urllib.parse import urlsplit, urlunsplit
 
-from goldassay import __version__
-from goldassay.exceptions import ConventionError
+import dspy
+
+from goldassay import __version__, jsonl
+from goldassay.exceptions import ConventionError, GoldassayError
 from goldassay.measure import stored
+from goldassay.running.folder import being_written, read_about
 from goldassay.running.run import PLAIN
+from goldassay.running.secrets import SETTING
+
+SAME = {
+    "gold": "another gold",
+    "program": "another program, or other prompts",
+    "code": "another version of the program's code",
+    "measures": "another measure",
+    "metric": "another version of the metric's code",
+    "model": "another model, or other settings of it",
+    "adapter": "another adapter",
+}
 
 
 def about_run(
-    program: Any, gold: Sequence[Any], metric: Any, name: str, seed: int, settings: dict[str, Any], lm: Any, kept: bool
+    program: Any,
+    gold: Sequence[Any],
+    metric: Any,
+    name: str,
+    seed: int,
+    settings: dict[str, Any],
+    lm: Any,
+    adapter: Any,
+    kept: bool,
 ) -> dict[str, Any]:
-    """The head of ``run.json``. Gold is hashed only where the run is ``kept``."""
+    """The head of ``run.json``; ``metric`` gives evidence, ``lm`` and ``adapter`` are those that will be called.
+
+    Gold and code are hashed only where the run is ``kept``.
+    """
     measures = {
         key: {
             "measure": stored(measure),
@@ -30,11 +68,14 @@ def about_run(
         }
         for key, measure in metric.measures.items()
     } or {PLAIN: {"measure": PLAIN, "conventions": "mean of a plain function", "weight": 1.0, "target": None}}
+    function = getattr(metric, "function", None)
     return {
         "schema": 1,
         "name": name,
         "settings": settings,
         "lm": None if lm is None else str(getattr(lm, "model", lm)),
+        "model": described(lm),
+        "adapter": type(adapter or dspy.settings.adapter or dspy.ChatAdapter()).__name__,
         "seed": seed,
         "versions": {"goldassay": __version__, "dspy": version("dspy"), "python": platform.python_version()},
         "gold": {"examples": len(gold), "sha256": gold_hash(gold) if kept else None},
@@ -42,10 +83,34 @@ def about_run(
             "class": type(program).__qualname__,
             "version": fingerprint(program) if hasattr(program, "named_predictors") else None,
         },
+        "code": code_hash(program) if kept else None,
+        "metric": code_hash(function) if kept and function is not None else None,
         "measures": measures,
+        "process": {"id": os.getpid(), "host": platform.node()},
         "started": now(),
         "cost": {},
     }
+
+
+def described(lm: Any) -> dict[str, Any] | None:
+    """A model's settings that change what it answers: no keys, and no query of an address, which may hold one."""
+    if lm is None:
+        return None
+    settings = getattr(lm, "kwargs", None)
+    found = dict(settings) if isinstance(settings, Mapping) else {}
+    options = {
+        str(key): _plain_address(value) if isinstance(value, str) else _plain(value)
+        for key, value in found.items()
+        if not SETTING.search(str(key)) and not isinstance(value, Mapping) and value is not None
+    }
+    return {"name": str(getattr(lm, "model", type(lm).__name__)), **dict(sorted(options.items()))}
+
+
+def _plain_address(text: str) -> str:
+    if "://" not in text:
+        return text
+    parts = urlsplit(text)
+    return urlunsplit((parts.scheme, parts.netloc.rpartition("@")[2], parts.path, "", ""))
 
 
 def gold_hash(gold: Sequence[Any]) -> str:
@@ -53,20 +118,8 @@ def gold_hash(gold: Sequence[Any]) -> str:
     digest = hashlib.sha256()
     for example in gold:
         record = example.toDict() if hasattr(example, "toDict") else example
-        digest.update(json.dumps(record, sort_keys=True, ensure_ascii=False, default=str).encode())
+        digest.update(json.dumps(record, sort_keys=True, ensure_ascii=True, default=str).encode())
     return digest.hexdigest()
-
-
-def refuse_another(earlier: dict[str, Any], about: dict[str, Any], folder: Path) -> None:
-    """A run is only gone on with as it was begun: the same gold, program and measures."""
-    for what in ("gold", "program", "measures"):
-        if json.loads(json.dumps(earlier.get(what))) != json.loads(json.dumps(about[what])):
-            raise ConventionError(f"{folder} was begun with another {what.rstrip('s')}; start a new run")
-
-
-def now() -> str:
-    """This moment, in UTC, to the second."""
-    return datetime.now(UTC).isoformat(timespec="seconds")
 
 
 def fingerprint(program: Any) -> str:
@@ -87,3 +140,124 @@ def fingerprint(program: Any) -> str:
 
 def _shown(demo: Any) -> dict[str, Any]:
     return {key: demo[key] for key in demo.keys()} if hasattr(demo, "keys") else dict(demo)  # noqa: SIM118
+
+
+def code_hash(made: Any) -> str:
+    """A hash of the code that a program or a function consists of, as far as it is the user's own.
+
+    That is the source of the modules of its classes, and of the modules that they import, but for the standard library
+    and installed packages. What was made without a file (at a prompt) counts by its compiled code.
+    """
+    made_of: list[Any] = [made if inspect.isroutine(made) else type(made)]
+    if hasattr(made, "named_sub_modules"):
+        made_of += [type(part) for _, part in made.named_sub_modules()]
+    digest, files = hashlib.sha256(), dict[str, None]()
+    for kind in dict.fromkeys(base for one in made_of for base in getattr(one, "__mro__", (one,))):
+        home = str(getattr(kind, "__module__", None) or "")
+        file = _file(sys.modules.get(home))
+        if file:
+            files |= dict.fromkeys([file, *_imported(file)])
+        elif home == "__main__" or not getattr(sys.modules.get(home), "__file__", None):
+            digest.update(repr(list(_compiled(kind))).encode())
+    for file in sorted(files, key=lambda one: (Path(one).name, one)):
+        digest.update(Path(file).read_bytes())
+    return digest.hexdigest()[:16]
+
+
+def _compiled(kind: Any) -> Iterator[Any]:
+    parts = [kind] if inspect.isroutine(kind) else list(vars(kind).values())
+    for part in filter(inspect.isroutine, parts):
+        code = getattr(inspect.unwrap(part), "__code__", None)
+        if code is not None:
+            yield from _bytes(code)
+
+
+def _bytes(code: CodeType) -> Iterator[Any]:
+    yield code.co_name, code.co_code, code.co_names
+    for constant in code.co_consts:
+        if isinstance(constant, CodeType):
+            yield from _bytes(constant)
+        else:
+            yield repr(constant)
+
+
+@lru_cache
+def _installed() -> tuple[str, ...]:
+    """Where code stands that is not the user's own."""
+    paths = sysconfig.get_paths()
+    places = [paths["stdlib"], paths["platstdlib"], paths["purelib"], paths["platlib"], site.getusersitepackages()]
+    own = str(Path(__file__).parents[1])
+    return tuple(str(Path(place).resolve()) + "/" for place in (*places, own))
+
+
+def _file(module: Any) -> str | None:
+    """The file of a module that is the user's own."""
+    place = getattr(module, "__file__", None)
+    if not place or not str(place).endswith(".py"):
+        return None
+    file = str(Path(place).resolve())
+    return None if file.startswith(_installed()) or not Path(file).is_file() else file
+
+
+def _imported(file: str) -> list[str]:
+    """The user's own files that a file imports, and what those import."""
+    found: dict[str, None] = {file: None}
+    todo = [file]
+    while todo:
+        place = todo.pop()
+        try:
+            tree = ast.parse(Path(place).read_text(encoding="utf-8"))
+        except (OSError, ValueError, SyntaxError):
+            continue
+        for node in ast.walk(tree):
+            names = []
+            if isinstance(node, ast.Import):
+                names = [alias.name for alias in node.names]
+            elif isinstance(node, ast.ImportFrom) and node.module:
+                names = [node.module, *(f"{node.module}.{alias.name}" for alias in node.names)]
+            for name in names:
+                other = _file(sys.modules.get(name))
+                if other and other not in found:
+                    found[other] = None
+                    todo.append(other)
+    return list(found)[1:]
+
+
+def refuse_another(earlier: Mapping[str, Any], about: Mapping[str, Any], folder: Path) -> None:
+    """A run is only gone on with as it was begun."""
+    wrong = different(earlier, about)
+    if wrong is not None:
+        shown = wrong in ("model", "adapter")
+        detail = f" ({_short(earlier.get(wrong))} then, {_short(about.get(wrong))} now)" if shown else ""
+        raise ConventionError(f"{folder} was begun with {SAME[wrong]}{detail}; start a new run")
+
+
+def different(earlier: Mapping[str, Any], about: Mapping[str, Any]) -> str | None:
+    """The first thing that two runs were made with that differs."""
+    return next((what for what in SAME if _plain(earlier.get(what)) != _plain(about.get(what))), None)
+
+
+def _plain(value: Any) -> Any:
+    return json.loads(jsonl.dumps(value))
+
+
+def _short(value: Any) -> str:
+    text = ", ".join(f"{key} {inner}" for key, inner in value.items()) if isinstance(value, Mapping) else str(value)
+    return text[:200]
+
+
+def last_unfinished(runs: Path, about: Mapping[str, Any]) -> Path | None:
+    """The last run in a folder of runs that was made with the same things and did not come to its end."""
+    for folder in sorted((file.parent for file in runs.glob("*/run.json")), reverse=True):
+        try:
+            earlier = read_about(folder)
+        except (GoldassayError, OSError):
+            continue
+        if earlier.get("status") != "finished" and different(earlier, about) is None and not being_written(folder):
+            return folder
+    return None
+
+
+def now() -> str:
+    """This moment, in UTC, to the second."""
+    return datetime.now(UTC).isoformat(timespec="seconds")

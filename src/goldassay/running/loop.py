@@ -1,178 +1,202 @@
-"""The loop: threads that take the next example until none is left. Linear: nothing is summed twice."""
+"""The loop: threads that take the next thing until none is left. Linear: nothing is summed twice.
+
+What is done with each thing is a function from its index to its evidence and its row, so that examples and articles are
+worked through by the same loop. It stops early where going on makes no sense (`Failures`), and leaves behind what does
+not come back in time.
+"""
 
 from __future__ import annotations
 
 import contextvars
+import ctypes
 import threading
 import time
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from typing import Any
 
 import dspy
 
-from goldassay.lm import local as truncation
-from goldassay.measure import failed
-from goldassay.running.folder import Writer
-from goldassay.running.guarding import failure
 from goldassay.running.progress import Bar
-from goldassay.running.trace import recording
 from goldassay.score import Evidence
 
-FACETS = ("language", "document", "strata")  # fields of a gold example that its row repeats
+Row = dict[str, Any]
+Made = tuple[Evidence, Row]
+PATIENCE = 2.0  # seconds for what is in flight when a run stops; a call that hangs is left behind
+ALIKE, ENOUGH = 5, 20  # equal failures at the start; how many are seen before a share of failures says anything
+
+
+@dataclass
+class Failures:
+    """Whether a run still makes sense, as its rows come in.
+
+    It does not where a model refuses for good (a wrong key), where the first `ALIKE` things all fail alike, or where
+    more than ``most`` (a share) of at least `ENOUGH` fail. ``most=1`` lets everything fail.
+
+    >>> watch = Failures(0.5)
+    >>> [watch.see(f"nl-{i}", "ValueError: no") for i in range(5)][-1]
+    'the first 5 examples failed alike: ValueError: no'
+    """
+
+    most: float = 0.5
+    what: str = "examples"
+    worked: int = 0
+    """How many went well before, in an earlier part of the run."""
+    seen: int = 0
+    failed: int = 0
+    first: tuple[str, str] = ("", "")
+    alike: bool = True
+
+    def see(self, name: str, error: str, hopeless: str = "") -> str:
+        """One more row, with its error if it failed; why the run should stop, or nothing."""
+        self.seen += 1
+        if error:
+            self.first = (name, error) if not self.failed else self.first
+            self.failed += 1
+            self.alike = self.alike and error == self.first[1]
+        if self.most >= 1 or not error:
+            return ""
+        if hopeless and self.failed == self.seen:
+            return hopeless
+        if self.seen == self.failed == ALIKE and self.alike and not self.worked:
+            return f"the first {ALIKE} {self.what} failed alike: {error}"
+        if self.seen >= ENOUGH and self.failed > self.most * self.seen:
+            share = f"{self.failed} of {self.seen} {self.what} failed, more than --max-failures {self.most:g}"
+            return f"{share}; the last, {name}: {error}"
+        return ""
+
+    @property
+    def all(self) -> str:
+        """That everything failed, where that is an error; nothing otherwise."""
+        if self.most >= 1 or self.worked or not self.seen or self.failed < self.seen:
+            return ""
+        name, error = self.first
+        return f"all {self.seen} {self.what} failed; the first, {name}: {error}"
+
+
+class Abandoned(BaseException):
+    """Raised in a thread whose example took too long, in case it is Python code that never ends."""
+
+
+class _Worker:
+    """A thread, and what it is busy with."""
+
+    def __init__(self, target: Callable[[_Worker], None]) -> None:
+        self.index: int | None = None
+        self.since = 0.0
+        self.left_behind = False
+        self.thread = threading.Thread(target=contextvars.copy_context().run, args=(target, self), daemon=True)
+        self.thread.start()
 
 
 class Loop:
-    """Fills ``rows`` (index → row) with what is missing in it.
+    """Makes what is missing: ``todo`` are indices, ``make`` gives their evidence and row, ``keep`` takes each row.
 
     Each worker runs in a copy of the caller's context, so dspy's settings, its call id and every other context
-    variable are what they are outside; what a worker sets stays in it.
+    variable are what they are outside; what a worker sets stays in it. ``keep`` is called by one worker at a time;
+    ``timeout`` (seconds) with ``late``, which makes the row of what did not come back. ``total`` is the evidence that
+    the bar starts from.
     """
 
     def __init__(
         self,
-        program: Any,
-        gold: Sequence[Any],
-        metric: Any,
-        rows: dict[int, dict[str, Any]],
-        writer: Writer | None,
-        progress: bool,
-        trace: bool = False,
+        todo: Iterable[int],
+        make: Callable[[int, dict[str, Any]], Made],
+        keep: Callable[[int, Row], None],
+        *,
+        bar: Bar,
+        total: Evidence,
+        done: int = 0,
+        watch: Failures | None = None,
+        hopeless: Callable[[], str] = str,
+        timeout: float | None = None,
+        late: Callable[[int, float], Made] | None = None,
     ) -> None:
-        self.program, self.gold, self.metric, self.rows, self.writer = program, gold, metric, rows, writer
-        self.trace = trace
-        self.bar = Bar(len(gold), len(rows), progress)
-        self.total = metric.zero  # what the progress bar shows; the run folds its rows in their order
-        for row in rows.values() if self.bar.shown else ():
-            self.total = self.total + metric.zero.from_state(row["tallies"])
-        # Taking from a deque and setting in a dict are safe between threads; a lock here makes them queue for it.
-        self.todo = deque(index for index in range(len(gold)) if index not in rows)
+        self.make, self.keep, self.bar, self.total, self.done = make, keep, bar, total, done
+        self.watch, self.hopeless, self.timeout, self.late = watch or Failures(1.0), hopeless, timeout, late
+        self.todo = deque(todo)
         self.lock, self.stop, self.closed = threading.Lock(), threading.Event(), False
         self.broken: BaseException | None = None
+        self.why = ""
 
-    def work(self, threads: int) -> None:
-        """Run until done; what is not an Exception in a worker (a spent budget) stops all and is raised here."""
-        workers = [
-            threading.Thread(target=contextvars.copy_context().run, args=(self._take,), daemon=True)
-            for _ in range(threads)
-        ]
+    def work(self, threads: int) -> str:
+        """Run until done, or until it makes no sense to go on: then why.
+
+        What is not an Exception in a worker (a spent budget) stops all and is raised here.
+        """
         with self.bar:
+            workers: list[_Worker] = []
+            until = 0.0
             try:
-                for worker in workers:
-                    worker.start()
-                for worker in workers:
-                    while worker.is_alive():
-                        worker.join(0.1)
-                        self.bar.show(len(self.rows), self.total)
+                workers += (_Worker(self._take) for _ in range(threads))
+                while busy := [one for one in workers if one.thread.is_alive() and not one.left_behind]:
+                    busy[0].thread.join(0.1 if self.timeout is None else min(0.1, self.timeout / 4))
+                    self.bar.show(self.done, self.total)
+                    if self.timeout is not None:
+                        workers += (
+                            _Worker(self._take) for one in busy if self._overdue(one) and not self.stop.is_set()
+                        )
             except KeyboardInterrupt:
                 self.stop.set()
-                patience = time.monotonic() + 2.0  # for what is in flight; a call that hangs is left behind
-                for worker in workers:
-                    worker.join(max(0.0, patience - time.monotonic()))
+                until = time.monotonic() + PATIENCE
+                for one in workers:
+                    one.thread.join(max(0.0, until - time.monotonic()))
                 raise
             finally:
                 with self.lock:
                     self.closed = True
-            self.bar.show(len(self.rows), self.total)
+            self.bar.show(self.done, self.total)
         if self.broken is not None:
             raise self.broken
+        return self.why
 
-    def _take(self) -> None:
+    def _take(self, me: _Worker) -> None:
         try:
             with dspy.track_usage() as tracker:
-                for index in self._next():
-                    example = self.gold[index]
-                    with recording() as calls:
-                        evidence, row = measured(self.program, example, index, self.metric, tracker.usage_data)
-                    if self.trace:
-                        row |= traced(example, calls)
-                    if self.writer or self.bar.shown:
-                        self._show(index, row, evidence)
-                    elif not self.closed:
-                        self.rows[index] = row
+                while not self.stop.is_set() and not me.left_behind:
+                    try:
+                        index = self.todo.popleft()  # safe between threads; a lock here would make them queue for it
+                    except IndexError:
+                        return
+                    me.since = time.monotonic()
+                    me.index = index
+                    evidence, row = self.make(index, tracker.usage_data)
+                    me.index = None
+                    self._settle(me, index, row, evidence)
+        except Abandoned:
+            return
         except BaseException as error:  # noqa: BLE001  what stops a worker must stop the run, and be seen
-            self.broken = self.broken or error
-            self.stop.set()
+            if not me.left_behind:
+                self.broken = self.broken or error
+                self.stop.set()
 
-    def _show(self, index: int, row: dict[str, Any], evidence: Evidence) -> None:
-        """Write the row and add to what the bar shows, one worker at a time."""
+    def _settle(self, me: _Worker | None, index: int, row: Row, evidence: Evidence) -> None:
+        """Keep a row, add to what the bar shows, and see whether it makes sense to go on."""
         with self.lock:
-            if self.closed:
+            if self.closed or (me is not None and me.left_behind):
                 return
-            if self.writer:
-                self.writer.row(row)
-            self.rows[index] = row
+            self.keep(index, row)
+            self.done += 1
+            why = self.watch.see(str(row.get("id")), str(row.get("error") or ""), self.hopeless())
             if self.bar.shown:
                 self.total = self.total + evidence
+        if why and not self.why:
+            self.why = why
+            self.stop.set()
 
-    def _next(self) -> Iterator[int]:
-        while not self.stop.is_set():
-            try:
-                yield self.todo.popleft()
-            except IndexError:
-                return
-
-
-def measured(
-    program: Any, example: Any, index: int, metric: Any, usage: dict[str, list[dict[str, Any]]]
-) -> tuple[Evidence, dict[str, Any]]:
-    """Run one example and measure what came out; ``usage`` is where this thread's tracker notes billed calls."""
-    usage.clear()
-    cut = truncation.watch()
-    started = time.perf_counter()
-    try:
-        made = program(**example.inputs())
-        pred = made if isinstance(made, dspy.Prediction) else dspy.Prediction(output=made)
-    except Exception as error:  # noqa: BLE001  whatever a program raises is a result of this example
-        pred = failure(error)
-    latency = time.perf_counter() - started
-    name = str(example["id"]) if "id" in example else str(index)
-    try:
-        assessed = metric.assess(example, pred)
-    except Exception as error:
-        error.add_note(f"the metric raised this on example {name}")
-        raise
-    evidence = Evidence({key: found.tally for key, found in assessed.items()}, metric.weights)
-    row: dict[str, Any] = {
-        "index": index,
-        "id": name,
-        "score": float(evidence.value),
-        "tallies": evidence.state(),
-        "latency_s": round(latency, 6),
-    }
-    for key in FACETS:
-        if example.get(key):
-            row[key] = example[key]
-    errors = {error: None for found in assessed.values() for error in found.errors}
-    if errors:
-        row["errors"] = [error.state() for error in errors]
-    why = failed(pred)
-    if why:
-        row["error"] = why
-    else:
-        row["prediction"] = pred._store
-    if usage:
-        row["usage"] = billed(usage)
-    if cut:
-        row["truncated"] = True
-    return evidence, row
-
-
-def traced(example: Any, calls: list[dict[str, Any]]) -> dict[str, Any]:
-    """What a report shows of an example beside its result: inputs, gold, and each prompt with its raw answer."""
-    found = {"inputs": example.inputs()._store, "gold": example.labels()._store}
-    return {**found, "calls": calls} if calls else found
-
-
-def billed(usage: dict[str, list[dict[str, Any]]]) -> dict[str, int]:
-    """Billed calls and tokens of one example; cache hits add none.
-
-    >>> billed({"m": [{"prompt_tokens": 7, "completion_tokens": 2}, {"prompt_tokens": 5}]})
-    {'calls': 2, 'prompt_tokens': 12, 'completion_tokens': 2}
-    """
-    entries = [entry for calls in usage.values() for entry in calls]
-    return {
-        "calls": len(entries),
-        "prompt_tokens": sum(int(entry.get("prompt_tokens") or 0) for entry in entries),
-        "completion_tokens": sum(int(entry.get("completion_tokens") or 0) for entry in entries),
-    }
+    def _overdue(self, one: _Worker) -> bool:
+        """Leave a worker behind whose example took too long; its row says so."""
+        index, seconds = one.index, float(self.timeout or 0.0)
+        if index is None or self.late is None or time.monotonic() - one.since < seconds:
+            return False
+        with self.lock:
+            if one.index != index:
+                return False
+            one.left_behind = True
+        thread = one.thread.ident
+        if thread is not None:
+            ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread), ctypes.py_object(Abandoned))
+        evidence, row = self.late(index, seconds)
+        self._settle(None, index, row, evidence)
+        return True

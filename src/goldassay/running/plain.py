@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
-from goldassay.exceptions import GoldassayError
+from goldassay.exceptions import MetricError
 from goldassay.measure import Assessment, failed
 from goldassay.running.run import PLAIN
 from goldassay.score import Evidence
@@ -33,6 +34,9 @@ class Plain:
             return {PLAIN: Assessment(Mean(0.0, 1.0))}
         found = self.function(gold, pred)
         try:
-            return {PLAIN: Assessment(Mean(float(found), 1.0))}
+            value = float(found)
+            if not math.isfinite(value):
+                raise ValueError
         except (TypeError, ValueError):
-            raise GoldassayError(f"the metric returned {found!r}; a metric returns a number or a Score") from None
+            raise MetricError(f"the metric returned {found!r}; a metric returns a number or a Score") from None
+        return {PLAIN: Assessment(Mean(value, 1.0))}

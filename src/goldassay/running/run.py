@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-import json
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from goldassay import jsonl
 from goldassay.exceptions import DataError, GoldassayError
 from goldassay.measure import Error, parse
 from goldassay.running import parts
 from goldassay.running.corrected import corrected
+from goldassay.running.folder import ABOUT, ROWS, read_about
 from goldassay.score import Evidence
 from goldassay.statistics import Interval, interval
 from goldassay.statistics.ppi import Corrected
@@ -149,6 +151,18 @@ class Run:
             for row, evidence in zip(self.rows, self.evidence, strict=True)
         ]
 
+    @cached_property
+    def retried(self) -> dict[str, Any]:
+        """The values of the rows that were made again after they had failed, and those of the others; empty without.
+
+        Who is tried again has another chance, so these rows are not distributed as the others are.
+        """
+        again = [evidence for row, evidence in zip(self.rows, self.evidence, strict=True) if row.get("retried")]
+        if not again:
+            return {}
+        others = [evidence for row, evidence in zip(self.rows, self.evidence, strict=True) if not row.get("retried")]
+        return {"rows": len(again), "values": _values(again, self.zero), "others": _values(others, self.zero)}
+
     def summary(self) -> dict[str, Any]:
         """What ``run.json`` and ``--json`` say of the result."""
         return {
@@ -157,6 +171,7 @@ class Run:
             "examples": len(self.rows),
             "failed": sum(1 for row in self.rows if row.get("error")),
             "truncated": sum(1 for row in self.rows if row.get("truncated")),
+            **({"retried": self.retried} if self.retried else {}),
             "value": self.value,
             "values": self.values,
             "intervals": {key: [found.low, found.high] for key, found in self.intervals.items()},
@@ -174,40 +189,49 @@ class Run:
     def load(cls, folder: Path | str, metric: Any = None) -> Run:
         """A run from its folder, also an interrupted one. ``metric`` is needed only for measures of one's own."""
         place = Path(folder)
-        about = _json(place / "run.json")
+        about = read_about(place)
+        zero = metric.zero if metric is not None else zero_of(about, place)
+        file = place / ROWS
         rows: dict[int, dict[str, Any]] = {}
-        file = place / "rows.jsonl"
-        whole = file.read_bytes().rpartition(b"\n")[0] if file.is_file() else b""  # a last line may be cut off
-        for number, line in enumerate(whole.split(b"\n"), start=1):
-            try:
-                row = json.loads(line) if line.strip() else None
-                if row is not None:
-                    rows[row["index"]] = row
-            except (ValueError, KeyError, TypeError):
-                raise DataError("not a row of a run", file=file, line=number) from None
-        zero = metric.zero if metric is not None else zero_of(about.get("measures", {}))
+        what = "a row of this run: an index, an id, and the tallies of its measures"
+        for row in jsonl.rows(file, what=what, check=lambda row: _checked(row, zero)) if file.exists() else ():
+            rows[row["index"]] = row
         return cls(about, [rows[index] for index in sorted(rows)], zero, place)
 
 
-def zero_of(measures: dict[str, dict[str, Any]]) -> Evidence:
+def _values(evidence: Sequence[Evidence], zero: Evidence) -> dict[str, float]:
+    total = zero
+    for one in evidence:
+        total = total + one
+    return {key: float(tally.value) for key, tally in total.items() if tally.weight > 0}
+
+
+def zero_of(about: Mapping[str, Any], place: Path) -> Evidence:
     """The empty evidence of the measures that a run names."""
-    weights = {key: float(about.get("weight", 1.0)) for key, about in measures.items()}
-    tallies = {
-        key: Mean() if about["measure"] == PLAIN else parse(about["measure"]).zero for key, about in measures.items()
-    }
+    try:
+        measures = about["measures"]
+        weights = {key: float(one.get("weight", 1.0)) for key, one in measures.items()}
+        tallies = {
+            key: Mean() if one["measure"] == PLAIN else parse(one["measure"]).zero for key, one in measures.items()
+        }
+    except (KeyError, TypeError, ValueError, AttributeError):
+        raise DataError("not a run: it names no measures that can be read", file=place / ABOUT) from None
     return Evidence(tallies, weights)
 
 
-def _json(file: Path) -> dict[str, Any]:
-    try:
-        found = json.loads(file.read_text(encoding="utf-8"))
-    except OSError:
-        raise GoldassayError(f"no run at {file.parent}: expected {file.name} there") from None
-    except json.JSONDecodeError as error:
-        raise DataError(f"not JSON: {error.msg}", file=file, line=error.lineno) from None
-    if not isinstance(found, dict):
-        raise DataError("not a run", file=file)
-    return found
+def _checked(row: dict[str, Any], zero: Evidence) -> None:
+    """Raise if a row is none of a run with this evidence."""
+    index = row["index"]
+    if not isinstance(index, int) or isinstance(index, bool) or index < 0 or "id" not in row:
+        raise ValueError
+    found = zero.from_state(row["tallies"])
+    if found.keys() != zero.keys() or not math.isfinite(float(found.value)):
+        raise ValueError
+    for error in row.get("errors", ()):
+        Error(**error)
+    facets = row.get("strata")
+    if not isinstance(facets, (dict, type(None))):
+        raise TypeError
 
 
 def rows_done(runs: Sequence[dict[str, Any]]) -> set[int]:

@@ -7,14 +7,44 @@ import os
 import re
 from collections.abc import Iterator, Mapping
 from typing import Any
+from urllib.parse import parse_qsl, urlsplit
 
 NAMES = re.compile(r"key|token|secret|password|passwd|credential", re.IGNORECASE)
 SETTING = re.compile(r"(?:^|[_-])(?:key|token|secret|password|passwd|credentials?|authorization)$", re.IGNORECASE)
-SHAPES = (
-    re.compile(r"\b(?:sk|pk|hf|ghp|xox[abp])[-_][A-Za-z0-9_\-]{8,}"),
-    re.compile(r"(?i)\bbearer\s+[A-Za-z0-9._\-]{8,}"),
-    re.compile(r"(?<=://)[^/\s:@\"]+:[^/\s@\"]+(?=@)"),
+PREFIXES = (
+    "sk-", "sk_", "pk-", "pk_", "rk_", "rk-", "hf_", "hf-", "ghp_", "gho_", "ghu_", "ghs_", "ghr_", "ghp-",
+    "github_pat_", "glpat-", "gsk_", "nvapi-", "xai-", "r8_", "xox",
+)  # fmt: skip
+SHAPES: tuple[tuple[tuple[str, ...], re.Pattern[str]], ...] = (
+    (
+        PREFIXES,
+        re.compile(
+            r"\b(?:(?:sk|pk|rk|hf|gh[pousr]|github_pat|glpat|gsk|nvapi|xai|r8|xox[abeprs])[-_][A-Za-z0-9_\-]{8,})"
+        ),
+    ),
+    (
+        ("aiza", "akia", "asia", "eyj"),
+        re.compile(
+            r"\b(?:AIza[A-Za-z0-9_\-]{20,}|(?:AKIA|ASIA)[A-Z0-9]{12,}"
+            r"|eyJ[A-Za-z0-9_\-]{8,}\.[A-Za-z0-9_\-]{8,}(?:\.[A-Za-z0-9_\-]*)?)"
+        ),
+    ),
+    (("bearer",), re.compile(r"(?i)\bbearer\s+[A-Za-z0-9._~+/\-]{8,}=*")),
+    (("basic",), re.compile(r"\b[Bb]asic\s+(?=[a-z]*[A-Z0-9+/])[A-Za-z0-9+/]{8,}={0,2}")),
+    (("://",), re.compile(r"(?<=://)[^/\s:@\"]+:[^/\s@\"]+(?=@)")),
+    (
+        ("?", "&"),
+        re.compile(r"(?i)(?<=[?&])(?:[a-z_\-]*(?:key|token|secret|password|signature)|sig|auth|code)=[^&\s\"'\\]+"),
+    ),
+    (
+        ("key", "token", "secret"),  # what only a server said: a name, then a value
+        re.compile(
+            r"(?i)\b(?:api|access|secret|auth|client)[ _\-]?(?:key|token|secret)s?(?: provided| is)?\\?[\"']?"
+            r"\s*[:=]\s*\\?[\"']?[^\s\"'\\,;}&]{6,}"
+        ),
+    ),
 )
+"""What keys look like, each with what a text (in small letters) must hold before it is searched."""
 HIDDEN = "[hidden]"
 
 
@@ -40,19 +70,23 @@ def _in_settings(settings: Mapping[str, Any]) -> Iterator[str]:
             yield from _in_settings(value)  # extra_headers and the like
         elif isinstance(value, str) and SETTING.search(name) and len(value) >= 4:
             yield value
+        elif isinstance(value, str) and "://" in value:  # an address may carry keys in its query
+            yield from (part for _, part in parse_qsl(urlsplit(value).query) if len(part) >= 4)
 
 
 def redact(text: str, secrets: tuple[str, ...] = ()) -> str:
     """``text`` without secrets.
 
-    >>> redact("401 for sk-abcdef123456 at https://me:pw12@host/v1", ("topsecret",))
-    '401 for [hidden] at https://[hidden]@host/v1'
+    >>> redact("401 for sk-abcdef123456 at https://me:pw12@host/v1?api_key=abc", ("topsecret",))
+    '401 for [hidden] at https://[hidden]@host/v1?[hidden]'
     """
     for secret in secrets:
         if secret in text:
             text = text.replace(secret, HIDDEN)
-    for shape in SHAPES:
-        text = shape.sub(HIDDEN, text)
+    small = text.lower()
+    for signs, shape in SHAPES:
+        if any(sign in small for sign in signs):
+            text = shape.sub(HIDDEN, text)
     return text
 
 

@@ -15,7 +15,7 @@ import random
 import threading
 import time
 import weakref
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from typing import Any
@@ -26,6 +26,7 @@ import httpx
 from goldassay import __version__
 from goldassay.exceptions import FetchError, NotFoundError
 
+REDIRECTS = 10
 AGAIN = (429, 500, 502, 503, 504)
 HOME = "https://pypi.org/project/goldassay/"
 
@@ -37,7 +38,11 @@ def agent() -> str:
 
 
 class Web:
-    """Requests, one after the other, at least ``pause`` seconds apart; ``wait`` is the first wait before a retry."""
+    """Requests, one after the other, at least ``pause`` seconds apart; ``wait`` is the first wait before a retry.
+
+    A redirect is followed only to the host that was asked, to one beside it (``en.m.wikipedia.org`` beside
+    ``en.wikipedia.org``), and to those in ``hosts``: not to wherever a server says.
+    """
 
     def __init__(
         self,
@@ -47,9 +52,11 @@ class Web:
         timeout: float = 30.0,
         wait: float = 1.0,
         longest: float = 120.0,
+        hosts: Sequence[str] = (),
     ) -> None:
+        self.hosts = tuple(hosts)
         self.pause, self.retries, self.wait, self.longest = pause, retries, wait, longest
-        self.client = httpx.Client(timeout=timeout, headers={"User-Agent": agent()}, follow_redirects=True)
+        self.client = httpx.Client(timeout=timeout, headers={"User-Agent": agent()}, follow_redirects=False)
         weakref.finalize(self, self.client.close)  # its sockets are closed with it
         self._last = 0.0
         self._lock = threading.Lock()
@@ -94,7 +101,24 @@ class Web:
         raise FetchError(f"{place(url)}: {why} in {self.retries + 1} attempts; try again later, or use what is cached")
 
     def _once(self, url: str, request: Mapping[str, Any]) -> httpx.Response:
-        return self.client.request("POST" if "data" in request else "GET", url, **request)
+        answer = self.client.request("POST" if "data" in request else "GET", url, **request)
+        for _ in range(REDIRECTS):
+            further = answer.next_request
+            if further is None:
+                return answer
+            if not self._meant(answer.request.url, further.url):
+                raise FetchError(
+                    f"{place(url)}: redirects to {place(str(further.url))}, another host; ask that one if it is meant"
+                )
+            answer = self.client.send(further)
+        raise FetchError(f"{place(url)}: redirects without end")
+
+    def _meant(self, asked: httpx.URL, further: httpx.URL) -> bool:
+        """Whether a redirect stays with those that this client is for; never from https to http."""
+        if asked.scheme == "https" and further.scheme != "https":
+            return False
+        near = asked.host == further.host or (_home(asked.host) and _home(asked.host) == _home(further.host))
+        return bool(near or further.host in self.hosts)
 
     def _politely(self) -> None:
         with self._lock:
@@ -114,6 +138,12 @@ class Web:
             raise FetchError(
                 f"{place(url)}: expected {kind}, found {type_ or 'no content type'!r}; is the address right?"
             )
+
+
+def _home(host: str) -> str:
+    """The last two labels of a host's name; nothing for an address in numbers or a name of one label."""
+    labels = host.split(".")
+    return ".".join(labels[-2:]) if len(labels) > 2 and not labels[-1].isdigit() else ""
 
 
 def retry_after(said: str) -> float | None:

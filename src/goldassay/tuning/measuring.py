@@ -145,7 +145,7 @@ def effect(
 def evaluated(program: Any, examples: Sequence[Any], metric: Any, **options: Any) -> Run:
     """A run; what the metric raises becomes one line that says on which example."""
     try:
-        return evaluate(program, examples, metric, **options)
+        return evaluate(program, examples, metric, **{"max_failures": 1.0, **options})
     except GoldassayError:
         raise
     except Exception as error:

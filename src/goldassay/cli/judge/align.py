@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json as jsons
 from pathlib import Path
 from typing import Annotated
 
@@ -10,6 +9,7 @@ import typer
 
 from goldassay.cli import options as use
 from goldassay.cli.judge import options as ask
+from goldassay.reporting import terminal
 
 
 def align(
@@ -61,6 +61,6 @@ def align(
         name = str(live)
     found = aligned(people, votes, width=width, seed=seed)
     if json:
-        print(jsons.dumps({"judge": name, **found.state()}, ensure_ascii=False))
+        terminal.answer({"judge": name, **found.state()})
     else:
         tables.alignment(name, found)

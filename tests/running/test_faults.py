@@ -1,0 +1,361 @@
+"""One example's fault is one example's; a run that fails as a whole says so; folders belong to one run."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import dspy
+import pytest
+
+from goldassay import Metric
+from goldassay.exceptions import ConventionError, DataError, GoldassayError, RunStopped
+from goldassay.measures import extraction
+from goldassay.running import Run, evaluate, new_folder
+
+METRIC = Metric(extraction.StrictF1())
+
+
+def examples(n: int) -> list[Any]:
+    spans = [(3, 7, "TMP")]
+    return [dspy.Example(id=f"e{i}", text=f"in {1500 + i}", entities=spans).with_inputs("text") for i in range(n)]
+
+
+def right(text: str) -> Any:
+    return dspy.Prediction(entities=[(3, 7, "TMP")])
+
+
+class Unsayable(Exception):
+    def __str__(self) -> str:
+        raise RuntimeError("no text")
+
+
+def raising(error: BaseException) -> Any:
+    def program() -> Any:
+        raise error
+
+    return program
+
+
+FAULTS: dict[str, tuple[Any, str]] = {
+    "None": (lambda: None, "the program returned None"),
+    "a string": (lambda: "Delft", "no field 'entities'"),
+    "another dict": (lambda: {"spans": []}, "no field 'entities'"),
+    "a missing field": (lambda: dspy.Prediction(label="x"), "no field 'entities'"),
+    "a string for a list": (lambda: dspy.Prediction(entities="Delft"), "Delft"),
+    "a number for a list": (lambda: dspy.Prediction(entities=7), "7"),
+    "numbers for spans": (lambda: dspy.Prediction(entities=[1, 2]), "[1, 2]"),
+    "a type that is a number": (lambda: dspy.Prediction(entities=[{"start": 3, "end": 7, "type": 5}]), ""),
+    "offsets that are none": (lambda: dspy.Prediction(entities=[{"start": "a", "end": None, "type": "X"}]), ""),
+    "SystemExit": (raising(SystemExit(0)), "SystemExit: 0"),
+    "CancelledError": (raising(asyncio.CancelledError()), "CancelledError"),
+    "GeneratorExit": (raising(GeneratorExit()), "GeneratorExit"),
+    "RecursionError": (raising(RecursionError("deep")), "RecursionError: deep"),
+    "an error without a text": (raising(Unsayable()), "Unsayable: (its text cannot be read)"),
+}
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_the_fault_of_one_example_is_one_failed_row(fault: str, tmp_path: Path) -> None:
+    wrong, says = FAULTS[fault]
+
+    def program(text: str) -> Any:
+        return wrong() if text == "in 1502" else right(text)
+
+    run = evaluate(program, examples(6), METRIC, folder=tmp_path / "r", threads=2, progress=False)
+    assert len(run.rows) == 6
+    assert run.rows[2]["score"] == 0.0
+    assert run.rows[2]["tallies"]["strict_f1"]["fn"] == 1  # its gold counts as missed
+    assert [row["score"] for row in run.rows].count(1.0) == 5
+    assert says in run.rows[2].get("error", "")
+    assert Run.load(tmp_path / "r").values == run.values
+    again = evaluate(program, examples(6), METRIC, resume=tmp_path / "r", progress=False)  # and again on resume
+    assert again.values == run.values
+
+
+def test_a_dict_with_the_field_is_a_prediction() -> None:
+    assert evaluate(lambda text: {"entities": [(3, 7, "TMP")]}, examples(2), METRIC, progress=False).value == 1.0
+
+
+def test_a_program_that_hangs_is_one_failed_row(tmp_path: Path) -> None:
+    stop = threading.Event()
+
+    def program(text: str) -> Any:
+        if text == "in 1501":
+            stop.wait(60)
+        if text == "in 1503":
+            while not stop.is_set():  # Python that never ends is ended
+                pass
+        return right(text)
+
+    started = time.monotonic()
+    run = evaluate(program, examples(8), METRIC, folder=tmp_path / "r", threads=2, timeout=0.4, progress=False)
+    stop.set()
+    assert time.monotonic() - started < 20
+    assert [row["id"] for row in run.rows if row.get("error")] == ["e1", "e3"]
+    assert run.rows[1]["error"] == "TimeoutError: no answer within 0.4 s"
+    assert run.rows[1]["tallies"]["strict_f1"]["fn"] == 1
+    assert len(Run.load(tmp_path / "r").rows) == 8
+    with pytest.raises(GoldassayError, match="a timeout is a number of seconds above 0"):
+        evaluate(program, examples(1), METRIC, timeout=0)
+
+
+def test_gold_that_no_program_can_be_called_with_is_refused() -> None:
+    bare = [dspy.Example(text="in 1500", entities=[])]
+    with pytest.raises(
+        GoldassayError, match=r"gold example 0 does not say which of its fields are inputs: add .with_inp"
+    ):
+        evaluate(right, bare, METRIC)
+    with pytest.raises(GoldassayError, match="gold example 1 is a dict, not a dspy.Example"):
+        evaluate(right, [*examples(1), {"text": "in 1500"}], METRIC)
+
+
+def test_failures_that_are_alike_at_the_start_stop_a_run(tmp_path: Path) -> None:
+    calls: list[str] = []
+
+    def program(text: str) -> Any:
+        calls.append(text)
+        raise ConnectionRefusedError("connection refused")
+
+    with pytest.raises(
+        RunStopped,
+        match=r"^stopped after 5 of 100 examples: the first 5 examples failed alike: Conn.*; "
+        r"mend it and go on with --resume .*r$",
+    ) as caught:
+        evaluate(program, examples(100), METRIC, folder=tmp_path / "r", progress=False)
+    assert len(calls) == 5
+    assert Run.load(tmp_path / "r").about["status"] == "stopped"
+    assert isinstance(caught.value.run, Run)
+    whole = evaluate(program, examples(9), METRIC, max_failures=1, progress=False)
+    assert whole.value == 0.0
+
+
+def test_too_many_failures_stop_a_run_and_few_do_not() -> None:
+    def program(text: str) -> Any:
+        if int(text[3:]) % 3:
+            raise ValueError(f"no {text}")
+        return right(text)
+
+    with pytest.raises(
+        RunStopped, match=r"13 of 20 examples failed, more than --max-failures 0.5; the last, e19: Value"
+    ):
+        evaluate(program, examples(60), METRIC, progress=False)
+    assert len(evaluate(program, examples(60), METRIC, max_failures=0.7, progress=False).rows) == 60
+    with pytest.raises(RunStopped, match=r"^all 1 examples failed; the first, e1: ValueError: no in 1501$"):
+        evaluate(program, examples(2)[1:], METRIC, progress=False)
+
+
+def test_a_model_that_refuses_for_good_stops_a_run_at_once() -> None:
+    calls: list[str] = []
+
+    def program(text: str) -> Any:
+        calls.append(text)
+        raise dspy.utils.exceptions.LMAuthError("invalid api key", model="openai/x", status=401)
+
+    with pytest.raises(RunStopped, match="LMAuthError: .*invalid api key"):
+        evaluate(program, examples(30), METRIC, progress=False)
+    assert len(calls) == 1
+
+
+def test_folders_made_at_once_are_all_different(tmp_path: Path) -> None:
+    with ThreadPoolExecutor(8) as pool:
+        made = list(pool.map(lambda _: new_folder(tmp_path, "extraction"), range(40)))
+    assert len(set(made)) == 40
+    assert all(folder.is_dir() for folder in made)
+
+
+def test_a_folder_has_one_writer_and_holds_one_run(tmp_path: Path) -> None:
+    inside: list[str] = []
+
+    def program(text: str) -> Any:
+        for call in ({"resume": tmp_path / "r"}, {"folder": tmp_path / "r"}):
+            with pytest.raises(GoldassayError) as caught:
+                evaluate(right, examples(3), METRIC, progress=False, **call)  # type: ignore[arg-type]
+            inside.append(str(caught.value))
+        return right(text)
+
+    evaluate(program, examples(3), METRIC, folder=tmp_path / "r", progress=False)
+    assert f"is being written by another run (process {os.getpid()} on " in inside[0]
+    assert "holds an unfinished run already; go on with it (--resume" in inside[1]
+    with pytest.raises(GoldassayError, match="holds a run already; choose another folder"):
+        evaluate(right, examples(3), METRIC, folder=tmp_path / "r", progress=False)
+
+
+KILLED = """
+import sys, time, pathlib, dspy
+sys.path.insert(0, {here!r})
+from test_faults import METRIC, examples, right
+from goldassay.running import evaluate
+def program(text):
+    time.sleep(0.02)
+    return right(text)
+evaluate(program, examples(200), METRIC, folder=pathlib.Path({folder!r}), progress=False)
+"""
+
+
+def test_a_lock_that_a_killed_process_left_is_none(tmp_path: Path) -> None:
+    folder = tmp_path / "r"
+    code = KILLED.format(here=str(Path(__file__).parent), folder=str(folder))
+    other = subprocess.Popen([sys.executable, "-c", code], stderr=subprocess.PIPE)
+    until = time.monotonic() + 60
+    while time.monotonic() < until and not (folder / "rows.jsonl").exists():
+        time.sleep(0.05)
+    time.sleep(0.2)
+    assert other.poll() is None
+    with pytest.raises(GoldassayError, match=rf"is being written by another run \(process {other.pid} on "):
+        evaluate(right, examples(200), METRIC, resume=folder, progress=False)
+    other.send_signal(signal.SIGKILL)
+    other.communicate()
+    with pytest.raises(ConventionError, match="was begun with another version of the program's code"):
+        evaluate(right, examples(200), METRIC, resume=folder, progress=False)
+    assert Run.load(folder).about["status"] == "running"
+
+
+def test_a_finished_run_that_is_asked_for_again_is_left_as_it_is(tmp_path: Path) -> None:
+    run = evaluate(right, examples(4), METRIC, folder=tmp_path / "r", progress=False)
+    before = {file.name: file.read_bytes() for file in (tmp_path / "r").iterdir()}
+    again = evaluate(right, examples(4), METRIC, resume=tmp_path / "r", progress=False)
+    assert again.values == run.values
+    assert {file.name: file.read_bytes() for file in (tmp_path / "r").iterdir()} == before
+
+
+def test_rows_that_were_tried_again_are_marked_and_their_values_shown(tmp_path: Path) -> None:
+    down = {"in 1501", "in 1502"}
+
+    def program(text: str) -> Any:
+        if text in down:
+            raise OSError("down")
+        return dspy.Prediction(entities=[(3, 7, "TMP")] if text in ("in 1501", "in 1503") else [])
+
+    evaluate(program, examples(4), METRIC, folder=tmp_path / "r", progress=False)
+    down.clear()
+    run = evaluate(program, examples(4), METRIC, resume=tmp_path / "r", progress=False)
+    assert [row.get("retried") for row in run.rows] == [None, 1, 1, None]
+    assert run.summary()["retried"] == {
+        "rows": 2,
+        "values": {"strict_f1": pytest.approx(2 / 3)},
+        "others": {"strict_f1": pytest.approx(2 / 3)},
+    }
+
+
+PROGRAM = """
+import dspy
+from helper_of_{name} import LABEL
+class Years(dspy.Module):
+    def __init__(self):
+        super().__init__()
+        self.find = dspy.Predict("text -> entities")
+    def forward(self, text):
+        if text == "in 1503":
+            raise KeyboardInterrupt
+        return dspy.Prediction(entities=[(3, 7, LABEL)])
+program = Years()
+"""
+
+
+def test_a_run_is_only_gone_on_with_as_it_was_begun(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(str(tmp_path))
+    helper, file = tmp_path / "helper_of_faults.py", tmp_path / "years.py"
+    helper.write_text("LABEL = 'TMP'\n")
+    file.write_text(PROGRAM.format(name="faults"))
+    from goldassay import workspace
+
+    program = workspace.load(file).program
+    lm = dspy.LM("openai/a", temperature=0.0, api_key="secret-1", api_base="http://localhost:1/v1?token=abc")
+    with pytest.raises(KeyboardInterrupt):
+        evaluate(program, examples(6), METRIC, lm=lm, folder=tmp_path / "r", progress=False)
+    written = (tmp_path / "r" / "run.json").read_text()
+    assert "secret-1" not in written
+    assert "token=abc" not in written
+
+    def resume(what: str, **options: Any) -> None:
+        with pytest.raises(ConventionError, match=f"was begun with another {what}"):
+            evaluate(program, examples(6), METRIC, resume=tmp_path / "r", progress=False, **{"lm": lm, **options})
+
+    resume("model.* temperature 0.0.* then.* temperature 1.0", lm=lm.copy(temperature=1.0))
+    resume("model.*name openai/a.*name openai/b", lm=dspy.LM("openai/b", temperature=0.0))
+    resume("adapter .ChatAdapter then, JSONAdapter now", adapter=dspy.JSONAdapter())
+    helper.write_text("LABEL = 'LOC'\n")
+    resume("version of the program's code")
+    helper.write_text("LABEL = 'TMP'\n")
+    text = file.read_text()
+    file.write_text(text.replace("(3, 7", "(3, 6"))
+    resume("version of the program's code")
+    file.write_text(text)
+    program.find.signature = program.find.signature.with_instructions("Find years.")
+    resume("program, or other prompts")
+
+
+@pytest.mark.parametrize(
+    ("rows", "says"),
+    [
+        ('{"index": 0, "id": "e0"}', r"rows.jsonl:1: not a row of this run"),
+        ('{"index": -1, "id": "e0", "tallies": {"strict_f1": {"tp": 1, "fp": 0, "fn": 0}}}', "not a row of this run"),
+        ('{"index": true, "id": "e0", "tallies": {"strict_f1": {"tp": 1, "fp": 0, "fn": 0}}}', "not a row of this run"),
+        ('{"index": 0, "id": "e0", "tallies": {"strict_f1": {"tp": "x", "fp": 0, "fn": 0}}}', "not a row of this run"),
+        ('{"index": 0, "id": "e0", "tallies": {"strict_f1": 7}}', "not a row of this run"),
+        ('{"index": 0, "id": "e0", "tallies": {"other": {}}}', "not a row of this run"),
+        ("[1]", "not a row of this run"),
+        ("nonsense", "rows.jsonl:1: not JSON"),
+        ("\\xff", "rows.jsonl:1: not JSON"),
+    ],
+)
+def test_a_damaged_folder_is_one_line(tmp_path: Path, rows: str, says: str) -> None:
+    evaluate(right, examples(2), METRIC, folder=tmp_path / "r", progress=False)
+    (tmp_path / "r" / "rows.jsonl").write_text(f"{rows}\n")
+    with pytest.raises(DataError, match=says):
+        Run.load(tmp_path / "r")
+
+
+@pytest.mark.parametrize(
+    ("about", "says"),
+    [
+        (b"\xff\xfe", "run.json: not UTF-8 at byte 0"),
+        (b"[]", "run.json: not a run"),
+        (b"{}", "run.json: not a run: it names no measures"),
+        (b'{"measures": {"x": {"measure": "no.Such()"}}}', "no measure reads as"),
+        (b'{"measures": 7}', "not a run: it names no measures"),
+        (b"[" * 100_000, "nested too deeply"),
+    ],
+)
+def test_a_damaged_head_is_one_line(tmp_path: Path, about: bytes, says: str) -> None:
+    evaluate(right, examples(2), METRIC, folder=tmp_path / "r", progress=False)
+    (tmp_path / "r" / "run.json").write_bytes(about)
+    with pytest.raises(GoldassayError, match=says) as caught:
+        Run.load(tmp_path / "r")
+    assert "\n" not in str(caught.value)
+
+
+LIMITED = """
+import sys, pathlib, resource
+sys.path.insert(0, {here!r})
+from test_faults import METRIC, examples, right
+from goldassay.exceptions import RunStopped
+from goldassay.running import evaluate
+resource.setrlimit(resource.RLIMIT_FSIZE, (6000, 6000))
+try:
+    evaluate(right, examples(200), METRIC, folder=pathlib.Path({folder!r}), progress=False)
+except RunStopped as error:
+    print(error)
+"""
+
+
+def test_a_file_that_may_not_grow_stops_the_run_and_loses_nothing(tmp_path: Path) -> None:
+    folder = tmp_path / "r"
+    code = LIMITED.format(here=str(Path(__file__).parent), folder=str(folder))
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    kept = len(Run.load(folder).rows)
+    assert 5 < kept < 200
+    assert f"stopped after {kept} of 200 examples: {folder}/rows.jsonl: cannot be written: the file is too large; " in (
+        done.stdout
+    )
+    assert f"go on with --resume {folder}\n" in done.stdout
+    assert len(evaluate(right, examples(200), METRIC, resume=folder, progress=False).rows) == 200

@@ -1,0 +1,51 @@
+"""What looks like a key is hidden, and what only reads a little like one is not."""
+
+from __future__ import annotations
+
+import pytest
+
+from goldassay.running.secrets import redact
+
+KEYS = [
+    "AIzaSyA1234567890abcdefghijklmnopqrstu",
+    "AKIAIOSFODNN7EXAMPLE",
+    "github_pat_11ABCDEFG0abcdefgh",
+    "gsk_abcdefghij1234",
+    "glpat-abcdefgh1234",
+    "nvapi-abcdefgh1234",
+    "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0In0.abc-def_123",
+    "Basic dXNlcjpwYXNzd29yZA==",
+    "Bearer abcdefghijkl",
+]
+
+
+@pytest.mark.parametrize("key", KEYS)
+def test_the_shapes_of_keys_are_known(key: str) -> None:
+    assert redact(f'said "{key}" to me') == 'said "[hidden]" to me'
+
+
+@pytest.mark.parametrize(
+    ("text", "left"),
+    [
+        ("https://h/v1?api_key=abc123&x=1", "https://h/v1?[hidden]&x=1"),
+        ("Incorrect API key provided: abcd1234efgh", "Incorrect [hidden]"),  # the server's echo of a key unknown here
+        (r'{"body": "{\"api_key\": \"zzzzzzzz\"}"}', r'{"body": "{\"[hidden]\"}"}'),
+    ],
+)
+def test_keys_that_only_a_server_or_an_address_says(text: str, left: str) -> None:
+    assert redact(text) == left
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "a basic understanding of",
+        "Basic education in Delft",
+        "the key: a museum",
+        "a token of love",
+        "?year=1885",
+        "asia",
+    ],
+)
+def test_words_are_left_alone(text: str) -> None:
+    assert redact(text) == text
