@@ -189,7 +189,7 @@ def test_a_hundred_thousand_examples_open_scroll_and_are_searched(opened: Open, 
         )
     file = tmp_path / "big.html"
     about = {"name": "big", "measures": measures, "status": "finished", "gold": {"examples": n}}
-    file.write_text(pages.report([Run(about, rows, zero_of(measures), resamples=50)]), encoding="utf-8")
+    file.write_text(pages.report([Run(about, rows, zero_of(measures, tmp_path), resamples=50)]), encoding="utf-8")
     seen = opened(file)
     ready = seen.page.evaluate("goldassay.ready")
     assert ready < 3000, f"{ready:.0f} ms until the list could be used"

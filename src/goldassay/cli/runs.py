@@ -54,6 +54,33 @@ def show(run: Annotated[Path, typer.Argument(metavar="RUN", help="A run folder."
         tables.run(found)
 
 
+@app.command()
+def export(
+    run: Annotated[Path, typer.Argument(metavar="RUN", help="A run folder.")],
+    csv: Annotated[Path | None, typer.Option(metavar="FILE", help="A row an example.")] = None,
+    latex: Annotated[Path | None, typer.Option(metavar="FILE", help="Values with intervals, for booktabs.")] = None,
+    junit: Annotated[Path | None, typer.Option(metavar="FILE", help="A test an example and a target, for CI.")] = None,
+    label_studio: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Tasks with our predictions and errors.")
+    ] = None,
+) -> None:
+    """Write a run for other tools: csv, LaTeX, JUnit, Label Studio."""
+    from goldassay.reporting import exports, terminal
+    from goldassay.running import Run
+
+    asked = {"csv": csv, "latex": latex, "junit": junit, "label-studio": label_studio}
+    if not any(asked.values()):
+        raise GoldassayError(f"say which form: {', '.join(f'--{form} FILE' for form in asked)}")
+    found = Run.load(run)
+    for form, file in asked.items():
+        if file is not None:
+            try:
+                exports.write(found, form, file)
+            except OSError as error:
+                raise GoldassayError(f"cannot write {file}: {error.strerror}") from None
+            terminal.plain(f"{form}: {file}")
+
+
 app.command()(compare)
 
 

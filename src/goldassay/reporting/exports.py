@@ -16,42 +16,12 @@ from xml.etree import ElementTree
 
 from goldassay.exceptions import DataError
 from goldassay.reporting import facts
-from goldassay.running.folder import dumps
-from goldassay.running.parts import facets
 from goldassay.running.run import Run
-
-
-def records(run: Run) -> list[dict[str, Any]]:
-    """A flat record an example: id, strata, score, each measure's value, errors, seconds, tokens, inputs, prediction."""
-    out = []
-    for row, evidence in zip(run.rows, run.evidence, strict=True):
-        usage = row.get("usage") or {}
-        out.append(
-            {
-                "id": row["id"],
-                **{f"stratum.{name}": key for name, key in facets(row).items()},
-                "score": row["score"],
-                **{name: float(tally.value) if tally.weight else None for name, tally in evidence.items()},
-                "failed": row.get("error", ""),
-                "errors": len(row.get("errors", ())),
-                "seconds": row.get("latency_s"),
-                "calls": usage.get("calls", 0),
-                "tokens": usage.get("prompt_tokens", 0) + usage.get("completion_tokens", 0),
-                **{f"input.{name}": _cell(value) for name, value in (row.get("inputs") or {}).items()},
-                **{f"gold.{name}": _cell(value) for name, value in (row.get("gold") or {}).items() if name != "id"},
-                **{f"prediction.{name}": _cell(value) for name, value in (row.get("prediction") or {}).items()},
-            }
-        )
-    return out
-
-
-def _cell(value: Any) -> Any:
-    return value if isinstance(value, (str, int, float, bool)) or value is None else dumps(value)
 
 
 def to_csv(run: Run) -> str:
     """The records of a run as csv. A cell that a spreadsheet would take for a formula starts with an apostrophe."""
-    rows = records(run)
+    rows = run.records()
     columns = list(dict.fromkeys(name for row in rows for name in row))
     out = io.StringIO()
     writer = csv.DictWriter(out, columns, lineterminator="\n")
@@ -133,7 +103,7 @@ def to_junit(run: Run) -> str:
 
 def _clean(text: str) -> str:
     """Text without the characters that XML has no way to hold."""
-    return "".join(c if c in "\t\n\r" or ord(c) >= 32 and not 0xD800 <= ord(c) <= 0xDFFF else "\ufffd" for c in text)
+    return "".join(c if c in "\t\n\r" or (ord(c) >= 32 and not 0xD800 <= ord(c) <= 0xDFFF) else "\ufffd" for c in text)
 
 
 def to_label_studio(run: Run) -> list[dict[str, Any]]:
@@ -146,7 +116,9 @@ def to_label_studio(run: Run) -> list[dict[str, Any]]:
                 "Label Studio's tasks need a text; the run has none in inputs (made with --no-trace?)", record=row["id"]
             )
         said = row.get("prediction") or {}
-        result = [_region(f"p{place}", one, text) for place, one in enumerate(said.get("entities") or ()) if _placed(one)]
+        result = [
+            _region(f"p{place}", one, text) for place, one in enumerate(said.get("entities") or ()) if _placed(one)
+        ]
         if isinstance(said.get("label"), str):
             value = {"choices": [said["label"]]}
             result.append({"id": "label", "from_name": "choice", "to_name": "text", "type": "choices", "value": value})
@@ -215,17 +187,3 @@ def write(run: Run, form: str, file: Path) -> None:
         text = made[form](run)
     file.parent.mkdir(parents=True, exist_ok=True)
     file.write_text(text, encoding="utf-8", errors="replace", newline="")
-
-
-def html(run: Run) -> str:
-    """A run as a small table, for notebooks."""
-    from goldassay.reporting.pages.document import environment
-
-    template = environment().from_string(
-        "<table><caption>{{ run.name }}, {{ run.rows | length }} examples</caption><thead><tr><th>measure</th>"
-        "<th>value</th><th>95 %</th><th>target</th></tr></thead><tbody>{% for one in values %}<tr><th>{{ one.name }}"
-        "</th><td>{{ one.value | rate(4) }}</td><td>{% if one.interval %}[{{ one.interval.low | rate }}, "
-        "{{ one.interval.high | rate }}]{% endif %}</td><td>{{ one.target if one.target is not none else '' }}</td>"
-        "</tr>{% endfor %}</tbody></table>"
-    )
-    return template.render(run=run, values=[facts.overall(run), *facts.values(run)] if run.rows else [])

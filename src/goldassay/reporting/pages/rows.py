@@ -11,9 +11,9 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from goldassay.jsonl import dumps
 from goldassay.reporting.facts import wrong
 from goldassay.reporting.pages.document import packed
-from goldassay.running.folder import dumps
 from goldassay.running.parts import facets
 from goldassay.running.run import Run
 
