@@ -4,7 +4,7 @@ BIN := .venv/bin
 export OMP_NUM_THREADS = 1
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: install demo test oracles format format-check lint types check bench docs clean
+.PHONY: install demo test oracles format format-check lint types check bench docs release-check clean
 
 install: .venv/installed
 
@@ -54,6 +54,10 @@ docs: .venv/docs
 
 bench: install
 	$(BIN)/python -m benchmarks
+
+# sdist and wheel in empty environments, with the newest and the lowest versions of what they need
+release-check:
+	PYTHON=$(PYTHON) .ci/release-check
 
 clean:
 	rm -rf .venv build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis

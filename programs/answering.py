@@ -74,7 +74,7 @@ class Searching(dspy.Module):  # type: ignore[misc]
         source = getattr(self._indexed, "source", "bm25")
         return [
             {"doc_id": name, "score": score, "source": source, "text": self._texts[name]}
-            for name, score in self._indexed.search(question, self.depth)
+            for name, score in self._indexed.search(question, self.depth)  # pyright: ignore[reportOptionalMemberAccess]
         ]
 
 

@@ -24,7 +24,7 @@ class Classify(dspy.Signature):
     """Which type of institution is the text about?"""
 
     text: str = dspy.InputField()
-    type: Name = dspy.OutputField()
+    type: Name = dspy.OutputField()  # pyright: ignore[reportInvalidTypeForm]
 
 
 class Classification(dspy.Module):

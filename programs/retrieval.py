@@ -49,7 +49,7 @@ class Searching(dspy.Module):  # type: ignore[misc]
         """The best passages by this retriever's index."""
         if self._indexed is None:
             self.index(load("heritage").retrieval.passages)
-        found: list[tuple[str, float]] = self._indexed.search(query, self.depth)
+        found: list[tuple[str, float]] = self._indexed.search(query, self.depth)  # pyright: ignore[reportOptionalMemberAccess]
         return found
 
     def results(self, found: Iterable[tuple[str, float, str]]) -> list[dict[str, Any]]:

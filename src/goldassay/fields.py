@@ -25,9 +25,11 @@ def read(record: Any, path: str, default: Any = _ABSENT) -> Any:
     Traceback (most recent call last):
     goldassay.exceptions.FieldError: no field 'entities'; it has text
     """
-    value = _step(record, path)
+    value = record.get(path, _ABSENT) if type(record) is dict else _step(record, path)
     if value is not _ABSENT:
         return value
+    if default is not _ABSENT and "." not in path:
+        return default
     here = record
     for key in path.split("."):
         step = _step(here, key)

@@ -13,6 +13,7 @@ from goldassay.fields import names, read
 from goldassay.tally import T
 
 TASKS = ("extraction", "classification", "linking", "retrieval", "answering", "triples")
+OWN = "own"  # what a user's own functions and measures are stored as
 JUDGES = "judges"  # where the measures stand whose evidence a judge gives
 EMPTY = "1/null"  # an example without evidence has the value 1 and weighs nothing; a corpus without any has no value
 
@@ -163,6 +164,12 @@ def failed(pred: Any) -> str:
     return str(read(pred, FAILURE, "") or "")
 
 
+HOMES = {task: f"goldassay.measures.{task}" for task in TASKS} | {
+    JUDGES: "goldassay.judges.measures",
+    OWN: "goldassay.metric",
+}
+
+
 def parse(text: str) -> Measure[Any]:
     """The measure that a stored ``task.Repr(...)`` names. Nothing is executed: only literal arguments are read.
 
@@ -172,10 +179,9 @@ def parse(text: str) -> Measure[Any]:
     task, _, call = text.partition(".")
     try:
         node = ast.parse(call, mode="eval").body
-        if task not in (*TASKS, JUDGES) or not isinstance(node, ast.Call) or not isinstance(node.func, ast.Name):
+        if task not in HOMES or not isinstance(node, ast.Call) or not isinstance(node.func, ast.Name):
             raise ValueError(text)
-        home = "goldassay.judges.measures" if task == JUDGES else f"goldassay.measures.{task}"
-        found = getattr(importlib.import_module(home), node.func.id)
+        found = getattr(importlib.import_module(HOMES[task]), node.func.id)
         if not (isinstance(found, type) and issubclass(found, Measure)):
             raise ValueError(text)
         arguments = [ast.literal_eval(argument) for argument in node.args]
@@ -186,13 +192,16 @@ def parse(text: str) -> Measure[Any]:
 
 
 def stored(measure: Measure[Any]) -> str:
-    """The text that ``parse`` reads back."""
+    """The text that ``parse`` reads back; of a user's own measure, its name and the kind of its evidence."""
+    if not type(measure).__module__.startswith("goldassay."):
+        return f"{OWN}.Returned({measure.key!r}, {type(measure.zero).__name__!r})"
     return f"{measure.task}.{measure!r}"
 
 
 __all__ = [
     "EMPTY",
     "FAILURE",
+    "OWN",
     "TASKS",
     "Assessment",
     "Error",

@@ -1,15 +1,21 @@
-"""Weighted measures, targets and a pass mark: the callable that DSPy gets."""
+"""Weighted measures, targets and a pass mark: the callable that DSPy gets; and any function as a metric."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import inspect
+import math
+import typing
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from goldassay import feedback as words
-from goldassay.exceptions import GoldassayError
-from goldassay.fields import Columns, sides
-from goldassay.measure import Assessment, Measure
+from goldassay import tally
+from goldassay.exceptions import GoldassayError, MetricError
+from goldassay.fields import Columns, names, read, sides
+from goldassay.measure import OWN, Assessment, Error, Measure, failed
 from goldassay.score import Evidence, Score
+from goldassay.tally import Mean, Tally
 
 
 class Metric:
@@ -58,6 +64,31 @@ class Metric:
         self.columns = dict(columns or {})
         self.feedback_limit = feedback_limit
 
+    @staticmethod
+    def of(
+        function: Callable[..., Any],
+        *,
+        name: str = "",
+        pass_mark: float = 1.0,
+        targets: Mapping[str, float] | None = None,
+    ) -> FunctionMetric:
+        """Any function of (gold, prediction) as a metric, with intervals and paired tests.
+
+        It may return a number, a bool, a dict of either (each a value of its own; ``score`` is what counts, or their
+        mean), a ``dspy.Prediction(score=…, feedback=…)``, or evidence that adds up: a function that is annotated
+        ``-> Counts`` gives a true corpus F1. A number is reported as its mean over the examples. ``name`` is what the
+        value is called (``score``).
+
+        >>> import dspy
+        >>> exact = Metric.of(lambda gold, pred: gold["label"] == pred["label"])
+        >>> score = exact({"label": "M"}, {"label": "L"})
+        >>> score.score, score.feedback.splitlines()[-1]
+        (0.0, "- label: 'M' was asked for, not 'L'.")
+        >>> Metric.of(lambda gold, pred: {"right": True, "short": 0.5})({}, {"label": "M"}).objective_scores
+        {'score': 0.75, 'right': 1.0, 'short': 0.5}
+        """
+        return FunctionMetric(function, name=name, pass_mark=pass_mark, targets=targets)
+
     @property
     def zero(self) -> Evidence:
         """No evidence yet, with the weights; its ``from_state`` reads stored rows back."""
@@ -101,3 +132,160 @@ class Metric:
 
     def __repr__(self) -> str:
         return f"Metric({{{', '.join(f'{m!r}: {self.weights[k]:g}' for k, m in self.measures.items())}}})"
+
+
+@dataclass(frozen=True)
+class Returned(Measure[Any]):
+    """What a function, or a measure of a user's own, gives under one name; ``kind`` is its tally.
+
+    >>> Returned("overlap", "Counts").zero
+    Counts(tp=0.0, fp=0.0, fn=0.0)
+    """
+
+    called: str = "score"
+    kind: str = "Mean"
+    task = OWN
+    bounds = (float("-inf"), float("inf"))
+    formula = "what the function returns"
+    source = "a function of one's own"
+
+    @property
+    def zero(self) -> Any:  # type: ignore[override]
+        """No evidence of this kind."""
+        return getattr(tally, self.kind)()
+
+    @property
+    def key(self) -> str:
+        return self.called
+
+    @property
+    def conventions(self) -> str:
+        return f"{self.called}[{'mean over the examples' if self.kind == 'Mean' else f'folded {self.kind}'}]"
+
+
+class FunctionMetric(Metric):
+    """A function as a metric (`Metric.of`). The values of a dict become measures when they are first returned."""
+
+    def __init__(
+        self, function: Callable[..., Any], *, name: str = "", pass_mark: float, targets: Mapping[str, float] | None
+    ) -> None:
+        if not callable(function):
+            raise GoldassayError(f"a metric is a Metric or a function of (gold, prediction), not {function!r}")
+        self.function, self.main = function, name or "score"
+        super().__init__(Returned(self.main, _returned(function)), pass_mark=pass_mark)
+        self.targets = dict(targets or {})
+        self.wants = _positional(function)
+
+    def assess(self, gold: Any, pred: Any) -> dict[str, Assessment[Any]]:
+        """The evidence of one pair; a program that failed has 0 of everything."""
+        if failed(pred):
+            return {key: Assessment(_none(measure.zero)) for key, measure in self.measures.items()}
+        given = (gold, pred, None, None, None, None)[: self.wants]
+        found, said = self.function(*given), ""
+        if hasattr(found, "_store") and not isinstance(found, Score):
+            found, said = _score(found), str(getattr(found, "feedback", None) or "")
+        if isinstance(found, Score):
+            return self._scored(found)
+        values = {self.main: found}
+        if isinstance(found, Mapping):
+            numbers = {str(key): self._number(value) for key, value in found.items() if key != "feedback"}
+            if not numbers:
+                raise MetricError("the metric returned an empty dict; a metric returns a number, or numbers by name")
+            said = str(found.get("feedback") or "")
+            numbers = {self.main: next(iter(numbers.values()))} if len(numbers) == 1 else numbers  # it is the score
+            values = {self.main: numbers.pop(self.main, None), **numbers}
+            if values[self.main] is None:
+                values[self.main] = sum(numbers.values()) / len(numbers)
+        out = {key: Assessment(self._tally(key, value)) for key, value in values.items()}
+        value = float(out[self.main].tally.value)
+        if value < self.pass_mark - 1e-12:
+            out[self.main] = Assessment(out[self.main].tally, _errors(gold, pred, said, value))
+        elif said:
+            out[self.main] = Assessment(out[self.main].tally, (), (said,))
+        return out
+
+    def _scored(self, found: Score) -> dict[str, Assessment[Any]]:
+        """What a function returned that calls a `Metric` of measures: its values and weights are this one's."""
+        evidence, first = found.evidence, next(iter(found.evidence), "")
+        if set(evidence) != set(self.measures):
+            self.measures = {key: Returned(key, type(one).__name__) for key, one in evidence.items()}
+            self.weights = dict(evidence.weights)
+        return {key: Assessment(one, found.errors if key == first else ()) for key, one in evidence.items()}
+
+    def _tally(self, key: str, value: Any) -> Any:
+        zero = self.measures[self.main].zero if key == self.main else Mean()
+        if isinstance(value, Tally):
+            if type(value) is not type(zero):
+                kind = type(value).__name__
+                raise MetricError(f"the metric returned {kind}; say so: def metric(gold, pred) -> {kind}")
+            return value
+        self._known(key, "Mean")
+        return Mean.of(self._number(value))
+
+    def _known(self, key: str, kind: str) -> None:
+        if key not in self.measures:
+            self.weights = {**self.weights, key: 0.0}
+            self.measures = {**self.measures, key: Returned(key, kind)}
+
+    def _number(self, value: Any) -> float:
+        try:
+            found = float(value)
+            if not math.isfinite(found):
+                raise ValueError
+        except (TypeError, ValueError):
+            raise MetricError(
+                f"the metric returned {value!r}; a metric returns a number, a bool, a dict of those, a "
+                "dspy.Prediction with a score, or a tally"
+            ) from None
+        return found
+
+    def __repr__(self) -> str:
+        return f"Metric.of({getattr(self.function, '__name__', self.function)!s})"
+
+
+def _score(found: Any) -> Any:
+    """The score of a ``dspy.Prediction``, which has to have one."""
+    if "score" not in found._store:
+        raise MetricError(f"the metric returned a Prediction without a score; it has {', '.join(found._store)}")
+    return found._store["score"]
+
+
+def _returned(function: Callable[..., Any]) -> str:
+    """The tally that a function says it returns; a mean where it says nothing."""
+    try:
+        said = typing.get_type_hints(function).get("return")
+    except (NameError, TypeError, AttributeError):
+        said = None
+    name = getattr(said, "__name__", "")
+    return name if getattr(tally, name, None) is said and hasattr(said, "from_state") else "Mean"
+
+
+def _positional(function: Callable[..., Any]) -> int:
+    """How many arguments a metric takes: gold and prediction, and as many of DSPy's others as it has."""
+    try:
+        found = inspect.signature(function).parameters.values()
+    except (TypeError, ValueError):
+        return 2
+    if any(one.kind is one.VAR_POSITIONAL for one in found):
+        return 2
+    return min(6, max(2, sum(one.kind in (one.POSITIONAL_ONLY, one.POSITIONAL_OR_KEYWORD) for one in found)))
+
+
+def _none(zero: Any) -> Any:
+    """What a failed example adds: a mean of 0; a function's tally is not known without a prediction."""
+    return Mean(0.0, 1.0) if isinstance(zero, Mean) else zero
+
+
+def _errors(gold: Any, pred: Any, said: str, value: float) -> tuple[Error, ...]:
+    """What a function that gives only a number found wrong: the fields of gold that the prediction has otherwise."""
+    if said:
+        return (Error("low_score", said),)
+    inputs = set(gold.inputs().keys()) if hasattr(gold, "inputs") and getattr(gold, "_input_keys", None) else set()
+    out = []
+    for name in names(pred):
+        wanted = read(gold, name, None)
+        if wanted is not None and name not in inputs and wanted != read(pred, name, None):
+            found = read(pred, name, None)
+            told = f"{name}: {wanted!r} was asked for, not {found!r}."
+            out.append(Error("wrong_value", told, gold=str(wanted), pred=str(found), field=name))
+    return tuple(out) or (Error("low_score", f"The metric gives {value:.3f}."),)

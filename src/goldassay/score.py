@@ -208,7 +208,9 @@ class Score(dspy.Prediction):
         total: Total = Total(self.evidence, 1, numbers=self.flat) + other
         return total
 
-    __radd__ = __add__
+    def __radd__(self, other: Any) -> Total:
+        total: Total = self + other
+        return total
 
     def __reduce__(self) -> Any:
         return _rebuild, (dict(self._store), self.evidence, self.errors, bool(self))

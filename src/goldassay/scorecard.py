@@ -51,6 +51,8 @@ class Scorecard:
     its keys and their values. ``explain`` maps a value's name to its definition and source, ``intervals`` to the low
     and the high end of its 95 % interval (`resample`). ``measures`` are those that the values come from, ``tallies``
     their evidence example by example (fields are arrays), ``totals`` the same over the corpus, all by the value's name.
+    ``protocol`` is the official protocol that was asked for, and ``undefined`` names the values that it does not know:
+    they are ours.
     """
 
     task: str
@@ -62,6 +64,8 @@ class Scorecard:
     warnings: list[str] = field(default_factory=list)
     explain: dict[str, str] = field(default_factory=dict)
     intervals: dict[str, tuple[float, float]] = field(default_factory=dict)
+    protocol: str = ""
+    undefined: tuple[str, ...] = ()
     measures: dict[str, Measure[Any]] = field(default_factory=dict, repr=False)
     tallies: dict[str, Any] = field(default_factory=dict, repr=False)
     totals: dict[str, Any] = field(default_factory=dict, repr=False)
@@ -110,9 +114,11 @@ class Scorecard:
 
     def state(self) -> dict[str, Any]:
         """As one JSON object (``goldassay score --json``)."""
+        said = {"protocol": self.protocol, "undefined": list(self.undefined)} if self.protocol else {}
         return {
             "task": self.task,
             "examples": self.examples,
+            **said,
             "values": self.values,
             "intervals": self.intervals,
             "counts": self.counts,
@@ -134,7 +140,7 @@ def fold(task: str, measures: Mapping[str, Measure[Any]] | Iterable[Measure[Any]
 
     named = measures if isinstance(measures, Mapping) else {measure.key: measure for measure in measures}
     card = Scorecard(task, len(shared.gold), shared=shared)
-    sums: dict[int, Any] = {}
+    sums: dict[int, tuple[Any, Any]] = {}
     for name, measure in named.items():
         tallies = measure.tallies(shared.of(measure))
         total = summed(tallies, sums)

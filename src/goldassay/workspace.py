@@ -1,13 +1,17 @@
 """The workspace: the folders ``programs/``, ``metrics/`` and ``gold/`` that a user edits, loaded by path.
 
-The workspace is the nearest folder, from the current one upwards, that holds ``programs`` and ``metrics``; without one
-it is the copy that was installed with the package. Its files are not a package: each is loaded from its path.
+A task is a name, fields, a metric and programs: ``programs/NAME.py:program`` and ``metrics/NAME.py:metric`` make NAME a
+task like the six. The workspace is the nearest folder, from the current one upwards, that holds ``programs`` and
+``metrics``; without one it is the copy that was installed with the package. Its files are not a package: each is loaded
+from its path.
 """
 
 from __future__ import annotations
 
+import difflib
 import hashlib
 import importlib.util
+import inspect
 import sys
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -61,25 +65,79 @@ def target(text: str, task: str | None = None) -> Target:
     """The target that a user wrote: ``extraction``, ``extraction:baseline`` or ``programs/extraction.py:program``."""
     place, _, name = text.partition(":")
     name = name or "program"
-    if place in TASKS:
-        return Target(place, root() / "programs" / f"{place}.py", name)
+    if place in tasks():
+        return Target(task or place, root() / "programs" / f"{place}.py", name)
     file = Path(place)
-    if not file.is_file():
+    if file.suffix != ".py":
         raise GoldassayError(
-            f"{text!r} is neither a task ({', '.join(TASKS)}) nor a file such as programs/extraction.py:program"
+            f"no task {place!r}{nearest(place, tasks())}; a file is named as programs/{place}.py:program"
         )
-    found = task or (file.stem if file.stem in TASKS else None)
-    if found is None:
-        raise GoldassayError(f"which task does {place} do? say it with --task ({', '.join(TASKS)})")
-    return Target(found, file.resolve(), name)
+    if not file.is_file():
+        raise GoldassayError(f"no such file: {place}; the tasks are {', '.join(tasks())}")
+    return Target(task or file.stem, file.resolve(), name)
+
+
+def tasks() -> list[str]:
+    """The six tasks, then those that the workspace has a program for."""
+    own = sorted(file.stem for file in (root() / "programs").glob("*.py") if not file.stem.startswith("_"))
+    return [*TASKS, *(name for name in own if name not in TASKS)]
+
+
+def known(task: str) -> None:
+    """Refuse a task that nobody has and that is nearly the name of one of the six: a slip of the keyboard."""
+    if task not in TASKS and difflib.get_close_matches(task, TASKS, n=1, cutoff=0.8) and task not in tasks():
+        raise GoldassayError(f"no task {task!r}{nearest(task, TASKS)}")
+
+
+def nearest(word: str, known: Iterable[str]) -> str:
+    """A hint for an error: the word that was probably meant, else all there are.
+
+    >>> nearest("extracton", ["extraction", "linking"]), nearest("x", ["extraction", "linking"])
+    ("; did you mean 'extraction'?", '; there are extraction, linking')
+    """
+    found = difflib.get_close_matches(word, list(known), n=1)
+    return f"; did you mean {found[0]!r}?" if found else f"; there are {', '.join(known)}"
+
+
+def inputs(task: str) -> list[str] | None:
+    """The inputs of a task of one's own: those of its program; ``None`` where there is no program to ask."""
+    file = root() / "programs" / f"{task}.py"
+    return taken(Target(task, file, "program").load()) if file.is_file() else None
+
+
+def taken(program: Any) -> list[str] | None:
+    """The names of the inputs that a program takes; ``None`` where it does not say.
+
+    >>> taken(lambda text, language="nl": text)
+    ['text', 'language']
+    """
+    if hasattr(program, "signature") and hasattr(program.signature, "input_fields"):
+        return list(program.signature.input_fields)
+    called = getattr(type(program), "forward", program)
+    try:
+        found = [one for one in inspect.signature(called).parameters.values() if one.name != "self"]
+    except (TypeError, ValueError):
+        return None
+    if any(one.kind is one.VAR_KEYWORD for one in found):
+        return None
+    return [one.name for one in found if one.kind is not one.VAR_POSITIONAL]
 
 
 def metric(task: str, place: str | None = None) -> Any:
-    """The metric of a task: ``metrics/TASK.py:metric`` of the workspace, or what ``place`` (FILE[:NAME]) names."""
-    if place is None:
-        return attribute(root() / "metrics" / f"{task}.py", "metric")
-    file, _, name = place.partition(":")
-    return attribute(Path(file), name or "metric")
+    """The metric of a task: ``metrics/TASK.py:metric`` of the workspace, or what ``place`` (FILE[:NAME]) names.
+
+    What is no `Metric` is taken for a function of (gold, prediction), see ``Metric.of``.
+    """
+    from goldassay.metric import Metric
+
+    file, _, name = (place or "").partition(":")
+    if place is None and not (root() / "metrics" / f"{task}.py").is_file():
+        raise GoldassayError(
+            f"the task {task} has no metric: write `metric` in {root() / 'metrics' / f'{task}.py'} (any function of "
+            "gold and prediction), or name one with --metric FILE[:NAME]"
+        )
+    found = attribute(Path(file) if place else root() / "metrics" / f"{task}.py", name or "metric")
+    return found if isinstance(found, Metric) else Metric.of(found)
 
 
 def judged(task: str, judge: Any, place: str | None = None) -> Any:

@@ -7,6 +7,7 @@ import multiprocessing
 import os
 import re
 import threading
+import time
 from pathlib import Path
 from typing import Any
 
@@ -15,12 +16,11 @@ import pytest
 from goldassay.articles import rows as stored
 from goldassay.articles.baseline import ArticlePatterns
 from goldassay.articles.benchmark import Asked
-from goldassay.articles.evaluating import Evaluation
 from goldassay.articles.profile import Profile, Sources
 from goldassay.articles.results import load
 from goldassay.articles.running import run
 from goldassay.articles.scoring import Scoring
-from goldassay.exceptions import GoldassayError
+from goldassay.exceptions import GoldassayError, RunStopped
 from goldassay.wikibase.alignment import PropertyAlignmentTable
 from goldassay.wikibase.entities import Item, Statement
 
@@ -236,21 +236,36 @@ def _fields(item: Item) -> dict[str, Any]:
     return {name: getattr(item, name) for name in ("id", "labels", "aliases", "sitelinks", "statements", "fetched")}
 
 
-def test_no_more_articles_are_under_way_than_twice_the_threads(make_sources: Any) -> None:
-    clients = towns(make_sources, 40)
-    started: list[str] = []
-    lock = threading.Lock()
+def test_no_more_articles_are_under_way_than_threads(make_sources: Any, tmp_path: Path) -> None:
+    under_way, most, lock = [0], [0], threading.Lock()
 
-    def taken() -> Any:
-        for one in asked(40):
-            with lock:
-                started.append(one.title)
-            yield one
+    def program(text: str) -> Any:
+        with lock:
+            under_way[0] += 1
+            most[0] = max(most[0], under_way[0])
+        time.sleep(0.01)
+        with lock:
+            under_way[0] -= 1
+        return {"triples": []}
 
-    found = Evaluation(ArticlePatterns(), clients, clients).rows(taken(), parallel=2)
-    next(found)
-    assert len(started) <= 5
-    found.close()
+    ran(towns(make_sources, 20), asked(20), tmp_path / "r.rows.jsonl", program=program, parallel=3)
+    assert most[0] == 3
+
+
+def test_articles_stop_and_time_out_as_examples_do(make_sources: Any, tmp_path: Path) -> None:
+    def hangs(text: str) -> Any:
+        if "1501" in text:
+            time.sleep(5)
+        if "1502" in text:
+            raise SystemExit(0)
+        return {"triples": []}
+
+    result = ran(towns(make_sources, 4), asked(4), tmp_path / "a.rows.jsonl", program=hangs, timeout=0.3)
+    assert [one["error"] for one in result["failed_articles"]] == ["TimeoutError: no answer within 0.3 s"]
+    assert [one.get("error") for one in result["article_results"]] == [None, "SystemExit: 0", None]
+    nothing = towns(make_sources, 0)
+    with pytest.raises(RunStopped, match="stopped after 20 of 30 articles: 20 of 20 articles failed, more than --max"):
+        ran(nothing, asked(30), tmp_path / "b.rows.jsonl", max_failures=0.5)
 
 
 def test_a_secret_in_an_error_is_not_written(

@@ -193,7 +193,7 @@ def test_bad_input_is_one_line_and_exit_code_2(files: tuple[Path, Path], case: s
         ),
         (["score", "extraction", "--gold", "{g}", "--pred", "{p}", "--protocol", "mine"], "no protocol 'mine'"),
         (["score", "extraction", "--gold", "{g}", "--pred", "{p}", "--format", "xml"], "xml"),
-        (["eval", "nothing"], "neither a task"),
+        (["eval", "nothing"], "no task 'nothing'; there are extraction, "),
         (["eval", "extraction:nothing"], "has no 'nothing'"),
         (["eval", "extraction:baseline", "--split", "holdout"], "no split 'holdout'"),
         (["eval", "extraction:baseline", "--gold", "no-such-set"], "no-such-set"),
@@ -216,3 +216,56 @@ def test_a_wrong_column_lists_the_columns(shared_data: Path) -> None:
     done = goldassay("score", "extraction", "--gold", file, "--pred", file, "--format", "hipe", "--column", "NE-MINE")
     assert done.returncode == 2
     assert "NE-COARSE-LIT" in done.stderr
+
+
+def test_fail_under_holds_a_value_or_the_lower_end_of_its_interval_to_a_floor(files: tuple[Path, Path]) -> None:
+    arguments = ("score", "extraction", "--gold", files[0], "--pred", files[1], "--json", "--fail-under")
+    assert goldassay(*arguments, "strict_f1=.5").returncode == 0
+    low = goldassay(*arguments, "strict_f1=.8", "--fail-under", "partial_f1=.9")
+    assert (low.returncode, low.stderr) == (1, "goldassay: strict_f1 is 0.5000, under 0.8\n")
+    assert json.loads(low.stdout)["values"]["strict_f1"] == 0.5  # what was measured is printed all the same
+    sure = goldassay(*arguments, "strict_f1=.5", "--sure")
+    assert sure.returncode == 1
+    assert "its lower end is under 0.5" in sure.stderr
+    wrong = goldassay(*arguments, "strict_f=.8")
+    assert (wrong.returncode, "there are strict_f1" in wrong.stderr) == (2, True)
+    assert "such as strict_f1=.8, not 'strict_f1'" in goldassay(*arguments, "strict_f1").stderr
+
+
+def test_the_protocol_stands_in_the_title_and_what_it_does_not_define_is_marked(tmp_path: Path) -> None:
+    rows = ["TOKEN\tNE-COARSE-LIT\tMISC", "Bern\tB-LOC\t_", "in\tO\t_"]
+    file = tmp_path / "a.tsv"
+    file.write_text("\n".join(rows) + "\n", encoding="utf-8")
+    arguments = ("score", "extraction", "--gold", file, "--pred", file, "--format", "hipe")
+    official = goldassay(*arguments, "--protocol", "hipe")
+    assert official.stdout.startswith("extraction, 1 examples, protocol hipe")
+    assert "by type, protocol hipe" in official.stdout
+    assert "token *" in official.stdout
+    assert "strict *" not in official.stdout
+    assert "* not defined by the protocol hipe: ours" in official.stdout
+    assert "hint" not in official.stderr
+    ours = goldassay(*arguments)
+    assert ours.stdout.startswith("extraction, 1 examples ")
+    assert "*" not in ours.stdout
+    assert "--protocol hipe" in ours.stderr
+    found = json.loads(goldassay(*arguments, "--protocol", "hipe", "--json").stdout)
+    assert (found["protocol"], "strict_f1" in found["undefined"]) == ("hipe", False)
+
+
+def test_types_stand_by_support_and_the_largest_confusions_are_shown(tmp_path: Path) -> None:
+    kinds = [f"T{number:02}" for number in range(40)]
+    gold: list[dict[str, object]] = [
+        {"id": str(i), "text": "x" * 9, "entities": [{"start": 0, "end": 1, "type": kind, "text": "x"}]}
+        for i, kind in enumerate([*kinds, "T39", "T39", "T38"])
+    ]
+    answered = [{"start": 0, "end": 1, "type": "T39", "text": "x"}]
+    pred: list[dict[str, object]] = [{"id": str(i), "entities": answered} for i in range(len(gold))]
+    done = goldassay(
+        "score", "extraction", "--gold", jsonl(tmp_path / "g", gold), "--pred", jsonl(tmp_path / "p", pred),
+        "--format", "jsonl",
+    )  # fmt: skip
+    by_type = done.stdout.partition("by type")[2]
+    assert by_type.index("T39") < by_type.index("T38") < by_type.index("T00")
+    assert "and 10 more" in by_type.partition("largest confusions")[0]
+    first = by_type.partition("largest confusions")[2].splitlines()[4]
+    assert [word for word in first.split() if word.isalnum()] == ["T38", "T39", "2"]

@@ -228,7 +228,7 @@ def test_no_cache_begins_again_where_a_run_was_finished(place: Path, monkeypatch
         (("--article", "x", "--no-cache", "--cache-only"), "choose one"),
         (("--dataset", "absent.yaml", "--endpoint", "store.nt"), "absent.yaml: no such file"),
         (("--article", "Ann Lee", "--endpoint", "absent.nt", "--profile", "triples:ArticlePatterns"), "no such file"),
-        (("--article", "x", "--profile", "absent"), "neither a task"),
+        (("--article", "x", "--profile", "absent"), "no task 'absent'"),
     ],
 )
 def test_wrong_calls_are_one_line(place: Path, arguments: tuple[str, ...], message: str) -> None:

@@ -28,7 +28,7 @@ def folded(measure: c.Accuracy | c.MacroF1 | c.WeightedF1 | c.Kappa, pairs: list
 def test_the_institution_types(pairs: list[tuple[str, str]]) -> None:
     gold, pred = [g for g, _ in pairs], [p for _, p in pairs]
     supported = sorted(set(gold))
-    card = c.scorecard([{"label": g} for g in gold], [{"label": p} for p in pred])
+    card = c.scorecard([{"label": g} for g in gold], [{"label": p} for p in pred], labels="institutions")
     found = type_classification_metrics(gold, pred)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -47,7 +47,7 @@ def test_the_institution_types(pairs: list[tuple[str, str]]) -> None:
         if name in card.values:
             assert card.values[name] == pytest.approx(value, abs=1e-9), name
     assert folded(c.Accuracy(), pairs) == pytest.approx(want["accuracy"], abs=1e-9)
-    assert folded(c.MacroF1(), pairs) == pytest.approx(want["macro_f1"], abs=1e-9)
+    assert folded(c.MacroF1(labels="institutions"), pairs) == pytest.approx(want["macro_f1"], abs=1e-9)
     assert folded(c.MacroF1("supported"), pairs) == pytest.approx(want["macro_f1_supported"], abs=1e-9)
     assert folded(c.WeightedF1(), pairs) == pytest.approx(want["weighted_f1"], abs=1e-9)
     for rate, values in zip(("precision", "recall", "f1", "support"), each, strict=True):
@@ -75,7 +75,7 @@ def test_labels_that_are_not_the_types_are_averaged_as_they_are_seen(pairs: list
     assert folded(c.MacroF1(), pairs) == pytest.approx(want, abs=1e-9)
     own = ("pos", "neg", "neu", "never")
     want = sk.f1_score(gold, pred, labels=list(own), average="macro", zero_division=0)
-    assert folded(c.MacroF1(own), pairs) == pytest.approx(want, abs=1e-9)
+    assert folded(c.MacroF1(labels=own), pairs) == pytest.approx(want, abs=1e-9)
     card = c.scorecard([{"label": g} for g in gold], [{"label": p} for p in pred], labels=own)
     assert card.values["macro_f1"] == pytest.approx(want, abs=1e-9)
 

@@ -135,9 +135,10 @@ def test_an_unknown_format_lists_the_formats(tmp_path: Path) -> None:
     assert complaint(file, format="xml").startswith("no format 'xml'; the formats are jsonl, iob2, conll, hipe")
 
 
-def test_an_unknown_task_lists_the_tasks(tmp_path: Path) -> None:
+def test_a_slip_of_the_keyboard_is_no_task_of_ones_own(tmp_path: Path) -> None:
     file = write(tmp_path / "gold.jsonl", GOLD)
-    assert complaint(file, "ner").startswith("no task 'ner'; the tasks are extraction, classification")
+    assert complaint(file, "extracton") == "no task 'extracton'; did you mean 'extraction'?"
+    assert read(file, task="ner")[0]["entities"]  # a task of one's own has records with any fields
 
 
 def test_a_name_that_tells_no_format(tmp_path: Path) -> None:

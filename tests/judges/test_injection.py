@@ -175,3 +175,10 @@ def test_what_a_judge_said_is_data_to_the_next_question() -> None:
     made = judge.supports("It opened in 1885.", None, ["A passage."])
     assert (made["answer_claims"], made["support"]) == ([ATTACKS["header"]], {"answer_by_context": [[False]]})
     assert frame(engine.prompts[0]) == frame(prompts("faithfulness", "answer", HARMLESS)[1])
+
+
+@pytest.mark.parametrize("filler", ["\ufe0f", "\u180e", "\u3164", "\u115f", "\u1160", "\uffa0", "\u200b", "\U000e0041"])
+def test_what_cannot_be_seen_is_escaped(filler: str) -> None:
+    quoted = data(f"It opened{filler} in 1885.")
+    assert quoted.isascii()
+    assert json.loads(quoted) == f"It opened{filler} in 1885."

@@ -165,6 +165,7 @@ def test_words_that_are_not_separated_are_said() -> None:
     assert not any("script" in warning for warning in told.warnings)
     asked = answering.scorecard(gold, pred, measures=["MLQAF1('zh')"])
     assert asked.values == {"MLQAF1('zh')": pytest.approx(10 / 11)}
+    assert asked.warnings == []
     plain = answering.scorecard([{"answers": ["1800"]}], [{"answer": "1800"}])
     assert plain.warnings == []
     assert "mlqa_f1" not in plain.values

@@ -71,11 +71,42 @@ def test_macro_over_all_and_over_supported_labels() -> None:
     # F1 of M is 1, of L and A 0; (1 + 0) / 2 over the supported, 1 / 19 over all
     assert card.values["macro_f1_supported"] == 0.5
     assert card.values["macro_f1"] == pytest.approx(1 / 19)
-    assert "labels=the 19 institution types" in card.conventions["macro_f1"]
-    assert "labels=supported" in card.conventions["macro_f1_supported"]
+    assert "labels=institutions" in card.conventions["macro_f1"]
+    assert "over=supported" in card.conventions["macro_f1_supported"]
     own = c.scorecard([{"label": "M"}, {"label": "L"}], [{"label": "M"}, {"label": "A"}], labels=["M", "L", "A"])
     assert own.values["macro_f1"] == pytest.approx(1 / 3)
-    assert "the 3 labels given" in own.conventions["macro_f1"]
+    assert "labels=M+L+A" in own.conventions["macro_f1"]
+
+
+def test_labels_that_may_be_choices_are_not_taken_for_institution_types() -> None:
+    # F1 of A is 2/3, of B 0: 1/3 over both, and (2/3) / 19 = .0351 over the 19 types
+    gold, pred = [{"label": "A"}, {"label": "B"}], [{"label": "A"}, {"label": "A"}]
+    card = c.scorecard(gold, pred)
+    assert card.values["macro_f1"] == pytest.approx(1 / 3)
+    assert card.warnings == [
+        "macro_f1 runs over the labels seen; if they are institution types, --labels institutions takes all 19"
+    ]
+    card = c.scorecard(gold, pred, labels="institutions")
+    assert card.values["macro_f1"] == pytest.approx(2 / 3 / 19)
+    assert not card.warnings
+    assert c.scorecard(gold, pred, labels=c.institutions().codes).conventions == card.conventions
+    guessed = c.scorecard([{"label": "M"}], [{"label": "M"}])
+    assert guessed.values["macro_f1"] == pytest.approx(1 / 19)
+    assert "the 19 institution types, of which gold has 1; --labels seen" in guessed.warnings[0]
+    assert c.scorecard([{"label": "M"}], [{"label": "M"}], labels="seen").values["macro_f1"] == 1.0
+
+
+def test_a_scorecard_is_the_fold_of_the_measures() -> None:
+    gold = [{"label": x, "secondary_labels": y} for x, y in (("M", ["L"]), ("L", []), ("A", ["M", "L"]), ("M", []))]
+    pred = [{"label": x, "secondary_labels": y} for x, y in (("M", []), ("M", ["L"]), (None, ["M"]), ("Z", []))]
+    for labels in (None, "seen", ("M", "A", "never")):
+        card = c.scorecard(gold, pred, labels=labels)
+        for name, measure in card.measures.items():
+            folded = sum((measure(g, p).tally for g, p in zip(gold, pred, strict=True)), measure.zero)
+            assert float(folded.value) == pytest.approx(card.values[name]), (name, labels)
+            assert card.conventions[name] == measure.conventions
+        card.resample(resamples=50)
+        assert set(card.intervals) == {name for name, value in card.values.items() if value is not None}
 
 
 def test_the_hierarchy_is_data(tmp_path: Path) -> None:
@@ -196,6 +227,7 @@ def test_the_scorecard_says_what_is_missing_or_outside() -> None:
     assert "1 predicted labels are outside the list and count as OTHER: 'Z'" in card.warnings
     assert "1 examples have no predicted label and count as errors" in card.warnings
     assert card.by["confusion"] == {"M": {"M": 1, "OTHER": 2}}
+    assert card.counts["label"] == {"right": 1, "all": 3}
     assert card.values["accuracy"] == pytest.approx(1 / 3)
 
 
@@ -214,5 +246,9 @@ def test_wrong_calls() -> None:
         c.Accuracy()({"label": "M"}, {"type": "M"})
     with pytest.raises(DataError, match="gold secondary_labels: a list of labels"):
         c.Accuracy()({"label": "M", "secondary_labels": "LA"}, {"label": "M"})
-    with pytest.raises(GoldassayError, match="labels is 'all', 'supported' or a tuple"):
+    with pytest.raises(GoldassayError, match="over is 'all' or 'supported'"):
         c.MacroF1("some")
+    with pytest.raises(GoldassayError, match="labels is 'seen', 'institutions' or a tuple"):
+        c.WeightedF1("all")
+    with pytest.raises(GoldassayError, match="hierarchy is 'institutions' or a tuple"):
+        c.CategoryAccuracy("none")

@@ -158,6 +158,8 @@ def test_macro_by_document_gives_one_for_empty_against_empty() -> None:
     # documents: 1 and F1 2·1/(2·1 + 0 + 1) = 2/3
     assert card.values["macro_doc_link_f1"] == pytest.approx((1 + 2 / 3) / 2)
     official = ln.scorecard(gold, [{"links": []}, {"links": [answer(0, 1, "Q1")]}], protocol="hipe")
+    assert {"mrr", "nil_f1", "coverage_rate"} <= set(official.undefined) <= set(official.values)
+    assert not {"link_f1", "strong_link_f1@3", "macro_doc_link_f1"} & set(official.undefined)
     assert official.values["macro_doc_link_f1"] == pytest.approx(2 / 3)
 
 
@@ -253,7 +255,7 @@ def test_wrong_calls() -> None:
         ln.MacroDocLink(match="near")
     with pytest.raises(GoldassayError, match="no protocol 'x' for linking; there are hipe and hipe2020"):
         ln.scorecard([], [], protocol="x")
-    with pytest.raises(GoldassayError, match="1 gold examples and 0 predictions"):
+    with pytest.raises(GoldassayError, match="1 gold records against 0 predictions"):
         ln.scorecard([{"text": "", "links": []}], [])
     with pytest.raises(GoldassayError, match="a row has no 'gold_kb_id'; it has mention"):
         linking_accuracy([{"mention": "a", "candidates": []}], [{"mention": "a"}])

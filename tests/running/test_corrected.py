@@ -30,6 +30,9 @@ class Kind:
     def relevance(self, question: str, answer: str) -> Verdict:
         return Verdict("none" if int(question) % 10 == 0 else "full")
 
+    def support(self, text: str, claim: str) -> Verdict:
+        return Verdict("supported", text)
+
 
 class Forgetful(Kind):
     name = "forgetful"
@@ -151,7 +154,13 @@ def test_the_labels_of_a_file(tmp_path: Path) -> None:
     both = Metric({Relevance(Kind()): 1.0, Faithfulness(Kind()): 1.0})
     assert of({"id": "a", "label": "evasion"}, metric=both) == {"relevance": {"a": 0.0}}
     assert of({"id": "a", "measure": "faithfulness", "label": 0.25}, metric=both) == {"faithfulness": {"a": 0.25}}
+    claim = {"id": "q1", "text": "It opened in 1885.", "claim": "It is red.", "label": "not_stated"}
+    assert of(claim, {**claim, "id": "x", "claim": "It opened in 1885.", "label": True}, metric=both) == {
+        "faithfulness": {"q1": [0.0, 1.0], "x": [1.0, 1.0]}  # this judge finds support everywhere
+    }
     for row, made, says in (
+        (claim, metric, "labels of claims correct faithfulness, .*; judged here are relevance"),
+        ({**claim, "label": "blue"}, both, "'blue' is no label of faithfulness: supported, contradicted"),
         ({"id": "a", "label": "great"}, metric, "'great' is no label of relevance: full, partial, none, evasion"),
         ({"id": "a", "label": 0.5}, both, "several values are judged; say which"),
         ({"id": "a", "measure": "f1", "label": 1}, both, "no judge gives 'f1' here; relevance, faithfulness are"),

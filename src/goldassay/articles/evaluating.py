@@ -1,4 +1,4 @@
-"""Evaluating a program on articles: fetched, read, scored, one row each as it finishes.
+"""Evaluating a program on one article: fetched, read, scored, and written as a row, whatever happens to it.
 
 A failed fetch is a failed article and is listed as such, never an article without statements. A program that raises
 has said nothing: its article's gold counts as missed, and the row keeps the error.
@@ -8,9 +8,7 @@ from __future__ import annotations
 
 import inspect
 import time
-from collections.abc import Callable, Generator, Iterable, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -19,8 +17,9 @@ from goldassay.articles.benchmark import Asked
 from goldassay.articles.preparing import Subject
 from goldassay.articles.rows import DONE, FAILED
 from goldassay.articles.scoring import Scoring
-from goldassay.exceptions import DataError, FetchError, GoldassayError
+from goldassay.exceptions import DataError, FetchError
 from goldassay.fields import read
+from goldassay.running.guarding import STOPS, said
 from goldassay.wikibase.entities import Item
 from goldassay.wikibase.sparql import classes, merged_into
 
@@ -37,27 +36,26 @@ class Wikidata(Protocol):
 
     def item(self, qid: str) -> Item:
         """The item of an id."""
+        ...
 
     def item_of(self, title: str, language: str) -> Item:
         """The item whose sitelink is this article."""
+        ...
 
     def names(self, qids: Sequence[str]) -> dict[str, list[str]]:
         """Labels and aliases of items, labels first."""
+        ...
 
 
 @dataclass(frozen=True)
 class Evaluation:
-    """A program, its sources, and the conventions of the scoring.
-
-    ``around`` opens what a program needs in each thread (the language model's context).
-    """
+    """A program, its sources, and the conventions of the scoring."""
 
     program: Any
     wikipedia: Wikipedia
     wikidata: Wikidata
     scoring: Scoring = field(default_factory=Scoring)
     language: str = "en"
-    around: Callable[[], AbstractContextManager[Any]] = nullcontext
 
     def row(self, asked: Asked) -> dict[str, Any]:
         """One article as a row, whatever happens to it."""
@@ -66,19 +64,25 @@ class Evaluation:
         try:
             subject, about = self.fetch(asked)
         except FetchError as error:
-            return {**row, "status": FAILED, "stage": "fetch", "error": f"{type(error).__name__}: {error}"}
+            return {**row, "status": FAILED, "stage": "fetch", "error": said(error)}
         row |= {"status": DONE, "wikidata_qid": subject.item.id, **about}
         try:
-            with self.around():
-                said = said_by(self.program, subject)
-        except Exception as error:  # noqa: BLE001 (a program may raise anything; its article's gold is missed)
-            said, row["stage"], row["error"] = [], "program", f"{type(error).__name__}: {error}"
+            found = said_by(self.program, subject)
+        except STOPS:
+            raise
+        except BaseException as error:  # noqa: BLE001 (a program may raise anything; its article's gold is missed)
+            found, row["stage"], row["error"] = [], "program", said(error)
         try:
-            row["score"] = self.scoring.score(subject, said)
+            row["score"] = self.scoring.score(subject, found)
         except DataError as error:  # what it said is no list of triples
-            row |= {"stage": "program", "error": f"{type(error).__name__}: {error}"}
+            row |= {"stage": "program", "error": said(error)}
             row["score"] = self.scoring.score(subject, ())
         return {**row, "seconds": round(time.perf_counter() - started, 3)}
+
+    def late(self, asked: Asked, seconds: float) -> dict[str, Any]:
+        """The row of an article that did not come back in time; nothing is known of its gold."""
+        about = {"key": asked.key, "article_title": asked.title, "domain": asked.domain}
+        return {**about, "status": FAILED, "stage": "program", "error": f"TimeoutError: no answer within {seconds:g} s"}
 
     def fetch(self, asked: Asked) -> tuple[Subject, dict[str, Any]]:
         """The article with its item, and what there is to say of them."""
@@ -99,28 +103,6 @@ class Evaluation:
         types = classes(self.wikidata, preparing.shared(names))
         text = str(read(article, "text", "") or "")
         return Subject(title, item, names, asked.domain, text, redirects, types), about
-
-    def rows(self, articles: Iterable[Asked], parallel: int = 1) -> Generator[dict[str, Any], None, None]:
-        """The rows as they finish; no more articles are under way than twice the threads."""
-        if parallel < 1:
-            raise GoldassayError(f"a run needs at least one thread, not {parallel}")
-        if parallel == 1:
-            yield from map(self.row, articles)
-            return
-        pending: set[Future[dict[str, Any]]] = set()
-        with ThreadPoolExecutor(parallel) as pool:
-            try:
-                for asked in articles:
-                    pending.add(pool.submit(self.row, asked))
-                    if len(pending) >= 2 * parallel:
-                        finished, pending = wait(pending, return_when=FIRST_COMPLETED)
-                        yield from (one.result() for one in finished)
-                while pending:
-                    finished, pending = wait(pending, return_when=FIRST_COMPLETED)
-                    yield from (one.result() for one in finished)
-            finally:
-                for one in pending:
-                    one.cancel()
 
 
 def said_by(program: Any, subject: Subject) -> list[Any]:

@@ -23,9 +23,11 @@ SPLITS = ("train", "dev", "test", "all")
 
 def evaluate(
     program: use.Program,
-    gold: use.Gold = "heritage",
+    gold: use.Gold = None,
     split: use.Split = "dev",
     format: use.Format = None,
+    map: use.Map = None,
+    column: use.Column = None,
     task: use.OfTask = None,
     metric: use.Metric = None,
     lm: use.Lm = None,
@@ -61,7 +63,7 @@ def evaluate(
     from goldassay.tuning.patterns import find
 
     target = workspace.target(program, task)
-    data = examples(gold, target.task, split, format)
+    data = examples(gold, target, split, format=format, map=map, column=column)
     chosen = data.asked[:limit] if limit else data.asked
     made = prepared(target, data.train, state, data.passages)
     model = for_program(made, lm)
@@ -74,7 +76,7 @@ def evaluate(
         from goldassay.judges.people.run_labels import read as read_labels
 
         people = read_labels(judge_labels, measured)
-    settings = {"program": program, "gold": gold, "split": split, "limit": limit, "lm": model.name}
+    settings = {"program": program, "gold": data.name, "split": split, "limit": limit, "lm": model.name}
     try:
         done = measure(
             made,
@@ -122,24 +124,32 @@ def evaluate(
 class Asked:
     """The examples that were asked for, the training examples that a baseline may learn from, what is searched."""
 
+    name: str
     asked: list[Any]
     train: list[Any]
     passages: list[dict[str, Any]]
 
 
-def examples(gold: str, task: str, split: str, format: str | None = None) -> Asked:
-    """The examples of a split. A file without splits is taken whole; its baselines learn nothing from it."""
+def task_gold(gold: str | None, target: workspace.Target, **reading: Any) -> tuple[str, Any]:
+    """The gold of a program's task, with its name: what was named, else ``gold/TASK`` here, else heritage."""
     from goldassay.gold import load
 
+    named = gold or (target.task if (workspace.root() / "gold" / target.task).is_dir() else "heritage")
+    given = {name: value for name, value in reading.items() if value is not None}
+    return named, load(named, task=target.task, **given).task(target.task)
+
+
+def examples(gold: str | None, target: workspace.Target, split: str, **reading: Any) -> Asked:
+    """The examples of a split. A file without splits is taken whole; its baselines learn nothing from it."""
     if split not in SPLITS:
-        raise GoldassayError(f"no split {split!r}; splits are {', '.join(SPLITS)}")
-    part = getattr(load(gold, format=format, task=task), task)
+        raise GoldassayError(f"no split {split!r}{workspace.nearest(split, SPLITS)}")
+    name, part = task_gold(gold, target, **reading)
     if not part.splits:
-        return Asked(list(part.all), [], part.passages)
-    asked = list(part.all if split == "all" else getattr(part, split))
+        return Asked(name, list(part.all), [], part.passages)
+    asked = list(part.all if split == "all" else part.split(split))
     if not asked:
-        raise DataError(f"the {split} split of {task} is empty", file=gold)
-    return Asked(asked, list(part.train) if "train" in part.splits else [], part.passages)
+        raise DataError(f"the {split} split of {target.task} is empty", file=name)
+    return Asked(name, asked, list(part.train) if "train" in part.splits else [], part.passages)
 
 
 def prepared(

@@ -26,6 +26,8 @@ def validate(
     gold: use.GoldSet,
     task: use.OfTask = None,
     format: use.Format = None,
+    map: use.Map = None,
+    column: use.Column = None,
     near: Near = 90.0,
     fix: Annotated[Path | None, typer.Option(metavar="PLACE", help="Write a copy with mended offsets here.")] = None,
     annotator: Annotated[
@@ -46,7 +48,7 @@ def validate(
         if task is None:
             raise GoldassayError("--annotator needs --task: which task did they annotate?")
         measured = {task: lowest(agree_files(annotator, task, format=format).figures, task)}
-    found = audit(gold, task=task, format=format, near=near, agreement=measured)
+    found = audit(gold, task=task, format=format, near=near, agreement=measured, **_reading(map, column))
     made = repaired(find(gold), fix, found.findings) if fix is not None else None
     if json:
         terminal.answer({**found.state(), **({} if made is None else {"repaired": made})})
@@ -57,6 +59,11 @@ def validate(
             terminal.line(f"{made} of {len(found.findings)} findings mended in {fix}; {rest}")
     if not found.clean:
         raise SystemExit(1)
+
+
+def _reading(map: str | None, column: str | None) -> dict[str, str]:
+    """The options of a reader that were given."""
+    return {name: value for name, value in (("map", map), ("column", column)) if value}
 
 
 def lowest(figures: Sequence[Any], task: str) -> float:
@@ -71,6 +78,8 @@ def stats(
     gold: use.GoldSet,
     task: use.OfTask = None,
     format: use.Format = None,
+    map: use.Map = None,
+    column: use.Column = None,
     by: Annotated[
         list[str] | None, typer.Option(metavar="NAME", help="Only by this: split, language, label or a stratum.")
     ] = None,
@@ -81,7 +90,7 @@ def stats(
     from goldassay.gold.stats import stats as counted
     from goldassay.reporting import gold as tables
 
-    found = counted(load(gold, task=task, format=format))
+    found = counted(load(gold, task=task, format=format, **_reading(map, column)))
     there = list(dict.fromkeys(facet for one in found.tasks.values() for facet in one.by))
     if absent := [facet for facet in by or () if facet not in there]:
         raise GoldassayError(f"no record has {', '.join(absent)}; there are {', '.join(there) or 'none'}")
@@ -97,6 +106,8 @@ def split(
     out: Annotated[Path | None, typer.Option(metavar="FOLDER", help="Write the records with their split here.")] = None,
     task: use.OfTask = None,
     format: use.Format = None,
+    map: use.Map = None,
+    column: use.Column = None,
     ratios: Annotated[
         str | None, typer.Option(metavar="NAME=SHARE,…", help="Default: train=0.7,dev=0.15,test=0.15.")
     ] = None,
@@ -118,7 +129,7 @@ def split(
     from goldassay.gold.splits import split as divided
     from goldassay.reporting import gold as tables
 
-    loaded = load(gold, task=task, format=format)
+    loaded = load(gold, task=task, format=format, **_reading(map, column))
     records = [record for found in loaded.tasks.values() for record in found.records]
     made = divided(records, ratios=shares(ratios), factors=factor or None, group=group, near=near, seed=seed)
     if out is not None:
@@ -192,7 +203,8 @@ def convert(
     task: Annotated[str, typer.Option(metavar="TASK", help="What it is gold for.")],
     from_format: Annotated[str | None, typer.Option("--from", metavar="NAME", help="The format of FROM.")] = None,
     to_format: Annotated[str | None, typer.Option("--to", metavar="NAME", help="The format of TO.")] = None,
-    column: Annotated[str | None, typer.Option(metavar="NAME", help="hipe, iob2: the column of tags.")] = None,
+    map: use.Map = None,
+    column: use.Column = None,
     scheme: Annotated[
         str | None, typer.Option(metavar="NAME", help="hipe, iob2: the tags to write, IOB2, IOBES and so on.")
     ] = None,
@@ -212,6 +224,7 @@ def convert(
         source_format=from_format,
         target_format=to_format,
         column=column,
+        map=map,
         scheme=scheme,
         topics=topics,
     )

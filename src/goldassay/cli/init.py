@@ -1,4 +1,4 @@
-"""``goldassay init``: a workspace of one's own."""
+"""``goldassay init``: a workspace of one's own, with the six tasks or with a task of one's own."""
 
 from __future__ import annotations
 
@@ -8,20 +8,52 @@ from typing import Annotated
 
 import typer
 
+from goldassay.cli import options as use
 from goldassay.exceptions import GoldassayError
 
 PARTS = ("programs", "metrics", "gold/heritage")
 
 
-def init(folder: Annotated[Path, typer.Argument(metavar="DIR", help="A new or empty folder.")]) -> None:
-    """Write a workspace of your own: programs/, metrics/ and gold/."""
-    from goldassay import workspace
+def init(
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="The folder of the workspace.")],
+    task: Annotated[str | None, typer.Option("--task", metavar="NAME", help="A task of your own, by its name.")] = None,
+    inputs: Annotated[
+        str | None, typer.Option("--inputs", metavar="A,B", help="With --task: the fields that the program is given.")
+    ] = None,
+    outputs: Annotated[
+        str | None, typer.Option("--outputs", metavar="C,D", help="With --task: the fields that it answers with.")
+    ] = None,
+    source: Annotated[
+        str | None,
+        typer.Option("--from", metavar="FILE", help="With --task: jsonl, json, csv, tsv, parquet or hf:NAME as gold."),
+    ] = None,
+    map: use.Map = None,
+    force: use.Force = False,
+) -> None:
+    """Write a workspace of your own: programs/, metrics/ and gold/, for the six tasks or for a task of your own.
 
-    source = workspace.installed()
+    With --from, fields and types are taken from the data.
+    """
+    from goldassay import scaffold, workspace
+    from goldassay.gold import anyfields
+
+    if task is not None:
+        sides = [[name.strip() for name in (said or "").split(",") if name.strip()] for said in (inputs, outputs)]
+        made = scaffold.write(folder, task, *sides, source=source, renamed=anyfields.mapping(map), force=force)
+        for file in made:
+            print(file)
+        print(f"Try:  cd {folder} && goldassay eval {task}:baseline")
+        return
+    if inputs or outputs or source or map:
+        raise GoldassayError("--inputs, --outputs, --from and --map go with --task NAME: a task of your own")
+    installed = workspace.installed()
     taken = [part for part in PARTS if (folder / part).exists()]
-    if taken:
-        raise GoldassayError(f"{folder} already has {', '.join(taken)}; name a new or empty folder")
+    if taken and not force:
+        raise GoldassayError(
+            f"{folder} already has {', '.join(taken)}; name a new folder, or say --force to write over"
+        )
     for part in PARTS:
-        shutil.copytree(source / part, folder / part, ignore=shutil.ignore_patterns("__pycache__", "*.pyc", "patches"))
+        left = shutil.ignore_patterns("__pycache__", "*.pyc", "patches")
+        shutil.copytree(installed / part, folder / part, ignore=left, dirs_exist_ok=force)
     print(f"A workspace in {folder}: programs/, metrics/, gold/heritage/.")
     print(f"Try:  cd {folder} && goldassay eval extraction:baseline")

@@ -22,7 +22,21 @@ OfTask = Annotated[str | None, typer.Option("--task", metavar="TASK", help="The 
 Program = Annotated[
     str, typer.Argument(metavar="TASK|FILE", help="A task, TASK:NAME, or FILE:NAME (programs/extraction.py:program).")
 ]
-Gold = Annotated[str, typer.Option("--gold", metavar="SET|FILE", help="A gold set's name, its folder, or a file.")]
+Gold = Annotated[
+    str | None,
+    typer.Option(
+        "--gold",
+        metavar="SET|FILE",
+        help="A gold set's name, its folder, or a file (default: gold/TASK, else heritage).",
+    ),
+]
+Map = Annotated[
+    str | None,
+    typer.Option("--map", metavar="NAME=PATH,…", help="Fields of a foreign file: text=body.content,…; or a JSON file."),
+]
+Column = Annotated[
+    str | None, typer.Option("--column", metavar="NAME", help="hipe, iob2: the column of tags, such as NE-COARSE-LIT.")
+]
 GoldSet = Annotated[str, typer.Argument(metavar="SET|FILE", help="A gold set's name, its folder, or a file.")]
 Format = Annotated[
     str | None, typer.Option("--format", metavar="NAME", help="The format of a file, where its name does not tell it.")

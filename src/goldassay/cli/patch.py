@@ -57,7 +57,7 @@ def patterns(
 def propose(
     program: use.Program,
     run: Annotated[Path, typer.Option(metavar="RUN", help="A run of this program on the train split.")],
-    gold: use.Gold = "heritage",
+    gold: use.Gold = None,
     reflection_lm: use.ReflectionLm = None,
     most: Annotated[int, typer.Option(metavar="N", min=1, help="How many patches to write.")] = 12,
 ) -> None:
@@ -74,7 +74,7 @@ def propose(
     proposers: list[Proposer] = [Rules(), Examples()]
     if reflection_lm:
         proposers.append(Reflection(for_program(patches.current, reflection_lm).lm))
-    train = examples(gold, target.task, "train").asked
+    train = examples(gold, target, "train").asked
     if not patches.propose(Run.load(run), train, proposers=proposers, most=most):
         terminal.line("No errors in this run that a patch could be made from.")
         return
@@ -87,7 +87,7 @@ def test(
     patches: Annotated[
         list[str] | None, typer.Argument(metavar="PATCH...", help="Ids or files (default: all).")
     ] = None,
-    gold: use.Gold = "heritage",
+    gold: use.Gold = None,
     split: use.Split = "dev",
     lm: use.Lm = None,
     threads: use.Threads = 1,
@@ -107,7 +107,7 @@ def test(
         raise GoldassayError(f"patches are measured on dev, and on test for the final proof, not on {split}")
     target = workspace.target(program)
     folder = _folder(target)
-    data = examples(gold, target.task, split)
+    data = examples(gold, target, split)
     model = for_program(folder.current, lm)
     options: dict[str, Any] = {"lm": model.lm, "adapter": model.adapter, "threads": threads}
     metric = workspace.metric(target.task)

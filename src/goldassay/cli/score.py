@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import sys
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from difflib import get_close_matches
 from importlib import import_module
 from pathlib import Path
 from typing import Annotated, Any
@@ -62,15 +64,32 @@ def score(
     explain: Annotated[
         bool, typer.Option("--explain", help="Print each value's definition, convention and source.")
     ] = False,
+    fail_under: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME=VALUE", help="Exit with 1 where this value is lower (strict_f1=.8; repeat)."),
+    ] = None,
+    sure: Annotated[bool, typer.Option("--sure", help="--fail-under looks at the lower end of the interval.")] = False,
+    claimed: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME=VALUE", help="A number that another tool gives: say which convention makes it."),
+    ] = None,
+    tool: Annotated[
+        str | None, typer.Option(metavar="NAME", help="--claimed: the tool (seqeval, nervaluate, hipe, trec_eval …).")
+    ] = None,
     json: use.Json = False,
 ) -> None:
     """Score predictions that already exist. `goldassay score TASK --help` shows what concerns that task."""
+    floors = named_numbers("--fail-under", fail_under or [])
+    if sure and not floors:
+        raise GoldassayError("--sure is for --fail-under: name the value and its floor too")
+    if tool and not claimed:
+        raise GoldassayError("--tool is for --claimed: name the value and what the tool gave for it too")
     card = scored(
         task,
         gold,
         pred,
         format=format,
-        intervals=intervals,
+        intervals=True if sure else intervals,
         column=column,
         measures=measures,
         protocol=protocol,
@@ -80,14 +99,109 @@ def score(
         na_probs=na_probs,
     )
     earlier = _earlier(against, card) if against else None
+    known = _format(format, gold, task)
+    why = [_explained(card, one, tool, otherwise(task, gold, pred, known, column, protocol)) for one in claimed or []]
     if json:
-        terminal.answer({**card.state(), **({"explain": card.explain} if explain else {})})
-        return
-    from goldassay.reporting import scorecards
+        more: dict[str, Any] = {"explain": card.explain} if explain else {}
+        if claimed:
+            more["claimed"] = [one.state() for one in why]
+        terminal.answer({**card.state(), **more})
+    else:
+        from goldassay.reporting import scorecards
 
-    scorecards.show(card, earlier=earlier)
-    if explain:
-        scorecards.explanations(card)
+        scorecards.show(card, earlier=earlier)
+        if explain:
+            scorecards.explanations(card)
+        for one in why:
+            print("\n" + "\n".join(one.lines()))
+        if not protocol and task in ("extraction", "linking") and known == "hipe":
+            scorecards.hint("counted one-to-one; what the official HIPE scorer gives comes with --protocol hipe")
+    failed = under(card, floors, sure)
+    for said in failed:
+        print(f"goldassay: {said}", file=sys.stderr)
+    if failed:
+        raise typer.Exit(1)
+
+
+def named_numbers(flag: str, words: Sequence[str]) -> dict[str, float]:
+    """``NAME=VALUE``, several times.
+
+    >>> named_numbers("--fail-under", ["strict_f1=.8"])
+    {'strict_f1': 0.8}
+    """
+    out: dict[str, float] = {}
+    for word in words:
+        name, _, number = word.partition("=")
+        try:
+            out[name.strip()] = float(number)
+        except ValueError:
+            raise GoldassayError(f"{flag} needs NAME=VALUE with a number, such as strict_f1=.8, not {word!r}") from None
+    return out
+
+
+def under(card: Scorecard, floors: Mapping[str, float], sure: bool = False) -> list[str]:
+    """What is lower than its floor, in words; with ``sure`` the lower end of the interval is what counts.
+
+    >>> under(Scorecard("extraction", 1, values={"strict_f1": 0.75}), {"strict_f1": 0.8})
+    ['strict_f1 is 0.7500, under 0.8']
+    """
+    out = []
+    for name, floor in floors.items():
+        if name not in card.values:
+            near = get_close_matches(name, card.values, 3) or list(card.values)[:5]
+            raise GoldassayError(f"no value {name!r} to hold to {floor:g}; there are {', '.join(near)} and others")
+        value = card.values[name]
+        if value is None:
+            out.append(f"{name} has no value, so it does not reach {floor:g}")
+        elif sure and card.intervals[name][0] < floor:
+            low, high = card.intervals[name]
+            out.append(f"{name} is {value:.4f} [{low:.4f}, {high:.4f}]; its lower end is under {floor:g}")
+        elif not sure and value < floor:
+            out.append(f"{name} is {value:.4f}, under {floor:g}")
+    return out
+
+
+def _explained(card: Scorecard, claimed: str, tool: str | None, readings: Mapping[str, Any]) -> Any:
+    """Which conventions give the claimed number."""
+    from goldassay.proof.difference import explain
+
+    if card.shared is None:
+        raise GoldassayError(f"--claimed needs values that come from measures; {card.task} has none here")
+    return explain(card, card.shared.gold, card.shared.pred, claimed, tool=tool, readings=readings)
+
+
+STRICT = "tags read as their scheme is written (an I- that nothing opens is nothing)"
+
+
+def otherwise(
+    task: str, gold: Path, pred: Path, format: str, column: str | None, protocol: str | None
+) -> dict[str, tuple[Sequence[Any], Sequence[Any]]]:
+    """The same files under the other readings of their format, by what is said of each."""
+    from goldassay.gold import pairs
+
+    ways: dict[str, dict[str, Any]] = {}
+    if task == "extraction" and format in ("iob2", "conll", "hipe"):
+        ways[STRICT] = {"malformed": "strict"}
+    if task in ("extraction", "linking") and format == "hipe":
+        ways["read without the protocol" if protocol else "read under the protocol hipe"] = {}
+    out: dict[str, tuple[Sequence[Any], Sequence[Any]]] = {}
+    for says, options in ways.items():
+        if format == "hipe":
+            options = {**options, "column": column, "protocol": protocol}
+            if "malformed" not in options:
+                options["protocol"] = None if protocol else "hipe"
+        try:
+            aligned = pairs(task, gold, pred, format=format, **options)
+        except GoldassayError:
+            continue  # what cannot be read so was not read so
+        out[says] = (aligned.gold, aligned.pred)
+    return out
+
+
+def _format(format: str | None, file: Path, task: str) -> str:
+    from goldassay.gold import formats
+
+    return format or formats.guess(file, task)
 
 
 def scored(
@@ -116,15 +230,19 @@ def scored(
         raise GoldassayError("--na-probs is for format squad; elsewhere a prediction has its confidence")
     reading: dict[str, Any] = {name: given.pop(name) for name in ("column", "na_probs") if name in given}
     options: dict[str, Any] = {name: READ[name](value) if name in READ else value for name, value in given.items()}
-    if "labels" in options and (format or formats.guess(gold, task)) in ("tsv", "csv"):
-        reading["labels"] = options["labels"]
+    if task == "classification" and (format or formats.guess(gold, task)) in ("tsv", "csv"):
+        if isinstance(options.get("labels"), list):
+            reading["labels"] = options["labels"]
+        elif "labels" not in options and formats.module("tsv").institutional(gold):
+            options["labels"] = label_list("institutions")
     if "protocol" in given and (format or formats.guess(gold, task)) == "hipe":
         reading["protocol"] = given["protocol"]  # which rows are tokens, and what bounds a linked mention
     aligned = pairs(task, gold, pred, format=format, **reading)
-    if "labels" in options:
+    if isinstance(options.get("labels"), list):
         _within(aligned.gold, options["labels"], gold)
     card: Scorecard = import_module(f"goldassay.measures.{task}").scorecard(aligned.gold, aligned.pred, **options)
     card.warnings = [*aligned.warnings, *card.warnings]
+    card.protocol = card.protocol or given.get("protocol", "")
     if intervals or (intervals is None and card.examples <= MOST):
         if card.tallies:
             card.resample()
@@ -190,12 +308,18 @@ def table(file: Path) -> dict[str, str]:
     return out
 
 
-def label_list(words: str) -> list[str]:
-    """A list of labels: in a file, one a line, or on the command line, separated by commas.
+def label_list(words: str) -> list[str] | str:
+    """A list of labels: in a file, one a line, or on the command line, separated by commas, or by its name.
 
-    >>> label_list("pos, neg")
-    ['pos', 'neg']
+    >>> label_list("pos, neg"), len(label_list("institutions"))
+    (['pos', 'neg'], 19)
     """
+    if words == "seen":
+        return words
+    if words == "institutions":
+        from goldassay.measures.classification import institutions
+
+        return list(institutions().codes)
     file = Path(words)
     lines = files.text(file).splitlines() if file.is_file() else words.split(",")
     found = [line.strip() for line in lines if line.strip()]

@@ -23,7 +23,7 @@ def tune(
         str,
         typer.Option(metavar="NAME", help="bootstrap, labeled, knn, mipro, simba, copro, inferrules, gepa or patches."),
     ] = "bootstrap",
-    gold: use.Gold = "heritage",
+    gold: use.Gold = None,
     judge: Annotated[
         str | None, typer.Option(metavar="NAME", help="Tune a judge instead: what judge align --judge takes.")
     ] = None,
@@ -37,6 +37,7 @@ def tune(
         list[str] | None, typer.Option(metavar="NAME=COLUMN", help="With --judge: the labels' own column names.")
     ] = None,
     format: use.Format = None,
+    map: use.Map = None,
     task: use.OfTask = None,
     metric: use.Metric = None,
     lm: use.Lm = None,
@@ -69,13 +70,19 @@ def tune(
         from goldassay.cli.judge.asked import Asked
         from goldassay.cli.judge.tune import tune as tune_judge
 
-        others: dict[str, object] = {"--format": format, "--task": task, "--metric": metric, "--judge-lm": judge_lm}
+        others: dict[str, object] = {
+            "--format": format,
+            "--map": map,
+            "--task": task,
+            "--metric": metric,
+            "--judge-lm": judge_lm,
+        }
         others |= {"--state": state, "--resume": resume, "--guard": guard}
         if unused := [name for name, value in others.items() if value]:
             raise GoldassayError(f"tune --judge takes no {', '.join(unused)}: that is for programs")
         return tune_judge(
             Asked(judge, threads=threads, limit=limit, rubric=rubric, scale=scale, columns=column or ()),
-            gold=Path(gold),
+            gold=Path(gold or "heritage"),
             optimizer=optimizer,
             lm=lm,
             reflection_lm=reflection_lm,
@@ -88,7 +95,7 @@ def tune(
     if unused := [name for name, value in (("--rubric", rubric), ("--scale", scale), ("--column", column)) if value]:
         raise GoldassayError(f"{', '.join(unused)} goes with --judge: tune a judge, or leave it out")
     from goldassay import lm as models
-    from goldassay.gold import load
+    from goldassay.cli.evaluate import task_gold
     from goldassay.judges.ask.judge import named
     from goldassay.reporting import terminal
     from goldassay.reporting import tuning as tables
@@ -102,7 +109,7 @@ def tune(
     student = target.load()
     if not student.predictors():
         raise GoldassayError(f"{program} has no predictor, so there is no prompt to tune")
-    part = getattr(load(gold, format=format, task=target.task), target.task)
+    _, part = task_gold(gold, target, format=format, map=map)
     if part.passages and hasattr(student, "index"):
         student = student.deepcopy().index(part.passages)
     splits = {name: list(getattr(part, name))[:limit] for name in ("train", "dev", "test")}

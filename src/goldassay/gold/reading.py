@@ -9,8 +9,9 @@ from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
+from goldassay import workspace
 from goldassay.exceptions import DataError, GoldassayError
-from goldassay.gold import formats, offsets
+from goldassay.gold import anyfields, formats, offsets
 from goldassay.gold import tokens as tagged
 from goldassay.gold.records import Side
 from goldassay.measure import FAILURE, TASKS
@@ -47,9 +48,16 @@ def read(
     column: str | None = None,
     **options: Any,
 ) -> list[dict[str, Any]]:
-    """The records of a file. Without ``format`` the file's name tells it."""
-    if task not in TASKS:
-        raise GoldassayError(f"no task {task!r}; the tasks are {', '.join(TASKS)}")
+    """The records of a file. Without ``format`` the file's name tells it.
+
+    A task of one's own has records with any fields; ``map`` names the fields of a foreign file anew (`anyfields`).
+    """
+    workspace.known(task)
+    renamed = anyfields.mapping(options.pop("map", None))
+    if task not in TASKS or renamed:
+        foreign = anyfields.read(path, task, renamed, format)
+        once(foreign, path)
+        return foreign
     name = format or formats.guess(path, task)
     records: list[dict[str, Any]] = formats.module(name).read(path, task, side, **given(name, task, column, options))
     once(records, path)

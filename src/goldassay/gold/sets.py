@@ -13,7 +13,7 @@ from typing import Any
 
 from goldassay import files, jsonl, workspace
 from goldassay.exceptions import DataError
-from goldassay.gold import formats
+from goldassay.gold import anyfields, formats
 from goldassay.gold.formats import entries, questions
 from goldassay.gold.goldset import GoldSet, Source, TaskSet
 from goldassay.gold.passages import passages
@@ -41,7 +41,7 @@ def load(
 ) -> GoldSet:
     """A gold set by its name under ``gold/``, its folder, or one file of it."""
     place = find(name_or_path)
-    if place.is_dir() and format is None:
+    if place.is_dir() and format is None and not (place / "state.json").exists():
         if not standoff(place):
             return _folder(place, task)
         task = task or "extraction"
@@ -53,7 +53,7 @@ def load(
 def find(name_or_path: str | Path) -> Path:
     """Where a set is: the path itself, or ``gold/NAME`` here, in the workspace, or in what came with goldassay."""
     direct = Path(name_or_path)
-    if direct.exists():
+    if direct.exists() or str(name_or_path).startswith(anyfields.HF):
         return direct
     for base in (Path.cwd(), workspace.root(), workspace.installed()):
         if (base / "gold" / direct).is_dir():
@@ -84,7 +84,7 @@ def _folder(folder: Path, task: str | None) -> GoldSet:
     if not isinstance(named, dict):
         raise DataError("'files' maps a task to its file or files", file=folder / CARD, field="files")
     tasks = {}
-    for job in TASKS:
+    for job in dict.fromkeys([*TASKS, *named, *([task] if task else [])]):
         if task in (None, job):
             sources = _sources(folder, named[job], job) if job in named else []
             if not sources and (folder / f"{job}.jsonl").exists():

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from goldassay.gold import anyfields
 from goldassay.gold.goldset import GoldSet
 
 Record = Mapping[str, Any]
@@ -48,7 +49,7 @@ def stats(gold: GoldSet) -> Stats:
 
 def of(task: str, records: Sequence[Record]) -> TaskStats:
     """The counts of one task's records."""
-    unit, size = UNITS[task]
+    unit, size = UNITS.get(task, ("records", lambda record: 1))
     by: dict[str, dict[str, tuple[int, int]]] = {}
     for record in records:
         keys = {"split": record.get("split"), "language": record.get("language"), **(record.get("strata") or {})}
@@ -70,7 +71,8 @@ def counted(task: str, records: Sequence[Record]) -> Found:
     for name, key in (("splits", "split"), ("languages", "language")):
         if any(record.get(key) for record in records):
             found[name] = tally(record.get(key) for record in records if record.get(key))
-    return found | COUNTERS[task](records)
+    count = COUNTERS.get(task)
+    return found | (count(records) if count else anyfields.counted(records))
 
 
 def tally(values: Iterable[Any]) -> dict[str, int]:

@@ -109,9 +109,11 @@ class Entailment(Protocol):
     @property
     def name(self) -> str:
         """The model."""
+        ...
 
     def __call__(self, pairs: Sequence[tuple[str, str]], /) -> Sequence[Scores]:
         """Entailment and contradiction of each pair."""
+        ...
 
 
 class EntailmentJudge:

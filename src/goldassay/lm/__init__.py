@@ -8,12 +8,14 @@ outputs, so that even a very small model returns what parses.
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import dspy
 
 from goldassay.exceptions import ModelError
+from goldassay.lm.choosing import ADAPTERS, adapter_of, listed, options_of
 from goldassay.lm.engine import AsyncLlamaEngine, LlamaEngine
 from goldassay.lm.lines import Copied
 from goldassay.lm.local import LocalLM
@@ -26,7 +28,8 @@ LOCAL = ("local/", "local:")
 def resolve(name: str | None = None, **options: Any) -> dspy.LM:
     """A language model by its name.
 
-    Without a name it is ``$GOLDASSAY_MODEL`` (a GGUF file or a name), else the embedded ``local/smollm2-135m``.
+    Without a name it is ``$GOLDASSAY_MODEL`` (a GGUF file or a name), else the embedded ``local/smollm2-135m``;
+    ``FILE.yaml:NAME`` is a model of a file of models (`goldassay.lm.choosing`).
     ``options`` go to ``dspy.LM``. Local models answer with temperature 0 and at most 256 tokens unless told otherwise,
     and take ``context`` (tokens, 4096), ``items`` and ``characters`` too (the bounds of arrays and of the strings in
     them where a schema states none), and ``slots``: how many requests the model works on at once, for as many threads.
@@ -39,6 +42,9 @@ def resolve(name: str | None = None, **options: Any) -> dspy.LM:
     goldassay.exceptions.ModelError: no such model file: absent.gguf; give a GGUF file as local:FILE.gguf
     """
     name = name or _default()
+    found = listed(name)
+    if found is not None:
+        name, options = found[0], {**{key: value for key, value in found[1].items() if key != "adapter"}, **options}
     if not name.startswith(LOCAL):
         return dspy.LM(name, **options)
     own = {key: options.pop(key) for key in ("context", "items", "characters", "slots") if key in options}
@@ -75,8 +81,13 @@ class Model:
     adapter: Any = None
 
 
-def for_program(program: Any, name: str | None = None) -> Model:
+def for_program(
+    program: Any, name: str | None = None, options: Sequence[str] = (), adapter_name: str | None = None
+) -> Model:
     """The model that a program runs on, by its name as `resolve` takes it: none where it has no predictor.
+
+    ``options`` are those of the model as words (``temperature=0.2``), ``adapter_name`` is one of `ADAPTERS`; without
+    it the adapter is that of a file of models, or the one that suits the model.
 
     >>> import dspy
     >>> for_program(dspy.Module()).name is None
@@ -84,11 +95,13 @@ def for_program(program: Any, name: str | None = None) -> Model:
     """
     if hasattr(program, "predictors") and not program.predictors():
         return Model()
-    model = resolve(name)
-    return Model(str(model.model), model, adapter(model))
+    model = resolve(name, **options_of(options))
+    chosen = adapter_name or ((listed(name) or ("", {}))[1].get("adapter") if name else None)
+    return Model(str(model.model), model, adapter_of(chosen) if chosen else adapter(model))
 
 
 __all__ = [
+    "ADAPTERS",
     "DEFAULT",
     "AsyncLlamaEngine",
     "Copied",

@@ -40,6 +40,7 @@ class ClaimJudge(Protocol):
 
     def support(self, text: str, claim: str, /) -> Verdict:
         """``supported``, ``contradicted`` or ``not_stated``."""
+        ...
 
 
 class RelevanceJudge(Protocol):
@@ -47,6 +48,7 @@ class RelevanceJudge(Protocol):
 
     def relevance(self, question: str, answer: str, /) -> Verdict:
         """``full``, ``partial``, ``none`` or ``evasion``."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,25 +22,50 @@ def show(card: Scorecard, earlier: Values | None = None) -> None:
     """
     out = console()
     before, wide = earlier or {}, out.width >= WIDE
-    title = f"{card.task}, {card.examples} examples"
+    title = titled(card)
     rows = {prefix: keys for prefix, keys in _rates(card) if all(key in card.values for key in keys)}
     if rows:
         table = _table(title, *RATES[:2], "f1 [95 %]" if card.intervals else "f1", wide=wide)
         for prefix, keys in rows.items():
             cells = [number(card.values[key], before.get(key)) for key in keys]
-            table.add_row(prefix or card.task, *cells[:2], cells[2] + _ends(card, keys[2]), *_how(card, keys[2], wide))
+            name = (prefix or card.task) + _mark(card, keys[2])
+            table.add_row(name, *cells[:2], cells[2] + _ends(card, keys[2]), *_how(card, keys[2], wide))
         out.print(table)
     shown = {key for keys in rows.values() for key in keys}
     single = {name: value for name, value in card.values.items() if name not in shown}
     if single:
         table = _table(None if rows else title, "value [95 %]" if card.intervals else "value", wide=wide)
         for name, value in single.items():
-            table.add_row(name, number(value, before.get(name)) + _ends(card, name), *_how(card, name, wide))
+            shown_as = name + _mark(card, name)
+            table.add_row(shown_as, number(value, before.get(name)) + _ends(card, name), *_how(card, name, wide))
         out.print(table)
+    if any(name in card.values for name in card.undefined):
+        out.print(f"* not defined by the protocol {card.protocol}: ours", markup=False)
     for facet, found in card.by.items():
-        breakdown(facet, found, out)
+        if facet == "confusion":
+            confusions(found, out)
+        else:
+            breakdown(f"{facet}{_under(card)}", facet, found, out)
     for warning in card.warnings:
         warn(warning)
+
+
+def titled(card: Scorecard) -> str:
+    """What was scored, and under which official protocol.
+
+    >>> titled(Scorecard("extraction", 2, protocol="hipe"))
+    'extraction, 2 examples, protocol hipe'
+    """
+    return f"{card.task}, {card.examples} examples{_under(card)}"
+
+
+def _under(card: Scorecard) -> str:
+    return f", protocol {card.protocol}" if card.protocol else ""
+
+
+def _mark(card: Scorecard, name: str) -> str:
+    """A star where the protocol does not define the value."""
+    return " *" if name in card.undefined else ""
 
 
 def _rates(card: Scorecard) -> Iterator[tuple[str, list[str]]]:
@@ -71,22 +96,47 @@ def _how(card: Scorecard, name: str, wide: bool) -> list[str]:
     return [card.conventions.get(name, "").partition("[")[2].removesuffix("]")] if wide else []
 
 
-def breakdown(facet: str, keys: Mapping[str, Values], out: Console, most: int = 30) -> None:
-    """A facet's keys and their values, one row a key."""
+def breakdown(title: str, facet: str, keys: Mapping[str, Values], out: Console, most: int = 30) -> None:
+    """A facet's keys and their values, one row a key; the largest support first where there is one."""
     if not keys:
         return
     names = list(dict.fromkeys(name for values in keys.values() for name in values))
+    rows = list(keys.items())
+    if "support" in names:
+        rows.sort(key=lambda row: -(row[1].get("support") or 0))
     if len(names) > 6:
         names = [name for name in names if name.endswith(("f1", "support", "value"))][:6] or names[:6]
-    table = Table(title=f"by {facet}", title_justify="left")
+    table = Table(title=f"by {title}", title_justify="left")
     table.add_column(facet, no_wrap=True)
     for name in names:
         table.add_column(name, justify="right")
-    for key, values in list(keys.items())[:most]:
+    for key, values in rows[:most]:
         table.add_row(key, *(_cell(values.get(name)) for name in names))
     out.print(table)
-    if len(keys) > most:
-        out.print(f"… and {len(keys) - most} more (all with --json)")
+    _more(len(rows) - most, out)
+
+
+def confusions(rows: Mapping[str, Values], out: Console, most: int = 10) -> None:
+    """What was most often taken for what; what is right stands in the other tables."""
+    found = [(count, gold, pred) for gold, row in rows.items() for pred, count in row.items() if count and gold != pred]
+    if not found:
+        return
+    found.sort(key=lambda cell: (-cell[0], cell[1], cell[2]))
+    table = Table(title="largest confusions", title_justify="left")
+    for name in ("gold", "predicted"):
+        table.add_column(name, no_wrap=True)
+    table.add_column("times", justify="right")
+    table.add_column("of gold", justify="right")
+    for count, gold, pred in found[:most]:
+        all_of = sum(one or 0 for one in rows[gold].values())
+        table.add_row(gold, pred, f"{count:g}", "–" if gold == "SPURIOUS" else f"{count / all_of:.0%}")
+    out.print(table)
+    _more(len(found) - most, out)
+
+
+def _more(n: int, out: Console) -> None:
+    if n > 0:
+        out.print(f"… and {n} more (all with --json)")
 
 
 def _cell(value: float | None) -> str:
@@ -100,3 +150,8 @@ def explanations(card: Scorecard) -> None:
         out.print(f"[bold]{name}[/]  {escape(card.conventions.get(name, ''))}", markup=True)
         if name in card.explain:
             out.print(f"    {card.explain[name]}", markup=False)
+
+
+def hint(text: str) -> None:
+    """What a person may want to know next, on standard error."""
+    console(error=True).print(f"[dim]hint:[/] {escape(text)}", markup=True, soft_wrap=True)

@@ -48,7 +48,7 @@ def corrected(
             raise GoldassayError(f"labels are for {name}, which no judge gives here; {', '.join(judged) or 'none is'}")
         if any(tally.weight > 1 for tally in rows):
             raise GoldassayError(f"{name} has several verdicts an example; labels correct values with one")
-        people, verdicts, others = [], [], []
+        people, verdicts = [], []
         known = {
             one: float(tally.value)
             for one, tally in zip(map(str, ids), rows, strict=True)
@@ -59,7 +59,8 @@ def corrected(
             if pair[1] is not None:
                 people.append(_share(pair[0], name, one))
                 verdicts.append(_share(pair[1], name, one))
-        others = [verdict for one, verdict in known.items() if one not in several]
+        own = {one for one, label in several.items() if isinstance(label, (int, float))}
+        others = [verdict for one, verdict in known.items() if one not in own]
         if len(people) > 1 and others:
             out[name] = by_labels(people, verdicts, others, level=level, bounds=(0.0, 1.0))
     return out

@@ -19,7 +19,6 @@ from goldassay.running.example import Measuring, refuse_without_inputs
 from goldassay.running.folder import ABOUT, Writer, read_about
 from goldassay.running.identity import about_run, gold_hash, last_unfinished, now, refuse_another
 from goldassay.running.loop import Failures, Loop
-from goldassay.running.plain import Plain
 from goldassay.running.progress import Bar
 from goldassay.running.run import Run, rows_done
 from goldassay.running.secrets import known, models, redact
@@ -57,7 +56,7 @@ def evaluate(
     Args:
         program: A DSPy module, or any callable that takes an example's inputs.
         gold: Examples that say what their inputs are (``with_inputs``).
-        metric: A `Metric`, or any function of (gold, prediction) that returns a number.
+        metric: A `Metric`, or any function of (gold, prediction): see `Metric.of`.
         lm: The language model; without it the one that DSPy is configured with.
         adapter: The adapter; without it the one that DSPy is configured with.
         threads: How many examples are worked on at once.
@@ -98,7 +97,7 @@ def evaluate(
     if not 0 <= max_failures <= 1:
         raise GoldassayError(f"max_failures is a share between 0 and 1, not {max_failures:g}")
     refuse_without_inputs(gold)
-    measured = metric if isinstance(metric, Metric) else Plain(metric)
+    measured = metric if isinstance(metric, Metric) else Metric.of(metric)
     called = lm if lm is not None else dspy.settings.lm
     kept = folder is not None or resume is not None
     about = about_run(program, gold, measured, name, seed, settings or {}, called, adapter, kept)

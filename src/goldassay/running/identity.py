@@ -30,7 +30,6 @@ from goldassay import __version__, jsonl
 from goldassay.exceptions import ConventionError, GoldassayError
 from goldassay.measure import stored
 from goldassay.running.folder import being_written, read_about
-from goldassay.running.run import PLAIN
 from goldassay.running.secrets import SETTING
 
 SAME = {
@@ -67,7 +66,7 @@ def about_run(
             "target": metric.targets.get(key),
         }
         for key, measure in metric.measures.items()
-    } or {PLAIN: {"measure": PLAIN, "conventions": "mean of a plain function", "weight": 1.0, "target": None}}
+    }
     function = getattr(metric, "function", None)
     return {
         "schema": 1,

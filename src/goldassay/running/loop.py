@@ -96,7 +96,7 @@ class Loop:
     Each worker runs in a copy of the caller's context, so dspy's settings, its call id and every other context
     variable are what they are outside; what a worker sets stays in it. ``keep`` is called by one worker at a time;
     ``timeout`` (seconds) with ``late``, which makes the row of what did not come back. ``total`` is the evidence that
-    the bar starts from.
+    the bar starts from; ``name`` is the field of a row that it is called by.
     """
 
     def __init__(
@@ -110,9 +110,11 @@ class Loop:
         done: int = 0,
         watch: Failures | None = None,
         hopeless: Callable[[], str] = str,
+        name: str = "id",
         timeout: float | None = None,
         late: Callable[[int, float], Made] | None = None,
     ) -> None:
+        self.name = name
         self.make, self.keep, self.bar, self.total, self.done = make, keep, bar, total, done
         self.watch, self.hopeless, self.timeout, self.late = watch or Failures(1.0), hopeless, timeout, late
         self.todo = deque(todo)
@@ -178,7 +180,7 @@ class Loop:
                 return
             self.keep(index, row)
             self.done += 1
-            why = self.watch.see(str(row.get("id")), str(row.get("error") or ""), self.hopeless())
+            why = self.watch.see(str(row.get(self.name)), str(row.get("error") or ""), self.hopeless())
             if self.bar.shown:
                 self.total = self.total + evidence
         if why and not self.why:

@@ -12,7 +12,7 @@ from typing import Any
 
 from goldassay import jsonl
 from goldassay.exceptions import DataError, GoldassayError
-from goldassay.measure import Error, parse
+from goldassay.measure import OWN, Error, parse
 from goldassay.running import parts
 from goldassay.running.corrected import corrected
 from goldassay.running.folder import ABOUT, ROWS, read_about
@@ -21,8 +21,6 @@ from goldassay.score import Evidence
 from goldassay.statistics import Interval, interval
 from goldassay.statistics.ppi import Corrected
 from goldassay.tally import Mean
-
-PLAIN = "score"  # the name of the value of a metric that is a plain function
 
 
 @dataclass(frozen=True)
@@ -49,6 +47,14 @@ class Run:
     folder: Path | None = None
     resamples: int = field(default=2000, repr=False)
 
+    def __post_init__(self) -> None:
+        """The values of a function's dict are known from the rows alone: means without a weight of their own."""
+        if of_function(self.about):
+            new = dict.fromkeys(key for row in self.rows for key in row["tallies"] if key not in self.zero)
+            self.zero = Evidence(
+                {**self.zero, **{key: Mean() for key in new}}, {**dict.fromkeys(new, 0.0), **self.zero.weights}
+            )
+
     @property
     def name(self) -> str:
         """What was run."""
@@ -63,7 +69,11 @@ class Run:
     @cached_property
     def evidence(self) -> list[Evidence]:
         """The tallies of each row."""
-        return [self.zero.from_state(row["tallies"]) for row in self.rows]
+        found = [self.zero.from_state(row["tallies"]) for row in self.rows]
+        for row, evidence in zip(self.rows, found, strict=True):
+            if len(evidence) < len(self.zero) and row.get("error"):  # it failed before the metric named its values
+                evidence.update({key: Mean(0.0, 1.0) for key in self.zero if key not in evidence})
+        return found
 
     def tallies(self, name: str) -> list[Any]:
         """One measure's tally of each row."""
@@ -218,7 +228,8 @@ class Run:
         file = place / ROWS
         rows: dict[int, dict[str, Any]] = {}
         what = "a row of this run: an index, an id, and the tallies of its measures"
-        for row in jsonl.rows(file, what=what, check=lambda row: _checked(row, zero)) if file.exists() else ():
+        more = of_function(about)
+        for row in jsonl.rows(file, what=what, check=lambda row: _checked(row, zero, more)) if file.exists() else ():
             rows[row["index"]] = row
         return cls(about, [rows[index] for index in sorted(rows)], zero, place)
 
@@ -235,21 +246,26 @@ def zero_of(about: Mapping[str, Any], place: Path) -> Evidence:
     try:
         measures = about["measures"]
         weights = {key: float(one.get("weight", 1.0)) for key, one in measures.items()}
-        tallies = {
-            key: Mean() if one["measure"] == PLAIN else parse(one["measure"]).zero for key, one in measures.items()
-        }
+        tallies = {key: parse(one["measure"]).zero for key, one in measures.items()}
     except (KeyError, TypeError, ValueError, AttributeError):
         raise DataError("not a run: it names no measures that can be read", file=place / ABOUT) from None
     return Evidence(tallies, weights)
 
 
-def _checked(row: dict[str, Any], zero: Evidence) -> None:
-    """Raise if a row is none of a run with this evidence."""
+def of_function(about: Mapping[str, Any]) -> bool:
+    """Whether a run was measured by a function, whose rows may hold values that its head does not name."""
+    return any(str(one.get("measure", "")).startswith(f"{OWN}.") for one in about.get("measures", {}).values())
+
+
+def _checked(row: dict[str, Any], zero: Evidence, more: bool) -> None:
+    """Raise if a row is none of a run with this evidence; with ``more``, means of other names may stand in it."""
     index = row["index"]
     if not isinstance(index, int) or isinstance(index, bool) or index < 0 or "id" not in row:
         raise ValueError
+    if more:
+        zero = Evidence({**{key: Mean() for key in row["tallies"]}, **zero}, zero.weights)
     found = zero.from_state(row["tallies"])
-    if found.keys() != zero.keys() or not math.isfinite(float(found.value)):
+    if (found.keys() != zero.keys() and not more) or not math.isfinite(float(found.value)):
         raise ValueError
     for error in row.get("errors", ()):
         Error(**error)

@@ -48,6 +48,7 @@ class Index(Protocol):
 
     def search(self, query: str, k: int) -> list[Hit]:
         """The ids and scores of the k best passages, best first."""
+        ...
 
 
 def passages(source: str | Path | Iterable[Any]) -> list[Passage]:

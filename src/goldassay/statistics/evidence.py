@@ -109,10 +109,10 @@ def stacked(tallies: Sequence[Any], zero: Any) -> Any:
     return zero.from_state(nested(paths, np.ascontiguousarray(matrix.T)))
 
 
-def summed(tally: Any, sums: dict[int, Any] | None = None) -> Any:
+def summed(tally: Any, sums: dict[int, tuple[Any, Any]] | None = None) -> Any:
     """The evidence of all examples together, from a tally whose fields are arrays.
 
-    ``sums`` remembers the sum of an array by its ``id``, for tallies that share arrays and outlive it.
+    ``sums`` remembers each array with its sum, by its ``id``: many tallies share arrays.
 
     >>> from goldassay.tally import Counts
     >>> summed(stacked([Counts(1, 0, 0), Counts(1, 2, 0)], Counts()))
@@ -124,8 +124,8 @@ def summed(tally: Any, sums: dict[int, Any] | None = None) -> Any:
     known = {} if sums is None else sums
     for column in found.values():
         if id(column) not in known:
-            known[id(column)] = np.sum(column).item()
-    return tally.from_state(nested(list(found), [known[id(column)] for column in found.values()]))
+            known[id(column)] = (column, np.sum(column).item())  # an array that is kept cannot lose its id to another
+    return tally.from_state(nested(list(found), [known[id(column)][1] for column in found.values()]))
 
 
 def flat(state: Mapping[str, Any], path: Path = ()) -> Iterator[tuple[Path, Any]]:

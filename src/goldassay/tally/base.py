@@ -25,9 +25,11 @@ class Tally(Protocol):
 
     def state(self) -> dict[str, Any]:
         """The evidence as nested dicts of numbers, for JSON and for resampling."""
+        ...
 
     def from_state(self, state: State) -> Self:
         """A tally of the same kind with this evidence (numbers or arrays)."""
+        ...
 
 
 T = TypeVar("T", bound=Tally)

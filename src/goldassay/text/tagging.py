@@ -7,6 +7,7 @@ scheme as written; what does not begin as the scheme says is nothing.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Sequence
 
 from goldassay.exceptions import DataError, GoldassayError
@@ -25,13 +26,14 @@ Spans = list[tuple[int, int, str]]
 
 
 def scheme_of(tags: Iterable[str]) -> str:
-    """The scheme that a set of tags shows.
+    """The scheme that a set of tags shows; what is no tag (``LOC``), or the rarer of two endings, does not decide.
 
-    >>> scheme_of(["O", "B-TOP", "E-TOP"])
-    'IOBES'
+    >>> scheme_of(["O", "B-TOP", "E-TOP"]), scheme_of(["B-TOP", "E-TOP", "S-TOP", "LOC", "L-TOP"])
+    ('IOBES', 'IOBES')
     """
-    letters = {tag[0] for tag in tags if tag not in OUTSIDE}
-    if letters & set("LU"):
+    seen = Counter(tag[0] for tag in tags if tag[1:2] == "-" and tag[2:])
+    letters = set(seen)
+    if seen["L"] + seen["U"] > seen["E"] + seen["S"]:
         return "BILOU"
     if letters & set("S") or {"B", "E"} <= letters:
         return "IOBES"

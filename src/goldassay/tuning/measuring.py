@@ -13,7 +13,6 @@ from goldassay.exceptions import GoldassayError
 from goldassay.fields import read
 from goldassay.metric import Metric
 from goldassay.running import Run, evaluate
-from goldassay.running.plain import Plain
 from goldassay.running.run import Case
 from goldassay.score import Evidence
 from goldassay.statistics import compare
@@ -163,7 +162,7 @@ def failure(run: Run) -> str:
 
 def tallied(metric: Any) -> Any:
     """The metric as one that gives tallies; a plain function has the mean of what it returns."""
-    return metric if isinstance(metric, Metric) else Plain(metric)
+    return metric if isinstance(metric, Metric) else Metric.of(metric)
 
 
 def guards(metric: Any, guarded: Mapping[str, float] | None) -> dict[str, float]:

@@ -26,6 +26,7 @@ class Proposer(Protocol):
 
     def propose(self, pattern: Pattern, program: Any, train: Sequence[Any]) -> list[Patch]:
         """Patches that may mend the pattern."""
+        ...
 
 
 def predictor_for(pattern: Pattern, program: Any) -> tuple[str, Any]:

@@ -119,7 +119,9 @@ class Watch(BaseCallback):  # type: ignore[misc]
             found = self._tries.setdefault((says, what if isinstance(what, str) else id(what)), [])
             found.append("" if exception is None else f"{type(exception).__name__}: {' '.join(str(exception).split())}")
 
-    on_adapter_parse_end = on_lm_end
+    def on_adapter_parse_end(self, call_id: str, outputs: Any, exception: Exception | None = None) -> None:
+        """Count an answer that an adapter cannot read."""
+        self.on_lm_end(call_id, outputs, exception)
 
     @property
     def silent(self) -> str:

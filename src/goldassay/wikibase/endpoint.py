@@ -27,6 +27,7 @@ class Endpoint(Protocol):
 
     def select(self, query: str) -> tuple[list[Binding], str]:
         """The rows."""
+        ...
 
 
 class Service:

@@ -13,7 +13,7 @@ from goldassay.reporting import terminal
 
 
 def audit(
-    gold: use.Gold = "heritage",
+    gold: use.Gold = None,
     format: use.Format = None,
     lm: use.Lm = None,
     samples: ask.Samples = 1,
@@ -39,6 +39,7 @@ def audit(
     from goldassay.judges.audit.checks import OF_SUPPORT, TESTS
     from goldassay.reporting import judge as tables
 
+    gold = gold or "heritage"
     asked = Asked("support", lm, samples, panel or (), how, state, store, None, threads, limit)
     task = "answering" if Path(gold).is_file() else None
     chosen = probes(load(gold, format=format, task=task), limit=limit, seed=seed)

@@ -18,7 +18,7 @@ from typing import Any
 
 from goldassay.exceptions import DataError
 from goldassay.gold import sets
-from goldassay.gold.audit import across, card, content, duplicates, identifiers, kit, spans, stated, tables
+from goldassay.gold.audit import across, card, content, duplicates, identifiers, kit, own, rare, spans, stated, tables
 from goldassay.gold.audit.finding import KINDS, Audit, Finding
 from goldassay.gold.audit.mending import repaired
 from goldassay.gold.audit.rows import Row, rows, unreadable
@@ -36,11 +36,14 @@ def audit(
     format: str | None = None,
     near: float = NEAR,
     agreement: Mapping[str, float] | None = None,
+    **reading: Any,
 ) -> Audit:
     """All that is off in a set, a file of gold, or a YAML file (or folder) of a Wikidata kit.
 
+    Gold of a task of one's own may have any fields; what is off in it is told by `own`.
+
     ``near`` is from how many per cent of similar characters two texts are nearly the same; ``agreement`` is what was
-    measured between annotators, by task.
+    measured between annotators, by task; ``reading`` are options of the reader, such as ``column`` and ``map``.
     """
     place = sets.find(name_or_path)
     if place.is_file() and place.suffix in YAML:
@@ -54,7 +57,7 @@ def audit(
     about: dict[str, Any] = {}
     by: dict[str, list[Row]] = {}
     findings: list[Finding] = []
-    for job, file, options in _files(place, task, format):
+    for job, file, options in _files(place, task, format, reading):
         shown = file.relative_to(place).as_posix() if place.is_dir() and file.is_relative_to(place) else file.name
         made, wrong = _rows(file, job, shown, options)
         by.setdefault(job, []).extend(made)
@@ -70,11 +73,15 @@ def audit(
         except DataError as error:
             findings.append(unreadable(error, "passages.jsonl"))
     for job, found in by.items():
-        for row in found:
-            for check in (spans, identifiers, content):
-                findings += check.audit(row)
-        findings += duplicates.audit(found, near)
-        if about:
+        if job in TASKS:
+            for row in found:
+                for check in (spans, identifiers, content):
+                    findings += check.audit(row)
+            findings += duplicates.audit(found, near)
+        else:
+            findings += own.audit(found, near)
+        findings += rare.audit(found)
+        if about and job in TASKS:
             findings += card.audit(about, job, found)
     findings += across.audit(about, by, passages)
     if about:
@@ -120,9 +127,11 @@ def _is_set(folder: Path, format: str | None) -> bool:
     )
 
 
-def _files(place: Path, task: str | None, format: str | None) -> Iterator[tuple[str, Path, dict[str, Any]]]:
+def _files(
+    place: Path, task: str | None, format: str | None, reading: Mapping[str, Any]
+) -> Iterator[tuple[str, Path, dict[str, Any]]]:
     """The files of a set with their tasks and options."""
-    loaded = sets.load(place, task=task, **({"format": format} if format else {}))
+    loaded = sets.load(place, task=task, **({"format": format} if format else {}), **reading)
     for job, found in loaded.tasks.items():
         for source in found.sources:
             yield job, Path(source["path"]), {key: value for key, value in source.items() if key != "path"}

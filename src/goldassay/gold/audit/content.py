@@ -88,10 +88,20 @@ def _triples(row: Row) -> Iterator[Finding]:
             index = len(keys) - 1 - keys[::-1].index(key)
             yield row.finding("repeated", "the same statement as another one here", f"triples[{index}]")
     for index, triple in enumerate(row.record["triples"]):
+        for part in ("subject", "predicate", "object"):
+            if _empty(triple[part]):
+                yield row.finding("text", f"the {part} is empty", f"triples[{index}].{part}")
         verdict = triple.get("verdict")
         if verdict is not None and verdict not in VERDICTS:
             said = f"{verdict!r} is not a verdict: {', '.join(VERDICTS)}"
             yield row.finding("label", said, f"triples[{index}].verdict")
+
+
+def _empty(value: Any) -> bool:
+    """Whether a part of a statement says nothing: an empty text, or a typed value without content."""
+    if isinstance(value, Mapping):
+        return not any(one not in (None, "", [], {}) for key, one in value.items() if key not in ("type", "datatype"))
+    return isinstance(value, str) and not value.strip()
 
 
 def _grades(row: Row) -> Iterator[Finding]:

@@ -12,11 +12,12 @@ from pydantic import ValidationError
 
 from goldassay import files
 from goldassay.exceptions import DataError
-from goldassay.gold import formats
+from goldassay.gold import anyfields, formats
 from goldassay.gold.audit.finding import Finding
 from goldassay.gold.formats import entries, questions
 from goldassay.gold.reading import TOKENISED, given
 from goldassay.gold.records import adapter, check, complaints
+from goldassay.measure import TASKS
 
 SPANS = {"extraction": "entities", "linking": "links"}
 
@@ -41,7 +42,10 @@ def rows(
     path: Path, task: str, name: str, format: str | None = None, **options: Any
 ) -> tuple[list[Row], list[Finding]]:
     """The records of a file, and what cannot be read in it; ``name`` is how findings call the file."""
+    renamed = anyfields.mapping(options.pop("map", None))
     try:
+        if task not in TASKS or renamed:
+            return [Row(task, record, name) for record in anyfields.read(path, task, renamed, format)], []
         kind = format or formats.guess(path, task)
         asked = given(kind, task, options.pop("column", None), options)
         if kind == "jsonl":

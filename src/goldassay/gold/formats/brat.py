@@ -130,7 +130,7 @@ def _span(
         span["fragments"] = pieces
     if text is not None:
         stands = offsets.covered(text, span)
-        if SPACE.sub(" ", stands) == SPACE.sub(" ", found[4]):
+        if span["end"] <= len(text) and SPACE.sub(" ", stands) == SPACE.sub(" ", found[4]):
             span["text"] = stands
         elif proved and (what := offsets.fault(text, span)):
             raise DataError(what, file=file, line=number, record=name, field=found[1])

@@ -31,6 +31,7 @@ from goldassay.text import tagging
 TASKS = ("extraction",)
 NAME = re.compile(r"# \s*(?:newdoc\s+id\s*=|(?:[\w.-]+:)?document_id\s*=|id\s*=?)\s*(\S+)")
 REMARK = re.compile(r"# \s*(?:[\w.: -]+=|id\s|newdoc\b|newpar\b)")
+TAG = re.compile(r"O|_|[BIESLUMW](?:-\S+)?")
 DOCSTART = "-DOCSTART-"
 
 
@@ -74,12 +75,12 @@ def documents(
     for number, row in enumerate(files.lines(path), start=1):
         name = NAME.match(row) if row.startswith("#") else None
         start = row.startswith(DOCSTART)
-        if start or (name is not None and _is_remark(row)):
+        if start or (name is not None and _is_remark(row, index)):
             title = name[1] if name else _title(row)
             marked = True
             found.append(Document(title or str(len(found) + 1), line=number, unnamed=not title))
             open_sentence = False
-        elif row.startswith("#") and _is_remark(row):
+        elif row.startswith("#") and _is_remark(row, index):
             continue
         elif not row.strip():
             open_sentence = False
@@ -111,9 +112,14 @@ def column_index(column: str | None) -> int:
     return int(column) - 1
 
 
-def _is_remark(row: str) -> bool:
-    """A line of the file's own, not a token ``#`` with its tag."""
-    return REMARK.match(row) is not None
+def _is_remark(row: str, index: int = -1) -> bool:
+    """A comment, and not a token that begins with ``#``: that has a tag in its place, and no more words.
+
+    >>> [_is_remark(row) for row in ("# made by hand", "#", "# id d1", "# O", "#us\tB-LOC", "#us NN B-LOC")]
+    [True, True, True, False, False, False]
+    """
+    cells = row.split("\t") if "\t" in row else row.split()
+    return REMARK.match(row) is not None or len(cells) < 2 or index >= len(cells) or not TAG.fullmatch(cells[index])
 
 
 def _title(row: str) -> str:

@@ -42,7 +42,7 @@ def _proved(records: Iterable[dict[str, Any]], field: str) -> bool:
             for span in record[field]:
                 start, end = span["start"], span["end"]
                 words = span.get("text")
-                if not words or text[start:end] != words or start is None or end is None:
+                if not words or text[start:end] != words or start is None or end is None or end > len(text):
                     try:
                         offsets.prove(text, record[field], field)
                     except DataError:

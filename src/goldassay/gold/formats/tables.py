@@ -163,6 +163,14 @@ def _number(cell: str, path: str | Path, line: int, record: str) -> float:
     return number
 
 
+def institutional(path: str | Path, delimiter: str | None = None) -> bool:
+    """Whether a table's types are institution types: its column is ``gold_type``, and they are single letters."""
+    header, rows = _rows(path, delimiter)
+    place = _column(header, "label", "gold")
+    labels = [{"label": row[place].strip() or None} for _, row in rows if place is not None and place < len(row)]
+    return _institutions(header, labels) is not None
+
+
 def _institutions(header: Sequence[str], records: Sequence[Mapping[str, Any]]) -> tuple[str, ...] | None:
     letters = all(record["label"] is None or re.fullmatch("[A-Z]", record["label"]) for record in records)
     return INSTITUTIONS if letters and "gold_type" in header else None

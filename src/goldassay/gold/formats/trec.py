@@ -1,6 +1,7 @@
 """``trec``: judgements (qrels: ``query 0 document grade``) and runs (``query Q0 document rank score tag``).
 
-A run's rank column is ignored, as in trec_eval: the scores give the order. Grades are 0 or more. The text of the
+A run's rank column is ignored, as in trec_eval: the scores give the order; so is what follows its
+sixth column. Grades are 0 or more. The text of the
 queries is not in either file; ``topics`` names a file that has it (``id<TAB>text`` a line), else the query's id stands
 for it.
 
@@ -33,11 +34,23 @@ def read(
         return _qrels(path, topics, wrong) if side == "gold" else _run(path)
 
 
+def pairs(
+    task: str, gold: str | Path, pred: str | Path, *, topics: str | Path | None = None
+) -> tuple[list[dict[str, Any]], list[dict[str, Any]], list[str]]:
+    """Judgements and a run; what a run has after its sixth column is left out, and said."""
+    left, right = read(gold, task, topics=topics), read(pred, task, "pred")
+    longer = sum(len(line.split()) > 6 for line in files.lines(pred))
+    said = f"{longer} lines of {pred} have more than six columns; what follows the sixth is ignored"
+    return left, right, [said] if longer else []
+
+
 def _rows(path: str | Path, width: int, wrong: Wrong = stop) -> Iterator[tuple[int, list[str]]]:
     for number, line in enumerate(files.lines(path), start=1):
         cells = line.split()
         if not cells:
             continue
+        if len(cells) > width == 6:
+            cells = cells[:width]
         if len(cells) != width:
             other = f"; is this {KINDS[len(cells)]}?" if len(cells) in KINDS else "; is the line cut off?"
             wrong(DataError(f"{len(cells)} columns where {KINDS[width]} has {width}{other}", file=path, line=number))

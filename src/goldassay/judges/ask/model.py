@@ -32,8 +32,18 @@ Accept = Callable[[Fields], str]
 class BoundModel:
     """A model bound to signatures, with a store of what it answered.
 
-    ``programs`` replaces what answers a signature, by its name (``{"Supports": my_module}``), such as a tuned one.
-    ``verdicts`` is the store, a mapping from keys to fields (see `goldassay.judges.ask.store` for one that is a file).
+    Args:
+        lm: the model; it never follows the program's context.
+        adapter: how prompts and answers are written; DSPy's own without one.
+        retries: how often an answer that cannot be taken is asked for again.
+        version: stands in the name, and in the keys of the store: another version asks again.
+        programs: replaces what answers a signature, by its name (``{"Supports": my_module}``), such as a tuned one.
+        verdicts: the store, a mapping from keys to fields (see `goldassay.judges.ask.store` for one that is a file).
+        sample: 0 asks at temperature 0; every other number is a sample of its own, with a temperature.
+
+    Raises:
+        GoldassayError: there is no model.
+        ModelError: (when asked) the model gives no answer at all.
     """
 
     def __init__(

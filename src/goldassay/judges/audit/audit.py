@@ -82,8 +82,17 @@ def audit(
 ) -> Audit:
     """Put a judge to the checks.
 
-    ``marks`` replaces pass marks by name; ``tell`` hears how many cases are done. What is no `Judge` (entailment) is
-    put to the checks of support.
+    Args:
+        judge: a judge; what is no `Judge` (entailment) is put to the checks of support alone.
+        probes: questions with an answer that stands in a text.
+        only: the names of checks; all without them.
+        marks: other pass marks, by name.
+        threads: how many cases at once.
+        level: of the intervals.
+        tell: hears how many cases are done.
+
+    Raises:
+        GoldassayError: there are no probes, or no check of a name.
     """
     if not probes:
         raise GoldassayError("an audit needs probes: questions with an answer that stands in a text")

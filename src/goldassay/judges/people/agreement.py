@@ -98,7 +98,16 @@ def align(
 ) -> JudgeAgreement:
     """A judge's votes (`goldassay.judges.people.verdicts`) beside the labels of the same items.
 
-    ``width`` is the width of interval that is wanted; ``most`` is how many items to label next are named.
+    Args:
+        labels: the items, those that people labelled and others.
+        votes: the judge's, one for each item.
+        width: the width of interval that is wanted, for the number of labels that it needs.
+        level: of the intervals.
+        seed: of the halves that a threshold is learnt and tested on, and of the resamples.
+        most: how many items to label next are named.
+
+    Raises:
+        DataError: an item lacks its verdict, or none has both a label and a known verdict.
     """
     if len(votes) != len(labels.items):
         raise DataError(f"{len(votes)} verdicts on {len(labels.items)} items; each item needs its verdict")

@@ -56,7 +56,18 @@ class Fitted:
 def fit(
     scores: Sequence[float], truths: Sequence[bool], positives: Sequence[bool], *, level: float = 0.95, seed: int = 0
 ) -> Fitted:
-    """Threshold and calibration of scores; ``positives`` are the verdicts as they are, without a threshold."""
+    """Threshold and calibration of scores, learnt on one half and tested on the other.
+
+    Args:
+        scores: the judge's, between 0 and 1, one an item.
+        truths: whether people call the item positive.
+        positives: the verdicts as they are, without a threshold.
+        level: of the intervals.
+        seed: of the halves.
+
+    Raises:
+        DataError: fewer than two items are positive, or not positive, for people.
+    """
     one, other = halves(truths, seed)
     best = threshold([scores[i] for i in one], [truths[i] for i in one])
     curve = calibrate([scores[i] for i in one], [truths[i] for i in one])

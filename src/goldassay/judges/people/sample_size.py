@@ -48,7 +48,17 @@ def for_interval(found: Interval, width: float) -> int:
 def for_corrected(
     labels: Sequence[float], verdicts: Sequence[float], others: int, width: float, level: float = 0.95
 ) -> int:
-    """The labels that the corrected rate needs with verdicts on ``others`` more items; never more than people alone.
+    """The labels that the corrected rate needs with verdicts on other items; never more than people alone.
+
+    Args:
+        labels: 1 for each item that people call positive, 0 for the others.
+        verdicts: the judge's, on the same items.
+        others: how many more items have a verdict.
+        width: the width of interval that is wanted.
+        level: of the interval.
+
+    Raises:
+        GoldassayError: the width is not between 0 and 1.
 
     >>> people, judge = [1, 1, 1, 0, 0, 0], [1, 1, 0, 0, 0, 1]
     >>> for_corrected(people, judge, 10_000, 0.1) < for_corrected(people, judge, 1, 0.1)
@@ -71,6 +81,13 @@ def to_label_next(
 ) -> list[str]:
     """The items from which a label tells most: verdicts that are unknown, then where the panel is most divided, then
     where the probability is nearest to one half; by chance among equals.
+
+    Args:
+        ids: of the items that have no label.
+        votes: of the judge or the panel, one an item.
+        probabilities: that an item is positive, where a score says so.
+        most: how many are named.
+        seed: of the chance.
 
     Labels chosen so are for calibration and for seeing where judge and people part. They are no random sample, which
     rates, agreement and the corrected estimate need.

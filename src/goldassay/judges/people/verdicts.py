@@ -18,7 +18,19 @@ Tell = Callable[[int, Vote], None]
 def poll(
     judge: Judge, question: Question, items: Iterable[JudgedItem], *, threads: int = 1, tell: Tell | None = None
 ) -> list[Vote]:
-    """The votes of a judge on items, in their order; several at once with ``threads``."""
+    """The votes of a judge on items, in their order.
+
+    Args:
+        judge: one judge, or a panel.
+        question: what it is asked.
+        items: what about.
+        threads: how many items at once.
+        tell: hears after each item how many are done, and its vote.
+
+    Raises:
+        DataError: an item lacks an input of the question.
+        ModelError: the judge's model gives no answer.
+    """
     asked = list(items)
     for item in asked:
         absent = [name for name in question.inputs if name not in item.inputs]

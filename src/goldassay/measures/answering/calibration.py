@@ -125,6 +125,7 @@ def best_threshold(
     return float(sums[best] / len(unsure)), float(steps[best - 1]) if best else 0.0
 
 
+COLUMNS = 200
 Evidence = tuple[Number, Number, Number]
 """How many questions, the sum of their scores, the sum of what an empty answer would score."""
 
@@ -178,13 +179,17 @@ class ByConfidence(dict[float, Evidence]):
         return np.array(levels), np.stack([np.array([self[one][side] for one in levels], float) for side in range(3)])
 
     def state(self) -> dict[str, dict[str, Any]]:
-        """As JSON; of many examples arrays, a number an example."""
+        """As JSON. Of many examples arrays, a number an example, for at most `COLUMNS` confidences: above that,
+        neighbours are taken together under the highest of them, so that resampling stays linear."""
         names = ("n", "score", "nothing")
         if self.rows is None:
             return {repr(level): dict(zip(names, self[level], strict=True)) for level in sorted(self)}
         given, rows = self.rows
-        there = {level: (given == level) & (rows[:, 0] > 0) for level in sorted(self)}
-        return {repr(x): dict(zip(names, (rows * here[:, None]).T, strict=True)) for x, here in there.items()}
+        out = {}
+        for group in np.array_split(np.array(sorted(self)), min(len(self), COLUMNS)) if self else ():
+            here = (given >= group[0]) & (given <= group[-1])
+            out[repr(float(group[-1]))] = dict(zip(names, (rows * here[:, None]).T, strict=True))
+        return out
 
     def from_state(self, state: State) -> Self:
         """The evidence again."""

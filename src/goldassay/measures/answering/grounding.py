@@ -17,6 +17,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+import numpy as np
+
 from goldassay.exceptions import DataError, GoldassayError
 from goldassay.fields import read
 from goldassay.measure import Assessment, Error, Measure, failed, gold_field
@@ -157,6 +159,15 @@ class LexicalSupport(Measure[Mean]):
         "negations or numbers differ; mean over answers"
     )
     source: ClassVar[str] = "goldassay; a lexical stand-in, not faithfulness"
+
+    def tallies(self, batch: Any) -> Mean:
+        """The mean over the sentences of each answer."""
+        found = []
+        for gold, pred in batch:
+            texts = None if failed(pred) else contexts(pred)
+            found.append(None if texts is None else lexical_support(answer(pred, gold), texts))
+        weight = np.array([value is not None for value in found], float)
+        return Mean(np.array([value or 0.0 for value in found]), weight)
 
     def assess(self, gold: Any, pred: Any) -> Assessment[Mean]:
         """The mean over the sentences."""

@@ -123,7 +123,18 @@ def distinct(entities: Iterable[Any], match: str = "normalised", aliases: Aliase
 def lacking(
     wanted: Iterable[Any], texts: Sequence[str], listed: Iterable[Any] | None, match: str, aliases: Aliases = ()
 ) -> list[str]:
-    """The entities that are not there: not among those ``listed``, or where none are, not in the texts."""
+    """The entities that are not there, as texts.
+
+    Args:
+        wanted: entities, texts or ``{id, text}``; each counts once.
+        texts: where they may stand.
+        listed: the entities that are there, where they are known; then the texts are not looked at.
+        match: ``exact``, ``normalised``, ``alias`` or ``id``.
+        aliases: rows of names that stand for each other.
+
+    Raises:
+        GoldassayError: ids are to be compared, and none are listed.
+    """
     keys = distinct(wanted, match, aliases)
     if listed is not None:
         there = set(distinct(listed, match, aliases))

@@ -211,6 +211,16 @@ def rouge(
 ) -> tuple[float, float, float]:
     """Precision, recall and F1 against the reference whose F1 is highest.
 
+    Args:
+        prediction: the answer.
+        references: one gold text, or several.
+        kind: ``1``, ``2``, ``L`` or ``Lsum``.
+        stem: compare Porter's stems.
+        tokenizer: ``rouge-score`` (ASCII letters and digits) or ``unicode``.
+
+    Raises:
+        GoldassayError: something is no text, there is no reference, or there is no such kind or tokenizer.
+
     >>> rouge("the museum opened", ["the museum has opened", "it did"], "1")
     (1.0, 0.75, 0.8571428571428571)
     """

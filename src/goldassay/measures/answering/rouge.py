@@ -55,7 +55,20 @@ def rouge_batch(
     stem: bool = False,
     tokenizer: str = "rouge-score",
 ) -> dict[str, Array]:
-    """For each kind an array of shape (pairs, 3): precision, recall and F1 of each pair.
+    """ROUGE of many pairs.
+
+    Args:
+        predictions: n answers.
+        references: n gold texts, one for each.
+        kinds: of ``1``, ``2``, ``L`` and ``Lsum``.
+        stem: compare Porter's stems.
+        tokenizer: ``rouge-score`` (ASCII letters and digits) or ``unicode``.
+
+    Returns:
+        For each kind an array of shape (n, 3): precision, recall and F1 of each pair.
+
+    Raises:
+        GoldassayError: the lengths differ, something is no text, or there is no such kind or tokenizer.
 
     >>> rouge_batch(["the museum opened"], ["the museum has opened"])["L"].round(4).tolist()    # LCS 3; P 3/3, R 3/4
     [[1.0, 0.75, 0.8571]]

@@ -226,7 +226,7 @@ def _warnings(card: Scorecard, gold: Sequence[Any], pred: Sequence[Any], rows: R
         told = f"{owned.unsaid:.0f} of {owned.said + owned.unsaid:.0f} answers have no confidence"
         out.append(f"{told} and are left out of confidence")
     joined = sum(any(normal.joined(text) for text in several) for several in rows.expected)
-    if joined and {"f1", "exact_match"} & set(card.values) and "mlqa_f1" not in card.values:
+    if joined and not any(isinstance(one, MLQAExactMatch) for one in card.measures.values()):
         out.append(
             f"{joined} of {len(gold)} questions have answers in a script that does not separate words: their f1 and "
             "ROUGE compare whole runs; with a language in gold, or by --measure \"MLQAF1('zh')\", MLQA's rule counts "

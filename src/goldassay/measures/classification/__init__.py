@@ -1,8 +1,8 @@
 """Classification: one label for a text, and secondary ones.
 
-Read in this order: `labels` (the list, its groups and its words, as data), `sides` (what is read from a pair), `tally`
-and `measures` (what counts), `mistakes` (what was got wrong, in words), `card` (everything over a set), `founding` (the
-founding documents' functions).
+Read in this order: `labels` (the list, its groups and its words, as data), `records` (what is read from a pair),
+`tally` and `measures` (what counts), `mistakes` (what was got wrong, in words), `scorecard` (everything over a set).
+Labels are the same or not, so there is no `matching`.
 """
 
 from __future__ import annotations
@@ -30,7 +30,8 @@ MEASURES: tuple[Measure[Any], ...] = (
     Accuracy(),
     MacroF1(),
     MacroF1("supported"),
-    MacroF1(("M", "L", "A")),
+    MacroF1(labels="institutions"),
+    MacroF1(labels=("M", "L", "A")),
     WeightedF1(),
     CategoryAccuracy(),
     CategoryAccuracy((("memory", ("L", "A", "M")), ("other", ("G", "U")))),

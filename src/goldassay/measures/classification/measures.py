@@ -3,12 +3,21 @@
 Per label, against all others: P = tp / (tp + fp), R = tp / (tp + fn), F1 = 2 tp / (2 tp + fp + fn), each 0 where it is
 not defined. Averages over labels: all of the list (a label without evidence has F1 0), those with support, and weighted
 by support. A missing prediction and one outside the list are errors; they match no gold label.
+
+``labels`` is the list that averages run over: ``seen`` (all that stand in gold or predictions), ``institutions`` (the
+19 institution types), or a tuple of labels. ``hierarchy`` is ``institutions`` (the types' own groups), or a tuple of
+(group, labels).
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property, lru_cache
 from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
 
 from goldassay.exceptions import GoldassayError
 from goldassay.measure import Assessment, Measure
@@ -16,10 +25,37 @@ from goldassay.measures.classification.labels import institutions
 from goldassay.measures.classification.mistakes import errors
 from goldassay.measures.classification.records import Read, sides
 from goldassay.measures.classification.tally import Agreement, Gap, Labelled, MacroAll, MacroSupported, Weighted
+from goldassay.statistics.evidence import stacked
 from goldassay.tally import Counts, Mean
 
 SOURCE = "Sokolova & Lapalme 2009; scikit-learn's definitions with zero_division=0"
-Hierarchy = tuple[tuple[str, tuple[str, ...]], ...]
+INSTITUTIONS = "institutions"
+Listed = str | tuple[str, ...]
+Hierarchy = str | tuple[tuple[str, tuple[str, ...]], ...]
+
+
+class Batch:
+    """Many examples: their labels, and which gold label got which prediction.
+
+    >>> batch = Batch([sides("M", "M"), sides("M", "G")])
+    >>> batch.pairs["M", "G"].tolist()
+    [0, 1]
+    """
+
+    def __init__(self, read: Sequence[Read]) -> None:
+        self.read = read
+
+    @cached_property
+    def pairs(self) -> dict[tuple[str, str], NDArray[np.int8]]:
+        """For each (gold, predicted) that occurs, 1 at the examples that have it."""
+        known: dict[tuple[str, str], int] = {}
+        codes = np.array([known.setdefault((one.gold, one.pred), len(known)) for one in self.read], dtype=np.int64)
+        return {pair: (codes == code).astype(np.int8) for pair, code in known.items()}
+
+
+def codes(labels: Listed) -> tuple[str, ...]:
+    """A list of labels as its codes; () is those seen."""
+    return labels if isinstance(labels, tuple) else institutions().codes if labels == INSTITUTIONS else ()
 
 
 @dataclass(frozen=True)
@@ -29,9 +65,19 @@ class _LabelMeasure(Measure[Any]):
     pred_fields: ClassVar[tuple[str, ...]] = ("label",)
     source: ClassVar[str] = SOURCE
 
+    counted: ClassVar[str] = ""
+
     def tally(self, read: Read) -> Any:
         """The evidence of one example."""
         raise GoldassayError(f"{type(self).__name__} does not say how to count")
+
+    def batch(self, gold: Sequence[Any], pred: Sequence[Any]) -> Batch:
+        """The labels of every example."""
+        return Batch([sides(*pair) for pair in zip(gold, pred, strict=True)])
+
+    def tallies(self, batch: Batch) -> Any:
+        """The evidence of each example."""
+        return stacked([self.tally(read) for read in batch.read], self.zero)
 
     def assess(self, gold: Any, pred: Any) -> Assessment[Any]:
         """The evidence of one example and its errors."""
@@ -41,7 +87,50 @@ class _LabelMeasure(Measure[Any]):
 
 
 @dataclass(frozen=True)
-class Accuracy(_LabelMeasure):
+class _Share(_LabelMeasure):
+    """The share of examples that are ``right``."""
+
+    zero: ClassVar[Mean] = Mean()
+
+    def right(self, read: Read) -> bool:
+        """Whether the example counts."""
+        raise GoldassayError(f"{type(self).__name__} does not say what is right")
+
+    def tally(self, read: Read) -> Mean:
+        """Right or not."""
+        return Mean.of(float(self.right(read)))
+
+    def tallies(self, batch: Batch) -> Mean:
+        """Right or not, of each example."""
+        n = len(batch.read)
+        return Mean(np.fromiter(map(self.right, batch.read), float, n), np.ones(n))
+
+
+@dataclass(frozen=True)
+class _Confused(_LabelMeasure):
+    """What is counted in (gold, predicted), over a list of labels."""
+
+    labels: Listed = "seen"
+
+    def __post_init__(self) -> None:
+        if isinstance(self.labels, str) and self.labels not in ("seen", INSTITUTIONS):
+            raise GoldassayError(f"labels is 'seen', 'institutions' or a tuple of labels, not {self.labels!r}")
+
+    def tally(self, read: Read) -> Labelled:
+        """One count of (gold, predicted)."""
+        return self._of({(read.gold, read.pred): 1.0})
+
+    def tallies(self, batch: Batch) -> Labelled:
+        """The counts of each example."""
+        return self._of(batch.pairs)
+
+    def _of(self, pairs: Mapping[tuple[str, str], Any]) -> Labelled:
+        zero: Labelled = self.zero
+        return type(zero)(pairs, zero.given)
+
+
+@dataclass(frozen=True)
+class Accuracy(_Share):
     """The share of examples whose label is right.
 
     >>> Accuracy()({"label": "M"}, {"label": "M"}).tally.value
@@ -49,83 +138,78 @@ class Accuracy(_LabelMeasure):
     """
 
     name: ClassVar[str] = "accuracy"
-    zero: ClassVar[Mean] = Mean()
     fixed: ClassVar[dict[str, str]] = {"match": "label", "missing": "error"}
     formula: ClassVar[str] = "right / all"
 
-    def tally(self, read: Read) -> Mean:
-        """Right or not."""
-        return Mean.of(float(read.gold == read.pred))
+    def right(self, read: Read) -> bool:
+        """Whether the label is right."""
+        return read.gold == read.pred
 
 
 @dataclass(frozen=True)
-class MacroF1(_LabelMeasure):
+class MacroF1(_Confused):
     """The unweighted mean of the labels' F1.
 
-    ``labels="all"``: over the whole list (the 19 institution types where gold holds nothing else, else the labels
-    seen), so a label that occurs nowhere counts 0. ``labels="supported"``: over the labels that stand in gold. A tuple
-    of labels is a list of your own.
+    ``over="all"``: over the whole list, so a label of it that occurs nowhere counts 0. ``over="supported"``: over those
+    that stand in gold.
 
     >>> seen = MacroF1("supported")({"label": "M"}, {"label": "M"}).tally
     >>> seen = seen + MacroF1("supported")({"label": "G"}, {"label": "M"}).tally
     >>> round(seen.value, 4)      # F1 of M is 2/3, of G 0
     0.3333
-    >>> round(MacroF1()({"label": "M"}, {"label": "M"}).tally.value, 4)   # 1 of 19
+    >>> round(MacroF1(labels="institutions")({"label": "M"}, {"label": "M"}).tally.value, 4)   # 1 of 19
     0.0526
     """
 
-    labels: str | tuple[str, ...] = "all"
+    over: str = "all"
+    labels: Listed = field(default="seen", kw_only=True)
     formula: ClassVar[str] = "mean over labels of 2 tp / (2 tp + fp + fn)"
     fixed: ClassVar[dict[str, str]] = {"average": "macro", "zero_division": "0", "missing": "error"}
 
     def __post_init__(self) -> None:
-        if isinstance(self.labels, str) and self.labels not in ("all", "supported"):
-            raise GoldassayError(f"labels is 'all', 'supported' or a tuple of labels, not {self.labels!r}")
+        super().__post_init__()
+        if self.over not in ("all", "supported"):
+            raise GoldassayError(f"over is 'all' or 'supported', not {self.over!r}")
 
     @property
     def name(self) -> str:  # type: ignore[override]
         """``macro_f1`` or ``macro_f1_supported``."""
-        return "macro_f1_supported" if self.labels == "supported" else "macro_f1"
+        return "macro_f1_supported" if self.over == "supported" else "macro_f1"
 
     @property
     def attains_one(self) -> bool:  # type: ignore[override]
-        """Over a whole list only where every label of it occurs."""
-        return self.labels == "supported"
+        """Over a list that is given only where every label of it occurs."""
+        return self.over == "supported" or self.labels == "seen"
 
     @property
     def zero(self) -> Labelled:
         """No evidence."""
-        if self.labels == "supported":
-            return MacroSupported()
-        return MacroAll({}, self.labels if isinstance(self.labels, tuple) else ())
-
-    def tally(self, read: Read) -> Labelled:
-        """One count of (gold, predicted)."""
-        zero = self.zero
-        return type(zero)({(read.gold, read.pred): 1.0}, zero.given)
+        return (MacroSupported if self.over == "supported" else MacroAll)({}, codes(self.labels))
 
 
 @dataclass(frozen=True)
-class WeightedF1(_LabelMeasure):
-    """The mean of the labels' F1, weighted by how often each stands in gold.
+class WeightedF1(_Confused):
+    """The mean of the labels' F1, weighted by how often each stands in gold; 0 where none of the list does.
 
     >>> WeightedF1()({"label": "M"}, {"label": "G"}).tally.value
     0.0
     """
 
     name: ClassVar[str] = "weighted_f1"
-    zero: ClassVar[Weighted] = Weighted()
     fixed: ClassVar[dict[str, str]] = {"average": "weighted by gold support", "zero_division": "0", "missing": "error"}
     formula: ClassVar[str] = "Σ support · F1 / Σ support"
 
-    def tally(self, read: Read) -> Weighted:
-        """One count of (gold, predicted)."""
-        return Weighted({(read.gold, read.pred): 1.0})
+    @property
+    def zero(self) -> Weighted:
+        """No evidence."""
+        return Weighted({}, codes(self.labels))
 
 
+@lru_cache(maxsize=64)
 def groups(hierarchy: Hierarchy) -> dict[str, str]:
-    """Label to group; the institution types' where no hierarchy is given."""
-    return {label: group for group, labels in hierarchy or institutions().hierarchy for label in labels}
+    """Label to group."""
+    found = institutions().hierarchy if isinstance(hierarchy, str) else hierarchy
+    return {label: group for group, labels in found for label in labels}
 
 
 def same_group(read: Read, group: dict[str, str]) -> bool:
@@ -134,11 +218,10 @@ def same_group(read: Read, group: dict[str, str]) -> bool:
 
 
 @dataclass(frozen=True)
-class CategoryAccuracy(_LabelMeasure):
+class CategoryAccuracy(_Share):
     """The share of examples whose predicted label stands in the right group of the hierarchy.
 
-    ``hierarchy`` is a tuple of (group, labels); empty is the institution types'. A prediction outside the hierarchy is
-    in no group: it does not fall to a group "unknown".
+    A prediction outside the hierarchy is in no group: it does not fall to a group "unknown".
 
     >>> CategoryAccuracy()({"label": "M"}, {"label": "G"}).tally.value    # both CULTURAL
     1.0
@@ -146,15 +229,17 @@ class CategoryAccuracy(_LabelMeasure):
     0.0
     """
 
-    hierarchy: Hierarchy = ()
+    hierarchy: Hierarchy = INSTITUTIONS
     name: ClassVar[str] = "category_accuracy"
-    zero: ClassVar[Mean] = Mean()
     fixed: ClassVar[dict[str, str]] = {"match": "group", "missing": "error"}
     formula: ClassVar[str] = "right group / all"
 
-    def tally(self, read: Read) -> Mean:
-        """Right group or not."""
-        return Mean.of(float(same_group(read, groups(self.hierarchy))))
+    def __post_init__(self) -> None:
+        _known(self.hierarchy)
+
+    def right(self, read: Read) -> bool:
+        """Whether the group is right."""
+        return same_group(read, groups(self.hierarchy))
 
 
 @dataclass(frozen=True)
@@ -165,16 +250,30 @@ class HierarchyGap(_LabelMeasure):
     1.0
     """
 
-    hierarchy: Hierarchy = ()
+    hierarchy: Hierarchy = INSTITUTIONS
     name: ClassVar[str] = "hierarchy_gap"
     zero: ClassVar[Gap] = Gap()
     attains_one: ClassVar[bool] = False
     fixed: ClassVar[dict[str, str]] = {"better": "lower"}
+    bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)
     formula: ClassVar[str] = "category accuracy − accuracy"
+
+    def __post_init__(self) -> None:
+        _known(self.hierarchy)
 
     def tally(self, read: Read) -> Gap:
         """Right group, right label."""
         return Gap(float(same_group(read, groups(self.hierarchy))), float(read.gold == read.pred), 1.0)
+
+    def tallies(self, batch: Batch) -> Gap:
+        """Right groups, right labels."""
+        exact = Accuracy().tallies(batch)
+        return Gap(CategoryAccuracy(self.hierarchy).tallies(batch).total, exact.total, exact.weight)
+
+
+def _known(hierarchy: Hierarchy) -> None:
+    if isinstance(hierarchy, str) and hierarchy != INSTITUTIONS:
+        raise GoldassayError(f"hierarchy is 'institutions' or a tuple of (group, labels), not {hierarchy!r}")
 
 
 @dataclass(frozen=True)
@@ -198,6 +297,10 @@ class Kappa(_LabelMeasure):
         """One count of (gold, predicted)."""
         return Agreement({(read.gold, read.pred): 1.0})
 
+    def tallies(self, batch: Batch) -> Agreement:
+        """The counts of each example."""
+        return Agreement(batch.pairs)
+
 
 @dataclass(frozen=True)
 class MultiLabelF1(_LabelMeasure):
@@ -208,6 +311,7 @@ class MultiLabelF1(_LabelMeasure):
     """
 
     name: ClassVar[str] = "multilabel_f1"
+    counted: ClassVar[str] = "multilabel"
     zero: ClassVar[Counts] = Counts()
     gold_fields: ClassVar[tuple[str, ...]] = ("label", "secondary_labels")
     pred_fields: ClassVar[tuple[str, ...]] = ("label", "secondary_labels")
@@ -216,12 +320,21 @@ class MultiLabelF1(_LabelMeasure):
 
     def tally(self, read: Read) -> Counts:
         """Counts over labels."""
-        both = len(read.gold_set & read.pred_set)
-        return Counts(both, len(read.pred_set) - both, len(read.gold_set) - both)
+        return Counts(*_shared(read))
+
+    def tallies(self, batch: Batch) -> Counts:
+        """Counts over the labels of each example."""
+        return Counts(*np.array([_shared(read) for read in batch.read], dtype=float).reshape(-1, 3).T)
+
+
+def _shared(read: Read) -> tuple[int, int, int]:
+    """Labels on both sides, on the predicted one alone, on gold's alone."""
+    both = len(read.gold_set & read.pred_set)
+    return both, len(read.pred_set) - both, len(read.gold_set) - both
 
 
 @dataclass(frozen=True)
-class PrimaryOrSecondary(_LabelMeasure):
+class PrimaryOrSecondary(_Share):
     """The share of examples whose predicted label is the gold label or one of its secondary labels.
 
     >>> PrimaryOrSecondary()({"label": "X", "secondary_labels": ["M", "L"]}, {"label": "M"}).tally.value
@@ -229,18 +342,18 @@ class PrimaryOrSecondary(_LabelMeasure):
     """
 
     name: ClassVar[str] = "primary_or_secondary"
-    zero: ClassVar[Mean] = Mean()
     gold_fields: ClassVar[tuple[str, ...]] = ("label", "secondary_labels")
     fixed: ClassVar[dict[str, str]] = {"match": "predicted label among gold's", "missing": "error"}
     formula: ClassVar[str] = "predicted label among gold's / all"
 
-    def tally(self, read: Read) -> Mean:
-        """Among gold's labels or not."""
-        return Mean.of(float(read.pred in read.gold_set))
+    def right(self, read: Read) -> bool:
+        """Whether it is among gold's labels."""
+        return read.pred in read.gold_set
 
 
 __all__ = [
     "Accuracy",
+    "Batch",
     "CategoryAccuracy",
     "HierarchyGap",
     "Kappa",
@@ -248,6 +361,7 @@ __all__ = [
     "MultiLabelF1",
     "PrimaryOrSecondary",
     "WeightedF1",
+    "codes",
     "groups",
     "same_group",
 ]

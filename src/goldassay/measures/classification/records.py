@@ -8,6 +8,8 @@ from goldassay.exceptions import DataError, FieldError
 from goldassay.measure import gold_field, pred_field
 from goldassay.measures.classification.tally import NONE
 
+NOTHING: frozenset[str] = frozenset()
+
 
 class Read(NamedTuple):
     """The labels of one example, on both sides; ``pred`` is ``(none)`` where nothing was predicted."""
@@ -43,13 +45,13 @@ def sides(gold: Any, pred: Any) -> Read:
     if isinstance(pred, str):
         pred = {"label": pred}
     label = gold_field(gold, "label")
-    if not isinstance(label, str) or not label.strip():
+    if not isinstance(label, str) or not (label := label.strip()):
         raise FieldError(f"a gold label is a text that is not empty, not {label!r}")
     text = gold_field(gold, "text", "") or ""
     ours = _label(pred_field(pred, "label"))
     others = _others(gold_field(gold, "secondary_labels", None), "gold")
     theirs = _others(pred_field(pred, "secondary_labels", None), "predicted")
-    return Read(label.strip(), ours, others - {label.strip()}, theirs - {ours}, str(text))
+    return Read(label, ours, others - {label} if others else others, theirs - {ours} if theirs else theirs, str(text))
 
 
 def _label(value: Any) -> str:
@@ -62,7 +64,7 @@ def _label(value: Any) -> str:
 
 def _others(value: Any, side: str) -> frozenset[str]:
     if value is None:
-        return frozenset()
+        return NOTHING
     if isinstance(value, str) or not all(isinstance(one, str) for one in value):
         raise DataError(f"a list of labels, not {value!r}", field=f"{side} secondary_labels")
     return frozenset(one.strip() for one in value if one.strip())

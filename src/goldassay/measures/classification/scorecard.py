@@ -1,4 +1,4 @@
-"""The scorecard of classification: every value of a set of predictions."""
+"""The scorecard of classification: its measures, folded over a set of predictions."""
 
 from __future__ import annotations
 
@@ -6,103 +6,92 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from goldassay.exceptions import GoldassayError
 from goldassay.measures.classification.labels import institutions
 from goldassay.measures.classification.measures import (
+    INSTITUTIONS,
     Accuracy,
+    Batch,
     CategoryAccuracy,
+    Hierarchy,
     HierarchyGap,
     Kappa,
+    Listed,
     MacroF1,
     MultiLabelF1,
     PrimaryOrSecondary,
     WeightedF1,
-    groups,
-    same_group,
 )
-from goldassay.measures.classification.records import Read, sides
-from goldassay.measures.classification.tally import NONE, OTHER, Agreement, listed
-from goldassay.scorecard import Scorecard
+from goldassay.measures.classification.records import Read
+from goldassay.measures.classification.tally import NONE, OTHER
+from goldassay.scorecard import Batches, Scorecard, fold
 from goldassay.tally import Confusion
+
+CHOICES = frozenset("ABCDEFGHI")  # what the answers of a multiple choice are called, and some institution types, too
 
 
 def scorecard(
     gold: Sequence[Any],
     pred: Sequence[Any],
     *,
-    labels: Sequence[str] | None = None,
+    labels: Sequence[str] | str | None = None,
     hierarchy: Mapping[str, Sequence[str]] | None = None,
 ) -> Scorecard:
     """All values over aligned records.
 
-    ``labels`` is the list that macro averages run over; without it, the 19 institution types where gold holds no other
-    label, else the labels seen. ``hierarchy`` maps a group to its labels.
+    ``labels`` is the list that macro averages run over: labels, ``institutions`` (the 19 institution types) or
+    ``seen``. Without it, the 19 types where gold holds nothing but their codes, and more than A to I, else the labels
+    seen; a warning says which where both could be meant. ``hierarchy`` maps a group to its labels.
 
     >>> card = scorecard([{"label": "M"}, {"label": "L"}], [{"label": "M"}, {"label": "A"}])
     >>> card.values["accuracy"], card.values["category_accuracy"], card.by["label"]["M"]["f1"]
     (0.5, 1.0, 1.0)
     """
-    if len(gold) != len(pred):
-        raise GoldassayError(f"{len(gold)} gold records against {len(pred)} predictions; they must be aligned")
-    read = [sides(g, p) for g, p in zip(gold, pred, strict=True)]
-    over = listed({one.gold for one in read}, {x for one in read for x in (one.gold, one.pred)}, tuple(labels or ()))
-    card = Scorecard("classification", len(read))
-    found = confusion(read)
-    by_label = found.by_label(over)
+    shared = Batches(gold, pred)
+    batch: Batch = shared.of(Accuracy())
+    listed, said = _listed(labels, batch)
+    tree: Hierarchy = tuple((name, tuple(members)) for name, members in (hierarchy or {}).items()) or INSTITUTIONS
+    macro = MacroF1(labels=listed)
+    measures = (
+        Accuracy(), macro, MacroF1("supported", labels=listed), WeightedF1(listed), CategoryAccuracy(tree),
+        HierarchyGap(tree), Kappa(), MultiLabelF1(), PrimaryOrSecondary(),
+    )  # fmt: skip
+    card = fold("classification", measures, shared)
+    over = card.totals[macro.key].counted
+    by_label = card.totals[macro.key].by_label(over)
     card.by["label"] = {
         label: {"precision": c.precision, "recall": c.recall, "f1": c.f1, "support": int(c.tp + c.fn)}
         for label, c in by_label.items()
     }
-    rows = list(card.by["label"].values())
-    support = sum(int(row["support"] or 0) for row in rows)
-    tree = tuple((name, tuple(members)) for name, members in (hierarchy or {}).items())
-    group = groups(tree)
-    exact = _mean([float(one.gold == one.pred) for one in read])
-    category = _mean([float(same_group(one, group)) for one in read])
-    some = [row for row in rows if row["support"]]
-    card.values = {
-        "accuracy": exact,
-        "macro_f1": _mean([float(row["f1"] or 0) for row in rows]) if read else None,
-        "macro_f1_supported": _mean([float(row["f1"] or 0) for row in some]),
-        "weighted_f1": sum(float(r["f1"] or 0) * int(r["support"] or 0) for r in rows) / support if support else 0.0,
-        "category_accuracy": category,
-        "hierarchy_gap": None if exact is None or category is None else category - exact,
-        "kappa": float(Agreement(found).value) if read else None,
-    }
-    _secondary(card, read)
-    card.counts["label"] = {"right": sum(one.gold == one.pred for one in read), "all": len(read)}
-    card.by["confusion"] = {g: {p: n for p, n in row.items() if n} for g, row in matrix(read, over).items()}
+    card.by["confusion"] = {g: {p: n for p, n in row.items() if n} for g, row in matrix(batch.read, over).items()}
     card.by["confusion"] = {g: row for g, row in card.by["confusion"].items() if row}
-    _described(card, over, bool(labels), tree)
-    _warned(card, read, over, support)
+    right = card.totals["accuracy"]
+    card.counts["label"] = {"right": right.total, "all": right.weight}
+    if not any(c.tp + c.fn for c in by_label.values()):
+        card.values["weighted_f1"] = 0.0
+        card.warnings.append("no label of the list stands in gold; weighted_f1 is 0")
+    _warned(card, batch.read, over)
+    card.warnings += said
     return card
 
 
-def _secondary(card: Scorecard, read: Sequence[Read]) -> None:
-    """What counts with secondary labels."""
-    tp = sum(len(one.gold_set & one.pred_set) for one in read)
-    wanted, made = sum(len(one.gold_set) for one in read), sum(len(one.pred_set) for one in read)
-    card.counts["multilabel"] = {"tp": tp, "fp": made - tp, "fn": wanted - tp}
-    card.values["multilabel_f1"] = 2 * tp / (wanted + made) if wanted + made else None
-    card.values["primary_or_secondary"] = _mean([float(one.pred in one.gold_set) for one in read])
+def _listed(labels: Sequence[str] | str | None, batch: Batch) -> tuple[Listed, list[str]]:
+    """The list of labels as a convention, and what is to be said of it."""
+    if labels:
+        given = labels if isinstance(labels, str) else tuple(labels)
+        return INSTITUTIONS if given == institutions().codes else given, []
+    found = {one.gold for one in batch.read}
+    if not found or not found <= {*institutions().codes}:
+        return "seen", []
+    if found <= CHOICES:
+        said = "macro_f1 runs over the labels seen; if they are institution types, --labels institutions takes all 19"
+        return "seen", [said]
+    said = (
+        f"macro_f1 runs over the 19 institution types, of which gold has {len(found)}; --labels seen takes those seen"
+    )
+    return INSTITUTIONS, [said]
 
 
-def _described(card: Scorecard, over: tuple[str, ...], given: bool, tree: Any) -> None:
-    """Each value's convention, and its definition with the source."""
-    types = over == institutions().codes
-    which = f"the {len(over)} labels given" if given else "the 19 institution types" if types else "the labels seen"
-    measures = (
-        Accuracy(), MacroF1(), MacroF1("supported"), WeightedF1(), CategoryAccuracy(tree), HierarchyGap(tree), Kappa(),
-        MultiLabelF1(), PrimaryOrSecondary(),
-    )  # fmt: skip
-    for measure in measures:
-        card.conventions[measure.key] = measure.conventions
-        card.explain[measure.key] = f"{measure.formula}. {measure.source}"
-    card.conventions["macro_f1"] = f"macro_f1[labels={which}, average=macro, zero_division=0, missing=error]"
-    card.explain["macro_f1"] = f"mean of F1 over {which}; one that occurs nowhere counts 0. {MacroF1.source}"
-
-
-def _warned(card: Scorecard, read: Sequence[Read], over: tuple[str, ...], support: int) -> None:
+def _warned(card: Scorecard, read: Sequence[Read], over: tuple[str, ...]) -> None:
     known = set(over)
     none = sum(one.pred == NONE for one in read)
     for side, outside in (
@@ -114,12 +103,6 @@ def _warned(card: Scorecard, read: Sequence[Read], over: tuple[str, ...], suppor
             card.warnings.append(f"{outside.total()} {side} labels are outside the list and count as OTHER: {named}")
     if none:
         card.warnings.append(f"{none} examples have no predicted label and count as errors")
-    if not support:
-        card.warnings.append("no label of the list stands in gold; weighted_f1 is 0")
-
-
-def _mean(values: Sequence[float]) -> float | None:
-    return sum(values) / len(values) if values else None
 
 
 def confusion(read: Sequence[Read]) -> Confusion:

@@ -6,26 +6,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Self
 
-from goldassay.measures.classification.labels import institutions
-from goldassay.tally import Confusion, Number, State, divide, mean
+from goldassay.tally import Confusion, Counts, Number, State, divide, mean
 from goldassay.tally.base import Sums
 
 NONE = "(none)"  # what stands for a prediction that was not made
 OTHER = "OTHER"  # what stands, in a matrix, for what the list does not have
-
-
-def listed(gold: set[str], seen: set[str], given: tuple[str, ...] = ()) -> tuple[str, ...]:
-    """The labels that an average over all runs over.
-
-    Those given; without, the 19 institution types where gold holds no other label; else the labels seen on either side.
-
-    >>> len(listed({"M", "G"}, {"M", "G"})), listed({"pos"}, {"pos", "neg"})
-    (19, ('neg', 'pos'))
-    """
-    if given:
-        return given
-    types = institutions().codes
-    return types if gold <= set(types) else tuple(sorted(seen - {NONE}))
 
 
 class Labelled(Confusion):
@@ -52,39 +37,52 @@ class Labelled(Confusion):
 
     @property
     def counted(self) -> tuple[str, ...]:
-        """The labels that count."""
-        return listed({gold for gold, _ in self}, set(self.labels), self.given)
+        """The labels that count: those given, else those seen on either side.
+
+        >>> MacroAll({("pos", "neg"): 1, ("pos", "(none)"): 1}).counted
+        ('neg', 'pos')
+        """
+        return self.given or tuple(label for label in self.labels if label != NONE)
+
+    @property
+    def supported(self) -> dict[str, Counts]:
+        """The labels that count and may stand in gold, each against all others."""
+        return self.by_label(self.given or tuple(sorted({gold for gold, _ in self})))
 
 
 class MacroAll(Labelled):
-    """``value`` is the mean F1 over all labels of the list; one without any evidence has F1 0."""
+    """``value`` is the mean F1 over the labels that count; one of a given list that occurs nowhere has F1 0."""
 
     @property
     def value(self) -> Number:
         """The rate that this evidence gives."""
         found = self.by_label(self.counted).values()
-        some = _some(self.weight)
-        return divide(sum(c.f1 for c in found) * some, len(found) * some, empty=1.0) if found else 1.0
+        return mean([(c.f1, _some(self.weight if self.given else c.weight)) for c in found])
 
 
 class MacroSupported(Labelled):
     """``value`` is the mean F1 over the labels that stand in gold."""
 
     @property
-    def value(self) -> Number:
-        """The rate that this evidence gives."""
-        labels = tuple(sorted({gold for gold, _ in self}))
-        return mean([(c.f1, _some(c.tp + c.fn)) for c in self.by_label(self.given or labels).values()])
-
-
-class Weighted(Labelled):
-    """``value`` is the mean F1 over labels, weighted by how often each stands in gold."""
+    def weight(self) -> Number:
+        """How many examples have a label that counts in gold."""
+        return sum(c.tp + c.fn for c in self.supported.values())
 
     @property
     def value(self) -> Number:
         """The rate that this evidence gives."""
-        labels = tuple(sorted({gold for gold, _ in self}))
-        return mean([(c.f1, c.tp + c.fn) for c in self.by_label(self.given or labels).values()])
+        return mean([(c.f1, _some(c.tp + c.fn)) for c in self.supported.values()])
+
+
+class Weighted(Labelled):
+    """``value`` is the mean F1 over labels, weighted by how often each stands in gold; 0 where none of them does."""
+
+    @property
+    def value(self) -> Number:
+        """The rate that this evidence gives."""
+        counts = self.supported.values()
+        support = sum(c.tp + c.fn for c in counts)
+        return divide(sum(c.f1 * (c.tp + c.fn) for c in counts), support, empty=0.0) if len(self) else 1.0
 
 
 class Agreement(Confusion):

@@ -14,6 +14,7 @@ from goldassay.scorecard import Batches, Scorecard, fold, rates
 from goldassay.tally import Counts
 
 PROTOCOLS = (None, "hipe", "hipe2020")
+UNDEFINED = ("type_anywhere_", "token_", "_macro_", "_weighted_")  # what the HIPE scorer does not count
 RATES = ("Precision", "Recall", "F1")
 
 
@@ -52,6 +53,9 @@ def scorecard(gold: Sequence[Any], pred: Sequence[Any], *, protocol: str | None 
     shared = Batches(gold, pred)
     card = fold("extraction", asked, shared)
     batch: Batch = shared.of(asked[0])
+    if protocol:
+        card.protocol = protocol
+        card.undefined = tuple(name for name in card.values if any(part in name for part in UNDEFINED))
     card.by["type"] = by_type(card)
     card.by["confusion"] = {kind: dict(row) for kind, row in sorted(batch.confusion.items())}
     if batch.unlocated:

@@ -32,6 +32,7 @@ PROTOCOLS = (None, "hipe", "hipe2020")
 KS = (1, 3, 5, 10)
 CUTS = (1, 3, 5)
 LINKS = (LinkPrecision, LinkRecall, LinkF1, StrongLinkPrecision, StrongLinkRecall, StrongLinkF1)
+DEFINED = ("link_", "strong_link_", "macro_doc_")  # what the HIPE scorer counts
 
 
 def scorecard(
@@ -65,6 +66,8 @@ def scorecard(
     card.counts["mentions"] = {"gold": answered.weight, "answered": answered.total}
     card.by["over"] = {over: _part(over, same, matching, shared) for over in OVER}
     if protocol:
+        card.protocol = protocol
+        card.undefined = tuple(name for name in card.values if not name.startswith(DEFINED))
         for scheme, counts in hipe(one for found in batch for one in found.fates())["ALL"].items():
             card.counts[f"hipe_{scheme}"] = counts.state()
     _warned(card, batch)

@@ -119,7 +119,7 @@ def _relations(found: Any) -> tuple[str, ...]:
 
 def _verdicts(batch: Batch) -> dict[str, float]:
     """How often each verdict was given on a prediction that gold does not have."""
-    counts = dict.fromkeys(VERDICTS, 0.0)
+    counts: dict[str, float] = dict.fromkeys(VERDICTS, 0.0)
     for gold, found in zip(batch.gold, batch.found, strict=True):
         for index in found.unmatched:
             verdict = found.pred[index].triple.get("verdict")

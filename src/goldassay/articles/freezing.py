@@ -1,9 +1,9 @@
-"""``goldassay wikidata fetch``: freeze what Wikidata says of a benchmark's items in a file, so that it runs offline."""
+"""What Wikidata says of a benchmark's items, frozen in a file, so that an evaluation runs offline."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from rich.progress import track
@@ -11,7 +11,6 @@ from rich.progress import track
 from goldassay.articles.benchmark import Asked
 from goldassay.articles.preparing import INSTANCE_OF, shared
 from goldassay.exceptions import FetchError, GoldassayError
-from goldassay.reporting import terminal
 from goldassay.running.progress import standard_error
 from goldassay.sources.cache import Cache
 from goldassay.sources.wikipedia import WikipediaClient
@@ -19,6 +18,16 @@ from goldassay.wikibase import dumps, rdf
 from goldassay.wikibase.client import LANGUAGES, WDQS, WikidataClient
 from goldassay.wikibase.entities import Item, Statement
 from goldassay.wikibase.sparql import classes, merged_into
+
+
+@dataclass(frozen=True)
+class Frozen:
+    """The file that was written, how many items were asked for, how many triples it has, and what failed."""
+
+    file: Path
+    asked: int
+    triples: int
+    failed: Sequence[str]
 
 
 def fetch(
@@ -29,7 +38,7 @@ def fetch(
     endpoint: str | None = None,
     no_cache: bool = False,
     dump: Path | None = None,
-) -> None:
+) -> Frozen:
     """Write the items of these articles, with the names of their values, to ``to`` (N-Triples); say what failed.
 
     Values that share a name with another of their item come with their classes (P31), which tell them apart.
@@ -50,11 +59,7 @@ def fetch(
         )
         made = _from_endpoint(asked, client, language, no_cache, values, failed)
     count = rdf.write(made, file)
-    for line in failed:
-        terminal.warn(line)
-    terminal.line(f"{len(asked) - len(failed)} of {len(asked)} items, {count} triples: {file}")
-    if failed:
-        raise SystemExit(1)
+    return Frozen(file, len(asked), count, failed)
 
 
 def _from_endpoint(

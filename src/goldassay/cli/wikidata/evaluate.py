@@ -1,37 +1,51 @@
-"""``goldassay wikidata evaluate``, and what ``fetch`` is asked for."""
+"""``goldassay wikidata evaluate``: a program on one article or on a benchmark, against what Wikidata says."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
+
+import typer
 
 from goldassay import workspace
+from goldassay.cli import options as use
+from goldassay.cli.wikidata import options as ask
 from goldassay.exceptions import GoldassayError
 
 RESULTS = Path("runs") / "wikidata"
 
 
 def evaluate(
-    *,
-    article: str | None,
-    dataset: Path | None,
-    profile: str,
-    output: Path | None,
-    lm: str | None,
-    language: str | None,
-    annotations: Path | None,
-    no_cache: bool,
-    cache_only: bool,
-    sample: int | None,
-    parallel: int,
-    endpoint: str | None,
-    seed: int,
-    fail_below_f1: float | None,
-    as_json: bool,
+    article: Annotated[str | None, typer.Option(metavar="TITLE", help="One article, by its title.")] = None,
+    dataset: Annotated[Path | None, typer.Option(metavar="FILE", help="A benchmark: YAML with articles.")] = None,
+    profile: ask.Profile = "triples:Articles",
+    output: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Where the result goes; its rows stand beside it.")
+    ] = None,
+    lm: use.Lm = None,
+    language: ask.Language = None,
+    annotations: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Verdicts of people on novel triples.")
+    ] = None,
+    no_cache: ask.NoCache = False,
+    cache_only: ask.CacheOnly = False,
+    sample: ask.Sample = None,
+    parallel: Annotated[
+        int, typer.Option("--threads", "--parallel", metavar="N", min=1, help="How many articles at once.")
+    ] = 1,
+    endpoint: ask.Endpoint = None,
+    seed: use.Seed = 0,
+    fail_below_f1: Annotated[
+        float | None,
+        typer.Option(
+            "--fail-below-f1", metavar="F1", min=0.0, max=1.0, help="Exit with 1 below this, or where gold is missing."
+        ),
+    ] = None,
+    json: use.Json = False,
 ) -> None:
-    """Evaluate, write the result, print it; exit code 1 where F1 is below what CI asks for."""
+    """Evaluate a program on one article or on a benchmark; a killed run goes on where it stopped."""
     from goldassay.articles import benchmark, rows
     from goldassay.articles.novel import verdicts
     from goldassay.articles.profile import read_profile, sources
@@ -76,7 +90,7 @@ def evaluate(
         terminal.warn(
             f"{before} of {len(asked)} articles were evaluated before; without {kept} all are evaluated again"
         )
-    if as_json:
+    if json:
         terminal.answer(result)
     else:
         tables.result(result, place)
@@ -108,27 +122,3 @@ def program(profile: Any) -> Any:
     from goldassay.cli.evaluate import prepared
 
     return prepared(workspace.target(profile.program, "triples"), [], Path(profile.state) if profile.state else None)
-
-
-def fetch(
-    *,
-    dataset: Path | None,
-    articles: Sequence[str],
-    to: Path | None,
-    language: str,
-    sample: int | None,
-    endpoint: str | None,
-    no_cache: bool,
-    dump: Path | None,
-) -> None:
-    """Freeze the articles of a benchmark, or those named."""
-    from goldassay.articles import benchmark
-    from goldassay.cli import wikidata_fetch
-
-    if (dataset is None) == (not articles):
-        raise GoldassayError("name articles (--article TITLE) or a benchmark (--dataset FILE)")
-    asked: Sequence[benchmark.Asked] = [benchmark.Asked(title) for title in articles]
-    if dataset is not None:
-        asked = benchmark.read_benchmark(dataset).articles
-        asked = benchmark.sample(asked, sample) if sample else asked
-    wikidata_fetch.fetch(asked, to=to, language=language, endpoint=endpoint, no_cache=no_cache, dump=dump)

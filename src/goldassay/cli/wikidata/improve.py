@@ -3,14 +3,25 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
-from goldassay.cli.wikidata_evaluate import program
+import typer
+
+from goldassay.cli import options as use
+from goldassay.cli.wikidata import options as ask
+from goldassay.cli.wikidata.evaluate import program
 from goldassay.exceptions import DataError
 
 
-def recall_gaps(results: Path, *, threshold: float, output: Path | None, as_json: bool) -> None:
-    """Write and show the properties that are found too rarely."""
+def recall_gap_analysis(
+    results: ask.Results,
+    threshold: Annotated[
+        float, typer.Option(metavar="SHARE", min=0.0, max=1.0, help="Properties with less recall are gaps.")
+    ] = 0.5,
+    output: ask.Output = None,
+    json: use.Json = False,
+) -> None:
+    """Which properties are found too rarely, with sentences in which they were missed."""
     from goldassay.articles import gaps
     from goldassay.articles.results import load
     from goldassay.files import save_json
@@ -19,11 +30,17 @@ def recall_gaps(results: Path, *, threshold: float, output: Path | None, as_json
     report = gaps.analysed(load(results), threshold, file=results)
     place = gaps.place(results, output)
     save_json(place, report)
-    tables.told(report, place, as_json, tables.gaps)
+    tables.told(report, place, json, tables.gaps)
 
 
-def tune_prompts(results: Path, *, output: Path | None, profile: str, most: int, as_json: bool) -> None:
-    """Write and show error patterns and patches."""
+def tune_extraction_prompts(
+    results: ask.Results,
+    output: ask.Output = None,
+    profile: ask.Profile = "triples:Articles",
+    most: Annotated[int, typer.Option(metavar="N", min=1, help="How many patches to propose.")] = 12,
+    json: use.Json = False,
+) -> None:
+    """Patterns of a run's errors, and patches of the program's prompt made from real misses, beside the report."""
     from goldassay.articles import mistakes as run_errors
     from goldassay.articles import prompt_tuning
     from goldassay.articles.profile import read_profile
@@ -42,7 +59,7 @@ def tune_prompts(results: Path, *, output: Path | None, profile: str, most: int,
     for one in report["prompt_patches"]:
         fields = {name: value for name, value in one.items() if name not in ("id", "section")}
         write(Patch.model_validate(fields), place.with_name(f"{place.stem}-patches"))
-    tables.told(report, place, as_json, tables.patches)
+    tables.told(report, place, json, tables.patches)
 
 
 def evidence(results: Path) -> Any:

@@ -1,0 +1,18 @@
+"""``goldassay wikidata …``: one file a subcommand."""
+
+from __future__ import annotations
+
+from goldassay.cli import options as use
+from goldassay.cli.wikidata.alignment import check_alignment
+from goldassay.cli.wikidata.evaluate import evaluate
+from goldassay.cli.wikidata.fetch import fetch
+from goldassay.cli.wikidata.improve import recall_gap_analysis, tune_extraction_prompts
+from goldassay.cli.wikidata.novel import app as novel_app
+
+app = use.commands("Measure what a program reads from Wikipedia articles against what Wikidata says.")
+app.command()(evaluate)
+app.command()(fetch)
+app.command("recall-gap-analysis")(recall_gap_analysis)
+app.command("tune-extraction-prompts")(tune_extraction_prompts)
+app.command("check-alignment")(check_alignment)
+app.add_typer(novel_app, name="novel")

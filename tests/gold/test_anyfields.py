@@ -1,0 +1,93 @@
+"""Records with any fields, from the files that people have."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from goldassay.exceptions import DataError, GoldassayError
+from goldassay.gold import convert, load
+from goldassay.gold.anyfields import fields, mapping, read
+from goldassay.gold.audit import audit
+
+ROWS = [
+    {"body": {"content": "Het Rijksmuseum"}, "cat": "M", "n": 7},
+    {"body": {"content": "Stadsarchief Gent"}, "cat": "A", "n": 8},
+]
+
+
+@pytest.fixture
+def foreign(tmp_path: Path) -> Path:
+    file = tmp_path / "foreign.jsonl"
+    file.write_text("".join(json.dumps(row) + "\n" for row in ROWS), encoding="utf-8")
+    return file
+
+
+def test_a_mapping_reads_foreign_gold_for_one_of_the_six(foreign: Path) -> None:
+    found = load(foreign, task="classification", map="text=body.content,label=cat").classification
+    assert [(row["id"], row["text"], row["label"]) for row in found.records] == [
+        ("1", "Het Rijksmuseum", "M"),
+        ("2", "Stadsarchief Gent", "A"),
+    ]
+    assert found.all[0].inputs().toDict() == {"text": "Het Rijksmuseum"}
+
+
+def test_a_mapped_record_is_checked_as_always(foreign: Path) -> None:
+    with pytest.raises(DataError, match=r"foreign.jsonl:1: record 1, label: input should be a valid string, found 7"):
+        load(foreign, task="classification", map="text=body.content,label=n").classification.records  # noqa: B018
+
+
+def test_foreign_gold_converts_into_canonical_records(foreign: Path, tmp_path: Path) -> None:
+    made = convert(foreign, tmp_path / "c.jsonl", task="classification", map="text=body.content,label=cat")
+    assert not made.lost
+    assert load(tmp_path / "c.jsonl", task="classification").classification.records[1]["label"] == "A"
+
+
+def test_a_mapping_may_stand_in_a_file(tmp_path: Path) -> None:
+    (tmp_path / "m.json").write_text('{"text": "body.content"}', encoding="utf-8")
+    assert mapping(str(tmp_path / "m.json")) == {"text": "body.content"}
+    with pytest.raises(GoldassayError, match="a mapping reads like text=body.content,label=category, not 'text'"):
+        mapping("text")
+
+
+def test_a_column_of_numbers_is_numbers_and_a_code_is_none(tmp_path: Path) -> None:
+    file = tmp_path / "t.csv"
+    file.write_text("year,code,share,right\n1784,007,0.5,true\n1913,012,,false\n", encoding="utf-8")
+    first, second = read(file, "mine")
+    assert first == {"id": "1", "year": 1784, "code": "007", "share": 0.5, "right": True}
+    assert second["share"] is None
+    assert fields([first, second]) == {"year": "int", "code": "str", "share": "float", "right": "bool"}
+
+
+def test_few_words_that_repeat_are_a_closed_list() -> None:
+    rows = [{"tone": word} for word in ("glad", "sad") * 3]
+    assert fields(rows) == {"tone": "Literal['glad', 'sad']"}
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("a,b\n1\n", r"t.csv:2: 1 columns where the header has 2 \(a, b\)"),
+        ("a,a\n1,2\n", "t.csv:1: a table begins with a header of names that differ"),
+        ("a,b\n", "t.csv: there are no records"),
+    ],
+)
+def test_a_broken_table_is_one_line(tmp_path: Path, text: str, said: str) -> None:
+    (tmp_path / "t.csv").write_text(text, encoding="utf-8")
+    with pytest.raises(DataError, match=said):
+        read(tmp_path / "t.csv", "mine")
+
+
+def test_validate_tells_what_is_off_in_any_gold(tmp_path: Path) -> None:
+    file = tmp_path / "m.jsonl"
+    rows = [
+        {"text": f"text number {n} {'abcdefghij'[n % 10] * (n + 3)}", "tone": "glad" if n % 2 else "sad"}
+        for n in range(40)
+    ]
+    rows[4]["tone"], rows[5]["tone"] = "Sad", ""
+    file.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    found = [(one.kind, one.record, one.message) for one in audit(file, task="mood", near=100).findings]
+    assert ("label", "5", "'Sad' occurs 1 time and looks like 'sad' (19 times); is it the same?") in found
+    assert ("schema", "6", "tone is missing") in found

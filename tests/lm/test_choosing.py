@@ -1,0 +1,65 @@
+"""Models, options and adapters by name; what is wrong in them is one line."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import dspy
+import pytest
+
+from goldassay.exceptions import GoldassayError
+from goldassay.lm import TerseAdapter, for_program, resolve
+from goldassay.lm.choosing import adapter_of, options_of
+
+MODELS = """
+small: {model: openai/gpt-4o-mini, temperature: 0.5, max_tokens: 77}
+ours: {model: openai/llama, api_base: "http://127.0.0.1:1/v1", api_key_env: OUR_KEY, adapter: xml}
+"""
+
+
+@pytest.fixture
+def models(tmp_path: Path) -> Path:
+    file = tmp_path / "models.yaml"
+    file.write_text(MODELS, encoding="utf-8")
+    return file
+
+
+def test_a_model_of_a_file_has_its_options_and_those_that_are_given_win(models: Path) -> None:
+    lm = resolve(f"{models}:small", max_tokens=5)
+    assert (lm.model, lm.kwargs["temperature"], lm.kwargs["max_tokens"]) == ("openai/gpt-4o-mini", 0.5, 5)
+
+
+def test_a_key_comes_from_the_environment(models: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("OUR_KEY", raising=False)
+    with pytest.raises(GoldassayError, match=r"ours wants its key in \$OUR_KEY, which is not set"):
+        resolve(f"{models}:ours")
+    monkeypatch.setenv("OUR_KEY", "k")
+    found = for_program(dspy.Predict("a -> b"), f"{models}:ours")
+    assert isinstance(found.adapter, dspy.XMLAdapter)
+    assert found.lm.kwargs["api_base"] == "http://127.0.0.1:1/v1"
+
+
+def test_a_model_that_is_not_in_the_file_is_one_line_with_the_nearest(models: Path) -> None:
+    with pytest.raises(GoldassayError, match="no model 'smal'; there are small, ours: small"):
+        resolve(f"{models}:smal")
+    (models.parent / "list.yaml").write_text("- a\n", encoding="utf-8")
+    with pytest.raises(GoldassayError, match="a file of models maps names"):
+        resolve(f"{models.parent / 'list.yaml'}:a")
+
+
+def test_options_and_adapter_of_a_program(models: Path) -> None:
+    found = for_program(dspy.Predict("a -> b"), "openai/x", ["temperature=0.9"], "terse-json")
+    assert found.lm.kwargs["temperature"] == 0.9
+    assert isinstance(found.adapter, TerseAdapter)
+    assert found.adapter.form == "json"
+
+
+@pytest.mark.parametrize("word", ["temperature", "=1", "a b=1"])
+def test_an_option_without_name_or_value_is_refused(word: str) -> None:
+    with pytest.raises(GoldassayError, match="NAME=VALUE"):
+        options_of([word])
+
+
+def test_an_unknown_adapter_names_those_that_there_are() -> None:
+    with pytest.raises(GoldassayError, match="no adapter 'yaml'; there are chat, json"):
+        adapter_of("yaml")

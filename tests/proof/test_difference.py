@@ -1,0 +1,107 @@
+"""A number that somebody claims: the convention that makes it is found, the nearest first, and said in a sentence."""
+
+from __future__ import annotations
+
+import json
+import random
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from goldassay.exceptions import GoldassayError
+from goldassay.gold import pairs
+from goldassay.measures import extraction, retrieval
+from goldassay.proof.difference import Claim, explain
+
+
+def goldassay(*words: object) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "goldassay.cli", *map(str, words)]
+    return subprocess.run(command, capture_output=True, text=True, check=False)
+
+
+TAGS = ["B-LOC", "B-PER", "I-LOC", "I-PER", "O", "O"]
+
+
+def conll(folder: Path) -> tuple[Path, Path, list[list[str]], list[list[str]]]:
+    """60 sentences; in one of four tokens the system says something else, well-formed or not."""
+    rng = random.Random(4)
+    gold = [[rng.choice(["B-LOC", "B-PER", "O"]) for _ in range(8)] for _ in range(60)]
+    pred = [[tag if rng.random() < 0.75 else rng.choice(TAGS) for tag in row] for row in gold]
+    for name, side in (("gold", gold), ("pred", pred)):
+        rows = ["\n".join(f"w{at} {tag}" for at, tag in enumerate(row)) for row in side]
+        (folder / f"{name}.conll").write_text("\n\n".join(rows) + "\n", encoding="utf-8")
+    return folder / "gold.conll", folder / "pred.conll", gold, pred
+
+
+@pytest.mark.parametrize(
+    ("options", "name", "words"),
+    [
+        ({"average": "macro"}, "strict_macro_f1_seen", "the mean over types"),
+        ({"average": "weighted"}, "strict_weighted_f1", "weighted by how often"),
+        ({"mode": "strict"}, "strict_f1", "tags read as their scheme is written"),
+    ],
+)
+def test_what_seqeval_printed_is_found(tmp_path: Path, options: dict[str, Any], name: str, words: str) -> None:
+    from seqeval.metrics import f1_score
+    from seqeval.scheme import IOB2
+
+    *files, gold, pred = conll(tmp_path)
+    claimed = f1_score(gold, pred, **options, **({"scheme": IOB2} if "mode" in options else {}))
+    done = goldassay(
+        "score", "extraction", "--gold", files[0], "--pred", files[1], "--format", "iob2", "--json",
+        "--claimed", f"strict_f1={claimed:.6f}", "--tool", "seqeval",
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    (found,) = json.loads(done.stdout)["claimed"]
+    assert found["value"] != pytest.approx(claimed, abs=1e-6)
+    first = found["ways"][0]
+    assert (first["name"], words in first["sentence"]) == (name, True)
+    assert "the tool calls it" in first["sentence"]
+
+
+def test_the_same_number_needs_no_explanation(tmp_path: Path) -> None:
+    gold, pred, *_ = conll(tmp_path)
+    both = pairs("extraction", gold, pred, format="iob2")
+    card = extraction.scorecard(both.gold, both.pred)
+    value = card.values["strict_f1"]
+    found = explain(card, both.gold, both.pred, f"strict_f1={value:.4f}")
+    assert found.lines()[0].endswith("the same number.")
+    far = explain(card, both.gold, both.pred, "strict_f1=.012345678")
+    assert not far.ways
+    assert far.lines()[0].endswith("other ways gives that.")
+    assert len(far.nearest) == 3
+
+
+def test_left_out_types_flattened_grades_and_skipped_queries_are_found() -> None:
+    gold: list[Any] = [{"entities": [(0, 3, "A"), (4, 5, "A"), (6, 7, "B"), (8, 9, "C")]}]
+    pred: list[Any] = [{"entities": [(0, 3, "A"), (4, 5, "A"), (6, 8, "B"), (8, 9, "C"), (10, 12, "C")]}]
+    # without B: 3 of 3 found, 4 predicted: F1 = 6/7
+    found = explain(extraction.scorecard(gold, pred), gold, pred, "strict_f1=.857143")
+    assert found.ways[0].says == ("without the type B",)
+    ranked = [{"relevant": {"a": 3, "b": 1}}, {"relevant": {"a": 1}}]
+    results: list[Any] = [{"results": ["b", "a"]}, {"results": []}]
+    card = retrieval.scorecard(ranked, results, measures=["nDCG@10"])
+    # (1 + 3/log2 3) / (3 + 1/log2 3) = 0.796708 for the first query, the second is left out
+    assert explain(card, ranked, results, "nDCG@10=.796708").ways[0].says[0].startswith("queries without results left")
+    assert explain(card, ranked, results, "nDCG@10=50").ways[0].says == ("grades flattened to 0 and 1",)
+
+
+def test_a_claim_is_read_with_its_rounding() -> None:
+    assert Claim.read("f1=.7435").fits(0.74349) == "rounded"
+    assert Claim.read("f1=.7435").fits(0.74358) == "cut off"
+    assert Claim.read("f1=.7435").fits(0.7436) == ""
+    assert Claim.read("f1=74.4%").fits(0.7436) == "rounded"
+    for wrong in ("f1", "f1=high"):
+        with pytest.raises(GoldassayError, match="--claimed needs NAME=VALUE"):
+            Claim.read(wrong)
+
+
+def test_an_unknown_name_or_tool_is_said() -> None:
+    card = extraction.scorecard([[(0, 3, "A")]], [[(0, 3, "A")]])
+    with pytest.raises(GoldassayError, match="no value 'strict_f' to explain; there are strict_f1"):
+        explain(card, [[(0, 3, "A")]], [[(0, 3, "A")]], "strict_f=1")
+    with pytest.raises(GoldassayError, match="no tool 'seqevil'; there are seqeval"):
+        explain(card, [[(0, 3, "A")]], [[(0, 3, "A")]], "strict_f1=1", tool="seqevil")

@@ -1,0 +1,70 @@
+"""docs/architecture.md tells what is there: its drawing is the contract of layers (which `test_house` holds against the
+imports), every room is drawn, and the modules of its journeys exist."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+PAGE = Path(__file__).resolve().parents[1] / "docs" / "architecture.md"
+SRC = Path(__file__).resolve().parents[1] / "src" / "goldassay"
+
+
+@cache
+def page() -> str:
+    return PAGE.read_text(encoding="utf-8")
+
+
+def drawn() -> list[set[str]]:
+    """The layers of the drawing, the highest first."""
+    (drawing,) = re.findall(r"```\n(cli .*?)```", page(), flags=re.DOTALL)
+    return [set(_names(line)) for line in drawing.splitlines()]
+
+
+def _names(line: str) -> list[str]:
+    """The names of a line stand three blanks apart, before the gap to what they are."""
+    cells = re.split(r" {3,}", line.rstrip())
+    return cells[:-1]
+
+
+def module(name: str) -> Path | None:
+    """The file of a module, or of a package's door."""
+    place = SRC.joinpath(*name.split("."))
+    return next((file for file in (place.with_suffix(".py"), place / "__init__.py") if file.is_file()), None)
+
+
+def rooms() -> set[str]:
+    return {
+        one.stem
+        for one in SRC.iterdir()
+        if (one.suffix == ".py" or (one / "__init__.py").is_file()) and one.stem[0] != "_"
+    }
+
+
+def test_the_drawing_is_the_contract() -> None:
+    settings = tomllib.loads((PAGE.parents[1] / "pyproject.toml").read_text(encoding="utf-8"))
+    (contract,) = settings["tool"]["importlinter"]["contracts"]
+    assert drawn() == [set(re.split(r" [:|] ", layer)) for layer in contract["layers"]]
+
+
+def test_every_room_is_drawn_once() -> None:
+    names = [name for layer in drawn() for name in layer]
+    assert sorted(names) == sorted(rooms())
+
+
+JOURNEYS = re.findall(r"\*\*(.*?)\*\*\n\n(1\. .*?)(?=\n\n\*\*|\n\n## )", page(), flags=re.DOTALL)
+
+
+def test_there_are_three_journeys() -> None:
+    assert len(JOURNEYS) == 3
+
+
+@pytest.mark.parametrize(("title", "steps"), JOURNEYS, ids=[title for title, _ in JOURNEYS])
+def test_a_journey_passes_modules_that_exist(title: str, steps: str) -> None:
+    named = [name for name in re.findall(r"`([a-z_0-9.]+)`", steps) if name.split(".")[0] in rooms()]
+    assert len(named) >= 5
+    assert [name for name in named if module(name) is None] == []
