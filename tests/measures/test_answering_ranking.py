@@ -23,6 +23,7 @@ from goldassay.measures.answering import (
     confidence_score,
     ece,
     final_score,
+    risk_coverage,
     robustness_score,
     speed_score,
 )
@@ -169,6 +170,8 @@ def test_calibration_does_not_depend_on_the_order(rows: list[tuple[float, bool]]
         one = measure([c for c, _ in rows], [float(k) for _, k in rows])
         assert one == pytest.approx(measure([c for c, _ in swapped], [float(k) for _, k in swapped]))
         assert 0 <= one <= 1
+    sure, right = [c for c, _ in rows], [float(k) for _, k in rows]
+    assert aurc(sure, right) == pytest.approx(risk_coverage(sure, right)[1].mean())
 
 
 def test_what_cannot_be_calibrated_is_said() -> None:

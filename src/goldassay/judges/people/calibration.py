@@ -17,6 +17,7 @@ from sklearn.isotonic import IsotonicRegression
 
 from goldassay.exceptions import DataError
 from goldassay.judges.people.rates import Rates, rates
+from goldassay.measures.answering.calibration import brier
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,12 +135,3 @@ def calibrate(scores: Sequence[float], truths: Sequence[bool]) -> Calibration:
     return Calibration(
         tuple(float(x) for x in made.X_thresholds_), tuple(float(round(y, 12)) for y in made.y_thresholds_)
     )
-
-
-def brier(probabilities: Sequence[float], truths: Sequence[bool]) -> float:
-    """The mean squared gap between probability and label; 0 is best.
-
-    >>> brier([0.5, 1.0], [True, True])
-    0.125
-    """
-    return float(np.mean((np.asarray(probabilities, float) - np.asarray(truths, float)) ** 2))

@@ -29,6 +29,7 @@ from goldassay.exceptions import GoldassayError
 from goldassay.measures.answering.batch import FromRows, Rows
 from goldassay.measures.answering.matching import empty
 from goldassay.measures.answering.records import confidence
+from goldassay.statistics.evidence import summed
 from goldassay.tally import Bins, Mean, T, divide
 from goldassay.tally.base import Number, State
 
@@ -48,81 +49,6 @@ def _checked(confidence: Sequence[float], correct: Sequence[float]) -> tuple[Arr
                 f"a {name} lies between 0 and 1, not {values[bad.argmax()]:g} (item {int(bad.argmax())})"
             )
     return sure, right
-
-
-def brier(confidence: Sequence[float], correct: Sequence[float]) -> float:
-    """The mean squared distance of confidence and outcome.
-
-    >>> brier([1.0, 0.5], [0, 1])      # (1 + 0.25) / 2
-    0.625
-    """
-    sure, right = _checked(confidence, correct)
-    return float(np.mean((sure - right) ** 2))
-
-
-def ece(confidence: Sequence[float], correct: Sequence[float], bins: int = 10) -> float:
-    """The expected calibration error over equal bins (the last one closed).
-
-    >>> round(ece([0.95, 0.91, 0.1], [1, 0, 0]), 4)     # 2/3·|0.5 − 0.93| + 1/3·|0 − 0.1|
-    0.32
-    """
-    sure, right = _checked(confidence, correct)
-    if bins < 1:
-        raise GoldassayError(f"calibration needs at least one bin, not {bins}")
-    which = np.minimum((sure * bins).astype(int), bins - 1)
-    gaps = np.abs(np.bincount(which, right - sure, bins))
-    return float(gaps.sum() / len(sure))
-
-
-def risk_coverage(confidence: Sequence[float], correct: Sequence[float]) -> tuple[Array, Array]:
-    """Coverage (k / n) and risk (error rate among the k most confident) for k from 1 to n.
-
-    >>> [found.round(3).tolist() for found in risk_coverage([0.9, 0.1, 0.5], [1, 0, 0])]
-    [[0.333, 0.667, 1.0], [0.0, 0.5, 0.667]]
-    """
-    sure, right = _checked(confidence, correct)
-    _, group, sizes = np.unique(-sure, return_inverse=True, return_counts=True)
-    expected = np.bincount(group, 1 - right) / sizes
-    wrong = np.repeat(expected, sizes).cumsum()
-    kept = np.arange(1, len(sure) + 1)
-    return kept / len(sure), wrong / kept
-
-
-def aurc(confidence: Sequence[float], correct: Sequence[float]) -> float:
-    """The area under the risk–coverage curve.
-
-    >>> round(aurc([0.9, 0.1, 0.5], [1, 0, 0]), 4), aurc([1.0, 1.0], [1, 0])      # (0 + 1/2 + 2/3) / 3
-    (0.3889, 0.5)
-    """
-    return float(risk_coverage(confidence, correct)[1].mean())
-
-
-def best_threshold(
-    scores: Sequence[float], no_answer: Sequence[float], answerable: Sequence[bool]
-) -> tuple[float, float]:
-    """The highest mean of the scores, and the threshold on the probability of no answer that reaches it.
-
-    ``scores`` are those of the answers as given; a question with its answer taken away has 1 where it is unanswerable.
-
-    >>> best_threshold([1.0, 0.0, 0.0], [0.1, 0.6, 0.9], [True, True, False])     # (1 + 0 + 1) / 3
-    (0.6666666666666666, 0.1)
-    >>> best_threshold([0.0, 0.0], [0.1, 0.2], [False, True])     # nothing is better than any answer
-    (0.5, 0.0)
-    """
-    if not len(scores) == len(no_answer) == len(answerable) or not len(scores):
-        raise GoldassayError(
-            f"{len(scores)} scores, {len(no_answer)} probabilities and {len(answerable)} questions; "
-            "a threshold needs as many of each, one at least"
-        )
-    empty = ~np.asarray(answerable, bool)
-    unsure = np.asarray(no_answer, float)
-    if not ((unsure >= 0) & (unsure <= 1)).all():
-        raise GoldassayError("a probability of no answer lies between 0 and 1")
-    steps, group = np.unique(unsure, return_inverse=True)
-    gains = np.bincount(group, np.asarray(scores, float) - empty)
-    sums = np.concatenate(([0.0], np.cumsum(gains))) + empty.sum()
-    best = int(np.flatnonzero(sums >= sums.max() - 1e-9)[0])
-    return float(sums[best] / len(unsure)), float(steps[best - 1]) if best else 0.0
 
 
 COLUMNS = 200
@@ -265,6 +191,16 @@ class Deciles(Bins):
 
     edges: ClassVar[int] = 10
 
+    @classmethod
+    def binned(cls, sure: Array, right: Array, weight: Array, bins: int = 10) -> Self:
+        """The bin of each example; one of weight 0 is in none."""
+        which = np.minimum((sure * bins).astype(int), bins - 1)
+        made = {}
+        for index in np.unique(which[weight > 0]).tolist():
+            here = weight * (which == index)
+            made[index] = here, sure * here, right * here
+        return cls(made)
+
     @property
     def value(self) -> Number:
         """ECE; 0 is best."""
@@ -324,13 +260,7 @@ class ECE(_Calibrated[Deciles]):
 
     def tallies(self, batch: Rows) -> Deciles:
         """The bin of each."""
-        sure, right, weight = _spoken(batch)
-        which = np.minimum((sure * Deciles.edges).astype(int), Deciles.edges - 1)
-        made = {}
-        for index in np.unique(which[weight > 0]).tolist():
-            here = weight * (which == index)
-            made[index] = here, sure * here, right * here
-        return Deciles(made)
+        return Deciles.binned(*_spoken(batch))
 
 
 @dataclass(frozen=True)
@@ -396,3 +326,74 @@ class BestThreshold(FromRows[Best]):
         unsure = [round(1 - one, 12) if one is not None else 0.0 for one in sure]
         nothing = np.array([not one for one in batch.expected], float)
         return type(self.zero).of(unsure, np.column_stack([weight, scores * weight, nothing * weight]))
+
+
+def brier(confidence: Sequence[float], correct: Sequence[float]) -> float:
+    """The mean squared distance of confidence and outcome.
+
+    >>> brier([1.0, 0.5], [0, 1])      # (1 + 0.25) / 2
+    0.625
+    """
+    sure, right = _checked(confidence, correct)
+    return float(np.mean((sure - right) ** 2))
+
+
+def ece(confidence: Sequence[float], correct: Sequence[float], bins: int = 10) -> float:
+    """The expected calibration error over equal bins (the last one closed).
+
+    >>> round(ece([0.95, 0.91, 0.1], [1, 0, 0]), 4)     # 2/3·|0.5 − 0.93| + 1/3·|0 − 0.1|
+    0.32
+    """
+    sure, right = _checked(confidence, correct)
+    if bins < 1:
+        raise GoldassayError(f"calibration needs at least one bin, not {bins}")
+    return float(summed(Deciles.binned(sure, right, np.ones(len(sure)), bins)).value)
+
+
+def aurc(confidence: Sequence[float], correct: Sequence[float]) -> float:
+    """The area under the risk–coverage curve: the mean of its risks.
+
+    >>> round(aurc([0.9, 0.1, 0.5], [1, 0, 0]), 4), aurc([1.0, 1.0], [1, 0])      # (0 + 1/2 + 2/3) / 3
+    (0.3889, 0.5)
+    """
+    sure, right = _checked(confidence, correct)
+    return float(Risk.of(sure, np.column_stack([np.ones(len(sure)), right, np.zeros(len(sure))])).value)
+
+
+def risk_coverage(confidence: Sequence[float], correct: Sequence[float]) -> tuple[Array, Array]:
+    """Coverage (k / n) and risk (error rate among the k most confident) for k from 1 to n.
+
+    >>> [found.round(3).tolist() for found in risk_coverage([0.9, 0.1, 0.5], [1, 0, 0])]
+    [[0.333, 0.667, 1.0], [0.0, 0.5, 0.667]]
+    """
+    sure, right = _checked(confidence, correct)
+    _, group, sizes = np.unique(-sure, return_inverse=True, return_counts=True)
+    expected = np.bincount(group, 1 - right) / sizes
+    wrong = np.repeat(expected, sizes).cumsum()
+    kept = np.arange(1, len(sure) + 1)
+    return kept / len(sure), wrong / kept
+
+
+def best_threshold(
+    scores: Sequence[float], no_answer: Sequence[float], answerable: Sequence[bool]
+) -> tuple[float, float]:
+    """The highest mean of the scores, and the threshold on the probability of no answer that reaches it.
+
+    ``scores`` are those of the answers as given; a question with its answer taken away has 1 where it is unanswerable.
+
+    >>> best_threshold([1.0, 0.0, 0.0], [0.1, 0.6, 0.9], [True, True, False])     # (1 + 0 + 1) / 3
+    (0.6666666666666666, 0.1)
+    >>> best_threshold([0.0, 0.0], [0.1, 0.2], [False, True])     # nothing is better than any answer
+    (0.5, 0.0)
+    """
+    if not len(scores) == len(no_answer) == len(answerable) or not len(scores):
+        raise GoldassayError(
+            f"{len(scores)} scores, {len(no_answer)} probabilities and {len(answerable)} questions; "
+            "a threshold needs as many of each, one at least"
+        )
+    unsure = np.asarray(no_answer, float)
+    if not ((unsure >= 0) & (unsure <= 1)).all():
+        raise GoldassayError("a probability of no answer lies between 0 and 1")
+    nothing = (~np.asarray(answerable, bool)).astype(float)
+    evidence = np.column_stack([np.ones(len(unsure)), np.asarray(scores, float), nothing])
+    return float(Best.of(unsure, evidence).value), float(Threshold.of(unsure, evidence).value)

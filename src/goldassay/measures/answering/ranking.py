@@ -93,13 +93,14 @@ def final_score(values: Mapping[str, float | None], weights: Mapping[str, float]
     unknown = [name for name in weights if name not in FIVE]
     if unknown or not weights or any(w < 0 for w in weights.values()) or not sum(weights.values()):
         raise GoldassayError(f"weights are for {', '.join(FIVE)}, none negative, not all 0; found {dict(weights)!r}")
-    total = 0.0
-    for name, weight in weights.items():
-        value = values.get(name)
-        if value is None and weight:
-            return None
-        total += weight * (value or 0.0)
-    return total / sum(weights.values())
+    if any(values.get(name) is None and weight for name, weight in weights.items()):
+        return None
+    return float(_weighted({name: values.get(name) or 0.0 for name in weights}, weights))
+
+
+def _weighted(values: Mapping[str, Number], weights: Mapping[str, float]) -> Number:
+    total = sum(weights.get(name, 0.0) * value for name, value in values.items())
+    return divide(total, sum(weights.values()), empty=1.0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -248,8 +249,7 @@ class Parts(By[str, Any]):
     @property
     def value(self) -> Number:
         """Σ weight · value / Σ weight."""
-        total = sum(self.weights.get(name, 0.0) * tally.value for name, tally in self.items())
-        return divide(total, sum(self.weights.values()), empty=1.0)
+        return _weighted({name: tally.value for name, tally in self.items()}, self.weights)
 
     def from_state(self, state: State) -> Parts:
         """The evidence again."""

@@ -40,7 +40,7 @@ from goldassay.measures.answering.grounding import ENOUGH
 from goldassay.measures.answering.matching import negations
 from goldassay.measures.answering.measures import PARTS
 from goldassay.measures.answering.mistakes import wrong
-from goldassay.measures.answering.records import all_texts, answer, answers, contexts, references
+from goldassay.measures.answering.records import all_texts, answer, answers, contexts
 from goldassay.tally import Mean, divide
 from goldassay.text.sentences import sentences
 from goldassay.text.words import tokens
@@ -118,12 +118,10 @@ class SemanticSimilarity(FromRows[Mean]):
         return batch.best(batch.once(("cosine", self.embedder), lambda: similarity(*batch.pairs, self.embedder)))
 
     def assess(self, gold: Any, pred: Any) -> Assessment[Mean]:
-        """The best cosine."""
-        several, found = references(gold), answer(pred, gold)
-        if not several:
-            return Assessment(Mean())
-        value = 0.0 if failed(pred) else float(similarity([found] * len(several), several, self.embedder).max())
-        return Assessment(Mean.of(value), wrong(gold, pred, answers(gold), found) if value < LIKE else ())
+        """The best cosine, and what was expected where it is low."""
+        tally = super().assess(gold, pred).tally
+        low = tally.weight and tally.value < LIKE
+        return Assessment(tally, wrong(gold, pred, answers(gold), answer(pred, gold)) if low else ())
 
 
 Baseline = float | tuple[float, float, float]
@@ -280,14 +278,7 @@ class BERTScore(FromRows[Mean]):
         """The part of the best reference's score."""
         if self.idf:
             raise GoldassayError("BERTScore by idf needs all references at once; score many examples with it")
-        several, found = references(gold), answer(pred, gold)
-        if not several:
-            return Assessment(Mean())
-        if failed(pred) or not found.strip():
-            return Assessment(Mean.of(0.0))
-        model = resolve_tokens(self.model, self.layer)
-        rows = bertscore([found] * len(several), several, model, baseline=self.baseline)
-        return Assessment(Mean.of(float(rows[rows[:, 2].argmax()][PARTS.index(self.part)])))
+        return super().assess(gold, pred)
 
 
 def supports(text: str, texts: Sequence[str], embedder: Embedder | str = DEFAULT) -> list[tuple[str, float]]:
