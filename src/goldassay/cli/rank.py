@@ -29,7 +29,7 @@ def rank(
     weight: Annotated[
         list[str] | None, typer.Option(metavar="MEASURE=W", help="A measure's weight (default: the metric's).")
     ] = None,
-    gold: use.Gold = "heritage",
+    gold: use.Gold = None,
     split: use.Split = "dev",
     metric: use.Metric = None,
     limit: use.Limit = None,
@@ -52,7 +52,7 @@ def rank(
         for name, given in (("program", program), ("lm", lm), ("run", run))
     )
     weights = _weights([*(weight or ()), *(f"{name}={value}" for name, value in asked.get("weight", {}).items())])
-    gold, split = str(asked.get("gold", gold)), str(asked.get("split", split))
+    gold, split = asked.get("gold", gold), str(asked.get("split", split))
     metric, limit, out = asked.get("metric", metric), asked.get("limit", limit), Path(asked.get("out", out))
     runs = [Run.load(Path(folder)) for folder in folders]
     if not runs and not programs:
@@ -78,7 +78,7 @@ def matrix(
     programs: Sequence[str],
     lms: Sequence[str],
     *,
-    gold: str,
+    gold: str | None,
     split: str,
     metric: str | None,
     limit: int | None,
@@ -94,12 +94,15 @@ def matrix(
 
     if not programs:
         return []
-    data = examples(gold, task, split)
+    targets = [
+        workspace.target(name if Path(name.partition(":")[0]).is_file() else f"{task}:{name}", task)
+        for name in programs
+    ]
+    data = examples(gold, targets[0], split)
     chosen = data.asked[:limit] if limit else data.asked
     measured = workspace.metric(task, metric)
     made = []
-    for name in programs:
-        target = workspace.target(name if Path(name.partition(":")[0]).is_file() else f"{task}:{name}", task)
+    for name, target in zip(programs, targets, strict=True):
         program = prepared(target, data.train, None, data.passages)
         models = [for_program(program, model) for model in (lms or (None,))]
         for model in {one.name: one for one in models}.values():
@@ -116,7 +119,7 @@ def matrix(
                         folder=new_folder(out / "runs", label, model.name),
                         seed=seed,
                         name=label,
-                        settings={"program": name, "gold": gold, "split": split, "limit": limit, "lm": model.name},
+                        settings={"program": name, "gold": data.name, "split": split, "limit": limit, "lm": model.name},
                         progress=False,
                     )
                 )
