@@ -23,6 +23,7 @@ from goldassay.cli.runs import app as runs_app
 from goldassay.cli.score import CONCERNS, score
 from goldassay.cli.tune import tune
 from goldassay.cli.view import dashboard, view
+from goldassay.cli.waterfall import waterfall
 from goldassay.cli.wikidata import app as wikidata_app
 from goldassay.exceptions import GoldassayError, RunStopped
 from goldassay.reporting.terminal import answers_alone
@@ -36,6 +37,7 @@ app.command("eval")(evaluate)
 app.command()(compare)
 app.command()(tune)
 app.command()(rank)
+app.command()(waterfall)
 app.command()(report)
 app.command()(view)
 app.command()(dashboard)

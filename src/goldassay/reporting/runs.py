@@ -15,6 +15,7 @@ from goldassay.reporting.history import Entry
 from goldassay.reporting.ranking import Ranked
 from goldassay.reporting.terminal import console, number, p_value, plain, warn, with_interval
 from goldassay.running.run import Run
+from goldassay.running.waterfall import Waterfall
 
 
 def run(done: Run) -> None:
@@ -103,6 +104,20 @@ def ranking(found: Sequence[Ranked]) -> None:
         table.add_row(str(one.place), str(one.ranks), escape(one.name), value, leads, f"{one.seconds:.1f}", cost)
     console().print(table)
     plain("ranks: those that the data allow; leads: how often it would be first if the weights were any others")
+
+
+def waterfall(found: Waterfall) -> None:
+    """What each stage costs, and the value with each set of stages replaced by gold."""
+    table = Table(title=f"what each stage costs, {found.examples} examples", title_justify="left", min_width=40)
+    table.add_column("stage", overflow="fold")
+    table.add_column("costs [95 %]", justify="right", no_wrap=True)
+    for one in found.shares:
+        table.add_row(escape(one.stage), f"{one.cost:+.4f} [{one.low:+.3f}, {one.high:+.3f}]")
+    table.add_row("rest", f"{found.rest:+.4f}")
+    console().print(table)
+    plain(f"value {found.value:.4f}; with every stage's output from gold {found.perfect:.4f}")
+    for names, value in found.values.items():
+        plain(f"  gold for {' and '.join(names) or 'nothing'}: {value:.4f}")
 
 
 def listed(found: Sequence[Entry]) -> None:

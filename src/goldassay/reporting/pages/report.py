@@ -20,6 +20,7 @@ from goldassay.reporting.pages.document import page
 from goldassay.reporting.pages.rows import packs
 from goldassay.running.comparing import Against, compared, worked
 from goldassay.running.run import Run
+from goldassay.running.waterfall import Waterfall
 from goldassay.statistics import Comparison, compare
 from goldassay.tuning.patterns import find
 
@@ -385,3 +386,16 @@ def _effects(tree: Sequence[Mapping[str, Any]]) -> charts.Figure:
     figure["label"] = "Effects of candidates with their intervals"
     figure["layout"]["xaxis"] = {"title": "difference of the metric, with its interval", "zeroline": True}
     return figure
+
+
+def waterfall(found: Waterfall, title: str) -> str:
+    """The page of a pipeline's waterfall."""
+    rest = found.rest
+    figure = charts.waterfall(
+        [*(one.stage for one in found.shares), "rest"],
+        [*(one.cost for one in found.shares), rest],
+        [*(one.low for one in found.shares), rest],
+        [*(one.high for one in found.shares), rest],
+    )
+    context = {"title": f"What each stage costs: {title}", "version": __version__, "found": found}
+    return page("waterfall.html", context, charts=[figure])
