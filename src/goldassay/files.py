@@ -153,9 +153,9 @@ def blocks(path: str | Path) -> Iterator[tuple[int, int, bytes]]:
         kept: list[bytes] = []
         length = 0
         while piece := file.read(min(BLOCK, LARGEST_LINE)):
+            _refuse_nul(piece, path, number, place + length)
             cut = piece.rfind(b"\n") + 1
             if length + (piece.find(b"\n") if cut else len(piece)) > LARGEST_LINE:
-                _refuse_nul(piece, path, number, place + length)
                 while piece and not cut and length < MEASURED:
                     length += len(piece)
                     piece = file.read(BLOCK)
@@ -171,12 +171,10 @@ def blocks(path: str | Path) -> Iterator[tuple[int, int, bytes]]:
             length += len(piece)
             if cut:
                 block = b"".join(kept)
-                _refuse_nul(block, path, number, place)
                 yield number, place, block
                 number, place = number + block.count(b"\n"), place + len(block)
                 kept, length = [piece[cut:]], len(piece) - cut
         if length:
-            _refuse_nul(b"".join(kept), path, number, place)
             yield number, place, b"".join(kept)
 
 
@@ -264,6 +262,25 @@ def go_on(error: DataError, kind: str = "unreadable") -> None:
     """
 
 
+class Skipping:
+    """Passes over as many faults as it may, and keeps them; the next one is raised.
+
+    >>> wrong = Skipping(1)
+    >>> wrong(DataError("no type", file="gold.tsv", line=3))
+    >>> str(wrong.found[0])
+    'gold.tsv:3: no type'
+    """
+
+    def __init__(self, most: int) -> None:
+        self.most = most
+        self.found: list[DataError] = []
+
+    def __call__(self, error: DataError, kind: str = "unreadable") -> None:
+        if len(self.found) == self.most:
+            raise error
+        self.found.append(error)
+
+
 class _Plain(yaml.SafeLoader):
     """A safe loader that takes no aliases."""
 
@@ -295,3 +312,5 @@ def yaml_value(path: str | Path) -> Any:
         raise DataError(f"not YAML: {str(error).splitlines()[0]}", file=path) from None
     except RecursionError:
         raise DataError("not YAML that can be read: it is nested too deeply", file=path) from None
+    except ValueError as error:  # a number of thousands of digits, a date that is none
+        raise DataError(f"not YAML that can be read: {str(error).partition(';')[0]}", file=path) from None

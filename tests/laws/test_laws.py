@@ -148,8 +148,6 @@ def scored(task: str) -> tuple[list[tuple[Any, Any]], Any]:
     """Pairs, some of them right, and their scorecard with intervals."""
     both = pairs(task, 11)
     card = module(task).scorecard([one for one, _ in both], [other for _, other in both])
-    if not card.measures:
-        pytest.skip("a room that is not yet a list of measures")
     card.resample(resamples=50)
     return both, card
 

@@ -69,6 +69,17 @@ def test_the_corrected_value_stands_beside_the_raw_one(tmp_path: Path) -> None:
     assert "exact_match" not in run.corrected
 
 
+def test_labels_stay_with_a_run_that_is_gone_on_with(tmp_path: Path) -> None:
+    metric, folder = Metric(Relevance(Kind())), tmp_path / "run"
+    whole = evaluate(answered, GOLD, metric, folder=folder, progress=False, judge_labels={"relevance": LABELS})
+    rows = (folder / "rows.jsonl").read_text(encoding="utf-8").splitlines()
+    (folder / "rows.jsonl").write_text("".join(f"{row}\n" for row in rows[:20]), encoding="utf-8")
+    about = json.loads((folder / "run.json").read_text(encoding="utf-8"))
+    (folder / "run.json").write_text(json.dumps({**about, "status": "interrupted"}), encoding="utf-8")
+    again = evaluate(answered, GOLD, metric, resume=folder, progress=False)
+    assert again.corrected == whole.corrected
+
+
 def test_without_labels_nothing_is_corrected() -> None:
     run = evaluate(answered, GOLD[:3], Metric(Relevance(Kind())), progress=False)
     assert run.corrected == {}

@@ -320,9 +320,9 @@ def test_a_damaged_folder_is_one_line(tmp_path: Path, rows: str, says: str) -> N
     [
         (b"\xff\xfe", "run.json: not UTF-8 at byte 0"),
         (b"[]", "run.json: not a run"),
-        (b"{}", "run.json: not a run: it names no measures"),
-        (b'{"measures": {"x": {"measure": "no.Such()"}}}', "no measure reads as"),
-        (b'{"measures": 7}', "not a run: it names no measures"),
+        (b"{}", "run.json: not a run: it lacks measures"),
+        (b'{"measures": {"x": {"measure": "no.Such()", "weight": 1, "conventions": ""}}}', "no measure reads as"),
+        (b'{"measures": 7}', "not a run: it lacks measures"),
         (b"[" * 100_000, "nested too deeply"),
     ],
 )

@@ -27,8 +27,6 @@ def test_the_headline_values_of_every_task_stand_in_their_intervals(task: str) -
     gold, pred = halved(task)
     room = importlib.import_module(f"goldassay.measures.{task}")
     card = room.scorecard(gold, pred)
-    if not card.tallies:
-        pytest.skip("a room that is not yet a list of measures")
     card.resample(resamples=200)
     headline = {
         "extraction": "strict_f1", "classification": "accuracy", "linking": "mrr", "retrieval": "nDCG@10",

@@ -31,9 +31,14 @@ def evaluate(
     task: use.OfTask = None,
     metric: use.Metric = None,
     lm: use.Lm = None,
+    lm_option: use.LmOption = None,
+    adapter: use.Adapter = None,
     state: use.State = None,
     limit: use.Limit = None,
     threads: use.Threads = 1,
+    engine: use.Engine = "threads",
+    workers: use.Workers = None,
+    ray_address: use.RayAddress = None,
     seed: use.Seed = 0,
     runs: use.Runs = Path("runs"),
     resume: use.Resume = None,
@@ -66,7 +71,7 @@ def evaluate(
     data = examples(gold, target, split, format=format, map=map, column=column)
     chosen = data.asked[:limit] if limit else data.asked
     made = prepared(target, data.train, state, data.passages)
-    model = for_program(made, lm)
+    model = for_program(made, lm, lm_option or (), adapter)
     label = target.label.replace(":", "-")
     folder = resume or new_folder(runs, label, model.name)
     judge = None if judge_lm is None else named(judge_lm, verdicts=folder / "verdicts.jsonl")
@@ -92,6 +97,9 @@ def evaluate(
             trace=trace,
             timeout=timeout,
             max_failures=max_failures,
+            engine=engine,
+            workers=workers,
+            ray_address=ray_address,
             judge_labels=people,
             settings=settings | ({"judge": str(judge)} if judge else {}),
             unfinished=lambda earlier: terminal.warn(

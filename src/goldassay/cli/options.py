@@ -49,8 +49,29 @@ Metric = Annotated[
 Lm = Annotated[
     str | None,
     typer.Option(
-        "--lm", metavar="MODEL", help="local/smollm2-135m (default), local:FILE.gguf, or any name that dspy.LM knows."
+        "--lm",
+        metavar="MODEL",
+        help="local/smollm2-135m (default), local:FILE.gguf, any name that dspy.LM knows, or models.yaml:NAME.",
     ),
+]
+LmOption = Annotated[
+    list[str] | None,
+    typer.Option("--lm-option", metavar="NAME=VALUE", help="Of the model: temperature=0.2, api_base=… (repeat)."),
+]
+Adapter = Annotated[
+    str | None,
+    typer.Option("--adapter", metavar="NAME", help="chat, json, xml, terse (default of local models), terse-lines."),
+]
+Engine = Annotated[
+    str, typer.Option("--engine", metavar="NAME", help="Where examples are worked on: threads, processes or ray.")
+]
+Workers = Annotated[
+    int | None,
+    typer.Option("--workers", metavar="N", min=1, help="How many processes or actors (default: processors)."),
+]
+RayAddress = Annotated[
+    str | None,
+    typer.Option("--ray-address", metavar="ADDRESS", help="The Ray cluster to join (default: this machine)."),
 ]
 JudgeLm = Annotated[
     str | None,

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from difflib import get_close_matches
 from importlib import import_module
 from pathlib import Path
@@ -19,7 +18,7 @@ from goldassay.measure import TASKS
 from goldassay.reporting import terminal
 from goldassay.scorecard import Scorecard
 
-MOST = 2000  # examples that are given intervals unasked: each measure assesses every example once more
+MOST = 2000  # examples that are given intervals unasked
 CONCERNS = {
     "column": ("extraction", "linking"),
     "measures": ("retrieval", "answering"),
@@ -28,16 +27,18 @@ CONCERNS = {
     "equivalent": ("linking",),
     "labels": ("classification",),
     "na_probs": ("answering",),
+    "skip_bad": TASKS,
 }
 
 
 def score(
     task: use.Task,
     gold: Annotated[Path, typer.Option(metavar="FILE", help="The gold file or folder.")],
-    pred: Annotated[Path, typer.Option(metavar="FILE", help="The predictions, in the same format.")],
+    pred: Annotated[Path, typer.Option(metavar="FILE", help="The predictions: in the same format, or a run folder.")],
     format: use.Format = None,
     column: Annotated[
-        str | None, typer.Option(metavar="NAME", help="hipe: the column, such as NE-COARSE-LIT or NEL-LIT.")
+        str | None,
+        typer.Option(metavar="NAME", help="The column: NE-COARSE-LIT, NEL-LIT (hipe) or its number (conll)."),
     ] = None,
     measures: Annotated[
         list[str] | None, typer.Option("--measure", metavar="NAME", help="Only this measure, by its name (repeat).")
@@ -49,11 +50,15 @@ def score(
     equivalent: Annotated[
         Path | None, typer.Option(metavar="FILE", help="A table of equivalent ids: two columns, tsv or csv.")
     ] = None,
+    skip_bad: Annotated[
+        int | None, typer.Option(min=1, metavar="N", help="Go on past N bad tags or lines; a warning counts them.")
+    ] = None,
     na_probs: Annotated[
         Path | None, typer.Option(metavar="FILE", help="SQuAD 2.0: the probabilities of no answer, {id: number}.")
     ] = None,
     labels: Annotated[
-        str | None, typer.Option(metavar="A,B|FILE", help="The list of labels; in a file, one a line.")
+        str | None,
+        typer.Option(metavar="A,B|FILE", help="The list of labels (in a file, one a line), institutions or seen."),
     ] = None,
     against: Annotated[
         Path | None, typer.Option(metavar="FILE", help="An earlier --json output: show the differences.")
@@ -97,6 +102,7 @@ def score(
         equivalent=equivalent,
         labels=labels,
         na_probs=na_probs,
+        skip_bad=skip_bad,
     )
     earlier = _earlier(against, card) if against else None
     known = _format(format, gold, task)
@@ -228,7 +234,7 @@ def scored(
             raise GoldassayError(f"{flag} is for {' and '.join(CONCERNS[name])}, not for {task}")
     if "na_probs" in given and {format or formats.guess(file, task) for file in (gold, pred)} != {"squad"}:
         raise GoldassayError("--na-probs is for format squad; elsewhere a prediction has its confidence")
-    reading: dict[str, Any] = {name: given.pop(name) for name in ("column", "na_probs") if name in given}
+    reading: dict[str, Any] = {name: given.pop(name) for name in ("column", "na_probs", "skip_bad") if name in given}
     options: dict[str, Any] = {name: READ[name](value) if name in READ else value for name, value in given.items()}
     if task == "classification" and (format or formats.guess(gold, task)) in ("tsv", "csv"):
         if isinstance(options.get("labels"), list):
@@ -244,13 +250,7 @@ def scored(
     card.warnings = [*aligned.warnings, *card.warnings]
     card.protocol = card.protocol or given.get("protocol", "")
     if intervals or (intervals is None and card.examples <= MOST):
-        if card.tallies:
-            card.resample()
-        else:  # a room that is not yet a list of measures
-            from goldassay.statistics import scorecards
-
-            found = scorecards.intervals(card, aligned.gold, aligned.pred, _measures(task, options))
-            card.intervals = {name: (one.low, one.high) for name, one in found.items()}
+        card.resample()
     return card
 
 
@@ -261,22 +261,6 @@ def _within(gold: Sequence[Any], labels: list[str], file: Path) -> None:
             if label not in labels:
                 said = f"label {label!r} is outside the list {', '.join(labels)}"
                 raise DataError(said, file=file, record=one.get("id"), field="label")
-
-
-def _measures(task: str, options: dict[str, Any]) -> dict[str, Any]:
-    """The task's measures by the names of their values, under the options that were given."""
-    if task == "retrieval":
-        from goldassay.measures.retrieval.scorecard import chosen
-
-        return dict(chosen(options.get("measures")))
-    out: dict[str, Any] = {}
-    for measure in import_module(f"goldassay.measures.{task}").MEASURES:
-        if "equivalent" in options and hasattr(measure, "equivalent"):
-            measure = replace(measure, equivalent=tuple(sorted(options["equivalent"].items())))
-        if "labels" in options and getattr(measure, "labels", "") == "all":
-            measure = replace(measure, labels=tuple(options["labels"]))
-        out.setdefault(measure.key, measure)  # of two with one name, the first has the conventions of the scorecard
-    return out
 
 
 def _earlier(file: Path, card: Scorecard) -> dict[str, float | None]:

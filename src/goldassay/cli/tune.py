@@ -41,6 +41,8 @@ def tune(
     task: use.OfTask = None,
     metric: use.Metric = None,
     lm: use.Lm = None,
+    lm_option: use.LmOption = None,
+    adapter: use.Adapter = None,
     reflection_lm: use.ReflectionLm = None,
     judge_lm: use.JudgeLm = None,
     state: use.State = None,
@@ -115,7 +117,7 @@ def tune(
     splits = {name: list(getattr(part, name))[:limit] for name in ("train", "dev", "test")}
     if state is not None:
         student = load_state(student, state)
-    model = models.for_program(student, lm)
+    model = models.for_program(student, lm, lm_option or (), adapter)
     chosen = settings(option or (), guard or (), optimizer)
     folder = resume or out or new_folder(Path("runs"), f"tune-{target.label.replace(':', '-')}-{optimizer}")
     judge = None if judge_lm is None else named(judge_lm, verdicts=folder / "verdicts.jsonl")

@@ -1,4 +1,8 @@
-"""``convert`` one format into another, and say what the new file cannot hold: it is read back and compared."""
+"""``convert`` one format into another, and say what the new file cannot hold: it is read back and compared.
+
+Other annotated columns of a HIPE file (FINE, METO, COMP, NESTED, NEL) are named as left behind. The facts of its
+documents (date, type, data set) are strata of the records, which jsonl holds.
+"""
 
 from __future__ import annotations
 
@@ -10,6 +14,7 @@ from typing import Any
 
 from goldassay.exceptions import GoldassayError
 from goldassay.gold import formats
+from goldassay.gold.formats import hipe
 from goldassay.gold.offsets import FIELDS as SPANS
 from goldassay.gold.reading import TOKENISED, read, write
 from goldassay.gold.records import Side
@@ -22,12 +27,16 @@ class Conversion:
 
     records: int
     lost: dict[str, int] = field(default_factory=dict)
+    left: dict[str, int] = field(default_factory=dict)
+    """Annotated columns of the source that this task does not read, with the documents that have any."""
 
     def __str__(self) -> str:
-        if not self.lost:
-            return f"{self.records} records, nothing lost"
-        parts = ", ".join(f"{name} ({count})" for name, count in self.lost.items())
-        return f"{self.records} records; not the same in the new file: {parts}"
+        said = [
+            f"; {what}: " + ", ".join(f"{name} ({count})" for name, count in parts.items())
+            for what, parts in (("not the same in the new file", self.lost), ("left behind", self.left))
+            if parts
+        ]
+        return f"{self.records} records" + ("".join(said) or ", nothing lost")
 
 
 def convert(
@@ -73,7 +82,9 @@ def convert(
         again["column"] = column
     records = read(source, format=before, task=task, side=side, column=column, **reading, **options)
     write(target, records, format=after, task=task, side=side, **writing)
-    return Conversion(len(records), differences(records, read(target, format=after, task=task, side=side, **again)))
+    lost = differences(records, read(target, format=after, task=task, side=side, **again))
+    left = hipe.others(source, column or hipe.DEFAULT[task]) if before == "hipe" and not same else {}
+    return Conversion(len(records), lost, left)
 
 
 def differences(before: Sequence[Mapping[str, Any]], after: Sequence[Mapping[str, Any]]) -> dict[str, int]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, NotRequired
 
 from typing_extensions import TypedDict
@@ -105,3 +106,32 @@ class PredictedTriples(Predicted):
     """Statements that a system found."""
 
     triples: list[Triple]
+
+
+def of_gold(record: Mapping[str, Any], task: str) -> dict[str, Any]:
+    """The prediction that says what a gold record says: gold fed back, which every measure gives its best value.
+
+    >>> of_gold({"id": "q", "query": "x", "relevant": {"a": 1, "b": 2, "c": 0}}, "retrieval")["results"]
+    [{'doc_id': 'b', 'score': 2.0}, {'doc_id': 'a', 'score': 1.0}]
+    """
+    made: dict[str, Any] = {"id": record["id"]}
+    if task == "extraction":
+        return made | {"entities": [dict(span) for span in record["entities"]]}
+    if task == "classification":
+        return made | {"label": record["label"], "secondary_labels": list(record.get("secondary_labels") or ())}
+    if task == "linking":
+        return made | {"links": [_answered(link) for link in record["links"]]}
+    if task == "retrieval":
+        judged = record["relevant"]
+        grades = judged if isinstance(judged, Mapping) else dict.fromkeys(judged, 1)
+        order = sorted((name for name, grade in grades.items() if grade > 0), key=lambda name: -grades[name])
+        return made | {"results": [{"doc_id": name, "score": float(grades[name])} for name in order]}
+    if task == "answering":
+        return made | {"answer": next(iter(record["answers"]), "")}
+    return made | {"triples": [dict(triple) for triple in record["triples"]]}
+
+
+def _answered(link: Mapping[str, Any]) -> dict[str, Any]:
+    ids = link.get("ids") or {}
+    place = {name: link[name] for name in ("start", "end", "text", "type") if name in link}
+    return {**place, "candidates": [{"id": one} for found in ids.values() for one in found], "ids": dict(ids)}

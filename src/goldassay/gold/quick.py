@@ -13,6 +13,7 @@ True
 
 from __future__ import annotations
 
+import re
 from functools import cache, reduce
 from operator import or_
 from types import NoneType, UnionType
@@ -24,6 +25,7 @@ from typing_extensions import is_typeddict
 
 from goldassay.gold.records import GOLD, PRED, Side
 
+LONG = re.compile(rb"\d{300}")  # a number that is longer is none; msgspec takes some of them
 # Values of free fields: what is nested deeper goes the other way, which has a bound for depth.
 SCALAR = str | int | float | bool | None
 FLAT = SCALAR | list[SCALAR] | dict[str, SCALAR]
@@ -38,6 +40,8 @@ def rows(block: bytes, task: str, side: Side = "gold") -> list[dict[str, Any]] |
     decode = decoder(task, side).decode
     try:
         found = [decode(line) for line in block.split(b"\n") if line and not line.isspace()]
+        if LONG.search(block):
+            return None
         if _keys(block) > _keys(msgspec.json.encode(found)):  # a key stands twice: the last one was taken in silence
             return None
         return cast("list[dict[str, Any]]", msgspec.to_builtins(found))

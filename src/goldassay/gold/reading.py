@@ -11,8 +11,10 @@ from typing import Any
 
 from goldassay import workspace
 from goldassay.exceptions import DataError, GoldassayError
+from goldassay.files import Skipping
 from goldassay.gold import anyfields, formats, offsets
 from goldassay.gold import tokens as tagged
+from goldassay.gold.predictions import of_gold
 from goldassay.gold.records import Side
 from goldassay.measure import FAILURE, TASKS
 
@@ -72,30 +74,80 @@ def pairs(
     format: str | None = None,
     pred_format: str | None = None,
     column: str | None = None,
+    skip_bad: int = 0,
     **options: Any,
 ) -> Pairs:
     """Gold and predictions of a task, aligned by id.
 
     A gold record without a prediction gets an empty one and is counted in a warning; a prediction for an unknown
     document is an error. Tokenised formats are aligned by their tokens. ``pred_format`` is for predictions in another
-    format than gold's.
+    format than gold's; a run folder (or its ``rows.jsonl``) needs none, and a file of gold is its own prediction.
+    ``skip_bad`` is how many faults (a bad tag, a bad line) may be passed over; they are counted in a warning.
     """
     if task not in TASKS:
         raise GoldassayError(f"no task {task!r}; the tasks are {', '.join(TASKS)}")
     name = format or formats.guess(gold, task)
-    other = pred_format or (format if format else formats.guess(pred, task))
+    other = pred_format or ("run" if formats.is_run(pred) else format or formats.guess(pred, task))
     module = formats.module(name)
+    wrong = Skipping(skip_bad)
+    if skip_bad and "wrong" not in signature(getattr(module, "pairs", module.read)).parameters:
+        raise GoldassayError(f"faults cannot be passed over in {name}; mend them (gold validate finds all)")
+    skipping = {"wrong": wrong} if skip_bad else {}
     if module is formats.module(other) and hasattr(module, "pairs"):
-        left, right, warnings = module.pairs(task, gold, pred, **given(name, task, column, options))
+        there = given(name, task, column, options)
+        try:
+            left, right, warnings = module.pairs(task, gold, pred, **there, **skipping)
+        except GoldassayError as error:
+            if name in TOKENISED or _readable(pred, other, task, options):
+                raise
+            left = read(gold, format=name, task=task, **options)
+            right, warnings = _predictions(pred, other, task, None, options, error)
         once(left, gold)
         once(right, pred)
     else:
-        left = read(gold, format=name, task=task, column=column, **options)
-        right = read(pred, format=other, task=task, side="pred", column=column if name == other else None, **options)
-        warnings = []
+        there = given(name, task, column, options)
+        left = module.read(gold, task, "gold", **there, **skipping)
+        once(left, gold)
+        right, warnings = _predictions(pred, other, task, column if name == other else None, options)
+    if wrong.found:
+        warnings.append(f"{len(wrong.found)} faults were passed over; the first: {wrong.found[0]}")
     both = aligned(task, left, right, pred)
     both.warnings[:0] = warnings
     return both
+
+
+def _predictions(
+    path: str | Path,
+    format: str,
+    task: str,
+    column: str | None,
+    options: Mapping[str, Any],
+    first: GoldassayError | None = None,
+) -> tuple[list[dict[str, Any]], list[str]]:
+    """The predictions of a file, or of a file of gold what gold says; and what is to be said of it.
+
+    ``first`` is what was wrong when the file was read before; it is raised where the file is no gold either.
+    """
+    try:
+        found = read(path, format=format, task=task, side="pred", column=column, **options)
+    except GoldassayError as error:
+        try:
+            records = read(path, format=format, task=task, column=column, **options)
+        except GoldassayError:
+            raise first or error from None
+        said = f"{path} holds gold, not predictions; each record counts as its own prediction"
+        return [of_gold(record, task) for record in records], [said]
+    module = formats.module(format)
+    return found, list(module.remarks(path)) if hasattr(module, "remarks") else []
+
+
+def _readable(path: str | Path, format: str, task: str, options: Mapping[str, Any]) -> bool:
+    """Whether a file holds predictions."""
+    try:
+        read(path, format=format, task=task, side="pred", **options)
+    except GoldassayError:
+        return False
+    return True
 
 
 def write(

@@ -155,7 +155,7 @@ def _by_fields(file: Path) -> str | None:
 
 def _by_parts(file: Path) -> str | None:
     """The task that a JSON file is for: SQuAD has paragraphs, the founding format's entries a part for each task."""
-    with file.open("rb") as stream:
+    with files.opened(file) as stream:
         head = stream.read(1_000_000).decode("utf-8", errors="replace")
     if '"paragraphs"' in head:
         return "answering"

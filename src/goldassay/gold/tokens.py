@@ -34,6 +34,7 @@ class Document:
     lines: list[int] = field(default_factory=list)
     breaks: list[int] = field(default_factory=lambda: [0])
     language: str | None = None
+    strata: dict[str, str] = field(default_factory=dict)
     line: int = 0
     unnamed: bool = False
     base: str | None = None
@@ -127,11 +128,13 @@ def records(
 
 
 def base(document: Document, side: Side, tokens: bool = False) -> dict[str, Any]:
-    """Id, and on gold's side language and text, and the tokenisation when it is asked for."""
+    """Id, and on gold's side language, strata and text, and the tokenisation when it is asked for."""
     record: dict[str, Any] = {"id": document.id}
     if side == "gold":
         if document.language:
             record["language"] = document.language
+        if document.strata:
+            record["strata"] = dict(document.strata)
         record["text"] = document.text()
         if tokens:
             record["tokens"] = document.places()

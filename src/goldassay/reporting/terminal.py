@@ -3,23 +3,54 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, redirect_stderr, redirect_stdout, suppress
 from typing import IO, Any
 
 from rich.console import Console
+from rich.errors import MarkupError
 from rich.markup import escape
 from rich.table import Table
+from rich.text import Text
 
 from goldassay import jsonl
+from goldassay.text.visible import visible
 
 Values = Mapping[str, float | None]
 
 
+TAG = re.compile(r"(\\*)\[([a-z#/@][^\[]*?)\]")  # what Rich takes for its markup
+OURS = {"bold", "dim", "italic", "yellow", "/"}
+
+
+class Screen(Console):
+    """A console on which data is data.
+
+    A type or a label such as ``[loc]`` or ``[/LOC]`` is text and no markup, and an escape sequence is seen and does
+    nothing. Of Rich's markup only the few tags that goldassay itself writes are taken.
+    """
+
+    def render_str(self, text: str, **options: Any) -> Text:  # type: ignore[override]
+        """The text of a string, as every cell, title and line is made of."""
+        seen = visible(text)
+        if options.get("markup") is False:
+            return super().render_str(seen, **options)
+        try:
+            return super().render_str(TAG.sub(_literal, seen), **options)
+        except MarkupError:  # an end without a beginning
+            return super().render_str(seen, **{**options, "markup": False})
+
+
+def _literal(found: re.Match[str]) -> str:
+    slashes, tag = found.groups()
+    return found[0] if tag in OURS or len(slashes) % 2 else f"{slashes}\\[{tag}]"
+
+
 def console(error: bool = False) -> Console:
     """Where tables go: standard output, or standard error."""
-    return Console(file=sys.stderr if error else sys.stdout, highlight=False, soft_wrap=False)
+    return Screen(file=sys.stderr if error else sys.stdout, highlight=False, soft_wrap=False)
 
 
 _answers: IO[str] | None = None

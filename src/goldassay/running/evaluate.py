@@ -15,6 +15,8 @@ from goldassay.exceptions import ConventionError, GoldassayError, RunStopped, St
 from goldassay.metric import Metric
 from goldassay.running.budget import Meter
 from goldassay.running.corrected import JudgeLabels
+from goldassay.running.engines import Elsewhere
+from goldassay.running.engines import engine as at_work
 from goldassay.running.example import Measuring, refuse_without_inputs
 from goldassay.running.folder import ABOUT, Writer, read_about
 from goldassay.running.identity import about_run, gold_hash, last_unfinished, now, refuse_another
@@ -23,6 +25,7 @@ from goldassay.running.progress import Bar
 from goldassay.running.run import Run, rows_done
 from goldassay.running.secrets import known, models, redact
 from goldassay.running.trace import Recorder
+from goldassay.running.worker import pack
 
 __all__ = ["evaluate", "gold_hash"]
 
@@ -44,6 +47,9 @@ def evaluate(
     trace: bool = True,
     timeout: float | None = None,
     max_failures: float = 0.5,
+    engine: str = "threads",
+    workers: int | None = None,
+    ray_address: str | None = None,
     unfinished: Callable[[Path], None] | None = None,
     judge_labels: JudgeLabels | None = None,
 ) -> Run:
@@ -70,6 +76,10 @@ def evaluate(
         trace: Keep inputs, gold, prompts and raw answers in the rows of the folder, for reports.
         timeout: Seconds that one example may take.
         max_failures: The share of failed examples (after 20) at which the run stops; 1 lets everything fail.
+        engine: Where examples are worked on: ``threads`` of this process, ``processes``, or actors of ``ray``; the rows
+            are the same.
+        workers: How many processes or actors (default: as many as there are processors, and no more than ``threads``).
+        ray_address: The cluster to join; without it Ray runs on this machine.
         unfinished: Told of a run beside ``folder`` that was made with the same things and did not end.
         judge_labels: What people say of some examples, by the name of a judged value (``{"relevance": {"q1": 0.5}}``):
             with them the run has corrected values beside the judge's (`goldassay.running.corrected`).
@@ -116,7 +126,18 @@ def evaluate(
     place = writer.folder if writer else None
     before, started, meter = about["cost"], time.perf_counter(), Meter()
     traced = trace and writer is not None
-    make = Measuring(program, gold, measured, traced)
+    here = Measuring(program, gold, measured, traced)
+    used = adapter if adapter is not None else dspy.settings.adapter
+    at_once = min(threads, len(gold))
+    make = at_work(
+        engine,
+        here,
+        lambda: pack(program, measured, called, used, traced),
+        threads=at_once,
+        workers=workers,
+        meter=meter,
+        ray_address=ray_address,
+    )
     bar = Bar(len(gold), len(rows), progress)
     total = measured.zero  # what the progress bar shows; the run folds its rows in their order
     for row in rows.values() if bar.shown else ():
@@ -147,12 +168,14 @@ def evaluate(
     status, why = "interrupted", ""
     try:
         with dspy.context(**around, callbacks=callbacks), _few_collections():
-            why = loop.work(min(threads, len(gold)))
+            why = loop.work(at_once)
         why = why if len(rows) < len(gold) else watch.all
         status = "finished" if len(rows) == len(gold) else "stopped"
     except StorageError as error:
         status, why = "stopped", f"{error}; what was done is safe"
     finally:
+        if isinstance(make, Elsewhere):
+            make.close()
         about["cost"] = _cost(rows.values(), before, time.perf_counter() - started, meter.usd)
         about["finished"], about["status"] = now(), status
         run = Run(about, [rows[index] for index in sorted(rows)], measured.zero, place)
@@ -201,6 +224,8 @@ def _begin(
                 return None, rows, {}
             again = {row["index"]: row.get("retried", 0) + 1 for row in earlier.rows if row["index"] not in done}
             about |= {"started": earlier.about.get("started"), "cost": earlier.cost}
+            if "judge_labels" in earlier.about:  # people's labels stay with the run, unless others are given
+                about.setdefault("judge_labels", earlier.about["judge_labels"])
         writer.about({**about, "status": "running"})
     except BaseException:
         writer.close()

@@ -245,10 +245,14 @@ def zero_of(about: Mapping[str, Any], place: Path) -> Evidence:
     """The empty evidence of the measures that a run names."""
     try:
         measures = about["measures"]
-        weights = {key: float(one.get("weight", 1.0)) for key, one in measures.items()}
+        weights = {key: float(one["weight"]) for key, one in measures.items()}
+        if not all(isinstance(one["conventions"], str) for one in measures.values()):
+            raise TypeError
+        if not isinstance(about.get("cost", {}), dict) or not isinstance(about.get("seed", 0), int):
+            raise TypeError
         tallies = {key: parse(one["measure"]).zero for key, one in measures.items()}
     except (KeyError, TypeError, ValueError, AttributeError):
-        raise DataError("not a run: it names no measures that can be read", file=place / ABOUT) from None
+        raise DataError("not a run: it lacks measures, weights, conventions or costs", file=place / ABOUT) from None
     return Evidence(tallies, weights)
 
 

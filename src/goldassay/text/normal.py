@@ -106,13 +106,16 @@ def mlqa(text: str, language: str) -> str:
     return " ".join(folded.split())
 
 
-def joined(text: str) -> bool:
-    """Whether a text has words that its script does not separate.
+def joined(text: str) -> str:
+    """The language of a text whose script does not separate words, by its characters; empty for other scripts.
 
-    >>> joined("在 1800 年"), joined("In 1800")
-    (True, False)
+    >>> joined("在 1800 年"), joined("1800年に"), joined("กรุงเทพ"), joined("In 1800")
+    ('zh', 'ja', 'th', '')
     """
-    return not text.isascii() and _joined("".join(JOINED.values())).search(text) is not None
+    if text.isascii() or not _joined("".join(JOINED.values())).search(text):
+        return ""
+    scripts = {"ja": "\u3040-\u30ff", **{code: JOINED[code] for code in ("th", "lo", "km", "my")}}
+    return next((code for code, script in scripts.items() if _joined(script).search(text)), "zh")
 
 
 @cache

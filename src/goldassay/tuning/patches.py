@@ -14,6 +14,7 @@ import dspy
 import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
+from goldassay import files
 from goldassay.exceptions import DataError, GoldassayError
 from goldassay.running.identity import fingerprint
 
@@ -142,15 +143,7 @@ def read(file: Path) -> Patch:
     What was measured belongs to the edit that was measured: where a person changed the edit, the effects and the
     verdict are left out.
     """
-    try:
-        body = yaml.safe_load(file.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise DataError(f"cannot be read: {error.strerror}", file=file) from None
-    except (yaml.YAMLError, UnicodeDecodeError) as error:
-        mark = getattr(error, "problem_mark", None)
-        raise DataError(
-            f"not YAML: {getattr(error, 'problem', error)}", file=file, line=mark.line + 1 if mark else None
-        ) from None
+    body = files.yaml_value(file)
     if not isinstance(body, dict):
         raise DataError("a patch is a mapping with predictor, action, …", file=file)
     body.pop("section", None)

@@ -6,6 +6,7 @@ from importlib import import_module
 from pathlib import Path
 from types import ModuleType
 
+from goldassay import files
 from goldassay.exceptions import DataError, GoldassayError
 
 MODULES = {
@@ -22,6 +23,7 @@ MODULES = {
     "text2kgbench": "text2kgbench",
     "benchmark": "benchmark",
     "annotations": "judged",
+    "run": "run",
 }
 EXTENSIONS = {
     ".jsonl": "jsonl",
@@ -54,6 +56,12 @@ def by_name(path: str | Path) -> str:
     return known[file.suffix.lower()]
 
 
+def is_run(path: str | Path) -> bool:
+    """Whether this is a run folder, or the rows of one."""
+    file = Path(path)
+    return (file / "rows.jsonl").is_file() or (file.name == "rows.jsonl" and '"tallies":' in _head(file))
+
+
 def guess(path: str | Path, task: str) -> str:
     """The format that a file's name, its first line and the task suggest."""
     file = Path(path)
@@ -81,12 +89,12 @@ def guess(path: str | Path, task: str) -> str:
 
 
 def _head(file: Path) -> str:
-    with file.open("rb") as stream:
+    with files.opened(file) as stream:
         return stream.read(1_000_000).decode("utf-8-sig", errors="replace")
 
 
 def _first_line(file: Path) -> str:
-    with file.open("rb") as stream:
+    with files.opened(file) as stream:
         return stream.readline(1_000_000).decode("utf-8-sig", errors="replace").rstrip("\r\n")
 
 

@@ -23,7 +23,7 @@ from goldassay.gold import offsets
 from goldassay.gold.records import Side
 
 TASKS = ("extraction", "linking", "triples")
-BOUND = re.compile(r"(T\S+)\t(\S+) (\d+ \d+(?:;\d+ \d+)*)\t(.*)$")
+BOUND = re.compile(r"(T\S+)\t(\S+) (\d{1,15} \d{1,15}(?:;\d{1,15} \d{1,15})*)\t(.*)$")
 RELATION = re.compile(r"(R\S+)\t(\S+) Arg1:(\S+) Arg2:(\S+)\s*$")
 REFERENCE = re.compile(r"(N\S+)\tReference (\S+) ([^:\s]+):(\S+)(?:\t.*)?$")
 ATTRIBUTE = re.compile(r"([AM]\S+)\t(\S+) (\S+)(?: (\S+))?\s*$")

@@ -38,6 +38,7 @@ from goldassay.text import tagging
 DEFAULT = {"extraction": "NE-COARSE-LIT", "linking": "NEL-LIT"}
 TASKS = tuple(DEFAULT)
 COMMENT = re.compile(r"#\s*(?:[\w.-]+:)?(?P<key>[\w.-]+)\s*=\s*(?P<value>.*?)\s*$")
+FACTS = ("date", "decade", "document_type", "dataset", "newspaper", "place")  # what the comments say of a document
 UNLINKED = frozenset(("_", "-", "O", ""))
 PROTOCOLS = (None, "hipe", "hipe2020")
 
@@ -68,11 +69,12 @@ def pairs(
     column: str | None = None,
     repeated: str | None = None,
     protocol: str | None = None,
+    wrong: Wrong = stop,
     **options: Any,
 ) -> tuple[list[dict[str, Any]], list[dict[str, Any]], list[str]]:
     """Both sides, the system's tokens laid on gold's; what a person should know is said in the warnings."""
-    left = documents(gold, task, column, repeated, protocol=protocol)
-    theirs = documents(pred, task, column, repeated, protocol=protocol)
+    left = documents(gold, task, column, repeated, wrong, protocol)
+    theirs = documents(pred, task, column, repeated, wrong, protocol)
     warnings: list[str] = []
     laid = by_position(left, theirs) if protocol else None
     if laid is not None:
@@ -87,8 +89,8 @@ def pairs(
         name = column or DEFAULT[task]
         warnings.append(f"column {name} of {gold} is not annotated: every cell is _, so nothing can be right")
     return (
-        records(left, task, "gold", gold, protocol=protocol, **options),
-        records(right, task, "pred", pred, protocol=protocol, **options),
+        records(left, task, "gold", gold, protocol=protocol, wrong=wrong, **options),
+        records(right, task, "pred", pred, protocol=protocol, wrong=wrong, **options),
         warnings,
     )
 
@@ -168,17 +170,17 @@ def documents(
         if note is not None or _remark(row, len(header)) or (protocol and row.startswith(("#", "\t"))):
             key = note["key"] if note else ""
             if key == "document_id" and note:
-                found.append(Document(note["value"], line=number, language=notes.get("language")))
-                notes = {}
-            elif key == "language" and note:
-                notes["language"] = note["value"]
-                if found and not found[-1].forms:
-                    found[-1].language = notes.pop("language")
+                found.append(Document(note["value"], line=number))
+            if note and (key == "language" or key in FACTS):
+                notes[key] = note["value"]
+            if found and not found[-1].forms:
+                _facts(found[-1], notes)
             continue
         if not row.strip():
             continue
         if not found:
-            found.append(Document(Path(path).stem, line=number, unnamed=True, language=notes.pop("language", None)))
+            found.append(Document(Path(path).stem, line=number, unnamed=True))
+            _facts(found[-1], notes)
         try:
             _token(found[-1], row.split("\t"), place, number, len(header), path)
         except DataError as error:
@@ -187,6 +189,31 @@ def documents(
         raise DataError("no tokens under the header", file=path)
     once(found, path, repeated or ("number" if protocol else "error"))
     return found
+
+
+def _facts(document: Document, notes: dict[str, str]) -> None:
+    """Take what comments said: the language, and facts as strata; a date also gives the decade."""
+    document.language = notes.pop("language", document.language)
+    if year := re.match(r"\d{3}(?=\d)", notes.get("date", "")):
+        notes.setdefault("decade", f"{year[0]}0s")
+    document.strata |= notes
+    notes.clear()
+
+
+def others(path: str | Path, name: str) -> dict[str, int]:
+    """The annotated columns beside the one that is read, with how many documents have any annotation there."""
+    rows = files.lines(path)
+    header = rows[0].split("\t")
+    seen: dict[str, set[int]] = {}
+    document = 0
+    for row in rows[1:]:
+        note = COMMENT.match(row.replace("\t", " ")) if row.startswith("#") else None
+        document += bool(note and note["key"] == "document_id")
+        if not row.startswith("# "):
+            for key, cell in zip(header, row.split("\t"), strict=False):
+                if key.startswith(("NE-", "NEL-")) and key != name and cell.strip() not in UNLINKED:
+                    seen.setdefault(key, set()).add(document)
+    return {key: len(seen[key]) for key in header if key in seen}
 
 
 def _columns(header: Sequence[str], name: str, path: str | Path) -> tuple[int, int, int, int]:
@@ -301,6 +328,8 @@ def write(
         lines.append(f"# hipe2022:document_id = {record['id']}\n")
         if record.get("language"):
             lines.append(f"# hipe2022:language = {record['language']}\n")
+        said = record.get("strata") or {}
+        lines += [f"# hipe2022:{key} = {said[key]}\n" for key in FACTS if said.get(key)]
         places = marking.places(record, offsets.FIELDS[task])
         cells = _cells(record, places, task, scheme or "IOB2")
         marks = _marks(record, places) if task == "linking" else []

@@ -51,14 +51,21 @@ def read(
 
 
 def pairs(
-    task: str, gold: str | Path, pred: str | Path, *, column: str | None = None, repeated: str = "error", **options: Any
+    task: str,
+    gold: str | Path,
+    pred: str | Path,
+    *,
+    column: str | None = None,
+    repeated: str = "error",
+    wrong: Wrong = stop,
+    **options: Any,
 ) -> tuple[list[dict[str, Any]], list[dict[str, Any]], list[str]]:
     """Both sides, the system's tokens laid on gold's."""
-    left = documents(gold, task, column, repeated)
-    right = align(left, documents(pred, task, column, repeated), file=pred)
+    left = documents(gold, task, column, repeated, wrong)
+    right = align(left, documents(pred, task, column, repeated, wrong), file=pred)
     return (
-        tagged.records(left, "gold", file=gold, sentences=True, **options),
-        tagged.records(right, "pred", file=pred, sentences=True, **options),
+        tagged.records(left, "gold", file=gold, sentences=True, wrong=wrong, **options),
+        tagged.records(right, "pred", file=pred, sentences=True, wrong=wrong, **options),
         [],
     )
 

@@ -1,9 +1,8 @@
 """``trec``: judgements (qrels: ``query 0 document grade``) and runs (``query Q0 document rank score tag``).
 
-A run's rank column is ignored, as in trec_eval: the scores give the order; so is what follows its
-sixth column. Grades are 0 or more. The text of the
-queries is not in either file; ``topics`` names a file that has it (``id<TAB>text`` a line), else the query's id stands
-for it.
+A run's rank column is ignored, as in trec_eval: the scores give the order. So is what follows its sixth column. Grades
+are 0 or more. The text of the queries is not in either file; ``topics`` names a file that has it (``id<TAB>text`` a
+line), else the query's id stands for it.
 
 Source: https://trec.nist.gov/data/qrels_eng/ and trec_eval's README
 """
@@ -34,14 +33,10 @@ def read(
         return _qrels(path, topics, wrong) if side == "gold" else _run(path)
 
 
-def pairs(
-    task: str, gold: str | Path, pred: str | Path, *, topics: str | Path | None = None
-) -> tuple[list[dict[str, Any]], list[dict[str, Any]], list[str]]:
-    """Judgements and a run; what a run has after its sixth column is left out, and said."""
-    left, right = read(gold, task, topics=topics), read(pred, task, "pred")
-    longer = sum(len(line.split()) > 6 for line in files.lines(pred))
-    said = f"{longer} lines of {pred} have more than six columns; what follows the sixth is ignored"
-    return left, right, [said] if longer else []
+def remarks(path: str | Path) -> list[str]:
+    """What is to be said of a run that was read: how many lines go on after the sixth column."""
+    longer = sum(len(line.split()) > 6 for line in files.lines(path))
+    return [f"{longer} lines of {path} have more than six columns; what follows is ignored"] if longer else []
 
 
 def _rows(path: str | Path, width: int, wrong: Wrong = stop) -> Iterator[tuple[int, list[str]]]:

@@ -26,7 +26,7 @@ from goldassay.measure import Assessment, failed
 from goldassay.measures.answering.batch import FromRows, Rows
 from goldassay.measures.answering.matching import asked, overlap
 from goldassay.measures.answering.mistakes import wrong
-from goldassay.measures.answering.records import all_texts, answer, answers, references
+from goldassay.measures.answering.records import all_texts, answer, answers, question, references
 from goldassay.measures.answering.rouge import KINDS, rouge_batch
 from goldassay.tally import Mean
 from goldassay.text import normal
@@ -160,7 +160,8 @@ class UnicodeF1(UnicodeExactMatch):
 class MLQAExactMatch(_Answered):
     """Exact match by MLQA's normalisation, for languages whose articles differ, or that do not separate words.
 
-    ``language`` is a code of two letters; ``gold`` reads each question's own ``language`` (``en`` without one).
+    ``language`` is a code of two letters; ``gold`` reads each question's own ``language``. Without one, the script of
+    the question and its answers tells it where that does not separate words; elsewhere it is ``en``.
 
     >>> MLQAExactMatch("de")({"answers": ["Rijksmuseum"]}, {"answer": "das Rijksmuseum"}).tally.value
     1.0
@@ -176,10 +177,15 @@ class MLQAExactMatch(_Answered):
 
     def worth(self, found: str, expected: Sequence[str], gold: Any = None) -> float:
         """The agreement with the nearest acceptable answer, by the rules of one language."""
-        given = self.language if self.language != "gold" else str(read(gold, "language", None) or "en")
-        code = given.lower()[:2]
+        code = self.language.lower()[:2] if self.language != "gold" else language_of(gold)
         mine = normal.mlqa(found, code)
         return max(self.agreement(mine, text) for text in asked([normal.mlqa(text, code) for text in expected]))
+
+
+def language_of(gold: Any) -> str:
+    """The language of a question, as two letters."""
+    given = str(read(gold, "language", None) or "").lower()[:2]
+    return given or normal.joined(" ".join([question(gold), *answers(gold)])) or "en"
 
 
 @dataclass(frozen=True)

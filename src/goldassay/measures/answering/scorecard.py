@@ -20,7 +20,7 @@ from goldassay.measures.answering.batch import Rows
 from goldassay.measures.answering.calibration import AURC, ECE, BestThreshold, Brier
 from goldassay.measures.answering.citations import CitationPrecision, CitationRecall, verdicts
 from goldassay.measures.answering.grounding import ContextEntityRecall, FactualAccuracy, LexicalSupport, LostByRetrieval
-from goldassay.measures.answering.measures import F1, MLQAF1, ROUGE, ExactMatch, MLQAExactMatch
+from goldassay.measures.answering.measures import F1, MLQAF1, ROUGE, ExactMatch, MLQAExactMatch, language_of
 from goldassay.measures.answering.records import aligned, confidence
 from goldassay.measures.answering.semantic import Baseline, BERTScore, SemanticSimilarity
 from goldassay.scorecard import Batches, Scorecard, fold
@@ -120,7 +120,7 @@ def _known(
 ) -> dict[str, Measure[Any]]:
     """The measures of these records by the names of their values."""
     some: list[Measure[Any]] = [ExactMatch(), F1()]
-    some += [MLQAExactMatch(), MLQAF1()] if any(_language(one) in normal.JOINED for one in gold) else []
+    some += [MLQAExactMatch(), MLQAF1()] if any(language_of(one) in normal.JOINED for one in gold) else []
     some += [ROUGE("1"), ROUGE("2"), ROUGE("L"), quality, accuracy, ContextEntityRecall()]
     some += [claim_measures.Faithfulness(), claim_measures.Relevance(), FactualAccuracy(), LexicalSupport()]
     if any(claims.given(one) for one in pred):
@@ -226,17 +226,12 @@ def _warnings(card: Scorecard, gold: Sequence[Any], pred: Sequence[Any], rows: R
         told = f"{owned.unsaid:.0f} of {owned.said + owned.unsaid:.0f} answers have no confidence"
         out.append(f"{told} and are left out of confidence")
     joined = sum(any(normal.joined(text) for text in several) for several in rows.expected)
-    if joined and not any(isinstance(one, MLQAExactMatch) for one in card.measures.values()):
+    if joined and set(card.values) & {"f1", "rouge1", "rouge2", "rougeL"}:
         out.append(
-            f"{joined} of {len(gold)} questions have answers in a script that does not separate words: their f1 and "
-            "ROUGE compare whole runs; with a language in gold, or by --measure \"MLQAF1('zh')\", MLQA's rule counts "
-            "characters"
+            f"{joined} of {len(gold)} questions have answers in a script that does not separate words: f1 and ROUGE "
+            "compare whole runs of them; read mlqa_f1, where each character is a word (MLQA's rule)"
         )
     if any(rows.broken):
         gone = f"{sum(rows.broken)} of {len(rows.broken)} questions"
         out.append(f"{gone} have no answer because the program failed; they count 0")
     return out
-
-
-def _language(gold: Any) -> str:
-    return str(read(gold, "language", None) or "").lower()[:2]

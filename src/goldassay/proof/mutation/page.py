@@ -81,10 +81,9 @@ def show(tasks: Iterable[str] = TASKS, *, as_json: bool = False) -> None:
     if as_json:
         terminal.answer({"noticed_from": NOTICED, "mutations": [row.state() for row in rows]})
         return
-    from rich.console import Console
     from rich.table import Table
 
-    out = Console(highlight=False)
+    out = terminal.Screen(highlight=False)
     for task in dict.fromkeys(row.task for row in rows):
         mine = [row for row in rows if row.task == task and row.applies]
         view = Table(title=f"{task}: which measure notices which damage", title_justify="left", show_lines=True)

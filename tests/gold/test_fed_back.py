@@ -1,0 +1,188 @@
+"""Gold fed back as its own predictions scores 1, in every task and format that holds it; runs are scored again."""
+
+from __future__ import annotations
+
+import importlib
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from goldassay.exceptions import DataError, GoldassayError
+from goldassay.gold import pairs, read, write
+from goldassay.gold.formats import MODULES, module
+
+BEST = {
+    "extraction": ("strict_f1", "partial_f1", "token_f1", "strict_macro_f1", "macro_doc_f1"),
+    "classification": ("accuracy", "macro_f1_supported", "weighted_f1", "kappa", "multilabel_f1"),
+    "linking": ("hits@1", "mrr", "nil_f1", "link_f1", "strong_link_f1", "macro_doc_link_f1"),
+    "retrieval": ("nDCG@10", "RR", "R@10", "AP"),
+    "answering": ("exact_match", "f1"),
+    "triples": ("precision", "recall", "f1"),
+}
+SUFFIX = {
+    "jsonl": ".jsonl",
+    "iob2": ".iob2",
+    "conll": ".conll",
+    "hipe": ".tsv",
+    "tsv": ".tsv",
+    "csv": ".csv",
+    "trec": ".qrels",
+}
+FOLDERS = ("brat",)
+WITHOUT = {("brat", "triples"), ("annotations", "triples")}  # brat writes no relations; a kit's verdicts are no text
+
+
+SQUAD = {
+    "data": [
+        {
+            "title": "Delft",
+            "paragraphs": [
+                {
+                    "context": "The museum was founded in 1911.",
+                    "qas": [
+                        {"id": "1", "question": "When?", "answers": [{"text": "1911", "answer_start": 26}]},
+                        {"id": "2", "question": "By whom?", "answers": [], "is_impossible": True},
+                    ],
+                },
+                {
+                    "context": "It stands on the Oude Delft.",
+                    "qas": [{"id": "3", "question": "Where?", "answers": [{"text": "Oude Delft", "answer_start": 17}]}],
+                },
+            ],
+        }
+    ]
+}
+
+
+def cases() -> list[Any]:
+    found = [(task, name) for name in MODULES if name != "run" for task in BEST if task in module(name).TASKS]
+    return [pytest.param(task, name, id=f"{task}-{name}") for task, name in found if (name, task) not in WITHOUT]
+
+
+def plain(record: dict[str, Any], task: str, name: str) -> dict[str, Any]:
+    """A record as every format can hold it: no overlaps, one Wikidata id, one answer."""
+    made = {key: value for key, value in record.items() if key not in ("strata", "meta", "split")}
+    for field in ("entities", "links"):
+        kept: list[Any] = []
+        for span in sorted(made.get(field, ()), key=lambda span: (span["start"], -span["end"])):
+            if not kept or kept[-1]["end"] <= span["start"]:
+                kept.append(
+                    {**span, "ids": {"wikidata": span["ids"]["wikidata"][:1]} if span["ids"].get("wikidata") else {}}
+                    if field == "links"
+                    else span
+                )
+        if field in made:
+            made[field] = kept
+    if name == "benchmark":
+        link = {"start": 0, "end": 5, "text": made["text"][:5], "ids": {"wikidata": ["Q1"]}}
+        made = {"id": made["id"], "text": made["text"][:5], "links": [link]}
+    return made
+
+
+@pytest.mark.parametrize(("task", "name"), cases())
+def test_gold_against_itself_is_one(task: str, name: str, root: Path, tmp_path: Path) -> None:
+    records = [one for one in read(root / "gold" / "heritage" / f"{task}.jsonl", task=task) if one["split"] == "dev"]
+    if name == "benchmark":
+        records = [{**one, "id": str(number)} for number, one in enumerate(records, start=1)]
+    file = tmp_path / ("gold" if name in FOLDERS else f"gold{SUFFIX.get(name, '.json')}")
+    if name == "squad":
+        file.write_text(json.dumps(SQUAD), encoding="utf-8")
+    else:
+        write(file, [plain(one, task, name) for one in records], format=name, task=task)
+    both = pairs(task, file, file, format=name)
+    card = importlib.import_module(f"goldassay.measures.{task}").scorecard(both.gold, both.pred)
+    assert {key: card.values[key] for key in BEST[task] if card.values[key] is not None} == {
+        key: pytest.approx(1.0) for key in BEST[task] if card.values[key] is not None
+    }
+    assert any(card.values[key] is not None for key in BEST[task])
+
+
+@pytest.mark.parametrize("task", list(BEST))
+def test_the_whole_gold_set_against_itself_is_one_and_says_so(task: str, root: Path) -> None:
+    file = root / "gold" / "heritage" / f"{task}.jsonl"
+    both = pairs(task, file, file)
+    card = importlib.import_module(f"goldassay.measures.{task}").scorecard(both.gold, both.pred)
+    assert {key: card.values[key] for key in BEST[task]} == {key: pytest.approx(1.0) for key in BEST[task]}
+    assert "holds gold, not predictions; each record counts as its own prediction" in both.warnings[0]
+
+
+def test_what_is_wrong_in_predictions_is_still_said(tmp_path: Path) -> None:
+    gold, pred = tmp_path / "gold.jsonl", tmp_path / "pred.jsonl"
+    gold.write_text('{"id": "a", "text": "x", "label": "M"}\n')
+    pred.write_text('{"id": "a", "label": 7}\n')
+    with pytest.raises(DataError, match="label"):
+        pairs("classification", gold, pred)
+
+
+def test_a_run_is_scored_again(tmp_path: Path) -> None:
+    gold, folder = tmp_path / "gold.jsonl", tmp_path / "run"
+    folder.mkdir()
+    texts = {"a": "in Delft", "b": "in Gouda", "c": "in Breda"}
+    span = {"start": 3, "end": 8, "type": "TOP"}
+    gold.write_text(
+        "".join(json.dumps({"id": name, "text": text, "entities": [span]}) + "\n" for name, text in texts.items())
+    )
+    rows = [
+        {
+            "id": "a",
+            "index": 0,
+            "prediction": {"reasoning": "…", "entities": [{**span, "text": "Delft", "why": "x"}]},
+            "tallies": {},
+        },
+        {"id": "b", "index": 1, "prediction": {"entities": [{"text": "Amsterdam", "type": "TOP"}]}, "tallies": {}},
+        {"id": "c", "index": 2, "error": "it failed", "tallies": {}},
+    ]
+    (folder / "rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    for place in (folder, folder / "rows.jsonl"):
+        both = pairs("extraction", gold, place)
+        assert [len(one["entities"]) for one in both.pred] == [1, 1, 0]
+        assert both.pred[1]["entities"][0]["start"] is None
+        assert "1 of 3 gold records have no prediction" in both.warnings[0]
+    with pytest.raises(GoldassayError, match="a run holds predictions"):
+        read(folder, format="run", task="extraction")
+
+
+def test_a_span_beyond_its_text_is_refused_on_both_sides(tmp_path: Path) -> None:
+    text, span = "Delft", {"start": 3, "end": 30, "type": "TOP", "text": "ft"}
+    gold, pred = tmp_path / "gold.jsonl", tmp_path / "pred.jsonl"
+    gold.write_text(json.dumps({"id": "a", "text": text, "entities": []}) + "\n")
+    pred.write_text(json.dumps({"id": "a", "entities": [span]}) + "\n")
+    with pytest.raises(DataError, match="3:30 reaches beyond the text, which has 5 characters"):
+        pairs("extraction", gold, pred)
+    pred.write_text(json.dumps({"id": "a", "text": text, "entities": [span]}) + "\n")
+    for side in ("gold", "pred"):
+        with pytest.raises(DataError, match="reaches beyond the text"):
+            read(pred, task="extraction", side=side)  # type: ignore[arg-type]
+    folder = tmp_path / "brat"
+    folder.mkdir()
+    (folder / "a.txt").write_text(text)
+    (folder / "a.ann").write_text("T1\tTOP 3 30\tft\n")
+    with pytest.raises(DataError, match="reaches beyond the text"):
+        read(folder, task="extraction")
+
+
+def test_bad_tags_can_be_passed_over_and_are_counted(tmp_path: Path) -> None:
+    file = tmp_path / "gold.conll"
+    file.write_text("# made by hand\nin O\nDelft B-LOC\n# O\nstaat X-LOC\nhet LOC\nPrinsenhof B-ORG\n")
+    with pytest.raises(DataError, match=r"gold\.conll:5: record 1: tag 'X-LOC'"):
+        pairs("extraction", file, file)
+    both = pairs("extraction", file, file, skip_bad=4)
+    assert [one["type"] for one in both.gold[0]["entities"]] == ["LOC", "ORG"]
+    assert both.gold[0]["text"] == "in Delft # staat het Prinsenhof"
+    assert "4 faults were passed over; the first" in both.warnings[0]
+    with pytest.raises(DataError, match="'LOC' is outside the scheme IOB2"):
+        pairs("extraction", file, file, skip_bad=1)
+    with pytest.raises(GoldassayError, match="faults cannot be passed over in jsonl"):
+        pairs("extraction", file, file, format="jsonl", skip_bad=1)
+
+
+def test_a_run_may_go_on_after_the_sixth_column(tmp_path: Path) -> None:
+    gold, pred = tmp_path / "gold.qrels", tmp_path / "sys.run"
+    gold.write_text("1 0 d1 1\n")
+    pred.write_text("1 Q0 d1 1 0.5 tag and more\n")
+    both = pairs("retrieval", gold, pred)
+    assert both.pred[0]["results"] == [{"doc_id": "d1", "score": 0.5, "source": "tag"}]
+    assert "1 lines of" in both.warnings[0]
+    assert "more than six columns; what follows is ignored" in both.warnings[0]

@@ -1,0 +1,127 @@
+"""Engines: the same rows from threads, processes and actors of Ray, and what happens when one of them dies."""
+
+from __future__ import annotations
+
+import os
+import time
+from pathlib import Path
+from typing import Any
+
+import dspy
+import pytest
+
+from goldassay import Metric, workspace
+from goldassay.exceptions import GoldassayError
+from goldassay.measures import classification
+from goldassay.running import Run, evaluate
+
+GOLD = [dspy.Example(id=str(i), text=f"text {i}", label="MG"[i % 2]).with_inputs("text") for i in range(24)]
+METRIC = Metric(classification.Accuracy())
+PROGRAM = """
+import dspy
+
+class Guess(dspy.Module):
+    def forward(self, text):
+        number = int(text.split()[1])
+        if number == 5:
+            raise ValueError("five is odd")
+        print("said aloud")
+        return dspy.Prediction(label="M" if number % 3 else "G")
+
+program = Guess()
+"""
+
+
+def told(run: Run) -> list[dict[str, Any]]:
+    """The rows without what is never the same twice."""
+    return [{key: value for key, value in row.items() if key != "latency_s"} for row in run.rows]
+
+
+@pytest.fixture
+def program(tmp_path: Path) -> Any:
+    file = tmp_path / "guess.py"
+    file.write_text(PROGRAM, encoding="utf-8")
+    return workspace.load(file).program
+
+
+@pytest.mark.parametrize("engine", ["processes", "ray"])
+def test_the_rows_are_those_of_threads(program: Any, engine: str, tmp_path: Path, capfd: Any) -> None:
+    if engine == "ray":
+        pytest.importorskip("ray", reason="the extra ray is not installed")
+    alone = evaluate(program, GOLD, METRIC, folder=tmp_path / "threads")
+    capfd.readouterr()
+    away = evaluate(program, GOLD, METRIC, folder=tmp_path / engine, engine=engine, threads=4, workers=2)
+    assert told(away) == told(alone)
+    assert away.value == alone.value
+    assert told(Run.load(tmp_path / engine)) == told(alone)
+    assert away.rows[5]["error"] == "ValueError: five is odd"
+    assert "said aloud" not in capfd.readouterr().out
+
+
+def test_what_a_script_defines_travels_too() -> None:
+    seen = {"text 1": "M"}
+    run = evaluate(
+        lambda text: dspy.Prediction(label=seen.get(text, "G")), GOLD[:4], METRIC, engine="processes", threads=2
+    )
+    assert [row["prediction"]["label"] for row in run.rows] == ["G", "M", "G", "G"]
+
+
+def test_a_process_that_dies_is_started_again_and_its_examples_are_tried_once_more(tmp_path: Path) -> None:
+    mark = tmp_path / "died"
+
+    def dies_once(text: str) -> Any:
+        if text == "text 3" and not mark.exists():
+            mark.touch()
+            os._exit(9)
+        return dspy.Prediction(label="M")
+
+    run = evaluate(dies_once, GOLD[:8], METRIC, engine="processes", threads=2, workers=1)
+    assert mark.exists()
+    assert [row.get("error") for row in run.rows] == [None] * 8
+
+
+def test_an_example_that_kills_every_process_is_one_failed_example() -> None:
+    def dies(text: str) -> Any:
+        if text == "text 3":
+            os._exit(9)
+        return dspy.Prediction(label="M")
+
+    run = evaluate(dies, GOLD[:6], METRIC, engine="processes", workers=1)
+    assert [bool(row.get("error")) for row in run.rows] == [False, False, False, True, False, False]
+    assert "WorkerDied" in run.rows[3]["error"]
+
+
+def test_an_example_that_hangs_elsewhere_is_left_behind() -> None:
+    def hangs(text: str) -> Any:
+        time.sleep(60 if text == "text 1" else 0)
+        return dspy.Prediction(label="M")
+
+    before = time.monotonic()
+    run = evaluate(hangs, GOLD[:4], METRIC, engine="processes", threads=2, workers=1, timeout=3)
+    assert time.monotonic() - before < 40
+    assert [bool(row.get("error")) for row in run.rows] == [False, True, False, False]
+
+
+def test_several_examples_are_in_flight_in_one_process() -> None:
+    def waits(text: str) -> Any:
+        time.sleep(0.5)
+        return dspy.Prediction(label="M")
+
+    evaluate(waits, GOLD[:1], METRIC, engine="processes", workers=1)
+    run = evaluate(waits, GOLD[:16], METRIC, engine="processes", threads=16, workers=1)
+    assert run.cost["seconds"] < 16 * 0.5 * 0.9 + 8  # far less than one after the other, with the process to start
+
+
+def test_what_cannot_travel_and_unknown_engines_are_one_line() -> None:
+    import threading
+
+    lock = threading.Lock()
+
+    def holds(text: str) -> Any:
+        with lock:
+            return dspy.Prediction(label="M")
+
+    with pytest.raises(GoldassayError, match="cannot travel to another process"):
+        evaluate(holds, GOLD[:2], METRIC, engine="processes")
+    with pytest.raises(GoldassayError, match="no engine 'cluster'; there are threads, processes, ray"):
+        evaluate(holds, GOLD[:2], METRIC, engine="cluster")
