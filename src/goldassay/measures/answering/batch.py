@@ -20,7 +20,7 @@ from goldassay.text import normal
 Array = Any  # numpy arrays
 
 
-class Rows:
+class Batch:
     """Both sides of many questions, read once, and what measures share over them; made when first asked for."""
 
     def __init__(self, gold: Sequence[Any], pred: Sequence[Any]) -> None:
@@ -91,18 +91,18 @@ class Rows:
         return Mean(out, self.answerable)
 
 
-class FromRows(Measure[T]):
-    """A measure of answering that counts in `Rows`: one definition, of one question and of many."""
+class Batched(Measure[T]):
+    """A measure of answering that counts in `Batch`: one definition, of one question and of many."""
 
     task: ClassVar[str] = "answering"
 
-    def batch(self, gold: Sequence[Any], pred: Sequence[Any]) -> Rows:
+    def batch(self, gold: Sequence[Any], pred: Sequence[Any]) -> Batch:
         """Both sides, read once."""
-        return Rows(gold, pred)
+        return Batch(gold, pred)
 
     def assess(self, gold: Any, pred: Any) -> Assessment[T]:
         """The evidence of one question."""
-        return Assessment(summed(self.tallies(Rows([gold], [pred]))))
+        return Assessment(summed(self.tallies(Batch([gold], [pred]))))
 
 
 def squad(predictions: Sequence[str], golds: Sequence[Sequence[str]]) -> tuple[list[float], list[float]]:

@@ -26,7 +26,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from goldassay.exceptions import GoldassayError
-from goldassay.measures.answering.batch import FromRows, Rows
+from goldassay.measures.answering.batch import Batch, Batched
 from goldassay.measures.answering.matching import empty
 from goldassay.measures.answering.records import confidence
 from goldassay.statistics.evidence import summed
@@ -52,11 +52,11 @@ def _checked(confidence: Sequence[float], correct: Sequence[float]) -> tuple[Arr
 
 
 COLUMNS = 200
-Evidence = tuple[Number, Number, Number]
+Numbers = tuple[Number, Number, Number]
 """How many questions, the sum of their scores, the sum of what an empty answer would score."""
 
 
-class ByConfidence(dict[float, Evidence]):
+class ByConfidence(dict[float, Numbers]):
     """For each confidence (or probability) that was given the evidence of its questions; it adds up exactly.
 
     Of many examples it holds the sums, and ``rows``: the confidence and the three numbers of each. Their arrays, one
@@ -80,7 +80,7 @@ class ByConfidence(dict[float, Evidence]):
         made.rows = given, rows
         return made
 
-    def __add__(self, other: Mapping[float, Evidence], /) -> Self:
+    def __add__(self, other: Mapping[float, Numbers], /) -> Self:
         if not isinstance(other, Mapping):
             return NotImplemented
         out = type(self)(self)
@@ -207,7 +207,7 @@ class Deciles(Bins):
         return self.ece
 
 
-class _Calibrated(FromRows[T]):
+class _Calibrated(Batched[T]):
     """Over the questions that were answered with a confidence; lower is better."""
 
     gold_fields: ClassVar[tuple[str, ...]] = ("answers",)
@@ -216,7 +216,7 @@ class _Calibrated(FromRows[T]):
     lower_is_better: ClassVar[bool] = True
 
 
-def _spoken(rows: Rows) -> tuple[Array, Array, Array]:
+def _spoken(rows: Batch) -> tuple[Array, Array, Array]:
     """Of each question the confidence, right or wrong, and 1 where it was answered with a confidence, else three 0."""
     given = [
         None if lost or empty(text) else confidence(pred)
@@ -239,7 +239,7 @@ class Brier(_Calibrated[Mean]):
     formula: ClassVar[str] = "mean (confidence − correct)²; lower is better"
     source: ClassVar[str] = "Brier, Monthly Weather Review 1950"
 
-    def tallies(self, batch: Rows) -> Mean:
+    def tallies(self, batch: Batch) -> Mean:
         """The squared distance of each."""
         sure, right, weight = _spoken(batch)
         return Mean((sure - right) ** 2 * weight, weight)
@@ -258,7 +258,7 @@ class ECE(_Calibrated[Deciles]):
     formula: ClassVar[str] = "Σ_b (n_b/n) |accuracy_b − confidence_b| over 10 equal bins; lower is better"
     source: ClassVar[str] = "Naeini et al., AAAI 2015"
 
-    def tallies(self, batch: Rows) -> Deciles:
+    def tallies(self, batch: Batch) -> Deciles:
         """The bin of each."""
         return Deciles.binned(*_spoken(batch))
 
@@ -275,14 +275,14 @@ class AURC(_Calibrated[Risk]):
     )
     source: ClassVar[str] = "Geifman et al., ICLR 2019"
 
-    def tallies(self, batch: Rows) -> Risk:
+    def tallies(self, batch: Batch) -> Risk:
         """The confidence of each, and whether it is right."""
         sure, right, weight = _spoken(batch)
         return Risk.of(sure, np.column_stack([weight, right, np.zeros_like(weight)]))
 
 
 @dataclass(frozen=True)
-class BestThreshold(FromRows[Best]):
+class BestThreshold(Batched[Best]):
     """SQuAD 2.0's best exact match or F1 (``score``) over thresholds; ``part`` is the value or the ``threshold``.
 
     The probability of no answer is 1 − confidence; a prediction without a confidence is left out.
@@ -318,7 +318,7 @@ class BestThreshold(FromRows[Best]):
             return f"the probability of no answer up to which answers count in best_{self.score}"
         return "mean over questions at the best threshold on the probability of no answer; an upper bound"
 
-    def tallies(self, batch: Rows) -> Best:
+    def tallies(self, batch: Batch) -> Best:
         """The probability of no answer of each, what its answer scores and what an empty one would."""
         scores = batch.exact if self.score == "exact" else batch.f1
         sure = [None if pred is None else confidence(pred) for pred in batch.pred]

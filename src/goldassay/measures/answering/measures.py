@@ -23,7 +23,7 @@ import numpy as np
 from goldassay.exceptions import GoldassayError
 from goldassay.fields import read
 from goldassay.measure import Assessment, failed
-from goldassay.measures.answering.batch import FromRows, Rows
+from goldassay.measures.answering.batch import Batch, Batched
 from goldassay.measures.answering.matching import asked, overlap
 from goldassay.measures.answering.mistakes import wrong
 from goldassay.measures.answering.records import all_texts, answer, answers, question, references
@@ -36,7 +36,7 @@ SOURCE = "Rajpurkar et al., EMNLP 2016; Rajpurkar, Jia and Liang, ACL 2018"
 
 
 @dataclass(frozen=True)
-class _Answered(FromRows[Mean]):
+class _Answered(Batched[Mean]):
     """The best of the acceptable answers; 0 for a program that failed."""
 
     zero: ClassVar[Mean] = Mean()
@@ -57,7 +57,7 @@ class _Answered(FromRows[Mean]):
         mine = self.normalised(found)
         return max(self.agreement(mine, text) for text in asked([self.normalised(text) for text in expected]))
 
-    def tallies(self, batch: Rows) -> Mean:
+    def tallies(self, batch: Batch) -> Mean:
         """The agreement of each answer."""
         rows = zip(batch.gold, batch.found, batch.expected, batch.broken, strict=True)
         values = [0.0 if lost else self.worth(found, expected, gold) for gold, found, expected, lost in rows]
@@ -88,7 +88,7 @@ class ExactMatch(_Answered):
     }
     formula: ClassVar[str] = "1 where the normalised answer equals a normalised acceptable answer; mean over questions"
 
-    def tallies(self, batch: Rows) -> Mean:
+    def tallies(self, batch: Batch) -> Mean:
         """All at once."""
         return Mean(batch.exact, np.ones(len(batch.exact)))
 
@@ -111,7 +111,7 @@ class F1(_Answered):
         "2PR/(P+R) over the multiset of normalised words, best acceptable answer; mean over questions"
     )
 
-    def tallies(self, batch: Rows) -> Mean:
+    def tallies(self, batch: Batch) -> Mean:
         """All at once."""
         return Mean(batch.f1, np.ones(len(batch.f1)))
 
@@ -240,7 +240,7 @@ def rouge(
 
 
 @dataclass(frozen=True)
-class ROUGE(FromRows[Mean]):
+class ROUGE(Batched[Mean]):
     """ROUGE-1, 2, L or Lsum: precision (``p``), recall (``r``) or F1 (``f``), best over the answers and the reference.
 
     An unanswerable question is left out: it has no words to share. The part is that of the reference with the highest
@@ -285,7 +285,7 @@ class ROUGE(FromRows[Mean]):
         """``rouge1``, ``rougeL``; ``rouge2_r`` for another part than F1."""
         return f"rouge{self.kind}{'' if self.part == 'f' else f'_{self.part}'}"
 
-    def tallies(self, batch: Rows) -> Mean:
+    def tallies(self, batch: Batch) -> Mean:
         """All at once."""
         rows = batch.rouge(self.kind, self.stem, self.tokenizer)
         return batch.best(rows[:, PARTS.index(self.part)], by=rows[:, 2])

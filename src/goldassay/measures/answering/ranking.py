@@ -19,7 +19,7 @@ Weights 0.25, 0.25, 0.20, 0.15, 0.15: 0.847, 0.891, 0.756, 0.823 and 0.950 give 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -29,7 +29,7 @@ from goldassay.embedding import DEFAULT
 from goldassay.exceptions import DataError, GoldassayError
 from goldassay.fields import read
 from goldassay.measure import Assessment, Error, Measure, failed
-from goldassay.measures.answering.batch import FromRows, Rows
+from goldassay.measures.answering.batch import Batch, Batched
 from goldassay.measures.answering.matching import empty
 from goldassay.measures.answering.records import answer, answers, confidence, extra
 from goldassay.measures.answering.semantic import Baseline, BERTScore, SemanticSimilarity
@@ -257,7 +257,7 @@ class Parts(By[str, Any]):
 
 
 @dataclass(frozen=True)
-class FinalScore(Measure[Parts]):
+class FinalScore(Batched[Parts]):
     """The weighted mean of the five; no value where one of them is missing, for a partial sum compares with nothing.
 
     ``weights`` are pairs of name and weight. ``embedder`` is that of quality, ``model`` and ``baseline`` those of
@@ -310,12 +310,8 @@ class FinalScore(Measure[Parts]):
         errors = tuple(error for one in found.values() for error in one.errors)
         return Assessment(Parts.of(tallies, dict(self.weights)), errors)
 
-    def batch(self, gold: Sequence[Any], pred: Sequence[Any]) -> Rows:
-        """Both sides, read once."""
-        return Rows(gold, pred)
-
-    def tallies(self, batch: Rows) -> Parts:
+    def tallies(self, batch: Batch) -> Parts:
         """The five of many answers."""
         pairs = list(zip(batch.gold, batch.pred, strict=True))
-        made = {name: part.tallies(batch if isinstance(part, FromRows) else pairs) for name, part in self.parts.items()}
+        made = {name: part.tallies(batch if isinstance(part, Batched) else pairs) for name, part in self.parts.items()}
         return Parts.of(made, dict(self.weights))

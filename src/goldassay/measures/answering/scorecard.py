@@ -16,7 +16,7 @@ from goldassay.exceptions import GoldassayError
 from goldassay.fields import read
 from goldassay.measure import Measure, failed, parse
 from goldassay.measures.answering import claim_measures, claims, ranking
-from goldassay.measures.answering.batch import Rows
+from goldassay.measures.answering.batch import Batch
 from goldassay.measures.answering.calibration import AURC, ECE, BestThreshold, Brier
 from goldassay.measures.answering.citations import CitationPrecision, CitationRecall, verdicts
 from goldassay.measures.answering.grounding import ContextEntityRecall, FactualAccuracy, LexicalSupport, LostByRetrieval
@@ -98,7 +98,7 @@ def scorecard(
         elif card.values[name] is None:
             _absent(card, name, measure, _no_evidence(measure))
     card.values = {name: card.values[name] for name in chosen}
-    rows: Rows = shared.of(ExactMatch())
+    rows: Batch = shared.of(ExactMatch())
     card.by.update(_by_kind(card, gold, rows))
     card.warnings += _warnings(card, gold, pred, rows)
     return card
@@ -187,7 +187,7 @@ def _no_evidence(measure: Measure[Any]) -> str:
     return f"no record has the evidence ({', '.join(measure.pred_fields)})"
 
 
-def _by_kind(card: Scorecard, gold: Sequence[Any], rows: Rows) -> dict[str, dict[str, dict[str, float | None]]]:
+def _by_kind(card: Scorecard, gold: Sequence[Any], rows: Batch) -> dict[str, dict[str, dict[str, float | None]]]:
     """Exact match and F1 by kind of question: with and without an answer, by type of answer, by language."""
     facets: dict[str, dict[str, list[int]]] = {"answerable": {}}
     for place, (one, expected) in enumerate(zip(gold, rows.expected, strict=True)):
@@ -211,7 +211,7 @@ def _by_kind(card: Scorecard, gold: Sequence[Any], rows: Rows) -> dict[str, dict
     }
 
 
-def _warnings(card: Scorecard, gold: Sequence[Any], pred: Sequence[Any], rows: Rows) -> list[str]:
+def _warnings(card: Scorecard, gold: Sequence[Any], pred: Sequence[Any], rows: Batch) -> list[str]:
     out = []
     found = [one.support for one in map(claims.given, pred) if one is not None]
     lost, asked = sum(one.unknown for one in found), sum(one.asked for one in found)

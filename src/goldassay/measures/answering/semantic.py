@@ -35,7 +35,7 @@ from rich.progress import Progress
 from goldassay.embedding import DEFAULT, Embedder, TokenEmbedder, checked, cosine, resolve, resolve_tokens
 from goldassay.exceptions import GoldassayError, ModelError
 from goldassay.measure import Assessment, Error, Measure, failed
-from goldassay.measures.answering.batch import FromRows, Rows
+from goldassay.measures.answering.batch import Batch, Batched
 from goldassay.measures.answering.grounding import ENOUGH
 from goldassay.measures.answering.matching import negations
 from goldassay.measures.answering.measures import PARTS
@@ -94,7 +94,7 @@ def similarity(ones: Sequence[str], others: Sequence[str], embedder: Embedder | 
 
 
 @dataclass(frozen=True)
-class SemanticSimilarity(FromRows[Mean]):
+class SemanticSimilarity(Batched[Mean]):
     """The cosine between the answer and the nearest of the answers and the reference; from −1 to 1.
 
     ``embedder`` is a name (see `goldassay.embedding`). An unanswerable question is left out; an empty answer has 0.
@@ -113,7 +113,7 @@ class SemanticSimilarity(FromRows[Mean]):
 
     embedder: str = DEFAULT
 
-    def tallies(self, batch: Rows) -> Mean:
+    def tallies(self, batch: Batch) -> Mean:
         """All at once."""
         return batch.best(batch.once(("cosine", self.embedder), lambda: similarity(*batch.pairs, self.embedder)))
 
@@ -229,7 +229,7 @@ def _greedy(
 
 
 @dataclass(frozen=True)
-class BERTScore(FromRows[Mean]):
+class BERTScore(Batched[Mean]):
     """BERTScore's precision (``p``), recall (``r``) or F1 (``f``), best over the answers and the reference.
 
     ``model`` is a transformers model (see `goldassay.embedding`), ``layer`` one of its layers (the last by default).
@@ -264,12 +264,12 @@ class BERTScore(FromRows[Mean]):
         """``bertscore_f1``, ``bertscore_precision``, ``bertscore_recall``."""
         return f"{self.name}_{dict(zip(PARTS, ('precision', 'recall', 'f1'), strict=True))[self.part]}"
 
-    def tallies(self, batch: Rows) -> Mean:
+    def tallies(self, batch: Batch) -> Mean:
         """All at once."""
         rows = batch.once(("bertscore", self.model, self.layer, self.baseline, self.idf), lambda: self._rows(batch))
         return batch.best(rows[:, PARTS.index(self.part)], by=rows[:, 2])
 
-    def _rows(self, batch: Rows) -> Array:
+    def _rows(self, batch: Batch) -> Array:
         model = resolve_tokens(self.model, self.layer)
         rows = bertscore(*batch.pairs, model, idf=self.idf, baseline=self.baseline)
         return rows * np.array([[bool(text.strip())] for text in batch.pairs[0]], float).reshape(-1, 1)
