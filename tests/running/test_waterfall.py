@@ -75,7 +75,7 @@ def test_what_cannot_be_replaced_is_said() -> None:
         waterfall(Pipe(), gold(), METRIC, stages={"rank": lambda one: one})
     many = Pipe()
     names = [f"stage{number}" for number in range(6)]
-    vars(many).update(dict.fromkeys(names, str))
+    many.__dict__.update(dict.fromkeys(names, str))
     with pytest.raises(GoldassayError, match="6 stages need 64 runs"):
         waterfall(many, gold(), METRIC, stages=dict.fromkeys(names, lambda one: one))
 

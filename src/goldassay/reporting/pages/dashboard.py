@@ -104,7 +104,10 @@ def dashboard(runs: Path, out: Path) -> list[Path]:
         links[one.key] = file
     for name, group in beside(found).items():
         file = f"compare-{safe(name)}.html"
-        texts[file] = report(sources([one.folder for one in group]).runs, title=f"{name}, {len(group)} runs")
+        try:
+            texts[file] = report(sources([one.folder for one in group]).runs, title=f"{name}, {len(group)} runs")
+        except GoldassayError:
+            continue
         links[f"compare {name}"] = file
     out.mkdir(parents=True, exist_ok=True)
     texts = {"index.html": listing(found, f"Runs in {runs.name}", live=False, links=links), **texts}
