@@ -22,6 +22,19 @@ def test_every_room_has_every_task(root: Path, room: str, task: str) -> None:
 
 
 @pytest.mark.parametrize("task", TASKS)
+@pytest.mark.parametrize("file", ["records", "matching", "measures", "mistakes", "scorecard"])
+def test_the_measures_of_every_task_stand_in_the_same_files(root: Path, task: str, file: str) -> None:
+    assert (root / "src" / "goldassay" / "measures" / task / f"{file}.py").is_file()
+
+
+@pytest.mark.parametrize("task", TASKS)
+def test_the_room_of_a_task_says_in_which_order_to_read_its_files(root: Path, task: str) -> None:
+    room = root / "src" / "goldassay" / "measures" / task
+    words = (room / "__init__.py").read_text(encoding="utf-8").split('"""')[1]
+    assert [file.stem for file in room.glob("[a-z]*.py") if f"`{file.stem}`" not in words] == []
+
+
+@pytest.mark.parametrize("task", TASKS)
 def test_every_task_has_tests(root: Path, task: str) -> None:
     assert list((root / "tests" / "measures").glob(f"test_{task}*.py"))
     assert list((root / "tests" / "programs").glob(f"test_{task}*.py"))

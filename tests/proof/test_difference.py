@@ -13,7 +13,7 @@ import pytest
 
 from goldassay.exceptions import GoldassayError
 from goldassay.gold import pairs
-from goldassay.measures import extraction, retrieval
+from goldassay.measures import classification, extraction, retrieval
 from goldassay.proof.difference import Claim, explain
 
 
@@ -75,7 +75,7 @@ def test_the_same_number_needs_no_explanation(tmp_path: Path) -> None:
     assert len(far.nearest) == 3
 
 
-def test_left_out_types_flattened_grades_and_skipped_queries_are_found() -> None:
+def test_left_out_types_flattened_grades_skipped_queries_and_cases_are_found() -> None:
     gold: list[Any] = [{"entities": [(0, 3, "A"), (4, 5, "A"), (6, 7, "B"), (8, 9, "C")]}]
     pred: list[Any] = [{"entities": [(0, 3, "A"), (4, 5, "A"), (6, 8, "B"), (8, 9, "C"), (10, 12, "C")]}]
     # without B: 3 of 3 found, 4 predicted: F1 = 6/7
@@ -87,6 +87,11 @@ def test_left_out_types_flattened_grades_and_skipped_queries_are_found() -> None
     # (1 + 3/log2 3) / (3 + 1/log2 3) = 0.796708 for the first query, the second is left out
     assert explain(card, ranked, results, "nDCG@10=.796708").ways[0].says[0].startswith("queries without results left")
     assert explain(card, ranked, results, "nDCG@10=50").ways[0].says == ("grades flattened to 0 and 1",)
+    labels, answers = [{"label": "A"}, {"label": "B"}], [{"label": "a"}, {"label": "B"}]
+    card = classification.scorecard(labels, answers, labels=["A", "B"])
+    assert explain(card, labels, answers, "accuracy=1.00").ways[0].says == ("labels compared without case",)
+    # F1 of A is 0, of B 1, of a 0: one third over what is seen, one half over the list
+    assert "the labels seen" in explain(card, labels, answers, "macro_f1=.333333").ways[0].sentence
 
 
 def test_a_claim_is_read_with_its_rounding() -> None:

@@ -19,6 +19,7 @@ from goldassay.cli.judge import app as judge_app
 from goldassay.cli.patch import app as patch_app
 from goldassay.cli.rank import rank
 from goldassay.cli.report import report
+from goldassay.cli.rescore import rescore
 from goldassay.cli.runs import app as runs_app
 from goldassay.cli.score import CONCERNS, score
 from goldassay.cli.tune import tune
@@ -33,6 +34,7 @@ app = use.commands("Score DSPy programs against gold, and tune them in the same 
 app.command()(demo)
 app.command()(init)
 app.command(concerns=CONCERNS)(score)
+app.command()(rescore)
 app.command("eval")(evaluate)
 app.command()(compare)
 app.command()(tune)

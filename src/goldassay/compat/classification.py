@@ -9,9 +9,8 @@ from typing import Any
 
 from goldassay.exceptions import GoldassayError
 from goldassay.measures.classification.labels import institutions
-from goldassay.measures.classification.measures import groups, same_group
+from goldassay.measures.classification.matching import confusion, groups, matrix, same_group
 from goldassay.measures.classification.records import Read, sides
-from goldassay.measures.classification.scorecard import confusion, matrix
 
 
 def type_classification_metrics(

@@ -31,14 +31,14 @@ from goldassay.scorecard import Batches, Scorecard, fold
 CHOICES: Mapping[str, tuple[Any, ...]] = {
     "matching": ("one-to-one", "hipe"),
     "within": ("overlap", "document"),
-    "over": ("gold", "seen", "all", "inkb", "nil"),
+    "over": ("gold", "seen", "all", "supported", "inkb", "nil"),
     "ties": ("docno_desc", "stable", "best", "worst"),
     "missing": (0, "skip"),
     "gain": ("linear", "exponential"),
     "ideal": ("judged", "retrieved"),
     "rel": (1, 2, 3),
     "k": (1, 3, 5, 10, 20, 100, None),
-    "labels": ("all", "supported", "seen"),
+    "labels": ("seen", "institutions"),
 }
 """The conventions that are fields of measures, and what each may be; a measure refuses what it does not know."""
 
@@ -47,6 +47,10 @@ WORDS = {
     "average=macro by type": "the mean over types",
     "average=weighted by gold support": "the mean over types, weighted by how often each stands in gold",
     "average=macro by document": "the mean over documents",
+    "over=supported": "over the labels that stand in gold",
+    "over=all": "over all",
+    "labels=institutions": "over the 19 institution types",
+    "labels=seen": "over the labels seen",
     "over=gold": "over the types that stand in gold",
     "over=seen": "over all types seen",
     "match=span+type": "the same span and type",

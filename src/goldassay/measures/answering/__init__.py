@@ -1,9 +1,10 @@
 """Answering: is the answer right, is it grounded, and does the program know when it does not know?
 
 Read in this order: `records` (what a question and an answer are), `matching` (when texts are alike, by their words),
-`measures` (SQuAD's two and ROUGE) with `batch` (many at once), `semantic` (embeddings), `claims` (tables of verdicts)
-with `claim_measures`, `citations`, `grounding` (entities, lexical support, facts), `calibration`, `ranking`,
-`mistakes` (what was got wrong, in words), `scorecard` (everything over a set).
+`measures` (SQuAD's two and ROUGE, of which `rouge` has the counts) with `batch` (many at once), `semantic`
+(embeddings), `claims` (tables of verdicts) with `claim_measures`, `citations`, `grounding` (entities,
+lexical support, facts), `calibration`, `ranking`, `mistakes` (what was got wrong, in words),
+`scorecard` (everything over a set).
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Classification: one label for a text, and secondary ones.
 
 Read in this order: `labels` (the list, its groups and its words, as data), `records` (what is read from a pair),
-`tally` and `measures` (what counts), `mistakes` (what was got wrong, in words), `scorecard` (everything over a set).
-Labels are the same or not, so there is no `matching`.
+`matching` (which label stands against which), `tally` and `measures` (what counts), `mistakes` (what was got wrong, in
+words), `scorecard` (everything over a set).
 """
 
 from __future__ import annotations

@@ -13,15 +13,22 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property, lru_cache
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from goldassay.exceptions import GoldassayError
 from goldassay.measure import Assessment, Measure
-from goldassay.measures.classification.labels import institutions
+from goldassay.measures.classification.matching import (
+    INSTITUTIONS,
+    Batch,
+    Hierarchy,
+    Listed,
+    codes,
+    groups,
+    labels_shared,
+    same_group,
+)
 from goldassay.measures.classification.mistakes import errors
 from goldassay.measures.classification.records import Read, sides
 from goldassay.measures.classification.tally import Agreement, Gap, Labelled, MacroAll, MacroSupported, Weighted
@@ -29,33 +36,6 @@ from goldassay.statistics.evidence import stacked
 from goldassay.tally import Counts, Mean
 
 SOURCE = "Sokolova & Lapalme 2009; scikit-learn's definitions with zero_division=0"
-INSTITUTIONS = "institutions"
-Listed = str | tuple[str, ...]
-Hierarchy = str | tuple[tuple[str, tuple[str, ...]], ...]
-
-
-class Batch:
-    """Many examples: their labels, and which gold label got which prediction.
-
-    >>> batch = Batch([sides("M", "M"), sides("M", "G")])
-    >>> batch.pairs["M", "G"].tolist()
-    [0, 1]
-    """
-
-    def __init__(self, read: Sequence[Read]) -> None:
-        self.read = read
-
-    @cached_property
-    def pairs(self) -> dict[tuple[str, str], NDArray[np.int8]]:
-        """For each (gold, predicted) that occurs, 1 at the examples that have it."""
-        known: dict[tuple[str, str], int] = {}
-        codes = np.array([known.setdefault((one.gold, one.pred), len(known)) for one in self.read], dtype=np.int64)
-        return {pair: (codes == code).astype(np.int8) for pair, code in known.items()}
-
-
-def codes(labels: Listed) -> tuple[str, ...]:
-    """A list of labels as its codes; () is those seen."""
-    return labels if isinstance(labels, tuple) else institutions().codes if labels == INSTITUTIONS else ()
 
 
 @dataclass(frozen=True)
@@ -205,18 +185,6 @@ class WeightedF1(_Confused):
         return Weighted({}, codes(self.labels))
 
 
-@lru_cache(maxsize=64)
-def groups(hierarchy: Hierarchy) -> dict[str, str]:
-    """Label to group."""
-    found = institutions().hierarchy if isinstance(hierarchy, str) else hierarchy
-    return {label: group for group, labels in found for label in labels}
-
-
-def same_group(read: Read, group: dict[str, str]) -> bool:
-    """Whether both labels are equal or stand in one group; a label outside the hierarchy has no group."""
-    return read.gold == read.pred or (read.gold in group and group[read.gold] == group.get(read.pred))
-
-
 @dataclass(frozen=True)
 class CategoryAccuracy(_Share):
     """The share of examples whose predicted label stands in the right group of the hierarchy.
@@ -255,7 +223,7 @@ class HierarchyGap(_LabelMeasure):
     zero: ClassVar[Gap] = Gap()
     attains_one: ClassVar[bool] = False
     fixed: ClassVar[dict[str, str]] = {"better": "lower"}
-    bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)
+    limits: ClassVar[tuple[float, float]] = (0.0, 1.0)
     formula: ClassVar[str] = "category accuracy − accuracy"
 
     def __post_init__(self) -> None:
@@ -288,7 +256,7 @@ class Kappa(_LabelMeasure):
 
     name: ClassVar[str] = "kappa"
     zero: ClassVar[Agreement] = Agreement()
-    bounds: ClassVar[tuple[float, float]] = (-1.0, 1.0)
+    limits: ClassVar[tuple[float, float]] = (-1.0, 1.0)
     fixed: ClassVar[dict[str, str]] = {"weights": "none", "missing": "its own label"}
     formula: ClassVar[str] = "(p_o − p_e) / (1 − p_e)"
     source: ClassVar[str] = "Cohen 1960"
@@ -320,17 +288,11 @@ class MultiLabelF1(_LabelMeasure):
 
     def tally(self, read: Read) -> Counts:
         """Counts over labels."""
-        return Counts(*_shared(read))
+        return Counts(*labels_shared(read))
 
     def tallies(self, batch: Batch) -> Counts:
         """Counts over the labels of each example."""
-        return Counts(*np.array([_shared(read) for read in batch.read], dtype=float).reshape(-1, 3).T)
-
-
-def _shared(read: Read) -> tuple[int, int, int]:
-    """Labels on both sides, on the predicted one alone, on gold's alone."""
-    both = len(read.gold_set & read.pred_set)
-    return both, len(read.pred_set) - both, len(read.gold_set) - both
+        return Counts(*np.array([labels_shared(read) for read in batch.read], dtype=float).reshape(-1, 3).T)
 
 
 @dataclass(frozen=True)

@@ -7,24 +7,20 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from goldassay.measures.classification.labels import institutions
+from goldassay.measures.classification.matching import INSTITUTIONS, Batch, Hierarchy, Listed, matrix
 from goldassay.measures.classification.measures import (
-    INSTITUTIONS,
     Accuracy,
-    Batch,
     CategoryAccuracy,
-    Hierarchy,
     HierarchyGap,
     Kappa,
-    Listed,
     MacroF1,
     MultiLabelF1,
     PrimaryOrSecondary,
     WeightedF1,
 )
 from goldassay.measures.classification.records import Read
-from goldassay.measures.classification.tally import NONE, OTHER
+from goldassay.measures.classification.tally import NONE
 from goldassay.scorecard import Batches, Scorecard, fold
-from goldassay.tally import Confusion
 
 CHOICES = frozenset("ABCDEFGHI")  # what the answers of a multiple choice are called, and some institution types, too
 
@@ -103,17 +99,3 @@ def _warned(card: Scorecard, read: Sequence[Read], over: tuple[str, ...]) -> Non
             card.warnings.append(f"{outside.total()} {side} labels are outside the list and count as OTHER: {named}")
     if none:
         card.warnings.append(f"{none} examples have no predicted label and count as errors")
-
-
-def confusion(read: Sequence[Read]) -> Confusion:
-    """How often each gold label got each prediction."""
-    return Confusion(Counter((one.gold, one.pred) for one in read))
-
-
-def matrix(read: Sequence[Read], labels: Sequence[str]) -> dict[str, dict[str, int]]:
-    """Rows of gold, columns of predictions, over ``labels``; OTHER takes what they do not have, where there is any."""
-    rest = OTHER if OTHER not in labels else "OTHER (outside the list)"
-    known = set(labels) - {NONE}
-    pairs = Counter((one.gold if one.gold in known else rest, one.pred if one.pred in known else rest) for one in read)
-    names = [*labels, *([rest] if any(rest in pair for pair in pairs) else [])]
-    return {gold: {pred: pairs[gold, pred] for pred in names} for gold in names}

@@ -5,6 +5,10 @@ column is ignored (trec_eval's rules). Grades are used, not flattened; nDCG take
 judged documents. A query in the judgements that the run lacks counts 0. Each of these is an argument of the measures
 and stands in their ``conventions``; the names are those of ir_measures (`named`).
 
+Read in this order: `records` (judgements and results), `matching` (where the judged documents stand), `measures` (what
+all share, and what ranks are worth), `shares` (P, R and their kin), `names` (measures by name), `mistakes` (what went
+wrong, in words), `scorecard` (everything over a set).
+
 Measures: `nDCG`, `P`, `R`, `RR`, `AP`, `Bpref`, `RBP`, `Rprec`, `Judged`, `Success`. `scorecard` computes any of them
 for many queries at once; `band` says between which values a mean lies over all orders of equal scores.
 
