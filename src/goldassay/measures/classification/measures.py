@@ -223,7 +223,7 @@ class HierarchyGap(_LabelMeasure):
     zero: ClassVar[Gap] = Gap()
     attains_one: ClassVar[bool] = False
     fixed: ClassVar[dict[str, str]] = {"better": "lower"}
-    bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)
+    limits: ClassVar[tuple[float, float]] = (0.0, 1.0)
     formula: ClassVar[str] = "category accuracy − accuracy"
 
     def __post_init__(self) -> None:
@@ -256,7 +256,7 @@ class Kappa(_LabelMeasure):
 
     name: ClassVar[str] = "kappa"
     zero: ClassVar[Agreement] = Agreement()
-    bounds: ClassVar[tuple[float, float]] = (-1.0, 1.0)
+    limits: ClassVar[tuple[float, float]] = (-1.0, 1.0)
     fixed: ClassVar[dict[str, str]] = {"weights": "none", "missing": "its own label"}
     formula: ClassVar[str] = "(p_o − p_e) / (1 − p_e)"
     source: ClassVar[str] = "Cohen 1960"
