@@ -73,7 +73,7 @@ class Measure(Generic[T]):
     fixed: ClassVar[Mapping[str, str]] = {}
     formula: ClassVar[str] = ""
     source: ClassVar[str] = ""
-    bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)
+    limits: ClassVar[tuple[float, float]] = (0.0, 1.0)
     attains_one: ClassVar[bool] = True  # precision at 10 cannot, where fewer than 10 are relevant
     lower_is_better: ClassVar[bool] = False  # an error or a rate of mistakes: for reading, not for optimizing
     shares: ClassVar[tuple[str, ...]] = ()  # the conventions that ``batch`` depends on

@@ -140,8 +140,8 @@ def test_a_run_is_scored_again(tmp_path: Path) -> None:
         assert [len(one["entities"]) for one in both.pred] == [1, 1, 0]
         assert both.pred[1]["entities"][0]["start"] is None
         assert "1 of 3 gold records have no prediction" in both.warnings[0]
-    with pytest.raises(GoldassayError, match="a run holds predictions"):
-        read(folder, format="run", task="extraction")
+    with pytest.raises(GoldassayError, match="written by goldassay eval"):
+        write(folder, both.pred[:1], format="run", task="extraction", side="pred")
 
 
 def test_a_span_beyond_its_text_is_refused_on_both_sides(tmp_path: Path) -> None:

@@ -83,7 +83,7 @@ def test_the_repr_and_the_stored_name_read_back(task: str, measure: Measure[Any]
 def test_folding(task: str, measure: Measure[Any], seed: int) -> None:
     found = [measure(gold, pred).tally for gold, pred in pairs(task, seed)]
     whole = float(total(measure, found).value)
-    low, high = measure.bounds
+    low, high = measure.limits
     assert low <= whole <= high + 1e-12
     assert all(low <= float(tally.value) <= high + 1e-12 for tally in found)
     rng = random.Random(seed)
@@ -178,5 +178,5 @@ def test_every_value_with_evidence_has_an_interval(task: str) -> None:
     _, card = scored(task)
     assert set(card.intervals) == {name for name, value in card.values.items() if value is not None}
     for name, (low, high) in card.intervals.items():
-        least, most = card.measures[name].bounds
+        least, most = card.measures[name].limits
         assert least - 1e-9 <= low <= high <= most + 1e-9, name

@@ -208,6 +208,47 @@ def test_a_scorecard_is_the_fold_of_the_measures(root: Any) -> None:
     assert set(card.intervals) == {name for name, value in card.values.items() if value is not None}
 
 
+def test_bounds_are_widened_to_words_where_asked() -> None:
+    text = "Albert's birthplace is Ulm."
+    gold, pred = [mention(0, 8, "Q937")], [answer(0, 6, "Q937")]
+    pair = {"text": text, "links": gold}, {"links": pred}
+    assert ln.StrongLinkF1()(*pair).tally.value == 0.0
+    assert ln.StrongLinkF1(bounds="word")(*pair).tally.value == 1.0
+    card = ln.scorecard([pair[0]], [pair[1]], bounds="word")
+    assert (card.values["strong_link_f1"], card.values["hits@1"]) == (1.0, 1.0)
+    assert "bounds=word" in card.conventions["strong_link_f1"]
+    with pytest.raises(GoldassayError, match="bounds is given or word, not 'token'"):
+        ln.StrongLinkF1(bounds="token")
+
+
+def test_an_optional_mention_may_be_left_out() -> None:
+    gold = {"text": "", "links": [mention(0, 1, "Q1"), {**mention(2, 3, "Q2"), "optional": True}]}
+    for pred, counts in (
+        ([answer(0, 1, "Q1")], (1, 0, 0)),
+        ([answer(0, 1, "Q1"), answer(2, 3, "Q2")], (1, 0, 0)),  # right, and counted on no side
+        ([answer(0, 1, "Q1"), answer(2, 3, "Q9")], (1, 1, 0)),  # wrong is wrong
+        ([], (0, 0, 1)),
+    ):
+        tally = ln.StrongLinkF1()(gold, {"links": pred}).tally
+        assert (tally.tp, tally.fp, tally.fn) == counts
+    assert ln.HitsAt(1)(gold, {"links": []}).tally.weight == 1
+
+
+def test_all_parts_of_a_mention_stand_for_the_whole() -> None:
+    # "Hollywood, Los Angeles": one label, or a label each
+    whole, first, second = mention(0, 22, "Q34006"), mention(0, 9, "Q34006"), mention(11, 22, "Q65")
+    parts = [{**one, "parent": [0, 22]} for one in (first, second)]
+    gold = {"text": "Hollywood, Los Angeles", "links": [whole, *parts]}
+    for pred, counts in (
+        ([answer(0, 22, "Q34006")], (1, 0, 0)),
+        ([answer(0, 9, "Q34006"), answer(11, 22, "Q65")], (1, 0, 0)),
+        ([answer(0, 9, "Q34006")], (0, 0, 1)),  # half of it is not it, and not wrong
+        ([answer(0, 9, "Q34006"), answer(11, 22, "Q9")], (0, 1, 1)),
+    ):
+        tally = ln.StrongLinkF1()(gold, {"links": pred}).tally
+        assert (tally.tp, tally.fp, tally.fn) == counts
+
+
 def test_errors_say_which_candidate_stood_where() -> None:
     text = "Paris, Texas and the Louvre"
     gold = {"text": text, "links": [mention(0, 5, "Q830149"), mention(7, 12), mention(21, 27, "Q19675")]}

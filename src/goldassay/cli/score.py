@@ -28,6 +28,7 @@ CONCERNS = {
     "labels": ("classification",),
     "na_probs": ("answering",),
     "skip_bad": TASKS,
+    "bounds": ("linking",),
 }
 
 
@@ -49,6 +50,9 @@ def score(
     ontology: Annotated[Path | None, typer.Option(metavar="FILE", help="The ontology (text2kgbench JSON).")] = None,
     equivalent: Annotated[
         Path | None, typer.Option(metavar="FILE", help="A table of equivalent ids: two columns, tsv or csv.")
+    ] = None,
+    bounds: Annotated[
+        str | None, typer.Option(metavar="NAME", help="word: widen spans to whole words first, as ELEVANT does.")
     ] = None,
     skip_bad: Annotated[
         int | None, typer.Option(min=1, metavar="N", help="Go on past N bad tags or lines; a warning counts them.")
@@ -103,6 +107,7 @@ def score(
         labels=labels,
         na_probs=na_probs,
         skip_bad=skip_bad,
+        bounds=bounds,
     )
     earlier = _earlier(against, card) if against else None
     known = _format(format, gold, task)

@@ -61,7 +61,11 @@ class Classification(Common):
 
 
 class Link(TypedDict):
-    """A mention and its identifiers by knowledge base; none at all is NIL."""
+    """A mention and its identifiers by knowledge base; none at all is NIL.
+
+    An ``optional`` one may be left out. ``parent`` is the place of the mention that this is a part of: all parts
+    together stand for the whole (ELEVANT).
+    """
 
     __pydantic_config__ = FORBID  # type: ignore[misc]
     start: Offset
@@ -71,6 +75,8 @@ class Link(TypedDict):
     ids: dict[str, list[str]]
     checked: NotRequired[Flag]
     rests_on: NotRequired[str | None]
+    optional: NotRequired[Flag]
+    parent: NotRequired[tuple[Offset, Offset] | None]
 
 
 class Linking(Common):

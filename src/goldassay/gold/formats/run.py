@@ -1,4 +1,4 @@
-"""``run``: the predictions that a run folder keeps (``rows.jsonl``), to be scored again.
+"""``run``: the predictions that a run folder keeps (``rows.jsonl``), to be scored again, and the gold beside them.
 
 What a program returned beside the task's fields (its reasoning, say) is left out. An example that failed has no
 prediction, and so counts as an empty one.
@@ -14,36 +14,47 @@ from typing import Any, get_type_hints
 from goldassay import files
 from goldassay.exceptions import DataError, GoldassayError
 from goldassay.gold.predictions import Candidate, PredictedLink, PredictedSpan, Result
-from goldassay.gold.records import PRED, Side, check
-from goldassay.gold.shapes import Triple
+from goldassay.gold.records import GOLD, PRED, Side, check
+from goldassay.gold.shapes import Link, Span, Triple
 from goldassay.measure import TASKS as TASKS
 
-LISTS = {
-    "entities": PredictedSpan,
-    "links": PredictedLink,
-    "candidates": Candidate,
-    "results": Result,
-    "triples": Triple,
+LISTS: dict[Side, dict[str, Any]] = {
+    "gold": {"entities": Span, "links": Link, "triples": Triple},
+    "pred": {
+        "entities": PredictedSpan,
+        "links": PredictedLink,
+        "candidates": Candidate,
+        "results": Result,
+        "triples": Triple,
+    },
 }
 WHOLE = {"entities": ("start", "end"), "links": ("start", "end", "candidates")}
 
 
 def read(path: str | Path, task: str, side: Side = "pred") -> list[dict[str, Any]]:
-    """The predictions of a run, one a row that did not fail."""
-    if side == "gold":
-        raise GoldassayError("a run holds predictions; its gold is the set that run.json names")
+    """The predictions of a run, one a row that did not fail; or the gold that it was measured against."""
     file = Path(path) / "rows.jsonl" if Path(path).is_dir() else Path(path)
     found: dict[str, dict[str, Any]] = {}
     for number, row in files.json_lines(file):
-        said = row.get("prediction") if isinstance(row, dict) else None
-        if isinstance(said, Mapping) and "id" in row:
+        said = _said(row, side) if isinstance(row, dict) and "id" in row else None
+        if said is not None:
+            shape = (PRED if side == "pred" else GOLD)[task]
             try:
-                found[str(row["id"])] = check({**_known(said, PRED[task]), "id": row["id"]}, task, "pred")
+                found[str(row["id"])] = check({**_known(said, shape, side), "id": row["id"]}, task, side)
             except DataError as error:
                 raise error.at(file=file, line=number) from None
     if not found:
         raise DataError("no predictions; did every example fail?", file=file)
     return list(found.values())
+
+
+def _said(row: Mapping[str, Any], side: Side) -> Mapping[str, Any] | None:
+    """What a row says of a side; nothing where the example failed."""
+    if side == "pred":
+        said = row.get("prediction")
+        return said if isinstance(said, Mapping) else None
+    kept = [row.get(part) for part in ("inputs", "gold")]
+    return {key: value for part in kept if isinstance(part, Mapping) for key, value in part.items()}
 
 
 def write(path: str | Path, records: Any, task: str, side: Side = "pred") -> None:
@@ -56,16 +67,17 @@ def _names(shape: Any) -> frozenset[str]:
     return frozenset(get_type_hints(shape))
 
 
-def _known(value: Mapping[str, Any], shape: Any) -> dict[str, Any]:
+def _known(value: Mapping[str, Any], shape: Any, side: Side) -> dict[str, Any]:
     """A record with the fields that its shape has, and no others."""
-    made: dict[str, Any] = {}
+    lists, made = LISTS[side], dict[str, Any]()
     for key, one in value.items():
         if key in _names(shape):
-            made[key] = [_item(item, key) for item in one] if key in LISTS and isinstance(one, list) else one
+            made[key] = [_item(item, key, side) for item in one] if key in lists and isinstance(one, list) else one
     return made
 
 
-def _item(item: Any, key: str) -> Any:
+def _item(item: Any, key: str, side: Side) -> Any:
     if not isinstance(item, Mapping):
         return item
-    return {**dict.fromkeys(WHOLE.get(key, ())), **_known(item, LISTS[key])}
+    absent = dict.fromkeys(WHOLE.get(key, ())) if side == "pred" else {}
+    return {**absent, **_known(item, LISTS[side][key], side)}

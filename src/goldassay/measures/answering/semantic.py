@@ -102,7 +102,7 @@ class SemanticSimilarity(Batched[Mean]):
 
     name: ClassVar[str] = "semantic_similarity"
     zero: ClassVar[Mean] = Mean()
-    bounds: ClassVar[tuple[float, float]] = (-1.0, 1.0)
+    limits: ClassVar[tuple[float, float]] = (-1.0, 1.0)
     gold_fields: ClassVar[tuple[str, ...]] = ("answers", "reference")
     pred_fields: ClassVar[tuple[str, ...]] = ("answer",)
     fixed: ClassVar[dict[str, str]] = {"golds": "best", "unanswerable": "skip", "empty": "0"}
@@ -239,7 +239,7 @@ class BERTScore(Batched[Mean]):
 
     name: ClassVar[str] = "bertscore"
     zero: ClassVar[Mean] = Mean()
-    bounds: ClassVar[tuple[float, float]] = (-math.inf, 1.0)
+    limits: ClassVar[tuple[float, float]] = (-math.inf, 1.0)
     gold_fields: ClassVar[tuple[str, ...]] = ("answers", "reference")
     pred_fields: ClassVar[tuple[str, ...]] = ("answer",)
     fixed: ClassVar[dict[str, str]] = {"golds": "best by F1", "unanswerable": "skip", "empty": "0"}

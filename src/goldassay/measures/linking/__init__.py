@@ -54,6 +54,7 @@ MEASURES: tuple[Measure[Any], ...] = (
     StrongLinkRecall(),
     StrongLinkF1(5, "inkb"),
     LinkF1(matching="hipe"),
+    StrongLinkF1(bounds="word"),
     MacroDocLink(),
     MacroDocLink("precision"),
     MacroDocLink("recall", "span"),

@@ -79,15 +79,18 @@ class Matched:
 
     def ranked(self, over: str = "all") -> list[int]:
         """`ranks` of the mentions that count."""
-        if over == "all":
-            return self.ranks
-        return [place for one, place in zip(self.gold, self.ranks, strict=True) if one.nil == (over == "nil")]
+        return [self.ranks[i] for i in self.wanted(over)]
+
+    def wanted(self, over: str = "all") -> list[int]:
+        """The mentions that count: roots, in the knowledge base or not."""
+        return [i for i in self.roots if over == "all" or self.gold[i].nil == (over == "nil")]
 
     def counts(self, match: str, k: int = 1, over: str = "all", matching: str = "one-to-one") -> Counts:
         """A pair counts when the right id is among the first ``k`` candidates.
 
         ``match`` is ``overlap`` or ``span`` (the same); ``matching`` says how overlaps are paired: one-to-one with the
-        most pairs, or in the order of the official HIPE scorer.
+        most pairs, or in the order of the official HIPE scorer. An optional mention counts on no side when it is left
+        out or right; one with parts is right when all parts are, and counts once (ELEVANT).
         """
         key = match, k, over, matching
         if key not in self._counts:
@@ -101,8 +104,33 @@ class Matched:
         if over != "all":
             edges = [one for one in edges if gold[one.mention].nil == nil == pred[one.answer].nil]
             wanted, made = sum(one.nil == nil for one in gold), sum(one.nil == nil for one in pred)
-        hits = len(edges) if self.clear else len(paired([(one.mention, one.answer) for one in edges]))
-        return Counts(hits, made - hits, wanted - hits)
+        pairs = [(one.mention, one.answer) for one in edges]
+        pairs = pairs if self.clear else paired(pairs)
+        if self.plain:
+            return Counts(len(pairs), made - len(pairs), wanted - len(pairs))
+        right = {i for i, _ in pairs}
+        roots = [i for i in self.roots if over == "all" or gold[i].nil == nil]
+        hits = sum(self._whole(i, right) for i in roots)
+        return Counts(hits, made - len(pairs), len(roots) - hits)
+
+    @cached_property
+    def plain(self) -> bool:
+        """Whether no mention is optional or a part of another."""
+        return not any(one.optional or one.parent for one in self.gold)
+
+    @cached_property
+    def roots(self) -> list[int]:
+        """The mentions that must be found: not optional, and part of no other one."""
+        places = {(one.start, one.end) for one in self.gold}
+        return [i for i, one in enumerate(self.gold) if not one.optional and one.parent not in places]
+
+    def _whole(self, index: int, right: set[int]) -> bool:
+        """Whether a mention is right, or all its parts are."""
+        if index in right:
+            return True
+        place = (self.gold[index].start, self.gold[index].end)
+        parts = [i for i, one in enumerate(self.gold) if one.parent == place and i != index]
+        return bool(parts) and all(self._whole(i, right) for i in parts)
 
     def _official(self, match: str, k: int, over: str) -> Counts:
         return counted(self.fates(k, over), "type" if match == "overlap" else "strict")

@@ -5,8 +5,10 @@ A mention is keyed by (document, start, end). Ranks (hits@k, MRR) have one denom
 when the answer is NIL. Links count a mention and its id together: by overlap (HIPE fuzzy) or on the same span (HIPE
 strict).
 
-``equivalent`` holds pairs of ids that mean the same (redirects). ``matching`` is ``one-to-one`` with the most pairs, or
-``hipe``, the order in which the official HIPE scorer takes answers.
+``equivalent`` holds pairs of ids that mean the same (redirects). With ``bounds="word"`` spans of both sides are widened
+to whole words first, as ELEVANT does; its optional and child labels are a link's ``optional`` and ``parent``.
+``matching`` is ``one-to-one`` with the most pairs, or ``hipe``, the order in which the official HIPE scorer takes
+answers.
 
 P = tp / (tp + fp), R = tp / (tp + fn), F1 = 2 tp / (2 tp + fp + fn).
 """
@@ -28,6 +30,7 @@ from goldassay.tally import Counts, Mean, PrecisionCounts, RecallCounts
 
 HIPE = "Ehrmann et al. 2022 (HIPE: fuzzy, strict, @k); Hachey et al. 2014 (neleval)"
 KEY = "document, start, end"
+BOUNDS = ("given", "word")
 FORMULAS = {"f1": "2 tp / (2 tp + fp + fn)", "precision": "tp / (tp + fp)", "recall": "tp / (tp + fn)"}
 RATES: dict[str, Counts] = {"f1": Counts(), "precision": PrecisionCounts(), "recall": RecallCounts()}
 TABLES = ("equivalent", "resolver")  # conventions that may be thousands of pairs
@@ -41,12 +44,14 @@ class LinkMeasure(Measure[Any]):
     gold_fields: ClassVar[tuple[str, ...]] = ("text", "links")
     pred_fields: ClassVar[tuple[str, ...]] = ("links",)
     source: ClassVar[str] = HIPE
-    shares: ClassVar[tuple[str, ...]] = ("equivalent",)
+    shares: ClassVar[tuple[str, ...]] = ("equivalent", "bounds")
     counted: ClassVar[str] = ""
 
     equivalent: Pairs = field(default=(), kw_only=True)
+    bounds: str = field(default="given", kw_only=True)
 
     def __post_init__(self) -> None:
+        _among("bounds", self.bounds, BOUNDS)
         _among("over", getattr(self, "over", "all"), OVER)
         _among("match", getattr(self, "match", "span"), ("overlap", "span"))
         _among("matching", getattr(self, "matching", "hipe"), MATCHINGS)
@@ -60,7 +65,7 @@ class LinkMeasure(Measure[Any]):
 
     def batch(self, gold: Sequence[Any], pred: Sequence[Any]) -> list[Matched]:
         """Every document, read and matched once."""
-        return [Matched(sides(*pair, self.equivalent)) for pair in zip(gold, pred, strict=True)]
+        return [Matched(sides(*pair, self.equivalent, self.bounds)) for pair in zip(gold, pred, strict=True)]
 
     def tallies(self, batch: Sequence[Matched]) -> Any:
         """The evidence of each document."""
@@ -68,7 +73,7 @@ class LinkMeasure(Measure[Any]):
 
     def assess(self, gold: Any, pred: Any) -> Assessment[Any]:
         """The evidence of one document and its errors."""
-        read = sides(gold, pred, self.equivalent)
+        read = sides(gold, pred, self.equivalent, self.bounds)
         found, right = errors(read)
         return Assessment(self.tally(Matched(read)), found, right)
 
@@ -170,7 +175,7 @@ class Coverage(LinkMeasure):
 
     def tally(self, found: Matched) -> Mean:
         """Answered mentions of one document."""
-        counted = [i for i, one in enumerate(found.gold) if self.over == "all" or one.nil == (self.over == "nil")]
+        counted = found.wanted(self.over)
         return Mean(sum(i in found.answered for i in counted), len(counted))
 
 

@@ -24,13 +24,18 @@ Ids = Mapping[str, Sequence[str]]
 
 
 class Mention(NamedTuple):
-    """A mention of gold: no ids is NIL; ``bases`` are the ids by knowledge base, as given."""
+    """A mention of gold: no ids is NIL; ``bases`` are the ids by knowledge base, as given.
+
+    An ``optional`` one may be left out; ``parent`` is the place of the mention that this one is a part of.
+    """
 
     start: int
     end: int
     text: str
     ids: frozenset[str]
     bases: Ids
+    optional: bool = False
+    parent: tuple[int, int] | None = None
 
     @property
     def nil(self) -> bool:
@@ -66,8 +71,10 @@ class Read(NamedTuple):
     repeated: int
 
 
-def sides(gold: Any, pred: Any, equivalent: Pairs = ()) -> Read:
+def sides(gold: Any, pred: Any, equivalent: Pairs = (), bounds: str = "given") -> Read:
     """The mentions and answers of a pair of records, or of two bare lists of links.
+
+    With ``bounds="word"`` both are widened to whole words of the text first (`widened`).
 
     >>> gold = [{"start": 0, "end": 4, "ids": {"wikidata": ["Q1"]}}]
     >>> found = sides(gold, [{"start": 0, "end": 4, "candidates": ["Q1"]}])
@@ -78,9 +85,42 @@ def sides(gold: Any, pred: Any, equivalent: Pairs = ()) -> Read:
     text = "" if isinstance(gold, (list, tuple)) else gold_field(gold, "text", "") or ""
     left = gold if isinstance(gold, (list, tuple)) else gold_field(gold, "links")
     right = pred if isinstance(pred, (list, tuple)) else pred_field(pred, "links")
+    if bounds == "word" and text:
+        left, right = ([_wide(item, str(text)) for item in items or ()] for items in (left, right))
     mentions = _mentions(left or (), same)
     answers, repeated = _answers(right or (), same)
     return Read(tuple(mentions), tuple(answers), str(text), repeated)
+
+
+def widened(start: int, end: int, text: str) -> tuple[int, int]:
+    """A span with the rest of the words that it cuts: letters, digits, and ``'``, ``"``, ``_`` on both sides.
+
+    An opening quotation mark whose closing one stands outside is left out. As in ELEVANT (Bast et al. 2022).
+
+    >>> widened(0, 6, "Albert's birthplace is Ulm."), widened(1, 19, '"Hearts and Flowers" is a song.')
+    ((0, 8), (0, 20))
+    """
+    while start > 0 and (text[start - 1].isalnum() or text[start - 1] in INNER):
+        start -= 1
+    while end < len(text) - 1 and (text[end].isalnum() or text[end] in INNER):
+        end += 1
+    if text[start] == '"' and '"' not in text[start + 1 : end]:
+        start += 1
+    return start, end
+
+
+def _wide(item: Any, text: str) -> dict[str, Any]:
+    """A link with its place, and that of its parent, widened."""
+    known = ("start", "end", "text", "ids", "candidates", "type", "form", "optional", "parent")
+    made = {name: value(item, name) for name in known if value(item, name) is not None}
+    start, end = made.get("start"), made.get("end")
+    if isinstance(start, int) and isinstance(end, int) and 0 <= start < end <= len(text):
+        made["start"], made["end"] = widened(start, end, text)
+        made.pop("text", None)
+    if made.get("parent"):
+        first, last = made["parent"]
+        made["parent"] = widened(first, last, text)
+    return made
 
 
 def rank(mention: Mention, answer: Answer) -> int:
@@ -106,7 +146,16 @@ def _mentions(items: Iterable[Any], same: Mapping[str, str]) -> list[Mention]:
         before = found.get((start, end))
         if before is not None:
             ids, bases = ids | before.ids, {**{kb: list(group) for kb, group in before.bases.items()}, **bases}
-        found[start, end] = Mention(start, end, str(value(item, "text", "") or ""), ids, bases)
+        parent = value(item, "parent", None)
+        found[start, end] = Mention(
+            start,
+            end,
+            str(value(item, "text", "") or ""),
+            ids,
+            bases,
+            bool(value(item, "optional", None)),
+            (parent[0], parent[1]) if parent else None,
+        )
     return [found[key] for key in sorted(found)]
 
 
@@ -180,6 +229,7 @@ def _bases(ids: Any, where: str) -> dict[str, list[str]]:
 Pairs = tuple[tuple[str, str], ...]
 
 NIL = "NIL"
+INNER = "'\"_"  # what stands inside of words, beside letters and digits
 IRI = re.compile(
     r"^(?:https?://(?:www\.)?wikidata\.org/(?:entity|wiki)/|wd:)(?=Q\d+$)|^https?://(?:www\.)?viaf\.org/viaf/"
 )

@@ -42,13 +42,14 @@ def scorecard(
     equivalent: Mapping[str, str] | Pairs | None = None,
     resolver: Resolver | None = None,
     protocol: str | None = None,
+    bounds: str = "given",
 ) -> Scorecard:
     """All values over aligned records.
 
     ``equivalent`` maps an id to the one that is counted in its place (redirects, the same entity). ``resolver`` says
     which ids of several knowledge bases belong together (see `cross_kb_consistency`); without one, the gold links of
     the document do. ``protocol="hipe"`` counts in the order of the official HIPE scorer (``hipe2020`` counts so, too;
-    they differ in what the format ``hipe`` reads).
+    they differ in what the format ``hipe`` reads). ``bounds="word"`` widens spans to whole words first.
 
     >>> gold = [{"text": "Paris", "links": [{"start": 0, "end": 5, "ids": {"wikidata": ["Q90"]}}]}]
     >>> card = scorecard(gold, [{"links": [{"start": 0, "end": 5, "candidates": ["Q1", "Q90"]}]}])
@@ -59,12 +60,12 @@ def scorecard(
         raise GoldassayError(f"no protocol {protocol!r} for linking; there are hipe and hipe2020")
     same, matching = pairs(equivalent), "hipe" if protocol else "one-to-one"
     shared = Batches(gold, pred)
-    batch: list[Matched] = shared.of(Coverage(equivalent=same))
+    batch: list[Matched] = shared.of(Coverage(equivalent=same, bounds=bounds))
     told = known(resolver, (one.bases for found in batch for one in found.pred)) if resolver else ()
-    card = fold("linking", _measures(same, matching, told), shared)
+    card = fold("linking", _measures(matching, told, equivalent=same, bounds=bounds), shared)
     answered = card.totals["coverage"]
     card.counts["mentions"] = {"gold": answered.weight, "answered": answered.total}
-    card.by["over"] = {over: _part(over, same, matching, shared) for over in OVER}
+    card.by["over"] = {over: _part(over, matching, shared, equivalent=same, bounds=bounds) for over in OVER}
     if protocol:
         card.protocol = protocol
         card.undefined = tuple(name for name in card.values if not name.startswith(DEFINED))
@@ -74,27 +75,27 @@ def scorecard(
     return card
 
 
-def _measures(same: Pairs, matching: str, told: Pairs) -> list[LinkMeasure]:
+def _measures(matching: str, told: Pairs, **shared: Any) -> list[LinkMeasure]:
     """Every measure of the scorecard, under the conventions that were asked for."""
     return [
-        *(HitsAt(k, equivalent=same) for k in KS),
-        *(kind(equivalent=same) for kind in (MRR, Coverage, NILPrecision, NILRecall, NILF1)),
-        *(kind(k, matching=matching, equivalent=same) for kind in LINKS for k in CUTS),
+        *(HitsAt(k, **shared) for k in KS),
+        *(kind(**shared) for kind in (MRR, Coverage, NILPrecision, NILRecall, NILF1)),
+        *(kind(k, matching=matching, **shared) for kind in LINKS for k in CUTS),
         *(
-            MacroDocLink(rate, match, matching, equivalent=same)
+            MacroDocLink(rate, match, matching, **shared)
             for match in ("overlap", "span")
             for rate in ("precision", "recall", "f1")
         ),
-        *(kind(told, equivalent=same) for kind in (ConsistencyRate, CoverageRate)),
+        *(kind(told, **shared) for kind in (ConsistencyRate, CoverageRate)),
     ]
 
 
-def _part(over: str, same: Pairs, matching: str, shared: Batches) -> dict[str, float | None]:
+def _part(over: str, matching: str, batches: Batches, **shared: Any) -> dict[str, float | None]:
     """The ranks and the links of what is in the knowledge base, or is NIL, by themselves."""
-    measures: dict[str, LinkMeasure] = {HitsAt(k).key: HitsAt(k, over, equivalent=same) for k in KS}
-    measures |= {kind().key: kind(over, equivalent=same) for kind in (MRR, Coverage)}
-    measures |= {kind().key: kind(1, over, matching, equivalent=same) for kind in LINKS}
-    card = fold("linking", measures, shared)
+    measures: dict[str, LinkMeasure] = {HitsAt(k).key: HitsAt(k, over, **shared) for k in KS}
+    measures |= {kind().key: kind(over, **shared) for kind in (MRR, Coverage)}
+    measures |= {kind().key: kind(1, over, matching, **shared) for kind in LINKS}
+    card = fold("linking", measures, batches)
     return {**card.values, "mentions": card.totals["coverage"].weight}
 
 

@@ -341,7 +341,7 @@ class CalibrationPearson(Confident[Bins]):
 
     name: ClassVar[str] = "calibration_pearson"
     zero: ClassVar[Bins] = Calibrated()
-    bounds: ClassVar[tuple[float, float]] = (-1.0, 1.0)
+    limits: ClassVar[tuple[float, float]] = (-1.0, 1.0)
     fixed: ClassVar[dict[str, str]] = {**Confident.fixed, "buckets": "4"}
     formula: ClassVar[str] = "Pearson's ρ of bucket midpoints and observed accuracy, over filled buckets"
 
@@ -355,7 +355,7 @@ class Calibration(CalibrationPearson):
 
     name: ClassVar[str] = "calibration"
     zero: ClassVar[Bins] = Bins()
-    bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)
+    limits: ClassVar[tuple[float, float]] = (0.0, 1.0)
     formula: ClassVar[str] = "1 − Σ_b n_b/n · |accuracy_b − mean confidence_b|, four equal buckets"
 
 

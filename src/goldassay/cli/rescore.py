@@ -1,0 +1,59 @@
+"""``goldassay rescore``: stored predictions with other measures or other gold, and what a change comes from."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.table import Table
+
+from goldassay.cli import options as use
+from goldassay.exceptions import GoldassayError
+from goldassay.reporting import terminal
+
+
+def rescore(
+    task: use.Task,
+    gold: Annotated[Path, typer.Option(metavar="FILE|RUN", help="Gold; of a run, the gold that it kept.")],
+    pred: Annotated[Path, typer.Option(metavar="FILE|RUN", help="Stored predictions.")],
+    measures: Annotated[
+        list[str] | None, typer.Option("--measure", metavar="NAME(…)", help='Such as "LinkF1(k=3)" (repeat).')
+    ] = None,
+    before_gold: Annotated[Path | None, typer.Option(metavar="FILE|RUN", help="Gold at the earlier date.")] = None,
+    before_pred: Annotated[Path | None, typer.Option(metavar="FILE|RUN", help="Predictions then.")] = None,
+    before_measures: Annotated[
+        list[str] | None, typer.Option("--before-measure", metavar="NAME(…)", help="Measures then, in their order.")
+    ] = None,
+    format: use.Format = None,
+    json: use.Json = False,
+) -> None:
+    """Score stored predictions again; with an earlier date, split each change into model, gold and measure."""
+    from goldassay.running.rescoring import PARTS, Setting, changes
+    from goldassay.running.rescoring import rescore as again
+
+    now = Setting(pred, gold, tuple(measures or ()))
+    if before_measures and not measures:
+        raise GoldassayError("--before-measure needs --measure: what counts now")
+    card = again(task, now, format=format)
+    found = {}
+    if before_gold or before_pred or before_measures:
+        then = Setting(before_pred or pred, before_gold or gold, tuple(before_measures or measures or ()))
+        found = changes(task, then, now, format=format)
+    if json:
+        terminal.answer({**card.state(), "changes": {name: change.state() for name, change in found.items()}})
+        return
+    from goldassay.reporting import scorecards
+
+    if not found:
+        scorecards.show(card)
+        return
+    table = Table(title=f"{task}: what each change comes from")
+    for name in ("value", "before", "after", *PARTS):
+        table.add_column(name, justify="left" if name == "value" else "right")
+    for name, change in found.items():
+        shares = [f"{getattr(change, part):+.4f}" for part in PARTS]
+        table.add_row(name, terminal.number(change.before), terminal.number(change.after), *shares)
+    terminal.console().print(table)
+    for text in card.warnings:
+        terminal.warn(text)

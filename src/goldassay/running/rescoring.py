@@ -1,0 +1,146 @@
+"""Stored predictions scored again: other measures, other gold, a newer convention; and what a change comes from.
+
+Between two dates a value may change because the model answers otherwise, because gold was corrected, or because the
+measure counts otherwise. With M, G and C for model, gold and measure, before (0) and after (1), the value is known for
+all eight mixtures; the share of each is its marginal change, averaged over the six orders in which the three can be
+exchanged (Shapley), so that the three shares add up to the whole change whatever the order.
+
+Source: Shapley 1953, A value for n-person games; Shorrocks 2013 (decomposition by Shapley values)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from importlib import import_module
+from itertools import permutations, product
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from goldassay.exceptions import GoldassayError
+from goldassay.gold import formats, read
+from goldassay.gold.reading import aligned, pairs
+from goldassay.measure import Measure, parse
+from goldassay.scorecard import Batches, Scorecard, fold
+
+PARTS = ("model", "gold", "measure")
+Mixture = tuple[int, int, int]  # of model, gold and measure: 0 is before, 1 after
+
+
+class Setting(NamedTuple):
+    """One date: predictions, gold, and measures as they are stored (``linking.LinkF1(k=3)``); none are the task's."""
+
+    pred: Path
+    gold: Path
+    measures: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Change:
+    """A value before and after, and the shares of model, gold and measure in its change, which add up to it."""
+
+    before: float
+    after: float
+    model: float
+    gold: float
+    measure: float
+
+    def state(self) -> dict[str, float]:
+        """As JSON."""
+        return {"before": self.before, "after": self.after, **{part: getattr(self, part) for part in PARTS}}
+
+
+def rescore(task: str, setting: Setting, *, format: str | None = None, **options: Any) -> Scorecard:
+    """The scorecard of stored predictions: of these measures, or of all that the task has.
+
+    Predictions of examples that this gold does not have are left out, and said.
+    """
+    gold, pred, warnings = _sides(task, setting, format, options)
+    if not setting.measures:
+        card: Scorecard = import_module(f"goldassay.measures.{task}").scorecard(gold, pred)
+    else:
+        card = fold(task, _measures(task, setting.measures), Batches(gold, pred))
+    card.warnings = [*warnings, *card.warnings]
+    return card
+
+
+def changes(
+    task: str, before: Setting, after: Setting, *, format: str | None = None, **options: Any
+) -> dict[str, Change]:
+    """What each value's change comes from, by the name of the value after; measures are paired in their order.
+
+    Raises: GoldassayError where the two have different numbers of measures.
+    """
+    if len(before.measures) != len(after.measures):
+        raise GoldassayError(
+            f"{len(before.measures)} measures before and {len(after.measures)} after; name them in pairs"
+        )
+    cards = {
+        (model, gold, measure): rescore(
+            task,
+            Setting((before, after)[model].pred, (before, after)[gold].gold, (before, after)[measure].measures),
+            format=format,
+            **options,
+        )
+        for model, gold, measure in product((0, 1), repeat=3)
+    }
+    out: dict[str, Change] = {}
+    for old, new in zip(cards[0, 0, 0].values, cards[1, 1, 1].values, strict=True):
+        found = {at: card.values[new if at[2] else old] for at, card in cards.items()}
+        known = {at: value for at, value in found.items() if value is not None}
+        if len(known) == len(found):
+            out[new] = Change(known[0, 0, 0], known[1, 1, 1], *shares(known.__getitem__))
+    return out
+
+
+def shares(value: Callable[[Mixture], float]) -> tuple[float, float, float]:
+    """The Shapley share of each of three exchanges in the change of a value.
+
+    >>> shares(lambda at: at[0] * 0.25 + at[1] * 0.5 + at[0] * at[1] * 0.5)      # what two did together is halved
+    (0.5, 0.75, 0.0)
+    """
+    total = [0.0, 0.0, 0.0]
+    for order in permutations(range(3)):
+        at = [0, 0, 0]
+        for part in order:
+            low = value((at[0], at[1], at[2]))
+            at[part] = 1
+            total[part] += value((at[0], at[1], at[2])) - low
+    return total[0] / 6, total[1] / 6, total[2] / 6
+
+
+def _measures(task: str, named: Sequence[str]) -> list[Measure[Any]]:
+    found = [parse(one if "." in one.partition("(")[0] else f"{task}.{one}") for one in named]
+    wrong = next((one for one in found if one.task != task), None)
+    if wrong is not None:
+        raise GoldassayError(f"{wrong!r} is a measure of {wrong.task}, not of {task}")
+    return found
+
+
+def _sides(
+    task: str, setting: Setting, format: str | None, options: Mapping[str, Any]
+) -> tuple[Sequence[Any], Sequence[Any], list[str]]:
+    """Aligned records; without the predictions whose example this gold does not have."""
+    if formats.is_run(setting.gold):
+        gold = read(setting.gold, format="run", task=task)
+        pred = read(setting.pred, format="run" if formats.is_run(setting.pred) else format, task=task, side="pred")
+        return _kept(task, gold, pred)
+    if formats.is_run(setting.pred):
+        return _kept(
+            task,
+            read(setting.gold, format=format, task=task, **options),
+            read(setting.pred, format="run", task=task, side="pred"),
+        )
+    both = pairs(task, setting.gold, setting.pred, format=format, **options)
+    return both.gold, both.pred, both.warnings
+
+
+def _kept(
+    task: str, gold: list[dict[str, Any]], pred: list[dict[str, Any]]
+) -> tuple[Sequence[Any], Sequence[Any], list[str]]:
+    known = {record["id"] for record in gold}
+    kept = [record for record in pred if record["id"] in known]
+    both = aligned(task, gold, kept)
+    left = len(pred) - len(kept)
+    said = [f"{left} predictions are of examples that this gold does not have; they are left out"] if left else []
+    return both.gold, both.pred, [*said, *both.warnings]

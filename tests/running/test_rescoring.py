@@ -1,0 +1,111 @@
+"""Stored predictions scored again, and the shares of model, gold and measure in a change."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+from goldassay.cli import app
+from goldassay.exceptions import GoldassayError
+from goldassay.running.rescoring import Setting, changes, rescore
+
+
+def lines(file: Path, rows: list[dict[str, Any]]) -> Path:
+    file.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    return file
+
+
+def link(start: int, end: int, one: str, side: str) -> dict[str, Any]:
+    place = {"start": start, "end": end}
+    return {**place, "ids": {"wikidata": [one]}} if side == "gold" else {**place, "candidates": [{"id": one}]}
+
+
+def document(name: str, side: str, *links: tuple[int, int, str]) -> dict[str, Any]:
+    text = {"text": "Athen Bern Chur Delft"} if side == "gold" else {}
+    return {"id": name, **text, "links": [link(*one, side) for one in links]}
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> dict[str, Path]:
+    """Two golds, of which the second corrects an id, and two systems, of which the second finds one more."""
+    a, b, c = (0, 5, "Q1"), (6, 10, "Q2"), (11, 15, "Q3")
+    return {
+        "gold0": lines(
+            tmp_path / "gold0.jsonl", [document("x", "gold", a, b, (11, 15, "Q9")), document("y", "gold", a)]
+        ),
+        "gold1": lines(tmp_path / "gold1.jsonl", [document("x", "gold", a, b, c), document("y", "gold", a)]),
+        "pred0": lines(tmp_path / "pred0.jsonl", [document("x", "pred", a, c), document("y", "pred", (0, 4, "Q1"))]),
+        "pred1": lines(tmp_path / "pred1.jsonl", [document("x", "pred", a, b, c), document("y", "pred", (0, 4, "Q1"))]),
+    }
+
+
+def test_a_change_is_split_into_model_gold_and_measure(files: dict[str, Path]) -> None:
+    before = Setting(files["pred0"], files["gold0"], ("StrongLinkRecall()",))
+    after = Setting(files["pred1"], files["gold1"], ("LinkRecall()",))
+    (name, change), *rest = changes("linking", before, after).items()
+    assert (name, rest) == ("link_recall", [])
+    # of 4 mentions: 1 found before (a); then b, c by the corrected gold, and y's Athen by overlap
+    assert (change.before, change.after) == (0.25, 1.0)
+    assert (change.model, change.gold, change.measure) == pytest.approx((0.25, 0.25, 0.25))
+    assert change.before + change.model + change.gold + change.measure == pytest.approx(change.after)
+
+
+def test_nothing_changed_is_zero_and_what_was_not_exchanged_has_no_share(files: dict[str, Path]) -> None:
+    same = Setting(files["pred0"], files["gold0"])
+    assert {tuple(one.state().values())[2:] for one in changes("linking", same, same).values()} == {(0.0, 0.0, 0.0)}
+    one = changes("linking", same, Setting(files["pred1"], files["gold0"]))["strong_link_f1"]
+    assert one.model == pytest.approx(one.after - one.before)
+    assert (one.gold, one.measure) == (0.0, 0.0)
+
+
+def test_a_run_is_scored_with_other_measures_and_other_gold(files: dict[str, Path], tmp_path: Path) -> None:
+    folder = tmp_path / "run"
+    folder.mkdir()
+    rows = []
+    for index, name in enumerate("xy"):
+        gold = next(row for row in map(json.loads, files["gold0"].read_text().splitlines()) if row["id"] == name)
+        pred = next(row for row in map(json.loads, files["pred0"].read_text().splitlines()) if row["id"] == name)
+        rows.append(
+            {
+                "id": name,
+                "index": index,
+                "inputs": {"text": gold["text"]},
+                "gold": {"links": gold["links"]},
+                "prediction": {"links": pred["links"]},
+                "tallies": {},
+            }
+        )
+    lines(folder / "rows.jsonl", rows)
+    kept = rescore("linking", Setting(folder, folder, ("linking.LinkF1()",)))
+    assert kept.values == rescore("linking", Setting(files["pred0"], files["gold0"], ("LinkF1()",))).values
+    fewer = lines(tmp_path / "fewer.jsonl", [document("x", "gold", (0, 5, "Q1"))])
+    card = rescore("linking", Setting(folder, fewer, ("LinkRecall()",)))
+    assert card.values == {"link_recall": 1.0}
+    assert "1 predictions are of examples that this gold does not have" in card.warnings[0]
+
+
+def test_wrong_calls_are_one_line(files: dict[str, Path]) -> None:
+    setting = Setting(files["pred0"], files["gold0"])
+    with pytest.raises(GoldassayError, match="1 measures before and 0 after"):
+        changes("linking", setting._replace(measures=("MRR()",)), setting)
+    with pytest.raises(GoldassayError, match="is a measure of triples, not of linking"):
+        rescore("linking", setting._replace(measures=("triples.F1()",)))
+    with pytest.raises(GoldassayError, match="no measure reads as 'linking.Nothing"):
+        rescore("linking", setting._replace(measures=("Nothing()",)))
+
+
+def test_the_command_says_what_a_change_comes_from(files: dict[str, Path]) -> None:
+    words = ["rescore", "linking", "--gold", str(files["gold1"]), "--pred", str(files["pred1"])]
+    done = CliRunner().invoke(
+        app, [*words, "--measure", "LinkRecall()", "--before-pred", str(files["pred0"]), "--json"]
+    )
+    assert done.exit_code == 0, done.output
+    found = json.loads(done.stdout)
+    assert found["changes"]["link_recall"] == {"before": 0.75, "after": 1.0, "model": 0.25, "gold": 0.0, "measure": 0.0}
+    assert found["values"] == {"link_recall": 1.0}
+    done = CliRunner().invoke(app, [*words, "--before-gold", str(files["gold0"])])
+    assert "what each change comes from" in done.stdout
