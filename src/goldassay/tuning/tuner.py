@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping
 from contextlib import ExitStack
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,9 @@ from goldassay.running.evaluate import named
 from goldassay.running.guarding import guarded, unguarded
 from goldassay.running.identity import fingerprint
 from goldassay.tuning import leaks, optimizers
+from goldassay.tuning import plan as preflight
 from goldassay.tuning import saved as resuming
+from goldassay.tuning.acceptance import ALPHA
 from goldassay.tuning.nearest import demonstrations
 from goldassay.tuning.results import Ledger, Tuned, trial
 from goldassay.tuning.saved import instructions, save
@@ -27,7 +30,7 @@ def tune(
     program: Any,
     gold: Any,
     metric: Any,
-    optimizer: str = "bootstrap",
+    optimizer: Any = "bootstrap",
     *,
     lm: Any = None,
     reflection_lm: Any = None,
@@ -43,9 +46,10 @@ def tune(
 ) -> Tuned:
     """Make ``program`` better on ``gold.train``, choose on ``gold.dev``, and report once on ``gold.test``.
 
-    ``gold`` has the splits as attributes or keys. The program that is passed in is never changed. ``budget`` reads like
-    ``"calls=200,minutes=5"``; when it is spent, the best program that was evaluated on the whole dev split is taken.
-    With ``folder`` everything is saved there (see `goldassay.tuning.saved`); ``resume`` goes on with a tuning that was
+    ``gold`` has the splits as attributes or keys. The program that is passed in is never changed. ``optimizer`` is a
+    name of `goldassay.tuning.OPTIMIZERS`, DSPy's own name of a class (``"MIPROv2"``), or an optimizer object.
+    ``budget`` reads like ``"calls=200,minutes=5"``; when it is spent, the best program that was evaluated on the whole
+    dev split is taken. With ``folder`` everything is saved there, and ``resume`` goes on with a tuning that was
     interrupted or stopped there (see `goldassay.tuning.saved`).
     """
     lm, adapter = named(lm, adapter)
@@ -56,8 +60,11 @@ def tune(
         raise DataError("tuning needs examples in train and in dev")
     if seed < 0:
         raise GoldassayError(f"a seed is not negative: {seed}")
+    sizes = preflight.sized(optimizers.called(optimizer), {"train": train, "dev": dev, "test": held})
+    if sizes.refusal and sizes.optimizer == "patches":
+        raise DataError(sizes.refusal)
     leaks.check_examples(train, {"dev": dev, "test": held})
-    make = optimizers.named(optimizer)
+    make, optimizer = optimizers.named(optimizer), optimizers.called(optimizer)
     meter = Meter(Budget.parse(budget) if isinstance(budget, str) else budget)
     plan = resuming.plan(program, {"train": train, "dev": dev, "test": held}, seed, options or {}, lm)
     plan["resumed"] = resume
@@ -94,6 +101,11 @@ def tune(
     note = watch.silent
     if optimizer == "patches" and not (ledger.patches or stopped):
         note = note or "no patch was tried: the metric names no errors on train that a patch could be made from"
+    if on_test is not None:  # test alone proves, where there is one
+        better = on_test.difference.difference > 0 and on_test.difference.p <= ALPHA
+        ledger.verdict = replace(ledger.verdict, proven=ledger.verdict.kept and better, by="test, one look")
+        for patch in ledger.kept if better else ():
+            patch.status = "proven"
     tuned = Tuned(made, optimizer, on_dev, on_test, cost, seed, stopped, ledger, note)
     if folder is not None:
         save(tuned, program, folder, plan, adapter)

@@ -1,0 +1,87 @@
+"""A disk that is full, a folder that is read-only: one line, what is safe, how to go on."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from goldassay.running import Run
+
+PROGRAM = """
+import dspy
+class Years(dspy.Module):
+    def forward(self, text):
+        return dspy.Prediction(entities=[(3, 7, "TMP")], note="x" * 2000)
+program = Years()
+"""
+
+
+def workspace(folder: Path) -> None:
+    rows = (
+        {"id": f"e{i}", "text": f"in {1500 + i}", "entities": [{"start": 3, "end": 7, "type": "TMP"}]}
+        for i in range(90)
+    )
+    (folder / "gold.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows), encoding="utf-8")
+    (folder / "extraction.py").write_text(PROGRAM, encoding="utf-8")
+
+
+def goldassay(*more: object, cwd: Path, limit: str = "") -> subprocess.CompletedProcess[str]:
+    words = f"{sys.executable} -m goldassay.cli eval extraction.py:program --gold gold.jsonl {' '.join(map(str, more))}"
+    return subprocess.run(["bash", "-c", f"{limit} {words}"], capture_output=True, text=True, check=False, cwd=cwd)
+
+
+@pytest.fixture
+def small_disk(tmp_path: Path) -> Iterator[Path]:
+    place = tmp_path / "disk"
+    place.mkdir()
+    done = subprocess.run(
+        ["mount", "-t", "tmpfs", "-o", "size=100k", "tmpfs", str(place)], capture_output=True, check=False
+    )
+    if done.returncode:
+        pytest.skip("a small disk can be mounted by root alone")
+    yield place
+    subprocess.run(["umount", str(place)], check=True)
+
+
+def test_a_full_disk(tmp_path: Path, small_disk: Path) -> None:
+    workspace(tmp_path)
+    done = goldassay("--runs", small_disk, cwd=tmp_path)
+    said = " ".join(done.stderr.split())
+    (folder,) = small_disk.iterdir()
+    assert done.returncode == 3
+    assert "Traceback" not in said
+    kept = len(Run.load(folder).rows)
+    assert 5 < kept < 90
+    assert f"stopped after {kept} of 90 examples: {folder}/rows.jsonl: cannot be written: the disk is full" in said
+    assert f"go on with --resume {folder}" in said
+    subprocess.run(["mount", "-o", "remount,size=10m", str(small_disk)], check=True)
+    again = goldassay("--resume", folder, "--json", cwd=tmp_path)
+    assert again.returncode == 0, again.stderr
+    assert json.loads(again.stdout)["examples"] == 90
+
+
+def test_a_limit_of_a_files_size(tmp_path: Path) -> None:
+    workspace(tmp_path)
+    done = goldassay("--runs", "runs", cwd=tmp_path, limit="ulimit -f 60;")
+    assert done.returncode == 3
+    assert "cannot be written: the file is too large; what was done is safe" in " ".join(done.stderr.split())
+    assert "Traceback" not in done.stderr
+
+
+def test_a_folder_that_cannot_be_made(tmp_path: Path) -> None:
+    workspace(tmp_path)
+    (tmp_path / "runs").write_text("a file")
+    done = goldassay("--runs", "runs", cwd=tmp_path)
+    assert done.returncode == 2
+    assert done.stderr.splitlines()[-1].startswith("goldassay: runs: cannot be written: ")
+    if os.geteuid():
+        (tmp_path / "locked").mkdir(mode=0o500)
+        done = goldassay("--runs", "locked", cwd=tmp_path)
+        assert done.returncode == 2
+        assert done.stderr.splitlines()[-1] == "goldassay: locked: cannot be written: Permission denied"

@@ -1,0 +1,131 @@
+"""kill -9 at random moments, and two processes on every store: nothing is lost but what was in flight."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from goldassay.judges.ask.store import Verdicts
+from goldassay.running import Run
+
+PROGRAM = """
+import os, time, dspy
+class Years(dspy.Module):
+    def forward(self, text):
+        time.sleep(0.02)
+        print("noise on standard output")
+        os.write(1, b"more noise\\n")
+        year = next((word for word in text.split() if word.isdigit()), "")
+        return dspy.Prediction(entities=[(text.find(year), text.find(year) + 4, "TMP")] if year else [])
+program = Years()
+"""
+
+
+def gold(folder: Path, n: int) -> None:
+    rows = (
+        {"id": f"e{i}", "text": f"in {1500 + i}", "entities": [{"start": 3, "end": 7, "type": "TMP" if i % 3 else "X"}]}
+        for i in range(n)
+    )
+    (folder / "gold.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows), encoding="utf-8")
+    (folder / "extraction.py").write_text(PROGRAM, encoding="utf-8")
+
+
+def command(*more: object) -> list[str]:
+    words = ["eval", "extraction.py:program", "--gold", "gold.jsonl", "--threads", "2", "--json", *map(str, more)]
+    return [sys.executable, "-m", "goldassay.cli", *words]
+
+
+def test_a_run_killed_at_random_moments_comes_to_the_same_values(tmp_path: Path) -> None:
+    gold(tmp_path, 60)
+    whole = subprocess.run(command("--runs", "whole"), capture_output=True, text=True, check=False, cwd=tmp_path)
+    assert whole.returncode == 0, whole.stderr
+    wanted = json.loads(whole.stdout)["values"]  # one JSON object alone, whatever the program prints
+    draw, kept = random.Random(7), 0
+    more: tuple[object, ...] = ("--runs", "killed")
+    for _ in range(4):
+        process = subprocess.Popen(
+            command(*more), stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=tmp_path, start_new_session=True
+        )
+        until = time.monotonic() + 60
+        while time.monotonic() < until and not list(tmp_path.glob("killed/*/rows.jsonl")):
+            time.sleep(0.02)
+        time.sleep(draw.uniform(0.0, 0.4) if more[0] == "--runs" else draw.uniform(2.0, 4.0))
+        os.killpg(process.pid, signal.SIGKILL)
+        process.communicate()
+        (folder,) = (tmp_path / "killed").iterdir()
+        rows = len(Run.load(folder).rows)
+        assert rows >= kept  # nothing that was written is lost
+        kept, more = rows, ("--resume", folder)
+    done = subprocess.run(command(*more), capture_output=True, text=True, check=False, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)
+    assert found["values"] == wanted
+    assert found["examples"] == 60
+    again = subprocess.run(command(*more), capture_output=True, text=True, check=False, cwd=tmp_path)
+    assert json.loads(again.stdout)["values"] == wanted  # finished: asked for again it is as it is
+
+
+def test_the_same_command_finds_its_unfinished_run(tmp_path: Path) -> None:
+    gold(tmp_path, 60)
+    process = subprocess.Popen(command(), stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=tmp_path)
+    until = time.monotonic() + 60
+    while time.monotonic() < until and not list(tmp_path.glob("runs/*/rows.jsonl")):
+        time.sleep(0.02)
+    time.sleep(0.1)
+    process.kill()
+    process.communicate()
+    (folder,) = (tmp_path / "runs").iterdir()
+    done = subprocess.run(command(), capture_output=True, text=True, check=False, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    said = " ".join(done.stderr.split())
+    assert f"an earlier run of the same did not end: go on with it by --resume runs/{folder.name}" in said
+
+
+VERDICTS = """
+import sys
+from goldassay.judges.ask.store import Verdicts
+found = Verdicts(sys.argv[1])
+for number in range(300):
+    found[f"{sys.argv[2]}-{number}"] = {"label": sys.argv[2] * 500}
+"""
+EMBEDDINGS = """
+import sys, pathlib
+from goldassay.embedding.cache import Cached
+class Lengths:
+    name = "lengths"
+    def __call__(self, texts):
+        return [[len(text), 1.0] for text in texts]
+cached = Cached(Lengths(), pathlib.Path(sys.argv[1]))
+for number in range(40):
+    assert cached([f"text {number} {i}" for i in range(5)]).shape == (5, 2)
+"""
+FETCHED = """
+import sys
+from goldassay.sources.cache import Cache
+cache = Cache(sys.argv[1])
+for number in range(150):
+    assert cache.get("en", f"title {number}", lambda: {"number": number}).value == {"number": number}
+"""
+
+
+@pytest.mark.parametrize("code", [VERDICTS, EMBEDDINGS, FETCHED], ids=["verdicts", "embeddings", "fetched"])
+def test_two_processes_on_one_store(tmp_path: Path, code: str) -> None:
+    both = [
+        subprocess.Popen([sys.executable, "-c", code, str(tmp_path / "store"), name], stderr=subprocess.PIPE, text=True)
+        for name in ("a", "b")
+    ]
+    for one in both:
+        _, said = one.communicate(timeout=120)
+        assert one.returncode == 0, said
+    if code == VERDICTS:
+        found = Verdicts(tmp_path / "store")
+        assert len(found) == 600
+        assert found["a-299"] == {"label": "a" * 500}
