@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import sys
 from collections.abc import Sequence
+from json import dumps
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -59,6 +60,10 @@ def tune(
     seed: use.Seed = 0,
     threads: use.Threads = 1,
     limit: use.Limit = None,
+    plan: Annotated[
+        bool,
+        typer.Option("--plan", help="Only say what can be shown, what it needs and costs, after a pilot on dev."),
+    ] = False,
     out: Annotated[
         Path | None,
         typer.Option(metavar="FOLDER", help="The folder of the tuned program (default: a new one in runs/)."),
@@ -118,6 +123,19 @@ def tune(
     if state is not None:
         student = load_state(student, state)
     model = models.for_program(student, lm, lm_option or (), adapter)
+    if plan:
+        from goldassay.tuning.plan import piloted
+
+        options = {"lm": model.lm, "adapter": model.adapter, "threads": threads}
+        with terminal.working("a pilot on dev"):
+            planned = piloted(optimizer, student, splits, workspace.metric(target.task, metric), **options)
+        if json:
+            print(dumps(planned.state(), ensure_ascii=False))
+        for line in planned.lines() if not json else ():
+            terminal.line(line)
+        if planned.refusal:
+            raise GoldassayError(planned.refusal)
+        return
     chosen = settings(option or (), guard or (), optimizer)
     folder = resume or out or new_folder(Path("runs"), f"tune-{target.label.replace(':', '-')}-{optimizer}")
     judge = None if judge_lm is None else named(judge_lm, verdicts=folder / "verdicts.jsonl")

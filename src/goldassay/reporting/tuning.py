@@ -35,6 +35,7 @@ def tuned(done: Any, folder: Any) -> None:
         )
     if done.ledger.patches:
         patches([(None, patch) for patch in done.ledger.patches])
+        out.print(done.ledger.verdict.words, markup=False)
     if done.note:
         out.print(f"Note: {done.note}", markup=False)
     if done.test is not None:
