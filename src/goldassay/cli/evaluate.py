@@ -119,7 +119,7 @@ def evaluate(
         found = {"patterns": [one.state() for one in find(done.cases)]} if errors else {}
         terminal.answer(done.summary() | found)
     else:
-        tables.run(done, metric=measured)
+        tables.run(done)
         if errors:
             tuning.patterns(find(done.cases)[:20])
         if judge is not None:
