@@ -109,7 +109,7 @@ def tune(
     from goldassay.running import new_folder
     from goldassay.tuning import load_state
     from goldassay.tuning import tune as tuned_program
-    from goldassay.tuning.saved import RESUMABLE
+    from goldassay.tuning.saved import RESUMABLE, read_about
 
     logging.getLogger("dspy").setLevel(logging.ERROR)
     target = workspace.target(str(program), task)
@@ -160,9 +160,11 @@ def tune(
     except KeyboardInterrupt:
         if optimizer in RESUMABLE:
             print(f"go on with the same command and --resume {folder}", file=sys.stderr)
+        else:
+            print(f"{optimizer} keeps no state: the same command starts over", file=sys.stderr)
         raise
     if json:
-        print((folder / "tuning.json").read_text(encoding="utf-8").strip().replace("\n", " "))
+        terminal.answer(read_about(folder / "tuning.json"))
         return
     tables.tuned(tuned, folder)
 

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from goldassay.exceptions import ConventionError
 from goldassay.running.run import Run
-from goldassay.statistics import Comparison, compare, holm
+from goldassay.statistics import Comparison, holm
+from goldassay.statistics import compare as paired
 
 SHOWN = 2  # examples won and lost that are shown with what was wrong
 
@@ -39,6 +41,22 @@ class Against:
         }
 
 
+def compare(*runs: Run | Path | str, test: str = "permutation", seed: int = 0) -> list[Against]:
+    """Runs (or their folders) on the same gold against the first of them, by every measure, corrected for their number.
+
+    >>> import dspy
+    >>> from goldassay.running import evaluate
+    >>> gold = [dspy.Example(text=word, label=word.upper()).with_inputs("text") for word in ("a", "b", "c", "d")]
+    >>> exact = lambda gold, pred: gold["label"] == pred["label"]
+    >>> one, other = (evaluate(lambda text, end=end: dspy.Prediction(label=text.upper() + end), gold, exact)
+    ...               for end in ("", "!"))
+    >>> (found,) = compare(other, one)
+    >>> found.measure, found.found.difference, found.won
+    ('score', 1.0, ('0', '1', '2', '3'))
+    """
+    return compared([one if isinstance(one, Run) else Run.load(one) for one in runs], test=test, seed=seed)
+
+
 def worked(made: Run) -> bool:
     """Whether the program worked at all; an arm that failed everywhere is not available, never a loss by 0."""
     return any(not row.get("error") for row in made.rows)
@@ -53,7 +71,7 @@ def compared(runs: Sequence[Run], *, test: str = "permutation", seed: int = 0) -
     clusters = documents if len(set(documents)) < len(documents) else None  # as for the intervals of a run
     pairs = [(other, name) for other in runs[1:] for name in first.values if name in other.values]
     tests = [
-        compare(other.tallies(name), first.tallies(name), first.zero[name], clusters=clusters, test=test, seed=seed)
+        paired(other.tallies(name), first.tallies(name), first.zero[name], clusters=clusters, test=test, seed=seed)
         for other, name in pairs
     ]
     corrected = holm([found.p for found in tests])

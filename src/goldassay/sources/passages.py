@@ -5,7 +5,7 @@ by NFKC and case; and pairs of neighbouring characters for scripts that put no s
 
 Source: Robertson and Zaragoza, The Probabilistic Relevance Framework, 2009; bm25s, https://github.com/xhluca/bm25s
 
-Dense vectors of passages: by any embedder, or by character n-grams without a model.
+Beside it stand dense vectors of passages: by any embedder, or by character n-grams without a model.
 
 `CharacterLSA` is latent semantic analysis of character n-grams (tf-idf reduced by a truncated SVD). It is not a neural
 embedder and is not called one: it sees spelling, not meaning, which across related languages is still worth something.

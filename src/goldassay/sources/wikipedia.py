@@ -2,7 +2,7 @@
 
 Source: https://www.mediawiki.org/wiki/API:REST_API/Reference
 
-An article's HTML as Markdown: headings, paragraphs, lists and the links between articles; no tables, no notes.
+The Markdown keeps headings, paragraphs, lists and the links between articles; no tables, no notes.
 """
 
 from __future__ import annotations

@@ -160,7 +160,10 @@ def begin(folder: Path, resume: bool, optimizer: str, **about: Any) -> None:
         raise GoldassayError(f"{folder} holds a tuning already; choose another folder, or go on with it (--resume)")
     if resume:
         if optimizer not in RESUMABLE:
-            raise GoldassayError(f"{optimizer} keeps no state to go on from (only {', '.join(RESUMABLE)} does)")
+            raise GoldassayError(
+                f"{optimizer} keeps no state to go on from (only {', '.join(RESUMABLE)} does): "
+                "leave --resume out, and it starts over"
+            )
         _refuse_another(read_about(file), plan, folder)
     else:
         (folder / JOURNAL).unlink(missing_ok=True)  # of a tuning that ended badly
@@ -212,5 +215,4 @@ def _sizes(about: dict[str, Any]) -> str:
 
 
 def _write(file: Path, about: dict[str, Any]) -> None:
-    file.parent.mkdir(parents=True, exist_ok=True)
-    file.write_text(f"{json.dumps(about, ensure_ascii=False, indent=1)}\n", encoding="utf-8")
+    jsonl.replace(file, f"{json.dumps(about, ensure_ascii=False, indent=1)}\n")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Mapping
 from contextlib import ExitStack
 from dataclasses import replace
@@ -12,6 +13,7 @@ import dspy
 
 from goldassay.exceptions import DataError, GoldassayError
 from goldassay.running.budget import Budget, BudgetSpent, Meter
+from goldassay.running.evaluate import named
 from goldassay.running.guarding import guarded, unguarded
 from goldassay.running.identity import fingerprint
 from goldassay.tuning import leaks, optimizers
@@ -36,7 +38,7 @@ def tune(
     budget: Budget | str | None = None,
     seed: int = 0,
     threads: int = 1,
-    folder: Path | None = None,
+    folder: Path | str | None = None,
     progress: bool = True,
     test: bool = True,
     resume: bool = False,
@@ -50,6 +52,9 @@ def tune(
     dev split is taken. With ``folder`` everything is saved there, and ``resume`` goes on with a tuning that was
     interrupted or stopped there (see `goldassay.tuning.saved`).
     """
+    lm, adapter = named(lm, adapter)
+    reflection_lm, _ = named(reflection_lm, None)
+    folder = None if folder is None else Path(folder)
     train, dev, held = (_split(gold, name) for name in ("train", "dev", "test"))
     if not train or not dev:
         raise DataError("tuning needs examples in train and in dev")
@@ -105,6 +110,11 @@ def tune(
     if folder is not None:
         save(tuned, program, folder, plan, adapter)
     return tuned
+
+
+async def atune(program: Any, gold: Any, metric: Any, optimizer: str = "bootstrap", **options: Any) -> Tuned:
+    """`tune` for asynchronous code: the same words, and the loop stays free."""
+    return await asyncio.to_thread(tune, program, gold, metric, optimizer, **options)
 
 
 def _made(make: optimizers.Optimizer, job: optimizers.Job, meter: Meter) -> tuple[Any, str]:
