@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import dspy
 import pytest
@@ -137,6 +137,13 @@ def test_leave_one_out_drops_what_carries_nothing(lm: Any, names_program: Any, n
         optimizer.compile(names_program, trainset=demonstrations(names_program, names_gold[:8]), valset=names_gold[8:])
     # The learner obeys the rule in spite of the other words, so the bundle is kept and the useless half of it dropped.
     assert [patch.text for patch in optimizer.ledger.kept] == ["A number is TMP."]
+
+
+def test_where_a_label_is_asked_for_the_nearest_examples_come_first(names_program: Any) -> None:
+    kind = dspy.Signature("text -> type").with_updated_fields("type", type_=Literal["museum", "archive"])
+    first = [[type(part).__name__ for part in Patches(METRIC)._order(one)[0]] for one in (
+        dspy.Predict(kind), names_program)]  # fmt: skip
+    assert first == [["NearestExamples"], ["Covering", "CounterExample"]]
 
 
 def test_settings_that_make_no_sense_and_no_examples(names_program: Any, names_gold: list[Any]) -> None:

@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from goldassay.cli import options as use
 from goldassay.exceptions import GoldassayError
 
 
@@ -15,12 +16,12 @@ def report(
         list[Path] | None,
         typer.Argument(metavar="RUN...", help="Run folders, or a tuning's folder; the first is the baseline."),
     ] = None,
-    out: Annotated[Path, typer.Option(help="The file to write.")] = Path("report.html"),
+    out: Annotated[Path, typer.Option(metavar="FILE", help="The file to write.")] = Path("report.html"),
     judge: Annotated[
         list[Path] | None, typer.Option(metavar="FILE", help="What `judge align --json` wrote (repeatable).")
     ] = None,
-    title: Annotated[str | None, typer.Option(help="The page's title (default: what was run).")] = None,
-    seed: Annotated[int, typer.Option(help="Seed of the paired tests.")] = 0,
+    title: Annotated[str | None, typer.Option(metavar="TEXT", help="The page's title (default: what was run).")] = None,
+    seed: use.Seed = 0,
 ) -> None:
     """Write one HTML file to look at: values, errors, every example. It opens from disk, offline."""
     from goldassay.reporting import pages, terminal

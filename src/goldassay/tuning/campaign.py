@@ -4,9 +4,9 @@ Every example of train and dev is measured with edits that were made without it:
 a fold is measured with comes from the errors of the others (demonstrations always from train). So all examples that are
 not test say whether the edits help. The order of a campaign is fixed: the *bundle* of demonstrations that covers the
 most costly errors is tested alone, at the full level; leave-one-out drops what carries nothing; then the same with
-edits in words, and with the nearest demonstrations in place of the same ones for all. Each is kept if it is better
-than what was kept before (see `goldassay.tuning.acceptance`). The program that comes out has the edits made from all
-examples.
+edits in words, and with the nearest demonstrations for each input (these first, where the answer is one label of
+several). Each is kept if it is better than what was kept before (see `goldassay.tuning.acceptance`). The program that
+comes out has the edits made from all examples.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, get_origin
 
 from dspy.teleprompt import Teleprompter
 
@@ -31,7 +31,6 @@ from goldassay.tuning.patterns import find
 from goldassay.tuning.proposing import Bounds, Definitions, LabelOrder, Part, PerPattern, Proposer, Reflection, Rules
 from goldassay.tuning.results import Ledger
 
-DEMOS = ("demonstrations", "counter-example")  # slots that the nearest examples stand in place of
 CARRIES = 0.5  # the two-sided p up to which an edit carries something, where the bundle is worse without it
 Bundle = dict[str, list[Patch]]
 
@@ -49,7 +48,7 @@ class Patches(Teleprompter):  # type: ignore[misc]
         alpha: the chance of proving anything in a whole campaign when no edit helps.
         keep: the two-sided p up to which what is better by the estimate is kept: for the first bundle; half of it for
             each later one, and half of it together for the edits of a bundle that are tried alone.
-        nearest: how many nearest demonstrations to try in place of fixed ones; 0 tries none.
+        nearest: how many nearest demonstrations to show each input; 0 tries none.
         singles: how many edits of a bundle that failed are tried alone.
         guarded: measures that must not drop, with the drop that is tolerated; by default those of weight 0.
         threads: how many examples at once.
@@ -131,17 +130,27 @@ class Patches(Teleprompter):  # type: ignore[misc]
             examples, self.metric, self.guarded, self.threads, self.seed, self.resamples, self.journal, self.tell
         )
         self.ledger = Ledger()
-        campaign = _Campaign(self, bench, student, shuffled, dev)
+        campaign = _Campaign(self, bench, student, shuffled, dev, self._order(student))
         try:
             return campaign.run()
         finally:
             campaign.close()
 
+    def _order(self, student: Any) -> list[list[Part]]:
+        """The bundles in their order, which no result changes: where a choice is asked for, the nearest come first."""
+        outputs = [info for one in student.predictors() for info in one.signature.output_fields.values()]
+        choice = any(get_origin(info.annotation) is Literal for info in outputs)
+        first = [one for one in self.bundles if choice and any(isinstance(part, NearestExamples) for part in one)]
+        return [*first, *(one for one in self.bundles if one not in first)]
+
 
 class _Campaign:
     """One campaign: what is kept so far, for each fold and as the final program (the last of ``programs``)."""
 
-    def __init__(self, asked: Patches, bench: Bench, student: Any, train: list[Any], dev: list[Any]) -> None:
+    def __init__(
+        self, asked: Patches, bench: Bench, student: Any, train: list[Any], dev: list[Any], bundles: list[list[Part]]
+    ) -> None:
+        self.bundles = bundles
         self.asked, self.bench, self.train, self.dev, self.ledger = asked, bench, train, dev, asked.ledger
         self.folds = dealt(bench.examples, asked.folds, asked.seed)
         self.start = student
@@ -173,7 +182,7 @@ class _Campaign:
             check_fits(self.start, self.train, self.traces)
         for number in range(1, self.asked.rounds + 1):
             before = fingerprint(self.programs[-1])
-            for parts in self.asked.bundles:
+            for parts in self.bundles:
                 self._bundle(number, parts)
             if fingerprint(self.programs[-1]) == before:
                 break
