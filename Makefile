@@ -11,7 +11,7 @@ install: .venv/installed
 .venv/installed: pyproject.toml constraints.txt
 	test -x $(BIN)/python || $(PYTHON) -m venv .venv
 	$(BIN)/python -m pip install -q --upgrade "pip>=25.1"
-	$(BIN)/python -m pip install -q --prefer-binary -c constraints.txt -e '.[local,optuna,light,wikidata]' --group dev
+	$(BIN)/python -m pip install -q --prefer-binary -c constraints.txt -e '.[local,optuna,light,wikidata,report]' --group dev
 	touch .venv/installed
 
 demo: install

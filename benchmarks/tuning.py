@@ -1,64 +1,75 @@
-"""Before and after, on real gold: each optimizer with a real model, tuned on train, chosen on dev, reported on test.
+"""Before and after, on real gold: tasks × optimizers × seeds, tuned on train, chosen on dev, reported once on test.
 
-``python -m benchmarks.tuning [--gold hipe2022|extraction|classification] [--train N --dev N --test N] [--budget …]
-[--arms zero-shot,labeled,…] [--tokens N] [--seed N]``. The model is ``GOLDASSAY_MODEL=FILE.gguf``, else the embedded
-one, at about a second a call. Every arm has the same budget; an arm that fails says why and is no zero. Calls and
-minutes are those of tuning, without the evaluation before and after. Answers are cached in memory, so what an arm
-before asked already costs no time again (it still counts as a call).
+    python -m benchmarks.tuning --out rows.jsonl --jobs 16 [--task T …] [--optimizer O …] [--seed N …] [--lm NAME]
+    python -m benchmarks.tuning --out rows.jsonl --table > docs/tuning-results.md
+
+Each arm (task, model, optimizer, seed) is a process of its own with one thread, and one JSON row of the results file
+when it ends; an arm whose row is there is not run again, so the matrix can be stopped and gone on with, and parts of it
+made on several machines are put together with ``cat``. An arm that fails says why and is no zero. The model is
+``--lm`` (as for ``goldassay eval``; default: the embedded one). Calls and minutes are those of tuning.
+
+Data beside the checkout (``../shared/data``): HIPE-2022 ajmc and sonar, Text2KGBench culture, XQuAD. What is not there
+is left out and said. HIPE's sonar has no train split and XQuAD no splits: theirs are made by document (`gold.splits`).
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import logging
+import os
+import subprocess
 import sys
 import time
-from collections.abc import Sequence
+from collections import defaultdict
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from pathlib import Path
 from typing import Any, Literal
 
 import dspy
 from pydantic import BaseModel
 
+from goldassay import Metric, workspace
 from goldassay import lm as models
-from goldassay import workspace
 from goldassay.exceptions import GoldassayError
 from goldassay.gold import load
 from goldassay.gold.reading import read
-from goldassay.reporting import terminal
+from goldassay.gold.splits import split
+from goldassay.lm import Copied
+from goldassay.measures import extraction, triples
 from goldassay.text.locate import locate
-from goldassay.tuning import tune
+from goldassay.tuning import OPTIMIZERS, tune
 
-HIPE = Path(__file__).resolve().parents[2] / "shared" / "data" / "hipe2022"
-SMALL: dict[str, dict[str, Any]] = {
-    "labeled": {"k": 2},
-    "knn": {"k": 2},
-    "bootstrap": {"num_candidate_programs": 1, "max_bootstrapped_demos": 2, "max_labeled_demos": 2},
-    "gepa": {"reflection_minibatch_size": 3, "max_metric_calls": 60},
-    "mipro": {"num_candidates": 2, "num_trials": 3, "max_bootstrapped_demos": 1, "max_labeled_demos": 1},
-    "patches": {"rounds": 1, "candidates": 4},
-}
+DATA = Path(os.environ.get("GOLDASSAY_DATA") or Path(__file__).resolve().parents[2] / "shared" / "data")
+SIZES = {"train": 60, "dev": 40, "test": 100}
+SMALL: dict[str, dict[str, Any]] = {"gepa": {"max_metric_calls": 400}}
+KEEP = 0.2
+Job = tuple[Any, dict[str, list[Any]], Any]
 
 
-class Mention(BaseModel):
-    text: str
-    type: Literal["pers", "work", "scope", "loc", "date", "object"]
-
-
-class Commentary(dspy.Signature):
-    """List the names and references in this commentary on Sophocles, copied exactly, each with its type.
-    pers person, work title of a work, scope place in a work (a number), loc place, date date, object manuscript."""
-
-    text: str = dspy.InputField()
-    mentions: list[Mention] = dspy.OutputField()
+def heritage(task: str) -> Job:
+    """A task of the gold set that comes with goldassay, with its program and its metric."""
+    part = getattr(load("heritage", task=task), task)
+    program = workspace.target(task).load()
+    if part.passages and hasattr(program, "index"):
+        program = program.deepcopy().index(part.passages)
+    return program, {name: list(getattr(part, name)) for name in SIZES}, workspace.metric(task)
 
 
 class Reader(dspy.Module):  # type: ignore[misc]
     """Names by a model, offsets by code."""
 
-    def __init__(self) -> None:
+    def __init__(self, about: str, types: tuple[str, ...]) -> None:
         super().__init__()
-        self.extract = dspy.Predict(Commentary)
+        kind: Any = Literal[types]
+
+        class Mention(BaseModel):
+            text: Copied
+            type: kind
+
+        signature = dspy.Signature("text: str -> mentions", about)
+        self.extract = dspy.Predict(signature.with_updated_fields("mentions", type_=list[Mention]))
 
     def forward(self, text: str) -> Any:
         found = self.extract(text=text).mentions or []
@@ -74,10 +85,10 @@ class Reader(dspy.Module):  # type: ignore[misc]
         return {"mentions": [{"text": one["text"], "type": one["type"]} for one in example["entities"]]}
 
 
-def passages(split: str, longest: int = 200) -> list[Any]:
-    """English pages of HIPE-2022 cut into passages of whole entities; one passage a page, the fullest."""
+def passages(file: Path, longest: int = 200) -> list[Any]:
+    """Pages of HIPE cut into passages of whole entities; one passage a page, the fullest."""
     out = []
-    for page in read(HIPE / f"ajmc-{split}-en.tsv", format="hipe", task="extraction", repeated="number"):
+    for page in read(file, format="hipe", task="extraction", repeated="number"):
         starts = range(0, max(1, len(page["text"]) - longest), longest)
         inside = {
             start: [one for one in page["entities"] if start <= one["start"] and one["end"] <= start + longest]
@@ -90,79 +101,280 @@ def passages(split: str, longest: int = 200) -> list[Any]:
     return out
 
 
-def job(name: str, sizes: dict[str, int]) -> tuple[Any, dict[str, list[Any]], Any]:
-    """The program, its splits and its metric."""
-    task = "extraction" if name == "hipe2022" else name
-    if name == "hipe2022":
-        program: Any = Reader()
-        splits = {split: passages(split) for split in sizes}
-    else:
-        program = workspace.target(name).load()
-        part = getattr(load("heritage"), name)
-        splits = {split: list(getattr(part, split)) for split in sizes}
-    return program, {split: found[: sizes[split]] for split, found in splits.items()}, workspace.metric(task)
+ENTITIES = Metric({extraction.StrictF1(): 0.7, extraction.PartialF1(): 0.3})
 
 
-def row(arm: str, *columns: str) -> None:
-    print(f"{arm:<10} " + " ".join(f"{column:>22}" for column in columns), flush=True)
+def ajmc() -> Job:
+    """HIPE-2022, commentaries on Sophocles, in English and German."""
+    about = (
+        "List the names and references in this commentary on Sophocles, copied exactly, each with its type.\n"
+        "pers person, work title of a work, scope place in a work (a number), loc place, date date, object manuscript."
+    )
+    splits = {
+        name: [one for language in ("en", "de") for one in passages(DATA / "hipe2022" / f"ajmc-{name}-{language}.tsv")]
+        for name in SIZES
+    }
+    return Reader(about, ("pers", "work", "scope", "loc", "date", "object")), splits, ENTITIES
+
+
+def sonar() -> Job:
+    """HIPE-2022, historical newspapers in German: dev is dealt into train and dev."""
+    about = "List the names in this newspaper text, copied exactly: PER person, LOC place, ORG organisation."
+    dev, test = (windows(DATA / "hipe2022" / f"sonar-{name}-de.tsv") for name in ("dev", "test"))
+    pages = list(dict.fromkeys(one["document"] for one in dev))
+    half = sum(one["document"] in pages[: len(pages) // 2] for one in dev)
+    return Reader(about, ("PER", "LOC", "ORG")), {"train": dev[:half], "dev": dev[half:], "test": test}, ENTITIES
+
+
+def windows(file: Path, longest: int = 300) -> list[Any]:
+    """Pages of HIPE cut into windows that cut no entity; the windows of a page are one document."""
+    out = []
+    for page in read(file, format="hipe", task="extraction", repeated="number"):
+        spans = [(one["start"], one["end"]) for one in page["entities"]]
+        start, text = 0, page["text"]
+        while start < len(text):
+            end = min(len(text), start + longest)
+            while end < len(text) and (not text[end].isspace() or any(a < end < b for a, b in spans)):
+                end += 1
+            inside = [one for one in page["entities"] if start <= one["start"] and one["end"] <= end]
+            entities = [{**one, "start": one["start"] - start, "end": one["end"] - start} for one in inside]
+            one = dspy.Example(id=f"{page['id']}-{start}", document=page["id"], text=text[start:end], entities=entities)
+            out.append(one.with_inputs("text"))
+            start = end + 1
+    return out
+
+
+class Stating(dspy.Module):  # type: ignore[misc]
+    """Triples with the relations of an ontology, as Text2KGBench asks for them."""
+
+    def __init__(self, relations: tuple[str, ...]) -> None:
+        super().__init__()
+        kind: Any = Literal[relations]
+
+        class Statement(BaseModel):
+            subject: Copied
+            predicate: kind
+            object: Copied
+
+        about = "List the statements of the sentence: subject and object copied exactly, the predicate from the list."
+        signature = dspy.Signature("text: str -> statements", about)
+        self.say = dspy.Predict(signature.with_updated_fields("statements", type_=list[Statement]))
+
+    def forward(self, text: str) -> Any:
+        found = self.say(text=text).statements or []
+        return dspy.Prediction(triples=[one.model_dump() for one in found])
+
+    def to_demo(self, example: Any) -> dict[str, Any]:
+        keys = ("subject", "predicate", "object")
+        return {"statements": [{key: str(one[key]) for key in keys} for one in example["triples"]]}
+
+
+def culture() -> Job:
+    """Text2KGBench, the ontology of culture."""
+    place = DATA / "text2kgbench"
+    about = json.loads((place / "ontologies__10_culture_ontology.json").read_text(encoding="utf-8"))
+    relations = tuple(dict.fromkeys(one["label"] for one in about["relations"]))
+    files = {
+        "train": "train__ont_10_culture_train",
+        "dev": "validation__ont_10_culture_validation",
+        "test": "ground_truth__ont_10_culture_ground_truth",
+    }
+    splits = {
+        name: [
+            dspy.Example(**row).with_inputs("text")
+            for row in read(place / f"{file}.jsonl", format="text2kgbench", task="triples")
+        ]
+        for name, file in files.items()
+    }
+    return Stating(relations), splits, Metric(triples.F1())
+
+
+def xquad() -> Job:
+    """XQuAD in English: questions over their own paragraphs, dealt by document."""
+    part = load(DATA / "xquad" / "xquad.en.json", format="squad", task="answering").answering
+    examples = {str(one["id"]): one for one in part.all}
+    rows = [{"id": key, "text": str(one["question"]), "document": str(one.get("document") or key.split("-")[0])}
+            for key, one in examples.items()]  # fmt: skip
+    dealt = split(rows, ratios={"train": 0.3, "dev": 0.2, "test": 0.5}, group="document", seed=0)
+    splits: dict[str, list[Any]] = {name: [] for name in SIZES}
+    for key, name in dealt.of.items():
+        splits[name].append(examples[key])
+    program = workspace.target("answering").load().deepcopy()
+    return program.index(part.passages), splits, workspace.metric("answering")
+
+
+TASKS: dict[str, Callable[[], Job]] = {
+    "classification": lambda: heritage("classification"),
+    "answering": lambda: heritage("answering"),
+    "extraction": lambda: heritage("extraction"),
+    "ajmc": ajmc,
+    "sonar": sonar,
+    "culture": culture,
+    "xquad": xquad,
+}
+
+
+def arm(task: str, optimizer: str, seed: int, given: argparse.Namespace) -> dict[str, Any]:
+    """One arm: its row."""
+    logging.disable(logging.CRITICAL)
+    row: dict[str, Any] = {"task": task, "lm": given.lm or "local/smollm2-135m", "optimizer": optimizer, "seed": seed}
+    started = time.perf_counter()
+    try:
+        program, splits, metric = TASKS[task]()
+        chosen = {name: part[: getattr(given, name)] for name, part in splits.items()}
+        row["examples"] = {name: len(part) for name, part in chosen.items()}
+        model = models.resolve(given.lm, max_tokens=given.tokens)
+        done = tune(
+            program, chosen, metric, optimizer, lm=model, adapter=models.adapter(model), budget=given.budget,
+            seed=seed, progress=False, options=SMALL.get(optimizer, {}), folder=None,
+        )  # fmt: skip
+    except (GoldassayError, OSError) as error:
+        return {**row, "error": " ".join(str(error).split())[:300], "minutes": (time.perf_counter() - started) / 60}
+    if done.test is None:
+        return {**row, "error": "no test examples"}
+    dev, test = done.dev.difference, done.test.difference
+    # For the other optimizers our acceptance is the rule of keeping, on dev: better, with a p of .2 at most.
+    kept = done.ledger.verdict.kept if optimizer == "patches" else dev.difference > 0 and dev.p <= KEEP
+    return {
+        **row,
+        "before": done.test.before.value,
+        "after": done.test.after.value,
+        "gain": test.difference,
+        "low": test.interval.low,
+        "high": test.interval.high,
+        "p": test.p,
+        "dev_gain": dev.difference,
+        "dev_p": dev.p,
+        "kept": bool(kept),
+        "proven": test.difference > 0 and test.p <= 0.05,
+        "calls": done.cost["calls"],
+        "minutes": done.cost["seconds"] / 60,
+        "stopped": done.stopped,
+        "note": done.note or done.ledger.verdict.words if optimizer == "patches" else done.note,
+        "patches": [{"id": one.id, "status": one.status, "reason": one.reason} for one in done.ledger.patches],
+    }
+
+
+def key(row: dict[str, Any]) -> tuple[Any, ...]:
+    return row["task"], row["lm"], row["optimizer"], row["seed"]
+
+
+def rows_of(file: Path) -> list[dict[str, Any]]:
+    """The rows of a results file; of an arm that stands there twice the last."""
+    if not file.is_file():
+        return []
+    found: dict[tuple[Any, ...], dict[str, Any]] = {}
+    for line in file.read_text(encoding="utf-8").splitlines():
+        try:
+            row = json.loads(line)
+            found[key(row)] = row
+        except (ValueError, KeyError):  # a line that was cut off is run again
+            continue
+    return list(found.values())
+
+
+def run(given: argparse.Namespace) -> None:
+    """Every arm that has no row yet, ``--jobs`` at a time."""
+    known = {key(row) for row in rows_of(given.out) if not row.get("error")}
+    arms = [
+        (task, optimizer, seed) for seed in given.seed for task in given.task for optimizer in given.optimizer
+        if (task, given.lm or "local/smollm2-135m", optimizer, seed) not in known
+    ]  # fmt: skip
+    print(f"{len(arms)} arms to run, {len(known)} known", file=sys.stderr, flush=True)
+    given.out.parent.mkdir(parents=True, exist_ok=True)
+    with ThreadPoolExecutor(given.jobs) as pool:
+        running = {pool.submit(_process, *one, given): one for one in arms}
+        for future in as_completed(running):
+            row = future.result()
+            with given.out.open("a", encoding="utf-8") as file:
+                file.write(json.dumps(row, ensure_ascii=False) + "\n")
+            shown = row.get("error") or f"{row['before']:.3f} → {row['after']:.3f} ({row['gain']:+.3f})"
+            print(*running[future], shown, file=sys.stderr, flush=True)
+
+
+def _process(task: str, optimizer: str, seed: int, given: argparse.Namespace) -> dict[str, Any]:
+    """The arm in a process of its own, with one thread."""
+    words = [sys.executable, "-m", "benchmarks.tuning", "--arm", "--task", task, "--optimizer", optimizer]
+    words += ["--seed", str(seed), "--tokens", str(given.tokens), "--budget", given.budget, "--out", str(given.out)]
+    words += [word for name in SIZES for word in (f"--{name}", str(getattr(given, name)))]
+    words += ["--lm", given.lm] if given.lm else []
+    one = {"OMP_NUM_THREADS": "1", "GOLDASSAY_LM_THREADS": "1", "DSPY_CACHEDIR": f"{given.out}.cache-{os.getpid()}"}
+    done = subprocess.run(words, capture_output=True, text=True, check=False, env={**os.environ, **one})
+    try:
+        found: dict[str, Any] = json.loads(done.stdout.strip().splitlines()[-1])
+        return found
+    except (IndexError, ValueError):
+        last = (done.stderr.strip().splitlines() or ["no output"])[-1]
+        return {"task": task, "lm": given.lm or "local/smollm2-135m", "optimizer": optimizer, "seed": seed,
+                "error": f"the process ended with {done.returncode}: {last[:300]}"}  # fmt: skip
+
+
+def table(rows: Sequence[dict[str, Any]]) -> str:
+    """The rows as Markdown: each arm, then what acceptance is worth, then the best of each task."""
+    good = [row for row in rows if not row.get("error")]
+    out = ["# What tuning brought", "", f"{len(rows)} arms, {len(rows) - len(good)} of them not available. Gain: the "
+           "paired difference to the program as it was, on test, with its 95 % interval. Kept: on train and dev; "
+           "proven: on test, one look at .05.", ""]  # fmt: skip
+    out += ["| task | model | optimizer | seed | n test | before | after | gain [95 %] | p | kept | proven | calls | "
+            "minutes |", "|---" * 13 + "|"]  # fmt: skip
+    for row in sorted(rows, key=lambda one: (one["task"], one["lm"], one["optimizer"], one["seed"])):
+        head = f"| {row['task']} | {row['lm']} | {row['optimizer']} | {row['seed']} |"
+        if row.get("error"):
+            out.append(f"{head} | | | not available: {row['error']} | | | | | |")
+            continue
+        out.append(
+            f"{head} {row['examples']['test']} | {row['before']:.3f} | {row['after']:.3f} | "
+            f"{row['gain']:+.3f} [{row['low']:+.3f}, {row['high']:+.3f}] | {row['p']:.3f} | "
+            f"{'yes' if row['kept'] else ''} | {'yes' if row['proven'] else ''} | {row['calls']:.0f} | "
+            f"{row['minutes']:.1f} |"
+        )
+    by: dict[str, list[dict[str, Any]]] = defaultdict(list)
+    for row in good:
+        by[row["optimizer"]].append(row)
+    out += ["", "## With and without acceptance", "", "| optimizer | arms | below zero-shot on test | of those kept | "
+            "mean gain | mean gain of what is kept (else 0) | proven | proven and below |", "|---" * 8
+            + "|"]  # fmt: skip
+    for name, some in sorted(by.items()):
+        kept = [row for row in some if row["kept"]]
+        below, worse = (sum(row["gain"] < 0 for row in part) for part in (some, kept))
+        mean, guarded = (sum(row["gain"] for row in part) / len(some) for part in (some, kept))
+        proven = [row for row in some if row["proven"]]
+        out.append(
+            f"| {name} | {len(some)} | {below} | {worse} of {len(kept)} | {mean:+.3f} | {guarded:+.3f} | "
+            f"{len(proven)} | {sum(row['gain'] < 0 for row in proven)} |"
+        )
+    means: dict[str, dict[str, float]] = defaultdict(dict)
+    for row in good:
+        same = [one["gain"] for one in good if (one["task"], one["optimizer"]) == (row["task"], row["optimizer"])]
+        means[row["task"]][row["optimizer"]] = sum(same) / len(same)
+    out += ["", "## The best of each task (mean gain over the seeds)", ""]
+    for task, found in sorted(means.items()):
+        order = sorted(found.items(), key=lambda pair: -pair[1])
+        out.append(f"* {task}: {', '.join(f'{name} {gain:+.3f}' for name, gain in order)}")
+    return "\n".join(out) + "\n"
 
 
 def main(arguments: Sequence[str] = ()) -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.tuning")
-    parser.add_argument("--gold", default="hipe2022", choices=("hipe2022", "extraction", "classification"))
-    for split, count in (("train", 12), ("dev", 8), ("test", 13)):
-        parser.add_argument(f"--{split}", type=int, default=count)
-    parser.add_argument("--budget", default="calls=120,minutes=3")
-    parser.add_argument("--arms", default=",".join(["zero-shot", *SMALL]))
-    parser.add_argument("--tokens", type=int, default=100, help="the longest answer")
-    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--task", nargs="+", default=list(TASKS), choices=list(TASKS))
+    parser.add_argument("--optimizer", nargs="+", default=list(OPTIMIZERS))
+    parser.add_argument("--seed", nargs="+", type=int, default=[0, 1, 2])
+    parser.add_argument("--lm", help="the model (default: the embedded one)")
+    parser.add_argument("--out", type=Path, default=Path("tuning-rows.jsonl"), help="the results file")
+    parser.add_argument("--jobs", type=int, default=1, help="arms at once, a process and a thread each")
+    parser.add_argument("--budget", default="calls=3000,minutes=60", help="of each arm")
+    parser.add_argument("--tokens", type=int, default=160, help="the longest answer")
+    for name, count in SIZES.items():
+        parser.add_argument(f"--{name}", type=int, default=count, help=f"examples of {name} at most")
+    parser.add_argument("--table", action="store_true", help="print the results file as Markdown")
+    parser.add_argument("--arm", action="store_true", help="run one arm here and print its row")
     given = parser.parse_args(arguments)
-    logging.disable(logging.CRITICAL)
-    dspy.configure_cache(enable_disk_cache=False)
-    program, splits, metric = job(given.gold, {split: getattr(given, split) for split in ("train", "dev", "test")})
-    model = models.resolve(max_tokens=given.tokens)
-    print(f"{given.gold}, {model.model}, " + ", ".join(f"{name} {len(part)}" for name, part in splits.items()))
-    row("arm", "dev", "test [95 %]", "gain on test [95 %]", "p on test", "calls", "minutes")
-    shown = False
-    for arm in given.arms.split(","):
-        started = time.perf_counter()
-        if arm == "zero-shot":
-            shown = True
-            continue
-        try:
-            with terminal.quiet():
-                done = tune(
-                    program, splits, metric, arm, lm=model, adapter=models.adapter(model), budget=given.budget,
-                    seed=given.seed, progress=False, options=SMALL[arm],
-                )  # fmt: skip
-        except GoldassayError as error:
-            row(arm, f"not available after {(time.perf_counter() - started) / 60:.1f} minutes: {str(error)[:200]}")
-            continue
-        if shown:
-            row("zero-shot", f"{done.dev.before.value:.3f}", value(done, "before"), "", "", "0", "0.0")
-            shown = False
-        if done.test is None:
-            raise SystemExit("the benchmark needs test examples")
-        gain = done.test.difference
-        row(
-            arm + ("*" if done.stopped else ""),
-            f"{done.dev.after.value:.3f}",
-            value(done, "after"),
-            f"{gain.difference:+.3f} [{gain.interval.low:+.3f}, {gain.interval.high:+.3f}]",
-            f"{gain.p:.3f}",
-            f"{done.cost['calls']:.0f}",
-            f"{done.cost['seconds'] / 60:.1f}",
-        )
-    print("* stopped by the budget: the best so far. One p an arm, not corrected for their number.")
-
-
-def value(done: Any, which: str) -> str:
-    """The metric on test with its interval."""
-    from goldassay.statistics import interval
-
-    run = getattr(done.test, which)
-    found = interval(run.evidence, run.zero, resamples=2000)
-    return f"{run.value:.3f} [{found.low:.3f}, {found.high:.3f}]"
+    if given.table:
+        print(table(rows_of(given.out)))
+    elif given.arm:
+        print(json.dumps(arm(given.task[0], given.optimizer[0], given.seed[0], given), ensure_ascii=False))
+    else:
+        run(given)
 
 
 if __name__ == "__main__":

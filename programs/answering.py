@@ -61,6 +61,18 @@ class Searching(dspy.Module):  # type: ignore[misc]
         self._indexed: Any = None
         self._texts: dict[str, str] = {}
 
+    @property
+    def stages(self) -> dict[str, Any]:
+        """What gold says each stage should put out, for ``goldassay waterfall``."""
+        return {"search": self._gold_passages}
+
+    def _gold_passages(self, gold: Any) -> list[dict[str, Any]]:
+        """The passages that hold the answer, as `search` gives them; none where it stands in none."""
+        if self._indexed is None:
+            self.search("")
+        known = [name for name in gold.get("documents") or () if name in self._texts]
+        return [{"doc_id": name, "score": 1.0, "source": "gold", "text": self._texts[name]} for name in known]
+
     def index(self, passages: str | Path | Iterable[Any]) -> Any:
         """The same program over these passages: a JSON Lines file, or records with ``id`` and ``text``."""
         self._indexed = BM25Index(passages) if self.embedder is None else DenseIndex(passages, self.embedder)
@@ -85,6 +97,11 @@ class Reading(Searching):
         super().__init__(depth, embedder)
         self.reads = reads
         self.read = dspy.Predict(Answer)
+
+    @property
+    def stages(self) -> dict[str, Any]:
+        """Searching and reading."""
+        return {**super().stages, "read": lambda gold: dspy.Prediction(reply=self.to_demo(gold)["reply"])}
 
     def forward(self, question: str) -> dspy.Prediction:
         """The answer, how sure, from which passages; without passages there is nothing to read."""

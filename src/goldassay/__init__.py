@@ -13,11 +13,12 @@ if TYPE_CHECKING:
     from goldassay.gold import load
     from goldassay.measure import Assessment, Error, Measure
     from goldassay.metric import Metric
-    from goldassay.running.evaluate import evaluate
+    from goldassay.running.comparing import compare
+    from goldassay.running.evaluate import aevaluate, evaluate
     from goldassay.running.guarding import guard
     from goldassay.score import Score, Total
     from goldassay.tally import Bins, By, Confusion, Counts, Mean, Tally
-    from goldassay.tuning import tune
+    from goldassay.tuning import atune, tune
 
 __version__ = "0.1.0"
 
@@ -35,6 +36,9 @@ _HOME = {
     "Score": "score",
     "Tally": "tally",
     "Total": "score",
+    "aevaluate": "running",
+    "atune": "tuning",
+    "compare": "running.comparing",
     "evaluate": "running",
     "guard": "running.guarding",
     "load": "gold",
@@ -55,6 +59,9 @@ __all__ = [
     "Score",
     "Tally",
     "Total",
+    "aevaluate",
+    "atune",
+    "compare",
     "evaluate",
     "guard",
     "load",

@@ -43,7 +43,7 @@ class Batches:
         return [index if name is None else name for index, name in enumerate(named)] if any(named) else None
 
 
-@dataclass
+@dataclass(repr=False)
 class Scorecard:
     """Values by name, the counts they come from, the same by facet, and the convention behind each value.
 
@@ -92,6 +92,26 @@ class Scorecard:
                 measure = self.measures[name]
                 found = interval(tallies, measure.zero, clusters=documents, bounds=measure.limits, level=level)
                 self.intervals[name], self.methods[name] = (found.low, found.high), found.method
+
+    def __repr__(self) -> str:
+        known = {name: value for name, value in self.values.items() if value is not None}
+        shown = ", ".join(f"{name}={value:.4f}" for name, value in list(known.items())[:6])
+        more = f", and {len(known) - 6} more" if len(known) > 6 else ""
+        return f"Scorecard({self.task!r}, {self.examples} examples, {shown}{more})"
+
+    def _repr_html_(self) -> str:
+        """As a table in a notebook: values with intervals and conventions."""
+        from html import escape
+
+        rows = []
+        for name, value in self.values.items():
+            low, high = self.intervals.get(name, ("", ""))
+            ends = f"[{low:.3f}, {high:.3f}]" if isinstance(low, float) else ""
+            cells = name, "–" if value is None else f"{value:.4f}", ends, self.conventions.get(name, "")
+            rows.append(f"<tr>{''.join(f'<td>{escape(cell)}</td>' for cell in cells)}</tr>")
+        heads = "".join(f"<th>{head}</th>" for head in ("measure", "value", "95 %", "convention"))
+        caption = f"<caption>{escape(self.task)}, {self.examples} examples</caption>"
+        return f"<table>{caption}<thead><tr>{heads}</tr></thead><tbody>{''.join(rows)}</tbody></table>"
 
     def state(self) -> dict[str, Any]:
         """As one JSON object (``goldassay score --json``)."""

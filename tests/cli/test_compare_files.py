@@ -64,7 +64,8 @@ def test_files_are_compared_as_runs_are(files: dict[str, Path]) -> None:
     assert any("lost e7" in how for how in one["shown"])
     assert set(body["by"]["language"]) == {"nl", "de"}
     assert body["errors"] == {"PER": [0, 1, 0], "TMP": [40, 1, 0]}
-    sets = {name: [rank.low, rank.high] for name, rank in ranks(tallies, measure.zero).items()}
+    found = ranks(list(tallies.values()), measure.zero)
+    sets = {name: [rank.low, rank.high] for name, rank in zip(tallies, found, strict=True)}
     assert sets == {"half": [3, 3], "most": [1, 2], "all": [1, 2]}
     assert {Path(name).stem: place for name, place in body["ranks"]["strict_f1"].items()} == sets
 

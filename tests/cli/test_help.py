@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import re
+from pathlib import Path
 
 import pytest
 import typer.main
@@ -44,7 +46,7 @@ def test_help_shows_no_types_of_python(words: str) -> None:
 def test_score_shows_what_concerns_the_task(task: str) -> None:
     shown = RUN.invoke(app, ["score", task, "--help"]).output
     for name, tasks in CONCERNS.items():
-        flag = "--measure" if name == "measures" else f"--{name.replace('_', '-')}"
+        flag = f"--{name.replace('_', '-')}"
         assert (f"{flag} " in shown) == (task in tasks), flag
 
 
@@ -68,3 +70,17 @@ def test_options_with_one_name_read_alike() -> None:
             if param.name in SAME and param.opts[0].startswith("--"):
                 seen.setdefault(param.opts[0], set()).add(param.metavar)
     assert {name: metavars for name, metavars in seen.items() if len(metavars) > 1} == {}
+
+
+def test_measure_chooses_for_every_task(tmp_path: Path) -> None:
+    gold, pred = tmp_path / "gold.jsonl", tmp_path / "pred.jsonl"
+    span = {"start": 0, "end": 5, "type": "TOP"}
+    gold.write_text(json.dumps({"id": "a", "text": "Delft", "entities": [span]}) + "\n", encoding="utf-8")
+    pred.write_text(json.dumps({"id": "a", "entities": [span]}) + "\n", encoding="utf-8")
+    asked = ["score", "extraction", "--gold", str(gold), "--pred", str(pred), "--json"]
+    found = json.loads(RUN.invoke(app, [*asked, "--measure", "strict"]).output)
+    assert found["values"]["strict_f1"] == 1.0
+    assert {name.split("_")[0] for name in found["values"]} == {"strict"}
+    assert set(found["intervals"]) <= set(found["values"])
+    wrong = RUN.invoke(app, [*asked, "--measure", "strict_f"])
+    assert str(wrong.exception).startswith("extraction has no measure 'strict_f'; there are strict_f1")

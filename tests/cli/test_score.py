@@ -196,7 +196,7 @@ def test_bad_input_is_one_line_and_exit_code_2(files: tuple[Path, Path], case: s
         (["score", "nothing", "--gold", "g", "--pred", "p"], "no task 'nothing'"),
         (
             ["score", "extraction", "--gold", "{g}", "--pred", "{p}", "--measure", "nDCG@10"],
-            "--measure is for retrieval",
+            "extraction has no measure 'nDCG@10'; there are ",
         ),
         (["score", "extraction", "--gold", "{g}", "--pred", "{p}", "--protocol", "mine"], "no protocol 'mine'"),
         (["score", "extraction", "--gold", "{g}", "--pred", "{p}", "--format", "xml"], "xml"),

@@ -13,7 +13,7 @@ import pytest
 from goldassay.compat import hierarchical_type_metrics, type_classification_metrics, type_confusion_analysis
 from goldassay.exceptions import DataError, FieldError, GoldassayError
 from goldassay.measures import classification as c
-from goldassay.measures.classification.tally import Agreement, Gap, MacroAll, MacroSupported
+from goldassay.measures.classification.tally import ChanceCorrected, Gap, MacroAll, MacroSupported
 
 
 def test_an_unknown_prediction_never_matches_a_gold_u() -> None:
@@ -173,7 +173,7 @@ def test_the_gap_adds_up_and_is_zero_without_evidence() -> None:
 
 def test_tallies_serve_a_bootstrap_and_travel() -> None:
     pairs = [("M", "M"), ("M", "L"), ("L", "L"), ("A", "M")]
-    for kind in (MacroAll, MacroSupported, Agreement):
+    for kind in (MacroAll, MacroSupported, ChanceCorrected):
         rows: list[Any] = [kind({pair: 1.0}) for pair in pairs]
         drawn = np.array([[2.0, 1.0, 0.0, 1.0], [0.0, 0.0, 4.0, 0.0]])
         resampled = kind({pair: drawn[:, i] for i, pair in enumerate(pairs)})

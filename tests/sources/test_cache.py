@@ -38,6 +38,14 @@ def test_titles_of_any_script_stay_apart_and_in_the_folder(tmp_path: Path) -> No
     assert {file.parent for file in files} == {tmp_path / "en"}
 
 
+@pytest.mark.parametrize("kind", ["../up", "/etc", "a/b", "..", "", "en\0"])
+def test_a_kind_stays_in_the_folder_too(tmp_path: Path, kind: str) -> None:
+    cache = Cache(tmp_path / "cache")
+    assert cache.get(kind, "Delft", lambda: 1).value == 1
+    assert cache.get(kind, "Delft", never).value == 1
+    assert cache.file(kind, "Delft").resolve().parent.parent == (tmp_path / "cache").resolve()
+
+
 def test_languages_stay_apart(tmp_path: Path) -> None:
     cache = Cache(tmp_path)
     assert cache.get("en", "Delft", lambda: 1).value == 1
@@ -105,7 +113,7 @@ def test_what_cannot_be_written_whole_is_not_written(tmp_path: Path, monkeypatch
     cache = Cache(tmp_path)
     cache.get("en", "Delft", lambda: 1)
     monkeypatch.setattr(os, "replace", full)
-    with pytest.raises(GoldassayError, match="cannot be kept: No space left"):
+    with pytest.raises(GoldassayError, match="cannot be written: the disk is full"):
         Cache(tmp_path, use="none").get("en", "Delft", lambda: 2)
     monkeypatch.undo()
     assert cache.get("en", "Delft", never).value == 1

@@ -33,8 +33,8 @@ def test_patches_go_on_where_another_optimizer_ended(
     two = tune(start, gold, METRIC, "patches", folder=tmp_path / "two", **common)
     assert two.dev.before.value == pytest.approx(one.dev.after.value)
     assert two.dev.after.value >= two.dev.before.value
-    if first == "gepa":  # the others leave five museums of 20 examples: too few to prove anything at 0.05 / 3
-        assert two.ledger.accepted
+    if first == "gepa":
+        assert two.ledger.kept
         assert two.dev.after.value > two.dev.before.value
     again = load_state(names_program, tmp_path / "two")
     with dspy.context(lm=lm):

@@ -25,7 +25,7 @@ from goldassay.running.identity import fingerprint
 from goldassay.tuning import Patches, tune
 from goldassay.tuning.nearest import demonstrations
 from goldassay.tuning.patches import Patch, apply, inverse
-from goldassay.tuning.proposing import Rules, drafted
+from goldassay.tuning.proposing import PerPattern, Rules, drafted
 
 METRIC = Metric({extraction.StrictF1(): 0.7, extraction.PartialF1(): 0.3})
 
@@ -106,18 +106,17 @@ def test_rules_for_the_planted_errors_are_found_accepted_and_taken_back(
     hipe: dict[str, list[Any]], reader: Any, names_program: Any
 ) -> None:
     with dspy.context(lm=reader):
-        optimizer = Patches(METRIC, rounds=3, candidates=3, proposers=[Rules()])
+        optimizer = Patches(METRIC, rounds=2, bundles=[[PerPattern(Rules(), 6)]])
         made = optimizer.compile(
             names_program, trainset=demonstrations(names_program, hipe["train"]), valset=hipe["dev"]
         )
-    kept = [patch.text or "" for patch in optimizer.ledger.accepted]
+    kept = [patch.text or "" for patch in optimizer.ledger.kept]
     assert any("pers in texts of the language de too" in text for text in kept)  # a language missed
     assert any(text.startswith("What looks like date is scope") for text in kept)  # a type confused in one context
     assert any(text.startswith("The final full stop belongs to work") for text in kept)  # a boundary rule
-    assert len(kept) == 3
     # Exact inverses: the accepted patches lead from the first program to the last, and their inverses back.
     here, back = names_program, []
-    for patch in optimizer.ledger.accepted:
+    for patch in optimizer.ledger.kept:
         back.append(inverse(here, patch))
         here = apply(here, patch)
     assert fingerprint(here) == fingerprint(made) != fingerprint(names_program)
@@ -136,25 +135,27 @@ HARMFUL = ["Leave out persons.", "Give only the first name.", "Every name is of 
 
 @dataclass(frozen=True)
 class Planted:
-    """Thirteen edits that nobody should keep."""
+    """An edit that nobody should keep."""
+
+    text: str
 
     def propose(self, pattern: Any, program: Any, train: Sequence[Any]) -> list[Patch]:
-        return [drafted(pattern, program, "planted", action="add_instruction", text=text) for text in HARMFUL + USELESS]
+        return [drafted(pattern, program, "planted", action="add_instruction", text=self.text)]
 
 
 def test_ten_useless_and_three_harmful_edits_are_rejected_and_the_good_one_among_them_is_kept(
     hipe: dict[str, list[Any]], reader: Any, names_program: Any
 ) -> None:
     with dspy.context(lm=reader):
-        optimizer = Patches(METRIC, rounds=1, candidates=26, patterns=1, proposers=[Planted(), Rules()])
+        parts = [*(PerPattern(Planted(text), 1) for text in HARMFUL + USELESS), PerPattern(Rules())]
+        optimizer = Patches(METRIC, bundles=[parts], singles=20)
         optimizer.compile(names_program, trainset=demonstrations(names_program, hipe["train"]), valset=hipe["dev"])
     planted = {patch.text: patch for patch in optimizer.ledger.patches if patch.proposer == "planted"}
     assert set(planted) == {*USELESS, *HARMFUL}
     assert {patch.status for patch in planted.values()} == {"rejected"}
     assert all(planted[text].effects[0].difference < 0 for text in HARMFUL)
     assert any(planted[text].effects[0].difference != 0 for text in USELESS)  # they change answers, to no avail
-    (kept,) = optimizer.ledger.accepted
-    assert kept.proposer == "rules"
+    assert {patch.proposer for patch in optimizer.ledger.kept} == {"rules"}
 
 
 @pytest.mark.parametrize(("optimizer", "options"), [("patches", {"rounds": 1}), ("labeled", {"k": 3}), ("knn", {})])
@@ -165,4 +166,4 @@ def test_optimizers_raise_the_dev_value_on_real_gold(
     assert made.dev.after.value > made.dev.before.value + 0.1
     assert made.dev.difference.interval.low > 0
     assert made.test is not None
-    assert made.verdict == "confirmed on test"
+    assert made.verdict == "proven on test"

@@ -29,6 +29,7 @@ EDITS = st.one_of(
         {"action": st.just("add_example"), "example": EXAMPLES, "index": st.none() | st.integers(0, 3)}
     ),
     st.fixed_dictionaries({"action": st.just("remove_example"), "index": st.integers(0, 3)}),
+    st.fixed_dictionaries({"action": st.just("replace_example"), "example": EXAMPLES, "index": st.integers(0, 3)}),
     st.fixed_dictionaries({"action": st.just("describe_field"), "field": st.just("names"), "text": TEXT}),
 )
 

@@ -31,6 +31,7 @@ EDITS: list[dict[str, Any]] = [
     {"action": "add_example", "example": {"text": "c", "names": "d"}},
     {"action": "add_example", "example": {"text": "c", "names": "d"}, "index": 0},
     {"action": "remove_example", "index": 0},
+    {"action": "replace_example", "index": 0, "example": {"text": "c", "names": "d"}},
     {"action": "describe_field", "field": "names", "text": "one a line"},
 ]
 
@@ -77,6 +78,8 @@ def test_a_patch_for_another_version_says_so() -> None:
         ({"action": "remove_instruction", "old": "not there"}, "stands 0 times"),
         ({"action": "remove_instruction", "old": "Find the names.\nBe careful."}, "would leave no instructions"),
         ({"action": "remove_example", "index": 4}, "no example 4; the predictor shows 1"),
+        ({"action": "replace_example", "index": 4, "example": {"text": "c", "names": "d"}}, "no example 4"),
+        ({"action": "show_nearest", "example": {"k": 2}}, "needs an example with k, keys and examples"),
         ({"action": "describe_field", "field": "nope", "text": "x"}, "no field 'nope'"),
         ({"action": "add_example", "example": {}}, "the example has no text; it would not be shown"),
         ({"action": "add_example", "example": {"text": "a", "title": "b"}}, "the example has no names"),
@@ -97,7 +100,7 @@ def test_a_patch_file_reads_back(tmp_path: Path) -> None:
 
 def test_what_was_measured_does_not_stay_with_another_edit(tmp_path: Path) -> None:
     effect = Effect(split="dev", before=0.5, after=0.6, difference=0.1, low=0.0, high=0.2, p=0.01, n=9)
-    patch = Patch(predictor="x", action="add_instruction", text="Be brief.", effects=[effect], status="accepted")
+    patch = Patch(predictor="x", action="add_instruction", text="Be brief.", effects=[effect], status="kept")
     file = write(patch, tmp_path)
     assert read(file) == patch
     file.write_text(file.read_text().replace("Be brief.", "Be long."))

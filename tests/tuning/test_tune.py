@@ -76,10 +76,12 @@ def test_patches_leave_a_ledger_of_everything_tried(
     made = tune(names_program, gold, METRIC, "patches", lm=lm, folder=tmp_path, progress=False)
     about = json.loads((tmp_path / "tuning.json").read_text())
     assert [patch["id"] for patch in about["patches"]] == [patch.id for patch in made.ledger.patches]
-    assert {patch["status"] for patch in about["patches"]} == {"accepted", "rejected"}
+    assert "proven" in {patch["status"] for patch in about["patches"]}
     entries = read_ledger(tmp_path / "ledger.jsonl")
-    assert {entry["patch"] for entry in entries} == {patch.id for patch in made.ledger.patches}
-    assert all(entry["reason"] and entry["dev"]["n"] and entry["dev"]["calls"] for entry in entries)
+    assert {one for entry in entries for one in entry["patches"]} == {patch.id for patch in made.ledger.patches}
+    assert all(entry["reason"] and entry["train+dev"]["n"] and entry["train+dev"]["calls"] for entry in entries)
+    patterns = json.loads((tmp_path / "patterns.json").read_text())
+    assert [one["kind"] for one in patterns[0]] == [one.kind for one in made.ledger.patterns[0]]
     assert about["verdict"] == made.verdict
     for patch in made.ledger.patches:
         assert read_patch(tmp_path / "patches" / f"{patch.id}.yaml") == patch
@@ -93,7 +95,7 @@ def test_a_budget_keeps_the_patches_that_were_accepted(lm: Any, names_program: A
         names_program, gold, METRIC, "patches", lm=lm, budget=f"calls={int(whole.cost['calls']) - 5}", progress=False
     )
     assert "is spent" in made.stopped
-    assert [patch.id for patch in made.ledger.accepted]
+    assert [patch.id for patch in made.ledger.kept]
     assert made.dev.after.value > made.dev.before.value
 
 
@@ -126,40 +128,17 @@ def test_leaks_bad_programs_and_bad_metrics_are_said(lm: Any, names_program: Any
 def test_patches_find_and_mend_the_planted_errors(lm: Any, names_program: Any, names_gold: list[Any]) -> None:
     train, dev = demonstrations(names_program, names_gold[:20]), names_gold[20:]
     with dspy.context(lm=lm):
-        optimizer = Patches(METRIC, rounds=3, patterns=3, candidates=6)
+        optimizer = Patches(METRIC)
         made = optimizer.compile(names_program, trainset=train, valset=dev)
-    kept = optimizer.ledger.accepted
+    kept = optimizer.ledger.kept
     assert kept
-    assert all(patch.effects[0].p <= 0.05 / 3 for patch in kept)
+    assert optimizer.ledger.verdict.proven
     assert all(patch.reason for patch in optimizer.ledger.patches)
-    assert {patch.status for patch in optimizer.ledger.patches} <= {"accepted", "rejected"}
+    assert {patch.status for patch in optimizer.ledger.patches} <= {"kept", "rejected"}
     assert fingerprint(made) != fingerprint(names_program)
     kinds = {(p.kind, p.gold_type) for p in optimizer.ledger.patterns[0]}
     assert ("missed", "TMP") in kinds
     assert ("wrong_type", "MUS") in kinds
-
-
-def test_nothing_is_accepted_where_nothing_helps(names_program: Any, names_gold: list[Any]) -> None:
-    """A model that never listens: every edit is useless, and none is kept."""
-
-    class Deaf:
-        def complete(self, request: Any) -> Any:
-            from dspy.lm15 import Message, Response, TextPart, Usage
-
-            text = '[[ ## mentions ## ]]\n[{"text": "Delft", "type": "TOP"}]\n[[ ## completed ## ]]'
-            parts = [TextPart(text)]
-            return Response(
-                id=None, model=request.model, message=Message.assistant(parts), finish_reason="stop", usage=Usage()
-            )
-
-    with dspy.context(lm=dspy.LM("scripted/deaf", engine=Deaf(), cache=False)):
-        optimizer = Patches(METRIC, rounds=2)
-        made = optimizer.compile(
-            names_program, trainset=demonstrations(names_program, names_gold[:20]), valset=names_gold[20:]
-        )
-    assert not optimizer.ledger.accepted
-    assert len(optimizer.ledger.patches) >= 6
-    assert fingerprint(made) == fingerprint(names_program)
 
 
 def test_a_reflection_model_proposes_and_its_rubbish_is_said(
@@ -239,10 +218,15 @@ def test_a_spoilt_folder_is_one_line(name: str, text: str, says: str, names_prog
     assert "\n" not in str(raised.value)
 
 
-def test_patches_say_when_there_is_nothing_to_patch(lm: Any, names_program: Any, gold: Any, tmp_path: Path) -> None:
+def test_a_metric_without_words_is_learnt_from_all_the_same(
+    lm: Any, names_program: Any, gold: Any, tmp_path: Path
+) -> None:
+    """A number alone names no error, but says which examples are not right: demonstrations are chosen for those."""
+
     def plain(gold: Any, pred: Any, trace: Any = None) -> float:
         return float(len(pred.entities) == len(gold.entities))
 
     made = tune(names_program, gold, plain, "patches", lm=lm, folder=tmp_path, progress=False)
-    assert made.note.startswith("no patch was tried: the metric names no errors")
-    assert json.loads((tmp_path / "tuning.json").read_text())["note"] == made.note
+    assert {pattern.kind for pattern in made.ledger.patterns[0]} == {"wrong_value"}
+    assert made.ledger.kept
+    assert made.dev.after.value > made.dev.before.value

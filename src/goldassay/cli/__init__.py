@@ -17,9 +17,14 @@ from goldassay.cli.gold import app as gold_app
 from goldassay.cli.init import init
 from goldassay.cli.judge import app as judge_app
 from goldassay.cli.patch import app as patch_app
+from goldassay.cli.rank import rank
+from goldassay.cli.report import report
 from goldassay.cli.rescore import rescore
+from goldassay.cli.runs import app as runs_app
 from goldassay.cli.score import CONCERNS, score
 from goldassay.cli.tune import tune
+from goldassay.cli.view import dashboard, view
+from goldassay.cli.waterfall import waterfall
 from goldassay.cli.wikidata import app as wikidata_app
 from goldassay.exceptions import GoldassayError, RunStopped
 from goldassay.reporting.terminal import answers_alone
@@ -33,6 +38,12 @@ app.command()(rescore)
 app.command("eval")(evaluate)
 app.command()(compare)
 app.command()(tune)
+app.command()(rank)
+app.command()(waterfall)
+app.command()(report)
+app.command()(view)
+app.command()(dashboard)
+app.add_typer(runs_app, name="runs")
 app.add_typer(patch_app, name="patch")
 app.add_typer(judge_app, name="judge")
 app.add_typer(gold_app, name="gold")

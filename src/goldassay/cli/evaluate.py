@@ -127,7 +127,7 @@ def evaluate(
         shown = {"gates": {key: one.state() for key, one in gates.items()}} if gates else {}
         terminal.answer(done.summary() | found | shown)
     else:
-        tables.run(done, metric=measured)
+        tables.run(done)
         if errors:
             tuning.patterns(find(done.cases)[:20])
         if judge is not None:

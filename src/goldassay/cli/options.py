@@ -14,6 +14,7 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 from goldassay.exceptions import GoldassayError
+from goldassay.measure import TASKS
 
 SIX = "extraction, classification, linking, retrieval, answering or triples"
 
@@ -115,8 +116,7 @@ class Command(TyperCommand):
         return super().parse_args(ctx, args)
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
-        tasks = {task for some in self.concerns.values() for task in some}
-        named = next((word for word in ctx.meta.get("goldassay.words", ()) if word in tasks), None)
+        named = next((word for word in ctx.meta.get("goldassay.words", ()) if word in TASKS), None)
         params: list[Any] = self.get_params(ctx)
         for param in params:
             known = self.concerns.get(str(param.name))

@@ -26,7 +26,8 @@ AnyVersion = Annotated[bool, typer.Option("--any-version", help="Also patches ma
 
 def place(target: workspace.Target) -> Path:
     """Where the patches of a program live."""
-    return workspace.root() / "programs" / "patches" / target.label.replace(":", "-")
+    own = "" if target.file.stem == target.task else f"{target.file.stem}-"  # a file of any name has its own folder
+    return workspace.root() / "programs" / "patches" / f"{own}{target.label}".replace(":", "-")
 
 
 def _folder(target: workspace.Target) -> PatchFolder:
@@ -60,6 +61,7 @@ def propose(
     gold: use.Gold = None,
     reflection_lm: use.ReflectionLm = None,
     most: Annotated[int, typer.Option(metavar="N", min=1, help="How many patches to write.")] = 12,
+    task: use.OfTask = None,
 ) -> None:
     """Propose patches for the patterns of a run, and write them as files."""
     from goldassay.cli.evaluate import examples
@@ -69,7 +71,7 @@ def propose(
     from goldassay.running import Run
     from goldassay.tuning.proposing import Examples, Proposer, Reflection, Rules
 
-    target = workspace.target(program)
+    target = workspace.target(program, task)
     patches = _folder(target)
     proposers: list[Proposer] = [Rules(), Examples()]
     if reflection_lm:
@@ -92,6 +94,8 @@ def test(
     lm: use.Lm = None,
     threads: use.Threads = 1,
     any_version: AnyVersion = False,
+    task: use.OfTask = None,
+    metric: use.Metric = None,
 ) -> None:
     """Measure patches against the program as it is, paired and corrected for their number.
 
@@ -105,15 +109,15 @@ def test(
 
     if split not in SPLITS:
         raise GoldassayError(f"patches are measured on dev, and on test for the final proof, not on {split}")
-    target = workspace.target(program)
+    target = workspace.target(program, task)
     folder = _folder(target)
     data = examples(gold, target, split)
     model = for_program(folder.current, lm)
     options: dict[str, Any] = {"lm": model.lm, "adapter": model.adapter, "threads": threads}
-    metric = workspace.metric(target.task)
+    measured = workspace.metric(target.task, metric)
     tables.patches(
         folder.test(
-            patches or [], data.asked, metric, split, any_version=any_version, passages=data.passages, **options
+            patches or [], data.asked, measured, split, any_version=any_version, passages=data.passages, **options
         )
     )
 
@@ -123,11 +127,12 @@ def apply(
     program: use.Program,
     patches: Annotated[list[str], typer.Argument(metavar="PATCH...", help="Ids or files.")],
     any_version: AnyVersion = False,
+    task: use.OfTask = None,
 ) -> None:
     """Apply patches; `eval --state programs/patches/TASK` uses them."""
     from goldassay.reporting import terminal
 
-    target = workspace.target(program)
+    target = workspace.target(program, task)
     done = _folder(target).apply(patches, any_version=any_version)
     for patch in done:
         if patch.status == "rejected":
@@ -139,26 +144,38 @@ def apply(
 
 @app.command()
 def revert(
-    program: use.Program, patches: Annotated[list[str], typer.Argument(metavar="PATCH...", help="Ids or files.")]
+    program: use.Program,
+    patches: Annotated[list[str], typer.Argument(metavar="PATCH...", help="Ids or files.")],
+    task: use.OfTask = None,
 ) -> None:
     """Take applied patches back."""
     from goldassay.reporting import terminal
 
-    for one in _folder(workspace.target(program)).revert(patches):
+    for one in _folder(workspace.target(program, task)).revert(patches):
         terminal.line(f"Took back {one}.")
 
 
 @app.command("list")
-def list_(program: use.Program) -> None:
+def list_(
+    program: use.Program,
+    task: use.OfTask = None,
+) -> None:
     """List a program's patches with their measured effects and verdicts."""
     from goldassay.reporting import tuning as tables
 
-    tables.patches(_folder(workspace.target(program)).all())
+    tables.patches(_folder(workspace.target(program, task)).all())
 
 
 @app.command()
-def show(program: use.Program, name: Annotated[str, typer.Argument(metavar="PATCH", help="Id or file.")]) -> None:
+def show(
+    program: use.Program,
+    name: Annotated[str, typer.Argument(metavar="PATCH", help="Id or file.")],
+    task: use.OfTask = None,
+    lm: use.Lm = None,
+) -> None:
     """Show a patch: why, what it measured, and the prompt's diff."""
+    from goldassay.lm import for_program
     from goldassay.reporting import tuning as tables
 
-    tables.patch(*_folder(workspace.target(program)).show(name))
+    folder = _folder(workspace.target(program, task))
+    tables.patch(*folder.show(name, for_program(folder.program, lm).adapter))

@@ -19,9 +19,9 @@ from goldassay.reporting import terminal
 from goldassay.scorecard import Scorecard
 
 MOST = 2000  # examples that are given intervals unasked
+ASKED = ("retrieval", "answering")  # whose scorecards take the measures that are wanted
 CONCERNS = {
     "column": ("extraction", "linking"),
-    "measures": ("retrieval", "answering"),
     "protocol": ("extraction", "linking", "triples"),
     "ontology": ("triples",),
     "equivalent": ("linking",),
@@ -229,7 +229,12 @@ def scored(
     ``asked`` are the options that only some tasks have (``CONCERNS``), as they were written.
     """
     aligned, options = read(task, gold, pred, format=format, **asked)
+    only = options.pop("measures", None)
+    if only and task in ASKED:  # also measures that are not reported unasked
+        options["measures"] = only
     card: Scorecard = import_module(f"goldassay.measures.{task}").scorecard(aligned.gold, aligned.pred, **options)
+    if only and task not in ASKED:
+        _choose(card, only)
     card.warnings = [*aligned.warnings, *card.warnings]
     card.protocol = card.protocol or str(asked.get("protocol") or "")
     if intervals or (intervals is None and card.examples <= MOST):
@@ -245,8 +250,8 @@ def read(task: str, gold: Path, pred: Path, *, format: str | None = None, **aske
 
     given = {name: value for name, value in asked.items() if value}
     for name in given:
-        if task not in CONCERNS[name]:
-            flag = "--measure" if name == "measures" else f"--{name.replace('_', '-')}"
+        if task not in CONCERNS.get(name, TASKS):
+            flag = f"--{name.replace('_', '-')}"
             raise GoldassayError(f"{flag} is for {' and '.join(CONCERNS[name])}, not for {task}")
     if "na_probs" in given and {format or formats.guess(file, task) for file in (gold, pred)} != {"squad"}:
         raise GoldassayError("--na-probs is for format squad; elsewhere a prediction has its confidence")
@@ -263,6 +268,18 @@ def read(task: str, gold: Path, pred: Path, *, format: str | None = None, **aske
     if isinstance(options.get("labels"), list):
         _within(aligned.gold, options["labels"], gold)
     return aligned, options
+
+
+def _choose(card: Scorecard, only: Sequence[str]) -> None:
+    """Keep the values of these names, or that begin with one of them (``strict`` keeps ``strict_f1`` and its rates)."""
+    for name in only:
+        if not any(value == name or value.startswith(f"{name}_") for value in card.values):
+            near = get_close_matches(name, card.values, 3) or list(card.values)
+            raise GoldassayError(f"{card.task} has no measure {name!r}; there are {', '.join(near)}")
+    kept = [value for value in card.values if any(value == name or value.startswith(f"{name}_") for name in only)]
+    for part in ("values", "conventions", "explain", "measures", "tallies", "totals"):
+        held = getattr(card, part)
+        setattr(card, part, {name: held[name] for name in kept if name in held})
 
 
 def _within(gold: Sequence[Any], labels: list[str], file: Path) -> None:

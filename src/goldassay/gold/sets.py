@@ -90,11 +90,19 @@ def _folder(folder: Path, task: str | None) -> GoldSet:
             if not sources and (folder / f"{job}.jsonl").exists():
                 sources = [{"path": folder / f"{job}.jsonl", "format": "jsonl"}]
             if sources:
-                tasks[job] = TaskSet(job, sources, folder)
+                tasks[job] = TaskSet(job, sources, folder, _inputs(about, folder) if job not in TASKS else ())
     if not tasks:
         wanted = f"{task}.jsonl" if task else "extraction.jsonl, …"
         raise DataError(f"no gold in this folder: neither {wanted} nor files that a card names", file=folder)
     return GoldSet(str(about.get("name") or folder.name), tasks, about, folder)
+
+
+def _inputs(about: dict[str, Any], folder: Path) -> list[str]:
+    """The inputs that a card states for a task of one's own."""
+    found = about.get("inputs") or []
+    if not isinstance(found, list) or not all(isinstance(name, str) for name in found):
+        raise DataError("'inputs' is a list of the fields that a program is given", file=folder / CARD, field="inputs")
+    return found
 
 
 def _sources(folder: Path, entry: Any, task: str) -> list[Source]:

@@ -8,8 +8,6 @@ Groups go to sides by iterative stratification (`stratifying`), and no side is l
 >>> made = split(rows, factors=["country"])
 >>> made.sizes
 {'train': 14, 'dev': 3, 'test': 3}
-
-What must stay on one side of a split: a document with its questions, a group, texts that are nearly the same.
 """
 
 from __future__ import annotations

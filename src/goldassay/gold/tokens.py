@@ -1,6 +1,6 @@
 """Tokenised documents: tokens with the white space after them, so that text and character offsets can be rebuilt.
 
-Tokenised documents with one tag a token, as extraction records.
+With one tag a token they become extraction records.
 """
 
 from __future__ import annotations

@@ -1,11 +1,11 @@
 """``dspy.LM`` over a local engine, which says which answers were cut short.
 
-What a local model can fail with, in a form that DSPy hands on as it is.
+It names what a local model can fail with, in a form that DSPy hands on as it is.
 
 DSPy turns whatever an engine raises into its own ``LMError``. These are both: a `ModelError` for goldassay, and an
 ``LMError`` for programs that catch DSPy's.
 
-Which answers were cut short while an example was worked on.
+`watch` gathers which answers were cut short while an example was worked on.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """A canonical request of DSPy as the body of llama.cpp's chat completion.
 
-Bounds for a JSON schema, so that a constrained answer ends before the tokens do, and the grammar it becomes.
+A JSON schema gets bounds, so that a constrained answer ends before the tokens do, and becomes a grammar.
 
 Array and string limits that a schema states are kept. DSPy drops the limits of a top-level output field's annotation,
 so without bounds here a small model fills a list until ``max_tokens``.

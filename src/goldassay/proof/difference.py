@@ -73,6 +73,7 @@ WORDS = {
     "ties=docno_desc": "equal scores by document id",
 }
 
+AT_MOST = 500_000  # examples that are scored again for two changes of the data at once, the commonest changes first
 RATES = ("precision", "recall", "f1")
 TOOLS: Mapping[str, Mapping[str, str]] = {
     "seqeval": {
@@ -244,7 +245,9 @@ def explain(
     made += [(change.says, change(gold, pred)) for change in plain]
     for says, sides in made:
         search.under(*sides, (says,))
-    for one, two in combinations(plain, 2):
+    order = {id(one): place for place, one in enumerate(plain)}
+    twos = sorted(combinations(plain, 2), key=lambda two: order[id(two[0])] + order[id(two[1])])
+    for one, two in twos[: AT_MOST // max(1, len(gold))]:
         search.own(*two(*one(gold, pred)), (one.says, two.says))
     ways = [replace(way, called=names.get(way.name, "")) for way in search.ways]
     ways.sort(key=lambda way: (bool(tool) and not way.called, way.rounding != "rounded", way.steps))
@@ -265,18 +268,21 @@ class _Search:
 
     def under(self, gold: Sequence[Any], pred: Sequence[Any], says: tuple[str, ...] = ()) -> None:
         """Every measure that shares its work with the claimed one, on these data."""
-        family = {
-            name: one for name, one in self.variants.items() if not says or type(one).batch is type(self.measure).batch
-        }
-        found = self._fold(family, gold, pred)
+        if says:
+            same = type(self.measure).batch
+            family = {name: one for name, one in self.variants.items() if type(one).batch is same}
+        else:  # the card has its own values already
+            family = {name: one for name, one in self.variants.items() if name not in self.card.measures}
+        found = self._fold({**family, self.claim.name: self.measure}, gold, pred)
         if found is None:
             return
+        if not says:
+            family |= self.card.measures
+            found.values |= self.card.values
         for name, measure in family.items():
             differs = _differences(self.measure, measure)
             if says or differs:
-                self._try(
-                    found.values[name], measure.key, (*says, *differs), max(1, len(differs)) + len(says) - (not differs)
-                )
+                self._try(found.values[name], measure.key, (*says, *differs), len(says) + len(differs))
         self._averages(found, says)
 
     def own(self, gold: Sequence[Any], pred: Sequence[Any], says: tuple[str, ...]) -> None:

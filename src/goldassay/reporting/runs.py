@@ -6,37 +6,57 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from rich.markup import escape
 from rich.table import Table
 
-from goldassay.reporting.terminal import console, number, p_value, warn, with_interval
+from goldassay.reporting import facts
+from goldassay.reporting.facts import Value
+from goldassay.reporting.history import Entry
+from goldassay.reporting.ranking import Ranked
+from goldassay.reporting.terminal import console, number, p_value, plain, warn, with_interval
+from goldassay.running.run import Run
+from goldassay.running.waterfall import Waterfall
 
 
-def run(done: Any, metric: Any) -> None:
-    """A run: its values with intervals and targets, its cost, its folder."""
-    table = Table(title=f"{done.name}: {len(done.rows)} examples", title_justify="left")
-    tasks = {name: getattr(metric.measures.get(name), "task", "") for name in done.values}
+def run(done: Run) -> None:
+    """A run: the metric's weighted value, its measures with intervals and targets, parts, cost, folder."""
+    model = done.about.get("lm")
+    title = f"{escape(done.name)}: {len(done.rows)} examples{f', {escape(str(model))}' if model else ''}"
+    table = Table(title=title, title_justify="left")
+    found = facts.values(done)
+    tasks = {one.name: _task(done, one.name) for one in found}
     several = len(set(tasks.values())) > 1  # a program that retrieves and answers is measured at both
+    order = sorted(found, key=lambda one: list(tasks.values()).index(tasks[one.name])) if several else list(found)
+    rates = any(one.precision is not None for one in found)
+    targets = any(one.target is not None for one in found)
     for head in ("task", "value") if several else ("value",):
-        table.add_column(head)
-    table.add_column("[95 %]", justify="right")
-    table.add_column("target", justify="right")
-    table.add_column("met", justify="center")
-    met = metric.met(done.values)
-    order = sorted(tasks, key=lambda name: list(tasks.values()).index(tasks[name])) if several else list(tasks)
-    for place, name in enumerate(order):
-        target = metric.targets.get(name)
-        first = place == 0 or tasks[order[place - 1]] != tasks[name]
-        if first and place:
+        table.add_column(head, no_wrap=True)
+    heads = ["[95 %]", *(("precision", "recall") if rates else ()), *(("target", "met") if targets else ())]
+    for head in heads:
+        table.add_column(head, justify="right", no_wrap=True)
+    if len([one for one in found if one.weight]) > 1:
+        whole = facts.overall(done)
+        first = ["metric", _ends(whole)] + [""] * (len(heads) - 1)
+        table.add_row(*([""] if several else []), *first, style="bold", end_section=True)
+    for place, one in enumerate(order):
+        new = place == 0 or tasks[order[place - 1].name] != tasks[one.name]
+        if new and place:
             table.add_section()
-        table.add_row(
-            *([tasks[name] if first else ""] if several else []),
-            name,
-            with_interval(done, name),
-            "" if target is None else f"{target:.2f}",
-            {True: "yes", False: "no"}.get(met.get(name), ""),
-        )
+        cells = [one.name, _ends(one)]
+        if rates:
+            cells += [number(one.precision), number(one.recall)] if one.precision is not None else ["", ""]
+        if targets:
+            met = {True: "yes", False: "no", None: ""}[one.met]
+            cells += ["" if one.target is None else f"{one.target:.2f}", met]
+        table.add_row(*([tasks[one.name] if new else ""] if several else []), *cells)
     out = console()
     out.print(table)
+    weighted = [one for one in found if one.weight]
+    if len(weighted) > 1:
+        said = " + ".join(f"{one.weight:g} {one.name}" for one in weighted)
+        out.print(f"metric is what tuning makes better: the weighted mean of {said}", markup=False)
+    if found:
+        strata(done, found[0].name)
     corrected(done)
     failed = [row for row in done.rows if row.get("error")]
     if failed:
@@ -44,12 +64,80 @@ def run(done: Any, metric: Any) -> None:
             f"{len(failed)} of {len(done.rows)} examples failed, and their gold counts as missed; the first, "
             f"{failed[0]['id']}: {failed[0]['error']}"
         )
+    if again := done.retried:
+        theirs, others = again["values"], again["others"]
+        pairs = ", ".join(f"{key} {number(theirs.get(key))} beside {number(others.get(key))}" for key in done.values)
+        warn(f"{again['rows']} of {len(done.rows)} examples were tried again; theirs beside the others': {pairs}")
     cost = done.cost
     tokens = cost.get("prompt_tokens", 0) + cost.get("completion_tokens", 0)
-    out.print(
-        f"{cost.get('calls', 0)} calls, {tokens} tokens, {cost.get('seconds', 0):.1f} s. Run folder: {done.folder}",
-        soft_wrap=True,  # a path that is broken over two lines cannot be copied
+    plain(  # a path that is broken over two lines cannot be copied
+        f"{cost.get('calls', 0)} calls, {tokens} tokens, {cost.get('seconds', 0):.1f} s. Run folder: {done.folder}"
     )
+
+
+def _task(done: Run, name: str) -> str:
+    return str(done.about.get("measures", {}).get(name, {}).get("measure", "")).partition(".")[0]
+
+
+def _ends(one: Value) -> str:
+    return number(one.value) + (f" [{one.interval.low:.3f}, {one.interval.high:.3f}]" if one.interval else "")
+
+
+def strata(done: Run, measure: str, most: int = 8) -> None:
+    """A measure's value in each part of the gold, one line a stratum, the largest parts first."""
+    for stratum, keys in done.by_stratum.items():
+        if len(keys) < 2:
+            continue
+        parts = sorted(keys.items(), key=lambda item: -item[1]["examples"])
+        shown = [f"{key} {number(one.get(measure))} (n {one['examples']:.0f})" for key, one in parts[:most]]
+        more = f", and {len(parts) - most} more" if len(parts) > most else ""
+        console().print(f"{measure} by {stratum}: {', '.join(shown)}{more}", markup=False)
+
+
+def ranking(found: Sequence[Ranked]) -> None:
+    """Systems, the best first, with the ranks that each may have."""
+    table = Table(title=f"{len(found)} systems on {len(found[0].run.rows)} examples", title_justify="left")
+    for head in ("place", "ranks"):
+        table.add_column(head, justify="right", no_wrap=True)
+    table.add_column("system", overflow="fold")
+    for head in ("value [95 %]", "leads", "seconds", "cost"):
+        table.add_column(head, justify="right", no_wrap=True)
+    for one in found:
+        value = f"{one.value.value:.4f} [{one.value.low:.3f}, {one.value.high:.3f}]"
+        leads, cost = f"{100 * one.first:.0f} %", f"{one.cost:g}"
+        table.add_row(str(one.place), str(one.ranks), escape(one.name), value, leads, f"{one.seconds:.1f}", cost)
+    console().print(table)
+    plain("ranks: those that the data allow; leads: how often it would be first if the weights were any others")
+
+
+def waterfall(found: Waterfall) -> None:
+    """What each stage costs, and the value with each set of stages replaced by gold."""
+    table = Table(title=f"what each stage costs, {found.examples} examples", title_justify="left", min_width=40)
+    table.add_column("stage", overflow="fold")
+    table.add_column("costs [95 %]", justify="right", no_wrap=True)
+    for one in found.shares:
+        table.add_row(escape(one.stage), f"{one.cost:+.4f} [{one.low:+.3f}, {one.high:+.3f}]")
+    table.add_row("rest", f"{found.rest:+.4f}")
+    console().print(table)
+    plain(f"value {found.value:.4f}; with every stage's output from gold {found.perfect:.4f}")
+    for names, value in found.values.items():
+        plain(f"  gold for {' and '.join(names) or 'nothing'}: {value:.4f}")
+
+
+def listed(found: Sequence[Entry]) -> None:
+    """Runs in a folder, the newest first."""
+    table = Table(title=f"{len(found)} runs", title_justify="left")
+    table.add_column("run", overflow="fold")
+    for head in ("program", "model"):
+        table.add_column(head, overflow="fold")
+    for head in ("n", "metric"):
+        table.add_column(head, justify="right", no_wrap=True)
+    table.add_column("status")
+    for one in found:
+        status = one.status if one.status == "finished" else f"{one.status}, {one.done()} of {one.examples}"
+        cells = one.key, one.name, one.model, str(one.examples), number(one.value), status
+        table.add_row(*map(escape, cells))
+    console().print(table if found else "No runs yet: goldassay eval extraction:baseline writes the first.")
 
 
 def corrected(done: Any) -> None:

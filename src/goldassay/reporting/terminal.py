@@ -92,6 +92,11 @@ def line(text: str) -> None:
     console().print(text, markup=True)
 
 
+def plain(text: str) -> None:
+    """One line as it stands, however long it is: data is data."""
+    console().print(text, markup=False, soft_wrap=True)
+
+
 def warn(text: str) -> None:
     """One warning on standard error, in one line however long it is."""
     console(error=True).print(f"[yellow]warning:[/] {escape(text)}", markup=True, soft_wrap=True)

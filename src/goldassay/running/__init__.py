@@ -1,7 +1,7 @@
 """Running programs over gold: evaluate, the run and its folder."""
 
-from goldassay.running.evaluate import evaluate
+from goldassay.running.evaluate import aevaluate, evaluate
 from goldassay.running.folder import new_folder
 from goldassay.running.run import Run
 
-__all__ = ["Run", "evaluate", "new_folder"]
+__all__ = ["Run", "aevaluate", "evaluate", "new_folder"]

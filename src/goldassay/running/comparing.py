@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from goldassay.exceptions import ConventionError
 from goldassay.measure import parse
 from goldassay.running.run import Run
-from goldassay.statistics import Comparison, compare, holm
+from goldassay.statistics import Comparison, holm
+from goldassay.statistics import compare as paired
 from goldassay.statistics.ranks import Rank, ranks
 
 SHOWN = 2  # examples won and lost that are shown with what was wrong
@@ -41,6 +43,22 @@ class Against:
         }
 
 
+def compare(*runs: Run | Path | str, test: str = "permutation", seed: int = 0) -> list[Against]:
+    """Runs (or their folders) on the same gold against the first of them, by every measure, corrected for their number.
+
+    >>> import dspy
+    >>> from goldassay.running import evaluate
+    >>> gold = [dspy.Example(text=word, label=word.upper()).with_inputs("text") for word in ("a", "b", "c", "d")]
+    >>> exact = lambda gold, pred: gold["label"] == pred["label"]
+    >>> one, other = (evaluate(lambda text, end=end: dspy.Prediction(label=text.upper() + end), gold, exact)
+    ...               for end in ("", "!"))
+    >>> (found,) = compare(other, one)
+    >>> found.measure, found.found.difference, found.won
+    ('score', 1.0, ('0', '1', '2', '3'))
+    """
+    return compared([one if isinstance(one, Run) else Run.load(one) for one in runs], test=test, seed=seed)
+
+
 def worked(made: Run) -> bool:
     """Whether the program worked at all; an arm that failed everywhere is not available, never a loss by 0."""
     return any(not row.get("error") for row in made.rows)
@@ -54,7 +72,7 @@ def compared(runs: Sequence[Run], *, test: str = "permutation", seed: int = 0) -
     clusters = _documents(first)
     pairs = [(other, name) for other in runs[1:] for name in first.values if name in other.values]
     tests = [
-        compare(other.tallies(name), first.tallies(name), first.zero[name], clusters=clusters, test=test, seed=seed)
+        paired(other.tallies(name), first.tallies(name), first.zero[name], clusters=clusters, test=test, seed=seed)
         for other, name in pairs
     ]
     corrected = holm([found.p for found in tests])
@@ -83,14 +101,13 @@ def ranked(runs: Sequence[Run], *, seed: int = 0) -> dict[str, list[Rank]]:
     for name in first.values:
         if all(name in made.values for made in runs):
             measure = first.about["measures"].get(name, {}).get("measure")
-            found = ranks(
-                {place: made.tallies(name) for place, made in enumerate(runs)},
+            out[name] = ranks(
+                [made.tallies(name) for made in runs],
                 first.zero[name],
                 clusters=_documents(first),
                 lower_is_better=bool(measure) and parse(measure).lower_is_better,
                 seed=seed,
             )
-            out[name] = list(found.values())
     return out
 
 

@@ -44,6 +44,7 @@ class Remote(Protocol):
 
     def ask(self, index: int, example: Any) -> Answer:
         """What came of an example; `Died` where the worker is gone."""
+        ...
 
     def ready(self) -> None:
         """Wait until it is built; what stands in the way is raised."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import gc
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -27,7 +28,7 @@ from goldassay.running.secrets import known, models, redact
 from goldassay.running.trace import Recorder
 from goldassay.running.worker import pack
 
-__all__ = ["evaluate", "gold_hash"]
+__all__ = ["aevaluate", "evaluate", "gold_hash"]
 
 
 def evaluate(
@@ -38,12 +39,13 @@ def evaluate(
     lm: Any = None,
     adapter: Any = None,
     threads: int = 1,
-    folder: Path | None = None,
+    folder: Path | str | None = None,
+    limit: int | None = None,
     name: str = "run",
     progress: bool = True,
     seed: int = 0,
     settings: dict[str, Any] | None = None,
-    resume: Path | None = None,
+    resume: Path | str | None = None,
     trace: bool = True,
     timeout: float | None = None,
     max_failures: float = 0.5,
@@ -63,10 +65,11 @@ def evaluate(
         program: A DSPy module, or any callable that takes an example's inputs.
         gold: Examples that say what their inputs are (``with_inputs``).
         metric: A `Metric`, or any function of (gold, prediction): see `Metric.of`.
-        lm: The language model; without it the one that DSPy is configured with.
+        lm: The language model, or its name (`goldassay.lm.resolve`); without it the one that DSPy is configured with.
         adapter: The adapter; without it the one that DSPy is configured with.
         threads: How many examples are worked on at once.
         folder: A folder for this run alone.
+        limit: Only the first examples, so many.
         name: What the run is called.
         progress: Whether a bar is shown, where standard error is a terminal.
         seed: Of the intervals.
@@ -98,6 +101,9 @@ def evaluate(
     >>> found.values["strict_f1"]     # one true positive, one false positive
     0.6666666666666666
     """
+    lm, adapter = named(lm, adapter)
+    folder, resume = (None if place is None else Path(place) for place in (folder, resume))
+    gold = gold if limit is None else gold[:limit]
     if not gold:
         raise GoldassayError("there are no gold examples to evaluate on")
     if threads < 1:
@@ -189,6 +195,28 @@ def evaluate(
         how = f"; mend it and go on with --resume {place}" if place else ""
         raise RunStopped(f"{done}{why}{how}", run)
     return run
+
+
+async def aevaluate(program: Any, gold: Sequence[Any], metric: Any, **options: Any) -> Run:
+    """`evaluate` for asynchronous code: the same words, and the loop stays free.
+
+    >>> import asyncio, dspy
+    >>> gold = [dspy.Example(text="a", label="A").with_inputs("text")]
+    >>> exact = lambda gold, pred: gold["label"] == pred["label"]
+    >>> asyncio.run(aevaluate(lambda text: dspy.Prediction(label=text.upper()), gold, exact)).value
+    1.0
+    """
+    return await asyncio.to_thread(evaluate, program, gold, metric, **options)
+
+
+def named(lm: Any, adapter: Any) -> tuple[Any, Any]:
+    """A language model that was given by its name, with the adapter that suits it."""
+    if not isinstance(lm, str):
+        return lm, adapter
+    from goldassay import lm as models
+
+    model = models.resolve(lm)
+    return model, models.adapter(model) if adapter is None else adapter
 
 
 def _begin(

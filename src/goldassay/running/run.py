@@ -6,6 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ from goldassay.measure import OWN, Error, parse
 from goldassay.running import parts
 from goldassay.running.corrected import corrected
 from goldassay.running.folder import ABOUT, ROWS, read_about
+from goldassay.running.views import html, records
 from goldassay.score import Evidence
 from goldassay.statistics import Interval, interval
 from goldassay.statistics.ppi import Corrected
@@ -31,7 +33,7 @@ class Case:
     strata: Mapping[str, Any] = field(default_factory=dict)
 
 
-@dataclass
+@dataclass(repr=False)
 class Run:
     """Every row, the evidence, the settings. ``rows`` are in the order of the gold examples.
 
@@ -170,6 +172,28 @@ class Run:
             return {}
         others = [evidence for row, evidence in zip(self.rows, self.evidence, strict=True) if not row.get("retried")]
         return {"rows": len(again), "values": _values(again, self.zero), "others": _values(others, self.zero)}
+
+    def __repr__(self) -> str:
+        shown = ", ".join(f"{name}={value:.4f}" for name, value in self.values.items()) if self.rows else "no rows"
+        return f"Run({self.name!r}, {len(self.rows)} examples, {shown})"
+
+    def _repr_html_(self) -> str:
+        """As a table in a notebook: values with intervals."""
+        found = self.intervals if self.rows else {}
+        cells = [[name, f"{one.value:.4f}", f"[{one.low:.3f}, {one.high:.3f}]"] for name, one in found.items()]
+        return html(f"{self.name}, {len(self.rows)} examples", ["measure", "value", "95 %"], cells)
+
+    def records(self) -> list[dict[str, Any]]:
+        """A flat record an example: id, strata, score, values, errors, seconds, tokens, inputs, gold, prediction."""
+        return records(self.rows, self.evidence)
+
+    def to_pandas(self) -> Any:
+        """The `records` as a data frame."""
+        try:
+            pandas = import_module("pandas")
+        except ModuleNotFoundError:
+            raise GoldassayError("a data frame needs pandas: pip install pandas") from None
+        return pandas.DataFrame(self.records())
 
     def summary(self) -> dict[str, Any]:
         """What ``run.json`` and ``--json`` say of the result."""

@@ -9,9 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 import re
-import tempfile
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -19,7 +17,8 @@ from pathlib import Path
 from typing import Any, Literal
 from unicodedata import normalize
 
-from goldassay.exceptions import CacheOnlyError, GoldassayError
+from goldassay import jsonl
+from goldassay.exceptions import CacheOnlyError, DataError
 
 FOLDER = Path(".goldassay") / "article_cache"
 DAYS = 30
@@ -60,14 +59,14 @@ class Cache:
         """
         name = normalize("NFC", key)
         letters = re.sub(r"[^A-Za-z0-9]+", "_", name).strip("_")[:40]
-        return self.folder / kind / f"{letters}-{hashlib.sha256(name.encode()).hexdigest()[:16]}.json"
+        return self.folder / _plain(kind) / f"{letters}-{hashlib.sha256(name.encode()).hexdigest()[:16]}.json"
 
     def _read(self, file: Path, key: str) -> Kept | None:
         try:
-            found = json.loads(file.read_text(encoding="utf-8"))
+            found = jsonl.value(file.read_bytes(), unique=False)
             if found["key"] == normalize("NFC", key):
                 return Kept(found["value"], str(found["fetched"]))
-        except (OSError, ValueError, KeyError, TypeError):
+        except (OSError, DataError, KeyError, TypeError):
             pass  # absent, or not ours: it is fetched again
         return None
 
@@ -75,18 +74,17 @@ class Cache:
         return age(kept.fetched) <= timedelta(days=self.days)
 
     def _write(self, file: Path, content: dict[str, Any]) -> None:
-        try:
-            file.parent.mkdir(parents=True, exist_ok=True)
-            handle, name = tempfile.mkstemp(dir=file.parent, suffix=".part")
-            try:
-                with os.fdopen(handle, "w", encoding="utf-8") as out:
-                    json.dump(content, out, ensure_ascii=False)
-                os.replace(name, file)
-            except BaseException:
-                Path(name).unlink(missing_ok=True)
-                raise
-        except OSError as error:
-            raise GoldassayError(f"{file.parent}: what was fetched cannot be kept: {error.strerror}") from None
+        jsonl.replace(file, json.dumps(content))
+
+
+def _plain(kind: str) -> str:
+    """A kind as the name of a folder, which stays in the cache whatever the kind is.
+
+    >>> _plain("en"), _plain("../..").startswith("-")
+    ('en', True)
+    """
+    safe = re.sub(r"[^A-Za-z0-9_-]+", "-", kind)[:40]
+    return kind if safe == kind and kind else f"{safe}-{hashlib.sha256(kind.encode()).hexdigest()[:16]}"
 
 
 def age(fetched: str) -> timedelta:

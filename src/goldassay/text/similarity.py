@@ -9,7 +9,7 @@ pair whose changes are scattered all over. Two bounds spare most comparisons and
   breaks at most three of its a - 2 trigrams, an insertion two: the two texts share at least
   (a - 2) - 3 (a - l) - 2 (b - l) trigrams. They are counted in hashed buckets, where the share can only look larger.
 
-Candidates for near duplicates in a large collection, in time linear in its size: MinHash with banding.
+In a large collection candidates are found in time linear in its size, by MinHash with banding.
 
 A text is the set of its runs of four characters. Two sets with the Jaccard index J have the same smallest hash with
 probability J; ``ROWS`` of such hashes make a band, and texts that agree in one of ``BANDS`` bands are candidates, which

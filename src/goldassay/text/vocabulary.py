@@ -1,6 +1,7 @@
 """Small words of English, Dutch, German and French (and negations of Spanish and Italian) that the patterns know.
 
-The words of a statement, for asking whether another says the same: numbers whole, negations written out.
+With them the words of a statement are found, to ask whether another says the same: numbers whole, negations written
+out.
 
 Words are those of the ``unicode`` tokenizer. ``1,800``, ``1.800`` and ``1 800`` (with a narrow or a no-break space) are
 ``1800``: a mark between a digit and just three digits parts thousands. "didn't" is "did not", French "n'ouvre pas" is

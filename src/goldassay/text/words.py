@@ -5,7 +5,7 @@ space, so a text without ASCII letters has no words and scores 0 even against it
 (NFKC, casefold), runs of letters, digits and marks of any script. Stemming is Porter's (NLTK's extensions), for words
 of more than three letters, as rouge-score does it.
 
-Words and signs of a text, for formats and coefficients that need tokens where gold has none.
+Formats and coefficients that need tokens where gold has none get words and signs.
 
 A word is a run of letters, digits and underscores; every other character that is no white space is a sign of its own.
 What a character carries stays with it: combining marks (Unicode category M: accents, vowel points, variation

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from goldassay.tuning.patches import Effect, Patch
     from goldassay.tuning.results import Trial, Tuned
     from goldassay.tuning.saved import load_state
-    from goldassay.tuning.tuner import tune
+    from goldassay.tuning.tuner import atune, tune
 
 _HOME = {
     "OPTIMIZERS": "optimizers",
@@ -25,6 +25,7 @@ _HOME = {
     "Patches": "campaign",
     "Trial": "results",
     "Tuned": "results",
+    "atune": "tuner",
     "load_state": "saved",
     "tune": "tuner",
 }
@@ -37,6 +38,7 @@ __all__ = [
     "Patches",
     "Trial",
     "Tuned",
+    "atune",
     "load_state",
     "tune",
 ]

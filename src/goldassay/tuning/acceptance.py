@@ -1,4 +1,13 @@
-"""The one rule by which patches are accepted.
+"""The one rule by which edits are accepted, with two verdicts that are never mixed.
+
+*Kept* is what was best on the examples that it was chosen on: better by the estimate, with a two-sided p of ``KEEP`` at
+most. It may be luck. *Proven* is what evidence says that the choice had no part in: one look at a held-out test split,
+or, where there is none, the campaign's own hypotheses in a fixed order, each tested at the full level and only if all
+before it were shown (Maurer, Hothorn, Lehmacher 1995), so that the chance of proving anything when no edit helps is
+``alpha`` at most.
+
+One hypothesis is tested twice: by betting at every look, at ``EARLY`` of the level, and by the paired permutation test
+at the end, one-sided, at what is left; the two levels add up to ``alpha``.
 
 Patches that are measured each alone, in no order, are corrected for their number (Holm).
 """
@@ -6,11 +15,55 @@ Patches that are measured each alone, in no order, are corrected for their numbe
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
 
 from goldassay.statistics import holm
-from goldassay.tuning.patches import Patch
+from goldassay.tuning.measuring import Outcome
+from goldassay.tuning.patches import Effect, Patch
 
-ALPHA = 0.05
+ALPHA, KEEP = 0.05, 0.2
+EARLY = 0.2  # of alpha, for accepting at a look before the last
+WINS = 5  # examples: with fewer wins and no loss no test at .05 shows anything (2^-5 = .031)
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """How a campaign ended: kept or not, by how much and how sure; proven or not, and by what."""
+
+    kept: bool = False
+    proven: bool = False
+    effect: Effect | None = None
+    by: str = ""
+
+    @property
+    def words(self) -> str:
+        """In one line."""
+        if not self.kept or self.effect is None:
+            return "Nothing is kept: no edit was better on train and dev."
+        one = self.effect
+        how = f"{one.difference:+.3f} [{one.low:+.3f}, {one.high:+.3f}], p {one.p:.3f}, n {one.n}"
+        by = f" by {self.by}" if self.by else ""
+        proof = f"{'proven' if self.proven else 'not proven'}{by}"
+        return f"Kept: {how} on train and dev (cross-fitted); {proof}."
+
+    def state(self) -> dict[str, Any]:
+        """As JSON."""
+        return {**asdict(self), "effect": self.effect.model_dump() if self.effect else None, "words": self.words}
+
+
+def proves(tested: Outcome, alpha: float = ALPHA) -> bool:
+    """Whether the level allows to say "better": by betting at any look, or one-sided when all was looked at."""
+    if tested.effect is None or tested.gain <= 0:
+        return False
+    return tested.sequential_p <= EARLY * alpha or (tested.ended == "full" and tested.p <= (1 - EARLY) * alpha)
+
+
+def keeps(tested: Outcome, keep: float = KEEP) -> bool:
+    """Whether the estimate speaks for it: better, and the two-sided p is ``keep`` at most."""
+    if tested.effect is None or tested.gain <= 0 or tested.ended in ("reject", "rejected", "failed"):
+        return False
+    return tested.ended == "accept" or tested.effect.p <= keep
 
 
 def corrected(patches: Sequence[Patch]) -> dict[str, float]:
@@ -20,7 +73,7 @@ def corrected(patches: Sequence[Patch]) -> dict[str, float]:
 
 
 def judge(patches: Sequence[Patch], split: str, alpha: float = ALPHA) -> None:
-    """Accepted or rejected, each alone; dev chooses, and what dev rejected, test does not accept."""
+    """Each patch alone: kept where dev shows it better, proven where test does; what dev rejected, test proves not."""
     adjusted = corrected(patches)
     for patch in patches:
         p = adjusted[patch.id]
@@ -30,5 +83,7 @@ def judge(patches: Sequence[Patch], split: str, alpha: float = ALPHA) -> None:
         better = patch.effects[-1].difference > 0 and p <= alpha
         if better and split == "test" and patch.status == "rejected":
             patch.reason += ", but rejected on dev"
+        elif better:
+            patch.status = "proven" if split == "test" else "kept"
         else:
-            patch.status = "accepted" if better else "rejected"
+            patch.status = "rejected"

@@ -6,18 +6,20 @@ subject. The search is the one that audits and splits of gold use; its time is l
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import dspy
+from rapidfuzz import fuzz, process
 
 from goldassay.exceptions import LeakError
 from goldassay.fields import read
-from goldassay.text.similarity import near_pairs, plain
+from goldassay.text.similarity import NEAR, near_pairs, plain
 
 if TYPE_CHECKING:
     from goldassay.tuning.patches import Patch
 
+PAIRS = 40_000  # comparisons that cost less than an index
 WORDS = 8  # as many words in a row are a copy, not chance
 
 
@@ -36,18 +38,28 @@ def check_examples(train: Sequence[Any], held_out: dict[str, Sequence[Any]]) -> 
     Traceback (most recent call last):
     goldassay.exceptions.LeakError: record a: the train example is nearly (96 %) dev example b; remove it from one side
     """
-    sides = [("train", example) for example in train]
-    sides += [(split, example) for split, examples in held_out.items() for example in examples]
-    texts = [text_of(example) for _, example in sides]
+    sides = [(split, example) for split, examples in held_out.items() for example in examples]
+    ours, others = [plain(text_of(example)) for example in train], [plain(text_of(example)) for _, example in sides]
     first: dict[str, int] = {}
-    for index, text in enumerate(texts[: len(train)]):
-        first.setdefault(plain(text), index)
-    for (split, example), text in zip(sides[len(train) :], texts[len(train) :], strict=True):
-        if plain(text) and plain(text) in first:
-            raise _leak(train[first[plain(text)]], example, split, "exactly")
-    for one, other, score in near_pairs(texts):
-        if one < len(train) <= other:
-            raise _leak(train[one], sides[other][1], sides[other][0], f"nearly ({score:.0f} %)")
+    for index, text in enumerate(ours):
+        first.setdefault(text, index)
+    for (split, example), text in zip(sides, others, strict=True):
+        if text and text in first:
+            raise _leak(train[first[text]], example, split, "exactly")
+    for one, other, score in _near(ours, others):
+        raise _leak(train[one], sides[other][1], sides[other][0], f"nearly ({score:.0f} %)")
+
+
+def _near(ours: Sequence[str], others: Sequence[str]) -> Iterator[tuple[int, int, float]]:
+    """The pairs across that are nearly the same: each with each where they are few, else in linear time."""
+    if len(ours) * len(others) > PAIRS:
+        pairs = near_pairs([*ours, *others])
+        yield from ((one, other - len(ours), score) for one, other, score in pairs if one < len(ours) <= other)
+        return
+    for index, text in enumerate(ours):
+        found = process.extractOne(text, others, scorer=fuzz.ratio, score_cutoff=NEAR) if text else None
+        if found is not None:
+            yield index, found[2], found[1]
 
 
 def _leak(train: Any, other: Any, split: str, how: str) -> LeakError:
@@ -63,8 +75,9 @@ def check_patch(patch: Patch, held_out: dict[str, Sequence[Any]]) -> None:
     for split, examples in held_out.items():
         if patch.example and examples:
             keys = getattr(examples[0], "_input_keys", None) or ("text", "question", "query")
-            shown = dspy.Example(**{**patch.example, "id": patch.id}).with_inputs(*keys)
-            check_examples([shown], {split: examples})
+            given = patch.example["examples"] if patch.action == "show_nearest" else [patch.example]
+            shown = [dspy.Example(**{**one, "id": patch.id}).with_inputs(*keys) for one in given]
+            check_examples(shown, {split: examples})
 
 
 def check_instructions(instructions: Iterable[str], held_out: dict[str, Sequence[Any]], words: int = WORDS) -> None:

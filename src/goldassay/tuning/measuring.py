@@ -1,42 +1,96 @@
-"""Testing a patch: paired on dev, on the corpus value, in a race that clearly worse ones leave early.
+"""Measuring programs on the same examples: each answer once, paired, in stages that stop as soon as the result is sure.
 
-Looking early can only reject, never accept, so it does not raise the chance of accepting something useless.
+A `Bench` keeps what was measured, by the program's prompts and the example, on disk too where it has a journal: a
+tuning that was killed goes on without asking anything twice. A candidate is measured on documents in a random order;
+at each stage the sequential test by betting (`goldassay.statistics.sequential_test`) may accept or reject it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import json
+import random
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 from goldassay.exceptions import GoldassayError
 from goldassay.fields import read
+from goldassay.measure import Error
 from goldassay.metric import Metric
 from goldassay.running import Run, evaluate
+from goldassay.running.identity import fingerprint
 from goldassay.running.run import Case
 from goldassay.score import Evidence
-from goldassay.statistics import compare
-from goldassay.tuning.patches import Effect, Patch
+from goldassay.statistics import compare, contributions
+from goldassay.statistics.sequential import sequential_test
+from goldassay.tuning.patches import Effect
 
 COSTS = ("calls", "prompt_tokens", "completion_tokens", "seconds")
+CHUNK = 8  # examples between two lines of the journal, and between two looks at the progress
+LEAST = 8  # examples before the first look
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """A candidate beside what it was measured against: its cases, the effect, and how the measuring ended.
+
+    ``ended`` is ``accept`` or ``reject`` where the sequential test stopped it early, ``full`` after all examples,
+    ``failed`` where the program never worked. ``sequential_p`` may be read at any time.
+    """
+
+    cases: dict[int, Case]
+    effect: Effect | None
+    ended: str
+    sequential_p: float = 1.0
+    failure: str = ""
+
+    @property
+    def p(self) -> float:
+        """The one-sided p of "better" on the examples looked at: half the two-sided one of the paired permutation."""
+        if self.effect is None or self.effect.difference <= 0:
+            return 1.0
+        return self.effect.p / 2
+
+    @property
+    def gain(self) -> float:
+        """The difference of the corpus values; minus infinity where there is none."""
+        return self.effect.difference if self.effect is not None else float("-inf")
 
 
 @dataclass
-class Race:
-    """How patches are tested: on these examples, with this metric.
+class Bench:
+    """Programs on these examples, with this metric.
 
-    ``guarded`` maps a measure's name to the drop that is tolerated. Examples that share a document are resampled
-    together.
+    ``guarded`` maps a measure's name to the drop that is tolerated. ``tell`` hears a line now and then: what is
+    measured, its effect so far, how many calls of this candidate are left.
     """
 
     examples: Sequence[Any]
     metric: Any
-    guarded: Mapping[str, float]
+    guarded: Mapping[str, float] = field(default_factory=dict)
     threads: int = 1
     seed: int = 0
     resamples: int = 4000
+    journal: Path | None = None
+    tell: Callable[[str], None] | None = None
+    options: Mapping[str, Any] = field(default_factory=dict)
     worked: int = field(default=0, init=False)
     failure: str = field(default="", init=False)
+    cost: dict[str, float] = field(default_factory=lambda: dict.fromkeys(COSTS, 0.0), init=False)
+    _known: dict[tuple[str, int], dict[str, Any]] = field(default_factory=dict, init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        self.order = ordered(self.examples, self.seed)
+        if self.journal is not None and self.journal.is_file():
+            for line in self.journal.read_bytes().split(b"\n"):
+                try:
+                    row = json.loads(line)
+                    self._known[row["program"], int(row["index"])] = row
+                except (ValueError, KeyError, TypeError):  # a line that was cut off is measured again
+                    continue
 
     @property
     def zero(self) -> Evidence:
@@ -44,62 +98,151 @@ class Race:
         zero: Evidence = tallied(self.metric).zero
         return zero
 
-    def run(self, program: Any, examples: Sequence[Any] | None = None) -> Run:
-        """The program on the race's examples, or on others."""
-        chosen = self.examples if examples is None else examples
-        done = evaluated(
-            program, chosen, self.metric, threads=self.threads, folder=None, progress=False, seed=self.seed
-        )
-        errors = [row["error"] for row in done.rows if row.get("error")]
-        self.worked += len(done.rows) - len(errors)
+    def cases(self, program: Any, indices: Sequence[int], note: Callable[[int], None] | None = None) -> list[Case]:
+        """The program's cases of these examples, measured where they are not known yet."""
+        version = fingerprint(program)
+        left = [index for index in indices if (version, index) not in self._known]
+        for start in range(0, len(left), CHUNK):
+            some = left[start : start + CHUNK]
+            chosen = [self.examples[index] for index in some]
+            options = {"threads": self.threads, "folder": None, "progress": False, "seed": self.seed, **self.options}
+            done = evaluated(program, chosen, self.metric, **options)
+            for key in COSTS:
+                self.cost[key] += float(done.cost.get(key, 0))
+            self._keep(version, some, done)
+            if note is not None:
+                note(len(left) - start - len(some))
+        found = [self._known[version, index] for index in indices]
+        errors = [row["failed"] for row in found if row["failed"]]
+        self.worked += len(found) - len(errors)
         self.failure = self.failure or next(iter(errors), "")
-        return done
+        return [self._case(row) for row in found]
 
     def check(self) -> None:
         """Raise if the program never worked: its prompts are not to blame."""
         if self.failure and not self.worked:
             raise GoldassayError(f"the program failed on all examples; the first: {self.failure}")
 
-    def test(self, patch: Patch, program: Any, base: Sequence[Case]) -> list[Case] | None:
-        """The patched program's cases, or ``None`` if the patch is rejected; its effect is written on the patch."""
-        cases: list[Case] = []
-        cost = dict.fromkeys(COSTS, 0.0)
-        for stop in stages(len(self.examples)):
-            done = self.run(program, self.examples[len(cases) : stop])
-            if failure(done):
-                patch.status, patch.reason = "rejected", f"not available: the program {failure(done)}"
-                return None
-            cases += done.cases
-            cost = {key: value + float(done.cost.get(key, 0)) for key, value in cost.items()}
-            found = effect(
-                cases,
-                base[: len(cases)],
-                self.examples,
+    def test(
+        self,
+        name: str,
+        programs: Sequence[Any],
+        folds: Sequence[int],
+        base: Mapping[int, Case],
+        *,
+        alpha: float = 0.01,
+        split: str = "train+dev",
+        stop: bool = True,
+        worse: bool = True,
+    ) -> Outcome:
+        """The candidate whose program for example i is ``programs[folds[i]]``, paired with the cases of ``base``.
+
+        Args:
+            name: what is measured, for the progress line.
+            programs: one a fold.
+            folds: the fold of each example.
+            base: the cases to compare with; only their examples are measured.
+            alpha: the level of accepting early.
+            split: what the examples are called in the effect.
+            stop: whether to stop as soon as the result is sure.
+            worse: whether what is not better on the way is given up too (not so for what is tried to be left out).
+        """
+        cases: dict[int, Case] = {}
+        before, ended, found, p = dict(self.cost), "full", None, 1.0
+        order = [some for one in self.order if (some := [index for index in one if index in base])]
+        flat, stops = [index for one in order for index in one], stages(len(order))
+        ends = [sum(len(one) for one in order[:stop]) for stop in stops]
+        for look, end in list(zip(stops, ends, strict=True))[0 if stop else -1 :]:
+            wanted = flat[len(cases) : end]
+            for fold in sorted({folds[index] for index in wanted}):  # equal prompts follow each other
+                mine = [index for index in wanted if folds[index] == fold]
+                left = len(flat) - len(cases) - len(mine)
+                note = self._noted(name, found, left)
+                cases.update(zip(mine, self.cases(programs[fold], mine, note), strict=True))
+            seen = flat[:end]
+            if all(self._failed(programs[folds[index]], index) for index in seen):
+                return Outcome(cases, None, "failed", 1.0, self._failed(programs[folds[seen[0]]], seen[0]))
+            spent = {key: self.cost[key] - before[key] for key in COSTS}
+            after, old = ([where[index] for index in seen] for where in (cases, base))
+            examples = [self.examples[index] for index in seen]
+            found = effect(after, old, examples, self.zero, split, spent, seed=self.seed, resamples=self.resamples)
+            told = sequential_test(
+                [case.evidence for case in after],
+                [case.evidence for case in old],
                 self.zero,
-                "dev",
-                cost,
-                seed=self.seed,
-                resamples=self.resamples,
+                looks=[one for one in stops if one <= look],
+                clusters=clusters(examples) or list(range(len(examples))),
+                alpha=alpha,
             )
-            if stop < len(self.examples) and found.difference <= 0 and found.high < 0.01:
+            p = told.p
+            if end == len(flat):
                 break
-        patch.effects = [found]
-        if len(cases) < len(self.examples):
-            patch.status = "rejected"
-            patch.reason = f"lost the race after {len(cases)} of {len(self.examples)} examples"
-            return None
-        worse = self.worsened(cases, base)
-        if worse:
-            patch.status, patch.reason = "rejected", f"worsens {worse}"
-            return None
-        return cases
+            if told.decision != "continue":
+                ended = told.decision
+                break
+            if worse and found.difference <= 0 and found.high < 0.01:
+                ended = "reject"
+                break
+        return Outcome(cases, found, ended, p)
 
     def worsened(self, after: Sequence[Case], before: Sequence[Case]) -> str:
-        """The guarded values that drop by more than is tolerated, in words; empty when none does."""
+        """The guarded values that drop by more than is tolerated, in words; empty when none does.
+
+        From ``LEAST`` examples on a drop within one standard error of the paired difference is none: it is noise.
+        """
+        if not self.guarded:
+            return ""
         new, old = total(after), total(before)
         drops = {name: float(old[name].value - new[name].value) for name in self.guarded}
-        worse = (f"{name} by {drop:.4f}" for name, drop in drops.items() if drop > self.guarded[name] + 1e-12)
-        return ", ".join(worse)
+        worse = {name: drop for name, drop in drops.items() if drop > self.guarded[name] + 1e-12}
+        if len(after) >= LEAST:
+            worse = {
+                name: drop
+                for name, drop in worse.items()
+                if drop > self.guarded[name] + self._noise(name, after, before)
+            }
+        return ", ".join(f"{name} by {drop:.4f}" for name, drop in worse.items())
+
+    def _noise(self, name: str, after: Sequence[Case], before: Sequence[Case]) -> float:
+        """The standard error of the paired difference of one measure."""
+        new, old = ([case.evidence[name] for case in some] for some in (after, before))
+        parts = contributions(new, old, self.zero[name])
+        return float(np.std(parts, ddof=1) * len(parts) ** 0.5)
+
+    def _noted(self, name: str, found: Effect | None, after: int) -> Callable[[int], None]:
+        so_far = f", {found.difference:+.3f} [{found.low:+.3f}, {found.high:+.3f}] so far" if found else ""
+
+        def note(left: int) -> None:
+            if self.tell is not None:
+                self.tell(f"{name}{so_far}, {left + after} examples left")
+
+        return note
+
+    def _failed(self, program: Any, index: int) -> str:
+        return str(self._known[fingerprint(program), index]["failed"])
+
+    def _keep(self, version: str, indices: Sequence[int], run: Run) -> None:
+        rows = []
+        for index, row, case in zip(indices, run.rows, run.cases, strict=True):
+            kept = {
+                "program": version,
+                "index": index,
+                "id": case.id,
+                "tallies": row["tallies"],
+                "errors": [error.state() for error in case.errors],
+                "strata": dict(case.strata),
+                "failed": row.get("error") or "",
+            }
+            self._known[version, index] = kept
+            rows.append(kept)
+        if self.journal is not None:
+            self.journal.parent.mkdir(parents=True, exist_ok=True)
+            with self.journal.open("a", encoding="utf-8") as file:
+                file.write("".join(f"{json.dumps(row, ensure_ascii=False, default=str)}\n" for row in rows))
+
+    def _case(self, row: Mapping[str, Any]) -> Case:
+        errors = tuple(Error(**error) for error in row["errors"])
+        return Case(str(row["id"]), self.zero.from_state(row["tallies"]), errors, row["strata"])
 
 
 def effect(
@@ -113,15 +256,15 @@ def effect(
     seed: int = 0,
     resamples: int = 10_000,
 ) -> Effect:
-    """The paired difference of the corpus values on the first ``len(after)`` examples, and what measuring it cost.
+    """The paired difference of the corpus values on these examples, and what measuring it cost.
 
-    ``after`` and ``before`` are the cases of the same examples; those that share a document are resampled together.
+    ``after`` and ``before`` are the cases of ``examples``; those that share a document are resampled together.
     """
     found = compare(
         [case.evidence for case in after],
         [case.evidence for case in before],
         zero,
-        clusters=clusters(examples[: len(after)]),
+        clusters=clusters(examples),
         seed=seed,
         resamples=resamples,
     )
@@ -177,17 +320,31 @@ def guards(metric: Any, guarded: Mapping[str, float] | None) -> dict[str, float]
 
 
 def stages(n: int) -> list[int]:
-    """Where the race looks: after a quarter, a half and all of the examples (never fewer than 8).
+    """After how many documents to look: a quarter, a half, three quarters and all (never fewer than 8).
 
     >>> stages(40), stages(12), stages(5)
-    ([10, 20, 40], [8, 12], [5])
+    ([10, 20, 30, 40], [8, 9, 12], [5])
     """
-    return sorted({max(8, n // 4), max(8, n // 2), n} & set(range(1, n + 1)) | {n})
+    return sorted({max(LEAST, n * part // 4) for part in (1, 2, 3)} & set(range(1, n + 1)) | {n})
+
+
+def ordered(examples: Sequence[Any], seed: int) -> list[list[int]]:
+    """The documents in the seed's order, each as the places of its examples: a race's first ones speak for all."""
+    found: dict[Any, list[int]] = {}
+    for index, example in enumerate(examples):
+        found.setdefault(document(example, index), []).append(index)
+    documents = list(found.values())
+    return random.Random(seed).sample(documents, len(documents))
+
+
+def document(example: Any, index: int) -> Any:
+    """What an example belongs to: its document, or itself."""
+    return read(example, "document", None) or ("example", index)
 
 
 def clusters(examples: Sequence[Any]) -> list[Any] | None:
     """The document of each example, if any two share one."""
-    found = [read(example, "document", None) or ("example", index) for index, example in enumerate(examples)]
+    found = [document(example, index) for index, example in enumerate(examples)]
     return found if len(set(found)) < len(found) else None
 
 

@@ -5,8 +5,10 @@ Each function gets the job and returns a program. ``OPTIMIZERS`` maps the names 
 
 from __future__ import annotations
 
+import inspect
 import random
 from collections.abc import Callable
+from copy import copy
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -15,6 +17,9 @@ import dspy
 from dspy import teleprompt
 
 from goldassay.exceptions import GoldassayError, MissingExtra
+from goldassay.metric import Metric
+from goldassay.tuning.credit import REFERENCE, Credit
+from goldassay.tuning.measuring import evaluated
 from goldassay.tuning.nearest import NearestDemos
 from goldassay.tuning.results import Ledger
 
@@ -81,6 +86,16 @@ def mipro(job: Job) -> Any:
     )
 
 
+def credited(job: Job) -> None:
+    """Have single examples scored by what they add to the corpus value, beside the program as it is."""
+    measured = job.metric.metric
+    if isinstance(measured, Metric):
+        some = job.dev[:REFERENCE]
+        run = evaluated(job.student, some, measured, threads=job.threads, folder=None, progress=False)
+        credit = Credit(run.evidence)
+        job.metric.credit = credit if credit.changes else None
+
+
 def simba(job: Job) -> Any:
     """Rules and demonstrations from the examples on which the program wavers (SIMBA)."""
     batch = min(16, len(job.train))
@@ -89,6 +104,7 @@ def simba(job: Job) -> Any:
         raise GoldassayError(
             f"simba wants at least bsize={settings['bsize']} train examples; there are {len(job.train)}"
         )
+    credited(job)
     optimizer = teleprompt.SIMBA(metric=job.metric, prompt_model=job.reflection_lm, **settings)
     return optimizer.compile(job.student, trainset=job.shuffled(), seed=job.seed)
 
@@ -123,6 +139,7 @@ def gepa(job: Job) -> Any:
         job.metric.keep(value, evolution.with_instructions(job.student, candidate))
     if log:
         evolution.check_state(log)
+    credited(job)
     policy = evolution.CorpusPolicy(lambda: job.metric.kept, values)
     several = len(getattr(job.metric.metric, "measures", ())) > 1
     extra = {
@@ -147,21 +164,24 @@ def gepa(job: Job) -> Any:
 
 
 def patches(job: Job) -> Any:
-    """Patches made from the program's errors, each tested on dev before it is kept (ours)."""
+    """Edits made from the program's errors, in bundles that are tested before they are kept (ours)."""
     from goldassay.tuning.campaign import Patches
-    from goldassay.tuning.proposing import Examples, Reflection, Rules
 
-    proposers: list[Any] = [Rules(), Examples()]
-    if job.reflection_lm is not None and job.reflection_lm is not dspy.settings.lm:
-        proposers.insert(0, Reflection(job.reflection_lm))
-    settings = job.take(proposers=proposers, threads=job.threads, seed=job.seed, held_out=job.held_out)
-    optimizer = Patches(job.metric.metric, heard=job.metric.keep, **settings)
+    reflects = job.reflection_lm is not None and job.reflection_lm is not dspy.settings.lm
+    settings = job.take(
+        reflection_lm=job.reflection_lm if reflects else None,
+        threads=job.threads,
+        seed=job.seed,
+        held_out={name: part for name, part in job.held_out.items() if name != "dev"},
+        journal=job.folder / "measured.jsonl" if job.folder else None,
+    )
+    optimizer = Patches(job.metric.metric, heard=job.metric.keep, tell=job.metric.say, **settings)
     try:
         return optimizer.compile(job.student, trainset=job.train, valset=job.dev)
     finally:
-        job.ledger.patches += optimizer.ledger.patches
-        job.ledger.entries += optimizer.ledger.entries
-        job.ledger.failures += optimizer.ledger.failures
+        for name in ("patches", "entries", "failures", "patterns"):
+            getattr(job.ledger, name).extend(getattr(optimizer.ledger, name))
+        job.ledger.verdict = optimizer.ledger.verdict
 
 
 Optimizer = Callable[[Job], Any]
@@ -178,9 +198,72 @@ OPTIMIZERS: dict[str, Optimizer] = {
 }
 
 
-def named(name: str) -> Optimizer:
-    """The optimizer of that name."""
-    try:
-        return OPTIMIZERS[name]
-    except KeyError:
-        raise GoldassayError(f"no optimizer {name!r}; there are {', '.join(OPTIMIZERS)}") from None
+ALSO = {
+    "MIPROv2": "mipro",
+    "BootstrapFewShotWithRandomSearch": "bootstrap",
+    "LabeledFewShot": "labeled",
+    "SIMBA": "simba",
+    "COPRO": "copro",
+    "InferRules": "inferrules",
+    "GEPA": "gepa",
+    "Patches": "patches",
+}
+"""DSPy's own names for what stands here with budgets that suit small data."""
+
+
+def named(name: Any) -> Optimizer:
+    """The optimizer of that name: ours, DSPy's own name of a class, or an optimizer object."""
+    if not isinstance(name, str):
+        return _given(name)
+    if name in OPTIMIZERS or ALSO.get(name) in OPTIMIZERS:
+        return OPTIMIZERS[ALSO.get(name, name)]
+    found = getattr(teleprompt, name, None)
+    if isinstance(found, type) and issubclass(found, teleprompt.Teleprompter):
+        return _made(found)
+    raise GoldassayError(f"no optimizer {name!r}; there are {', '.join(OPTIMIZERS)}, and DSPy's own names")
+
+
+def called(optimizer: Any) -> str:
+    """The name that a tuning is saved under."""
+    return ALSO.get(optimizer, optimizer) if isinstance(optimizer, str) else type(optimizer).__name__
+
+
+def _made(kind: type[Any]) -> Optimizer:
+    """An optimizer of DSPy by its class: what it wants of metric, models, threads and train is given to it."""
+
+    def run(job: Job) -> Any:
+        known = {"metric": job.metric, "prompt_model": job.reflection_lm, "reflection_lm": job.reflection_lm}
+        known |= {"num_threads": job.threads, "seed": job.seed, "trainset": job.shuffled()}
+        wanted = inspect.signature(kind).parameters
+        settings = {name: value for name, value in known.items() if name in wanted} | job.options
+        if "k" in wanted and wanted["k"].default is inspect.Parameter.empty:
+            settings.setdefault("k", 4)
+        return _compiled(kind(**settings), job)
+
+    run.__name__ = kind.__name__
+    return run
+
+
+def _given(optimizer: Any) -> Optimizer:
+    """An optimizer object: its own settings, scored by the metric of this tuning."""
+    if not hasattr(optimizer, "compile"):
+        raise GoldassayError(f"an optimizer has a compile method; {type(optimizer).__name__} has none")
+
+    def run(job: Job) -> Any:
+        made = copy(optimizer)
+        if hasattr(made, "metric") and not hasattr(made, "ledger"):
+            made.metric = job.metric
+        found = _compiled(made, job)
+        if hasattr(made, "ledger"):
+            vars(job.ledger).update(vars(made.ledger))
+        return found
+
+    run.__name__ = type(optimizer).__name__
+    return run
+
+
+def _compiled(optimizer: Any, job: Job) -> Any:
+    known: dict[str, Any] = {"trainset": job.shuffled(), "valset": job.dev, "seed": job.seed}
+    known["eval_kwargs"] = {"num_threads": job.threads, "display_progress": False, "display_table": 0}
+    wanted = inspect.signature(optimizer.compile).parameters
+    return optimizer.compile(job.student, **{name: value for name, value in known.items() if name in wanted})

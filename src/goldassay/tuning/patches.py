@@ -17,13 +17,23 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 from goldassay import files
 from goldassay.exceptions import DataError, GoldassayError
 from goldassay.running.identity import fingerprint
+from goldassay.tuning.nearest import Nearest
 
 Action = Literal[
-    "add_example", "remove_example", "add_instruction", "remove_instruction", "replace_instruction", "describe_field"
+    "add_example",
+    "remove_example",
+    "replace_example",
+    "show_nearest",
+    "add_instruction",
+    "remove_instruction",
+    "replace_instruction",
+    "describe_field",
 ]
 SECTION: dict[str, str] = {
     "add_example": "few_shot",
     "remove_example": "few_shot",
+    "replace_example": "few_shot",
+    "show_nearest": "few_shot",
     "add_instruction": "system",
     "remove_instruction": "system",
     "replace_instruction": "system",
@@ -32,6 +42,8 @@ SECTION: dict[str, str] = {
 NEEDS: dict[str, tuple[str, ...]] = {
     "add_example": ("example",),
     "remove_example": ("index",),
+    "replace_example": ("index", "example"),
+    "show_nearest": ("example",),
     "add_instruction": ("text",),
     "remove_instruction": ("old",),
     "replace_instruction": ("old", "text"),
@@ -60,6 +72,10 @@ class Effect(BaseModel):
 class Patch(BaseModel):
     """One edit of one predictor's prompt.
 
+    ``status`` is ``kept`` where it was best on the examples that it was chosen on, and ``proven`` where examples that
+    had no part in that say so. ``show_nearest`` edits the whole program: ``example`` holds its number ``k``, the
+    ``keys`` that are compared and the ``examples`` to choose from.
+
     >>> patch = Patch(predictor="extract", action="add_instruction", text="Extract years.", rationale="18 years missed")
     >>> patch.section, patch.status, patch.id
     ('system', 'proposed', 'add_instruction-58e7e346')
@@ -81,7 +97,7 @@ class Patch(BaseModel):
     priority: int = 1
     program: str = ""
     effects: list[Effect] = Field(default_factory=list)
-    status: Literal["proposed", "accepted", "rejected", "applied", "reverted"] = "proposed"
+    status: Literal["proposed", "kept", "proven", "rejected", "applied", "reverted"] = "proposed"
     reason: str = ""
 
     @model_validator(mode="after")
@@ -107,6 +123,9 @@ class Patch(BaseModel):
     @property
     def edit(self) -> str:
         """The edit in one line, for a table."""
+        if self.action == "show_nearest":
+            given = self.example or {}
+            return f"the {given.get('k')} nearest of {len(given.get('examples', ()))} examples"
         shown = self.text or self.old or json.dumps(self.example, ensure_ascii=False, default=str) or f"#{self.index}"
         return " ".join(str(shown if shown != "null" else f"#{self.index}").split())
 
@@ -174,6 +193,8 @@ def apply(program: Any, patch: Patch, *, any_version: bool = False) -> Any:
             f"patch {patch.id} was made for version {patch.program} of the program, this is {fingerprint(program)}; "
             "propose and test it again"
         )
+    if patch.action == "show_nearest":
+        return _nearest(program, patch)
     copy = program.deepcopy()
     predictor = _predictor(copy, patch)
     if patch.section == "few_shot":
@@ -189,6 +210,8 @@ def apply(program: Any, patch: Patch, *, any_version: bool = False) -> Any:
 
 def inverse(program: Any, patch: Patch) -> Patch:
     """The patch that takes ``patch`` back, given the program before it was applied."""
+    if patch.action == "show_nearest":
+        raise GoldassayError(f"patch {patch.id} wraps the program; keep the program as it was to take it back")
     predictor, patched = _predictor(program, patch), apply(program, patch)
     base: dict[str, Any] = {
         "predictor": patch.predictor,
@@ -199,6 +222,8 @@ def inverse(program: Any, patch: Patch) -> Patch:
         return Patch(action="remove_example", index=_place(patch, len(predictor.demos or [])), **base)
     if patch.action == "remove_example":
         return Patch(action="add_example", example=_plain(predictor.demos[patch.index]), index=patch.index, **base)
+    if patch.action == "replace_example":
+        return Patch(action="replace_example", example=_plain(predictor.demos[patch.index]), index=patch.index, **base)
     if patch.action == "describe_field":
         old = predictor.signature.fields[patch.field].json_schema_extra.get("desc", "")
         return Patch(action="describe_field", field=patch.field, text=old, **base)
@@ -217,14 +242,27 @@ def _place(patch: Patch, count: int) -> int:
     return count if patch.index is None else patch.index
 
 
+def _nearest(program: Any, patch: Patch) -> Any:
+    """The program that is shown its nearest examples."""
+    if isinstance(program, Nearest):
+        raise GoldassayError(f"patch {patch.id}: the program is shown its nearest examples already")
+    given = patch.example or {}
+    if not given.get("examples") or not given.get("keys"):
+        raise GoldassayError(f"patch {patch.id}: show_nearest needs an example with k, keys and examples")
+    made = Nearest(program.deepcopy(), int(given.get("k", 4)))
+    made.learn([dict(one) for one in given["examples"]], given["keys"])
+    return made
+
+
 def _demos(demos: list[Any], patch: Patch, signature: Any) -> list[Any]:
-    if patch.action == "add_example":
+    if patch.action != "remove_example":
         known = {key for key, value in (patch.example or {}).items() if value is not None}
         for fields in (signature.input_fields, signature.output_fields):
             if known.isdisjoint(fields):
                 raise GoldassayError(
                     f"patch {patch.id}: the example has no {' or '.join(fields)}; it would not be shown"
                 )
+    if patch.action == "add_example":
         place = _place(patch, len(demos))
         if place > len(demos):
             raise GoldassayError(f"patch {patch.id}: no place {place} for an example; the predictor shows {len(demos)}")
@@ -233,6 +271,8 @@ def _demos(demos: list[Any], patch: Patch, signature: Any) -> list[Any]:
     if not 0 <= (patch.index or 0) < len(demos):
         raise GoldassayError(f"patch {patch.id}: no example {patch.index}; the predictor shows {len(demos)}")
     demos.pop(patch.index or 0)
+    if patch.action == "replace_example":
+        demos.insert(patch.index or 0, dspy.Example(**(patch.example or {})))
     return demos
 
 

@@ -1,9 +1,6 @@
-"""The ledger of a patching: every test of every patch, in order, with its effect, its cost and the verdict.
+"""What a tuning made: the program before and after on each split, and the ledger of everything that was tried.
 
-``ledger.jsonl`` has one line a test. A patch that was better, but not the best of its round, is tested again on top of
-what was accepted, so it may stand there more than once.
-
-A program before and after tuning on one split, and what a tuning made of it.
+``ledger.jsonl`` has one line a test of a candidate: a bundle of edits, the bundle without one of them, an edit alone.
 """
 
 from __future__ import annotations
@@ -18,8 +15,9 @@ from goldassay import jsonl
 from goldassay.exceptions import GoldassayError
 from goldassay.running import Run
 from goldassay.statistics import Comparison, compare
+from goldassay.tuning.acceptance import Verdict
 from goldassay.tuning.measuring import clusters, evaluated, failure
-from goldassay.tuning.patches import Patch
+from goldassay.tuning.patches import Effect, Patch
 from goldassay.tuning.patterns import Pattern
 
 
@@ -28,32 +26,47 @@ class Ledger:
     """Everything that was tried, in order.
 
     >>> ledger = Ledger()
-    >>> ledger.note(1, Patch(predictor="x", action="add_instruction", text="Be brief.", status="rejected"))
-    >>> ledger.entries[0]["status"], ledger.accepted
+    >>> patch = Patch(predictor="x", action="add_instruction", text="Be brief.", status="rejected")
+    >>> ledger.note(1, "rules", [patch], "rejected", "not shown to be better", None)
+    >>> ledger.entries[0]["status"], ledger.kept
     ('rejected', [])
     """
 
     patches: list[Patch] = field(default_factory=list)
-    """Each patch once, with its last effect and its final verdict."""
+    """Each edit once, with its last effect and what became of it."""
     patterns: list[list[Pattern]] = field(default_factory=list)
-    """The train errors before each round, most costly first."""
+    """The errors before each bundle, most costly first."""
     entries: list[dict[str, Any]] = field(default_factory=list)
-    """One line for each test of a patch."""
+    """One line for each test of a candidate."""
     failures: list[str] = field(default_factory=list)
     """Proposers that failed, for which pattern and why."""
+    verdict: Verdict = field(default_factory=Verdict)
+    """How it ended: kept, proven."""
 
     @property
-    def accepted(self) -> list[Patch]:
-        """The patches that were kept, in the order in which they build on each other."""
-        kept = {entry["patch"]: index for index, entry in enumerate(self.entries) if entry["status"] == "accepted"}
-        return sorted((patch for patch in self.patches if patch.id in kept), key=lambda patch: kept[patch.id])
+    def kept(self) -> list[Patch]:
+        """The edits that stand in the program, in the order in which they build on each other."""
+        return [patch for patch in self.patches if patch.status in ("kept", "proven")]
 
-    def note(self, round_: int, patch: Patch) -> None:
-        """Write down how a patch stands after a round."""
-        effects = {effect.split: effect.model_dump(exclude={"split"}) for effect in patch.effects}
-        about = {"proposer": patch.proposer, "pattern": patch.pattern, "edit": patch.edit}
-        verdict = {"status": patch.status, "reason": patch.reason}
-        self.entries.append({"round": round_, "patch": patch.id, **about, **verdict, **effects})
+    @property
+    def tried(self) -> list[str]:
+        """What was tried, a line each with its effect: what a reflecting model is told."""
+        out = []
+        for entry in self.entries:
+            effect = entry.get("train+dev")
+            gain = f"{effect['difference']:+.3f}" if effect else "not measured"
+            edits = "; ".join(str(edit)[:120] for edit in entry["edits"][:3])
+            out.append(f"{entry['candidate']}: {gain}, {entry['status']}: {edits}")
+        return out
+
+    def note(
+        self, round_: int, candidate: str, patches: Sequence[Patch], status: str, reason: str, effect: Effect | None
+    ) -> None:
+        """Write down a test of a candidate, and how it ended."""
+        about = {"patches": [patch.id for patch in patches], "edits": [patch.edit for patch in patches]}
+        measured = {effect.split: effect.model_dump(exclude={"split"})} if effect else {}
+        verdict = {"status": status, "reason": reason}
+        self.entries.append({"round": round_, "candidate": candidate, **about, **verdict, **measured})
 
 
 def write(entries: list[dict[str, Any]], file: Path) -> None:
@@ -93,12 +106,12 @@ class Tuned:
 
     @property
     def verdict(self) -> str:
-        """Whether the result holds on test, where it was looked at once: the paired test at 5 %."""
+        """Whether the result is proven on test, where it was looked at once: the paired test, two-sided, at 5 %."""
         if self.test is None:
             return "not tested"
         found = self.test.difference
         shown = found.p <= 0.05 and found.difference != 0
-        return "not shown on test" if not shown else "confirmed on test" if found.difference > 0 else "worse on test"
+        return "not proven on test" if not shown else "proven on test" if found.difference > 0 else "worse on test"
 
 
 def trial(

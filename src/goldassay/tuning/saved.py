@@ -61,6 +61,9 @@ def save(tuned: Tuned, before: Any, folder: Path, plan: Mapping[str, Any], adapt
         for patch in tuned.ledger.patches:
             write(patch, folder / "patches")
         ledger.write(tuned.ledger.entries, folder / "ledger.jsonl")
+        found = [[one.state() for one in patterns] for patterns in tuned.ledger.patterns]
+        (folder / "patterns.json").write_text(json.dumps(found, ensure_ascii=False, indent=1), encoding="utf-8")
+        about["kept"] = tuned.ledger.verdict.state()
         about["failed_proposals"] = tuned.ledger.failures
         about["patches"] = [{"id": p.id, "status": p.status, "reason": p.reason} for p in tuned.ledger.patches]
     text = json.dumps(about, ensure_ascii=False, indent=1)
@@ -143,7 +146,8 @@ def instructions(program: Any) -> list[str]:
     return [str(predictor.signature.instructions) for predictor in program.predictors()]
 
 
-RESUMABLE = ("gepa",)
+RESUMABLE = ("gepa", "patches")
+JOURNAL = "measured.jsonl"
 SAME = ("optimizer", "seed", "program", "splits", "options", "lm")
 
 
@@ -156,8 +160,13 @@ def begin(folder: Path, resume: bool, optimizer: str, **about: Any) -> None:
         raise GoldassayError(f"{folder} holds a tuning already; choose another folder, or go on with it (--resume)")
     if resume:
         if optimizer not in RESUMABLE:
-            raise GoldassayError(f"{optimizer} keeps no state to go on from (only {', '.join(RESUMABLE)} does)")
+            raise GoldassayError(
+                f"{optimizer} keeps no state to go on from (only {', '.join(RESUMABLE)} does): "
+                "leave --resume out, and it starts over"
+            )
         _refuse_another(read_about(file), plan, folder)
+    else:
+        (folder / JOURNAL).unlink(missing_ok=True)  # of a tuning that ended badly
     _write(file, plan)
 
 
@@ -206,5 +215,4 @@ def _sizes(about: dict[str, Any]) -> str:
 
 
 def _write(file: Path, about: dict[str, Any]) -> None:
-    file.parent.mkdir(parents=True, exist_ok=True)
-    file.write_text(f"{json.dumps(about, ensure_ascii=False, indent=1)}\n", encoding="utf-8")
+    jsonl.replace(file, f"{json.dumps(about, ensure_ascii=False, indent=1)}\n")

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Mapping
 from contextlib import ExitStack
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,10 +13,13 @@ import dspy
 
 from goldassay.exceptions import DataError, GoldassayError
 from goldassay.running.budget import Budget, BudgetSpent, Meter
+from goldassay.running.evaluate import named
 from goldassay.running.guarding import guarded, unguarded
 from goldassay.running.identity import fingerprint
 from goldassay.tuning import leaks, optimizers
+from goldassay.tuning import plan as preflight
 from goldassay.tuning import saved as resuming
+from goldassay.tuning.acceptance import ALPHA
 from goldassay.tuning.nearest import demonstrations
 from goldassay.tuning.results import Ledger, Tuned, trial
 from goldassay.tuning.saved import instructions, save
@@ -25,7 +30,7 @@ def tune(
     program: Any,
     gold: Any,
     metric: Any,
-    optimizer: str = "bootstrap",
+    optimizer: Any = "bootstrap",
     *,
     lm: Any = None,
     reflection_lm: Any = None,
@@ -33,7 +38,7 @@ def tune(
     budget: Budget | str | None = None,
     seed: int = 0,
     threads: int = 1,
-    folder: Path | None = None,
+    folder: Path | str | None = None,
     progress: bool = True,
     test: bool = True,
     resume: bool = False,
@@ -41,18 +46,25 @@ def tune(
 ) -> Tuned:
     """Make ``program`` better on ``gold.train``, choose on ``gold.dev``, and report once on ``gold.test``.
 
-    ``gold`` has the splits as attributes or keys. The program that is passed in is never changed. ``budget`` reads like
-    ``"calls=200,minutes=5"``; when it is spent, the best program that was evaluated on the whole dev split is taken.
-    With ``folder`` everything is saved there (see `goldassay.tuning.saved`); ``resume`` goes on with a tuning that was
+    ``gold`` has the splits as attributes or keys. The program that is passed in is never changed. ``optimizer`` is a
+    name of `goldassay.tuning.OPTIMIZERS`, DSPy's own name of a class (``"MIPROv2"``), or an optimizer object.
+    ``budget`` reads like ``"calls=200,minutes=5"``; when it is spent, the best program that was evaluated on the whole
+    dev split is taken. With ``folder`` everything is saved there, and ``resume`` goes on with a tuning that was
     interrupted or stopped there (see `goldassay.tuning.saved`).
     """
+    lm, adapter = named(lm, adapter)
+    reflection_lm, _ = named(reflection_lm, None)
+    folder = None if folder is None else Path(folder)
     train, dev, held = (_split(gold, name) for name in ("train", "dev", "test"))
     if not train or not dev:
         raise DataError("tuning needs examples in train and in dev")
     if seed < 0:
         raise GoldassayError(f"a seed is not negative: {seed}")
+    sizes = preflight.sized(optimizers.called(optimizer), {"train": train, "dev": dev, "test": held})
+    if sizes.refusal and sizes.optimizer == "patches":
+        raise DataError(sizes.refusal)
     leaks.check_examples(train, {"dev": dev, "test": held})
-    make = optimizers.named(optimizer)
+    make, optimizer = optimizers.named(optimizer), optimizers.called(optimizer)
     meter = Meter(Budget.parse(budget) if isinstance(budget, str) else budget)
     plan = resuming.plan(program, {"train": train, "dev": dev, "test": held}, seed, options or {}, lm)
     plan["resumed"] = resume
@@ -89,10 +101,20 @@ def tune(
     note = watch.silent
     if optimizer == "patches" and not (ledger.patches or stopped):
         note = note or "no patch was tried: the metric names no errors on train that a patch could be made from"
+    if on_test is not None:  # test alone proves, where there is one
+        better = on_test.difference.difference > 0 and on_test.difference.p <= ALPHA
+        ledger.verdict = replace(ledger.verdict, proven=ledger.verdict.kept and better, by="test, one look")
+        for patch in ledger.kept if better else ():
+            patch.status = "proven"
     tuned = Tuned(made, optimizer, on_dev, on_test, cost, seed, stopped, ledger, note)
     if folder is not None:
         save(tuned, program, folder, plan, adapter)
     return tuned
+
+
+async def atune(program: Any, gold: Any, metric: Any, optimizer: str = "bootstrap", **options: Any) -> Tuned:
+    """`tune` for asynchronous code: the same words, and the loop stays free."""
+    return await asyncio.to_thread(tune, program, gold, metric, optimizer, **options)
 
 
 def _made(make: optimizers.Optimizer, job: optimizers.Job, meter: Meter) -> tuple[Any, str]:

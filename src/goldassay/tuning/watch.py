@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import inspect
+import logging
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from importlib import import_module
 from typing import Any
 
 from dspy.utils.callback import BaseCallback
@@ -13,6 +16,7 @@ from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 from goldassay.exceptions import GoldassayError, ModelError
 from goldassay.measure import failed
 from goldassay.running.progress import standard_error
+from goldassay.tuning.credit import Credit
 
 
 class Unreachable(BaseException):
@@ -30,6 +34,10 @@ class Watch(BaseCallback):  # type: ignore[misc]
         self.metric_error: Exception | None = None
         self.kept: list[tuple[dict[str, str], float]] = []
         """The instructions of every program that was evaluated on the whole dev split, with its corpus value."""
+        self.credit: Credit | None = None
+        """What scores are turned into before the optimizer sees them, where it selects by single examples."""
+        self._silent = not progress
+        self._stack = ExitStack()
         self._open: dict[str, Any] = {}
         self._asked: dict[str, tuple[str, Any]] = {}
         self._tries: dict[tuple[str, Any], list[str]] = {}
@@ -46,11 +54,14 @@ class Watch(BaseCallback):  # type: ignore[misc]
         self._task = self._bar.add_task("tuning")
 
     def __enter__(self) -> Watch:
+        if self._silent:
+            self._stack.enter_context(silent())
         self._bar.start()
         return self
 
     def __exit__(self, *_: object) -> None:
         self._bar.stop()
+        self._stack.close()
 
     def __call__(
         self,
@@ -78,7 +89,7 @@ class Watch(BaseCallback):  # type: ignore[misc]
             self.first_failure = self.first_failure or why
             best = "" if self.best is None else f", best on dev {self.best[0]:.4f}"
             self._bar.update(self._task, description=f"tuning: {self.scored} examples scored{best}")
-        return score
+        return score if self.credit is None else self.credit(score)
 
     def on_evaluate_start(self, call_id: str, instance: Any, inputs: dict[str, Any]) -> None:
         """Remember which program is evaluated, if on the whole dev split."""
@@ -99,6 +110,10 @@ class Watch(BaseCallback):  # type: ignore[misc]
         if self.best is None or value > self.best[0]:
             self.best = (value, program.deepcopy())  # some optimizers go on writing on the program
             self._bar.update(self._task, description=f"tuning: best on dev {value:.4f}")
+
+    def say(self, line: str) -> None:
+        """Show a line in the bar: what is measured, its effect so far, what is left."""
+        self._bar.update(self._task, description=f"tuning: {line}")
 
     def on_lm_start(self, call_id: str, instance: Any, inputs: dict[str, Any]) -> None:
         """Remember which model is asked."""
@@ -140,6 +155,26 @@ class Watch(BaseCallback):  # type: ignore[misc]
             raise GoldassayError(f"the metric raised {type(error).__name__}: {error}") from error
         if self.scored and self.failures == self.scored:
             raise GoldassayError(f"the program failed on all {self.scored} examples; the first: {self.first_failure}")
+
+
+@contextmanager
+def silent() -> Iterator[None]:
+    """Without the bars and the lines that DSPy's optimizers show."""
+    tqdm: Any = import_module("tqdm.std").tqdm
+
+    logger = logging.getLogger("dspy")
+    before, level = tqdm.__init__, logger.level
+
+    def quiet(self: Any, *args: Any, **options: Any) -> None:
+        before(self, *args, **{**options, "disable": True})
+
+    tqdm.__init__ = quiet
+    logger.setLevel(logging.WARNING)
+    try:
+        yield
+    finally:
+        tqdm.__init__ = before
+        logger.setLevel(level)
 
 
 def instructions(program: Any) -> dict[str, str]:

@@ -1,8 +1,6 @@
-"""The embedded SPARQL store's library, loaded when it is first used.
+"""Where SPARQL is answered: a query service on the web, or a store in this process; rows as SPARQL's JSON has them.
 
-Where SPARQL is answered: a query service on the web, or a store in this process; rows as SPARQL's JSON has them.
-
-Wikidata in this process: an embedded SPARQL store, filled from files, that answers the service's own queries.
+The store is filled from files and answers the service's own queries. Its library is loaded when it is first used.
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@ Every query is ordered and takes a page (``LIMIT``, ``OFFSET``), so that a serve
 
 Source: Wikibase's RDF format, https://www.mediawiki.org/wiki/Wikibase/Indexing/RDF_Dump_Format
 
-Small questions to an endpoint: the classes of several items at once, and where a merged item went.
+Two small questions stand here too: the classes of several items at once, and where a merged item went.
 """
 
 from __future__ import annotations

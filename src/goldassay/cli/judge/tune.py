@@ -29,6 +29,7 @@ def tune(
     from goldassay.judges.people.tuning import tune_judge
     from goldassay.reporting import terminal, tuning
     from goldassay.running import new_folder
+    from goldassay.tuning.saved import read_about
 
     logging.getLogger("dspy").setLevel(logging.ERROR)
     labels = labels_of(gold, asked)
@@ -40,6 +41,6 @@ def tune(
     with terminal.quiet():
         tuned = tune_judge(labels, optimizer, folder=folder, lm=model, **chosen)
     if as_json:
-        print((folder / "tuning.json").read_text(encoding="utf-8").strip().replace("\n", " "))
+        terminal.answer(read_about(folder / "tuning.json"))
         return
     tuning.tuned(tuned, folder)

@@ -13,8 +13,6 @@ coefficient is not defined: the functions give ``None``, a resample of a tally g
 
 Sources: Cohen 1960; Fleiss 1971; Krippendorff, *Computing Krippendorff's Alpha-Reliability*, 2011 (any number of
 annotators, missing values, and the differences of the four levels).
-
-Cohen's kappa of two annotators, Fleiss' kappa of several (see `coefficient` for both).
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
 """What only shows across the files of a set: labels of the card, facts that must exist, one split for one text.
 
-The passage collection of a set: ids used once, texts that are there, and those of the documents of the same id.
+The passage collection is audited here too: ids used once, texts that are there, and those of the documents of the
+same id.
 """
 
 from __future__ import annotations

@@ -15,7 +15,7 @@ link at ``O`` is a mention of one token; ``_``, ``-`` and ``O`` are no link; of 
 
 Source: https://github.com/hipe-eval/HIPE-2022-data and https://github.com/hipe-eval/HIPE-scorer
 
-Writing ``hipe``: from records alone, or into a copy of the file that they came from.
+It is written from records alone, or into a copy of the file that they came from.
 """
 
 from __future__ import annotations

@@ -7,7 +7,7 @@ between sentences.
 
 Source: https://www.clips.uantwerpen.be/conll2003/ner/
 
-Writing ``iob2`` and ``conll``: from records alone, or into a copy of the file that they came from.
+Both are written from records alone, or into a copy of the file that they came from.
 """
 
 from __future__ import annotations

@@ -5,7 +5,7 @@ In a table a cell that holds several texts is a JSON list (``["1800", "in 1800"]
 ``answers`` is a question without an answer. Other columns go to ``meta``. In ``json`` the file is a list of objects.
 Without an ``id`` a question is named by its number.
 
-Answering's tables written: the columns that `questions` reads, in cells that it reads back the same.
+A table is written in the columns that are read, in cells that are read back the same.
 """
 
 from __future__ import annotations

@@ -7,7 +7,7 @@ Columns are found by their names: the text, the type, the secondary types (separ
 column is ``gold_type`` and the types are single letters, they are the institution types GLAMORCUBESFIXPHDNT, and
 another letter is an error; ``labels`` gives another list.
 
-How csv and tsv are written: csv quotes what needs it, tsv quotes nothing.
+Written, csv quotes what needs it and tsv quotes nothing.
 """
 
 from __future__ import annotations

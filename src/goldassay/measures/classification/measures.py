@@ -31,7 +31,7 @@ from goldassay.measures.classification.matching import (
 )
 from goldassay.measures.classification.mistakes import errors
 from goldassay.measures.classification.records import Read, sides
-from goldassay.measures.classification.tally import Agreement, Gap, Labelled, MacroAll, MacroSupported, Weighted
+from goldassay.measures.classification.tally import ChanceCorrected, Gap, Labelled, MacroAll, MacroSupported, Weighted
 from goldassay.statistics.evidence import stacked
 from goldassay.tally import Counts, Mean
 
@@ -255,19 +255,19 @@ class Kappa(_LabelMeasure):
     """
 
     name: ClassVar[str] = "kappa"
-    zero: ClassVar[Agreement] = Agreement()
+    zero: ClassVar[ChanceCorrected] = ChanceCorrected()
     limits: ClassVar[tuple[float, float]] = (-1.0, 1.0)
     fixed: ClassVar[dict[str, str]] = {"weights": "none", "missing": "its own label"}
     formula: ClassVar[str] = "(p_o − p_e) / (1 − p_e)"
     source: ClassVar[str] = "Cohen 1960"
 
-    def tally(self, read: Read) -> Agreement:
+    def tally(self, read: Read) -> ChanceCorrected:
         """One count of (gold, predicted)."""
-        return Agreement({(read.gold, read.pred): 1.0})
+        return ChanceCorrected({(read.gold, read.pred): 1.0})
 
-    def tallies(self, batch: Batch) -> Agreement:
+    def tallies(self, batch: Batch) -> ChanceCorrected:
         """The counts of each example."""
-        return Agreement(batch.pairs)
+        return ChanceCorrected(batch.pairs)
 
 
 @dataclass(frozen=True)

@@ -23,7 +23,7 @@ def errors(read: Read, labels: Labels | None = None) -> tuple[tuple[Error, ...],
     if read.gold == read.pred:
         return _secondary(read, known), (f"label {_called(read.gold, known)}",)
     kind, says = _what(read, known)
-    start, end, words = _evidence(read, known)
+    start, end, words = _signs(read, known)
     where = _context(read.text, start, end)
     if words:
         says += f": {words} for {read.gold}"
@@ -53,7 +53,7 @@ def _secondary(read: Read, known: Labels) -> tuple[Error, ...]:
         return ()
     found = []
     for label in sorted(read.gold_others - read.pred_set):
-        start, end, words = _evidence(read._replace(gold=label), known)
+        start, end, words = _signs(read._replace(gold=label), known)
         says = f"the secondary label {_called(label, known)} was missed" + (f": {words} for it" if words else "")
         where = _context(read.text, start, end)
         found.append(Error("missed", f"{says}.", "", "", label, "", start, end, where, "secondary_labels"))
@@ -63,7 +63,7 @@ def _secondary(read: Read, known: Labels) -> tuple[Error, ...]:
     return tuple(found)
 
 
-def _evidence(read: Read, known: Labels) -> tuple[int | None, int | None, str]:
+def _signs(read: Read, known: Labels) -> tuple[int | None, int | None, str]:
     """Where the first word stands that speaks for the right label, and such words as a clause."""
     signs = known.signs(read.text, read.gold)
     words = list(dict.fromkeys(read.text[sign.start : sign.end] for sign in signs))[:SHOWN]

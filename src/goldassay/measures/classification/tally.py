@@ -85,7 +85,7 @@ class Weighted(Labelled):
         return divide(sum(c.f1 * (c.tp + c.fn) for c in counts), support, empty=0.0) if len(self) else 1.0
 
 
-class Agreement(Confusion):
+class ChanceCorrected(Confusion):
     """``value`` is Cohen's κ = (p_o − p_e) / (1 − p_e); 1 where one label alone was given by both (p_e = 1)."""
 
     @property

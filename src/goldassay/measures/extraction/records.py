@@ -31,8 +31,14 @@ def fields(gold: Sequence[Any], pred: Sequence[Any]) -> tuple[list[Any], list[An
         raise GoldassayError(f"{len(gold)} gold records against {len(pred)} predictions; they must be aligned")
     left = [_entities(one, gold_field) for one in gold]
     right = [_entities(one, pred_field) for one in pred]
-    texts = ["" if isinstance(one, list) else str(gold_field(one, "text", "") or "") for one in gold]
-    return left, right, texts
+    return left, right, [_text(one) for one in gold]
+
+
+def _text(one: Any) -> str:
+    if type(one) is dict and type(one.get("text")) is str:
+        text: str = one["text"]
+        return text
+    return "" if isinstance(one, list) else str(gold_field(one, "text", "") or "")
 
 
 def _entities(one: Any, field: Callable[[Any, str], Any]) -> Any:

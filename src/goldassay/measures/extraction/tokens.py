@@ -104,7 +104,9 @@ def _tokens(side: Columns, base: Ints, reach: Ints, starts: Ints, ends: Ints, ty
     many = np.maximum(np.searchsorted(starts, here + np.minimum(end, last), "left") - first, 0)
     token = np.arange(many.sum()) - np.repeat(np.cumsum(many) - many - first, many)
     lost = side.start < 0
-    return np.unique(token * types + np.repeat(side.type[rows], many)), side.document[lost] * types + side.type[lost]
+    found = np.sort(token * types + np.repeat(side.type[rows], many))  # nearly in order: faster than np.unique
+    distinct = np.concatenate((np.ones(len(found[:1]), bool), found[1:] != found[:-1]))
+    return found[distinct], side.document[lost] * types + side.type[lost]
 
 
 def _characters(texts: Sequence[str], reach: Ints, bare: Flags) -> Flags:

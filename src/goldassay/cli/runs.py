@@ -1,0 +1,120 @@
+"""``goldassay runs``: what is in a folder of runs; show, compare, and clear away."""
+
+from __future__ import annotations
+
+import json as jsons
+import shutil
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from goldassay.cli import options as use
+from goldassay.cli.compare import compare
+from goldassay.exceptions import GoldassayError
+
+app = use.commands("What is in a folder of runs.")
+Folder = Annotated[Path, typer.Argument(metavar="[RUNS]", help="The folder of runs.")]
+
+
+@app.command("list")
+def listed(
+    runs: Folder = Path("runs"),
+    program: Annotated[str | None, typer.Option(metavar="NAME", help="Only of this program.")] = None,
+    limit: use.Limit = None,
+    json: use.Json = False,
+) -> None:
+    """List runs, the newest first."""
+    from goldassay.reporting import runs as tables
+    from goldassay.reporting.history import entries
+
+    found = [one for one in entries(runs) if program in (None, one.name)][:limit]
+    if json:
+        print(jsons.dumps([_state(one) for one in found], ensure_ascii=False))
+    else:
+        tables.listed(found)
+
+
+def _state(one: Any) -> dict[str, Any]:
+    kept = ("name", "lm", "status", "started", "finished", "value", "values", "intervals", "cost", "gold", "settings")
+    return {"run": one.key, "folder": str(one.folder)} | {key: one.about.get(key) for key in kept}
+
+
+@app.command()
+def show(run: Annotated[Path, typer.Argument(metavar="RUN", help="A run folder.")], json: use.Json = False) -> None:
+    """Show one run: values with intervals, strata, errors, cost."""
+    from goldassay.reporting import runs as tables
+    from goldassay.running import Run
+
+    found = Run.load(run)
+    if json:
+        print(jsons.dumps(found.summary(), ensure_ascii=False))
+    else:
+        tables.run(found)
+
+
+@app.command()
+def export(
+    run: Annotated[Path, typer.Argument(metavar="RUN", help="A run folder.")],
+    csv: Annotated[Path | None, typer.Option(metavar="FILE", help="A row an example.")] = None,
+    latex: Annotated[Path | None, typer.Option(metavar="FILE", help="Values with intervals, for booktabs.")] = None,
+    junit: Annotated[Path | None, typer.Option(metavar="FILE", help="A test an example and a target, for CI.")] = None,
+    label_studio: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Tasks with our predictions and errors.")
+    ] = None,
+) -> None:
+    """Write a run for other tools: csv, LaTeX, JUnit, Label Studio."""
+    from goldassay.reporting import exports, terminal
+    from goldassay.running import Run
+
+    asked = {"csv": csv, "latex": latex, "junit": junit, "label-studio": label_studio}
+    if not any(asked.values()):
+        raise GoldassayError(f"say which form: {', '.join(f'--{form} FILE' for form in asked)}")
+    found = Run.load(run)
+    for form, file in asked.items():
+        if file is not None:
+            try:
+                exports.write(found, form, file)
+            except OSError as error:
+                raise GoldassayError(f"cannot write {file}: {error.strerror}") from None
+            terminal.plain(f"{form}: {file}")
+
+
+app.command()(compare)
+
+
+@app.command()
+def prune(
+    runs: Folder = Path("runs"),
+    keep: Annotated[int | None, typer.Option(metavar="N", min=0, help="Keep the newest N of each program.")] = None,
+    older: Annotated[int | None, typer.Option("--older-than", metavar="DAYS", min=0, help="Only older ones.")] = None,
+    unfinished: Annotated[bool, typer.Option("--unfinished", help="Only those that did not finish.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Delete them; without it they are only listed.")] = False,
+    json: use.Json = False,
+) -> None:
+    """Clear runs away; they are listed first, and deleted with --force. Runs of a tuning stay with it."""
+    from goldassay.reporting import terminal
+    from goldassay.reporting.history import entries
+
+    if keep is None and older is None and not unfinished:
+        raise GoldassayError("say which: --keep N, --older-than DAYS or --unfinished")
+    seen: dict[str, int] = {}
+    chosen = []
+    before = (datetime.now(UTC) - timedelta(days=older or 0)).isoformat(timespec="seconds")
+    for one in entries(runs):
+        if "/" in one.key or one.key == "." or one.status == "running":
+            continue
+        seen[one.name] = seen.get(one.name, 0) + 1
+        if unfinished and one.status == "finished":
+            continue
+        if (keep is None or seen[one.name] > keep) and (older is None or one.started < before):
+            chosen.append(one)
+    for one in chosen if force else ():
+        shutil.rmtree(one.folder)
+    if json:
+        print(jsons.dumps({"runs": [one.key for one in chosen], "deleted": force}))
+        return
+    for one in chosen:
+        terminal.plain(f"{'deleted' if force else 'would go'}  {one.key}")
+    terminal.plain(f"{len(chosen)} runs{'' if force or not chosen else '; say --force to delete them'}")

@@ -1,0 +1,251 @@
+"""The founding document's ranking of models: five metrics, three caches, its files and its columns.
+
+Three caches stand in a folder: ``contexts.csv`` (what was retrieved for each question), ``embeddings.csv`` (of answers
+and references) and ``raw_responses.csv`` (what each model said, how sure it was, how long it took). From them alone the
+metrics are made again, without a model: `ModelRanking.recalculate_metrics_only`.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import os
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from goldassay.compat.answering import COLUMNS, rankings
+from goldassay.embedding import Embedder, resolve
+from goldassay.exceptions import DataError, GoldassayError
+from goldassay.measures.answering import scorecard
+from goldassay.measures.answering.ranking import FIVE, WEIGHTS
+from goldassay.scorecard import Scorecard
+
+QUESTIONS: tuple[dict[str, Any], ...] = (
+    {"question": "What is your return policy?", "answers": ["30-day return policy with full refund"]},
+    {"question": "How long does shipping take?", "answers": ["Standard shipping takes 5-7 business days"]},
+    {"question": "What are your customer service hours?", "answers": ["Monday to Friday 9am to 5pm"]},
+    {"question": "Do you offer warranty on products?", "answers": ["1 year warranty on all electronics"]},
+    {"question": "How can I track my order?", "answers": ["Use tracking number on our website"]},
+    {"question": "What is the CEO's phone number?", "answers": []},
+    {"question": "Will you have a Black Friday sale?", "answers": []},
+    {"question": "How do prices compare to Amazon?", "answers": []},
+)
+"""The document's eight questions: five that its texts answer, three that they do not."""
+
+CACHES = {
+    "contexts.csv": ("Question", "Contexts"),
+    "embeddings.csv": ("Text", "Embedding"),
+    "raw_responses.csv": ("Model", "Question", "Answer", "Confidence", "Time_ms", "Error"),
+}
+OUTPUTS = ("model_rankings.csv", "model_responses.csv", "evaluation_summary.txt")
+Reader = Callable[[str, Sequence[str]], Any]
+
+
+@dataclass
+class ScorePack:
+    """The five metrics of many answers in one go.
+
+    ``embedder`` gives quality (the cosine), ``tokens`` accuracy (BERTScore); what has none is ``None``, and then there
+    is no final score.
+
+    >>> pack = ScorePack(embedder=None, tokens=None)
+    >>> said = [{"answer": "", "confidence": 0.1, "latency_ms": 500}]
+    >>> card = pack.score([{"question": "Who?", "answers": []}], said)
+    >>> card.values["confidence"], card.values["speed"], card.values["robustness"]
+    (1.0, 0.75, 1.0)
+    """
+
+    embedder: Embedder | str | None = None
+    tokens: Any = None
+    weights: Mapping[str, float] = field(default_factory=lambda: dict(WEIGHTS))
+
+    def score(self, questions: Sequence[Mapping[str, Any]], answers: Sequence[Mapping[str, Any]]) -> Scorecard:
+        """The scorecard of aligned questions and answers."""
+        asked = [*FIVE, "final_score"]
+        return scorecard(
+            questions, answers, measures=asked, embedder=self.embedder, tokens=self.tokens, weights=self.weights
+        )
+
+
+@dataclass
+class ModelRanking:
+    """Ranks models that read: each is called with a question and its contexts, and says an answer.
+
+    Args:
+        models: by name, a function of (question, contexts) that returns text, or something with ``answer`` and
+            ``confidence`` (a dict, a ``dspy.Prediction``).
+        retrieve: a function of a question that returns its contexts.
+        folder: where caches and outputs go.
+        questions: records with ``question`` and ``answers`` (none: it cannot be answered).
+        pack: how answers are scored.
+    """
+
+    models: Mapping[str, Reader]
+    retrieve: Callable[[str], Sequence[str]]
+    folder: Path
+    questions: Sequence[Mapping[str, Any]] = QUESTIONS
+    pack: ScorePack = field(default_factory=ScorePack)
+    rankings: list[dict[str, Any]] = field(default_factory=list, init=False)
+    """The ranking, the best first, with the document's columns."""
+    responses: list[dict[str, Any]] = field(default_factory=list, init=False)
+    """A row for each model and question."""
+
+    def run_evaluation(self, force_refresh: bool = False) -> list[dict[str, Any]]:
+        """Retrieve, ask and score what is not cached yet; all of it with ``force_refresh``."""
+        if force_refresh:
+            self.clean()
+        contexts = {row["Question"]: row["Contexts"] for row in self._read("contexts.csv")}
+        for one in self.questions:
+            if one["question"] not in contexts:
+                contexts[one["question"]] = json.dumps(list(self.retrieve(one["question"])), ensure_ascii=False)
+        self._write("contexts.csv", [{"Question": q, "Contexts": found} for q, found in contexts.items()])
+        known = {(row["Model"], row["Question"]): row for row in self._read("raw_responses.csv")}
+        for name, model in self.models.items():
+            missing = [one["question"] for one in self.questions if (name, one["question"]) not in known]
+            for question in missing:
+                known[name, question] = _asked(name, model, question, json.loads(contexts[question]))
+            if missing:
+                self._write("raw_responses.csv", list(known.values()))
+        return self.recalculate_metrics_only()
+
+    def recalculate_metrics_only(self) -> list[dict[str, Any]]:
+        """Score the cached answers again; no model is asked."""
+        rows = self._read("raw_responses.csv")
+        if not rows:
+            raise GoldassayError(f"no {self.folder / 'raw_responses.csv'}: run_evaluation() makes it")
+        said = {(row["Model"], row["Question"]): row for row in rows}
+        pack = ScorePack(self._cached(), self.pack.tokens, self.pack.weights)
+        cards: dict[str, Scorecard] = {}
+        self.responses = []
+        for name in dict.fromkeys(row["Model"] for row in rows):
+            asked = [one for one in self.questions if (name, one["question"]) in said]
+            answers = [_answer(said[name, one["question"]]) for one in asked]
+            cards[name] = pack.score(asked, answers)
+            singles = [pack.score([one], [answer]).values for one, answer in zip(asked, answers, strict=True)]
+            for one, answer, values in zip(asked, answers, singles, strict=True):
+                self.responses.append(
+                    {
+                        "Model": name,
+                        "Question": one["question"],
+                        "Answerable": bool(one["answers"]),
+                        "Expected": one["answers"][0] if one["answers"] else "",
+                        "Answer": answer["answer"],
+                        "Raw_Confidence": answer["confidence"],
+                        "Time_ms": answer["latency_ms"],
+                        **{key.capitalize(): values.get(key) for key in FIVE},
+                    }
+                )
+        self.rankings = rankings(cards, self.pack.weights)
+        self._outputs()
+        return self.rankings
+
+    def clean(self) -> None:
+        """Delete the caches."""
+        for name in CACHES:
+            (self.folder / name).unlink(missing_ok=True)
+
+    def show_cache_status(self) -> dict[str, int | None]:
+        """Print, and return, how many rows each cache has; ``None`` where there is none."""
+        found = {name: len(self._read(name)) if (self.folder / name).is_file() else None for name in CACHES}
+        for name, rows in found.items():
+            print(f"{name}: {'none' if rows is None else f'{rows} rows'}")
+        return found
+
+    def _cached(self) -> Embedder | str | None:
+        """The embedder, with its vectors kept in ``embeddings.csv``."""
+        embedder = self.pack.embedder
+        if embedder is None:
+            return None
+        inner = resolve(embedder) if isinstance(embedder, str) else embedder
+        vectors = {row["Text"]: json.loads(row["Embedding"]) for row in self._read("embeddings.csv")}
+        return _Kept(inner, vectors, lambda: self._write("embeddings.csv", _vectors(vectors)))
+
+    def _read(self, name: str) -> list[dict[str, str]]:
+        file = self.folder / name
+        if not file.is_file():
+            return []
+        with file.open(encoding="utf-8", newline="") as text:
+            reader = csv.DictReader(text)
+            if tuple(reader.fieldnames or ()) != CACHES[name]:
+                raise DataError(f"its columns are not {', '.join(CACHES[name])}; clean() starts anew", file=file)
+            return list(reader)
+
+    def _write(self, name: str, rows: Sequence[Mapping[str, Any]]) -> None:
+        self.folder.mkdir(parents=True, exist_ok=True)
+        part = self.folder / f"{name}.part"
+        part.write_text(_csv(rows, CACHES[name]), encoding="utf-8", newline="")
+        os.replace(part, self.folder / name)
+
+    def _outputs(self) -> None:
+        best = self.rankings[0]
+        lines = [f"Winner: {best['Model']}", ""] + [
+            f"{row['Rank'] or '–'}  {row['Model']}  "
+            + ("no final score" if row["Final_Score"] is None else f"{row['Final_Score']:.4f}")
+            for row in self.rankings
+        ]
+        columns = tuple(self.responses[0])
+        texts = _csv(self.rankings, COLUMNS), _csv(self.responses, columns), "\n".join(lines) + "\n"
+        for name, text in zip(OUTPUTS, texts, strict=True):
+            (self.folder / name).write_text(text, encoding="utf-8", newline="")
+
+
+def _asked(name: str, model: Reader, question: str, contexts: Sequence[str]) -> dict[str, Any]:
+    """One answer as a row of the cache; what a model raises is its error."""
+    started = time.perf_counter()
+    answer: Any = ""
+    confidence, error = "", ""
+    try:
+        made = model(question, contexts)
+        if isinstance(made, str):
+            answer = made
+        else:
+            answer, confidence = made["answer"], made.get("confidence", "")
+    except Exception as raised:  # noqa: BLE001  whatever a model raises is its result
+        error = f"{type(raised).__name__}: {raised}"[:500]
+    took = 1000 * (time.perf_counter() - started)
+    cells = name, question, str(answer or ""), "" if confidence is None else confidence, round(took, 3), error
+    return dict(zip(CACHES["raw_responses.csv"], cells, strict=True))
+
+
+def _answer(row: Mapping[str, Any]) -> dict[str, Any]:
+    """A row of the cache as a prediction."""
+    sure = row["Confidence"]
+    return {
+        "answer": row["Answer"],
+        "confidence": None if sure in ("", None) else float(sure),
+        "latency_ms": float(row["Time_ms"]),
+        "error": row["Error"],
+    }
+
+
+def _csv(rows: Sequence[Mapping[str, Any]], columns: Sequence[str]) -> str:
+    out = io.StringIO()
+    writer = csv.DictWriter(out, columns, lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(rows)
+    return out.getvalue()
+
+
+def _vectors(vectors: Mapping[str, Sequence[float]]) -> list[dict[str, str]]:
+    return [{"Text": text, "Embedding": json.dumps([float(f"{x:.7g}") for x in row])} for text, row in vectors.items()]
+
+
+class _Kept:
+    """An embedder that asks another only for texts that it has not seen."""
+
+    def __init__(self, inner: Embedder, vectors: dict[str, list[float]], keep: Callable[[], None]) -> None:
+        self.inner, self.vectors, self.keep, self.name = inner, vectors, keep, inner.name
+
+    def __call__(self, texts: Sequence[str]) -> Any:
+        import numpy as np
+
+        new = [text for text in dict.fromkeys(texts) if text not in self.vectors]
+        if new:
+            for text, row in zip(new, self.inner(new), strict=True):
+                self.vectors[text] = [float(x) for x in row]
+            self.keep()
+        return np.array([self.vectors[text] for text in texts], dtype=np.float32)

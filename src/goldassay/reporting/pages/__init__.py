@@ -1,0 +1,5 @@
+"""Pages to look at: one file each, offline, everything in it. `report` of runs, `history` of a folder of runs."""
+
+from goldassay.reporting.pages.report import Sources, Tuning, report, sources
+
+__all__ = ["Sources", "Tuning", "report", "sources"]

@@ -1,0 +1,245 @@
+"""Figures as plotly reads them. Colours are names of the page's own palette, put in for each theme."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+Figure = dict[str, Any]
+NO_BOX = "<extra></extra>"  # plotly would print the series' name in a second box
+TINT = ("c0", "c1", "c2", "c3", "c4", "c5", "c6")  # the palette of Okabe and Ito, which most eyes can tell apart
+SHAPES = ("circle", "square", "diamond", "triangle-up", "cross", "x", "star")
+
+
+def _figure(label: str, data: list[dict[str, Any]], layout: dict[str, Any], height: int = 320) -> Figure:
+    return {"label": label, "data": data, "layout": {"height": height, **layout}}
+
+
+def forest(names: Sequence[str], runs: Sequence[str], values: Sequence[Sequence[Any]]) -> Figure:
+    """Values with intervals, one row a measure, one mark a run; ``values[run][measure]`` has value, low and high."""
+    data = []
+    for place, (run, row) in enumerate(zip(runs, values, strict=True)):
+        shown = [(name, one) for name, one in zip(names, row, strict=True) if one is not None]
+        data.append(
+            {
+                "type": "scatter",
+                "mode": "markers",
+                "name": run,
+                "x": [value for _, (value, _, _) in shown],
+                "y": [names.index(name) + (place - (len(runs) - 1) / 2) * 0.6 / max(1, len(runs)) for name, _ in shown],
+                "error_x": {
+                    "type": "data",
+                    "symmetric": False,
+                    "array": [high - value for _, (value, _, high) in shown],
+                    "arrayminus": [value - low for _, (value, low, _) in shown],
+                    "thickness": 2,
+                    "width": 5,
+                },
+                "marker": {"color": TINT[place % len(TINT)], "symbol": SHAPES[place % len(SHAPES)], "size": 10},
+                "customdata": [[name, low, high] for name, (_, low, high) in shown],
+                "hovertemplate": "%{customdata[0]} %{x:.4f} [%{customdata[1]:.3f}, %{customdata[2]:.3f}]" + NO_BOX,
+            }
+        )
+    layout = {
+        "xaxis": {"title": "value, with its 95 % interval"},
+        "yaxis": {
+            "tickvals": list(range(len(names))),
+            "ticktext": list(names),
+            "autorange": "reversed",
+            "automargin": True,
+            "showgrid": False,
+            "zeroline": False,
+        },
+        "showlegend": len(runs) > 1,
+    }
+    return _figure(
+        "Values with their 95 % intervals", data, layout, 130 + 34 * max(2, len(names)) * max(1, len(runs)) ** 0.5 // 1
+    )
+
+
+def calibration(runs: Sequence[tuple[str, Sequence[dict[str, float]]]]) -> Figure:
+    """Accuracy against confidence; on the diagonal a program is as right as it is sure."""
+    data: list[dict[str, Any]] = [
+        {
+            "type": "scatter",
+            "mode": "lines",
+            "x": [0, 1],
+            "y": [0, 1],
+            "name": "as right as sure",
+            "line": {"color": "muted", "dash": "dot"},
+            "hoverinfo": "skip",
+        }
+    ]
+    for place, (name, bins) in enumerate(runs):
+        data.append(
+            {
+                "type": "scatter",
+                "mode": "lines+markers",
+                "name": name,
+                "x": [one["confidence"] for one in bins],
+                "y": [one["accuracy"] for one in bins],
+                "customdata": [one["n"] for one in bins],
+                "hovertemplate": "confidence %{x:.2f}, right %{y:.2f}, n %{customdata}<extra></extra>",
+                "line": {"color": TINT[place % len(TINT)]},
+                "marker": {"color": TINT[place % len(TINT)], "symbol": SHAPES[place % len(SHAPES)], "size": 9},
+            }
+        )
+    axis = {"range": [-0.02, 1.02]}
+    layout = {"xaxis": {"title": "mean confidence", **axis}, "yaxis": {"title": "share that was right", **axis}}
+    return _figure("Calibration: share that was right against confidence", data, layout)
+
+
+def precision_recall(runs: Sequence[tuple[str, Sequence[tuple[float, float, float]]]]) -> Figure:
+    """Precision against recall as the threshold of confidence falls."""
+    data = [
+        {
+            "type": "scatter",
+            "mode": "lines+markers" if len(points) <= 40 else "lines",
+            "name": name,
+            "x": [recall for _, _, recall in points],
+            "y": [precision for _, precision, _ in points],
+            "customdata": [threshold for threshold, _, _ in points],
+            "hovertemplate": "confidence ≥ %{customdata:.2f}: precision %{y:.2f}, recall %{x:.2f}<extra></extra>",
+            "line": {"color": TINT[place % len(TINT)], "shape": "hv"},
+            "marker": {"color": TINT[place % len(TINT)], "symbol": SHAPES[place % len(SHAPES)], "size": 6},
+        }
+        for place, (name, points) in enumerate(runs)
+    ]
+    axis = {"range": [-0.02, 1.02]}
+    layout = {
+        "xaxis": {"title": "recall", **axis},
+        "yaxis": {"title": "precision", **axis},
+        "showlegend": len(runs) > 1,
+    }
+    return _figure("Precision against recall", data, layout)
+
+
+def seconds(runs: Sequence[tuple[str, Sequence[float]]]) -> Figure:
+    """How long examples took."""
+    data = [
+        {
+            "type": "box",
+            "name": name,
+            "x": list(values),
+            "boxpoints": False,
+            "line": {"color": TINT[place % len(TINT)]},
+            "orientation": "h",
+        }
+        for place, (name, values) in enumerate(runs)
+    ]
+    layout = {
+        "xaxis": {"title": "seconds an example", "rangemode": "tozero"},
+        "yaxis": {"automargin": True, "autorange": "reversed", "showticklabels": len(runs) > 1},
+        "showlegend": False,
+    }
+    return _figure("Seconds an example took", data, layout, 140 + 44 * len(runs))
+
+
+def pareto(points: Sequence[tuple[str, float, float, bool]], title: str) -> Figure:
+    """Quality against cost: (name, cost, quality, on the front); the front's points are joined."""
+    front = sorted((cost, value) for _, cost, value, best in points if best)
+    data: list[dict[str, Any]] = [
+        {
+            "type": "scatter",
+            "mode": "lines",
+            "x": [cost for cost, _ in front],
+            "y": [value for _, value in front],
+            "line": {"color": "muted", "dash": "dot", "shape": "hv"},
+            "hoverinfo": "skip",
+            "showlegend": False,
+        }
+    ]
+    for best, name, place in ((True, "nothing is better at both", 0), (False, "something is better at both", 1)):
+        some = [(label, cost, value) for label, cost, value, on in points if on is best]
+        data.append(
+            {
+                "type": "scatter",
+                "mode": "markers+text",
+                "name": name,
+                "x": [cost for _, cost, _ in some],
+                "y": [value for _, _, value in some],
+                "text": [label for label, _, _ in some],
+                "textposition": "top center",
+                "marker": {"color": TINT[place], "symbol": SHAPES[place], "size": 11},
+                "hovertemplate": "%{text}: %{y:.4f} at %{x:.4g}<extra></extra>",
+            }
+        )
+    return _figure(f"Quality against {title}", data, {"xaxis": {"title": title}, "yaxis": {"title": "value"}}, 360)
+
+
+def lines(
+    series: Sequence[tuple[str, Sequence[tuple[str, float, float, float, str]], int]],
+    title: str,
+    breaks: Sequence[str] = (),
+) -> Figure:
+    """Values over time with their intervals: (when, value, low, high, what to say). Series are not joined.
+
+    A series has a name, its points and the number of its colour: those of one colour are told once in the legend.
+
+    ``breaks`` are moments at which conventions or gold changed: a line is drawn there.
+    """
+    data = [
+        {
+            "type": "scatter",
+            "mode": "lines+markers",
+            "name": name,
+            "legendgroup": name,
+            "showlegend": name not in [one for one, _, _ in series[:number]],
+            "x": [when for when, *_ in points],
+            "y": [value for _, value, *_ in points],
+            "error_y": {
+                "type": "data",
+                "symmetric": False,
+                "array": [high - value for _, value, _, high, _ in points],
+                "arrayminus": [value - low for _, value, low, _, _ in points],
+                "thickness": 1.5,
+                "width": 4,
+            },
+            "customdata": [said for *_, said in points],
+            "hovertemplate": "%{customdata}<br>%{y:.4f}<extra></extra>",
+            "line": {"color": TINT[place % len(TINT)]},
+            "marker": {"color": TINT[place % len(TINT)], "symbol": SHAPES[place % len(SHAPES)], "size": 9},
+        }
+        for number, (name, points, place) in enumerate(series)
+    ]
+    shapes = [
+        {
+            "type": "line",
+            "x0": moment,
+            "x1": moment,
+            "yref": "paper",
+            "y0": 0,
+            "y1": 1,
+            "line": {"color": "muted", "dash": "dash", "width": 1},
+        }
+        for moment in breaks
+    ]
+    layout = {"yaxis": {"title": title}, "xaxis": {"type": "date"}, "shapes": shapes, "showlegend": len(series) > 1}
+    return _figure(f"{title} over time", data, layout)
+
+
+def waterfall(names: Sequence[str], amounts: Sequence[float], lows: Sequence[float], highs: Sequence[float]) -> Figure:
+    """What each stage costs: from what a perfect pipeline scores down to what the program scores."""
+    data = [
+        {
+            "type": "bar",
+            "orientation": "h",
+            "y": list(names),
+            "x": list(amounts),
+            "error_x": {
+                "type": "data",
+                "symmetric": False,
+                "array": [high - value for value, high in zip(amounts, highs, strict=True)],
+                "arrayminus": [value - low for value, low in zip(amounts, lows, strict=True)],
+                "thickness": 1.5,
+            },
+            "marker": {"color": TINT[1]},
+            "hovertemplate": "%{y}: %{x:.4f}<extra></extra>",
+        }
+    ]
+    layout = {
+        "xaxis": {"title": "what the stage's errors cost (Shapley share)"},
+        "yaxis": {"autorange": "reversed", "automargin": True},
+        "showlegend": False,
+    }
+    return _figure("What each stage costs", data, layout, 140 + 44 * len(names))

@@ -1,0 +1,161 @@
+"""The examples of a page, packed: an index that is read when the page opens, and chunks that are read when looked at.
+
+The index holds, column by column, what a list of examples shows and what filters ask (id, scores, flags, types, strata,
+the first words). A chunk holds whole examples, one JSON text a line; a text chunk their words in lower case, one line
+an example, for searching. So 100,000 examples open at once, and only what is on the screen is ever unpacked.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from goldassay.jsonl import dumps
+from goldassay.reporting.facts import wrong
+from goldassay.reporting.pages.document import packed
+from goldassay.running.parts import facets
+from goldassay.running.run import Run
+
+CHUNK, TEXTS = 100, 2000  # examples in a chunk, and in a chunk of text
+WORDS, LONGEST = 90, 20_000  # characters of an example in the list, and of one that are searched
+OURS = ("id", "split", "language", "strata", "document")  # fields of gold that the page shows elsewhere
+
+
+def packs(runs: Sequence[Run]) -> dict[str, str]:
+    """Everything a page needs of the examples, by the id of its element; ``runs`` are on the same examples."""
+    out = {"index-data": packed(json.dumps(index(runs), ensure_ascii=False, separators=(",", ":")))}
+    n = len(runs[0].rows)
+    for number, start in enumerate(range(0, n, CHUNK)):
+        lines = [dumps(example(runs, at)) for at in range(start, min(n, start + CHUNK))]
+        out[f"rows-{number}"] = packed("\n".join(lines))
+    for number, start in enumerate(range(0, n, TEXTS)):
+        stop = min(n, start + TEXTS)
+        out[f"texts-{number}"] = packed("\n".join(words([run.rows[at] for run in runs]) for at in range(start, stop)))
+    return out
+
+
+def index(runs: Sequence[Run]) -> dict[str, Any]:
+    """What the list shows and filters ask, column by column."""
+    first = runs[0].rows
+    types = _Numbered()
+    strata: dict[str, _Numbered] = {}
+    columns: dict[str, list[int]] = {}
+    for at, row in enumerate(first):
+        for name, key in facets(row).items():
+            if name not in columns:
+                strata[name], columns[name] = _Numbered(), [-1] * at
+            columns[name].append(strata[name][key])
+        for column in columns.values():
+            column.extend([-1] * (at + 1 - len(column)))
+    return {
+        "chunk": CHUNK,
+        "texts": TEXTS,
+        "ids": [str(row["id"]) for row in first],
+        "words": [_first_words(row) for row in first],
+        "scores": [[round(float(row["score"]), 4) for row in run.rows] for run in runs],
+        "seconds": [[round(float(row.get("latency_s") or 0), 3) for row in run.rows] for run in runs],
+        "tokens": [[_tokens(row) for row in run.rows] for run in runs],
+        "failed": [[int(bool(row.get("error"))) for row in run.rows] for run in runs],
+        "wrong": [[int(wrong(row)) for row in run.rows] for run in runs],
+        "different": _different(runs),
+        "types": [[types[kind] for kind in _types([run.rows[at] for run in runs])] for at in range(len(first))],
+        "type_names": types.names,
+        "strata": columns,
+        "strata_names": {name: numbered.names for name, numbered in strata.items()},
+    }
+
+
+class _Numbered(dict[str, int]):
+    """Names with numbers, in the order in which they were first asked for."""
+
+    def __missing__(self, name: str) -> int:
+        self[name] = len(self)
+        return self[name]
+
+    @property
+    def names(self) -> list[str]:
+        return list(self)
+
+
+def _tokens(row: Mapping[str, Any]) -> int:
+    usage = row.get("usage") or {}
+    return int(usage.get("prompt_tokens", 0)) + int(usage.get("completion_tokens", 0))
+
+
+def _different(runs: Sequence[Run]) -> list[int]:
+    """Whether the runs predicted different things, example by example."""
+    if len(runs) < 2:
+        return []
+    return [
+        int(len({dumps(run.rows[at].get("prediction", run.rows[at].get("error"))) for run in runs}) > 1)
+        for at in range(len(runs[0].rows))
+    ]
+
+
+def _types(rows: Sequence[Mapping[str, Any]]) -> list[str]:
+    """The kinds of errors, the types and the labels of an example, in any run."""
+    out: dict[str, None] = {}
+    for row in rows:
+        for error in row.get("errors", ()):
+            out[str(error.get("kind"))] = None
+            for side in ("gold_type", "pred_type"):
+                if error.get(side):
+                    out[str(error[side])] = None
+    gold = rows[0].get("gold") or {}
+    if isinstance(gold.get("label"), str):
+        out[gold["label"]] = None
+    for one in gold.get("entities") or ():
+        if isinstance(one, Mapping) and one.get("type"):
+            out[str(one["type"])] = None
+    return list(out)
+
+
+def _first_words(row: Mapping[str, Any]) -> str:
+    found = next((text for text in _strings(row.get("inputs") or row.get("prediction") or {})), "")
+    folded = " ".join(found[: 4 * WORDS].split())
+    return folded[:WORDS] + ("…" if len(folded) > WORDS else "")
+
+
+def example(runs: Sequence[Run], at: int) -> dict[str, Any]:
+    """One example: what is the same for all runs once, then each run's own."""
+    first = runs[0].rows[at]
+    gold = {key: value for key, value in first["gold"].items() if key not in OURS} if "gold" in first else None
+    return {
+        "id": str(first["id"]),
+        "facets": facets(first),
+        "document": first.get("document"),
+        "inputs": first.get("inputs"),
+        "gold": gold,
+        "runs": [_own(run, at) for run in runs],
+    }
+
+
+def _own(run: Run, at: int) -> dict[str, Any]:
+    """What one run has of an example, with each measure's value where it has evidence."""
+    row = run.rows[at]
+    kept = ("score", "prediction", "errors", "error", "latency_s", "usage", "usd", "calls", "truncated", "retried")
+    values = {name: round(float(tally.value), 6) for name, tally in run.evidence[at].items() if tally.weight > 0}
+    return {**{key: row[key] for key in kept if key in row}, "values": values}
+
+
+def words(rows: Sequence[Mapping[str, Any]]) -> str:
+    """The words of an example in lower case on one line: its id, inputs, gold, predictions and errors."""
+    first = rows[0]
+    parts = [str(first["id"]), *_strings(first.get("inputs")), *_strings(first.get("gold"))]
+    for row in rows:
+        parts += [*_strings(row.get("prediction")), str(row.get("error") or "")]
+        parts += [str(error.get("message", "")) for error in row.get("errors", ())]
+    return " ".join(" ".join(parts)[:LONGEST].split()).lower()
+
+
+def _strings(value: Any) -> Iterator[str]:
+    """All texts in a JSON value."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, Mapping):
+        for inner in value.values():
+            yield from _strings(inner)
+    elif isinstance(value, (list, tuple)):
+        for inner in value:
+            yield from _strings(inner)

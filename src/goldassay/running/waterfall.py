@@ -1,0 +1,191 @@
+"""What each stage of a pipeline costs: its output is replaced by gold, and the rest runs again.
+
+A program names its stages: ``stages`` maps the name of a method or predictor to a function of the gold example that
+gives what this stage should have put out. With S the stages that are replaced and v(S) the metric's corpus value then,
+a stage's cost is its Shapley share
+
+    φ_i = Σ_{S without i} |S|! (k − |S| − 1)! / k! · (v(S ∪ {i}) − v(S))
+
+so that the shares add up to v(all) − v(none), whichever stage is mended first. What is missing to 1 after all stages
+were replaced is the ``rest`` (what follows the last stage, and gold that no output reaches). Intervals are drawn over
+examples (or documents), the same ones for all S. Nothing is guessed from outputs.
+
+Shapley, "A value for n-person games", 1953.
+"""
+
+from __future__ import annotations
+
+import copy
+import json
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import chain, combinations
+from typing import Any
+
+import numpy as np
+
+from goldassay.exceptions import GoldassayError
+from goldassay.running.evaluate import evaluate
+from goldassay.statistics.evidence import Evidences, clustered
+from goldassay.statistics.resampling import resampled
+
+Oracle = Callable[[Any], Any]
+MOST = 5  # stages: 2^5 runs
+
+
+@dataclass(frozen=True)
+class Share:
+    """What a stage costs, with its 95 % interval."""
+
+    stage: str
+    cost: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True)
+class Waterfall:
+    """From the value of the program as it is to that of one whose stages are all right."""
+
+    value: float
+    perfect: float
+    """The value where all stages are replaced by gold."""
+    shares: tuple[Share, ...]
+    values: Mapping[tuple[str, ...], float]
+    """The value of each set of replaced stages."""
+    examples: int
+
+    @property
+    def rest(self) -> float:
+        """What is missing to 1 when every stage is right."""
+        return 1.0 - self.perfect
+
+    def state(self) -> dict[str, Any]:
+        """As JSON."""
+        return {
+            "value": self.value,
+            "perfect_stages": self.perfect,
+            "rest": self.rest,
+            "examples": self.examples,
+            "shares": [{"stage": one.stage, "cost": one.cost, "interval": [one.low, one.high]} for one in self.shares],
+            "values": {" + ".join(names) or "none": value for names, value in self.values.items()},
+        }
+
+
+class Replaced:
+    """A program some of whose stages put out gold."""
+
+    def __init__(
+        self, program: Any, stages: Mapping[str, Oracle], replaced: Sequence[str], gold: Sequence[Any]
+    ) -> None:
+        self.program, self.stages, self.replaced = program, stages, replaced
+        self.gold = {_key(example.inputs().toDict()): example for example in gold}
+
+    def __call__(self, **inputs: Any) -> Any:
+        example = self.gold[_key(inputs)]
+        program = copy.copy(self.program)
+        for name in self.replaced:
+            # set past dspy's own bookkeeping: only this copy is touched, and it lives for one example
+            vars(program)[name] = _Output(self.stages[name](example))
+        return program(**inputs)
+
+
+class _Output:
+    """Says the same whatever it is asked."""
+
+    def __init__(self, output: Any) -> None:
+        self.output = output
+
+    def __call__(self, *_: Any, **__: Any) -> Any:
+        return copy.deepcopy(self.output)
+
+
+def _key(inputs: Mapping[str, Any]) -> str:
+    return json.dumps(inputs, sort_keys=True, ensure_ascii=False, default=str)
+
+
+def waterfall(
+    program: Any,
+    gold: Sequence[Any],
+    metric: Any,
+    *,
+    stages: Mapping[str, Oracle] | None = None,
+    resamples: int = 2000,
+    seed: int = 0,
+    **options: Any,
+) -> Waterfall:
+    """What each stage of ``program`` costs on ``gold``.
+
+    Args:
+        program: a DSPy program, or anything that is called with an example's inputs.
+        gold: examples with what the stages should put out.
+        metric: a `Metric`.
+        stages: by the name of a method or predictor, a function of the gold example; the program's own ``stages``
+            without.
+        resamples: of the intervals.
+        seed: of the intervals.
+        options: as `evaluate` takes them (``lm``, ``adapter``, ``threads``, ``progress``).
+
+    >>> import dspy
+    >>> from goldassay import Metric
+    >>> from goldassay.measures import answering
+    >>> class Pipe(dspy.Module):
+    ...     stages = {"find": lambda gold: gold.answers[0], "read": lambda gold: gold.answers[0]}
+    ...     def find(self, question): return "x"
+    ...     def read(self, text): return text
+    ...     def forward(self, question): return dspy.Prediction(answer=self.read(self.find(question)))
+    >>> gold = [dspy.Example(id="1", question="q", answers=["y"]).with_inputs("question")]
+    >>> found = waterfall(Pipe(), gold, Metric(answering.ExactMatch()), progress=False)
+    >>> found.value, [(one.stage, one.cost) for one in found.shares], found.rest     # either one mends it
+    (0.0, [('find', 0.5), ('read', 0.5)], 0.0)
+    """
+    known = dict(stages if stages is not None else getattr(program, "stages", None) or {})
+    if not known:
+        raise GoldassayError(
+            f"{type(program).__name__} names no stages; give it stages = {{'search': lambda gold: …}}, a function of "
+            "the gold example for each method or predictor whose output gold has (see programs/answering.py)"
+        )
+    missing = [name for name in known if not callable(getattr(program, name, None))]
+    if missing:
+        raise GoldassayError(f"the stage {missing[0]!r} is no method or predictor of {type(program).__name__}")
+    if len(known) > MOST:
+        raise GoldassayError(f"{len(known)} stages need {2 ** len(known)} runs; name {MOST} at most")
+    names = list(known)
+    sets = list(chain.from_iterable(combinations(names, size) for size in range(len(names) + 1)))
+    runs = {some: evaluate(Replaced(program, known, some, gold), gold, metric, **options) for some in sets}
+    first = runs[()]
+    n = len(first.rows)
+    together = Evidences([one for run in runs.values() for one in run.evidence], first.zero)
+    blocks = [together.matrix[place * n : (place + 1) * n] for place in range(len(sets))]
+    documents = [row.get("document", row["index"]) for row in first.rows]
+    if len(set(documents)) < n:
+        blocks = [clustered(block, documents) for block in blocks]
+    width = together.matrix.shape[1]
+    drawn = np.concatenate(
+        [
+            np.column_stack(
+                [together.values(sums[:, place * width : (place + 1) * width]) for place in range(len(sets))]
+            )
+            for sums in resampled(np.hstack(blocks), resamples, seed)
+        ]
+    )
+    values = np.array([run.value for run in runs.values()])
+    shares = []
+    for name in names:
+        weights = _weights(name, names, sets)
+        low, high = np.quantile(drawn @ weights, (0.025, 0.975))
+        shares.append(Share(name, float(values @ weights), float(low), float(high)))
+    by_set = {some: float(value) for some, value in zip(sets, values, strict=True)}
+    return Waterfall(by_set[()], by_set[tuple(names)], tuple(shares), by_set, n)
+
+
+def _weights(name: str, names: Sequence[str], sets: Sequence[tuple[str, ...]]) -> Any:
+    """By how much the value of each set counts in a stage's Shapley share."""
+    k = len(names)
+    out = np.zeros(len(sets))
+    for place, some in enumerate(sets):
+        others = len(some) - (name in some)
+        weight = math.factorial(others) * math.factorial(k - others - 1) / math.factorial(k)
+        out[place] = weight if name in some else -weight
+    return out

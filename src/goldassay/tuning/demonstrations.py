@@ -1,0 +1,261 @@
+"""Demonstrations as edits: sets that cover the costly errors, an empty answer where there is nothing, the nearest ones.
+
+A set is chosen by the greedy algorithm for a submodular function (Nemhauser, Wolsey, Fisher 1978: at least 1 − 1/e of
+the best): the weight of the patterns that it covers, how well it spreads over the labels, less its length.
+
+    f(S) = Σ_p w_p (1 − Π_{e∈S} (1 − c_ep)) + SPREAD Σ_l s_l (1 − 2^{−n_l(S)}) − LENGTH Σ_{e∈S} length_e / mean length
+
+with w_p the pattern's share of the loss, c_ep how surely example e shows pattern p (1 where the error was made in it,
+`SHOWS` where it holds what gold has there), s_l the share of label l in train and n_l(S) how many examples hold it.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import dspy
+from pydantic_core import to_jsonable_python
+
+from goldassay.exceptions import GoldassayError
+from goldassay.running.identity import fingerprint
+from goldassay.tuning.leaks import text_of
+from goldassay.tuning.nearest import Nearest, NearestDemos
+from goldassay.tuning.patches import Patch
+from goldassay.tuning.patterns import ADDED, Pattern
+
+SPREAD, LENGTH, SHOWS = 0.5, 0.05, 0.6
+BUDGET = 6000  # characters of all demonstrations together, some 1,500 tokens
+LABEL = 40  # a longer text in an answer is no label
+
+
+@dataclass(frozen=True)
+class Found:
+    """What a part of a bundle is made from: the errors made on other examples, the program, examples to show.
+
+    ``shown`` are examples for a predictor by its name where gold does not hold its fields (`traced`); ``tried`` says in
+    a line each what was tried before, and to what effect.
+    """
+
+    patterns: Sequence[Pattern]
+    program: Any
+    train: Sequence[Any]
+    shown: Mapping[str, Sequence[Any]] = field(default_factory=dict)
+    tried: Sequence[str] = ()
+
+    def fitting(self, name: str, predictor: Any) -> list[Any]:
+        """The examples that a predictor can be shown."""
+        return [one for one in self.shown.get(name, self.train) if fits(one, predictor.signature)]
+
+
+@dataclass(frozen=True)
+class Covering:
+    """A set of demonstrations for the errors that it covers (slot ``demonstrations``)."""
+
+    most: int = 6
+
+    def edits(self, found: Found) -> dict[str, list[Patch]]:
+        """The set, for every predictor that can be shown examples."""
+        out = []
+        for name, predictor in found.program.named_predictors():
+            there = {_asked(demo, predictor) for demo in predictor.demos or []}
+            pool = [one for one in found.fitting(name, predictor) if _asked(one, predictor) not in there]
+            chosen = cover(pool, found.patterns, predictor, self.most)
+            for one in reversed(chosen):  # what covers most stands next to the question
+                out.append(shown(found, name, one, predictor, "covering", f"covers {_covers(one, found.patterns)}"))
+        return {"demonstrations": out} if out else {}
+
+
+@dataclass(frozen=True)
+class CounterExample:
+    """An example with nothing in it, answered by nothing, where too much is found (slot ``counter-example``)."""
+
+    def edits(self, found: Found) -> dict[str, list[Patch]]:
+        """One example, of middle length."""
+        if not any(pattern.kind in (*ADDED, "unanswerable", "unsupported") for pattern in found.patterns):
+            return {}
+        for name, predictor in found.program.named_predictors():
+            outputs = list(predictor.signature.output_fields)
+            pool = [
+                one
+                for one in found.fitting(name, predictor)
+                if all(one.get(key) in ([], "", {}, None) for key in outputs)
+            ]
+            pool = [one for one in pool if any(one.get(key) is not None for key in outputs)]
+            if pool:
+                one = sorted(pool, key=lambda example: len(text_of(example)))[len(pool) // 2]
+                why = "an empty answer where there is nothing"
+                return {"counter-example": [shown(found, name, one, predictor, "counter-example", why)]}
+        return {}
+
+
+@dataclass(frozen=True)
+class NearestExamples:
+    """For each input its nearest examples, in place of the same ones for all (slot ``nearest``)."""
+
+    k: int = 4
+
+    def edits(self, found: Found) -> dict[str, list[Patch]]:
+        """One edit of the whole program; none where it is shown its nearest examples already, or has none to show."""
+        if isinstance(found.program, Nearest):
+            return {}
+        try:
+            made = NearestDemos(self.k).compile(found.program, trainset=list(found.train))
+        except GoldassayError:
+            return {}
+        name = found.program.named_predictors()[0][0]
+        given = {"k": self.k, "keys": made.keys, "examples": to_jsonable_python(made.examples, fallback=str)}
+        patch = Patch(
+            predictor=name,
+            action="show_nearest",
+            example=given,
+            proposer="nearest",
+            rationale=f"each input is shown its {self.k} nearest of {len(made.examples)} train examples",
+            program=fingerprint(found.program),
+        )
+        return {"nearest": [patch]}
+
+
+def cover(pool: Sequence[Any], patterns: Sequence[Pattern], predictor: Any, most: int) -> list[Any]:
+    """At most ``most`` examples of ``pool``, greedily by the function above; the one that adds most stands first."""
+    if not pool:
+        return []
+    weights = [max(pattern.loss, 0.0) for pattern in patterns]
+    weights = weights if sum(weights) > 0 else [float(pattern.count) for pattern in patterns]
+    total = sum(weights) or 1.0
+    covers = [_shares(one, patterns) for one in pool]
+    outputs = list(predictor.signature.output_fields)
+    labels = [set(leaves([one.get(key) for key in outputs])) for one in pool]
+    seen = Counter(label for some in labels for label in some)
+    whole = sum(seen.values()) or 1
+    lengths = [len(str({key: one.get(key) for key in predictor.signature.fields})) for one in pool]
+    mean = sum(lengths) / len(lengths)
+    left = [w / total for w in weights]  # of each pattern, what is not covered yet
+    held: Counter[str] = Counter()
+    chosen: list[int] = []
+    used = 0
+
+    def gain(index: int) -> float:
+        covered = sum(rest * share for rest, share in zip(left, covers[index], strict=True))
+        spread = sum(seen[label] / whole * 0.5 ** held[label] / 2 for label in labels[index])
+        return covered + SPREAD * spread - LENGTH * lengths[index] / mean
+
+    while len(chosen) < most:
+        open_ = [i for i in range(len(pool)) if i not in chosen and (used + lengths[i] <= BUDGET or not chosen)]
+        best = max(open_, key=lambda i: (gain(i), -lengths[i], -i), default=None)
+        if best is None or (chosen and gain(best) <= 0):
+            break
+        left = [rest * (1 - share) for rest, share in zip(left, covers[best], strict=True)]
+        held.update(labels[best])
+        used += lengths[best]
+        chosen.append(best)
+    return [pool[index] for index in chosen]
+
+
+def shown(found: Found, name: str, example: Any, predictor: Any, proposer: str, why: str) -> Patch:
+    """The patch that adds an example to a predictor's demonstrations."""
+    keys = [key for key in predictor.signature.fields if example.get(key) is not None]
+    return Patch(
+        predictor=name,
+        action="add_example",
+        example={key: to_jsonable_python(example[key], fallback=str) for key in keys},
+        proposer=proposer,
+        rationale=why,
+        pattern=found.patterns[0].name if found.patterns else "",
+        examples=[str(example.get("id"))] if example.get("id") is not None else [],
+        program=fingerprint(found.program),
+    )
+
+
+def fits(example: Any, signature: Any) -> bool:
+    """Whether a predictor can be shown this example: it has all inputs and one output at least."""
+    known = {key for key, value in example.items() if value is not None}
+    return known.issuperset(signature.input_fields) and not known.isdisjoint(signature.output_fields)
+
+
+def check_fits(program: Any, train: Sequence[Any], traces: Mapping[str, Sequence[Any]]) -> None:
+    """Raise where no example can be shown to any predictor: say what is missing, and how ``to_demo`` gives it."""
+    predictors = program.named_predictors()
+    if any(traces.values()) or any(fits(one, p.signature) for one in train for _, p in predictors):
+        return
+    name, predictor = predictors[-1]
+    have = sorted({key for one in train[:20] for key, value in one.items() if value is not None})
+    inputs = [key for key in predictor.signature.input_fields if key not in have]
+    outputs = list(predictor.signature.output_fields)
+    lacking = ", ".join([*inputs, *(outputs if not set(outputs) & set(have) else [])])
+    wanted = ", ".join(f'"{key}": …' for key in [*inputs, *outputs])
+    raise GoldassayError(
+        f"no train example can be shown to {name!r}: it wants {lacking}, and the examples have {', '.join(have)}; "
+        f"give the program a method  def to_demo(self, example): return {{{wanted}}}"
+    )
+
+
+def traced(program: Any, examples: Sequence[Any], right: Sequence[bool], most: int = 12) -> dict[str, list[Any]]:
+    """Demonstrations from the program's own work, for predictors whose fields gold does not hold.
+
+    The program is run again on examples that it gets ``right``, and what each predictor was asked and answered there is
+    its demonstration. Nothing is run where every predictor can be shown gold.
+    """
+    lacking = {
+        name: predictor
+        for name, predictor in program.named_predictors()
+        if not any(fits(one, predictor.signature) for one in examples)
+    }
+    out: dict[str, list[Any]] = {name: [] for name in lacking}
+    names = {id(predictor): name for name, predictor in program.named_predictors()}
+    for example, good in zip(examples, right, strict=True):
+        if not lacking or not good or all(len(found) >= most for found in out.values()):
+            continue
+        with dspy.context(trace=[]):
+            try:
+                program(**example.inputs())
+            except Exception:  # noqa: BLE001  a program that fails here shows nothing
+                continue
+            steps = list(dspy.settings.trace)
+        for predictor, inputs, outputs in steps:
+            name = names.get(id(predictor))
+            if name in out:
+                out[name].append(dspy.Example(id=example.get("id"), **inputs, **dict(outputs.items())))
+    return out
+
+
+def leaves(value: Any) -> Iterator[str]:
+    """The short texts in a nested value: the labels of an answer, and names.
+
+    >>> sorted(set(leaves([{"text": "Delft", "type": "TOP"}])))
+    ['Delft', 'TOP']
+    """
+    if isinstance(value, Mapping):
+        for inner in value.values():
+            yield from leaves(inner)
+    elif isinstance(value, (list, tuple, set)):
+        for inner in value:
+            yield from leaves(inner)
+    elif value is not None:
+        text = str(getattr(value, "value", value))
+        if 0 < len(text) <= LABEL and not hasattr(value, "model_dump"):
+            yield text
+        elif hasattr(value, "model_dump"):
+            yield from leaves(value.model_dump())
+
+
+def _shares(example: Any, patterns: Sequence[Pattern]) -> list[float]:
+    """How surely an example shows each pattern."""
+    name = str(example.get("id"))
+    known = set(leaves(list(example.toDict().values())))
+    return [
+        1.0 if name in pattern.documents else SHOWS if {pattern.gold_type, *pattern.surfaces[:6]} & known else 0.0
+        for pattern in patterns
+    ]
+
+
+def _covers(example: Any, patterns: Sequence[Pattern]) -> str:
+    shares = _shares(example, patterns)
+    found = [pattern.name for pattern, share in zip(patterns, shares, strict=True) if share]
+    return "; ".join(found[:3]) or "labels that no other demonstration has"
+
+
+def _asked(example: Any, predictor: Any) -> str:
+    return " ".join(str(example.get(key)) for key in predictor.signature.input_fields)

@@ -1,0 +1,192 @@
+"""The pre-flight: what gain these examples can show, what a wanted one needs, what it costs, whether tuning can pay.
+
+From sizes alone (`sized`) the spread of the paired differences is assumed; a pilot (`piloted`) measures it on a few
+examples, with the program as it is and two cheap candidates, and gives the baseline and the ceiling: an oracle that
+takes the best of these programs for each example. Power is that of the rule of acceptance: one-sided, at what is left
+of alpha for the look at the end (`goldassay.tuning.acceptance`).
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+
+from goldassay.exceptions import DataError, GoldassayError
+from goldassay.running.run import Case
+from goldassay.statistics import contributions, examples_needed, smallest_detectable
+from goldassay.tuning.acceptance import ALPHA, EARLY, WINS
+from goldassay.tuning.demonstrations import Covering, Found, NearestExamples
+from goldassay.tuning.measuring import Bench, total
+from goldassay.tuning.nearest import demonstrations
+from goldassay.tuning.patches import apply
+from goldassay.tuning.patterns import find
+
+SPREAD = 0.6  # of one example's paired difference: 28 % won and 8 % lost have .57
+LEVEL = 2 * (1 - EARLY) * ALPHA  # two-sided, as power is reckoned
+GAINS = (0.05, 0.1, 0.2)
+PASSES = 8  # over all examples, that a campaign makes: as it is, bundles, leave-one-out, the nearest
+
+CALLS: dict[str, Callable[[int, int], int]] = {  # of train and dev examples
+    "labeled": lambda train, dev: 0,
+    "knn": lambda train, dev: 0,
+    "bootstrap": lambda train, dev: 7 * dev + 5 * min(train, 20),
+    "mipro": lambda train, dev: 10 * dev + 4 * min(train, 20),
+    "simba": lambda train, dev: 4 * 9 * min(16, train) + 5 * train,
+    "copro": lambda train, dev: 12 * dev,
+    "inferrules": lambda train, dev: 8 * dev + 2 * min(train, 20),
+    "gepa": lambda train, dev: 8 * dev + 20 * min(8, train),
+    "patches": lambda train, dev: PASSES * (train + dev),
+}
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What a tuning can show and what it costs.
+
+    ``n`` examples choose (for patches train and dev together), ``test`` prove. ``spread`` is the standard deviation of
+    one example's paired difference, ``measured`` on so many examples (0: assumed). ``baseline``, ``ceiling`` and
+    ``seconds`` (an example) are known after a pilot.
+    """
+
+    optimizer: str
+    n: int
+    test: int
+    calls: int
+    spread: float = SPREAD
+    measured: int = 0
+    baseline: float | None = None
+    ceiling: float | None = None
+    wrong: float | None = None
+    seconds: float | None = None
+
+    def shows(self, n: int) -> float:
+        """The smallest gain that n examples show four times in five."""
+        return smallest_detectable(self.spread / math.sqrt(n), alpha=LEVEL) if n else math.inf
+
+    def needs(self, gain: float) -> int:
+        """How many examples show this gain four times in five."""
+        return max(WINS, examples_needed(gain, self.spread, 1, alpha=LEVEL))
+
+    @property
+    def proof(self) -> int:
+        """How many examples prove: those of test where there are any, else those that choose."""
+        return self.test or self.n
+
+    @property
+    def refusal(self) -> str:
+        """Why nothing could ever be accepted, and what would make it possible; empty where it could."""
+        most = max(self.n, self.test)
+        if most < WINS:
+            return (
+                f"{self.n} examples to choose on and {self.test} of test: {WINS} wins without a loss are the least "
+                f"that show anything at {ALPHA:g}; give at least {WINS}, and about {self.needs(0.2)} for a gain of .20"
+            )
+        if self.wrong is not None and self.wrong * most < WINS:
+            return (
+                f"about {self.wrong * most:.0f} of {most} examples are wrong as it is, and fewer than {WINS} wins show "
+                f"nothing: give about {math.ceil(WINS / max(self.wrong, 1e-9)) if self.wrong else 'harder'} examples, "
+                "or harder ones"
+            )
+        return ""
+
+    @property
+    def pays(self) -> bool | None:
+        """Whether the room below the ceiling is at least what can be shown; ``None`` before a pilot."""
+        if self.baseline is None or self.ceiling is None:
+            return None
+        return self.ceiling - self.baseline >= self.shows(self.proof)
+
+    def lines(self) -> list[str]:
+        """The plan in words."""
+        seen = f"measured on {self.measured} examples" if self.measured else "assumed"
+        out = [
+            f"{self.n} examples choose, {self.test} of test prove. Spread of a paired difference: "
+            f"{self.spread:.2f} ({seen}).",
+            f"Shown four times in five: a gain of {self.shows(self.n):+.2f} on those that choose"
+            + (f", of {self.shows(self.test):+.2f} on test." if self.test else "; without test they prove, too."),
+            "Needed to prove: " + ", ".join(f"{self.needs(gain)} examples for {gain:+.2f}" for gain in GAINS) + ".",
+        ]
+        if self.baseline is not None and self.ceiling is not None:
+            room = self.ceiling - self.baseline
+            verdict = "tuning can pay" if self.pays else "tuning can hardly pay: that is less than can be shown"
+            out.append(
+                f"Baseline {self.baseline:.3f}; the best of three programs for each example {self.ceiling:.3f} "
+                f"({room:+.3f}): {verdict}."
+            )
+        cost = f"About {self.calls} calls of the program"
+        if self.seconds is not None:
+            cost += f", {self.calls * self.seconds / 60:.0f} minutes at {self.seconds:.2f} s an example"
+        return [*out, f"{cost}.", *([f"Refused: {self.refusal}."] if self.refusal else [])]
+
+    def state(self) -> dict[str, Any]:
+        """As JSON."""
+        more = {"shows": self.shows(self.n), "shows_on_test": self.shows(self.test) if self.test else None}
+        needs = {f"{gain:g}": self.needs(gain) for gain in GAINS}
+        return {**asdict(self), **more, "needs": needs, "pays": self.pays, "refusal": self.refusal or None}
+
+
+def sized(optimizer: str, splits: Mapping[str, Sequence[Any]]) -> Plan:
+    """The plan from the sizes alone.
+
+    >>> sized("patches", {"train": range(2), "dev": range(2), "test": []}).refusal.split(":")[0]
+    '4 examples to choose on and 0 of test'
+    """
+    train, dev, test = (len(splits.get(name) or ()) for name in ("train", "dev", "test"))
+    counted = CALLS.get(optimizer, CALLS["mipro"])
+    n = train + dev if optimizer == "patches" else dev
+    return Plan(optimizer, n, test, counted(train, dev) + 2 * (dev + test))
+
+
+def piloted(
+    optimizer: str, program: Any, splits: Mapping[str, Sequence[Any]], metric: Any, pilot: int = 16, **options: Any
+) -> Plan:
+    """The plan with what a pilot measures on ``pilot`` examples of dev; ``options`` go to the runs (lm, adapter, …)."""
+    train, dev = list(splits["train"]), list(splits["dev"])
+    if not train or not dev:
+        raise DataError("a plan needs examples in train and in dev")
+    chosen = dev[:pilot]
+    bench = Bench(chosen, metric, options=options)
+    everything = list(range(len(chosen)))
+    started = time.perf_counter()
+    runs = [bench.cases(program, everything)]
+    bench.check()
+    pool = demonstrations(program, train)
+    found = Found(find(runs[0]), program, pool)
+    for part in (Covering(), NearestExamples()):
+        made = program
+        try:
+            for patches in part.edits(found).values():
+                for patch in patches:
+                    made = apply(made, patch, any_version=True)
+        except GoldassayError:  # this program cannot be shown examples; the baseline is known all the same
+            continue
+        if made is not program:
+            runs.append(bench.cases(made, everything))
+    seconds = (time.perf_counter() - started) / (len(runs) * len(chosen))
+    base, others, zero = runs[0], runs[1:], bench.zero
+    spreads = [_spread(one, base, zero) for one in others]
+    best = [max(some, key=lambda case: float(case.evidence.value)) for some in zip(*runs, strict=True)]
+    plan = sized(optimizer, splits)
+    return Plan(
+        plan.optimizer,
+        plan.n,
+        plan.test,
+        plan.calls,
+        max(spreads, default=SPREAD) or SPREAD,
+        len(chosen) if any(spreads) else 0,
+        float(total(base).value),
+        float(total(best).value),
+        sum(float(case.evidence.value) < 1 - 1e-9 for case in base) / len(base),
+        seconds,
+    )
+
+
+def _spread(after: Sequence[Case], before: Sequence[Case], zero: Any) -> float:
+    """The standard deviation of one example's contribution to the difference of the corpus values."""
+    parts = contributions([one.evidence for one in after], [one.evidence for one in before], zero)
+    return float(np.std(len(parts) * parts, ddof=1)) if len(parts) > 1 else 0.0

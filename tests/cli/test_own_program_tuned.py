@@ -1,0 +1,143 @@
+"""``tune`` and ``patch`` on a user's own program: a file of any name, two predictors, a plain DSPy metric."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import dspy
+import pytest
+from typer.testing import CliRunner
+
+from goldassay.cli import app
+from goldassay.exceptions import GoldassayError
+
+PROGRAM = """
+import dspy
+from pydantic import BaseModel
+from goldassay.text.locate import locate
+
+class Mention(BaseModel):
+    text: str
+    type: str
+
+class Steps(dspy.Module):
+    def __init__(self):
+        super().__init__()
+        self.plan = dspy.Predict("text: str -> plan: str")
+        signature = dspy.Signature("text: str, plan: str -> mentions", "Find names.")
+        self.extract = dspy.Predict(signature.with_updated_fields("mentions", type_=list[Mention]))
+
+    def forward(self, text):
+        found = self.extract(text=text, plan=self.plan(text=text).plan).mentions
+        places = locate(text, [one.text for one in found])
+        return dspy.Prediction(entities=[
+            {"start": at and at[0], "end": at and at[1], "type": one.type, "text": one.text}
+            for one, at in zip(found, places)
+        ])
+
+    def to_demo(self, example):
+        return {"plan": "names", "mentions": [{"text": e["text"], "type": e["type"]} for e in example["entities"]]}
+
+steps = Steps()
+"""
+METRIC = """
+import dspy
+def score(gold, pred, trace=None):
+    wanted = {(e["start"], e["end"], e["type"]) for e in gold.entities}
+    given = {(e["start"], e["end"], e["type"]) for e in pred.entities}
+    lacking = sorted(wanted - given)
+    said = " ".join(f"{gold.text[a:b]} is {kind}." for a, b, kind in lacking)
+    return dspy.Prediction(score=len(wanted & given) / max(1, len(wanted | given)), feedback=said)
+"""
+
+
+@pytest.fixture
+def workspace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, names_gold: list[Any], learner: Any) -> Path:
+    """A folder with the program, the metric and forty texts; every model is the scripted one."""
+    for file, text in (("programs/readers.py", PROGRAM), ("metrics/mine.py", METRIC)):
+        (tmp_path / file).parent.mkdir()
+        (tmp_path / file).write_text(text)
+    gold = tmp_path / "gold" / "names" / "extraction.jsonl"
+    gold.parent.mkdir(parents=True)
+    splits = ["train"] * 12 + ["dev"] * 16 + ["test"] * 12
+    rows = [{**example.toDict(), "split": split} for example, split in zip(names_gold, splits, strict=True)]
+    gold.write_text("".join(f"{json.dumps(row)}\n" for row in rows))
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "120")
+    lm = dspy.LM("scripted/learner", engine=learner, cache=False)
+    monkeypatch.setattr("goldassay.lm.resolve", lambda name=None, **_: lm)
+    return tmp_path
+
+
+OWN = ["programs/readers.py:steps", "--task", "extraction", "--metric", "metrics/mine.py:score", "--gold", "names"]
+
+
+def run(*words: object) -> str:
+    done = CliRunner().invoke(app, [*map(str, words)])
+    assert done.exit_code == 0, done.output or done.exception
+    return done.output
+
+
+def test_a_program_of_two_steps_is_planned_tuned_and_proven(workspace: Path, learner: Any) -> None:
+    planned = json.loads(run("tune", *OWN, "--optimizer", "patches", "--plan", "--json").strip().splitlines()[-1])
+    assert planned["pays"]
+    assert planned["measured"] == 16
+    shown = run("tune", *OWN, "--optimizer", "patches", "--option", "nearest=0", "--out", "t")
+    assert "proven by test, one look" in shown
+    about = json.loads((workspace / "t" / "tuning.json").read_text())
+    assert about["verdict"] == "proven on test"
+    state = json.loads((workspace / "t" / "state.json").read_text())
+    assert state["extract"]["demos"]  # the step whose field is wrong has demonstrations that fit it
+    assert set(state["extract"]["demos"][0]) >= {"text", "plan", "mentions"}
+    (found, *_) = json.loads((workspace / "t" / "patterns.json").read_text())
+    assert {one["kind"] for one in found} == {"low_score"}  # what the metric said in words
+
+
+def test_a_tuning_that_was_killed_goes_on(workspace: Path, learner: Any) -> None:
+    run("tune", *OWN, "--optimizer", "patches", "--out", "t")
+    whole, calls = (workspace / "t" / "state.json").read_text(), learner.calls
+    about = json.loads((workspace / "t" / "tuning.json").read_text())
+    (workspace / "t" / "tuning.json").write_text(json.dumps({**about, "status": "running"}))  # as kill -9 leaves it
+    journal = workspace / "t" / "measured.jsonl"
+    kept = journal.read_text().splitlines()[:30]
+    journal.write_text("\n".join([*kept, kept[0][:40]]))
+    learner.calls = 0
+    run("tune", *OWN, "--optimizer", "patches", "--resume", "t")
+    assert learner.calls == calls - 2 * len(kept)  # two calls an example
+    assert (workspace / "t" / "state.json").read_text() == whole
+
+
+def test_patches_of_an_own_program_have_a_folder_of_their_own_and_show_the_prompt_as_sent(workspace: Path) -> None:
+    found = run("eval", *OWN, "--split", "train", "--json").strip().splitlines()[-1]
+    folder = json.loads(found)["folder"]
+    named = ["programs/readers.py:steps", "--task", "extraction"]
+    shown = run("patch", "propose", *named, "--run", folder, "--gold", "names")
+    files = sorted((workspace / "programs" / "patches" / "readers-extraction-steps").glob("*.yaml"))
+    assert files or "No errors" in shown
+    for file in files[:1]:
+        assert "[[ ## mentions ## ]]" in run("patch", "show", *named, file.stem)
+
+
+def test_dspys_own_names_and_objects_are_optimizers(workspace: Path) -> None:
+    assert "tuned with BootstrapFewShot" in run("tune", *OWN, "--optimizer", "BootstrapFewShot", "--out", "b")
+    assert "tuned with labeled" in run("tune", *OWN, "--optimizer", "LabeledFewShot", "--out", "l")
+    done = CliRunner().invoke(app, ["tune", *OWN, "--optimizer", "Magic"])
+    assert isinstance(done.exception, GoldassayError)
+    assert "and DSPy's own names" in str(done.exception)
+
+
+def test_an_optimizer_object(names_program: Any, names_gold: list[Any], learner: Any, capsys: Any) -> None:
+    from goldassay import Metric
+    from goldassay.measures import extraction
+    from goldassay.tuning import tune
+
+    lm = dspy.LM("scripted/learner", engine=learner, cache=False)
+    gold = {"train": names_gold[:20], "dev": names_gold[20:32], "test": names_gold[32:]}
+    mine = dspy.BootstrapFewShot(metric=lambda *_: 1 / 0, max_labeled_demos=2)
+    made = tune(names_program, gold, Metric(extraction.StrictF1()), mine, lm=lm, progress=False)
+    assert made.optimizer == "BootstrapFewShot"
+    assert made.dev.after.value > made.dev.before.value
+    told = capsys.readouterr()
+    assert "%|" not in told.err + told.out  # no bar of DSPy

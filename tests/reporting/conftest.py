@@ -1,0 +1,125 @@
+"""A real browser, without a network, that writes down everything that a page says and asks for."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import dspy
+import pytest
+
+from goldassay import Metric
+from goldassay.measures import extraction
+from goldassay.running import Run, evaluate
+
+
+@dataclass
+class Opened:
+    """A page that is open, with what its console said and what it asked for."""
+
+    page: Any
+    said: list[str] = field(default_factory=list)
+    asked: list[str] = field(default_factory=list)
+
+    def count(self) -> str:
+        """How many examples the list shows, when a search is done."""
+        for _ in range(200):
+            text = str(self.page.inner_text("#count"))
+            if text and "searching" not in text:
+                return text
+            self.page.wait_for_timeout(50)
+        raise AssertionError("the search did not end")
+
+    def search(self, words: str) -> str:
+        """Type into the search field; how many examples are left."""
+        self.page.fill("#search", words)
+        self.page.wait_for_timeout(250)
+        return self.count()
+
+    def quiet(self) -> None:
+        """The console said nothing and nothing was asked for but the file itself."""
+        assert self.said == []
+        assert len(self.asked) == 1, self.asked
+
+
+@pytest.fixture(scope="session")
+def chromium() -> Iterator[Any]:
+    """Chromium, started once."""
+    sync = pytest.importorskip("playwright.sync_api", reason="no playwright: pip install playwright")
+    found = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+    if found is None:
+        pytest.skip("no Chromium here: apt-get install chromium")
+    flags = ["--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"]
+    with sync.sync_playwright() as made:
+        browser = made.chromium.launch(executable_path=found, args=flags)
+        yield browser
+        browser.close()
+
+
+@pytest.fixture
+def opened(chromium: Any) -> Iterator[Callable[..., Opened]]:
+    """Opens a file offline: ``opened(file, theme="dark", width=390)``."""
+    contexts = []
+
+    def open_file(file: Path, *, theme: str = "light", width: int = 1280, hash: str = "") -> Opened:
+        context = chromium.new_context(viewport={"width": width, "height": 900}, color_scheme=theme, offline=True)
+        contexts.append(context)
+        found = Opened(context.new_page())
+        found.page.on("console", lambda message: found.said.append(message.text))
+        found.page.on("pageerror", lambda error: found.said.append(str(error)))
+        found.page.on("request", lambda request: found.asked.append(request.url))
+        found.page.goto(f"{file.resolve().as_uri()}{hash}")
+        if found.page.query_selector("#list"):
+            found.page.wait_for_selector("html[data-ready=yes]")
+        found.page.evaluate("goldassay.charts()")
+        return found
+
+    yield open_file
+    for context in contexts:
+        context.close()
+
+
+METRIC = Metric({extraction.StrictF1(): 0.7, extraction.PartialF1(): 0.3}, targets={"strict_f1": 0.5})
+
+
+class Years(dspy.Module):  # type: ignore[misc]
+    """Finds years; every third one with a wrong end, and raises on the seventh."""
+
+    def __init__(self, every: int = 3) -> None:
+        super().__init__()
+        self.every = every
+
+    def forward(self, text: str) -> Any:
+        number = int(text[3:7])
+        if number % 7 == 0:
+            raise ValueError("cannot read sevens")
+        end = 6 if number % self.every == 0 else 7
+        return dspy.Prediction(entities=[{"start": 3, "end": end, "type": "TMP", "text": text[3:end]}])
+
+
+def examples(n: int = 40) -> list[Any]:
+    """Texts with a year and a place each."""
+    return [
+        dspy.Example(
+            id=f"e{i}",
+            text=f"in {1500 + i} stond er een molen bij Delft",
+            language="nl" if i % 2 else "en",
+            strata={"half": "low" if i < n / 2 else "high"},
+            entities=[{"start": 3, "end": 7, "type": "TMP", "text": str(1500 + i)}],
+        ).with_inputs("text")
+        for i in range(n)
+    ]
+
+
+@pytest.fixture(scope="session")
+def two(tmp_path_factory: pytest.TempPathFactory) -> list[Run]:
+    """Two runs on the same gold, on disk."""
+    folder = tmp_path_factory.mktemp("runs")
+    made = []
+    for name, every in (("thirds", 3), ("fifths", 5)):
+        evaluate(Years(every), examples(), METRIC, folder=folder / name, name=name, progress=False)
+        made.append(Run.load(folder / name))
+    return made

@@ -1,0 +1,89 @@
+"""A run for other tools: data frames, csv, LaTeX, JUnit, Label Studio there and back, notebooks."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+from typer.testing import CliRunner
+
+from goldassay.cli import app
+from goldassay.exceptions import DataError, GoldassayError
+from goldassay.measures import extraction
+from goldassay.reporting import exports
+from goldassay.running import Run
+
+CLI = CliRunner()
+
+
+def test_a_data_frame_has_a_row_an_example(two: list[Run]) -> None:
+    pytest.importorskip("pandas", reason="no pandas here")
+    frame = two[0].to_pandas()
+    assert len(frame) == len(two[0].rows)
+    assert list(frame["id"]) == [row["id"] for row in two[0].rows]
+    assert frame["score"].tolist() == [row["score"] for row in two[0].rows]
+    assert set(frame["stratum.half"]) == {"low", "high"}
+    assert (frame["failed"] != "").sum() == 5
+
+
+def test_csv_holds_the_same_and_no_formula(two: list[Run]) -> None:
+    rows = [{**two[0].rows[0], "id": "=1+1"}, *two[0].rows[1:]]
+    found = list(csv.DictReader(io.StringIO(exports.to_csv(Run(two[0].about, rows, two[0].zero)))))
+    assert found[0]["id"] == "'=1+1"
+    assert json.loads(found[1]["gold.entities"]) == two[0].rows[1]["gold"]["entities"]
+
+
+def test_latex_has_each_value_with_its_interval(two: list[Run]) -> None:
+    text = exports.to_latex(two, ["a_b", "c"])
+    assert r"a\_b" in text
+    assert rf"strict\_f1 & {two[0].values['strict_f1']:.3f} {{\small [" in text
+    assert text.count(r"\\") == 1 + 3  # the head, the metric, two measures
+
+
+def test_junit_counts_wrong_failed_and_missed_targets(two: list[Run]) -> None:
+    suite = ElementTree.fromstring(exports.to_junit(two[0]).encode())
+    wrong = sum(1 for row in two[0].rows if row.get("errors") and not row.get("error"))
+    missed = int(two[0].values["strict_f1"] < 0.5)
+    assert suite.get("errors") == "5"
+    assert suite.get("failures") == str(wrong + missed)
+    assert suite.get("tests") == str(len(two[0].rows) + 1)
+    assert len(suite.findall("testcase/failure")) == wrong + missed
+
+
+def test_label_studio_there_and_back(two: list[Run]) -> None:
+    tasks = exports.to_label_studio(two[0])
+    assert len(tasks) == len(two[0].rows)
+    for task in tasks:  # a person accepts what was predicted
+        task["annotations"] = [{"result": task["predictions"][0]["result"]}]
+    back = exports.from_label_studio(tasks)
+    said = [row.get("prediction") or {"entities": []} for row in two[0].rows]
+    card = extraction.scorecard(back, said)
+    assert card.values["strict_f1"] == 1.0
+    bare = [{key: value for key, value in row.items() if key != "inputs"} for row in two[0].rows]
+    with pytest.raises(DataError, match="need a text"):
+        exports.to_label_studio(Run(two[0].about, bare, two[0].zero))
+
+
+def test_a_notebook_shows_a_table_and_repr_is_short(two: list[Run]) -> None:
+    run = Run({**two[0].about, "name": "<b>x</b>"}, two[0].rows, two[0].zero)
+    assert "&lt;b&gt;x" in run._repr_html_()
+    assert f"{run.values['strict_f1']:.4f}" in run._repr_html_()
+    assert len(repr(run)) < 200
+    gold = [row["gold"] | row["inputs"] for row in run.rows]
+    card = extraction.scorecard(gold, [row.get("prediction") or {"entities": []} for row in run.rows])
+    assert "<th>convention</th>" in card._repr_html_()
+    assert len(repr(card)) < 400
+
+
+def test_the_command_writes_what_is_asked_for(two: list[Run], tmp_path: Path) -> None:
+    place = str(two[0].folder)
+    asked = {form: tmp_path / form for form in exports.FORMS}
+    done = CLI.invoke(app, ["runs", "export", place, *(f"--{form}={file}" for form, file in asked.items())])
+    assert done.exit_code == 0, done.output
+    assert all(file.stat().st_size for file in asked.values())
+    nothing = CLI.invoke(app, ["runs", "export", place])
+    assert isinstance(nothing.exception, GoldassayError)

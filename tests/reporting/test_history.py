@@ -1,0 +1,168 @@
+"""A folder of runs: the list, lines that join only what may be joined, pruning, static pages, the local server."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import threading
+import urllib.error
+import urllib.request
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+from goldassay.cli import app
+from goldassay.exceptions import GoldassayError
+from goldassay.reporting.history import entries, lines
+from goldassay.reporting.pages.dashboard import dashboard
+from goldassay.reporting.serving import Server
+from goldassay.running import Run
+
+CLI = CliRunner()
+
+
+@pytest.fixture
+def runs(two: list[Run], tmp_path: Path) -> Path:
+    """Five runs of one program: two alike, then other gold, then other conventions; and one that is going on."""
+    folder = tmp_path / "runs"
+    assert two[0].folder
+    changes: list[dict[str, Any]] = [
+        {},
+        {},
+        {"gold": {"examples": 30, "sha256": "f" * 64}},
+        {"gold": {"examples": 30, "sha256": "f" * 64}, "convention": "strict_f1[other]"},
+    ]
+    for number, change in enumerate(changes):
+        place = folder / f"2026010{number + 1}-thirds"
+        shutil.copytree(two[0].folder, place)
+        about = json.loads((place / "run.json").read_text())
+        about["started"] = f"2026-01-0{number + 1}T10:00:00+00:00"
+        about["gold"] = change.get("gold", about["gold"])
+        if "convention" in change:
+            about["measures"]["strict_f1"]["conventions"] = change["convention"]
+        (place / "run.json").write_text(json.dumps(about))
+    place = folder / "20260105-thirds"
+    shutil.copytree(two[0].folder, place)
+    about = json.loads((place / "run.json").read_text())
+    for key in ("value", "values", "intervals"):
+        about.pop(key)
+    about |= {"status": "running", "started": "2026-01-05T10:00:00+00:00"}
+    (place / "run.json").write_text(json.dumps(about))
+    rows = (place / "rows.jsonl").read_text().splitlines(keepends=True)
+    (place / "rows.jsonl").write_text("".join(rows[:13]))
+    (folder / "notes").mkdir()
+    (folder / "notes" / "run.json").write_text("{]")
+    return folder
+
+
+def test_the_newest_stands_first_and_what_is_no_run_is_passed_over(runs: Path) -> None:
+    found = entries(runs)
+    assert [one.key[:8] for one in found] == ["20260105", "20260104", "20260103", "20260102", "20260101"]
+    assert (found[0].status, found[0].done(), found[0].examples) == ("running", 13, 40)
+    with pytest.raises(GoldassayError, match="no folder"):
+        entries(runs / "none")
+
+
+def test_a_line_breaks_where_gold_or_conventions_changed_and_says_so(runs: Path) -> None:
+    found = lines(entries(runs), "thirds", "strict_f1")
+    assert [len(line.points) for line in found] == [2, 1, 1]
+    assert found[0].why == ""
+    assert found[1].why.startswith("gold changed from ")
+    assert found[1].why.endswith("to ffffffffffff, 30 examples")
+    assert found[2].why.startswith("conventions changed from strict_f1[")
+    assert found[2].why.endswith("to strict_f1[other]")
+    assert [len(line.points) for line in lines(entries(runs), "thirds", "partial_f1")] == [2, 2]
+
+
+def test_runs_list_show_and_prune(runs: Path) -> None:
+    listed = CLI.invoke(app, ["runs", "list", str(runs), "--json"])
+    assert [one["run"][:8] for one in json.loads(listed.stdout)][:2] == ["20260105", "20260104"]
+    shown = CLI.invoke(app, ["runs", "show", str(runs / "20260101-thirds")])
+    assert "metric" in shown.stdout
+    assert "precision" in shown.stdout
+    assert "strict_f1 by half" in shown.stdout
+    kept = CLI.invoke(app, ["runs", "prune", str(runs), "--keep", "1", "--json"])
+    assert json.loads(kept.stdout) == {"runs": [f"2026010{n}-thirds" for n in (3, 2, 1)], "deleted": False}
+    assert len(entries(runs)) == 5
+    CLI.invoke(app, ["runs", "prune", str(runs), "--keep", "1", "--force"])
+    assert [one.key[:8] for one in entries(runs)] == ["20260105", "20260104"]
+    refused = CLI.invoke(app, ["runs", "prune", str(runs)])
+    assert isinstance(refused.exception, GoldassayError)
+
+
+def test_the_dashboard_opens_from_disk(runs: Path, tmp_path: Path, opened: Callable[..., Any]) -> None:
+    files = dashboard(runs, tmp_path / "out")
+    assert files[0].name == "index.html"
+    assert len(files) == 8  # the list, five runs, and those on each gold beside each other
+    seen = opened(files[0])
+    assert seen.page.inner_text("#count") == "5 of 5"
+    seen.page.fill("#search", "20260103")
+    assert seen.page.inner_text("#count") == "1 of 5"
+    assert "gold changed from" in seen.page.inner_text("#history")
+    assert seen.page.query_selector("[data-chart] svg") is not None
+    seen.quiet()
+    seen.page.click("tbody tr:not([hidden]) a")
+    seen.page.wait_for_selector("html[data-ready=yes]")
+    assert seen.said == []
+
+
+@pytest.fixture
+def server(runs: Path) -> Iterator[Server]:
+    with Server(runs) as made:
+        thread = threading.Thread(target=made.serve_forever, kwargs={"poll_interval": 0.02})
+        thread.start()
+        yield made
+        made.shutdown()
+        thread.join()
+
+
+def status(address: str, host: str | None = None) -> int:
+    request = urllib.request.Request(address, headers={"Host": host} if host else {})
+    try:
+        with urllib.request.urlopen(request) as answer:
+            return int(answer.status)
+    except urllib.error.HTTPError as error:
+        error.close()
+        return error.code
+
+
+def test_the_server_answers_its_own_address_alone(server: Server) -> None:
+    port = server.server_address[1]
+    assert server.server_address[0] == "127.0.0.1"
+    assert status(server.address) == 200
+    assert status(server.address, host=f"localhost:{port}") == 200
+    assert status(server.address, host=f"evil.example:{port}") == 403
+    assert status(f"http://127.0.0.1:{port}/") == 403
+    assert status(f"http://127.0.0.1:{port}/{'x' * 24}/") == 403
+    assert status(f"{server.address}report?run=../../etc") == 404
+    assert status(f"{server.address}report?run=notes") == 404
+    assert status(f"{server.address}report?run=20260101-thirds") == 200
+
+
+def test_a_served_run_is_watched_and_compared_by_ticking(server: Server, runs: Path, chromium: Any) -> None:
+    page = chromium.new_page()
+    said: list[str] = []
+    asked: list[str] = []
+    page.on("console", lambda message: said.append(message.text))
+    page.on("pageerror", lambda error: said.append(str(error)))
+    page.on("request", lambda request: asked.append(request.url))
+    page.goto(server.address)
+    assert page.inner_text("tr[data-status=running] .under >> nth=-1") == "13 of 40"
+    with (runs / "20260105-thirds" / "rows.jsonl").open("a") as rows:
+        rows.write("{}\n" * 7)
+    page.wait_for_selector("tr[data-status=running] .status:has-text('20 of 40')")
+    about = json.loads((runs / "20260105-thirds" / "run.json").read_text())
+    (runs / "20260105-thirds" / "run.json").write_text(json.dumps({**about, "status": "interrupted"}))
+    page.wait_for_selector("tr[data-status=interrupted]")
+    for day in (1, 2):
+        page.check(f"input[value='2026010{day}-thirds']")
+    page.click("#compare")
+    page.wait_for_selector("html[data-ready=yes]")
+    assert page.url.endswith("report?run=20260101-thirds&run=20260102-thirds")
+    assert page.inner_text("#against h2").startswith("Differences from thirds")
+    assert said == []
+    assert all(url.startswith(server.address) for url in asked)
+    page.close()

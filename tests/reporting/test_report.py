@@ -1,0 +1,144 @@
+"""A report's text: what stands in it, that data stays data, that nothing but its own scripts may run."""
+
+from __future__ import annotations
+
+import base64
+import gzip
+import hashlib
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import dspy
+import pytest
+
+from goldassay import Metric
+from goldassay.exceptions import GoldassayError
+from goldassay.measures import answering, classification, extraction
+from goldassay.reporting import facts, pages
+from goldassay.running import Run, evaluate
+from goldassay.statistics.ppi import corrected
+
+HOSTILE = "</script><script>alert(1)</script><img src=x onerror=alert(2)>\u202e\x1b[2J{{ 7*7 }}"
+
+
+def unpacked(text: str, name: str) -> str:
+    found = re.search(rf'<script type="application/gzip" id="{name}">([^<]*)</script>', text)
+    assert found, name
+    return gzip.decompress(base64.b64decode(found[1])).decode()
+
+
+def test_values_and_intervals_are_those_of_the_run(two: list[Run]) -> None:
+    text = pages.report(two)
+    for run in two:
+        for value in (run.value, *run.values.values()):
+            assert f'data-value="{value}"' in text
+    for found in two[0].intervals.values():
+        assert f"[{found.low:.3f}, {found.high:.3f}]" in text
+
+
+def test_only_its_own_scripts_may_run(two: list[Run]) -> None:
+    text = pages.report(two)
+    policy = re.search(r'Content-Security-Policy" content="([^"]*)"', text)
+    assert policy
+    allowed = policy[1].replace("&#39;", "'")
+    assert "default-src 'none'" in allowed
+    assert "connect-src 'none'" in allowed
+    assert "unsafe-eval" not in allowed
+    assert not re.search(r"script-src[^;]*unsafe", allowed)
+    scripts = re.findall(r"<script>(.*?)</script>", text, flags=re.DOTALL)
+    assert len(scripts) == 3
+    for script in scripts:
+        assert base64.b64encode(hashlib.sha256(script.encode()).digest()).decode() in allowed
+    assert not re.search(
+        r"""(?:src|href)=["']?(?:https?:)?//""", re.sub(r"<script.*?</script>", "", text, flags=re.DOTALL)
+    )
+
+
+def test_every_example_is_packed_with_gold_predictions_and_errors(two: list[Run]) -> None:
+    text = pages.report(two)
+    index = json.loads(unpacked(text, "index-data"))
+    assert index["ids"] == [row["id"] for row in two[0].rows]
+    assert sum(index["failed"][0]) == sum(1 for row in two[0].rows if row.get("error"))
+    assert sum(index["different"]) > 0
+    lines = [json.loads(line) for line in unpacked(text, "rows-0").split("\n")]
+    assert lines[3]["inputs"] == two[0].rows[3]["inputs"]
+    assert lines[3]["runs"][1]["prediction"] == two[1].rows[3]["prediction"]
+    assert "molen bij delft" in unpacked(text, "texts-0").split("\n")[3]
+
+
+def test_data_is_never_markup(tmp_path: Path) -> None:
+    gold = [
+        dspy.Example(
+            id=HOSTILE, text=HOSTILE, strata={HOSTILE: HOSTILE}, entities=[{"start": 0, "end": 3, "type": HOSTILE}]
+        ).with_inputs("text")
+    ]
+    evaluate(
+        lambda text: dspy.Prediction(entities=[{"start": 1, "end": 4, "type": HOSTILE, "text": text}]),
+        gold,
+        Metric(extraction.StrictF1()),
+        folder=tmp_path,
+        name=HOSTILE,
+        settings={"gold": HOSTILE},
+        progress=False,
+    )
+    text = pages.report([Run.load(tmp_path)], title=HOSTILE)
+    assert "<script>alert" not in text
+    assert "<img src=x" not in text
+    assert "49" not in re.sub(r"<(script|style).*?</\1>", "", text, flags=re.DOTALL).partition("<h1>")[2][:200]
+
+
+def test_a_run_on_other_gold_stands_beside_without_a_difference(two: list[Run]) -> None:
+    about = {**two[1].about, "name": "other", "gold": {"examples": 12, "sha256": "0"}}
+    text = pages.report([two[0], Run(about, two[1].rows[:12], two[1].zero)])
+    assert "other is not compared example by example" in text
+    assert 'id="against"' not in text
+
+
+def test_confusion_comes_from_labels_and_types(two: list[Run]) -> None:
+    gold = [dspy.Example(id=str(i), text="t", label="AB"[i % 2]).with_inputs("text") for i in range(4)]
+    found = evaluate(lambda text: dspy.Prediction(label="A"), gold, Metric(classification.Accuracy()), progress=False)
+    rows = [{**row, "gold": {"label": example["label"]}} for row, example in zip(found.rows, gold, strict=True)]
+    assert facts.confusion(Run(found.about, rows, found.zero)) == {("A", "A"): 2, ("B", "A"): 2}
+
+
+def test_confidence_and_correctness_of_answers() -> None:
+    gold = [dspy.Example(id=str(i), question="q", answers=["x"]).with_inputs("question") for i in range(2)]
+    answers = iter([("x", 0.9), ("y", 0.4)])
+    found = evaluate(
+        lambda question: dspy.Prediction(**dict(zip(("answer", "confidence"), next(answers), strict=True))),
+        gold,
+        Metric(answering.ExactMatch()),
+        progress=False,
+    )
+    assert facts.confidences(found) == ([(0.9, 1.0), (0.4, 0.0)], 2)
+    assert facts.precision_recall([(0.9, 1.0), (0.4, 0.0)], 2) == [(0.9, 1.0, 0.5), (0.4, 0.5, 0.5)]
+
+
+def test_what_is_no_run_is_one_line(tmp_path: Path) -> None:
+    with pytest.raises(GoldassayError, match="no run at"):
+        pages.sources([tmp_path])
+    with pytest.raises(GoldassayError, match="needs a run folder"):
+        pages.sources([])
+    (tmp_path / "j.json").write_text("[]")
+    with pytest.raises(GoldassayError, match="judge align"):
+        pages.sources([], [tmp_path / "j.json"])
+
+
+def test_a_run_without_trace_says_so(two: list[Run], tmp_path: Path) -> None:
+    rows: list[dict[str, Any]] = [
+        {key: value for key, value in row.items() if key not in ("inputs", "gold", "calls")} for row in two[0].rows
+    ]
+    text = pages.report([Run(two[0].about, rows, two[0].zero)])
+    assert "made without trace" in text
+
+
+def test_judged_values_stand_beside_what_people_would_find(two: list[Run]) -> None:
+    found = corrected([1, 1, 0, 0, 1, 0], [1, 1, 1, 0, 1, 0], [1, 1, 1, 0, 1, 1, 0, 1, 1, 0, 1, 0])
+    run = Run(two[0].about, two[0].rows, two[0].zero)
+    run.__dict__["corrected"] = {"strict_f1": found}
+    text = pages.report([run])
+    assert "corrected by people" in text
+    assert f"{found.corrected.value:.4f}" in text
+    assert f"[{found.corrected.low:.3f}, {found.corrected.high:.3f}]" in text

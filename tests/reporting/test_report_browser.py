@@ -1,0 +1,219 @@
+"""A report in a real browser, from disk, without a network: every filter, every key, both themes, three widths."""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import dspy
+import pytest
+
+from goldassay import Metric
+from goldassay.measures import answering, extraction
+from goldassay.reporting import pages
+from goldassay.running import Run, evaluate
+from goldassay.score import Evidence
+from goldassay.tally import Counts
+
+Open = Callable[..., Any]
+
+
+@pytest.fixture(scope="module")
+def file(two: list[Run], tmp_path_factory: pytest.TempPathFactory) -> Path:
+    place = tmp_path_factory.mktemp("page") / "report.html"
+    place.write_text(pages.report(two), encoding="utf-8")
+    return place
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+@pytest.mark.parametrize("width", [390, 820, 1280])
+def test_it_opens_without_a_word_or_a_request(file: Path, opened: Open, theme: str, width: int) -> None:
+    seen = opened(file, theme=theme, width=width)
+    seen.page.wait_for_timeout(200)
+    assert seen.page.evaluate("document.documentElement.dataset.theme") == theme
+    assert not seen.page.evaluate("document.documentElement.scrollWidth > innerWidth"), "it scrolls sideways"
+    charts = seen.page.query_selector_all("[data-chart]")
+    assert all(chart.query_selector("svg") for chart in charts)
+    seen.quiet()
+
+
+def test_a_value_is_what_run_json_says(file: Path, opened: Open, two: list[Run]) -> None:
+    seen = opened(file)
+    assert two[1].folder
+    said = json.loads((two[1].folder / "run.json").read_text())
+    shown = seen.page.query_selector_all("tr[data-measure=strict_f1] .number")[1]
+    assert float(shown.get_attribute("data-value")) == said["values"]["strict_f1"]
+    assert shown.inner_text() == f"{said['values']['strict_f1']:.4f}"
+
+
+def test_every_filter_shows_what_it_says(file: Path, opened: Open, two: list[Run]) -> None:
+    seen = opened(file)
+    first, last = two
+    n = len(first.rows)
+    wrong = sum(1 for row in last.rows if row.get("errors") or row.get("error"))
+    gaps = [b["score"] - a["score"] for a, b in zip(first.rows, last.rows, strict=True)]
+    wanted = {
+        "wrong": wrong,
+        "right": n - wrong,
+        "failed": sum(1 for row in last.rows if row.get("error")),
+        "different": sum(
+            a.get("prediction") != b.get("prediction") for a, b in zip(first.rows, last.rows, strict=True)
+        ),
+        "won": sum(gap > 0 for gap in gaps),
+        "lost": sum(gap < 0 for gap in gaps),
+        "all": n,
+    }
+    assert all(0 < count <= n for count in wanted.values())
+    for name, count in wanted.items():
+        seen.page.click(f"[data-show={name}]")
+        assert seen.count() == f"{count} of {n}", name
+    seen.page.select_option("[data-facet=half]", label="low")
+    assert seen.count() == f"{n // 2} of {n}"
+    seen.page.click("#clear")
+    seen.page.select_option("#type", label="wrong boundary")
+    assert 0 < int(seen.count().split()[0]) < n
+    seen.page.click("#clear")
+    for order in ("low", "high", "gain", "loss", "slow", "tokens", "order"):
+        seen.page.select_option("#sort", order)
+        assert seen.count() == f"{n} of {n}"
+    assert seen.search("1517") == f"1 of {n}"
+    assert seen.search("1517 nowhere") == f"0 of {n}"
+    seen.page.click("#clear")
+    seen.page.click("button[data-filter=won]")
+    assert seen.count() == f"{wanted['won']} of {n}"
+    seen.page.click("button[data-stratum=language] >> nth=0")
+    assert seen.count() == f"{n // 2} of {n}"
+    seen.quiet()
+
+
+def test_keys_links_and_marks(file: Path, opened: Open) -> None:
+    seen = opened(file, hash="#example=e18")
+    page = seen.page
+    page.wait_for_selector("#detail h3:has-text('e18')")
+    marks = [(one.get_attribute("class"), one.inner_text()) for one in page.query_selector_all("#detail .text mark")]
+    assert ("extra", "151") not in marks  # inside the missed 1518, it is marked as both
+    assert ("both", "151") in marks  # thirds: gold 3–7, predicted 3–6
+    assert ("miss", "8") in marks
+    assert ("hit", "1518") in marks  # fifths got it
+    page.keyboard.press("j")
+    page.wait_for_selector("#detail h3:has-text('e19')")
+    assert page.evaluate("location.hash") == "#example=e19"
+    page.keyboard.press("k")
+    page.wait_for_selector("#detail h3:has-text('e18')")
+    page.keyboard.press("f")
+    assert seen.count().startswith("5 of")  # 1505, 1512, 1519, 1526, 1533
+    page.keyboard.press("/")
+    page.keyboard.type("f")
+    assert page.evaluate("document.activeElement.id") == "search"
+    page.keyboard.press("Escape")
+    page.keyboard.press("?")
+    assert page.evaluate("document.getElementById('help').open")
+    page.click("#close")
+    before = page.evaluate("document.documentElement.dataset.theme")
+    page.keyboard.press("t")
+    assert page.evaluate("document.documentElement.dataset.theme") != before
+    seen.quiet()
+
+
+def test_prompts_answers_and_failures_are_shown(
+    opened: Open, learner: Any, names_program: Any, names_gold: list[Any], tmp_path: Path
+) -> None:
+    lm = dspy.LM("scripted/learner", engine=learner, cache=False)
+    evaluate(names_program, names_gold, Metric(extraction.StrictF1()), lm=lm, folder=tmp_path / "r", progress=False)
+    file = tmp_path / "r.html"
+    file.write_text(pages.report([Run.load(tmp_path / "r")]), encoding="utf-8")
+    seen = opened(file)
+    seen.page.keyboard.press("j")
+    seen.page.wait_for_selector("#detail details.calls")
+    seen.page.keyboard.press("p")
+    shown = seen.page.inner_text("#detail details.calls")
+    assert "scripted/learner" in shown
+    assert "[[ ## text ## ]]" in shown
+    assert "[[ ## mentions ## ]]" in shown
+    seen.quiet()
+
+
+def test_hostile_data_changes_nothing(opened: Open, tmp_path: Path) -> None:
+    hostile = (
+        "</script><script>document.title='owned'</script><img src=x onerror=\"document.title='owned'\">\u202e\x1b[2J"
+    )
+    gold = [
+        dspy.Example(id=f"{hostile}{i}", question=hostile, answers=["a" * (1_000_000 if i else 5)]).with_inputs(
+            "question"
+        )
+        for i in range(2)
+    ]
+    evaluate(
+        lambda question: dspy.Prediction(answer=question * 9_000, confidence=0.5),
+        gold,
+        Metric(answering.ExactMatch()),
+        folder=tmp_path / "r",
+        name=hostile,
+        progress=False,
+    )
+    file = tmp_path / "r.html"
+    file.write_text(pages.report([Run.load(tmp_path / "r")]), encoding="utf-8")
+    seen = opened(file)
+    for _ in range(2):
+        seen.page.keyboard.press("j")
+        seen.page.wait_for_timeout(150)
+    assert "owned" not in seen.page.title().removesuffix(" – goldassay").replace("document.title='owned'", "")
+    assert seen.page.query_selector("#detail img") is None
+    assert len(seen.page.query_selector_all("body > script:not([type])")) == 3
+    seen.page.evaluate("for (const one of document.querySelectorAll('#detail .whole')) one.click()")
+    assert seen.page.evaluate("document.getElementById('detail').textContent.length") > 1_000_000
+    seen.quiet()
+
+
+def test_a_hundred_thousand_examples_open_scroll_and_are_searched(opened: Open, tmp_path: Path) -> None:
+    n = 100_000
+    rng = random.Random(0)
+    words = ["museum", "archief", "collectie", "gracht", "kerk", "toren", "schilderij", "handschrift", "brief", "molen"]
+    measures = {"strict_f1": {"measure": "extraction.StrictF1()", "conventions": "strict_f1[]", "weight": 1.0}}
+    rows = []
+    for index in range(n):
+        right = rng.random() < 0.8
+        text = " ".join(rng.choices(words, k=12)) + (" naaldje" if index == 77_777 else "")
+        rows.append(
+            {
+                "index": index,
+                "id": f"x{index}",
+                "score": float(right),
+                "tallies": {"strict_f1": {"tp": int(right), "fp": 0, "fn": int(not right)}},
+                "inputs": {"text": text},
+                "gold": {"entities": [{"start": 0, "end": 4, "type": "TOP"}]},
+                "prediction": {"entities": [{"start": 0, "end": 4, "type": "TOP"}] if right else []},
+            }
+        )
+    file = tmp_path / "big.html"
+    about = {"name": "big", "measures": measures, "status": "finished", "gold": {"examples": n}}
+    file.write_text(
+        pages.report([Run(about, rows, Evidence({"strict_f1": Counts()}, {"strict_f1": 1.0}), resamples=50)]),
+        encoding="utf-8",
+    )
+    ready = []
+    for _ in range(3):  # the machine may be busy with other tests: the page is as fast as its fastest opening
+        seen = opened(file)
+        ready.append(seen.page.evaluate("goldassay.ready"))
+    assert min(ready) < 3000, f"{min(ready):.0f} ms until the list could be used"
+    assert seen.count() == "100,000 of 100,000"
+    assert seen.search("naaldje") == "1 of 100,000"
+    seen.page.keyboard.press("Escape")
+    seen.page.click("#clear")
+    slow = seen.page.evaluate("""async () => {
+        const list = document.getElementById("list"), took = [];
+        list.scrollIntoView();
+        for (let i = 0; i < 60; i += 1) {
+            const start = performance.now();
+            list.scrollTop += 5000 + 700 * i;
+            await new Promise(requestAnimationFrame);
+            took.push(performance.now() - start);
+        }
+        return took.sort((a, b) => a - b)[30];
+    }""")
+    assert slow < 50, f"{slow:.0f} ms a step of scrolling"
+    assert len(seen.page.query_selector_all(".item")) < 60, "only what is on the screen is drawn"
+    seen.quiet()

@@ -1,0 +1,87 @@
+"""Stages replaced by gold: shares that add up, by hand and for the answering baseline."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import dspy
+import pytest
+
+from goldassay import Metric
+from goldassay.exceptions import GoldassayError
+from goldassay.measures import answering
+from goldassay.reporting.pages.report import waterfall as page
+from goldassay.running.waterfall import waterfall
+
+METRIC = Metric(answering.ExactMatch())
+
+
+class Pipe(dspy.Module):  # type: ignore[misc]
+    """Finds the right text unless the question says lost, reads it right unless it says blind."""
+
+    stages = {"find": lambda gold: gold["answers"][0], "read": lambda gold: gold["answers"][0]}
+
+    def find(self, question: str) -> str:
+        return "nothing" if "lost" in question else question.split()[-1]
+
+    def read(self, text: str) -> str:
+        return "?" if text.startswith("b") else text
+
+    def forward(self, question: str) -> Any:
+        return dspy.Prediction(answer=self.read(self.find(question)))
+
+
+def gold() -> list[Any]:
+    """Ten right, six that finding loses, four that reading spoils, and one that both do."""
+    asked = [f"q a{i}" for i in range(10)] + [f"lost q a{10 + i}" for i in range(6)] + [f"q b{i}" for i in range(4)]
+    asked.append("lost q b9")
+    return [
+        dspy.Example(id=str(i), question=one, answers=[one.split()[-1]]).with_inputs("question")
+        for i, one in enumerate(asked)
+    ]
+
+
+def test_shares_are_shapley_values_and_add_up() -> None:
+    found = waterfall(Pipe(), gold(), METRIC, progress=False)
+    # of 21: none 10; find 16 (b9 is still not read); read mends everything, since it puts out the answer itself: 21
+    assert found.values == {
+        (): pytest.approx(10 / 21),
+        ("find",): pytest.approx(16 / 21),
+        ("read",): pytest.approx(1.0),
+        ("find", "read"): pytest.approx(1.0),
+    }
+    shares = {one.stage: one for one in found.shares}
+    # find: ½ (16 − 10) + ½ (21 − 21) = 3; read: ½ (21 − 10) + ½ (21 − 16) = 8
+    assert shares["find"].cost == pytest.approx(3 / 21)
+    assert shares["read"].cost == pytest.approx(8 / 21)
+    assert sum(one.cost for one in found.shares) == pytest.approx(found.perfect - found.value)
+    assert found.rest == pytest.approx(0.0)
+    assert all(one.low < one.cost < one.high for one in found.shares)
+    assert found.state()["shares"][0]["stage"] == "find"
+
+
+def test_the_program_itself_is_left_as_it_is() -> None:
+    program = Pipe()
+    waterfall(program, gold(), METRIC, progress=False, resamples=50)
+    assert "find" not in vars(program)
+    assert program(question="lost q a1").answer == "nothing"
+
+
+def test_what_cannot_be_replaced_is_said() -> None:
+    with pytest.raises(GoldassayError, match="names no stages"):
+        waterfall(dspy.Predict("question -> answer"), gold(), METRIC)
+    with pytest.raises(GoldassayError, match="no method or predictor"):
+        waterfall(Pipe(), gold(), METRIC, stages={"rank": lambda one: one})
+    many = Pipe()
+    names = [f"stage{number}" for number in range(6)]
+    many.__dict__.update(dict.fromkeys(names, str))
+    with pytest.raises(GoldassayError, match="6 stages need 64 runs"):
+        waterfall(many, gold(), METRIC, stages=dict.fromkeys(names, lambda one: one))
+
+
+def test_its_page_holds_the_numbers(tmp_path: Path) -> None:
+    found = waterfall(Pipe(), gold(), METRIC, progress=False)
+    text = page(found, "pipe")
+    assert f'data-value="{found.value}"' in text
+    assert f"{found.shares[1].cost:.4f}" in text

@@ -1,0 +1,54 @@
+"""Python has the words of the command line: folders as str, models by name, limits; and asynchronous forms."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from typing import Any
+
+import dspy
+import pytest
+
+import goldassay
+from goldassay.exceptions import GoldassayError
+from goldassay.running import Run, evaluate
+
+GOLD = [dspy.Example(text=word, label=word.upper()).with_inputs("text") for word in ("a", "b", "c")]
+
+
+def exact(gold: Any, pred: Any) -> bool:
+    return bool(gold["label"] == pred["label"])
+
+
+def shout(text: str) -> Any:
+    return dspy.Prediction(label=text.upper())
+
+
+def test_a_folder_is_a_str(tmp_path: Path) -> None:
+    made = evaluate(shout, GOLD, exact, folder=str(tmp_path / "a"), limit=2)
+    assert made.folder == tmp_path / "a"
+    assert len(Run.load(str(tmp_path / "a")).rows) == 2
+    with pytest.raises(GoldassayError, match="no such model file: absent.gguf"):
+        evaluate(shout, GOLD, exact, lm="local:absent.gguf")
+
+
+def test_compare_takes_runs_and_folders(tmp_path: Path) -> None:
+    evaluate(shout, GOLD, exact, folder=str(tmp_path / "a"))
+    worse = evaluate(lambda text: dspy.Prediction(label=text), GOLD, exact)
+    (found,) = goldassay.compare(worse, evaluate(shout, GOLD, exact))
+    assert (found.found.difference, found.won) == (1.0, ("0", "1", "2"))
+    kept = goldassay.compare(tmp_path / "a", str(tmp_path / "a"))
+    assert kept[0].found.difference == 0.0
+
+
+def test_the_asynchronous_forms_give_the_same(tmp_path: Path) -> None:
+    async def both() -> list[Run]:
+        return list(await asyncio.gather(*(goldassay.aevaluate(shout, GOLD, exact, seed=n) for n in (0, 1))))
+
+    assert [made.value for made in asyncio.run(both())] == [1.0, 1.0]
+    gold = {"train": GOLD[:2], "dev": GOLD[2:]}
+    model = dspy.utils.DummyLM([{"label": "C"}] * 9)
+    tuned = asyncio.run(
+        goldassay.atune(dspy.Predict("text -> label"), gold, exact, "labeled", lm=model, folder=str(tmp_path / "t"))
+    )
+    assert tuned.dev.after.value == 1.0

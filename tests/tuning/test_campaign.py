@@ -1,0 +1,223 @@
+"""A campaign: bundles, leave-one-out, what keeps an edit out, how it goes on after it was killed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+import dspy
+import pytest
+
+from goldassay import Counts, Metric
+from goldassay.exceptions import DataError, GoldassayError
+from goldassay.measures import extraction
+from goldassay.running.identity import fingerprint
+from goldassay.running.run import Case
+from goldassay.score import Evidence
+from goldassay.tuning import Patches
+from goldassay.tuning.acceptance import keeps, proves
+from goldassay.tuning.campaign import dealt
+from goldassay.tuning.measuring import Bench, Outcome, clusters, guards
+from goldassay.tuning.nearest import demonstrations
+from goldassay.tuning.patches import Effect, Patch
+from goldassay.tuning.proposing import PerPattern, drafted
+
+METRIC = Metric({extraction.StrictF1(): 1.0, extraction.PartialF1(): 0.0})
+
+
+def case(strict: Counts, partial: Counts) -> Case:
+    return Case("x", Evidence({"strict_f1": strict, "partial_f1": partial}, METRIC.weights))
+
+
+def test_a_measure_that_weighs_nothing_is_guarded_and_must_not_drop() -> None:
+    assert guards(METRIC, None) == {"partial_f1": 0.0}
+    assert guards(METRIC, {"strict_f1": 0.1}) == {"strict_f1": 0.1}
+    assert guards(lambda gold, pred: 1.0, None) == {}
+    with pytest.raises(GoldassayError, match="'bleu' cannot be guarded: the metric has strict_f1, partial_f1"):
+        guards(METRIC, {"bleu": 0.0})
+    # Partial F1 falls from 2·8/(2·8+2+2) = 0.8 to 2·6/(2·6+4+4) = 0.6 while strict F1 rises.
+    before, after = [case(Counts(5, 5, 5), Counts(8, 2, 2))], [case(Counts(6, 4, 4), Counts(6, 4, 4))]
+    bench = Bench([], METRIC, {"partial_f1": 0.0})
+    assert bench.worsened(after, before) == "partial_f1 by 0.2000"
+    assert bench.worsened(before, after) == ""
+    assert Bench([], METRIC, {"partial_f1": 0.2}).worsened(after, before) == ""
+
+
+def test_examples_of_one_document_are_resampled_and_dealt_together() -> None:
+    pages = [{"document": "a"}, {"document": "a"}, {"id": "b"}]
+    assert clusters(pages) == ["a", "a", ("example", 2)]
+    assert clusters(pages[1:]) is None  # nothing is shared
+    many = [{"document": str(index // 3)} for index in range(30)]
+    folds = dealt(many, 3, seed=1)
+    assert all(len({folds[3 * one + k] for k in range(3)}) == 1 for one in range(10))
+    assert sorted(folds.count(fold) for fold in range(3)) == [9, 9, 12]
+
+
+def outcome(difference: float, p: float, ended: str = "full", sequential: float = 1.0) -> Outcome:
+    effect = Effect(split="train+dev", before=0.5, after=0.6, difference=difference, low=0, high=1, p=p, n=60)
+    return Outcome({}, effect, ended, sequential)
+
+
+@pytest.mark.parametrize(
+    ("one", "kept", "proven"),
+    [
+        (outcome(0.1, 0.07), True, True),  # one-sided .035 is within four fifths of .05
+        (outcome(0.1, 0.09), True, False),  # one-sided .045 is not
+        (outcome(0.1, 0.21), False, False),
+        (outcome(-0.1, 0.001), False, False),
+        (outcome(0.1, 0.3, "accept", 0.01), True, True),  # betting reached a fifth of .05
+        (outcome(0.1, 0.001, "reject"), False, False),
+        (Outcome({}, None, "failed"), False, False),
+    ],
+)
+def test_two_verdicts_from_one_test(one: Outcome, kept: bool, proven: bool) -> None:
+    assert (keeps(one), proves(one)) == (kept, proven)
+
+
+@dataclass(frozen=True)
+class Given:
+    """Proposes what it is given."""
+
+    edits: tuple[dict[str, Any], ...]
+    fails: bool = False
+
+    def propose(self, pattern: Any, program: Any, train: Sequence[Any]) -> list[Patch]:
+        if self.fails:
+            raise GoldassayError("the model is away")
+        return [drafted(pattern, program, "given", **edit) for edit in self.edits]
+
+
+def bundle(*edits: dict[str, Any]) -> list[list[Any]]:
+    """One bundle, in which each edit has a slot of its own."""
+
+    @dataclass(frozen=True)
+    class One:
+        slot: str
+        edit: tuple[tuple[str, Any], ...]
+
+        def edits(self, found: Any) -> dict[str, list[Patch]]:
+            return {self.slot: [drafted(found.patterns[0], found.program, "given", **dict(self.edit))]}
+
+    return [[One(f"edit {n}", tuple(edit.items())) for n, edit in enumerate(edits)]]
+
+
+def test_why_an_edit_was_kept_out_stands_in_the_ledger(lm: Any, names_program: Any, names_gold: list[Any]) -> None:
+    words = "nine words that stand in dev in this very order"
+    long = dspy.Example(id="long", text=words, entities=[]).with_inputs("text")
+    edits = (
+        {"action": "add_instruction", "text": f"As in: {words}."},
+        {"action": "remove_instruction", "old": "not there"},
+        {"action": "add_instruction", "text": "Nothing of use."},
+        {"action": "add_instruction", "text": "A number is TMP."},
+    )
+    bundles = [*bundle(*edits), [PerPattern(Given((), fails=True))]]
+    with dspy.context(lm=lm):
+        optimizer = Patches(METRIC, bundles=bundles)
+        made = optimizer.compile(
+            names_program, trainset=demonstrations(names_program, names_gold[:8]), valset=[*names_gold[8:], long]
+        )
+    reasons = {patch.text or patch.old: (patch.status, patch.reason) for patch in optimizer.ledger.patches}
+    assert "copies 'nine words that stand in dev in this'" in reasons[str(edits[0]["text"])][1]
+    assert "stands 0 times" in reasons["not there"][1]
+    assert reasons["Nothing of use."] == ("rejected", "carries nothing: the bundle is no worse without it")
+    assert reasons["A number is TMP."][0] == "kept"
+    assert made.extract.signature.instructions == "Find names.\nA number is TMP."
+    assert optimizer.ledger.verdict.proven
+    assert "the model is away" in optimizer.ledger.failures[0]
+
+
+def test_leave_one_out_drops_what_carries_nothing(lm: Any, names_program: Any, names_gold: list[Any]) -> None:
+    good = {"action": "add_instruction", "text": "A number is TMP."}
+    bad = {"action": "replace_instruction", "old": "Find names.", "text": "Find them."}
+
+    with dspy.context(lm=lm):
+        optimizer = Patches(METRIC, bundles=bundle(good, bad))
+        optimizer.compile(names_program, trainset=demonstrations(names_program, names_gold[:8]), valset=names_gold[8:])
+    # The learner obeys the rule in spite of the other words, so the bundle is kept and the useless half of it dropped.
+    assert [patch.text for patch in optimizer.ledger.kept] == ["A number is TMP."]
+
+
+def test_where_a_label_is_asked_for_the_nearest_examples_come_first(names_program: Any) -> None:
+    kind = dspy.Signature("text -> type").with_updated_fields("type", type_=Literal["museum", "archive"])
+    first = [[type(part).__name__ for part in Patches(METRIC)._order(one)[0]] for one in (
+        dspy.Predict(kind), names_program)]  # fmt: skip
+    assert first == [["NearestExamples"], ["Covering", "CounterExample"]]
+
+
+def test_settings_that_make_no_sense_and_no_examples(names_program: Any, names_gold: list[Any]) -> None:
+    with pytest.raises(GoldassayError, match="at least one round"):
+        Patches(METRIC, rounds=0)
+    with pytest.raises(GoldassayError, match="alpha in"):
+        Patches(METRIC, alpha=1.5)
+    with pytest.raises(GoldassayError, match="needs train examples"):
+        Patches(METRIC).compile(names_program, trainset=[], valset=names_gold)
+    with pytest.raises(DataError, match="have 4 examples: nothing can be shown on fewer than 5"):
+        Patches(METRIC).compile(names_program, trainset=names_gold[:2], valset=names_gold[2:4])
+
+
+def test_a_program_whose_gold_fits_no_predictor_is_told_how_to_write_to_demo(
+    lm: Any, names_program: Any, names_gold: list[Any]
+) -> None:
+    class Silent(type(names_program)):  # type: ignore[misc]
+        to_demo = None
+
+    with dspy.context(lm=lm), pytest.raises(GoldassayError, match=r"wants mentions.*def to_demo\(self, example\)"):
+        Patches(METRIC).compile(Silent(), trainset=names_gold[:20], valset=names_gold[20:])
+
+
+def test_what_changes_nothing_is_said_to_change_nothing(names_program: Any, names_gold: list[Any]) -> None:
+    class Deaf:
+        def complete(self, request: Any) -> Any:
+            from dspy.lm15 import Message, Response, TextPart, Usage
+
+            parts = [TextPart('[[ ## mentions ## ]]\n[{"text": "Delft", "type": "TOP"}]\n[[ ## completed ## ]]')]
+            return Response(
+                id=None, model=request.model, message=Message.assistant(parts), finish_reason="stop", usage=Usage()
+            )
+
+    with dspy.context(lm=dspy.LM("scripted/deaf", engine=Deaf(), cache=False)):
+        optimizer = Patches(METRIC)
+        made = optimizer.compile(
+            names_program, trainset=demonstrations(names_program, names_gold[:20]), valset=names_gold[20:]
+        )
+    assert not optimizer.ledger.kept
+    assert len(optimizer.ledger.patches) >= 6
+    assert fingerprint(made) == fingerprint(names_program)
+    assert all("changes the prompt, but the result of none of" in one["reason"] for one in optimizer.ledger.entries)
+    assert not optimizer.ledger.verdict.kept
+
+
+def test_a_campaign_that_was_stopped_goes_on_without_asking_anything_twice(
+    learner: Any, names_program: Any, names_gold: list[Any], tmp_path: Path
+) -> None:
+    class Stops:
+        left = 46
+
+        def complete(self, request: Any) -> Any:
+            self.left -= 1
+            if self.left < 0:
+                raise KeyboardInterrupt
+            return learner.complete(request)
+
+    train, journal = demonstrations(names_program, names_gold[:20]), tmp_path / "measured.jsonl"
+
+    def campaign(lm: Any, file: Path | None) -> tuple[Any, Patches]:
+        with dspy.context(lm=lm):
+            optimizer = Patches(METRIC, proposers=[Given(({"action": "add_instruction", "text": "A number is TMP."},))],
+                                journal=file)  # fmt: skip
+            return optimizer.compile(names_program, trainset=train, valset=names_gold[20:]), optimizer
+
+    whole, first = campaign(dspy.LM("scripted/learner", engine=learner, cache=False), None)
+    calls = learner.calls
+    with pytest.raises(KeyboardInterrupt):
+        campaign(dspy.LM("scripted/learner", engine=Stops(), cache=False), journal)
+    journal.write_bytes(journal.read_bytes() + b'{"program": "cut o')  # as kill -9 leaves it
+    kept = journal.read_text(encoding="utf-8").count("\n")
+    assert kept >= 40
+    learner.calls = 0
+    again, second = campaign(dspy.LM("scripted/learner", engine=learner, cache=False), journal)
+    assert learner.calls == calls - kept
+    assert fingerprint(again) == fingerprint(whole)
+    assert second.ledger.verdict.proven == first.ledger.verdict.proven

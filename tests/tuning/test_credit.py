@@ -1,0 +1,72 @@
+"""Credit for the corpus value, on a case where the mean of per-example F1 picks the wrong program."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import dspy
+import pytest
+
+from goldassay import Counts, Metric
+from goldassay.measures import extraction
+from goldassay.score import Evidence
+from goldassay.tuning.credit import Credit
+from goldassay.tuning.gepa import PairedAcceptance
+from goldassay.tuning.watch import Watch
+
+METRIC = Metric(extraction.StrictF1())
+LONG = [(5 * at, 5 * at + 4, "TOP") for at in range(20)]
+GOLD = [dspy.Example(id=str(i), text="x" * 120, entities=LONG if i == 0 else LONG[:1]).with_inputs("text")
+        for i in range(5)]  # fmt: skip
+
+
+def predictions(long: int, short: int) -> list[Any]:
+    """The first example's first ``long`` names, and the only name of ``short`` of the other four."""
+    return [dspy.Prediction(entities=LONG[:long]), *(
+        dspy.Prediction(entities=LONG[:1] if i < short else []) for i in range(4))]  # fmt: skip
+
+
+def scores(metric: Any, made: list[Any]) -> list[Any]:
+    return [metric(gold, pred) for gold, pred in zip(GOLD, made, strict=True)]
+
+
+def test_credits_pick_the_program_with_the_higher_corpus_value_where_means_pick_the_other() -> None:
+    before, many, short = predictions(4, 1), predictions(16, 1), predictions(4, 4)
+    # Of 24 names: 17 found (micro-F1 2·17/(17+24) = .829), against 8 (2·8/(8+24) = .5).
+    corpus = [sum(scores(METRIC, made)).value for made in (many, short)]
+    assert corpus == pytest.approx([34 / 41, 0.5])
+    means = [sum(float(one) for one in scores(METRIC, made)) / 5 for made in (many, short)]
+    assert means[0] < means[1]  # the mean of F1 picks the wrong one
+    watch = Watch(METRIC, GOLD, progress=False)
+    watch.credit = Credit([one.evidence for one in scores(METRIC, before)])
+    credited = [sum(float(one) for one in scores(watch, made)) / 5 for made in (many, short)]
+    assert credited[0] > credited[1]
+    assert sum(scores(watch, many)).value == pytest.approx(34 / 41)  # Evaluate still reports the corpus value
+    assert bool(scores(watch, predictions(20, 4))[0])  # and the pass mark is the metric's own
+
+    class Proposal:
+        def __init__(self, after: list[Any]) -> None:
+            self.subsample_scores_before = [float(one) for one in scores(watch, before)]
+            self.subsample_scores_after = [float(one) for one in scores(watch, after)]
+
+    gain = {name: sum(p.subsample_scores_after) - sum(p.subsample_scores_before)
+            for name, p in (("many", Proposal(many)), ("short", Proposal(short)))}  # fmt: skip
+    assert gain["many"] > gain["short"] > 0
+    assert isinstance(PairedAcceptance().should_accept(Proposal(many), None), bool)
+
+
+def test_the_credit_of_a_mean_is_the_value_itself_and_needs_none() -> None:
+    from goldassay.tally import Mean
+
+    credit = Credit([Evidence({"m": Mean(0.5, 1.0)}), Evidence({"m": Mean(0.0, 1.0)})])
+    assert credit.of(Evidence({"m": Mean(0.75, 1.0)})) == pytest.approx(0.75)
+    assert not credit.changes
+    assert Credit([Evidence({"f1": Counts(1, 1, 1)})]).changes
+
+
+def test_mean_credits_are_the_corpus_value_to_first_order() -> None:
+    base = [Evidence({"f1": Counts(3, 1, 2)}) for _ in range(50)]
+    after = [Evidence({"f1": Counts(3, 1, 2)}) for _ in range(45)] + [Evidence({"f1": Counts(5, 1, 0)})] * 5
+    credit = Credit(base)
+    mean = sum(map(credit.of, after)) / 50
+    assert mean == pytest.approx(float(sum(after[1:], after[0]).value), abs=0.005)

@@ -1,0 +1,147 @@
+"""Demonstrations as edits: sets that cover, empty answers, words of the prompt, bounds, the order of labels."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import dspy
+import pytest
+
+from goldassay.exceptions import GoldassayError
+from goldassay.measure import Error
+from goldassay.tuning.demonstrations import CounterExample, Covering, Found, NearestExamples, check_fits, cover, traced
+from goldassay.tuning.patches import apply
+from goldassay.tuning.patterns import Pattern
+from goldassay.tuning.proposing import Bounds, Definitions, LabelOrder, Rules, Words
+
+
+def example(name: str, text: str, *mentions: tuple[str, str]) -> Any:
+    given = [{"text": word, "type": kind} for word, kind in mentions]
+    return dspy.Example(id=name, text=text, mentions=given).with_inputs("text")
+
+
+TRAIN = [
+    example("a", "In Delft", ("Delft", "TOP")),
+    example("b", "In Gouda", ("Gouda", "TOP")),
+    example("c", "Museum X in 1885", ("Museum X", "MUS"), ("1885", "TMP")),
+    example("d", "Nothing here at all"),
+    example("e", "Nothing"),
+    example("f", "A very long text without anything of use in it " * 3),
+]
+
+
+def program() -> Any:
+    return dspy.Predict(dspy.Signature("text -> mentions: list[dict]", "Find names."))
+
+
+def pattern(kind: str, gold: str, pred: str, loss: float, *documents: str) -> Pattern:
+    errors = tuple(Error(kind, "", gold="x", gold_type=gold, pred_type=pred) for _ in documents)
+    return Pattern(kind, gold, pred, (), errors, documents, loss)
+
+
+def test_a_set_covers_each_costly_pattern_once_before_any_twice() -> None:
+    found = [pattern("missed", "TOP", "", 0.5, "a", "b"), pattern("missed", "TMP", "", 0.4, "c")]
+    chosen = [one["id"] for one in cover(TRAIN, found, program(), 2)]
+    assert sorted(chosen) == ["a", "c"]  # "b" shows what "a" shows; "a" stands first among equals
+    assert "f" not in [one["id"] for one in cover(TRAIN, found, program(), 6)]  # it costs more than it brings
+    assert cover([], found, program(), 2) == []
+
+
+def test_the_most_covering_example_stands_next_to_the_question() -> None:
+    found = Found([pattern("missed", "TMP", "", 0.4, "c"), pattern("missed", "TOP", "", 0.1, "a")], program(), TRAIN)
+    patches = Covering(2).edits(found)["demonstrations"]
+    assert patches[-1].examples == ["c"]
+    made = found.program
+    for patch in patches:
+        made = apply(made, patch, any_version=True)
+    assert [demo["text"] for demo in made.demos] == [patch.example["text"] for patch in patches if patch.example]
+    again = Found(found.patterns, made, TRAIN)
+    assert not {one.id for one in Covering(2).edits(again).get("demonstrations", [])} & {one.id for one in patches}
+
+
+def test_where_too_much_is_found_an_example_with_nothing_in_it_is_shown() -> None:
+    many = Found([pattern("spurious", "", "TOP", 0.2, "d")], program(), TRAIN)
+    (patch,) = CounterExample().edits(many)["counter-example"]
+    assert patch.example == {"text": "Nothing here at all", "mentions": []}  # of middle length
+    assert CounterExample().edits(Found([pattern("missed", "TOP", "", 0.2, "a")], program(), TRAIN)) == {}
+
+
+def test_nearest_examples_are_an_edit_too() -> None:
+    (patch,) = NearestExamples(2).edits(Found([], program(), TRAIN))["nearest"]
+    made = apply(program(), patch)
+    assert [one["text"] for one in made.nearest(text="In Delft and Gouda")][-1] in ("In Delft", "In Gouda")
+    with pytest.raises(GoldassayError, match="shown its nearest examples already"):
+        apply(made, patch, any_version=True)
+    assert NearestExamples().edits(Found([], made, TRAIN)) == {}
+
+
+def test_what_no_predictor_can_be_shown_names_to_demo() -> None:
+    wrong = [dspy.Example(id="1", text="x", entities=[]).with_inputs("text")]
+    with pytest.raises(GoldassayError, match=r"wants mentions, and the examples have entities, id, text; .*to_demo"):
+        check_fits(program(), wrong, {})
+    check_fits(program(), TRAIN, {})
+
+
+def test_a_step_whose_fields_gold_does_not_hold_is_shown_its_own_work(lm: Any) -> None:
+    class Two(dspy.Module):  # type: ignore[misc]
+        def __init__(self) -> None:
+            super().__init__()
+            self.plan, self.answer = dspy.Predict("text -> plan"), dspy.Predict("plan -> answer")
+
+        def forward(self, text: str) -> Any:
+            return self.answer(plan=self.plan(text=text).plan)
+
+    made = Two()
+    asked = [dspy.Example(id=str(n), text=f"t{n}", answer="x").with_inputs("text") for n in range(3)]
+    with dspy.context(lm=lm):
+        found = traced(made, asked, [True, False, True])
+    assert [one["text"] for one in found["plan"]] == ["t0", "t2"]
+    assert all(one["plan"] for one in found["plan"])
+    assert set(found["answer"][0].keys()) >= {"plan", "answer"}
+
+
+KIND = Literal["museum", "archive", "library"]
+
+
+def label(name: str, text: str, code: str, kind: str) -> Any:
+    return dspy.Example(id=name, text=text, label=code, type=kind).with_inputs("text")
+
+
+LABELS = [
+    label("1", "het stadsarchief bewaart akten", "A", "archive"),
+    label("2", "dit stadsarchief is gesloten", "A", "archive"),
+    label("3", "het museum toont schilderijen", "M", "museum"),
+    label("4", "een museum en een tuin", "M", "museum"),
+    label("5", "dit museum bewaart ook akten", "M", "museum"),
+    label("6", "de bibliotheek", "L", "library"),
+]
+
+
+def classifier() -> Any:
+    return dspy.Predict(dspy.Signature("text -> type").with_updated_fields("type", type_=KIND))
+
+
+def test_rules_say_what_the_prompt_says_and_name_a_cue() -> None:
+    confused = pattern("wrong_label", "A", "M", 0.2, "1", "2")
+    (patch,) = Rules().propose(confused, classifier(), LABELS)
+    assert patch.text == 'A text with "stadsarchief" is archive, not museum.'
+    assert Rules().propose(pattern("wrong_label", "L", "M", 0.2, "6"), classifier(), LABELS) == []  # one text: no cue
+    assert Rules().propose(pattern("wrong_label", "Z", "M", 0.2, "6"), classifier(), LABELS) == []  # no word for it
+    assert Words(classifier(), LABELS).cues("M", "A") == ["museum"]
+
+
+def test_labels_stand_in_the_order_of_train_and_lists_have_bounds() -> None:
+    (patch,) = LabelOrder().edits(Found([pattern("wrong_label", "A", "M", 0.2, "1")], classifier(), LABELS))[
+        "label order"
+    ]
+    assert patch.text == "most often museum, archive, library"
+    many = [example(str(n), f"text {n}", *[(f"w{k}", "TOP") for k in range(n % 4)]) for n in range(20)]
+    (bound,) = Bounds().edits(Found([pattern("spurious", "", "TOP", 0.2, "1")], program(), many))["bound"]
+    assert bound.text == "Give at most 3 mentions."
+
+
+def test_definitions_contrast_what_is_confused() -> None:
+    (patch,) = Definitions().edits(Found([pattern("wrong_type", "MUS", "TOP", 0.2, "c")], program(), TRAIN))[
+        "definitions"
+    ]
+    assert patch.text == 'MUS is "Museum X"; "Delft", "Gouda" is TOP.'
