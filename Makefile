@@ -42,7 +42,7 @@ lint: install
 types: install
 	$(BIN)/mypy && $(BIN)/pyright
 
-check: format-check lint types test
+check: format-check lint types docs test
 
 # The documentation, into build/site: strict, so a broken link ends it.
 .venv/docs: .venv/installed

@@ -317,6 +317,7 @@ class Part(Protocol):
 
     def edits(self, found: Found) -> dict[str, list[Patch]]:
         """The edits by slot; nothing where there is nothing to propose."""
+        ...
 
 
 @dataclass
