@@ -15,7 +15,8 @@ from hypothesis import strategies as st
 
 from goldassay import files
 from goldassay.exceptions import DataError, GoldassayError
-from goldassay.gold import read
+from goldassay.gold import load, read
+from goldassay.gold.audit import audit
 from goldassay.proof import fuzz
 
 READERS = {reader.label: reader for reader in fuzz.readers()}
@@ -109,6 +110,13 @@ def test_process_substitution_works(tmp_path: Path) -> None:
 def test_what_json_lets_pass_is_said_on_reading(tmp_path: Path, line: bytes, says: str) -> None:
     (tmp_path / "x.jsonl").write_bytes(line + b"\n")
     refused(tmp_path / "x.jsonl", says)
+
+
+def test_a_name_that_no_file_can_have_is_one_line(tmp_path: Path) -> None:
+    (tmp_path / "card.yaml").write_text(f"name: x\nfiles: {{extraction: {'9' * 400}x}}\n", encoding="utf-8")
+    assert not audit(tmp_path).clean
+    with pytest.raises(DataError, match="File name too long"):
+        load(tmp_path).extraction.all  # noqa: B018
 
 
 def test_a_link_out_of_a_brat_folder_is_refused(tmp_path: Path) -> None:

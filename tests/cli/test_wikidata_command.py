@@ -155,7 +155,7 @@ def test_a_run_that_is_killed_goes_on_in_another_process(place: Path) -> None:
     assert (about["resumed_articles"], about["articles_evaluated"]) == (1, 3)
     # another program's rows are not taken for its own
     (place / "slow.py").write_text((place / "slow.py").read_text().replace("else 1", "else 0"))
-    assert "holds rows of another run (version was" in str(call(*command).exception)
+    assert "holds rows of another run (code was" in str(call(*command).exception)
 
 
 def test_a_program_that_fails_is_said_and_asked_again(place: Path) -> None:

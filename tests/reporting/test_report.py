@@ -18,6 +18,7 @@ from goldassay.exceptions import GoldassayError
 from goldassay.measures import answering, classification, extraction
 from goldassay.reporting import facts, pages
 from goldassay.running import Run, evaluate
+from goldassay.statistics.ppi import corrected
 
 HOSTILE = "</script><script>alert(1)</script><img src=x onerror=alert(2)>\u202e\x1b[2J{{ 7*7 }}"
 
@@ -131,3 +132,13 @@ def test_a_run_without_trace_says_so(two: list[Run], tmp_path: Path) -> None:
     ]
     text = pages.report([Run(two[0].about, rows, two[0].zero)])
     assert "made without trace" in text
+
+
+def test_judged_values_stand_beside_what_people_would_find(two: list[Run]) -> None:
+    found = corrected([1, 1, 0, 0, 1, 0], [1, 1, 1, 0, 1, 0], [1, 1, 1, 0, 1, 1, 0, 1, 1, 0, 1, 0])
+    run = Run(two[0].about, two[0].rows, two[0].zero)
+    run.__dict__["corrected"] = {"strict_f1": found}
+    text = pages.report([run])
+    assert "corrected by people" in text
+    assert f"{found.corrected.value:.4f}" in text
+    assert f"[{found.corrected.low:.3f}, {found.corrected.high:.3f}]" in text

@@ -19,6 +19,7 @@ import pytest
 from goldassay import Metric
 from goldassay.exceptions import ConventionError, DataError, GoldassayError, RunStopped
 from goldassay.measures import extraction
+from goldassay.reporting import runs as tables
 from goldassay.running import Run, evaluate, new_folder
 
 METRIC = Metric(extraction.StrictF1())
@@ -227,7 +228,9 @@ def test_a_finished_run_that_is_asked_for_again_is_left_as_it_is(tmp_path: Path)
     assert {file.name: file.read_bytes() for file in (tmp_path / "r").iterdir()} == before
 
 
-def test_rows_that_were_tried_again_are_marked_and_their_values_shown(tmp_path: Path) -> None:
+def test_rows_that_were_tried_again_are_marked_and_their_values_shown(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     down = {"in 1501", "in 1502"}
 
     def program(text: str) -> Any:
@@ -244,6 +247,10 @@ def test_rows_that_were_tried_again_are_marked_and_their_values_shown(tmp_path: 
         "values": {"strict_f1": pytest.approx(2 / 3)},
         "others": {"strict_f1": pytest.approx(2 / 3)},
     }
+    tables.run(run)
+    assert "2 of 4 examples were tried again; theirs beside the others': strict_f1 0.6667 beside 0.6667" in " ".join(
+        capsys.readouterr().err.split()
+    )
 
 
 PROGRAM = """

@@ -1,9 +1,7 @@
-"""Long texts in pieces that overlap, and what the pieces say put together again.
+"""A program for whole articles made of one for short texts: in pieces that overlap, put together again.
 
 A piece ends at a paragraph or a sentence where it can; the next begins some sentences earlier, so that what stands
 across a border is whole in one of them. What two pieces say is said once, with the greater confidence.
-
-A program for whole articles made of one for short texts: in overlapping pieces, duplicates merged.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
-"""Properties that are found too rarely, with real sentences in which their statements were missed.
+"""What is found too rarely, and why: properties whose statements are missed, predicates that the table does not know.
 
-Recall is the share of gold that was covered. A file that gives a property's precision only (as the founding kit's did)
-says nothing of its recall: such properties are listed as unknown, never as if their precision were it.
+A property comes with real sentences in which its statements were missed. Recall is the share of gold that was covered.
+A file that gives a property's precision only (as the founding kit's did) says nothing of its recall: such properties
+are listed as unknown, never as if their precision were it.
 
-Gaps of the alignment table: predicates it does not know whose triples equal statements that nothing covers.
-
+A predicate that the alignment table does not know is a gap where its triples equal statements that nothing covers:
 ``ex:firstName`` said of nine people, each time with the value of P735, most likely means P735. Each gap is a proposal
 for a person, with how often it was seen and how often the predicate said something else.
 """

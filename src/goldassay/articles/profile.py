@@ -1,4 +1,4 @@
-"""A profile: which program is evaluated, with which model, under which conventions.
+"""A profile: which program is evaluated, with which model, under which conventions; and the clients it asks.
 
 A program as for ``goldassay eval`` (``triples:Articles``, ``programs/mine.py:program``), or a YAML file::
 
@@ -12,7 +12,7 @@ A program as for ``goldassay eval`` (``triples:Articles``, ``programs/mine.py:pr
     kilometres: 1.0        # greatest distance of coordinates
     times: gold            # or coarser
 
-The clients of a run: Wikipedia behind its cache, Wikidata from its endpoint or from a local file.
+Its clients are Wikipedia behind its cache, and Wikidata from its endpoint or from a local file.
 """
 
 from __future__ import annotations

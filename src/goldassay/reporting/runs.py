@@ -64,6 +64,10 @@ def run(done: Run) -> None:
             f"{len(failed)} of {len(done.rows)} examples failed, and their gold counts as missed; the first, "
             f"{failed[0]['id']}: {failed[0]['error']}"
         )
+    if again := done.retried:
+        theirs, others = again["values"], again["others"]
+        pairs = ", ".join(f"{key} {number(theirs.get(key))} beside {number(others.get(key))}" for key in done.values)
+        warn(f"{again['rows']} of {len(done.rows)} examples were tried again; theirs beside the others': {pairs}")
     cost = done.cost
     tokens = cost.get("prompt_tokens", 0) + cost.get("completion_tokens", 0)
     plain(  # a path that is broken over two lines cannot be copied

@@ -55,7 +55,9 @@ def detectable(found: Any) -> str:
 def patterns(found: Sequence[Any]) -> None:
     """Error patterns, most costly first: such as what, how many errors, in how many examples, at what loss."""
     table = Table(title="error patterns", title_justify="left")
-    table.add_column("pattern, such as", no_wrap=True, overflow="ellipsis", max_width=46)
+    table.add_column(
+        "pattern, with its forms", no_wrap=True, overflow="ellipsis", max_width=max(46, console().width - 34)
+    )
     for head in ("errors", "examples", "loss"):
         table.add_column(head, justify="right", no_wrap=True)
     for one in found:
@@ -84,7 +86,7 @@ def _where(pattern: Any, forms: str) -> str:
 def patches(found: Sequence[tuple[Any, Any]]) -> None:
     """Patches with what they change, what they measured and the verdict."""
     table = Table(title="patches", title_justify="left")
-    table.add_column("patch", no_wrap=True, overflow="ellipsis", max_width=28)
+    table.add_column("patch", no_wrap=True, overflow="ellipsis", max_width=max(28, console().width - 52))
     for head in ("status", "effect [95 %]", "p"):
         table.add_column(head, no_wrap=True)
     for _, patch in found:

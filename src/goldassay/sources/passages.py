@@ -1,16 +1,14 @@
-"""A collection of passages, and BM25 over it for text in any script.
+"""A collection of passages, and how they are ranked: BM25 for text in any script, and dense vectors.
 
 ``bm25s`` does the ranking (Lucene's formula); what is ours is the tokenizer: words of letters, marks and digits, folded
-by NFKC and case; and pairs of neighbouring characters for scripts that put no spaces between words.
-
-Source: Robertson and Zaragoza, The Probabilistic Relevance Framework, 2009; bm25s, https://github.com/xhluca/bm25s
-
-Beside it stand dense vectors of passages: by any embedder, or by character n-grams without a model.
+by NFKC and case; and pairs of neighbouring characters for scripts that put no spaces between words. Beside it stand
+dense vectors of passages: by any embedder, or by character n-grams without a model.
 
 `CharacterLSA` is latent semantic analysis of character n-grams (tf-idf reduced by a truncated SVD). It is not a neural
 embedder and is not called one: it sees spelling, not meaning, which across related languages is still worth something.
 
-Source: Deerwester et al., Indexing by latent semantic analysis, JASIS 1990
+Sources: Robertson and Zaragoza, The Probabilistic Relevance Framework, 2009; bm25s, https://github.com/xhluca/bm25s;
+Deerwester et al., Indexing by latent semantic analysis, JASIS 1990
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Wikipedia's articles as Markdown, through MediaWiki's REST interface and the cache.
 
-Source: https://www.mediawiki.org/wiki/API:REST_API/Reference
-
 The Markdown keeps headings, paragraphs, lists and the links between articles; no tables, no notes.
+
+Source: https://www.mediawiki.org/wiki/API:REST_API/Reference
 """
 
 from __future__ import annotations

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import stat
 from importlib import import_module
 from pathlib import Path
 from types import ModuleType
@@ -66,9 +67,15 @@ def guess(path: str | Path, task: str) -> str:
     """The format that a file's name, its first line and the task suggest."""
     file = Path(path)
     suffix = file.suffix.lower()
-    if not file.exists():
-        raise DataError("no such file", file=path)
-    if file.is_dir():
+    try:
+        kind = file.stat().st_mode
+    except FileNotFoundError:
+        raise DataError("no such file", file=path) from None
+    except OSError as error:
+        raise DataError(f"cannot be read: {error.strerror}", file=path) from None
+    except ValueError:
+        raise DataError("a path cannot hold a NUL character", file=repr(str(path))) from None
+    if stat.S_ISDIR(kind):
         return "brat"
     if suffix in EXTENSIONS:
         return (

@@ -179,13 +179,14 @@
   }
 
   const bare = (value) => value === null || value === "" || (Array.isArray(value) && !value.length);
-  const short = (value) => typeof value !== "object" && String(value).length <= 80;
+  const short = (value) => (typeof value !== "object" || (Array.isArray(value) && value.every((one) => typeof one !== "object"))) &&
+    String(value).length <= 80;
 
   function rest(record, known) {
     const rows = Object.entries(record ?? {}).filter(([name, value]) => !known.has(name) && !bare(value));
     if (!rows.length) return null;
     return make("dl", { class: "fields" }, rows.map(([name, value]) => [make("dt", {}, name.replaceAll("_", " ")),
-      make("dd", {}, short(value) ? make("span", { dir: "auto" }, String(value))
+      make("dd", {}, short(value) ? make("span", { dir: "auto" }, Array.isArray(value) ? value.join("; ") : String(value))
         : long(typeof value === "string" ? value : JSON.stringify(value, null, 1), "plain"))]));
   }
 
