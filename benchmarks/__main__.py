@@ -6,7 +6,15 @@ import sys
 from importlib import import_module
 from pathlib import Path
 
-LONG = ("fuzz", "judging", "local_lm", "null", "scale", "tuning")  # minutes each: they run when they are named
+LONG = (
+    "coverage",
+    "fuzz",
+    "judging",
+    "local_lm",
+    "null",
+    "scale",
+    "tuning",
+)  # minutes each: they run when they are named
 
 
 def main() -> None:

@@ -145,7 +145,7 @@ class Returned(Measure[Any]):
     called: str = "score"
     kind: str = "Mean"
     task = OWN
-    bounds = (float("-inf"), float("inf"))
+    limits = (float("-inf"), float("inf"))
     formula = "what the function returns"
     source = "a function of one's own"
 

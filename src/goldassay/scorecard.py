@@ -2,11 +2,11 @@
 
     shared = Batches(gold, pred)                       # the matching or ranking of all examples, done once
     card = fold("retrieval", [nDCG(10), RR()], shared) # values, counts, conventions, definitions
-    card.resample()                                    # the interval of each value
+    card.estimate()                                    # the interval of each value
 
 Nothing here computes a number of its own. Each measure gives one tally whose fields are arrays, a number an example
-(`Measure.tallies`); its sum is the corpus evidence, the sum's ``value`` the value, and resamples of its rows the
-interval. What ``eval`` folds example by example is the same evidence.
+(`Measure.tallies`); its sum is the corpus evidence, the sum's ``value`` the value, and the spread of its rows
+the interval. What ``eval`` folds example by example is the same evidence.
 """
 
 from __future__ import annotations
@@ -49,10 +49,10 @@ class Scorecard:
 
     ``values`` hold ``None`` where there is no evidence. ``by`` maps a facet (``type``, ``label``, ``property`` …) to
     its keys and their values. ``explain`` maps a value's name to its definition and source, ``intervals`` to the low
-    and the high end of its 95 % interval (`resample`). ``measures`` are those that the values come from, ``tallies``
-    their evidence example by example (fields are arrays), ``totals`` the same over the corpus, all by the value's name.
-    ``protocol`` is the official protocol that was asked for, and ``undefined`` names the values that it does not know:
-    they are ours.
+    and the high end of its 95 % interval (`estimate`), ``methods`` to how that was made. ``measures`` are those that
+    the values come from, ``tallies`` their evidence example by example (fields are arrays), ``totals`` the same over
+    the corpus, all by the value's name. ``protocol`` is the official
+    protocol that was asked for, and ``undefined`` names the values that it does not know: they are ours.
     """
 
     task: str
@@ -64,6 +64,7 @@ class Scorecard:
     warnings: list[str] = field(default_factory=list)
     explain: dict[str, str] = field(default_factory=dict)
     intervals: dict[str, tuple[float, float]] = field(default_factory=dict)
+    methods: dict[str, str] = field(default_factory=dict)
     protocol: str = ""
     undefined: tuple[str, ...] = ()
     measures: dict[str, Measure[Any]] = field(default_factory=dict, repr=False)
@@ -71,26 +72,26 @@ class Scorecard:
     totals: dict[str, Any] = field(default_factory=dict, repr=False)
     shared: Batches | None = field(default=None, repr=False)
 
-    def resample(self, *, resamples: int = 1000, level: float = 0.95, seed: int = 0) -> None:
-        """Put an interval beside every value that has evidence.
+    def estimate(self, *, level: float = 0.95) -> None:
+        """Put an interval beside every value that has evidence (`goldassay.statistics.interval` says which).
 
-        Examples are resampled, or whole documents where examples name the ``document`` that they stand in.
+        Examples are independent, or whole documents are where examples name the ``document`` that they stand in.
 
         >>> from goldassay.measures import retrieval
         >>> gold, pred = [{"relevant": ["a"]}, {"relevant": ["b"]}], [{"results": ["a"]}, {"results": ["a", "b"]}]
         >>> card = retrieval.scorecard(gold, pred, measures=["RR"])
-        >>> card.resample()
+        >>> card.estimate()
         >>> card.values["RR"], card.intervals["RR"]
-        (0.75, (0.5, 1.0))
+        (0.75, (0.36482256073733854, 0.9400102953115788))
         """
         from goldassay.statistics.intervals import interval
 
         documents = self.shared.documents if self.shared else None
         for name, tallies in self.tallies.items():
             if self.values[name] is not None:
-                zero = self.measures[name].zero
-                found = interval(tallies, zero, clusters=documents, resamples=resamples, level=level, seed=seed)
-                self.intervals[name] = (found.low, found.high)
+                measure = self.measures[name]
+                found = interval(tallies, measure.zero, clusters=documents, bounds=measure.limits, level=level)
+                self.intervals[name], self.methods[name] = (found.low, found.high), found.method
 
     def __repr__(self) -> str:
         known = {name: value for name, value in self.values.items() if value is not None}
@@ -121,6 +122,7 @@ class Scorecard:
             **said,
             "values": self.values,
             "intervals": self.intervals,
+            "interval_methods": self.methods,
             "counts": self.counts,
             "by": self.by,
             "conventions": self.conventions,

@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from goldassay.statistics import wilson
+
 GOLD = [
     {"id": "a", "text": "Het Rijksmuseum", "entities": [{"start": 4, "end": 15, "type": "MUS", "text": "Rijksmuseum"}]},
     {"id": "b", "text": "in 1800", "entities": [{"start": 3, "end": 7, "type": "TMP", "text": "1800"}]},
@@ -57,9 +59,14 @@ def test_a_table_fits_the_terminal_and_explain_gives_definitions(files: tuple[Pa
 def test_intervals_stand_beside_the_values_unless_they_are_left_out(files: tuple[Path, Path]) -> None:
     arguments = ("score", "extraction", "--gold", files[0], "--pred", files[1])
     found = json.loads(goldassay(*arguments, "--json").stdout)
-    assert found["intervals"]["strict_f1"] == [0.0, 1.0]  # one document right, one wrong
-    assert found["intervals"]["partial_f1"] == [1.0, 1.0]
-    assert "0.5000 [0.000, 1.000]" in goldassay(*arguments).stdout
+    low, high = found["intervals"]["strict_f1"]  # one document right, one wrong: they say hardly anything
+    assert 0.0 < low < 0.01 < 0.99 < high < 1.0
+    low, high = found["intervals"]["partial_f1"]  # both right, which two coins are one time in four
+    assert (low < 0.3, high) == (True, 1.0)
+    assert found["interval_methods"]["strict_f1"] == "effective"
+    shown = goldassay(*arguments).stdout
+    assert "0.5000 [0.002, 0.998]" in shown
+    assert "Wilson's at the number of examples" in shown
     assert json.loads(goldassay(*arguments, "--json", "--no-intervals").stdout)["intervals"] == {}
 
 
@@ -70,7 +77,7 @@ def test_intervals_of_measures_by_the_names_they_were_asked_for_and_with_equival
         "score", "retrieval", "--gold", tmp_path / "qrels", "--pred", tmp_path / "run", "--format", "trec",
         "--measure", "P(rel=1)@1", "--json",
     )  # fmt: skip
-    assert json.loads(done.stdout)["intervals"] == {"P(rel=1)@1": [0.0, 1.0]}
+    assert json.loads(done.stdout)["intervals"] == {"P(rel=1)@1": pytest.approx(wilson(1, 2))}
     link = {"start": 0, "end": 5, "text": "Paris"}
     gold = jsonl(tmp_path / "g.jsonl", [{"id": "1", "text": "Paris", "links": [{**link, "ids": {"wikidata": ["Q1"]}}]}])
     pred = jsonl(tmp_path / "p.jsonl", [{"id": "1", "links": [{**link, "candidates": [{"id": "Q2", "score": 1}]}]}])
@@ -78,7 +85,7 @@ def test_intervals_of_measures_by_the_names_they_were_asked_for_and_with_equival
     done = goldassay(
         "score", "linking", "--gold", gold, "--pred", pred, "--equivalent", tmp_path / "same.tsv", "--json"
     )
-    assert json.loads(done.stdout)["intervals"]["hits@1"] == [1.0, 1.0]
+    assert json.loads(done.stdout)["intervals"]["hits@1"] == pytest.approx(wilson(1, 1))
 
 
 def test_a_list_of_labels_is_averaged_over_and_held_to(tmp_path: Path) -> None:

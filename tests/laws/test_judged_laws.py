@@ -188,5 +188,5 @@ def test_a_scorecard_equals_the_fold(measure: Measure[Any]) -> None:
     total = sum((measure(one, other).tally for one, other in pairs(3)), Judged())
     assert card.values[measure.key] == pytest.approx(float(total.value) if total.weight else None)
     assert card.conventions[measure.key] == measure.conventions
-    card.resample(resamples=50)
+    card.estimate()
     assert (measure.key in card.intervals) == (card.values[measure.key] is not None)

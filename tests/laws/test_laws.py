@@ -148,7 +148,7 @@ def scored(task: str) -> tuple[list[tuple[Any, Any]], Any]:
     """Pairs, some of them right, and their scorecard with intervals."""
     both = pairs(task, 11)
     card = module(task).scorecard([one for one, _ in both], [other for _, other in both])
-    card.resample(resamples=50)
+    card.estimate()
     return both, card
 
 

@@ -105,7 +105,7 @@ def test_a_scorecard_is_the_fold_of_the_measures() -> None:
             folded = sum((measure(g, p).tally for g, p in zip(gold, pred, strict=True)), measure.zero)
             assert float(folded.value) == pytest.approx(card.values[name]), (name, labels)
             assert card.conventions[name] == measure.conventions
-        card.resample(resamples=50)
+        card.estimate()
         assert set(card.intervals) == {name for name, value in card.values.items() if value is not None}
 
 

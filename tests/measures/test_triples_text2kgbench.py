@@ -51,7 +51,7 @@ def test_no_output_adds_nothing_and_an_empty_output_conforms(tmp_path: Path) -> 
     assert set(card.by["sentence"]["b"].values()) == {0.0}
     assert card.values["ontology_conformance"] == pytest.approx(1 / 3)
     assert card.conventions["f1"] == "f1[protocol=text2kgbench, average=sentences, empty=0]"
-    card.resample(resamples=50)
+    card.estimate()
     assert set(card.intervals) == set(MEASURES)
 
 

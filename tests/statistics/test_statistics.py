@@ -8,7 +8,17 @@ from scipy import stats
 
 from goldassay import Counts, Mean
 from goldassay.exceptions import GoldassayError
-from goldassay.statistics import cliffs_delta, cohens_dz, compare, holm, interval, smallest_detectable, wilson
+from goldassay.statistics import (
+    cliffs_delta,
+    cohens_dz,
+    compare,
+    holm,
+    interval,
+    intervals,
+    smallest_detectable,
+    wilson,
+)
+from goldassay.tally import Confusion
 
 RNG = np.random.default_rng(7)
 A, B = RNG.normal(0.6, 0.2, 60).tolist(), RNG.normal(0.5, 0.2, 60).tolist()
@@ -106,3 +116,44 @@ def test_the_permutation_test_keeps_its_level() -> None:
         b = [Counts(int(x), int(not x), int(not x)) for x in rng.random(40) < 0.6]
         rejected += compare(a, b, Counts(), resamples=400, seed=seed).p <= 0.05
     assert rejected / 300 <= 0.05 + 3 * (0.05 * 0.95 / 300) ** 0.5
+
+
+@pytest.mark.parametrize("value", [0.0, 1.0])
+def test_no_interval_of_what_lies_between_bounds_has_width_zero(value: float) -> None:
+    counts = [Counts(value, 1 - value, 1 - value)] * 16
+    for found in (interval([value] * 16), interval(counts, Counts()), interval([0.5] * 16)):
+        assert found.low < found.high
+        assert found.low <= found.value <= found.high
+    documents = interval(counts, Counts(), clusters=[i // 4 for i in range(16)])
+    assert documents.high - documents.low > interval(counts, Counts()).high - interval(counts, Counts()).low
+    one = interval(counts, Counts(), clusters=["d"] * 16)
+    assert (one.low, one.high, one.n) == (0.0, 1.0, 1)
+
+
+def test_the_rule_is_chosen_by_the_kind_of_tally() -> None:
+    rate = [1.0] * 38 + [0.0] * 2
+    assert interval(rate).method == "wilson"
+    assert (interval(rate).low, interval(rate).high) == wilson(38, 40)
+    confusion = [Confusion({("M", "M" if x else "G"): 1.0}) for x in rate]
+    assert interval(confusion, Confusion()).method == "wilson"
+    assert interval([0.5, *rate]).method == interval([Counts(1, 0, 1)] * 9, Counts()).method == "effective"
+    assert interval(rate, clusters=[i // 2 for i in range(40)]).method == "effective"
+    assert interval([3.0, 2.0, 7.5]).method == "t"
+    scaled = interval([0.2, -0.4, 0.9], bounds=(-1.0, 1.0))
+    assert (scaled.method, scaled.low > -1.0, scaled.high < 1.0) == ("effective", True, True)
+
+
+def test_many_rows_take_the_infinitesimal_jackknife_and_it_is_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(12)
+    rows = [Counts(*row) for row in rng.poisson((2.0, 0.5, 0.7), (1500, 3)).astype(float).tolist()]
+    exact = interval(rows, Counts())
+    monkeypatch.setattr(intervals, "JACKKNIFED", 100)
+    quick = interval(rows, Counts())
+    assert (quick.low, quick.high) == pytest.approx((exact.low, exact.high), abs=2e-4)
+
+
+def test_accuracy_near_one_is_covered() -> None:
+    """Accuracy .955 on 40 examples: of 1,000 samples a bootstrap's intervals hold it in 830."""
+    rng = np.random.default_rng(13)
+    held = [interval((rng.random(40) < 0.955).astype(float)) for _ in range(1000)]
+    assert 0.93 <= np.mean([one.low <= 0.955 <= one.high for one in held]) <= 0.97

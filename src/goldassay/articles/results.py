@@ -113,7 +113,7 @@ def _examples(row: Mapping[str, Any], missed: dict[str, list[dict[str, Any]]]) -
 
 
 def _intervals(counts: list[tuple[float, float, float]]) -> dict[str, Any]:
-    """95 % bootstrap intervals over articles."""
+    """95 % intervals over articles."""
     from goldassay.statistics.intervals import interval
 
     if len(counts) < 2:

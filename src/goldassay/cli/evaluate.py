@@ -43,6 +43,9 @@ def evaluate(
     runs: use.Runs = Path("runs"),
     resume: use.Resume = None,
     gate: use.Gate = False,
+    sure: Annotated[
+        bool, typer.Option("--sure", help="--gate passes beyond doubt only, however many runs are held against it.")
+    ] = False,
     errors: Annotated[
         bool, typer.Option("--errors", help="Show what the errors have in common, costly first.")
     ] = False,
@@ -65,8 +68,11 @@ def evaluate(
     from goldassay.reporting import terminal, tuning
     from goldassay.running import evaluate as measure
     from goldassay.running import new_folder
+    from goldassay.running.looks import gated
     from goldassay.tuning.patterns import find
 
+    if sure and not gate:
+        raise GoldassayError("--sure says how --gate judges; ask for both")
     target = workspace.target(program, task)
     data = examples(gold, target, split, format=format, map=map, column=column)
     chosen = data.asked[:limit] if limit else data.asked
@@ -115,16 +121,21 @@ def evaluate(
     unknown = str(getattr(judge, "warning", ""))
     if unknown:
         terminal.warn(unknown)
+    gates = gated(done, runs) if sure else {}
     if json:
         found = {"patterns": [one.state() for one in find(done.cases)]} if errors else {}
-        terminal.answer(done.summary() | found)
+        shown = {"gates": {key: one.state() for key, one in gates.items()}} if gates else {}
+        terminal.answer(done.summary() | found | shown)
     else:
         tables.run(done)
         if errors:
             tuning.patterns(find(done.cases)[:20])
         if judge is not None:
             terminal.line(f"Judge {judge}: {getattr(judge, 'calls', 0)} calls, {getattr(judge, 'tokens', 0)} tokens.")
-    if gate and not all(measured.met(done.values).values()):
+        for key, one in gates.items():
+            terminal.line(f"{key}, look {one.look} at this gold: {one}")
+    passed = all(one.verdict == "pass" for one in gates.values()) if sure else all(measured.met(done.values).values())
+    if gate and not passed:
         raise SystemExit(1)
 
 

@@ -228,6 +228,22 @@ def scored(
 
     ``asked`` are the options that only some tasks have (``CONCERNS``), as they were written.
     """
+    aligned, options = read(task, gold, pred, format=format, **asked)
+    only = options.pop("measures", None)
+    if only and task in ASKED:  # also measures that are not reported unasked
+        options["measures"] = only
+    card: Scorecard = import_module(f"goldassay.measures.{task}").scorecard(aligned.gold, aligned.pred, **options)
+    if only and task not in ASKED:
+        _choose(card, only)
+    card.warnings = [*aligned.warnings, *card.warnings]
+    card.protocol = card.protocol or str(asked.get("protocol") or "")
+    if intervals or (intervals is None and card.examples <= MOST):
+        card.estimate()
+    return card
+
+
+def read(task: str, gold: Path, pred: Path, *, format: str | None = None, **asked: Any) -> tuple[Any, dict[str, Any]]:
+    """Both sides, aligned, and the options for the task's scorecard that were asked for."""
     if task not in TASKS:
         raise GoldassayError(f"no task {task!r}; the tasks are {', '.join(TASKS)}")
     from goldassay.gold import formats, pairs
@@ -251,17 +267,7 @@ def scored(
     aligned = pairs(task, gold, pred, format=format, **reading)
     if isinstance(options.get("labels"), list):
         _within(aligned.gold, options["labels"], gold)
-    only = options.pop("measures", None)
-    if only and task in ASKED:  # also measures that are not reported unasked
-        options["measures"] = only
-    card: Scorecard = import_module(f"goldassay.measures.{task}").scorecard(aligned.gold, aligned.pred, **options)
-    if only and task not in ASKED:
-        _choose(card, only)
-    card.warnings = [*aligned.warnings, *card.warnings]
-    card.protocol = card.protocol or given.get("protocol", "")
-    if intervals or (intervals is None and card.examples <= MOST):
-        card.resample()
-    return card
+    return aligned, options
 
 
 def _choose(card: Scorecard, only: Sequence[str]) -> None:

@@ -20,11 +20,15 @@ from types import NoneType, UnionType
 from typing import Annotated, Any, NotRequired, Union, cast, get_args, get_origin, get_type_hints
 
 import msgspec
+import numpy as np
 from annotated_types import Ge, MinLen
 from typing_extensions import is_typeddict
 
+from goldassay.exceptions import DataError
+from goldassay.gold import offsets
 from goldassay.gold.records import GOLD, PRED, Side
 
+LINE_FEED, OPENS, CLOSES, COLON, ZERO, NINE = b"\n{}:09"
 LONG = re.compile(rb"\d{300}")  # a number that is longer is none; msgspec takes some of them
 # Values of free fields: what is nested deeper goes the other way, which has a bound for depth.
 SCALAR = str | int | float | bool | None
@@ -33,25 +37,71 @@ FREE = SCALAR | list[FLAT] | dict[str, FLAT]
 
 
 def rows(block: bytes, task: str, side: Side = "gold") -> list[dict[str, Any]] | None:
-    """The records of lines of JSON, or None if any of them is not plainly right. Empty lines are passed over.
+    """The records of lines of JSON, or None if any of them is not plainly right: shape or place of a span.
 
-    Each line is decoded by itself: ``decode_lines`` takes values wherever the lines end.
+    Empty lines are passed over.
     """
-    decode = decoder(task, side).decode
     try:
-        found = [decode(line) for line in block.split(b"\n") if line and not line.isspace()]
-        if LONG.search(block):
-            return None
-        if _keys(block) > _keys(msgspec.json.encode(found)):  # a key stands twice: the last one was taken in silence
-            return None
-        return cast("list[dict[str, Any]]", msgspec.to_builtins(found))
+        found = _decoded(block, decoder(task, side))
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
         return None
+    if _long(block) or _colons(block) > _colons(msgspec.json.encode(found)):
+        return None  # a key stands twice: the last one was taken in silence
+    field = offsets.FIELDS.get(task)
+    if field and not _stand(found, field):
+        return None
+    return cast("list[dict[str, Any]]", msgspec.to_builtins(found))
 
 
-def _keys(raw: bytes) -> int:
-    """How many keys JSON has, and what looks like one inside of texts."""
-    return raw.count(b'":') + raw.count(b'" :')
+def _long(raw: bytes) -> bool:
+    """Whether a number is too long; of so many digits three of those looked at, each 100 bytes on, are digits."""
+    letters = np.frombuffer(raw, np.uint8)[::100]
+    digits = (letters >= ZERO) & (letters <= NINE)
+    return bool((digits[:-2] & digits[1:-1] & digits[2:]).any()) and LONG.search(raw) is not None
+
+
+def _colons(raw: bytes) -> int:
+    """How many colons there are: one a key, and those inside of texts."""
+    return int(np.count_nonzero(np.frombuffer(raw, np.uint8) == COLON))
+
+
+def _decoded(block: bytes, decode: msgspec.json.Decoder[Any]) -> list[Any]:
+    """One struct a line.
+
+    ``decode_lines`` takes values wherever the lines end. Where every line opens with ``{`` and ends with ``}`` no value
+    goes over a line's end (an object that is not closed cannot go on with ``{``), so as many values as lines are one a
+    line. Other lines are decoded one by one.
+    """
+    letters = np.frombuffer(block, np.uint8)
+    ends = np.flatnonzero(letters == LINE_FEED)
+    if (
+        len(ends)
+        and ends[-1] == len(letters) - 1
+        and letters[0] == OPENS
+        and (letters[ends - 1] == CLOSES).all()
+        and (letters[ends[:-1] + 1] == OPENS).all()
+    ):
+        found = decode.decode_lines(block)
+        if len(found) == len(ends):
+            return found
+    return [decode.decode(line) for line in block.split(b"\n") if line and not line.isspace()]
+
+
+def _stand(records: list[Any], field: str) -> bool:
+    """Whether all spans stand where they say; plain ones are looked at here, which is all of them as a rule."""
+    for record in records:
+        text = record.text
+        if text is msgspec.UNSET:
+            continue
+        for span in getattr(record, field):
+            start, end, words = span.start, span.end, span.text
+            if not words or text[start:end] != words or start is None or end is None or end > len(text):
+                try:
+                    offsets.prove(text, msgspec.to_builtins(getattr(record, field)), field)
+                except DataError:
+                    return False
+                break
+    return True
 
 
 @cache

@@ -85,7 +85,7 @@ def wrong(row: Mapping[str, Any]) -> bool:
 
 
 def clusters(run: Run) -> list[Any] | None:
-    """What the intervals of a run are drawn over: documents where rows name some, else ``None``."""
+    """What the intervals of a run count: documents where rows name some, else ``None``."""
     found = [row.get("document", row["index"]) for row in run.rows]
     return found if len(set(found)) < len(found) else None
 
@@ -94,8 +94,7 @@ def overall(run: Run) -> Value:
     """The metric's weighted value, which tuning optimises, with its interval."""
     drawn = None
     if run.rows:
-        seed = int(run.about.get("seed", 0))
-        drawn = interval(run.evidence, run.zero, clusters=clusters(run), resamples=run.resamples, seed=seed)
+        drawn = interval(run.evidence, run.zero, clusters=clusters(run))
     weights = {key: float(about.get("weight", 1.0)) for key, about in run.about.get("measures", {}).items()}
     said = " + ".join(f"{weight:g} {key}" for key, weight in weights.items() if weight)
     return Value("metric", run.value, drawn, f"weighted mean over measures with evidence: {said}")

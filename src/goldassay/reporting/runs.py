@@ -181,6 +181,21 @@ def comparison(runs: Sequence[Any], found: Sequence[Any], missing: Sequence[str]
         out.print(f"not available: the program of {folder} failed on every example", markup=False)
 
 
+def ranks(found: Mapping[str, Sequence[Any]], places: Sequence[int]) -> None:
+    """For each value the set of ranks that each run may have; ``places`` are the runs' numbers."""
+    if not found:
+        return
+    out = console()
+    out.print("[italic]ranks that each may have: all pairs tested together, at 95 %[/]")
+    table = Table()
+    table.add_column("value")
+    for place in places:
+        table.add_column(f"{place}", justify="right")
+    for name, each in found.items():
+        table.add_row(name, *map(str, each))
+    out.print(table)
+
+
 def parts(by: Mapping[str, Any], errors: Mapping[str, Sequence[int | None]], value: str, most: int = 10) -> None:
     """Where runs differ most: strata by a value times their examples, types by their number of errors."""
     apart: list[tuple[float, list[str]]] = []

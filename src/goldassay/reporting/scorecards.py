@@ -39,6 +39,8 @@ def show(card: Scorecard, earlier: Values | None = None) -> None:
             shown_as = name + _mark(card, name)
             table.add_row(shown_as, number(value, before.get(name)) + _ends(card, name), *_how(card, name, wide))
         out.print(table)
+    if card.intervals:
+        out.print(f"[95 %]: {_methods(card)}", markup=False)
     if any(name in card.values for name in card.undefined):
         out.print(f"* not defined by the protocol {card.protocol}: ours", markup=False)
     for facet, found in card.by.items():
@@ -89,6 +91,24 @@ def _table(title: str | None, *columns: str, wide: bool) -> Table:
 def _ends(card: Scorecard, name: str) -> str:
     ends = card.intervals.get(name)
     return f" [{ends[0]:.3f}, {ends[1]:.3f}]" if ends else ""
+
+
+WORDS = {
+    "wilson": "Wilson's",
+    "effective": "Wilson's at the number of examples that the value is worth",
+    "t": "Student's",
+}
+
+
+def _methods(card: Scorecard) -> str:
+    """How the intervals were made: for one method its name, for several each with its values."""
+    by: dict[str, list[str]] = {}
+    for name, method in card.methods.items():
+        by.setdefault(WORDS.get(method, method), []).append(name)
+    if len(by) == 1:
+        return next(iter(by))
+    most = max(by, key=lambda method: len(by[method]))
+    return "; ".join([most, *(f"{method} ({', '.join(by[method])})" for method in by if method != most)])
 
 
 def _how(card: Scorecard, name: str, wide: bool) -> list[str]:

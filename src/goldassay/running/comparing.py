@@ -8,9 +8,11 @@ from pathlib import Path
 from typing import Any
 
 from goldassay.exceptions import ConventionError
+from goldassay.measure import parse
 from goldassay.running.run import Run
 from goldassay.statistics import Comparison, holm
 from goldassay.statistics import compare as paired
+from goldassay.statistics.ranks import Rank, ranks
 
 SHOWN = 2  # examples won and lost that are shown with what was wrong
 
@@ -67,8 +69,7 @@ def compared(runs: Sequence[Run], *, test: str = "permutation", seed: int = 0) -
     first = runs[0]
     for other in runs[1:]:
         alike(first, other)
-    documents = [row.get("document", row["index"]) for row in first.rows]
-    clusters = documents if len(set(documents)) < len(documents) else None  # as for the intervals of a run
+    clusters = _documents(first)
     pairs = [(other, name) for other in runs[1:] for name in first.values if name in other.values]
     tests = [
         paired(other.tallies(name), first.tallies(name), first.zero[name], clusters=clusters, test=test, seed=seed)
@@ -89,6 +90,31 @@ def compared(runs: Sequence[Run], *, test: str = "permutation", seed: int = 0) -
         }
         out.append(Against(other, name, found, p, won, lost, shown))
     return out
+
+
+def ranked(runs: Sequence[Run], *, seed: int = 0) -> dict[str, list[Rank]]:
+    """By each measure that all runs have, the ranks that each run may have, in the order of the runs."""
+    first = runs[0]
+    for other in runs[1:]:
+        alike(first, other)
+    out = {}
+    for name in first.values:
+        if all(name in made.values for made in runs):
+            measure = first.about["measures"].get(name, {}).get("measure")
+            out[name] = ranks(
+                [made.tallies(name) for made in runs],
+                first.zero[name],
+                clusters=_documents(first),
+                lower_is_better=bool(measure) and parse(measure).lower_is_better,
+                seed=seed,
+            )
+    return out
+
+
+def _documents(made: Run) -> list[Any] | None:
+    """The document of each row, where any two share one: as for the intervals of a run."""
+    documents = [row.get("document", row["index"]) for row in made.rows]
+    return documents if len(set(documents)) < len(documents) else None
 
 
 def _messages(how: str, ids: Sequence[str], made: Run, *, without: Run) -> dict[str, str]:

@@ -45,7 +45,6 @@ class Run:
     rows: list[dict[str, Any]]
     zero: Evidence
     folder: Path | None = None
-    resamples: int = field(default=2000, repr=False)
 
     def __post_init__(self) -> None:
         """The values of a function's dict are known from the rows alone: means without a weight of their own."""
@@ -101,19 +100,18 @@ class Run:
 
     @cached_property
     def intervals(self) -> dict[str, Interval]:
-        """Each measure's 95 % interval: percentile bootstrap over examples, or over documents where rows name one."""
+        """Each measure's 95 % interval, over examples, or over documents where rows name one."""
         clusters = [row.get("document", row["index"]) for row in self.rows]
         grouped = clusters if len(set(clusters)) < len(clusters) else None
         return {
-            key: interval(
-                self.tallies(key),
-                self.zero[key],
-                clusters=grouped,
-                resamples=self.resamples,
-                seed=self.about.get("seed", 0),
-            )
+            key: interval(self.tallies(key), self.zero[key], clusters=grouped, bounds=self._bounds(key))
             for key in self.values
         }
+
+    def _bounds(self, key: str) -> tuple[float, float] | None:
+        """Between which a measure's value lies; None where the run does not say."""
+        measure = str(self.about.get("measures", {}).get(key, {}).get("measure", OWN))
+        return None if measure.startswith(OWN) else parse(measure).limits
 
     @cached_property
     def corrected(self) -> dict[str, Corrected]:

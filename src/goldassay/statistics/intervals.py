@@ -1,7 +1,19 @@
-"""Intervals: percentile bootstrap, BCa, Wilson, t."""
+"""Intervals: Wilson's for whatever lies between bounds, Student's for what does not; percentile bootstrap and BCa.
+
+Near 0 and 1 and for few examples a bootstrap is too narrow, and where all examples are alike it has no width at all.
+So the default is Wilson's score interval of *as many examples as the value is worth*: with v the value's share of the
+way between its bounds, n* = v (1 − v) / variance of v. For the rate of independent examples n* is their number and the
+interval is Wilson's own; for the mean of independent examples the variance is that of the mean. For any other value
+(F1, a macro average, κ, anything over documents) it is the jackknife's, and Student's quantile takes the place of the
+normal one. Where nothing varies, n* is the number of examples. What each covers, by simulation: docs/coverage.md.
+
+Source: Wilson 1927; the effective number as in survey sampling, Korn and Graubard 1998, Dean and Pagano 2015; Wilson's
+interval for F1, Lam, Gopal and Qian 2023; the jackknife, Efron and Stein 1981.
+"""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -11,20 +23,26 @@ from scipy import stats
 
 from goldassay.exceptions import GoldassayError
 from goldassay.statistics.evidence import Evidences, Floats, Values
+from goldassay.statistics.influence import slope
 from goldassay.statistics.resampling import bootstrap, check
-from goldassay.tally import Mean
+from goldassay.tally import Confusion, Mean
+
+METHODS = ("auto", "wilson", "effective", "t", "bootstrap", "bca")
+Bounds = tuple[float, float]
+JACKKNIFED = 2000  # above this many rows the infinitesimal jackknife, which is as good then, does less work
+BLOCK = 512  # rows at a time
 
 
 @dataclass(frozen=True, slots=True)
 class Interval:
-    """A value between its bounds: ``level`` of such intervals hold the true value."""
+    """A value between its ends: ``level`` of such intervals hold the true value. ``method`` is how it was made."""
 
     value: float
     low: float
     high: float
     level: float = 0.95
     n: int = 0
-    method: str = "bootstrap"
+    method: str = "wilson"
 
     def state(self) -> dict[str, Any]:
         """As JSON."""
@@ -36,33 +54,176 @@ def interval(
     zero: Any = None,
     *,
     clusters: Sequence[Any] | None = None,
-    method: str = "bootstrap",
+    method: str = "auto",
+    bounds: Bounds | None = None,
     resamples: int = 2000,
     level: float = 0.95,
     seed: int = 0,
 ) -> Interval:
     """The corpus value of tallies (or the mean of plain numbers) with its interval.
 
-    ``method``: ``bootstrap`` (percentile, over examples, or over ``clusters``), ``bca`` (bias-corrected and
-    accelerated, the same way), ``t`` (for means), ``wilson`` (for rates: means of 0 and 1). The last two are for plain
-    numbers and `Mean` tallies whose examples weigh 1, or 0 where the measure does not apply.
+    Args:
+        tallies: one an example, or one whose fields are arrays; or plain numbers.
+        zero: the tallies' zero; None for plain numbers.
+        clusters: examples of one cluster (document) count as one.
+        method: ``auto`` is ``effective`` for what has bounds and ``t`` for what has none. ``wilson``: rates of
+            independent examples. ``effective``: Wilson's at the number of examples that the value is worth. ``t``:
+            Student's, with the jackknife's variance. ``bootstrap``: percentiles; ``bca``: bias-corrected and
+            accelerated.
+        bounds: between which the value lies, as `Measure.limits`; None: 0 and 1, if every example's own value does.
+        resamples: how many, for the bootstraps.
+        level: the share of such intervals that hold the true value.
+        seed: of the bootstraps.
 
-    >>> found = interval([1.0, 0.0, 1.0, 1.0], method="wilson")
-    >>> round(found.low, 3), found.value, round(found.high, 3)
-    (0.301, 0.75, 0.954)
+    >>> found = interval([1.0, 0.0, 1.0, 1.0])
+    >>> round(found.low, 3), found.value, round(found.high, 3), found.method
+    (0.301, 0.75, 0.954, 'wilson')
+    >>> from goldassay.tally import Counts
+    >>> none = interval([Counts(0, 1, 2)] * 16, Counts())
+    >>> none.low, none.value, round(none.high, 3), none.method
+    (0.0, 0.0, 0.221, 'effective')
     """
     check(level, resamples, seed)
+    if method not in METHODS:
+        raise GoldassayError(f"no interval {method!r}; there are {', '.join(METHODS)}")
     evidences = Evidences(tallies, zero, clusters)
+    if clusters is not None and len(evidences.matrix) == len(clusters):
+        clusters = None  # each example its own
     value, n = evidences.value, len(evidences.matrix)
-    if method in ("t", "wilson"):
-        values = _means(evidences, method, clusters is not None)
-        low, high = (_t if method == "t" else _wilson)(values, level)
-        n = len(values)
-    elif method in ("bootstrap", "bca"):
+    if not evidences.matrix.any():
+        if method in ("wilson", "t"):
+            raise GoldassayError("no evidence: the measure applies to none of the examples")
+        return Interval(value, *(bounds or (0.0, 1.0)), level, 0, "effective")  # anything may be true
+    if method in ("bootstrap", "bca"):
         low, high = quantiles(evidences, bootstrap(evidences, resamples, seed), level, method)
+        return Interval(value, low, high, level, n, method)
+    values = None if clusters is not None else _independent(evidences, value)
+    if method == "wilson":
+        found = _rates(values)
+        return Interval(value, *wilson(float(found.sum()), len(found), level), level, len(found), method)
+    bounds = bounds or _bounds(evidences, value)
+    if method == "t" or (method == "auto" and not all(map(math.isfinite, bounds))):
+        low, high, n = _student(evidences, values, value, level, alone=method == "t")
+        return Interval(value, max(low, bounds[0]), min(high, bounds[1]), level, n, "t")
+    if values is not None and set(values.tolist()) <= {0.0, 1.0} and bounds == (0.0, 1.0):
+        return Interval(value, *wilson(float(values.sum()), len(values), level), level, len(values), "wilson")
+    low, high, n = _effective(evidences, values, value, bounds, level)
+    return Interval(value, low, high, level, n, "effective")
+
+
+def _independent(evidences: Evidences, value: float) -> Floats | None:
+    """The examples' own values, where the corpus value is their plain mean; None where it is not.
+
+    It is if leaving one out leaves the mean of the others. Examples without evidence are left out. F1 of examples that
+    are all alike would pass for a mean too: only means and accuracies are asked.
+    """
+    rows = _rows(evidences)
+    if not isinstance(evidences.zero, (Mean, Confusion)):
+        return None
+    n, sums, some = len(rows), rows.sum(axis=0), rows[:BLOCK]
+    own = evidences.values(rows)
+    if abs(float(own.mean()) - value) > 1e-9:
+        return None
+    if n > 1 and np.abs(evidences.values(sums - some) - (n * value - own[:BLOCK]) / (n - 1)).max() > 1e-9:
+        return None
+    return own
+
+
+def _rows(evidences: Evidences) -> Floats:
+    """The rows that hold any evidence."""
+    rows: Floats = evidences.matrix[(evidences.matrix != 0).any(axis=1)]
+    return rows
+
+
+def _rates(values: Floats | None) -> Floats:
+    if values is None:
+        raise GoldassayError(
+            "'wilson' is for rates of independent examples; use 'effective' for clusters and other tallies"
+        )
+    if not set(values.tolist()) <= {0.0, 1.0}:
+        raise GoldassayError("Wilson's interval is for rates: every value must be 0 or 1; use 'effective'")
+    return values
+
+
+def _bounds(evidences: Evidences, value: float) -> Bounds:
+    """0 and 1 where every example's own value lies between them; else none."""
+    own = evidences.values(evidences.matrix)
+    inside = min(value, float(own.min())) >= 0.0 and max(value, float(own.max())) <= 1.0
+    return (0.0, 1.0) if inside else (-math.inf, math.inf)
+
+
+def worth(
+    tallies: Values, zero: Any = None, *, clusters: Sequence[Any] | None = None, bounds: Bounds = (0.0, 1.0)
+) -> tuple[int, float]:
+    """How many examples with any evidence there are, and how many examples of a rate their value is worth.
+
+    >>> worth([1.0, 0.0, 1.0, 1.0]), worth([0.5, 0.75, 1.0, 0.75])
+    ((4, 4.0), (4, 24.0))
+    """
+    evidences = Evidences(tallies, zero, clusters)
+    if not evidences.matrix.any():
+        return 0, 0.0
+    value = evidences.value
+    values = None if clusters is not None else _independent(evidences, value)
+    _, n, size = _size(evidences, values, value, bounds)
+    return n, size
+
+
+def _size(evidences: Evidences, values: Floats | None, value: float, bounds: Bounds) -> tuple[float, int, float]:
+    """The value's share of the way between its bounds, the examples, and how many its variance is worth."""
+    least, most = bounds
+    share = min(1.0, max(0.0, (value - least) / (most - least)))
+    if values is not None:
+        variance, n = float(values.var()) / len(values), len(values)
     else:
-        raise GoldassayError(f"no interval {method!r}; there are bootstrap, bca, t, wilson")
-    return Interval(value, low, high, level, n, method)
+        variance, n = _variance(evidences)
+    variance /= (most - least) ** 2
+    spread = share * (1 - share)
+    return share, n, spread / variance if spread > 0 and variance > 1e-12 * spread else float(n)
+
+
+def _effective(
+    evidences: Evidences, values: Floats | None, value: float, bounds: Bounds, level: float
+) -> tuple[float, float, int]:
+    """Wilson's interval of as many examples as the value is worth, and how many examples there are."""
+    least, most = bounds
+    share, n, size = _size(evidences, values, value, bounds)
+    if values is None and n < 2:
+        return least, most, n  # one document says nothing of others
+    upper = (1 + level) / 2
+    quantile = float(stats.norm.ppf(upper) if values is not None else stats.t.ppf(upper, n - 1))
+    low, high = _score(share, size, quantile)
+    return min(value, least + low * (most - least)), max(value, least + high * (most - least)), n
+
+
+def _student(
+    evidences: Evidences, values: Floats | None, value: float, level: float, *, alone: bool
+) -> tuple[float, float, int]:
+    """Student's interval, of the examples' own spread or the jackknife's, and how many examples there are."""
+    if values is not None:
+        n = len(values)
+        variance = float(values.var(ddof=1)) / n if n > 1 else 0.0
+    else:
+        variance, n = _variance(evidences)
+    if n < 2:
+        if alone:
+            raise GoldassayError("a t interval needs at least two examples")
+        return value, value, n
+    half = float(stats.t.ppf((1 + level) / 2, n - 1)) * math.sqrt(variance)
+    return value - half, value + half, n
+
+
+def _variance(evidences: Evidences) -> tuple[float, int]:
+    """The jackknife's variance of the corpus value, over the rows that hold any evidence, and how many they are."""
+    rows = _rows(evidences)
+    n, sums = len(rows), rows.sum(axis=0)
+    if n < 2:
+        return 0.0, n
+    if n > JACKKNIFED:
+        own = rows @ slope(evidences, sums)
+        return float((own**2).sum()) * n / (n - 1), n
+    left_out = np.concatenate([evidences.values(sums - rows[at : at + BLOCK]) for at in range(0, n, BLOCK)])
+    return float(left_out.var()) * (n - 1), n
 
 
 def quantiles(evidences: Evidences, resampled: Floats, level: float, method: str) -> tuple[float, float]:
@@ -71,34 +232,6 @@ def quantiles(evidences: Evidences, resampled: Floats, level: float, method: str
     ends = (tail, 1 - tail) if method == "bootstrap" else _bca(evidences, resampled, evidences.value, tail)
     low, high = (float(bound) for bound in np.quantile(resampled, ends))
     return low, high
-
-
-def _means(evidences: Evidences, method: str, clusters: bool) -> Floats:
-    """The values of examples whose mean is the corpus value; those that weigh nothing are left out."""
-    if type(evidences.zero) is not Mean or clusters:
-        raise GoldassayError(f"{method!r} is for means over examples; use the bootstrap for clusters and other tallies")
-    total, weight = evidences.matrix.T
-    if not set(weight.tolist()) <= {0.0, 1.0}:
-        raise GoldassayError(f"{method!r} is for means whose examples weigh the same; use the bootstrap")
-    found: Floats = total[weight > 0]
-    if not len(found):
-        raise GoldassayError("no evidence: the measure applies to none of the examples")
-    return found
-
-
-def _t(values: Floats, level: float) -> tuple[float, float]:
-    if len(values) < 2:
-        raise GoldassayError("a t interval needs at least two examples")
-    mean, half = float(values.mean()), 0.0
-    if values.std() > 0:
-        half = float(stats.t.ppf((1 + level) / 2, len(values) - 1) * values.std(ddof=1) / np.sqrt(len(values)))
-    return mean - half, mean + half
-
-
-def _wilson(values: Floats, level: float) -> tuple[float, float]:
-    if not set(values.tolist()) <= {0.0, 1.0}:
-        raise GoldassayError("Wilson's interval is for rates: every value must be 0 or 1")
-    return wilson(float(values.sum()), len(values), level)
 
 
 def wilson(successes: float, n: float, level: float = 0.95) -> tuple[float, float]:
@@ -111,9 +244,12 @@ def wilson(successes: float, n: float, level: float = 0.95) -> tuple[float, floa
         raise GoldassayError(f"{successes:g} of {n:g} at level {level:g} is no rate with an interval")
     if n == 0:
         return 0.0, 1.0
-    z = float(stats.norm.ppf((1 + level) / 2))
-    p, z2 = successes / n, z * z / n
-    centre, half = (p + z2 / 2) / (1 + z2), z * float(np.sqrt(p * (1 - p) / n + z2 / (4 * n))) / (1 + z2)
+    return _score(successes / n, n, float(stats.norm.ppf((1 + level) / 2)))
+
+
+def _score(p: float, n: float, z: float) -> tuple[float, float]:
+    z2 = z * z / n
+    centre, half = (p + z2 / 2) / (1 + z2), z * math.sqrt(p * (1 - p) / n + z2 / (4 * n)) / (1 + z2)
     return max(0.0, min(p, centre - half)), min(1.0, max(p, centre + half))  # rounding leaves p outside at 0 and 1
 
 

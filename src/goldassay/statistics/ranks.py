@@ -37,10 +37,11 @@ def ranks(
     *,
     clusters: Sequence[Any] | None = None,
     level: float = 0.95,
+    lower_is_better: bool = False,
     resamples: int = 5000,
     seed: int = 0,
 ) -> list[Rank]:
-    """The set of ranks of each system: tallies (or plain numbers) of the same examples, higher is better.
+    """The set of ranks of each system: tallies (or plain numbers) of the same examples.
 
     >>> strong, weak = [1.0] * 30, [0.0] * 30
     >>> [str(one) for one in ranks([strong, weak, strong], resamples=500)]
@@ -53,7 +54,7 @@ def ranks(
     better, worse = [0] * n, [0] * n
     for (a, b), one, certain in zip(pairs, found, sure, strict=True):
         if certain and one.difference:
-            first, second = (a, b) if one.difference > 0 else (b, a)
+            first, second = (a, b) if (one.difference > 0) != lower_is_better else (b, a)
             worse[first] += 1
             better[second] += 1
     return [Rank(1 + better[place], n - worse[place]) for place in range(n)]

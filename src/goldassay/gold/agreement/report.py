@@ -80,5 +80,7 @@ class Resampling:
         empty = not total.weight or (isinstance(total, Coefficient) and abs(float(total.expected)) < 1e-12)
         found = None
         if not empty:
-            found = interval(tallies, zero, resamples=self.resamples, level=self.level, seed=self.seed)
+            found = interval(
+                tallies, zero, method="bootstrap", resamples=self.resamples, level=self.level, seed=self.seed
+            )
         return Figure(name, tuple(between), type, units, found)

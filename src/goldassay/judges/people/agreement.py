@@ -2,7 +2,7 @@
 
 Compared are the items that have a label and a known verdict. Labels without a majority and verdicts that did not come
 back are counted, never guessed. κ is Cohen's and α Krippendorff's (ordinal for the steps of a scale) of people's label
-and the verdict, with bootstrap intervals over items; ``people`` is α among the annotators. The corrected rate is the
+and the verdict, with intervals over items; ``people`` is α among the annotators. The corrected rate is the
 share of positive items that people would find, from all of them (`goldassay.statistics.ppi`); ``mean`` is the mean
 grade, where there are grades.
 """
@@ -39,11 +39,11 @@ def agreement(units: Sequence[Sequence[str | None]], asked: Question, level: flo
 
 
 def coefficient(tallies: Sequence[Coefficient], zero: Coefficient, level: float, seed: int) -> Interval | None:
-    """A coefficient with its bootstrap interval; ``None`` where nothing varies or nothing can be compared."""
+    """A coefficient with its interval; ``None`` where nothing varies or nothing can be compared."""
     kept = [tally for tally in tallies if tally.weight]
     if not kept or defined(sum(kept, zero)) is None:
         return None
-    return interval(kept, zero, level=level, seed=seed, resamples=1000)
+    return interval(kept, zero, bounds=(-1.0, 1.0), level=level)
 
 
 def confusion(names: Sequence[str], rows: Sequence[tuple[JudgedItem, Vote]]) -> dict[str, dict[str, int]]:
@@ -189,7 +189,7 @@ def _needed(
     for name, one in (("sensitivity", found.sensitivity), ("specificity", found.specificity)):
         if one:
             out[name] = -(-needed.for_rate(one.value, width, level) * n // one.n)
-    if kappa and kappa.high > kappa.low:
+    if kappa and len(set(said)) > 1:
         out["kappa"] = needed.for_interval(kappa, width)
     if n > 1:
         out["rate, people only"] = needed.for_corrected(truths, said, 0, width, level)

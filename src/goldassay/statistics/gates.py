@@ -1,0 +1,125 @@
+"""A gate that may be looked at again and again: pass, fail, or how many more examples are needed.
+
+The value is held against its target by a likelihood ratio: how much more likely are these successes among n* examples
+under a rate above the target (all such rates, weighted by a Beta(1/2, 1/2)) than under the target itself? Under any
+rate up to the target its expectation is 1 at most after every example, so it reaches 1 / alpha at any time with a
+chance of alpha at most (Ville 1939); the same the other way round for failing. n* is the number of examples for the
+rate of independent ones, which this holds for exactly, and else the number that the value is worth
+(`goldassay.statistics.intervals`), for which it is an approximation.
+
+Another candidate on the same test split is another look. Look k gets the share 1 / (k (k + 1)) of alpha, and all looks
+together, however many will follow, stay within alpha: one level for a campaign.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from scipy import special
+
+from goldassay.exceptions import GoldassayError
+from goldassay.statistics.evidence import Evidences, Values
+from goldassay.statistics.intervals import Bounds, worth
+
+PRIOR = 0.5  # of Jeffreys' beta distribution
+FAR = 100_000  # more examples than this are not asked for
+
+
+@dataclass(frozen=True, slots=True)
+class Gate:
+    """What a gate says: ``verdict`` is ``pass``, ``fail`` or ``continue``.
+
+    ``more`` is an estimate of how many more examples a verdict needs if they go on as these did; 0 with a verdict, None
+    where the value stands too near its target. ``level`` is the share of alpha that this ``look`` may spend.
+    """
+
+    verdict: str
+    value: float
+    target: float
+    n: int
+    look: int
+    level: float
+    more: int | None = 0
+
+    def state(self) -> dict[str, Any]:
+        """As JSON."""
+        return asdict(self)
+
+    def __str__(self) -> str:
+        if self.verdict == "pass":
+            return f"pass: {self.value:.4f} is above {self.target:g} beyond doubt"
+        if self.verdict == "fail":
+            return f"fail: {self.value:.4f} is under {self.target:g} beyond doubt"
+        if self.more is None:
+            return f"no verdict: {self.value:.4f} stands too near {self.target:g} to be told from it"
+        return f"no verdict: about {self.more} more examples needed"
+
+
+def gate(
+    tallies: Values,
+    zero: Any = None,
+    *,
+    target: float,
+    clusters: Sequence[Any] | None = None,
+    bounds: Bounds | None = None,
+    lower_is_better: bool = False,
+    look: int = 1,
+    alpha: float = 0.05,
+) -> Gate:
+    """Whether the corpus value is above its target (under it, where lower is better), whenever one looks.
+
+    Args:
+        tallies: one an example, or plain numbers.
+        zero: the tallies' zero; None for plain numbers.
+        target: what is to be reached, within the bounds.
+        clusters: examples of one cluster (document) count as one.
+        bounds: between which the value lies; None: 0 and 1.
+        lower_is_better: whether the value is to be under the target.
+        look: the how many-th candidate this is on the same examples, from 1.
+        alpha: the chance of a wrong verdict, over all looks together.
+
+    >>> str(gate([1.0] * 60, target=0.9)), str(gate([1.0] * 20, target=0.9))
+    ('pass: 1.0000 is above 0.9 beyond doubt', 'no verdict: about 24 more examples needed')
+    """
+    least, most = bounds or (0.0, 1.0)
+    if not least < target < most:
+        raise GoldassayError(f"a gate is between {least:g} and {most:g}, not at {target:g}")
+    if look < 1 or not 0 < alpha < 1:
+        raise GoldassayError(f"looks count from 1 and alpha lies between 0 and 1, not {look} and {alpha:g}")
+    value = Evidences(tallies, zero, clusters).value
+    n, size = worth(tallies, zero, clusters=clusters, bounds=(least, most))
+    share, mark = min(1.0, max(0.0, (value - least) / (most - least))), (target - least) / (most - least)
+    level = alpha / (look * (look + 1))
+    above = share > mark
+    if n == 0 or _log_ratio(share, size, mark) < math.log(1 / level):
+        return Gate("continue", value, target, n, look, level, _more(share, size / n if n else 1.0, mark, level, n))
+    return Gate("pass" if above != lower_is_better else "fail", value, target, n, look, level)
+
+
+def _log_ratio(share: float, size: float, mark: float) -> float:
+    """The log of the likelihood ratio of the rates on the share's side of the mark against the mark."""
+    if share < mark:
+        share, mark = 1 - share, 1 - mark
+    hits, misses = share * size, (1 - share) * size
+    there = special.betaln(PRIOR + hits, PRIOR + misses) + _log_above(mark, PRIOR + hits, PRIOR + misses)
+    before = special.betaln(PRIOR, PRIOR) + _log_above(mark, PRIOR, PRIOR)
+    return float(there - before - hits * math.log(mark) - misses * math.log1p(-mark))
+
+
+def _log_above(mark: float, a: float, b: float) -> float:
+    """The log of the share of a beta distribution above the mark."""
+    return math.log(max(1e-300, float(special.betainc(b, a, 1 - mark))))
+
+
+def _more(share: float, each: float, mark: float, level: float, n: int) -> int | None:
+    """How many more examples a verdict needs, if the value stays and each example is worth as much as now."""
+    low, high = n, n + FAR
+    if not n or _log_ratio(share, high * each, mark) < math.log(1 / level):
+        return None
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if _log_ratio(share, middle * each, mark) >= math.log(1 / level) else (middle, high)
+    return high - n

@@ -1,0 +1,105 @@
+"""``goldassay compare TASK``: predictions that exist, beside each other as runs are."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+from goldassay.cli import app
+from goldassay.gold import pairs
+from goldassay.measures import extraction
+from goldassay.statistics import compare, interval
+from goldassay.statistics.ranks import ranks
+
+SPANS = [{"start": 0, "end": 3, "type": "PER"}, {"start": 4, "end": 8, "type": "TMP"}]
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> dict[str, Path]:
+    """Gold of 40 records, and three systems: one finds half, one nearly all, one all."""
+    found = {"gold": SPANS, "half": SPANS[:1], "most": SPANS, "all": SPANS}
+    out = {}
+    for name, spans in found.items():
+        out[name] = tmp_path / f"{name}.jsonl"
+        rows: list[dict[str, Any]] = []
+        for index in range(40):
+            kept = [] if name == "most" and index == 7 else spans
+            row: dict[str, Any] = {"id": f"e{index}", "text": "Ada 1815", "entities": kept}
+            rows.append(row | {"language": "nl" if index % 2 else "de"} if name == "gold" else row)
+        out[name].write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    return out
+
+
+def called(files: dict[str, Path], *names: str, options: tuple[str, ...] = ("--json",)) -> Any:
+    words = ["compare", "extraction", "--gold", str(files["gold"])]
+    words += [word for name in names for word in ("--pred", str(files[name]))]
+    return CliRunner().invoke(app, [*words, *options])
+
+
+def test_files_are_compared_as_runs_are(files: dict[str, Path]) -> None:
+    done = called(files, "half", "most", "all")
+    assert done.exit_code == 0, done.output
+    body = json.loads(done.stdout)
+    measure = extraction.StrictF1()
+    tallies = {}
+    for name in ("half", "most", "all"):
+        both = pairs("extraction", files["gold"], files[name])
+        tallies[name] = [measure(*pair).tally for pair in zip(both.gold, both.pred, strict=True)]
+    run = body["runs"][1]
+    assert run["values"]["strict_f1"] == pytest.approx(2 * 78 / (2 * 78 + 2))
+    held = interval(tallies["most"], measure.zero)
+    assert run["intervals"]["strict_f1"] == pytest.approx([held.low, held.high])
+    one = next(row for row in body["comparisons"] if row["measure"] == "strict_f1" and "most" in row["run"])
+    by_hand = compare(tallies["most"], tallies["half"], measure.zero)
+    assert (one["difference"], one["p"], one["smallest_detectable"]) == (
+        by_hand.difference,
+        by_hand.p,
+        by_hand.smallest_detectable,
+    )
+    assert (len(one["won"]), one["lost"]) == (39, ["e7"])
+    assert any("lost e7" in how for how in one["shown"])
+    assert set(body["by"]["language"]) == {"nl", "de"}
+    assert body["errors"] == {"PER": [0, 1, 0], "TMP": [40, 1, 0]}
+    found = ranks(list(tallies.values()), measure.zero)
+    sets = {name: [rank.low, rank.high] for name, rank in zip(tallies, found, strict=True)}
+    assert sets == {"half": [3, 3], "most": [1, 2], "all": [1, 2]}
+    assert {Path(name).stem: place for name, place in body["ranks"]["strict_f1"].items()} == sets
+
+
+def test_what_is_shown_names_the_files_and_the_ranks(files: dict[str, Path]) -> None:
+    done = called(files, "half", "most", "all", options=("--measure", "strict_recall"))
+    assert done.exit_code == 0, done.output
+    assert "half.jsonl" in done.output
+    assert "1–2" in done.output
+    assert "partial_f1" not in done.output
+
+
+@pytest.mark.parametrize(
+    ("names", "options", "says"),
+    [
+        (("half",), (), "two files of predictions or more"),
+        (("half", "all"), ("--measure", "nDCG@10"), "extraction has no value 'nDCG@10' here; there are strict_"),
+        (("half", "all"), ("--labels", "A,B"), "--labels is for classification, not for extraction"),
+    ],
+)
+def test_what_cannot_be_compared_is_one_line(
+    files: dict[str, Path], names: tuple[str, ...], options: tuple[str, ...], says: str
+) -> None:
+    done = called(files, *names, options=options)
+    assert done.exit_code == 1
+    assert says in str(done.exception)
+
+
+def test_runs_and_files_are_not_mixed(files: dict[str, Path], tmp_path: Path) -> None:
+    for words, says in (
+        ([str(tmp_path), str(tmp_path), "--measure", "f1"], "--measure is for files"),
+        (["a", "b", "--gold", str(files["gold"])], "files are compared as"),
+        (["extraction", "--pred", str(files["all"])], "files are compared as"),
+        (["extraction"], "two runs or more"),
+    ):
+        done = CliRunner().invoke(app, ["compare", *words])
+        assert says in str(done.exception), words

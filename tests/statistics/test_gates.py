@@ -1,0 +1,72 @@
+"""Gates: the level over all looks, verdicts in time, and how many more examples are needed."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from goldassay import Counts, Mean
+from goldassay.exceptions import GoldassayError
+from goldassay.statistics.gates import gate
+from goldassay.tally import Tally
+
+
+def documents(rng: np.random.Generator, n: int, truth: float) -> list[Tally]:
+    """Documents of some entities, whose micro-F1 is the truth."""
+    sizes = 1 + rng.poisson(2, n)
+    found, wrong = rng.binomial(sizes, truth), rng.binomial(sizes, 1 - truth)
+    return [Counts(float(a), float(b), float(k - a)) for a, b, k in zip(found, wrong, sizes, strict=True)]
+
+
+def test_looking_after_every_few_examples_keeps_the_level() -> None:
+    rng, wrong = np.random.default_rng(0), 0
+    for _ in range(300):
+        values = (rng.random(200) < 0.9).astype(float)
+        wrong += any(gate(values[:n], target=0.9).verdict == "pass" for n in range(5, 201, 5))
+    assert wrong <= 0.05 * 300
+
+
+def test_micro_f1_at_its_target_passes_seldom() -> None:
+    rng, wrong = np.random.default_rng(1), 0
+    for _ in range(120):
+        rows = documents(rng, 120, 0.8)
+        wrong += any(gate(rows[:n], Counts(), target=0.8).verdict == "pass" for n in range(10, 121, 10))
+    assert wrong <= 0.05 * 120 + 2 * np.sqrt(0.05 * 0.95 * 120)
+
+
+def test_a_verdict_comes_in_time_and_says_how_far_off_it_is() -> None:
+    rng = np.random.default_rng(2)
+    values = (rng.random(400) < 0.97).astype(float)
+    assert gate(values, target=0.9).verdict == "pass"
+    assert gate((rng.random(400) < 0.8).astype(float), target=0.9).verdict == "fail"
+    early = gate([1.0] * 20, target=0.9)
+    assert early.verdict == "continue"
+    assert early.more is not None
+    assert gate([1.0] * (20 + early.more), target=0.9).verdict == "pass"
+    assert gate([1.0] * (19 + early.more), target=0.9).verdict == "continue"
+    near = gate([1.0] * 9 + [0.0], target=0.9)
+    assert (near.verdict, near.more) == ("continue", None)
+    assert "too near" in str(near)
+
+
+def test_more_looks_ask_for_more() -> None:
+    rows = [1.0] * 60
+    first, tenth = gate(rows, target=0.9), gate(rows, target=0.9, look=10)
+    assert (first.verdict, tenth.verdict) == ("pass", "continue")
+    assert sum(gate(rows, target=0.9, look=k).level for k in range(1, 2000)) < 0.05
+
+
+def test_lower_is_better_and_bounds() -> None:
+    assert gate([0.0] * 100, target=0.1, lower_is_better=True).verdict == "pass"
+    assert gate([1.0] * 100, target=0.1, lower_is_better=True).verdict == "fail"
+    assert gate([-1.0] * 100, target=0.0, bounds=(-1.0, 1.0)).verdict == "fail"
+    one = gate([1.0] * 100, target=0.9, clusters=["d"] * 100)
+    assert (one.verdict, one.n) == ("continue", 1)
+    assert gate([Mean()], Mean(), target=0.5).verdict == "continue"
+
+
+def test_what_is_no_gate_is_said() -> None:
+    with pytest.raises(GoldassayError, match="between 0 and 1, not at 1"):
+        gate([1.0], target=1.0)
+    with pytest.raises(GoldassayError, match="looks count from 1"):
+        gate([1.0], target=0.5, look=0)
