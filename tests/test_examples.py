@@ -12,7 +12,7 @@ import pytest
 
 EXAMPLES = Path(__file__).resolve().parents[1] / "examples"
 TASKS = ("answering", "classification", "extraction", "linking", "retrieval", "triples")
-NOTEBOOKS = ("own-task",)
+NOTEBOOKS = ("judging", "own-task", "tuning-with-patches")
 
 
 def test_there_is_one_script_for_each_task_and_nothing_that_is_not_run() -> None:
