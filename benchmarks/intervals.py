@@ -33,7 +33,7 @@ def ends(sample: Any, statistic: Any, **options: Any) -> list[float]:
 
 
 def ours(values: Any, zero: Any = None) -> list[float]:
-    found = interval(values, zero, resamples=RESAMPLES)
+    found = interval(values, zero, method="bootstrap", resamples=RESAMPLES)
     return [found.low, found.high]
 
 
