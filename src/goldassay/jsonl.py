@@ -28,7 +28,7 @@ from typing import Any
 
 from goldassay.exceptions import DataError, StorageError
 
-DIGITS = 308  # a whole number that is longer is no number that a measure can count with
+DIGITS = 309  # a whole number that is longer is no number that a measure can count with
 ODD = re.compile(rf"\d{{{DIGITS},}}|[eE]\+?\d{{3}}|\\u[dD][89a-fA-F]")
 FULL = {errno.ENOSPC: "the disk is full", errno.EDQUOT: "the quota is used up", errno.EFBIG: "the file is too large"}
 

@@ -45,9 +45,9 @@ class Opened:
         assert len(self.asked) == 1, self.asked
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def chromium() -> Iterator[Any]:
-    """Chromium, started once."""
+    """Chromium, started once a module: while it runs, Playwright keeps an event loop that other tests would meet."""
     sync = pytest.importorskip("playwright.sync_api", reason="no playwright: pip install playwright")
     found = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
     if found is None:

@@ -20,7 +20,6 @@ from types import NoneType, UnionType
 from typing import Annotated, Any, NotRequired, Union, cast, get_args, get_origin, get_type_hints
 
 import msgspec
-import numpy as np
 from annotated_types import Ge, MinLen
 from typing_extensions import is_typeddict
 
@@ -28,7 +27,9 @@ from goldassay.exceptions import DataError
 from goldassay.gold import offsets
 from goldassay.gold.records import GOLD, PRED, Side
 
-LINE_FEED, OPENS, CLOSES, COLON, ZERO, NINE = b"\n{}:09"
+LINE_FEED, OPENS, CLOSES, ZERO, NINE = b"\n{}09"
+COLON = b":"
+LARGE = 2**20  # bytes from which numpy is worth its import
 LONG = re.compile(rb"\d{300}")  # a number that is longer is none; msgspec takes some of them
 # Values of free fields: what is nested deeper goes the other way, which has a bound for depth.
 SCALAR = str | int | float | bool | None
@@ -55,6 +56,10 @@ def rows(block: bytes, task: str, side: Side = "gold") -> list[dict[str, Any]] |
 
 def _long(raw: bytes) -> bool:
     """Whether a number is too long; of so many digits three of those looked at, each 100 bytes on, are digits."""
+    if len(raw) < LARGE:
+        return LONG.search(raw) is not None
+    import numpy as np
+
     letters = np.frombuffer(raw, np.uint8)[::100]
     digits = (letters >= ZERO) & (letters <= NINE)
     return bool((digits[:-2] & digits[1:-1] & digits[2:]).any()) and LONG.search(raw) is not None
@@ -62,7 +67,7 @@ def _long(raw: bytes) -> bool:
 
 def _colons(raw: bytes) -> int:
     """How many colons there are: one a key, and those inside of texts."""
-    return int(np.count_nonzero(np.frombuffer(raw, np.uint8) == COLON))
+    return raw.count(COLON)
 
 
 def _decoded(block: bytes, decode: msgspec.json.Decoder[Any]) -> list[Any]:
@@ -72,6 +77,10 @@ def _decoded(block: bytes, decode: msgspec.json.Decoder[Any]) -> list[Any]:
     goes over a line's end (an object that is not closed cannot go on with ``{``), so as many values as lines are one a
     line. Other lines are decoded one by one.
     """
+    if len(block) < LARGE:
+        return [decode.decode(line) for line in block.split(b"\n") if line and not line.isspace()]
+    import numpy as np
+
     letters = np.frombuffer(block, np.uint8)
     ends = np.flatnonzero(letters == LINE_FEED)
     if (

@@ -4,6 +4,8 @@ Those of answers stand in `goldassay.measures.answering`, where each also takes 
 makes the tables of verdicts that they count in. `answers` and `plausibility` are only a judge's.
 """
 
+from typing import TYPE_CHECKING, Any
+
 from goldassay.judges.measures.answers import Criterion, Preference, Rubric
 from goldassay.judges.measures.plausibility import LinkPlausibility, TypePlausibility
 from goldassay.measures.answering.claim_measures import (
@@ -22,6 +24,9 @@ from goldassay.measures.answering.claim_measures import (
 from goldassay.measures.answering.grounding import ContextEntityRecall
 from goldassay.measures.judged import Judged
 
+if TYPE_CHECKING:
+    from goldassay.judges.people.tuning import PeopleAgreement
+
 __all__ = [
     "ClaimF1",
     "ClaimPrecision",
@@ -35,6 +40,7 @@ __all__ = [
     "Judged",
     "LinkPlausibility",
     "NoiseSensitivity",
+    "PeopleAgreement",
     "Preference",
     "Relevance",
     "RetrievedClaimRecall",
@@ -42,3 +48,11 @@ __all__ = [
     "SelfKnowledge",
     "TypePlausibility",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    if name == "PeopleAgreement":  # a judge is tuned by it; its room asks with the judges of this one
+        from goldassay.judges.people.tuning import PeopleAgreement
+
+        return PeopleAgreement
+    raise AttributeError(f"module 'goldassay.judges.measures' has no attribute {name!r}")

@@ -40,6 +40,7 @@ class Row:
     before: float
     after: float | None
     applies: bool = True
+    lower_is_better: bool = False
 
     @property
     def change(self) -> float | None:
@@ -48,8 +49,11 @@ class Row:
 
     @property
     def noticed(self) -> bool:
-        """Whether the measure says that something is wrong: it falls, or it refuses."""
-        return self.applies and (self.after is None or self.before - self.after >= NOTICED)
+        """Whether the measure says that something is wrong: it falls (a rate of mistakes rises), or it refuses."""
+        if self.after is None:
+            return self.applies
+        lost = self.after - self.before if self.lower_is_better else self.before - self.after
+        return self.applies and lost >= NOTICED
 
     def state(self) -> dict[str, Any]:
         """As JSON."""
@@ -133,6 +137,7 @@ def _row(damage: Damage, measure: Measure[Any], pairs: Sequence[tuple[Any, Any, 
         before,
         value,
         applies and value is not None,
+        measure.lower_is_better,
     )
 
 
