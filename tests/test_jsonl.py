@@ -44,7 +44,7 @@ def test_what_was_written_is_read_back(value: Any) -> None:
         ('{"a": NaN}', "NaN is not JSON"),
         ("[Infinity]", "Infinity is not JSON"),
         ("[1e999]", "1e999 is larger than any number"),
-        ("[" + "1" * 400 + "]", "a number of 400 digits; at most 308 are read"),
+        ("[" + "1" * 400 + "]", "a number of 400 digits; at most 309 are read"),
         ("[" + "1" * 5000 + "]", "a number of 5,000 digits"),
         (r'{"a": "\ud800"}', r"\\ud800 is half of a character"),
         (r'{"\udc00": 1}', r"\\udc00 is half of a character"),

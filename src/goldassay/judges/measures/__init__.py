@@ -4,7 +4,7 @@ Those of answers stand in `goldassay.measures.answering`, where each also takes 
 makes the tables of verdicts that they count in. `answers` and `plausibility` are only a judge's.
 """
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from goldassay.judges.measures.answers import Criterion, Preference, Rubric
 from goldassay.judges.measures.plausibility import LinkPlausibility, TypePlausibility
@@ -24,9 +24,6 @@ from goldassay.measures.answering.claim_measures import (
 from goldassay.measures.answering.grounding import ContextEntityRecall
 from goldassay.measures.judged import Judged
 
-if TYPE_CHECKING:
-    from goldassay.judges.people.tuning import PeopleAgreement
-
 __all__ = [
     "ClaimF1",
     "ClaimPrecision",
@@ -40,7 +37,6 @@ __all__ = [
     "Judged",
     "LinkPlausibility",
     "NoiseSensitivity",
-    "PeopleAgreement",
     "Preference",
     "Relevance",
     "RetrievedClaimRecall",
