@@ -2,53 +2,7 @@
 
 from __future__ import annotations
 
-import contextvars
-import threading
-import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any
-
-from dspy.utils.callback import BaseCallback
-
-Call = dict[str, Any]
-_calls: contextvars.ContextVar[list[Call] | None] = contextvars.ContextVar("goldassay_calls", default=None)
-
-
-@contextmanager
-def recording() -> Iterator[list[Call]]:
-    """The calls that are made inside, in the order in which they ended: ``lm``, ``prompt``, ``answer``, ``seconds``."""
-    calls: list[Call] = []
-    token = _calls.set(calls)
-    try:
-        yield calls
-    finally:
-        _calls.reset(token)
-
-
-class Recorder(BaseCallback):  # type: ignore[misc]
-    """A DSPy callback that notes every call of a language model in the `recording` around it."""
-
-    def __init__(self) -> None:
-        self._open: dict[str, tuple[list[Call], Call, float]] = {}
-        self._lock = threading.Lock()
-
-    def on_lm_start(self, call_id: str, instance: Any, inputs: dict[str, Any]) -> None:
-        """Keep what is sent."""
-        calls = _calls.get()
-        if calls is not None:
-            call = {"lm": str(getattr(instance, "model", type(instance).__name__)), "prompt": messages(inputs)}
-            with self._lock:
-                self._open[call_id] = calls, call, time.perf_counter()
-
-    def on_lm_end(self, call_id: str, outputs: Any, exception: Exception | None = None) -> None:
-        """Keep what came back."""
-        with self._lock:
-            calls, call, started = self._open.pop(call_id, (None, {}, 0.0))
-        if calls is not None:
-            call["seconds"] = round(time.perf_counter() - started, 6)
-            call |= {"answer": answer(outputs)} if exception is None else {"error": f"{exception}"[:2000]}
-            calls.append(call)
 
 
 def messages(inputs: dict[str, Any]) -> list[dict[str, str]]:

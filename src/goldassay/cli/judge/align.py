@@ -35,6 +35,8 @@ def align(
     seed: use.Seed = 0,
     threads: use.Threads = 1,
     limit: use.Limit = None,
+    budget: use.Budget = None,
+    no_cache: use.NoCache = False,
     json: use.Json = False,
 ) -> None:
     """Measure a judge beside people: agreement, error rates, calibration, corrected rates, labels needed.
@@ -47,7 +49,21 @@ def align(
     from goldassay.reporting import judge as tables
 
     asked = Asked(
-        judge, lm, samples, panel or (), how, state, store, positive, threads, limit, rubric, scale, column or ()
+        judge,
+        lm,
+        samples,
+        panel or (),
+        how,
+        state,
+        store,
+        positive,
+        threads,
+        limit,
+        rubric,
+        scale,
+        column or (),
+        budget,
+        not no_cache,
     )
     people = labels_of(labels, asked)
     splits = {item.split for item in people.items}

@@ -25,6 +25,8 @@ def audit(
     limit: use.Limit = 20,
     seed: use.Seed = 0,
     threads: use.Threads = 1,
+    budget: use.Budget = None,
+    no_cache: use.NoCache = False,
     gate: use.Gate = False,
     json: use.Json = False,
 ) -> None:
@@ -40,12 +42,14 @@ def audit(
     from goldassay.reporting import judge as tables
 
     gold = gold or "heritage"
-    asked = Asked("support", lm, samples, panel or (), how, state, store, None, threads, limit)
+    asked = Asked(
+        "support", lm, samples, panel or (), how, state, store, None, threads, limit, budget=budget, cache=not no_cache
+    )
     task = "answering" if Path(gold).is_file() else None
     chosen = probes(load(gold, format=format, task=task), limit=limit, seed=seed)
     judge = asked.judge()
     checks = len(only or ()) or len(TESTS if hasattr(judge, "ask") else OF_SUPPORT)
-    with tables.progress("auditing", checks * len(chosen)) as tell:
+    with tables.progress("auditing", checks * len(chosen)) as tell, asked.within_budget(judge):
         found = audited(judge, chosen, only=only or (), threads=threads, tell=tell)
     if json:
         terminal.answer(found.state())

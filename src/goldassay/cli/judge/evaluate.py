@@ -35,6 +35,8 @@ def evaluate(
     positive: ask.Positive = None,
     threads: use.Threads = 1,
     limit: use.Limit = None,
+    budget: use.Budget = None,
+    no_cache: use.NoCache = False,
     json: use.Json = False,
 ) -> None:
     """Ask a judge on the items of a file: how often which verdict, corrected where people have labelled some."""
@@ -43,7 +45,21 @@ def evaluate(
     from goldassay.reporting import judge as tables
 
     asked = Asked(
-        judge, lm, samples, panel or (), how, state, store, positive, threads, limit, rubric, scale, column or ()
+        judge,
+        lm,
+        samples,
+        panel or (),
+        how,
+        state,
+        store,
+        positive,
+        threads,
+        limit,
+        rubric,
+        scale,
+        column or (),
+        budget,
+        not no_cache,
     )
     if out is not None:
         use.free(out, force)

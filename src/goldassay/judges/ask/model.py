@@ -23,6 +23,7 @@ from goldassay.exceptions import GoldassayError, ModelError
 from goldassay.judges.ask.quoting import data
 from goldassay.lm import local as truncation
 from goldassay.running import secrets
+from goldassay.running.calls import ACCOUNT, aside
 
 Fields = dict[str, Any]
 Accept = Callable[[Fields], str]
@@ -132,7 +133,8 @@ class BoundModel:
             self.calls += 1
         tracker = UsageTracker()  # its own, so that what a judge costs is not put down to the program
         try:
-            with dspy.context(lm=model, adapter=self.adapter, trace=None, usage_tracker=tracker):
+            own = {"usage_tracker": tracker, ACCOUNT: aside()}
+            with dspy.context(lm=model, adapter=self.adapter, trace=None, **own):
                 made = program(**inputs)
             self._answered = True
             found = {name: made.get(name) for name in signature.output_fields}
