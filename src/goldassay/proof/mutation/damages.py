@@ -1,4 +1,4 @@
-"""What a damage is: a prediction that was right, made wrong in one way; and how answers, labels, rankings and triples go wrong."""
+"""Damages: predictions that were right, made wrong in one way; here of answers, labels, rankings and triples."""
 
 from __future__ import annotations
 
