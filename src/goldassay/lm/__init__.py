@@ -29,8 +29,8 @@ from typing import Any
 
 import dspy
 
-from goldassay import files
 from goldassay.exceptions import DataError, GoldassayError, ModelError
+from goldassay.files import yaml_value
 from goldassay.lm.engine import AsyncLlamaEngine, LlamaEngine
 from goldassay.lm.lines import Copied
 from goldassay.lm.local import LocalLM
@@ -141,7 +141,7 @@ def listed(name: str) -> tuple[str, dict[str, Any]] | None:
     place, _, wanted = name.rpartition(":")
     if not place.endswith((".yaml", ".yml")):
         return None
-    models = files.yaml_value(place)
+    models = yaml_value(place)
     if not isinstance(models, dict) or not all(isinstance(one, dict) and "model" in one for one in models.values()):
         raise DataError("a file of models maps names to mappings with a 'model'", file=place)
     if wanted not in models:

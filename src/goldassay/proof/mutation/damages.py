@@ -86,7 +86,7 @@ def other_contexts(gold: Record, pred: Record, other: Record) -> Record | None:
 
 
 ADDED = "It also burned down in a storm of 1620."
-DAMAGES = tuple(
+ANSWERING = tuple(
     Damage("answering", name, about, apply)
     for name, about, apply in (
         ("negation", "a verb is negated", said(lambda text, _gold, _other: negated(text))),
