@@ -8,7 +8,7 @@ from typing import Any
 
 from goldassay.measures.answering import found_entities
 from goldassay.text.damage import changed_digit, negated, swapped_name
-from goldassay.text.sentences import sentences
+from goldassay.text.words import sentences
 
 Record = Mapping[str, Any]
 Apply = Callable[[Record, Record, Record], Record | None]
