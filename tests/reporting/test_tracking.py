@@ -35,8 +35,8 @@ class Years(dspy.Module):
         self.unused = dspy.Predict("text -> years")
 
     def forward(self, text):
-        found = re.finditer(r"\\d{4}", text)
-        return dspy.Prediction(entities=[{"start": m.start(), "end": m.end(), "type": "TMP", "text": m[0]} for m in found])
+        found = [(m.start(), m.end()) for m in re.finditer(r"\\d{4}", text)]
+        return dspy.Prediction(entities=[{"start": a, "end": b, "type": "TMP", "text": text[a:b]} for a, b in found])
 
 
 program = Years()
