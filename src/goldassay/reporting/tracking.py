@@ -1,7 +1,7 @@
 """A run in MLflow: its values with their intervals, its rows as a table, its report, its program.
 
 ``log`` writes one MLflow run. A measure's value is a metric of its name (``@`` is written ``_at_``, as MLflow's names
-need it), the ends of its interval are ``NAME.low`` and ``NAME.high``; conventions are tags, settings are parameters. The
+need), the ends of its interval are ``NAME.low`` and ``NAME.high``; conventions are tags, settings are parameters. The
 rows are ``rows.json`` (``mlflow.load_table`` reads them), the report is ``report.html``, the head of the run is
 ``run.json``. A DSPy program is logged as a model that ``mlflow.dspy.load_model`` gives back, its own file in it.
 
