@@ -157,7 +157,7 @@ def test_a_client_that_goes_away_is_no_error_and_anything_else_is(
 
     monkeypatch.setattr(server, "handle_error", heard)
     monkeypatch.setattr(server, "report", lambda keys: "x" * 20_000_000)  # more than a socket holds
-    with socket.create_connection(server.server_address[:2]) as client:
+    with socket.create_connection(("127.0.0.1", server.server_address[1])) as client:
         place = f"/{server.token}/report?run=20260101-thirds"
         client.sendall(f"GET {place} HTTP/1.0\r\nHost: 127.0.0.1:{server.server_address[1]}\r\n\r\n".encode())
         assert client.recv(100)
