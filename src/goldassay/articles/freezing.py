@@ -11,7 +11,7 @@ from rich.progress import track
 from goldassay.articles.benchmark import Asked
 from goldassay.articles.preparing import INSTANCE_OF, shared
 from goldassay.exceptions import FetchError, GoldassayError
-from goldassay.running.progress import standard_error
+from goldassay.running.loop import standard_error
 from goldassay.sources.cache import Cache
 from goldassay.sources.wikipedia import WikipediaClient
 from goldassay.wikibase import dumps, rdf

@@ -18,8 +18,7 @@ from goldassay.articles.profile import Profile, Sources
 from goldassay.articles.scoring import Scoring
 from goldassay.exceptions import GoldassayError, RunStopped
 from goldassay.running.identity import code_hash, fingerprint
-from goldassay.running.loop import Failures, Loop
-from goldassay.running.progress import Bar
+from goldassay.running.loop import Bar, Failures, Loop
 from goldassay.running.secrets import known, models
 from goldassay.score import Evidence
 from goldassay.tally import Counts

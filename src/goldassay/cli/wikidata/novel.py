@@ -45,7 +45,7 @@ def annotate(
     annotator: Annotated[str, typer.Option(metavar="NAME", help="Who judges.")] = "human",
 ) -> None:
     """Judge one triple after another, one key each; stop and go on at will."""
-    from goldassay.reporting.annotating import annotate as asked
+    from goldassay.reporting.wikidata import annotate as asked
 
     asked(annotations, annotator)
 

@@ -13,7 +13,8 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from goldassay.exceptions import GoldassayError
-from goldassay.proof.conform import hipe2022, hipe_official, hipe_scorer, ragchecker, squad, text2kgbench, trec_eval
+from goldassay.proof.conform import hipe as hipe_scorer
+from goldassay.proof.conform import hipe2022, hipe_official, ragchecker, squad, text2kgbench, trec_eval
 from goldassay.proof.conform.suite import SuiteResult
 
 SUITES: dict[str, tuple[str, Callable[[Path], SuiteResult]]] = {
