@@ -14,7 +14,8 @@ from goldassay.exceptions import FetchError, GoldassayError
 from goldassay.running.loop import standard_error
 from goldassay.sources.cache import Cache
 from goldassay.sources.wikipedia import WikipediaClient
-from goldassay.wikibase import dumps, rdf
+from goldassay.wikibase import entities as dumps
+from goldassay.wikibase import rdf
 from goldassay.wikibase.client import LANGUAGES, WDQS, WikidataClient
 from goldassay.wikibase.entities import Item, Statement
 from goldassay.wikibase.sparql import classes, merged_into

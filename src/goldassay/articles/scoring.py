@@ -22,7 +22,7 @@ from goldassay.measures.triples.objects import Comparing
 from goldassay.measures.triples.records import Statement
 from goldassay.text.fuzzy import normal
 from goldassay.wikibase.alignment import PropertyAlignmentTable
-from goldassay.wikibase.classes import Hierarchy
+from goldassay.wikibase.resolver import Hierarchy
 
 DUPLICATE, NOVEL = "duplicate", "novel"
 KINDS = (EXACT, PARTIAL, DUPLICATE, NOVEL, NO_MATCH)

@@ -34,8 +34,8 @@ def audit(
     """
     from goldassay.cli.judge.asked import Asked
     from goldassay.gold import load
-    from goldassay.judges.audit.audit import audit as audited
-    from goldassay.judges.audit.audit import probes
+    from goldassay.judges.audit import audit as audited
+    from goldassay.judges.audit import probes
     from goldassay.judges.audit.checks import OF_SUPPORT, TESTS
     from goldassay.reporting import judge as tables
 
