@@ -117,6 +117,11 @@ def plain(text: str) -> None:
     console().print(text, markup=False, soft_wrap=True)
 
 
+def note(text: str) -> None:
+    """One line on standard error, about what was done."""
+    console(error=True).print(text, markup=False, soft_wrap=True)
+
+
 def warn(text: str) -> None:
     """One warning on standard error, in one line however long it is."""
     console(error=True).print(f"[yellow]warning:[/] {escape(text)}", markup=True, soft_wrap=True)
@@ -156,18 +161,23 @@ def p_value(p: float) -> str:
     return f"{p:.3f}" if p >= 0.001 else "<.001"
 
 
-def conformance(results: Sequence[Any]) -> None:
-    """How many official numbers came out the same, by suite, with the first differences."""
-    title = "official numbers reproduced"
+def conformance(results: Sequence[Any], what: str) -> None:
+    """How many numbers came out the same, by suite, with the first differences and what could not be asked."""
+    title = f"{what} reproduced"
     table = Table(title=title, title_justify="left", min_width=len(title))
     table.add_column("suite")
     table.add_column("reproduced", justify="right")
-    for result in results:
+    asked = [result for result in results if not result.missing]
+    for result in asked:
         table.add_row(result.name, f"{result.reproduced} of {result.total}")
     out = console()
-    out.print(table)
+    if asked:
+        out.print(table)
     for result in results:
         for difference in result.differences:
             out.print(f"  {result.name}: {difference}", markup=False)
-    done, total = sum(r.reproduced for r in results), sum(r.total for r in results)
-    out.print(f"{done} of {total} official numbers reproduced.")
+    done, total = sum(r.reproduced for r in asked), sum(r.total for r in asked)
+    out.print(f"{done} of {total} {what} reproduced.")
+    for result in results:
+        if result.missing:
+            plain(f"{result.name}: {result.missing}")

@@ -3,7 +3,8 @@
 Suites: ``trec_eval`` (its own test files), ``text2kgbench`` (every sentence of the systems that are given),
 ``ragchecker`` (the example of RAGChecker), ``squad`` (the published rules, and gold against itself), ``hipe-scorer``
 (the unit data of the HIPE scorer), ``hipe-official`` (its counts on 14 damaged system files) and ``hipe2022`` (folders
-of system files with official results).
+of system files with official results). ``live`` compares with installed implementations and needs no files;
+``fetching`` gets those that have a public home.
 """
 
 from __future__ import annotations
