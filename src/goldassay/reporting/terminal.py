@@ -1,5 +1,6 @@
-"""Tables that fit the terminal. Data on a screen is data: what would move the cursor or turn the writing is shown as its
-number.
+"""Tables that fit the terminal.
+
+Data on a screen is data: what would move the cursor or turn the writing is shown as its number.
 """
 
 from __future__ import annotations

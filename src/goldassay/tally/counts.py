@@ -1,4 +1,4 @@
-"""Counts of hits and misses, from which precision, recall and F1 come; which label was taken for which; tallies by key."""
+"""Counts of hits and misses, from which precision, recall and F1 come; labels taken for others; tallies by key."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``goldassay wikidata fetch``, ``check-alignment`` and ``evaluate``, and the options that the Wikidata commands share."""
+"""``goldassay wikidata fetch``, ``check-alignment``, ``evaluate``, and the options that the Wikidata commands share."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""From a result to what to do next: ``goldassay wikidata recall-gap-analysis``, ``tune-extraction-prompts``, ``novel …``."""
+"""From a result to what to do next: ``wikidata recall-gap-analysis``, ``tune-extraction-prompts`` and ``novel …``."""
 
 from __future__ import annotations
 
