@@ -8,17 +8,16 @@ from typing import Annotated, Any
 import typer
 
 from goldassay.cli import options as use
-from goldassay.cli.wikidata import evaluate as ask
-from goldassay.cli.wikidata.evaluate import program
+from goldassay.cli.wikidata.evaluate import Output, Profile, Results, program
 from goldassay.exceptions import DataError, GoldassayError
 
 
 def recall_gap_analysis(
-    results: ask.Results,
+    results: Results,
     threshold: Annotated[
         float, typer.Option(metavar="SHARE", min=0.0, max=1.0, help="Properties with less recall are gaps.")
     ] = 0.5,
-    output: ask.Output = None,
+    output: Output = None,
     json: use.Json = False,
 ) -> None:
     """Which properties are found too rarely, with sentences in which they were missed."""
@@ -34,9 +33,9 @@ def recall_gap_analysis(
 
 
 def tune_extraction_prompts(
-    results: ask.Results,
-    output: ask.Output = None,
-    profile: ask.Profile = "triples:Articles",
+    results: Results,
+    output: Output = None,
+    profile: Profile = "triples:Articles",
     most: Annotated[int, typer.Option(metavar="N", min=1, help="How many patches to propose.")] = 12,
     json: use.Json = False,
 ) -> None:
@@ -84,7 +83,7 @@ Annotations = Annotated[Path, typer.Argument(metavar="FILE", help="The file of a
 
 @app.command()
 def sample(
-    results: ask.Results,
+    results: Results,
     output: Annotated[Path, typer.Option(metavar="FILE", help="The file of annotations to write.")],
     share: Annotated[
         float, typer.Option(metavar="SHARE", min=0.0, max=1.0, help="The share of the unmatched triples.")
@@ -116,7 +115,7 @@ def annotate(
 
 
 @app.command()
-def report(annotations: Annotations, output: ask.Output = None, json: use.Json = False) -> None:
+def report(annotations: Annotations, output: Output = None, json: use.Json = False) -> None:
     """The novel discovery rate with its interval, over all and by domain."""
     from goldassay.articles import novel
     from goldassay.files import save_json
