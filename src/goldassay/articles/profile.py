@@ -25,8 +25,7 @@ from typing import Any
 from goldassay import files
 from goldassay.exceptions import DataError
 from goldassay.measures.triples.objects import Comparing
-from goldassay.wikibase.alignment import PropertyAlignmentTable
-from goldassay.wikibase.alignment_table import OURS
+from goldassay.wikibase.alignment import OURS, PropertyAlignmentTable
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import numpy as np
 
-from goldassay.embedding.protocol import Array, Embedder, checked
+from goldassay.embedding.models import Array, Embedder, checked
 from goldassay.exceptions import ModelError
 from goldassay.lm.files import cache as cache_folder
 

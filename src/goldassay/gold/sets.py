@@ -15,8 +15,7 @@ from goldassay import files, jsonl, workspace
 from goldassay.exceptions import DataError
 from goldassay.gold import arrow, formats
 from goldassay.gold.formats import entries, questions
-from goldassay.gold.goldset import GoldSet, Source, TaskSet
-from goldassay.gold.passages import passages
+from goldassay.gold.goldset import GoldSet, Source, TaskSet, passages
 from goldassay.measure import TASKS
 
 CARD = "card.yaml"

@@ -10,7 +10,7 @@ from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 from rich.table import Table
 
-from goldassay.judges.audit.audit import Audit, Check
+from goldassay.judges.audit import Audit, Check
 from goldassay.judges.people.agreement import JudgeAgreement
 from goldassay.judges.people.grades import Graded
 from goldassay.judges.people.rates import Estimate
