@@ -25,7 +25,7 @@ from goldassay.lm import Copied
 from goldassay.measures.answering import F1, found_entities
 from goldassay.running.guarding import failure
 from goldassay.sources.passages import BM25Index, DenseIndex, Embedder, tokens
-from goldassay.text.sentences import sentences
+from goldassay.text.words import sentences
 
 DEPTH = 5
 READS = 3

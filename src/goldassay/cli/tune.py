@@ -73,7 +73,7 @@ def tune(
         raise GoldassayError("tune takes a program, or --judge with people's labels as --gold; not both, not neither")
     if judge is not None:
         from goldassay.cli.judge.asked import Asked
-        from goldassay.cli.judge.tune import tune as tune_judge
+        from goldassay.cli.judge.asked import tune as tune_judge
 
         others: dict[str, object] = {
             "--format": format,

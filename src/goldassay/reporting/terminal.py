@@ -1,4 +1,7 @@
-"""Tables that fit the terminal."""
+"""Tables that fit the terminal.
+
+Data on a screen is data: what would move the cursor or turn the writing is shown as its number.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +19,25 @@ from rich.table import Table
 from rich.text import Text
 
 from goldassay import jsonl
-from goldassay.text.visible import visible
+
+ACTS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
+
+
+def visible(text: str) -> str:
+    r"""``text`` with everything that acts on a terminal written as its number.
+
+    Those are control characters but line feed and tab (an escape sequence may clear the screen or set a window's
+    title), line and paragraph separators, changes of the direction of writing, and halves of surrogate pairs.
+
+    >>> print(visible("a\x1b[2Jb\u202ec"))
+    a\x1b[2Jb\u202ec
+    """
+    return ACTS.sub(lambda found: _number(ord(found[0])), text)
+
+
+def _number(code: int) -> str:
+    return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}"
+
 
 Values = Mapping[str, float | None]
 
@@ -79,6 +100,11 @@ def answers_alone() -> Iterator[None]:
         os.close(kept)
 
 
+def under_title(title: str | None, **options: Any) -> Table:
+    """A table under its title, at least as wide as that: a title wraps where its table ends."""
+    return Table(title=title, title_justify="left", min_width=min(len(title or ""), console().width), **options)
+
+
 def number(value: float | None, earlier: float | None = None) -> str:
     """Four places; a dash where there is no evidence; the change since ``earlier`` in brackets."""
     if value is None:
@@ -95,6 +121,11 @@ def line(text: str) -> None:
 def plain(text: str) -> None:
     """One line as it stands, however long it is: data is data."""
     console().print(text, markup=False, soft_wrap=True)
+
+
+def note(text: str) -> None:
+    """One line on standard error, about what was done."""
+    console(error=True).print(text, markup=False, soft_wrap=True)
 
 
 def warn(text: str) -> None:
@@ -136,18 +167,22 @@ def p_value(p: float) -> str:
     return f"{p:.3f}" if p >= 0.001 else "<.001"
 
 
-def conformance(results: Sequence[Any]) -> None:
-    """How many official numbers came out the same, by suite, with the first differences."""
-    title = "official numbers reproduced"
-    table = Table(title=title, title_justify="left", min_width=len(title))
+def conformance(results: Sequence[Any], what: str) -> None:
+    """How many numbers came out the same, by suite, with the first differences and what could not be asked."""
+    table = under_title(f"{what} reproduced")
     table.add_column("suite")
     table.add_column("reproduced", justify="right")
-    for result in results:
+    asked = [result for result in results if not result.missing]
+    for result in asked:
         table.add_row(result.name, f"{result.reproduced} of {result.total}")
     out = console()
-    out.print(table)
+    if asked:
+        out.print(table)
     for result in results:
         for difference in result.differences:
             out.print(f"  {result.name}: {difference}", markup=False)
-    done, total = sum(r.reproduced for r in results), sum(r.total for r in results)
-    out.print(f"{done} of {total} official numbers reproduced.")
+    done, total = sum(r.reproduced for r in asked), sum(r.total for r in asked)
+    out.print(f"{done} of {total} {what} reproduced.")
+    for result in results:
+        if result.missing:
+            plain(f"{result.name}: {result.missing}")
