@@ -65,7 +65,7 @@ class Endpoint:
             mode = "slow" if self.busy <= ROOM else "429"
             self.refused += mode == "429"
         elif mode == "429 with Retry-After, then well":
-            mode = "well" if number > 3 else "429 with Retry-After"
+            mode = "well" if number > 3 else "429 for three seconds"
         if mode == "dead":
             to.close_connection = True
             to.connection.close()
@@ -91,6 +91,8 @@ class Endpoint:
             self.send(to, 200, completion("x" * 2_000_000))
         elif mode == "429 with Retry-After":
             self.send(to, 429, error("slow down"), retry="1")
+        elif mode == "429 for three seconds":
+            self.send(to, 429, error("slow down"), retry="3")
         elif mode == "429 for an hour":
             self.send(to, 429, error("slow down"), retry="3600")
         elif mode == "wrong key":

@@ -11,7 +11,7 @@ import os
 import sys
 import threading
 from collections.abc import Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
@@ -32,7 +32,9 @@ def pack(program: Any, metric: Any, lm: Any, adapter: Any, trace: bool, workers:
         if name.startswith("_goldassay_workspace_") and getattr(module, "__file__", None)
     ]
     try:
-        made: bytes = cloudpickle.dumps((files, cloudpickle.dumps((program, metric, lm, adapter, trace, workers))))
+        made: bytes = cloudpickle.dumps(
+            (sys.path, files, cloudpickle.dumps((program, metric, lm, adapter, trace, workers)))
+        )
     except Exception as error:
         raise GoldassayError(
             f"this program cannot travel to another process ({type(error).__name__}: {error}); use --engine threads"
@@ -53,9 +55,10 @@ class Worker:
         from goldassay.running.example import Measuring
         from goldassay.running.secrets import models
 
-        files, inner = cloudpickle.loads(packed)
-        for file in files:
-            if Path(file).is_file():
+        paths, files, inner = cloudpickle.loads(packed)
+        sys.path += [path for path in paths if path not in sys.path]
+        for file in filter(os.path.isfile, files):
+            with suppress(Exception):  # the run may have loaded files that this program does not need
                 workspace.load(Path(file))
         program, metric, lm, adapter, trace, workers = cloudpickle.loads(inner)
         limits.divide(workers)
