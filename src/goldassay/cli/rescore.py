@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.table import Table
 
 from goldassay.cli import options as use
 from goldassay.exceptions import GoldassayError
@@ -49,7 +48,7 @@ def rescore(
     if not found:
         scorecards.show(card)
         return
-    table = Table(title=f"{task}: what each change comes from")
+    table = terminal.under_title(f"{task}: what each change comes from")
     for name in ("value", "before", "after", *PARTS):
         table.add_column(name, justify="left" if name == "value" else "right")
     for name, change in found.items():

@@ -11,7 +11,7 @@ from goldassay.judges.audit import Audit, Check
 from goldassay.judges.people.agreement import JudgeAgreement
 from goldassay.judges.people.grades import Graded
 from goldassay.judges.people.rates import Estimate
-from goldassay.reporting.terminal import console
+from goldassay.reporting.terminal import console, under_title
 from goldassay.statistics.intervals import Interval
 from goldassay.statistics.ppi import Corrected
 
@@ -165,7 +165,7 @@ def _estimates(title: str, head: str, corrected: Corrected | None, naive: Interv
 
 
 def _table(title: str, *heads: str) -> Table:
-    table = Table(title=escape(title), title_justify="left", min_width=min(len(title), 79))  # titles wrap at its width
+    table = under_title(escape(title))
     for place, head in enumerate(heads):
         table.add_column(head, justify="right" if place else "left", overflow="fold")
     return table

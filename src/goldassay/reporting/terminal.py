@@ -103,6 +103,11 @@ def answers_alone() -> Iterator[None]:
         os.close(kept)
 
 
+def under_title(title: str | None, **options: Any) -> Table:
+    """A table under its title, at least as wide as that: a title wraps where its table ends."""
+    return Table(title=title, title_justify="left", min_width=min(len(title or ""), console().width), **options)
+
+
 def number(value: float | None, earlier: float | None = None) -> str:
     """Four places; a dash where there is no evidence; the change since ``earlier`` in brackets."""
     if value is None:
@@ -181,8 +186,7 @@ def p_value(p: float) -> str:
 
 def conformance(results: Sequence[Any], what: str) -> None:
     """How many numbers came out the same, by suite, with the first differences and what could not be asked."""
-    title = f"{what} reproduced"
-    table = Table(title=title, title_justify="left", min_width=len(title))
+    table = under_title(f"{what} reproduced")
     table.add_column("suite")
     table.add_column("reproduced", justify="right")
     asked = [result for result in results if not result.missing]
