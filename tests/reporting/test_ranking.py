@@ -16,7 +16,7 @@ from typer.testing import CliRunner
 from goldassay.cli import app
 from goldassay.compat import ModelRanking, ScorePack
 from goldassay.compat.model_ranking import CACHES, OUTPUTS, QUESTIONS
-from goldassay.embedding import register
+from goldassay.embedding import Function, register
 from goldassay.exceptions import ConventionError, DataError, GoldassayError
 from goldassay.gold import load
 from goldassay.reporting import ranking
@@ -266,7 +266,7 @@ def test_the_command_ranks_by_five_metrics_from_its_caches(tmp_path: Path) -> No
         "Overlap = workspace.attribute(workspace.root() / 'programs' / 'answering.py', 'Overlap')\n"
         "program = Overlap(threshold=0.1)\n"
     )
-    register(letters, "letters")
+    register(Function(letters, "letters"))
     asked = ["rank", "answering", "--five", "--gold", "shop", "--split", "all", "--embedder", "letters"]
     asked += ["--program", "baseline", "--program", f"{other}:program", "--out", str(tmp_path / "out"), "--json"]
     weights = ["--weight", "quality=0.5", "--weight", "confidence=0.2", "--weight", "robustness=0.3"]
