@@ -82,6 +82,8 @@ class Replaced:
     ) -> None:
         self.program, self.stages, self.replaced = program, stages, replaced
         self.gold = {_key(example.inputs().toDict()): example for example in gold}
+        if len(self.gold) < len(gold):
+            raise GoldassayError("two examples have the same inputs, so which gold belongs to a call cannot be told")
 
     def __call__(self, **inputs: Any) -> Any:
         example = self.gold[_key(inputs)]
