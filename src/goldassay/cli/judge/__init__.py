@@ -67,6 +67,7 @@ def evaluate(
     limit: use.Limit = None,
     budget: use.Budget = None,
     no_cache: use.NoCache = False,
+    quiet: use.Quiet = False,
     json: use.Json = False,
 ) -> None:
     """Ask a judge on the items of a file: how often which verdict, corrected where people have labelled some."""
@@ -143,6 +144,7 @@ def align(
     limit: use.Limit = None,
     budget: use.Budget = None,
     no_cache: use.NoCache = False,
+    quiet: use.Quiet = False,
     json: use.Json = False,
 ) -> None:
     """Measure a judge beside people: agreement, error rates, calibration, corrected rates, labels needed.
@@ -192,6 +194,7 @@ def mean(
     numbers: Annotated[Path, typer.Argument(metavar="FILE", help="jsonl, csv or tsv: verdict, and label on some.")],
     scale: Annotated[str | None, typer.Option(metavar="LOW-HIGH", help="The ends of the scale, as 0-1 or 1-5.")] = None,
     column: Column = None,
+    quiet: use.Quiet = False,
     json: use.Json = False,
 ) -> None:
     """The mean of the numbers that a judge gave, corrected by those that people gave some of the items (PPI++)."""
@@ -227,6 +230,7 @@ def audit(
     budget: use.Budget = None,
     no_cache: use.NoCache = False,
     gate: use.Gate = False,
+    quiet: use.Quiet = False,
     json: use.Json = False,
 ) -> None:
     """Look for biases without any label: planted faults, orders in texts, swapped pairs, length, echo, repeats.
@@ -247,7 +251,7 @@ def audit(
     chosen = probes(load(gold, format=format, task=task), limit=limit, seed=seed)
     judge = asked.judge()
     checks = len(only or ()) or len(TESTS if hasattr(judge, "ask") else OF_SUPPORT)
-    with tables.progress("auditing", checks * len(chosen)) as tell, asked.within_budget(judge):
+    with terminal.progress("auditing", checks * len(chosen)) as tell, asked.within_budget(judge):
         found = audited(judge, chosen, only=only or (), threads=threads, tell=tell)
     if json:
         terminal.answer(found.state())

@@ -19,6 +19,7 @@ from goldassay.judges.people import preferences
 from goldassay.judges.people.labels import Labels, read
 from goldassay.judges.people.verdicts import poll
 from goldassay.reporting import judge as tables
+from goldassay.reporting import terminal
 from goldassay.running.budget import BudgetSpent, Meter
 from goldassay.running.calls import watching
 from goldassay.running.secrets import models as models_of
@@ -136,7 +137,7 @@ def labels_of(path: Path, asked: Asked, labelled: bool = True) -> Labels:
 
 def votes_of(judge: Any, labels: Labels, asked: Asked) -> list[Vote]:
     """The judge's vote on every item, with a progress bar and a warning of what stayed unknown."""
-    with tables.progress("judging", len(labels.items)) as tell, asked.within_budget(judge):
+    with terminal.progress("judging", len(labels.items)) as tell, asked.within_budget(judge):
         votes = poll(judge, labels.question, labels.items, threads=asked.threads, tell=lambda done, _: tell(done))
     if getattr(judge, "warning", ""):
         tables.warn(judge.warning)
