@@ -54,9 +54,7 @@ def tune(
     guard: Annotated[
         list[str] | None, typer.Option(metavar="MEASURE[=DROP]", help="patches: what must not drop (by more).")
     ] = None,
-    budget: Annotated[
-        str | None, typer.Option(metavar="WHAT=N", help="Such as calls=500,minutes=10 (calls, tokens, usd, minutes).")
-    ] = None,
+    budget: use.Budget = None,
     seed: use.Seed = 0,
     threads: use.Threads = 1,
     limit: use.Limit = None,
@@ -68,6 +66,7 @@ def tune(
         Path | None,
         typer.Option(metavar="FOLDER", help="The folder of the tuned program (default: a new one in runs/)."),
     ] = None,
+    quiet: use.Quiet = False,
     json: use.Json = False,
 ) -> None:
     """Make a program better on train, choose on dev, report once on test."""
@@ -75,7 +74,7 @@ def tune(
         raise GoldassayError("tune takes a program, or --judge with people's labels as --gold; not both, not neither")
     if judge is not None:
         from goldassay.cli.judge.asked import Asked
-        from goldassay.cli.judge.tune import tune as tune_judge
+        from goldassay.cli.judge.asked import tune as tune_judge
 
         others: dict[str, object] = {
             "--format": format,

@@ -11,14 +11,13 @@ from dspy.utils.exceptions import DSPyError, LMAuthError, LMBillingError, LMConf
 from goldassay.exceptions import GoldassayError, MetricError, ModelError
 from goldassay.lm import local as truncation
 from goldassay.measure import failed
+from goldassay.running.calls import Account
 from goldassay.running.guarding import STOPS, as_prediction, failed_with, said, shown
-from goldassay.running.trace import recording
 from goldassay.score import Evidence
 
 FACETS = ("language", "document", "strata")  # fields of a gold example that its row repeats
 HOPELESS = (LMAuthError, LMBillingError, LMConfigurationError)  # no other example will fare better
 Row = dict[str, Any]
-Usage = dict[str, list[dict[str, Any]]]
 
 
 def refuse_without_inputs(gold: Sequence[Any]) -> None:
@@ -47,25 +46,28 @@ class Measuring:
         self.program, self.gold, self.metric, self.trace = program, gold, metric, trace
         self.hopeless = ""
 
-    def __call__(self, index: int, usage: Usage) -> tuple[Evidence, Row]:
-        """Run one example and measure it; ``usage`` is where this thread's tracker notes billed calls."""
-        usage.clear()
+    def __call__(self, index: int, account: Account) -> tuple[Evidence, Row]:
+        """Run one example and measure it; ``account`` hears what it asks of models."""
+        account.clear()
+        account.meter.check()
         example = self.gold[index]
         cut = truncation.watch()
-        with recording() as calls:
-            started = time.perf_counter()
-            try:
-                pred = as_prediction(self.program(**example.inputs()))
-            except STOPS:
-                raise
-            except BaseException as error:  # noqa: BLE001  whatever a program raises is a result of this example
-                pred = failed_with(said(error))
-                if isinstance(error, HOPELESS):
-                    self.hopeless = said(error)
-            latency = time.perf_counter() - started
+        started = time.perf_counter()
+        try:
+            pred = as_prediction(self.program(**example.inputs()))
+        except STOPS:
+            raise
+        except BaseException as error:  # noqa: BLE001  whatever a program raises is a result of this example
+            pred = failed_with(said(error))
+            if isinstance(error, HOPELESS):
+                self.hopeless = said(error)
+        latency = max(0.0, time.perf_counter() - started - account.waited)
+        usage, calls = account.usage, list(account.recorded)  # before a judge is asked
         evidence, row = self.row(index, pred, latency)
         if usage:
-            row["usage"] = billed(usage)
+            row["usage"] = usage
+        if account.waited >= 0.001:
+            row["waited_s"] = round(account.waited, 3)
         if cut:
             row["truncated"] = True
         if self.trace:
@@ -126,17 +128,3 @@ def traced(example: Any, calls: list[dict[str, Any]]) -> Row:
     """What a report shows of an example beside its result: inputs, gold, and each prompt with its raw answer."""
     found = {"inputs": example.inputs()._store, "gold": example.labels()._store}
     return {**found, "calls": calls} if calls else found
-
-
-def billed(usage: Usage) -> dict[str, int]:
-    """Billed calls and tokens of one example; cache hits add none.
-
-    >>> billed({"m": [{"prompt_tokens": 7, "completion_tokens": 2}, {"prompt_tokens": 5}]})
-    {'calls': 2, 'prompt_tokens': 12, 'completion_tokens': 2}
-    """
-    entries = [entry for calls in usage.values() for entry in calls]
-    return {
-        "calls": len(entries),
-        "prompt_tokens": sum(int(entry.get("prompt_tokens") or 0) for entry in entries),
-        "completion_tokens": sum(int(entry.get("completion_tokens") or 0) for entry in entries),
-    }

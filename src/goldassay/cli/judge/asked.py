@@ -1,15 +1,16 @@
-"""Which judge or panel the judge commands ask, for what, on which items."""
+"""Which judge or panel the judge commands ask, for what, on which items; and ``goldassay tune --judge``."""
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from goldassay import files
-from goldassay.exceptions import GoldassayError
+from goldassay.exceptions import GoldassayError, RunStopped
 from goldassay.judges.ask.judge import ENTAILMENT, named
 from goldassay.judges.ask.panel import Panel, Vote
 from goldassay.judges.ask.questions import Question, question, rubric, scale
@@ -18,6 +19,10 @@ from goldassay.judges.people import preferences
 from goldassay.judges.people.labels import Labels, read
 from goldassay.judges.people.verdicts import poll
 from goldassay.reporting import judge as tables
+from goldassay.reporting import terminal
+from goldassay.running.budget import BudgetSpent, Meter
+from goldassay.running.calls import watching
+from goldassay.running.secrets import models as models_of
 
 
 @dataclass(frozen=True)
@@ -37,6 +42,8 @@ class Asked:
     rubric: Path | None = None
     scale: str | None = None
     columns: Sequence[str] = ()
+    budget: str | None = None
+    cache: bool = True
 
     def about(self) -> Question:
         """The question, with the positive label that was asked for; a tuned judge answers its own."""
@@ -96,9 +103,20 @@ class Asked:
             if self.samples > 1 or self.panel or self.state or self.question != "support":
                 raise GoldassayError(f"{name} judges support alone: no samples, no panel, no tuned state")
             return named(name)
-        model = models.resolve(name)
+        model = models.resolve(name, **({} if self.cache else {"cache": False}))
         options = {"adapter": models.adapter(model), "sample": sample, "verdicts": verdicts}
         return judge_of(self.state, model, **options) if self.state else Judge(model, **options)
+
+    @contextmanager
+    def within_budget(self, judge: Any) -> Iterator[None]:
+        """What is asked in here may use the budget; when it is spent, the verdicts so far are those of the store."""
+        try:
+            with watching(models_of(judge), Meter(self.budget)):
+                yield
+        except BudgetSpent as spent:
+            kept = f"the verdicts so far are in {self.store}: the same command goes on"
+            lost = "the verdicts so far are lost; with --store FILE they are kept, and the same command goes on"
+            raise RunStopped(f"{spent}; {kept if self.store else lost}") from None
 
 
 def labels_of(path: Path, asked: Asked, labelled: bool = True) -> Labels:
@@ -119,8 +137,44 @@ def labels_of(path: Path, asked: Asked, labelled: bool = True) -> Labels:
 
 def votes_of(judge: Any, labels: Labels, asked: Asked) -> list[Vote]:
     """The judge's vote on every item, with a progress bar and a warning of what stayed unknown."""
-    with tables.progress("judging", len(labels.items)) as tell:
+    with terminal.progress("judging", len(labels.items)) as tell, asked.within_budget(judge):
         votes = poll(judge, labels.question, labels.items, threads=asked.threads, tell=lambda done, _: tell(done))
     if getattr(judge, "warning", ""):
         tables.warn(judge.warning)
     return votes
+
+
+def tune(
+    asked: Asked,
+    *,
+    gold: Path,
+    optimizer: str = "bootstrap",
+    lm: str | None = None,
+    reflection_lm: str | None = None,
+    budget: str | None = None,
+    seed: int = 0,
+    options: Sequence[str] = (),
+    out: Path | None = None,
+    as_json: bool = False,
+) -> None:
+    """``goldassay tune --judge``: tune a judge against the labels of a file and print what that brought."""
+    from goldassay import lm as models
+    from goldassay.cli.tune import settings
+    from goldassay.judges.people.tuning import tune_judge
+    from goldassay.reporting import terminal, tuning
+    from goldassay.running import new_folder
+    from goldassay.tuning.saved import read_about
+
+    logging.getLogger("dspy").setLevel(logging.ERROR)
+    labels = labels_of(gold, asked)
+    model = models.resolve(lm)
+    folder = out or new_folder(Path("runs"), f"tune-judge-{asked.question}-{optimizer}")
+    chosen: dict[str, Any] = {"budget": budget, "seed": seed, "threads": asked.threads}
+    chosen |= {"adapter": models.adapter(model), "options": settings(options, (), optimizer)}
+    chosen["reflection_lm"] = models.resolve(reflection_lm) if reflection_lm else None
+    with terminal.quiet():
+        tuned = tune_judge(labels, optimizer, folder=folder, lm=model, **chosen)
+    if as_json:
+        terminal.answer(read_about(folder / "tuning.json"))
+        return
+    tuning.tuned(tuned, folder)
