@@ -20,15 +20,13 @@ from goldassay.statistics.resampling import resampled, swapped
 RNG = np.random.default_rng(5)
 DRAWS = 40_000
 FOUR_ROWS = RNG.integers(0, 2, (400, 2)).astype(float)  # multinomial counts
-FEW_ROWS = RNG.integers(0, 4, (400, 2)).astype(float)  # 16 distinct rows: Poisson counts and single draws
-TINY = np.array([[0.0, 1.0], [1.0, 1.0], [2.0, 0.0], [0.0, 1.0], [1.0, 1.0], [2.0, 0.0]])
+FEW_ROWS = RNG.integers(0, 4, (600, 2)).astype(float)  # 16 distinct rows: Poisson counts and single draws
 SKEWED = np.column_stack([RNG.lognormal(0, 2, 600), np.ones(600)])  # one column varies: its sum's distribution
 ONE_COLUMN = np.column_stack([RNG.normal(1, 2, 50), np.ones(50)])  # all distinct: drawn
 MANY_COLUMNS = RNG.normal(1, 2, (50, 3))
 CASES = {
     "multinomial": FOUR_ROWS,
     "counted": FEW_ROWS,
-    "counted, few examples": TINY,
     "convolved": SKEWED,
     "drawn, one column": ONE_COLUMN,
     "drawn": MANY_COLUMNS,

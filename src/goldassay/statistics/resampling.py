@@ -24,6 +24,7 @@ from goldassay.statistics.evidence import Evidences, Floats
 BLOCK = 512  # resamples at a time: the counts of a block stay in the cache
 CELLS = 1 << 14  # drawn rows at a time, for the same reason
 FEW = 12  # a binomial count costs about as much as drawing this many rows
+MANY = 512  # rows from which it pays to prepare tables, or a whole distribution
 COUNTS = 1 << 21  # Poisson counts at a time
 TABLE = 1 << 12
 SPARE = 1.25  # Poisson counts planned one deviation short of n exceed it in 16 % of the resamples; those are left out
@@ -53,11 +54,11 @@ def resampled(matrix: Floats, resamples: int, seed: int) -> Iterator[Floats]:
     some = np.ascontiguousarray(matrix[:, varying])
     rows, counts = distinct(some)
     draw: Callable[[int], Floats]
-    if len(rows) ** 2 * FEW <= n or len(rows) < 2:
+    if len(rows) < 2 or len(rows) * FEW <= n < MANY or len(rows) ** 2 * FEW <= n:
         draw, block = lambda k: rng.multinomial(n, counts / n, size=k).astype(float) @ rows, BLOCK
-    elif len(varying) == 1 and n >= BLOCK:
+    elif len(varying) == 1 and n >= MANY:
         draw, block = lambda k: _convolved(some[:, 0], k, rng)[:, None], resamples
-    elif len(rows) * 2 <= n:
+    elif len(rows) * 2 <= n and n >= MANY:
         draw, block = lambda k: _counted(counts, k, rng).T @ rows, 1 + COUNTS // len(rows)
     else:
         draw, block = lambda k: _drawn(some, k, rng), BLOCK
@@ -128,8 +129,12 @@ def _drawn(matrix: Floats, k: int, rng: np.random.Generator) -> Floats:
     step = max(1, CELLS // n)
     for start in range(0, k, step):
         some = min(step, k - start)
-        drawn = rng.integers(0, n, size=(some, n))
-        drawn += np.arange(some)[:, None] * n  # resample i counts in the bins from i·n on
+        if width == 1:
+            index = rng.integers(0, n, size=(some, n))
+            out[start : start + some, 0] = matrix[:, 0].take(index, mode="wrap").sum(axis=1)
+            continue
+        drawn = rng.integers(0, n, size=(some, n), dtype=np.int32)
+        drawn += np.arange(some, dtype=np.int32)[:, None] * n  # resample i counts in the bins from i·n on
         times = np.bincount(drawn.ravel(), minlength=some * n).reshape(some, n)
         out[start : start + some] = times.astype(float) @ matrix
     return out
