@@ -99,7 +99,7 @@ def matrix(
         for name in programs
     ]
     data = examples(gold, targets[0], split)
-    chosen = data.asked[:limit] if limit else data.asked
+    chosen = data.examples[:limit] if limit else data.examples
     measured = workspace.metric(task, metric)
     made = []
     for name, target in zip(programs, targets, strict=True):
