@@ -31,7 +31,7 @@ from goldassay.measures.answering.matching import empty
 from goldassay.measures.answering.records import confidence
 from goldassay.statistics.evidence import summed
 from goldassay.tally import Bins, Mean, T, divide
-from goldassay.tally.sums import Number, State
+from goldassay.tally.sums import Number, State, brier
 
 Array = Any  # numpy arrays
 
@@ -241,8 +241,7 @@ class Brier(_Calibrated[Mean]):
 
     def tallies(self, batch: Batch) -> Mean:
         """The squared distance of each."""
-        sure, right, weight = _spoken(batch)
-        return Mean((sure - right) ** 2 * weight, weight)
+        return brier(*_spoken(batch))
 
 
 @dataclass(frozen=True)
