@@ -13,12 +13,12 @@ from typing import Any
 import dspy
 import pytest
 from dspy.lm15 import Message, Response, TextPart, Usage
-from goldassay.cli.judge.options import QuestionOptions, tune
 from typer.testing import CliRunner
 
 import goldassay.lm
 from goldassay.cli import app as whole
 from goldassay.cli.judge import app
+from goldassay.cli.judge.options import QuestionOptions, tune
 from goldassay.exceptions import GoldassayError
 
 

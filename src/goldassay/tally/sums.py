@@ -107,12 +107,12 @@ class Mean(Sums):
         return divide(self.total, self.weight, empty=1.0)
 
 
-def brier(confidence: Number, correct: Number, weight: Number = 1.0) -> Mean:
+def brier_evidence(confidence: Number, correct: Number, weight: Number = 1.0) -> Mean:
     """The evidence of the Brier score: the squared distance of a confidence from what came out, 0 or 1.
 
     Source: Brier, Verification of forecasts expressed in terms of probability, Monthly Weather Review 1950.
 
-    >>> (brier(0.5, 0.0) + brier(1.0, 1.0)).value
+    >>> (brier_evidence(0.5, 0.0) + brier_evidence(1.0, 1.0)).value
     0.125
     """
     return Mean((confidence - correct) ** 2 * weight, weight)
