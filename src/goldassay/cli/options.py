@@ -7,6 +7,7 @@ A command takes an option from here wherever it has one of that name, so that ``
 from __future__ import annotations
 
 import inspect
+import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields, is_dataclass
 from pathlib import Path
@@ -17,8 +18,18 @@ from typer.core import TyperCommand, TyperGroup
 
 from goldassay.exceptions import GoldassayError
 from goldassay.measure import TASKS
+from goldassay.watched import QUIET
 
 SIX = "extraction, classification, linking, retrieval, answering or triples"
+
+
+def _quiet(context: typer.Context, said: bool) -> bool:
+    """Show no progress while the command runs, nor in the processes that it starts."""
+    if said and not os.environ.get(QUIET):
+        os.environ[QUIET] = "1"
+        context.call_on_close(lambda: os.environ.pop(QUIET, None))
+    return said
+
 
 Task = Annotated[str, typer.Argument(help=SIX, metavar="TASK")]
 OfTask = Annotated[str | None, typer.Option("--task", metavar="TASK", help="The task, where nothing else says it.")]
@@ -59,7 +70,11 @@ Lm = Annotated[
 ]
 LmOption = Annotated[
     list[str] | None,
-    typer.Option("--lm-option", metavar="NAME=VALUE", help="Of the model: temperature=0.2, api_base=… (repeat)."),
+    typer.Option(
+        "--lm-option",
+        metavar="NAME=VALUE",
+        help="Of the model: temperature=0.2, api_base=…, rpm=60, tpm=90000 (repeat).",
+    ),
 ]
 Adapter = Annotated[
     str | None,
@@ -91,6 +106,11 @@ Resume = Annotated[Path | None, typer.Option("--resume", metavar="FOLDER", help=
 Runs = Annotated[Path, typer.Option("--runs", metavar="FOLDER", help="Where run folders go.")]
 Limit = Annotated[int | None, typer.Option("--limit", metavar="N", min=1, help="Only the first N examples.")]
 Timeout = Annotated[float | None, typer.Option("--timeout", metavar="SECONDS", help="How long one example may take.")]
+Budget = Annotated[
+    str | None,
+    typer.Option("--budget", metavar="WHAT=N", help="Such as calls=500,minutes=10 (calls, tokens, usd, minutes)."),
+]
+NoCache = Annotated[bool, typer.Option("--no-cache", help="Ask the model anew, also what DSPy's cache has.")]
 MaxFailures = Annotated[
     float,
     typer.Option(
@@ -100,7 +120,7 @@ MaxFailures = Annotated[
 Threads = Annotated[int, typer.Option("--threads", metavar="N", min=1, help="How many examples at once.")]
 Seed = Annotated[int, typer.Option("--seed", metavar="N", help="Of everything that is drawn at random.")]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object on standard output.")]
-Quiet = Annotated[bool, typer.Option("--quiet", help="Show no progress.")]
+Quiet = Annotated[bool, typer.Option("--quiet", help="Show no progress.", callback=_quiet, is_eager=True)]
 Gate = Annotated[bool, typer.Option("--gate", help="Exit with 1 when what was promised is not reached.")]
 Force = Annotated[bool, typer.Option("--force", help="Write over what exists.")]
 

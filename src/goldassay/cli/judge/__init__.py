@@ -26,6 +26,7 @@ def evaluate(
     out: Annotated[Path | None, typer.Option(metavar="FILE", help="Write items with their verdicts (jsonl).")] = None,
     force: use.Force = False,
     limit: use.Limit = None,
+    quiet: use.Quiet = False,
     json: use.Json = False,
 ) -> None:
     """Ask a judge on the items of a file: how often which verdict, corrected where people have labelled some."""
@@ -72,6 +73,7 @@ def align(
     width: Annotated[float, typer.Option(metavar="SHARE", help="The width of interval that is wanted.")] = 0.1,
     seed: use.Seed = 0,
     limit: use.Limit = None,
+    quiet: use.Quiet = False,
     json: use.Json = False,
 ) -> None:
     """Measure a judge beside people: agreement, error rates, calibration, corrected rates, labels needed.
@@ -103,6 +105,7 @@ def mean(
     numbers: Annotated[Path, typer.Argument(metavar="FILE", help="jsonl, csv or tsv: verdict, and label on some.")],
     scale: Annotated[str | None, typer.Option(metavar="LOW-HIGH", help="The ends of the scale, as 0-1 or 1-5.")] = None,
     column: Column = None,
+    quiet: use.Quiet = False,
     json: use.Json = False,
 ) -> None:
     """The mean of the numbers that a judge gave, corrected by those that people gave some of the items (PPI++)."""
@@ -130,6 +133,7 @@ def audit(
     limit: use.Limit = 20,
     seed: use.Seed = 0,
     gate: use.Gate = False,
+    quiet: use.Quiet = False,
     json: use.Json = False,
 ) -> None:
     """Look for biases without any label: planted faults, orders in texts, swapped pairs, length, echo, repeats.
@@ -147,7 +151,7 @@ def audit(
     chosen = probes(load(gold, format=format, task=task), limit=limit, seed=seed)
     made = judge.made("support")
     checks = len(only or ()) or len(TESTS if hasattr(made, "ask") else OF_SUPPORT)
-    with tables.progress("auditing", checks * len(chosen)) as tell:
+    with terminal.progress("auditing", checks * len(chosen)) as tell, judge.within_budget(made):
         found = audited(made, chosen, only=only or (), threads=judge.threads, tell=tell)
     if json:
         terminal.answer(found.state())

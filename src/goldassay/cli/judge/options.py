@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -12,7 +13,7 @@ import typer
 
 from goldassay import files
 from goldassay.cli import options as use
-from goldassay.exceptions import GoldassayError
+from goldassay.exceptions import GoldassayError, RunStopped
 
 if TYPE_CHECKING:
     from goldassay.judges.ask.panel import Vote
@@ -116,6 +117,8 @@ class JudgeOptions:
         Path | None, typer.Option("--store", metavar="FILE", help="Keep verdicts here; they are not asked for again.")
     ] = None
     threads: use.Threads = 1
+    budget: use.Budget = None
+    no_cache: use.NoCache = False
 
     @property
     def names_a_model(self) -> bool:
@@ -142,16 +145,32 @@ class JudgeOptions:
             if self.samples > 1 or self.panel or self.state or question != "support":
                 raise GoldassayError(f"{name} judges support alone: no samples, no panel, no tuned state")
             return named(name)
-        model = models.resolve(name)
+        model = models.resolve(name, **({"cache": False} if self.no_cache else {}))
         options = {"adapter": models.adapter(model), "sample": sample, "verdicts": verdicts}
         return judge_of(self.state, model, **options) if self.state else Judge(model, **options)
+
+    @contextmanager
+    def within_budget(self, judge: Any) -> Iterator[None]:
+        """What is asked in here may use the budget; when it is spent, the verdicts so far are those of the store."""
+        from goldassay.running.budget import BudgetSpent, Meter
+        from goldassay.running.calls import watching
+        from goldassay.running.secrets import models
+
+        try:
+            with watching(models(judge), Meter(self.budget)):
+                yield
+        except BudgetSpent as spent:
+            kept = f"the verdicts so far are in {self.store}: the same command goes on"
+            lost = "the verdicts so far are lost; with --store FILE they are kept, and the same command goes on"
+            raise RunStopped(f"{spent}; {kept if self.store else lost}") from None
 
     def votes(self, judge: Any, labels: Labels) -> list[Vote]:
         """The judge's vote on every item, with a progress bar and a warning of what stayed unknown."""
         from goldassay.judges.people.verdicts import poll
         from goldassay.reporting import judge as tables
+        from goldassay.reporting import terminal
 
-        with tables.progress("judging", len(labels.items)) as tell:
+        with terminal.progress("judging", len(labels.items)) as tell, self.within_budget(judge):
             votes = poll(judge, labels.question, labels.items, threads=self.threads, tell=lambda done, _: tell(done))
         if getattr(judge, "warning", ""):
             tables.warn(judge.warning)
