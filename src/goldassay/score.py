@@ -75,8 +75,8 @@ class Total:
 
     Plain numbers in the sum (dspy's ``failure_score``, where a program raised) are examples without evidence: the
     metric was never shown their gold. Each takes the value down as it would take down a mean,
-    ``(value * scored + failure scores) / n``, and ``total / n`` warns of it. For means (accuracy, MRR) that is the value
-    with the failed gold counted as missed; for P, R and F1 it is at most that. The very value comes from
+    ``(value * scored + failure scores) / n``, and ``total / n`` warns of it. For means (accuracy, MRR) that is the
+    value with the failed gold counted as missed; for P, R and F1 it is at most that. The very value comes from
     ``goldassay.guard(program)``, which never raises.
 
     ``dspy.Evaluate`` sums all scores again after every example. So sums of plain counts are kept as bare numbers, and
@@ -136,8 +136,8 @@ class Total:
         if not n > self.count > 0:
             return self.value * self.factor
         warnings.warn(
-            f"{n - self.count:g} of {n:g} examples have no score, since the program raised: each takes the value down as "
-            "an example of score 0; for the value with their gold counted as missed wrap the program "
+            f"{n - self.count:g} of {n:g} examples have no score, since the program raised: each takes the value down "
+            "as an example of score 0; for the value with their gold counted as missed wrap the program "
             "(goldassay.guard(program)), or use goldassay.evaluate",
             stacklevel=2,
         )
