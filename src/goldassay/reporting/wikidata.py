@@ -12,11 +12,10 @@ from typing import Any
 
 import typer
 from rich.markup import escape
-from rich.table import Table
 
 from goldassay.articles import novel
 from goldassay.reporting import terminal
-from goldassay.reporting.terminal import console, number
+from goldassay.reporting.terminal import console, number, under_title
 
 VALUES = (
     ("precision", "of aligned triples, Wikidata taken as complete"),
@@ -40,7 +39,7 @@ def result(found: Mapping[str, Any], place: Path) -> None:
     about = found["run_metadata"]
     name = about.get("article") or about.get("dataset") or ""
     many = f"{total['articles']} article{'' if total['articles'] == 1 else 's'}"
-    table = Table(title=f"{escape(str(name))}: {many} against Wikidata", title_justify="left")
+    table = under_title(f"{escape(str(name))}: {many} against Wikidata")
     table.add_column("value", no_wrap=True)
     table.add_column("", justify="right", no_wrap=True)
     table.add_column("what it is")
@@ -83,7 +82,7 @@ def rated(facet: str, rows: Mapping[str, Mapping[str, Any]]) -> None:
     """Precision, recall and F1 by domain or property."""
     if not rows:
         return
-    table = Table(title=f"by {facet}", title_justify="left")
+    table = under_title(f"by {facet}")
     table.add_column(facet)
     for head in ("gold", "precision", "recall", "said", "f1"):
         table.add_column(head, justify="right")
@@ -111,7 +110,7 @@ def told(report: Mapping[str, Any], place: Path | None, as_json: bool, show: Cal
 
 def gaps(report: Mapping[str, Any]) -> None:
     """Properties that are found too rarely."""
-    table = Table(title=f"recall below {report['threshold']:g}", title_justify="left")
+    table = under_title(f"recall below {report['threshold']:g}")
     for head in ("property", "found", "gold", "recall", "such as"):
         table.add_column(head, justify="right" if head in ("found", "gold", "recall") else "left")
     for one in report["gaps"][:MOST]:
@@ -128,7 +127,7 @@ def gaps(report: Mapping[str, Any]) -> None:
 
 def patches(report: Mapping[str, Any]) -> None:
     """The patches that a run's errors suggest."""
-    table = Table(title="patches", title_justify="left")
+    table = under_title("patches")
     for head in ("action", "why", "edit"):
         table.add_column(head)
     for one in report["prompt_patches"]:
@@ -149,7 +148,7 @@ def problems(found: Sequence[Any], size: str, named: bool = False) -> None:
 
 def discovery(report: Mapping[str, Any]) -> None:
     """The novel discovery rate, over all and by domain."""
-    table = Table(title="novel discovery rate", title_justify="left")
+    table = under_title("novel discovery rate")
     table.add_column("domain", no_wrap=True)
     for head in ("rate", "95 %", "right", "wrong", "unsure", "known"):
         table.add_column(head, justify="right", no_wrap=True)

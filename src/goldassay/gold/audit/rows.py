@@ -34,7 +34,7 @@ KINDS = {
     "near": "a text that is nearly another record's",
     "leak": "the same or nearly the same text on two sides of a split",
     "conflict": "records that contradict each other",
-    "label": "a type, label or grade that the card does not name",
+    "label": "a type, label or grade that the card does not name, that looks like another one, or that occurs once",
     "identifier": "an identifier that is not well formed",
     "reference": "a document, passage or fact that is not there",
     "count": "a declared count that is not what is there",
