@@ -120,7 +120,10 @@ def test_an_interval_holds_for_any_tallies(counts: list[Counts], seed: int) -> N
     found = interval(counts, Counts(), resamples=200, seed=seed)
     assert 0 <= found.low <= found.high <= 1
     same = compare(counts, counts, Counts(), resamples=200, seed=seed)
-    assert (same.difference, same.p, same.interval.low, same.interval.high) == (0, 1, 0, 0)
+    assert (same.difference, same.p) == (0, 1)
+    assert (
+        same.interval.low == pytest.approx(-same.interval.high) != 0
+    )  # what agrees on these examples may differ on others
     shifted = compare(counts, counts[::-1], Counts(), resamples=200, seed=seed)
     assert 0 < shifted.p <= 1
     assert compare(counts, counts[::-1], Counts(), resamples=200, seed=seed) == shifted
