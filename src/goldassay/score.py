@@ -15,7 +15,7 @@ from typing import Any
 import dspy
 
 from goldassay.tally import By, Number, Tally, divide
-from goldassay.tally.sums import Sums
+from goldassay.tally.sums import Sums, positive
 
 Weights = Mapping[str, float]
 
@@ -45,16 +45,12 @@ class Evidence(By[str, Tally]):
             return tally.value
         total = weight = 0.0
         for key, tally in self.items():
-            share = self.weights.get(key, 1.0) * _has(tally.weight)
+            share = self.weights.get(key, 1.0) * positive(tally.weight)
             total, weight = total + share * tally.value, weight + share
         return divide(total, weight, empty=1.0)
 
     def from_state(self, state: Mapping[str, Any]) -> Evidence:
         return Evidence({key: self[key].from_state(inner) for key, inner in state.items()}, self.weights)
-
-
-def _has(weight: Number) -> Number:
-    return float(weight > 0) if isinstance(weight, (int, float)) else (weight > 0).astype(float)
 
 
 Layout = tuple[tuple[str, type[Any]], ...]

@@ -42,7 +42,7 @@ def new_folder(runs: Path, name: str, lm: str | None = None) -> Path:
     return folder
 
 
-class Rows:
+class RowLog:
     """Rows on disk as soon as they are made, so that a crash loses only what is in flight; no secret among them."""
 
     def __init__(self, file: Path, secrets: tuple[str, ...]) -> None:
@@ -70,7 +70,7 @@ class Writer:
             folder.mkdir(parents=True, exist_ok=True)
         self._lock: int | None = locked(folder)
         try:
-            self._rows = Rows(folder / ROWS, secrets)
+            self._rows = RowLog(folder / ROWS, secrets)
         except BaseException:
             os.close(self._lock)
             raise
