@@ -7,9 +7,8 @@ import time
 from dataclasses import dataclass
 from typing import Any
 
-from dspy.utils.callback import BaseCallback
-
 from goldassay.exceptions import GoldassayError
+from goldassay.insides import BaseCallback
 
 UNITS = ("calls", "tokens", "usd", "minutes")
 
