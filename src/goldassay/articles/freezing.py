@@ -10,9 +10,9 @@ from rich.progress import track
 
 from goldassay.articles.benchmark import Asked
 from goldassay.articles.preparing import INSTANCE_OF, shared
+from goldassay.cache import Cache
 from goldassay.exceptions import FetchError, GoldassayError
 from goldassay.running.loop import standard_error
-from goldassay.sources.cache import Cache
 from goldassay.sources.wikipedia import WikipediaClient
 from goldassay.wikibase import entities as dumps
 from goldassay.wikibase import rdf

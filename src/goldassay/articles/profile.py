@@ -106,7 +106,7 @@ def sources(
     *, language: str = "en", endpoint: str | None = None, no_cache: bool = False, cache_only: bool = False
 ) -> Sources:
     """The clients that the options of a command ask for."""
-    from goldassay.sources.cache import Cache
+    from goldassay.cache import Cache
     from goldassay.sources.wikipedia import WikipediaClient
     from goldassay.wikibase.client import LANGUAGES, WDQS, WikidataClient
 

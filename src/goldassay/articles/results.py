@@ -26,11 +26,11 @@ from goldassay.articles import rows as stored
 from goldassay.articles.benchmark import Asked
 from goldassay.articles.gaps import Gaps
 from goldassay.articles.scoring import KINDS, NOVEL
+from goldassay.cache import age, old
 from goldassay.exceptions import DataError
 from goldassay.measures.triples.matching import EXACT, NO_MATCH, PARTIAL
 from goldassay.measures.triples.tally import VERDICTS, ByProperty, Calibrated, Known
 from goldassay.scorecard import rates
-from goldassay.sources.cache import age, old
 from goldassay.statistics.intervals import wilson
 from goldassay.tally import Counts, PrecisionCounts, RecallCounts
 from goldassay.wikibase.alignment import PropertyAlignmentTable

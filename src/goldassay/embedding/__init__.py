@@ -9,13 +9,20 @@ from __future__ import annotations
 
 import os
 import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from hashlib import blake2b
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
-from goldassay.embedding.cache import Cached
+import numpy as np
+
+from goldassay.cache import Store
 from goldassay.embedding.models import (
     DEFAULT,
     WHEELS,
+    Array,
     DSPyEmbedder,
     Embedder,
     Function,
@@ -27,12 +34,110 @@ from goldassay.embedding.models import (
     cosine,
 )
 from goldassay.embedding.models import NAME as NANO
-from goldassay.exceptions import ModelError
+from goldassay.exceptions import ModelError, StorageError
+from goldassay.lm.files import cache as cache_folder
 
+BATCH = 256
 VARIABLE = "GOLDASSAY_EMBEDDER"
 _MADE: dict[str, Embedder] = {}
 _TOKENS: dict[str, TokenEmbedder] = {}
 _LOCK = threading.Lock()
+
+
+class Cached:
+    """An embedder whose vectors are kept; itself an embedder of the same name.
+
+    ``path`` is the SQLite file (by default ``embeddings.sqlite`` in the user's cache). ``embedded`` counts the texts
+    that the model itself had to embed. Texts are deduplicated and the missing ones sorted by length, so that a batch
+    holds texts of like length and little is padded; they are written batch by batch, so that an interrupted run loses
+    one.
+
+    >>> import tempfile
+    >>> class Lengths:
+    ...     name = "lengths"
+    ...     def __call__(self, texts):
+    ...         return [[len(text), 1.0] for text in texts]
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     made = Cached(Lengths(), Path(folder) / "e.sqlite")
+    ...     made(["abc", "a", "abc"]).tolist(), made(["a"]).tolist(), made.embedded
+    ([[3.0, 1.0], [1.0, 1.0], [3.0, 1.0]], [[1.0, 1.0]], 2)
+    """
+
+    def __init__(self, embedder: Embedder, path: Path | str | None = None) -> None:
+        self.embedder, self.embedded = embedder, 0
+        self.path = Path(path) if path is not None else cache_folder() / "embeddings.sqlite"
+        self._store = Store(self.path)
+        self._lock = threading.Lock()
+        self._memory: dict[bytes, Array] = {}
+
+    @property
+    def name(self) -> str:
+        """The model's name."""
+        return self.embedder.name
+
+    def __call__(self, texts: Sequence[str], /) -> Array:
+        """One row a text, from the file where it is there."""
+        for place, text in enumerate(texts):
+            if not isinstance(text, str):
+                raise ModelError(f"text {place} is not text but {text!r}; embedders take texts")
+        if not texts:
+            return np.zeros((0, 0), np.float32)
+        with self._lock, _said_how_to_mend():
+            keys = [_key(text) for text in texts]
+            wanted = {key: text for key, text in zip(keys, texts, strict=True) if key not in self._memory}
+            if wanted:
+                self._read(list(wanted))
+                missing = [(key, text) for key, text in wanted.items() if key not in self._memory]
+                for batch in _batches(sorted(missing, key=lambda pair: (len(pair[1]), pair[1]))):
+                    self._embed(batch)
+            found = [self._memory[key] for key in keys]
+            sizes = sorted({len(vector) for vector in found})
+            if len(sizes) > 1:
+                raise ModelError(
+                    f"{self.path} has vectors of another length for {self.name!r} ({', '.join(map(str, sizes))}): "
+                    "another model had this name; give this one its own"
+                )
+            return np.stack(found)
+
+    def _embed(self, batch: list[tuple[bytes, str]]) -> None:
+        vectors = checked(self.embedder([text for _, text in batch]), len(batch), self.name)
+        self.embedded += len(batch)
+        found = {key: vector for (key, _), vector in zip(batch, vectors, strict=True)}
+        self._memory |= found
+        self._store.put(self.name, {key: vector.astype("<f4").tobytes() for key, vector in found.items()})
+
+    def _read(self, keys: list[bytes]) -> None:
+        for key, (vector, _) in self._store.get(self.name, keys).items():
+            self._memory[key] = np.frombuffer(vector, "<f4")
+
+    def close(self) -> None:
+        """Let the file go; the next call opens it again."""
+        with self._lock:
+            self._store.close()
+            self._memory.clear()
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {"embedder": self.embedder, "path": self.path}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        Cached.__init__(self, **state)
+
+
+@contextmanager
+def _said_how_to_mend() -> Iterator[None]:
+    try:
+        yield
+    except StorageError as error:
+        raise StorageError(f"{error}; set GOLDASSAY_CACHE to a folder that can be written") from None
+
+
+def _key(text: str) -> bytes:
+    return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest()
+
+
+def _batches(missing: list[tuple[bytes, str]]) -> Iterator[list[tuple[bytes, str]]]:
+    for start in range(0, len(missing), BATCH):
+        yield missing[start : start + BATCH]
 
 
 def register(embedder: Embedder | TokenEmbedder, name: str | None = None) -> str:
