@@ -25,6 +25,7 @@ def rescore(
         list[str] | None, typer.Option("--before-measure", metavar="NAME(…)", help="Measures then, in their order.")
     ] = None,
     format: use.Format = None,
+    quiet: use.Quiet = False,
     json: use.Json = False,
 ) -> None:
     """Score stored predictions again; with an earlier date, split each change into model, gold and measure."""

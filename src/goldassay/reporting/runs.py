@@ -104,10 +104,33 @@ def ranking(found: Sequence[Ranked]) -> None:
         table.add_column(head, justify="right", no_wrap=True)
     for one in found:
         value = f"{one.value.value:.4f} [{one.value.low:.3f}, {one.value.high:.3f}]"
-        leads, cost = f"{100 * one.first:.0f} %", f"{one.cost:g}"
-        table.add_row(str(one.place), str(one.ranks), escape(one.name), value, leads, f"{one.seconds:.1f}", cost)
+        spent = ["–" if one.seconds is None else f"{one.seconds:.1f}", "–" if one.cost is None else f"{one.cost:g}"]
+        table.add_row(str(one.place), str(one.ranks), escape(one.name), value, f"{100 * one.first:.0f} %", *spent)
     console().print(table)
     plain("ranks: those that the data allow; leads: how often it would be first if the weights were any others")
+
+
+def five(rows: Sequence[Mapping[str, Any]]) -> None:
+    """The ranking by the five metrics, the best first."""
+    table = Table(title="by five metrics", title_justify="left")
+    for name in rows[0]:
+        if name == "Model":
+            table.add_column("model", overflow="fold")
+        else:
+            head = {"Rank": "place", "Final_Score": "score"}.get(name, name.lower())
+            table.add_column(head, justify="right", no_wrap=True)
+    for row in rows:
+        table.add_row(*(escape(one) if isinstance(one, str) else _cell(one) for one in row.values()))
+    console().print(table)
+    lacking = [name.lower() for name, value in rows[0].items() if value is None and name not in ("Rank", "Final_Score")]
+    if lacking:
+        plain(
+            f"no {' and no '.join(lacking)}: no model for it is here, so there is no final score (or weigh without it)"
+        )
+
+
+def _cell(value: float | None) -> str:
+    return str(value) if isinstance(value, int) else "–" if value is None else f"{value:.3f}"
 
 
 def waterfall(found: Waterfall) -> None:

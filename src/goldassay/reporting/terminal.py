@@ -8,17 +8,20 @@ from __future__ import annotations
 import os
 import re
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, redirect_stderr, redirect_stdout, suppress
 from typing import IO, Any
 
 from rich.console import Console
 from rich.errors import MarkupError
 from rich.markup import escape
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 from rich.table import Table
 from rich.text import Text
 
 from goldassay import jsonl
+from goldassay.watched import quiet as asked_to_be_quiet
+from goldassay.watched import watched
 
 ACTS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 
@@ -135,14 +138,28 @@ def warn(text: str) -> None:
 
 @contextmanager
 def working(text: str) -> Iterator[None]:
-    """A spinner on standard error while something long runs."""
+    """A spinner on standard error while something long runs; a line where that is no terminal; nothing if quiet."""
     out = console(error=True)
-    if not out.is_terminal:
-        out.print(text)
-        yield
+    if watched(out.file):
+        with out.status(escape(text)):
+            yield
         return
-    with out.status(text):
-        yield
+    if not asked_to_be_quiet():
+        out.print(text, markup=False)
+    yield
+
+
+@contextmanager
+def progress(what: str, total: int) -> Iterator[Callable[..., None]]:
+    """A bar on standard error, where that is a terminal: call what it gives with how much is done, and what follows."""
+    out = console(error=True)
+    columns = (BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), TimeRemainingColumn())
+    bar = Progress(
+        TextColumn("{task.description}"), *columns, console=out, transient=True, disable=not watched(out.file)
+    )
+    with bar:
+        task = bar.add_task(what, total=total)
+        yield lambda done, then=what: bar.update(task, completed=done, description=then)
 
 
 @contextmanager

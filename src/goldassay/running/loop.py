@@ -23,6 +23,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
 from goldassay.score import Evidence
+from goldassay.watched import watched
 
 Row = dict[str, Any]
 Made = tuple[Evidence, Row]
@@ -218,7 +219,7 @@ class Bar:
 
     def __init__(self, total: int, done: int = 0, shown: bool = True) -> None:
         console = standard_error()
-        self.shown = shown and console.is_terminal
+        self.shown = shown and watched(console.file)
         self._progress = Progress(
             TextColumn("{task.description}"),
             BarColumn(),

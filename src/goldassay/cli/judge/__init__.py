@@ -65,6 +65,7 @@ def evaluate(
     positive: Positive = None,
     threads: use.Threads = 1,
     limit: use.Limit = None,
+    quiet: use.Quiet = False,
     json: use.Json = False,
 ) -> None:
     """Ask a judge on the items of a file: how often which verdict, corrected where people have labelled some."""
@@ -125,6 +126,7 @@ def align(
     seed: use.Seed = 0,
     threads: use.Threads = 1,
     limit: use.Limit = None,
+    quiet: use.Quiet = False,
     json: use.Json = False,
 ) -> None:
     """Measure a judge beside people: agreement, error rates, calibration, corrected rates, labels needed.
@@ -160,6 +162,7 @@ def mean(
     numbers: Annotated[Path, typer.Argument(metavar="FILE", help="jsonl, csv or tsv: verdict, and label on some.")],
     scale: Annotated[str | None, typer.Option(metavar="LOW-HIGH", help="The ends of the scale, as 0-1 or 1-5.")] = None,
     column: Column = None,
+    quiet: use.Quiet = False,
     json: use.Json = False,
 ) -> None:
     """The mean of the numbers that a judge gave, corrected by those that people gave some of the items (PPI++)."""
@@ -193,6 +196,7 @@ def audit(
     seed: use.Seed = 0,
     threads: use.Threads = 1,
     gate: use.Gate = False,
+    quiet: use.Quiet = False,
     json: use.Json = False,
 ) -> None:
     """Look for biases without any label: planted faults, orders in texts, swapped pairs, length, echo, repeats.
@@ -212,7 +216,7 @@ def audit(
     chosen = probes(load(gold, format=format, task=task), limit=limit, seed=seed)
     judge = asked.judge()
     checks = len(only or ()) or len(TESTS if hasattr(judge, "ask") else OF_SUPPORT)
-    with tables.progress("auditing", checks * len(chosen)) as tell:
+    with terminal.progress("auditing", checks * len(chosen)) as tell:
         found = audited(judge, chosen, only=only or (), threads=threads, tell=tell)
     if json:
         terminal.answer(found.state())

@@ -18,6 +18,7 @@ from goldassay.judges.people import preferences
 from goldassay.judges.people.labels import Labels, read
 from goldassay.judges.people.verdicts import poll
 from goldassay.reporting import judge as tables
+from goldassay.reporting import terminal
 
 
 @dataclass(frozen=True)
@@ -119,7 +120,7 @@ def labels_of(path: Path, asked: Asked, labelled: bool = True) -> Labels:
 
 def votes_of(judge: Any, labels: Labels, asked: Asked) -> list[Vote]:
     """The judge's vote on every item, with a progress bar and a warning of what stayed unknown."""
-    with tables.progress("judging", len(labels.items)) as tell:
+    with terminal.progress("judging", len(labels.items)) as tell:
         votes = poll(judge, labels.question, labels.items, threads=asked.threads, tell=lambda done, _: tell(done))
     if getattr(judge, "warning", ""):
         tables.warn(judge.warning)
