@@ -229,6 +229,9 @@ def test_patches_of_an_own_task_are_proposed_tested_applied_and_seen(tones: Path
     assert after["value"] > done["value"]
     assert run("report", done["folder"], after["folder"], "--out", "page.html").exit_code == 0
     assert "praise" in Path("page.html").read_text(encoding="utf-8")
+    again = run("report", done["folder"], "--out", "page.html")
+    assert "page.html exists already; name another place, or say --force" in str(again.exception)
+    assert run("report", done["folder"], "--out", "page.html", "--force").exit_code == 0
 
 
 def test_an_own_task_is_tuned_and_proven(tones: Path) -> None:
