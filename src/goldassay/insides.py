@@ -15,9 +15,10 @@ from goldassay.exceptions import GoldassayError
 
 PLACES = {
     "dspy.adapters.utils": ("serialize_for_json",),
+    "dspy.clients.execution": ("_cached", "_store", "aexecute", "execute", "finalize", "prepare"),
     "dspy.lm15": ("Message", "Response", "TextPart", "Usage"),
     "dspy.teleprompt": ("Teleprompter",),
-    "dspy.utils.callback": ("BaseCallback",),
+    "dspy.utils.callback": ("BaseCallback", "with_callbacks"),
     "dspy.utils.exceptions": (
         "ContextWindowExceededError",
         "DSPyError",
@@ -26,6 +27,8 @@ PLACES = {
         "LMConfigurationError",
         "LMError",
         "LMInvalidRequestError",
+        "LMRateLimitError",
+        "is_retryable_lm_error",
     ),
     "dspy.utils.usage_tracker": ("UsageTracker",),
 }
@@ -34,12 +37,19 @@ INPUT_KEYS = "_input_keys"  # of dspy.Example: what `with_inputs` named
 
 if TYPE_CHECKING:
     from dspy.adapters.utils import serialize_for_json as serialize_for_json
+    from dspy.clients.execution import _cached as _cached
+    from dspy.clients.execution import _store as _store
+    from dspy.clients.execution import aexecute as aexecute
+    from dspy.clients.execution import execute as execute
+    from dspy.clients.execution import finalize as finalize
+    from dspy.clients.execution import prepare as prepare
     from dspy.lm15 import Message as Message
     from dspy.lm15 import Response as Response
     from dspy.lm15 import TextPart as TextPart
     from dspy.lm15 import Usage as Usage
     from dspy.teleprompt import Teleprompter as Teleprompter
     from dspy.utils.callback import BaseCallback as BaseCallback
+    from dspy.utils.callback import with_callbacks as with_callbacks
     from dspy.utils.exceptions import ContextWindowExceededError as ContextWindowExceededError
     from dspy.utils.exceptions import DSPyError as DSPyError
     from dspy.utils.exceptions import LMAuthError as LMAuthError
@@ -47,6 +57,8 @@ if TYPE_CHECKING:
     from dspy.utils.exceptions import LMConfigurationError as LMConfigurationError
     from dspy.utils.exceptions import LMError as LMError
     from dspy.utils.exceptions import LMInvalidRequestError as LMInvalidRequestError
+    from dspy.utils.exceptions import LMRateLimitError as LMRateLimitError
+    from dspy.utils.exceptions import is_retryable_lm_error as is_retryable_lm_error
     from dspy.utils.usage_tracker import UsageTracker as UsageTracker
 else:
 
