@@ -19,7 +19,7 @@ from goldassay import workspace
 from goldassay.cli import app
 from goldassay.exceptions import GoldassayError
 from goldassay.gold import load
-from goldassay.judges.ask.questions import Verdict
+from goldassay.measures.judged import Verdict
 from goldassay.running import Run
 
 RUN = CliRunner(env={"COLUMNS": "100"})
