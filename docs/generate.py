@@ -106,9 +106,7 @@ def _first(room: Any) -> str:
     return (room.__doc__ or "").split("\n\n")[0].replace("\n", " ")
 
 
-PAGES = {"measures": measures, "commands": commands, "python": python}
+PAGES = {"examples": examples, "measures": measures, "commands": commands, "python": python}
 for page, made in PAGES.items():
     with mkdocs_gen_files.open(f"reference/{page}.md", "w") as written:
         written.write(made())
-with mkdocs_gen_files.open("tutorials/examples.md", "w") as written:
-    written.write(examples())
