@@ -84,7 +84,7 @@ def propose(
     proposers: list[Proposer] = [Rules(), Examples()]
     if reflection_lm:
         proposers.append(Reflection(for_program(patches.current, reflection_lm).lm))
-    train = examples(gold, target, "train").asked
+    train = examples(gold, target, "train").examples
     if not patches.propose(Run.load(run), train, proposers=proposers, most=most) and not json:
         terminal.line("No errors in this run that a patch could be made from.")
         return
@@ -124,7 +124,7 @@ def test(
     options: dict[str, Any] = {"lm": model.lm, "adapter": model.adapter, "threads": threads}
     measured = workspace.metric(target.task, metric)
     tested = folder.test(
-        patches or [], data.asked, measured, split, any_version=any_version, passages=data.passages, **options
+        patches or [], data.examples, measured, split, any_version=any_version, passages=data.passages, **options
     )
     _show(tested, json)
 

@@ -110,7 +110,9 @@ class Job:
 
         data = examples(self.gold, target, self.split, format=self.format, column=self.column)
         return (
-            data if self.limit is None else type(data)(data.name, data.asked[: self.limit], data.train, data.passages)
+            data
+            if self.limit is None
+            else type(data)(data.name, data.examples[: self.limit], data.train, data.passages)
         )
 
 
@@ -202,7 +204,7 @@ def matrix(job: Job, found: Sequence[System], preds: Sequence[Path] = ()) -> lis
     everything = [*found, *(_stored(job, data, file) for file in preds)]
     made = []
     for one in everything:
-        examples = data.asked
+        examples = data.examples
         if isinstance(one.program, Stored):  # which is asked by the id alone
             examples = [example.with_inputs(*example.inputs().keys(), "id") for example in examples]
         with terminal.working(one.name):
@@ -240,7 +242,7 @@ def _stored(job: Job, data: Any, file: Path) -> System:
             warn(f"{file}: {warning}")
     else:
         said = read(file, format=form, task=job.task, side="pred", **options)
-    known = {str(one.id) for one in data.asked}
+    known = {str(one.id) for one in data.examples}
     found = {str(one["id"]): dict(one) for one in said}
     lost, strange = known - set(found), set(found) - known
     if not known & set(found):
@@ -277,10 +279,10 @@ def _five(
         {one.name: reading(one.program, one.lm, one.adapter) for one in found},
         lambda question: [one["text"] for one in searching.search(question)],
         job.out,
-        questions=[one.toDict() for one in data.asked],
+        questions=[one.toDict() for one in data.examples],
         pack=ScorePack(embedder or available(), None, weights or dict(WEIGHTS)),
     )
-    with terminal.working(f"{len(found)} models, {len(data.asked)} questions"):
+    with terminal.working(f"{len(found)} models, {len(data.examples)} questions"):
         rows = made.run_evaluation(force_refresh=force)
     if json:
         print(jsons.dumps({"rankings": rows, "out": str(job.out)}, ensure_ascii=False))

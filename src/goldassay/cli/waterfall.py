@@ -41,7 +41,7 @@ def waterfall(
         use.free(out, force)
     target = workspace.target(program, task)
     data = examples(gold, target, split, format=format)
-    chosen = data.asked[:limit] if limit else data.asked
+    chosen = data.examples[:limit] if limit else data.examples
     made = prepared(target, data.train, None, data.passages)
     model = for_program(made, lm)
     measured = workspace.metric(target.task, metric)

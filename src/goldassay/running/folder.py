@@ -42,7 +42,7 @@ def new_folder(runs: Path, name: str, lm: str | None = None) -> Path:
     return folder
 
 
-class Rows:
+class RowLog:
     """Rows on disk as soon as they are made, so that a crash loses only what is in flight; no secret among them."""
 
     def __init__(self, file: Path, secrets: tuple[str, ...]) -> None:
@@ -75,7 +75,7 @@ class Writer:
                 f"{folder} is being written by another run{who}; wait until it ends, or choose another folder"
             )
         try:
-            self._rows = Rows(folder / ROWS, secrets)
+            self._rows = RowLog(folder / ROWS, secrets)
         except BaseException:
             os.close(self._lock)
             raise
