@@ -175,7 +175,7 @@ def parse(text: str) -> Measure[Any]:
     """The measure that a stored ``task.Repr(...)`` names. Nothing is executed: only literal arguments are read.
 
     >>> parse("extraction.StrictF1()")
-    StrictF1(matching='one-to-one')
+    StrictF1(bounds='given', matching='one-to-one')
     """
     task, _, call = text.partition(".")
     try:

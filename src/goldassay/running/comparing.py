@@ -85,7 +85,15 @@ def compared(runs: Sequence[Run], *, test: str = "permutation", seed: int = 0) -
     clusters = _documents(first)
     pairs = [(other, name) for other in runs[1:] for name in first.values if name in other.values]
     tests = [
-        paired(other.tallies(name), first.tallies(name), first.zero[name], clusters=clusters, test=test, seed=seed)
+        paired(
+            other.tallies(name),
+            first.tallies(name),
+            first.zero[name],
+            clusters=clusters,
+            test=test,
+            bounds=first.bounds(name),
+            seed=seed,
+        )
         for other, name in pairs
     ]
     corrected = holm([found.p for found in tests])
