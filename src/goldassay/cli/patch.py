@@ -69,7 +69,8 @@ def propose(
     from goldassay.reporting import terminal
     from goldassay.reporting import tuning as tables
     from goldassay.running import Run
-    from goldassay.tuning.proposing import Examples, Proposer, Reflection, Rules
+    from goldassay.tuning.proposing import Examples, Proposer, Reflection
+    from goldassay.tuning.rules import Rules
 
     target = workspace.target(program, task)
     patches = _folder(target)

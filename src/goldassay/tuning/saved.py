@@ -30,9 +30,9 @@ from goldassay.fields import read
 from goldassay.running.identity import fingerprint
 from goldassay.tuning import results as ledger
 from goldassay.tuning.leaks import text_of
-from goldassay.tuning.nearest import Nearest, NearestDemos
 from goldassay.tuning.patches import write
 from goldassay.tuning.results import Trial, Tuned
+from goldassay.tuning.wrappers import Formed, rebuilt, wrappers
 
 SCHEMA = 1
 
@@ -47,7 +47,7 @@ def save(tuned: Tuned, before: Any, folder: Path, plan: Mapping[str, Any], adapt
         "status": "stopped" if tuned.stopped else "finished",
         "made": datetime.now(UTC).isoformat(timespec="seconds"),
         "optimizer": tuned.optimizer,
-        "wrapper": "nearest" if isinstance(tuned.program, Nearest) else None,
+        "wrappers": [type(one).__name__.lower() for one in wrappers(tuned.program)],
         **plan,
         "stopped": tuned.stopped or None,
         "note": tuned.note or None,
@@ -94,10 +94,9 @@ def load_state(program: Any, place: Path) -> Any:
     file = place / "state.json" if place.is_dir() else place
     if not file.is_file():
         raise GoldassayError(f"no tuned program at {place}: expected state.json there")
-    about = file.with_name("tuning.json")
-    wrapper = read_about(about).get("wrapper") if about.is_file() else None
-    made = NearestDemos().empty(program) if wrapper == "nearest" else program.deepcopy()
+    state = jsonl.value(file.read_bytes(), file=file)
     try:
+        made = rebuilt(program, state)
         made.load(str(file))
     except (KeyError, ValueError, TypeError, AttributeError) as error:  # among them what is not JSON
         raise DataError(f"not the state of this program: {type(error).__name__}: {error}", file=file) from None
@@ -118,6 +117,8 @@ def read_about(file: Path) -> dict[str, Any]:
 def rendered(program: Any, adapter: Any = None) -> str:
     """The messages that each predictor of a program would send, with ``{name}`` where its inputs go."""
     adapter = adapter or dspy.settings.adapter or dspy.ChatAdapter()
+    for one in wrappers(program):
+        adapter = one.asking(adapter) if isinstance(one, Formed) else adapter
     parts: list[str] = []
     for name, predictor in program.named_predictors():
         signature = predictor.signature
