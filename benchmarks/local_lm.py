@@ -14,8 +14,7 @@ import dspy
 from goldassay import load, workspace
 from goldassay.lm import TerseAdapter, resolve
 from goldassay.lm.files import located
-from goldassay.lm.request import body
-from goldassay.lm.server import loaded
+from goldassay.lm.server import body, loaded
 
 EXAMPLES, DEMOS = 12, 4
 

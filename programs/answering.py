@@ -3,8 +3,9 @@
 ``program`` finds passages by BM25 (or by an embedder, see `Reading`), and a model reads them: it copies the answer,
 says how sure it is, and leaves the answer empty where the passages have none. ``baseline`` takes the sentence that
 shares most of the question's words, and from it the date, number or name that the question asks for; it abstains
-below a threshold, which `fit` learns. Each searches the passages that it was given with ``index``; without any, those
-of the heritage set.
+below a threshold, which `fit` learns. `Extractive` reads with a model of transformers that points at the answer (extra
+``transformers``; ``goldassay rank answering --reader MODEL``). Each searches the passages that it was given with
+``index``; without any, those of the heritage set.
 """
 
 from __future__ import annotations
@@ -22,10 +23,11 @@ from pydantic import BaseModel
 
 from goldassay.gold import load
 from goldassay.lm import Copied
+from goldassay.lm.extractive import ExtractiveReader
 from goldassay.measures.answering import F1, found_entities
 from goldassay.running.guarding import failure
 from goldassay.sources.passages import BM25Index, DenseIndex, Embedder, tokens
-from goldassay.text.sentences import sentences
+from goldassay.text.words import sentences
 
 DEPTH = 5
 READS = 3
@@ -124,6 +126,25 @@ class Reading(Searching):
         passages = [example["context"]] if example.get("context") else list(example.get("supporting_facts") or [])
         answer = min(known, key=len) if known else ""
         return {"passages": passages, "reply": Reply(answer=answer, confidence=1.0 if known else 0.0)}
+
+
+class Extractive(Searching):
+    """A model of transformers, by its name or folder, that points at the answer in the first ``reads`` passages."""
+
+    def __init__(self, reader: str, depth: int = DEPTH, embedder: Embedder | None = None, reads: int = READS) -> None:
+        super().__init__(depth, embedder)
+        self.reader, self.reads = ExtractiveReader(reader), reads
+
+    @property
+    def stages(self) -> dict[str, Any]:
+        """Searching and reading."""
+        return {**super().stages, "reader": lambda gold: {"answer": next(iter(gold.answers), ""), "confidence": 1.0}}
+
+    def forward(self, question: str) -> dspy.Prediction:
+        """The answer, how sure, from which passages."""
+        results = self.search(question)
+        texts = [result["text"] for result in results][: self.reads]
+        return dspy.Prediction(**self.reader(question, texts), retrieved_contexts=texts, results=results)
 
 
 def said(answer: Any) -> str:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from functools import cache
+from functools import cache, partial
 from typing import Annotated, Any
 
 import dspy
@@ -55,40 +55,61 @@ def _free(span: tuple[int, int], taken: Sequence[tuple[int, int]]) -> bool:
     return all(span[1] <= start or end <= span[0] for start, end in taken)
 
 
-class ExactLinker(dspy.Module):
-    """The entries that have the mention's words as a name; none is NIL."""
+class Linker(dspy.Module):
+    """Finds mentions where none are given, and links them. What follows says how a mention is linked."""
 
     def __init__(self, table: LabelTable | None = None) -> None:
         super().__init__()
         self.table = table
 
+    @property
+    def stages(self) -> dict[str, Any]:
+        """What gold says each stage should put out, for ``goldassay waterfall``."""
+        return {"find": lambda gold: list(gold["links"]), "link": lambda gold: partial(gold_links, list(gold["links"]))}
+
+    def find(self, text: str, mentions: Sequence[Any] | None = None) -> Sequence[Any]:
+        """The mentions of a text: those that are given, else those that are found."""
+        return find_mentions(text, self.table or labels()) if mentions is None else mentions
+
+    def link(self, text: str, mentions: Sequence[Any]) -> list[dict[str, Any]]:
+        """The links of these mentions."""
+        raise NotImplementedError
+
     def forward(self, text: str, mentions: Sequence[Any] | None = None) -> dspy.Prediction:
         """The links of a text."""
+        return dspy.Prediction(links=self.link(text, self.find(text, mentions)))
+
+
+def gold_links(gold: Sequence[Any], text: str, mentions: Sequence[Any]) -> list[dict[str, Any]]:
+    """The links that mentions should have: those of gold's mention at the same place; NIL where gold has none."""
+    known = {(one["start"], one["end"]): [name for several in one["ids"].values() for name in several] for one in gold}
+    right = [known.get((one["start"], one["end"]), []) for one in mentions]
+    return [_link(one, [Match(name, "", 100.0) for name in names]) for one, names in zip(mentions, right, strict=True)]
+
+
+class ExactLinker(Linker):
+    """The entries that have the mention's words as a name; none is NIL."""
+
+    def link(self, text: str, mentions: Sequence[Any]) -> list[dict[str, Any]]:
+        """The links of these mentions."""
         table = self.table or labels()
-        given = find_mentions(text, table) if mentions is None else mentions
-        return dspy.Prediction(
-            links=[_link(one, [Match(found, "", 100.0) for found in table.exact(one["text"])]) for one in given]
-        )
+        return [_link(one, [Match(found, "", 100.0) for found in table.exact(one["text"])]) for one in mentions]
 
 
-class FuzzyLinker(dspy.Module):
+class FuzzyLinker(Linker):
     """The nearest entries by rapidfuzz's ratio; none at least as near as ``threshold`` is NIL."""
 
     def __init__(self, table: LabelTable | None = None, threshold: float = 85.0, k: int = 10) -> None:
-        super().__init__()
-        self.table, self.threshold, self.k = table, threshold, k
+        super().__init__(table)
+        self.threshold, self.k = threshold, k
 
-    def forward(self, text: str, mentions: Sequence[Any] | None = None) -> dspy.Prediction:
-        """The links of a text."""
-        table = self.table or labels()
-        given = find_mentions(text, table) if mentions is None else mentions
-        near = table.best([one["text"] for one in given], self.k)
-        return dspy.Prediction(
-            links=[
-                _link(one, matches if matches and matches[0].score >= self.threshold else [])
-                for one, matches in zip(given, near, strict=True)
-            ]
-        )
+    def link(self, text: str, mentions: Sequence[Any]) -> list[dict[str, Any]]:
+        """The links of these mentions."""
+        near = (self.table or labels()).best([one["text"] for one in mentions], self.k)
+        return [
+            _link(one, matches if matches and matches[0].score >= self.threshold else [])
+            for one, matches in zip(mentions, near, strict=True)
+        ]
 
 
 class Choose(dspy.Signature):
@@ -100,7 +121,7 @@ class Choose(dspy.Signature):
     choice: Annotated[int, Field(ge=0, le=OFFERED)] = dspy.OutputField()
 
 
-class Linking(dspy.Module):
+class Linking(Linker):
     """The nearest entries by their names; which one it is, or none, by a language model.
 
     A mention that is far from every name (under ``floor``) is NIL without asking. The entries that were not chosen
@@ -108,22 +129,22 @@ class Linking(dspy.Module):
     """
 
     def __init__(self, table: LabelTable | None = None, floor: float = 60.0) -> None:
-        super().__init__()
-        self.table, self.floor = table, floor
+        super().__init__(table)
+        self.floor = floor
         self.choose = dspy.Predict(Choose)
 
-    def forward(self, text: str, mentions: Sequence[Any] | None = None) -> dspy.Prediction:
-        """The links of a text."""
+    def link(self, text: str, mentions: Sequence[Any]) -> list[dict[str, Any]]:
+        """The links of these mentions."""
         links = []
         for one, near in self._offers(text, mentions):
             number = self.choose(**self._asked(text, one, near)).choice if near else 0
             links.append(_link(one, _ordered(near, number)))
-        return dspy.Prediction(links=links)
+        return links
 
     async def aforward(self, text: str, mentions: Sequence[Any] | None = None) -> dspy.Prediction:
         """The same, asynchronously."""
         links = []
-        for one, near in self._offers(text, mentions):
+        for one, near in self._offers(text, self.find(text, mentions)):
             number = (await self.choose.acall(**self._asked(text, one, near))).choice if near else 0
             links.append(_link(one, _ordered(near, number)))
         return dspy.Prediction(links=links)
@@ -137,11 +158,10 @@ class Linking(dspy.Module):
         one, near = next((pair for pair in shown if _right(*pair)), shown[0])
         return {**self._asked(example["text"], one, near), "choice": _right(one, near)}
 
-    def _offers(self, text: str, mentions: Sequence[Any] | None) -> Iterator[tuple[Any, list[Match]]]:
+    def _offers(self, text: str, mentions: Sequence[Any]) -> Iterator[tuple[Any, list[Match]]]:
         """Each mention with the entries that are offered."""
         table = self.table or labels()
-        given = find_mentions(text, table) if mentions is None else mentions
-        for one, near in zip(given, table.best([_words(text, one) for one in given], OFFERED), strict=True):
+        for one, near in zip(mentions, table.best([_words(text, one) for one in mentions], OFFERED), strict=True):
             yield one, [match for match in near if match.score >= self.floor]
 
     def _asked(self, text: str, mention: Any, near: Sequence[Match]) -> dict[str, Any]:

@@ -21,7 +21,7 @@ def page() -> str:
 
 def drawn() -> list[set[str]]:
     """The layers of the drawing, the highest first."""
-    (drawing,) = re.findall(r"```\n(cli .*?)```", page(), flags=re.DOTALL)
+    (drawing,) = re.findall(r"```\n(testing .*?)```", page(), flags=re.DOTALL)
     return [set(_names(line)) for line in drawing.splitlines()]
 
 

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from goldassay.running.guarding import guard
     from goldassay.score import Score, Total
     from goldassay.tally import Bins, By, Confusion, Counts, Mean, Tally
+    from goldassay.testing import case
     from goldassay.tuning import atune, tune
 
 __version__ = "0.1.0"
@@ -38,6 +39,7 @@ _HOME = {
     "Total": "score",
     "aevaluate": "running",
     "atune": "tuning",
+    "case": "testing",
     "compare": "running.comparing",
     "evaluate": "running",
     "guard": "running.guarding",
@@ -61,6 +63,7 @@ __all__ = [
     "Total",
     "aevaluate",
     "atune",
+    "case",
     "compare",
     "evaluate",
     "guard",

@@ -16,6 +16,8 @@ from goldassay.gold.splits import split
 from goldassay.measure import TASKS
 
 LEAST = 10  # records that can be split into train, dev and test
+FEW = 300  # with fewer records a test split of 15 % shows no gain that a program can have
+RATIOS_OF_FEW = {"train": 0.4, "dev": 0.2, "test": 0.4}
 
 
 def write(
@@ -45,7 +47,8 @@ def write(
     if not inputs or not outputs:
         raise GoldassayError("a task needs fields: --inputs text --outputs label")
     kept = [{**_about(record), **{name: record.get(name) for name in (*inputs, *outputs)}} for record in records]
-    gold = _split(kept) if kept else _examples(inputs, outputs)
+    labels = [name for name in outputs if types.get(name, "").startswith("Literal")]
+    gold = _split(kept, labels) if kept else _examples(inputs, outputs)
     words = {"task": task, "title": task.replace("_", " "), "class": "".join(map(str.title, task.split("_")))}
     texts = {
         folder / "programs" / f"{task}.py": _program(words, inputs, outputs, types),
@@ -55,7 +58,9 @@ def write(
         folder / "tests" / f"test_{task}.py": TEST.format(**words, outputs=tuple(outputs)),
     }
     if not (folder / "README.md").exists():
-        texts[folder / "README.md"] = README.format(**words, note="" if kept else NOTE.format(task=task))
+        texts[folder / "README.md"] = README.format(
+            **words, note="" if kept else NOTE.format(task=task), commands=_commands(task)
+        )
     if taken := [str(file) for file in texts if file.exists() and not force]:
         raise GoldassayError(f"{taken[0]} exists already; name another task or folder, or say --force to write over it")
     for file, text in texts.items():
@@ -79,14 +84,14 @@ def _about(record: Mapping[str, Any]) -> dict[str, Any]:
     return {name: record[name] for name in anyfields.ABOUT if record.get(name) is not None}
 
 
-def _split(records: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """The records with a split; those that have one keep it, and few records are not split."""
+def _split(records: list[dict[str, Any]], labels: Sequence[str]) -> list[dict[str, Any]]:
+    """The records with a split, ``labels`` in proportion; those that have one keep it, and few are not split."""
     if any("split" in record for record in records) or len(records) < LEAST:
         return records
     text = [
         {**one, "text": " ".join(str(value) for value in one.values() if isinstance(value, str))} for one in records
     ]
-    sides = split(text).of
+    sides = split(text, ratios=RATIOS_OF_FEW if len(records) < FEW else None, factors=labels).of
     return [
         {"id": one["id"], "split": sides[one["id"]], **{k: v for k, v in one.items() if k != "id"}} for one in records
     ]
@@ -112,7 +117,7 @@ def _card(
         "name": task,
         "version": "0.1.0",
         "licence": "unknown: say it before you share the data",
-        "source": str(source) if source is not None else "examples to replace",
+        "source": "examples to replace" if source is None else str(source).rpartition("/")[2],
         "created": f"{datetime.now(UTC):%Y-%m-%d}",
         "files": {task: f"{task}.jsonl"},
         "inputs": list(inputs),
@@ -162,7 +167,7 @@ class {class}(dspy.Signature):
 {fields}
 
 
-class Asked(dspy.Module):
+class Ask(dspy.Module):
     """A language model, asked once. Write steps of your own here: any DSPy module will do."""
 
     def __init__(self) -> None:
@@ -192,7 +197,7 @@ class Commonest(dspy.Module):
         return dspy.Prediction(**self.answer)
 
 
-program = Asked()
+program = Ask()
 baseline = Commonest()
 '''
 
@@ -255,11 +260,23 @@ README = """# {title}
 A workspace of goldassay: `programs/{task}.py`, `metrics/{task}.py`, `gold/{task}/`.
 {note}
 ```
-goldassay gold validate gold/{task} --task {task}     # what is wrong in the gold
-goldassay eval {task}:baseline                        # what a model has to beat
-goldassay eval {task}                                 # the program, on the embedded model; --lm names another
-goldassay tune {task} --optimizer bootstrap           # better on train, chosen on dev, reported once on test
-goldassay compare RUN RUN                             # two run folders, with a paired test
+{commands}
 python -m pytest tests
 ```
 """
+
+COMMANDS = (
+    ("gold validate gold/{task}", "what is wrong in the gold"),
+    ("eval {task}:baseline", "what a model has to beat"),
+    ("eval {task} --errors", "the program, on the embedded model; --lm names another"),
+    ("tune {task} --optimizer patches --plan", "what gain can be shown at this size, and what that costs"),
+    ("tune {task} --optimizer patches", "edits of the prompt; chosen on train and dev, proven on test"),
+    ("compare RUN RUN", "two run folders, with a paired test"),
+    ("report RUN... --out report.html", "one page to look at"),
+)
+
+
+def _commands(task: str) -> str:
+    lines = [(f"goldassay {command.format(task=task)}", why) for command, why in COMMANDS]
+    wide = max(len(line) for line, _ in lines)
+    return "\n".join(f"{line:<{wide}}  # {why}" for line, why in lines)

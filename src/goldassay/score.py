@@ -15,7 +15,7 @@ from typing import Any
 import dspy
 
 from goldassay.tally import By, Number, Tally, divide
-from goldassay.tally.base import Sums
+from goldassay.tally.sums import Sums
 
 Weights = Mapping[str, float]
 

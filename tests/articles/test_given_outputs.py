@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from goldassay import workspace
-from goldassay.articles import mistakes as run_errors
-from goldassay.articles import prompt_tuning
+from goldassay.articles import improving as prompt_tuning
+from goldassay.articles import improving as run_errors
 from goldassay.gold.formats import text2kgbench
 from goldassay.measure import Error
 from goldassay.running.run import Case

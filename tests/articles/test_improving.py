@@ -10,8 +10,9 @@ import pytest
 
 from goldassay import workspace
 from goldassay.articles import gaps as recall_gaps
-from goldassay.articles import mistakes as run_errors
-from goldassay.articles import novel, prompt_tuning
+from goldassay.articles import improving as prompt_tuning
+from goldassay.articles import improving as run_errors
+from goldassay.articles import novel
 from goldassay.articles import rows as stored
 from goldassay.articles.benchmark import Asked
 from goldassay.articles.gaps import gaps

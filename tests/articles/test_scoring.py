@@ -8,8 +8,7 @@ from typing import Any
 import pytest
 
 from goldassay.articles.preparing import Subject
-from goldassay.articles.scoring import Scoring, verdict_key
-from goldassay.articles.support import ArticleText
+from goldassay.articles.scoring import ArticleText, Scoring, verdict_key
 from goldassay.measures.triples import times
 from goldassay.measures.triples.objects import Comparing
 from goldassay.wikibase.entities import Item, Statement

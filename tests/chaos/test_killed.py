@@ -98,7 +98,7 @@ for number in range(300):
 """
 EMBEDDINGS = """
 import sys, pathlib
-from goldassay.embedding.cache import Cached
+from goldassay.embedding import Cached
 class Lengths:
     name = "lengths"
     def __call__(self, texts):
@@ -109,7 +109,7 @@ for number in range(40):
 """
 FETCHED = """
 import sys
-from goldassay.sources.cache import Cache
+from goldassay.cache import Cache
 cache = Cache(sys.argv[1])
 for number in range(150):
     assert cache.get("en", f"title {number}", lambda: {"number": number}).value == {"number": number}

@@ -18,8 +18,7 @@ from typer.testing import CliRunner
 import goldassay.lm
 from goldassay.cli import app as whole
 from goldassay.cli.judge import app
-from goldassay.cli.judge.asked import Asked
-from goldassay.cli.judge.tune import tune
+from goldassay.cli.judge.asked import Asked, tune
 from goldassay.exceptions import GoldassayError
 
 

@@ -13,30 +13,11 @@ from hypothesis import strategies as st
 
 from goldassay.gold import read
 from goldassay.measures import retrieval as r
+from goldassay.proof.conform.live.texts import CUTS, IR_MEASURES, TREC_EVAL
 
-NAMES = {
-    **{f"ndcg_cut_{k}": f"nDCG@{k}" for k in (1, 5, 10, 20, 1000)},
-    **{f"P_{k}": f"P@{k}" for k in (1, 5, 10, 20)},
-    **{f"recall_{k}": f"R@{k}" for k in (1, 5, 10, 20, 1000)},
-    **{f"success_{k}": f"Success@{k}" for k in (1, 5, 10)},
-    **{f"map_cut_{k}": f"AP@{k}" for k in (5, 10)},
-    "ndcg": "nDCG",
-    "recip_rank": "RR",
-    "map": "AP",
-    "bpref": "Bpref",
-    "Rprec": "Rprec",
-}
-ASKED = {"ndcg_cut.1,5,10,20,1000", "P.1,5,10,20", "recall.1,5,10,20,1000", "success.1,5,10", "map_cut.5,10"} | {
-    "ndcg",
-    "recip_rank",
-    "map",
-    "bpref",
-    "Rprec",
-}
-IR = [
-    "nDCG@10", "P(rel=2)@5", "RR", "RR(rel=2)", "AP(rel=2)", "AP@10", "R(rel=2)@10", "Rprec(rel=2)", "Bpref(rel=2)",
-    "Success(rel=2)@5", "Judged@10", "P@5",
-]  # fmt: skip
+ASKED = {f"{name}.{','.join(map(str, CUTS))}" for name in ("ndcg_cut", "P", "recall")} | {
+    "success.1,5,10", "map_cut.5,10", "ndcg", "recip_rank", "map", "bpref", "Rprec",
+}  # fmt: skip
 Qrels = dict[str, dict[str, int]]
 Run = dict[str, dict[str, float]]
 
@@ -47,19 +28,19 @@ score = st.one_of(st.integers(-2, 2).map(float), st.floats(-1e3, 1e3, width=32),
 
 def compare(qrels: Qrels, run: Run) -> None:
     theirs = pytrec_eval.RelevanceEvaluator(qrels, ASKED).evaluate(run)
-    ours = r.evaluate(qrels, run, list(NAMES.values()))
+    ours = r.evaluate(qrels, run, list(TREC_EVAL.values()))
     for query, values in theirs.items():
-        for their_name, our_name in NAMES.items():
+        for their_name, our_name in TREC_EVAL.items():
             value = ours[our_name].get(query, 0.0)  # recall does not apply without relevant documents; trec_eval has 0
             assert value == pytest.approx(values[their_name], abs=1e-9), (query, our_name)
     relevant = {query: judged for query, judged in qrels.items() if any(judged.values()) and run.get(query)}
     kept = {query: run[query] for query in relevant}
     if not kept:
         return
-    for metric in ir_measures.iter_calc([ir_measures.parse_measure(name) for name in IR], relevant, kept):
+    for metric in ir_measures.iter_calc([ir_measures.parse_measure(name) for name in IR_MEASURES], relevant, kept):
         name = str(metric.measure)
-        if name not in IR:
-            name = next(known for known in IR if ir_measures.parse_measure(known) == metric.measure)
+        if name not in IR_MEASURES:
+            name = next(known for known in IR_MEASURES if ir_measures.parse_measure(known) == metric.measure)
         if name == "Judged@10" and tied(kept[metric.query_id]):
             continue  # there ir_measures leaves ties in the order of the run
         value = r.evaluate(relevant, kept, [name])[name].get(metric.query_id, 0.0)

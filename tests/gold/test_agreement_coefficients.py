@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 
 from goldassay.exceptions import DataError, GoldassayError
 from goldassay.gold.agreement import alpha, cohen_kappa, fleiss_kappa
-from goldassay.gold.agreement.coefficient import Cohen, Fleiss
-from goldassay.gold.agreement.krippendorff import LEVELS, evidence
+from goldassay.gold.agreement.coefficients import LEVELS, Cohen, Fleiss, evidence
 
 N = None
 FIXTURE = list(

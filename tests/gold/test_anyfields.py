@@ -89,5 +89,5 @@ def test_validate_tells_what_is_off_in_any_gold(tmp_path: Path) -> None:
     rows[4]["tone"], rows[5]["tone"] = "Sad", ""
     file.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
     found = [(one.kind, one.record, one.message) for one in audit(file, task="mood", near=100).findings]
-    assert ("label", "5", "'Sad' occurs 1 time and looks like 'sad' (19 times); is it the same?") in found
+    assert ("label", "5", "'Sad' occurs once and looks like 'sad' (19 times); is it the same?") in found
     assert ("schema", "6", "tone is missing") in found

@@ -7,7 +7,7 @@ import random
 import pytest
 from rapidfuzz import fuzz
 
-from goldassay.gold.audit.duplicates import audit
+from goldassay.gold.audit.across import duplicates
 from goldassay.gold.audit.rows import Row
 from goldassay.gold.splits import grouped
 from goldassay.text import similarity
@@ -57,7 +57,7 @@ def test_many_times_the_same_text_is_told_once_a_record() -> None:
         Row("classification", {"id": str(i), "text": "Delft", "label": "M", "split": "train"}, "x") for i in range(500)
     ]
     rows[300].record["split"] = "test"
-    found = list(audit(rows))
+    found = list(duplicates(rows))
     assert len(found) == 499
     assert [one.record for one in found if one.kind == "leak"] == ["300"] + [str(i) for i in range(301, 500)]
     assert len(grouped([row.record for row in rows])) == 1
@@ -70,7 +70,7 @@ def test_a_text_that_is_near_to_many_is_told_once_and_of_its_leak() -> None:
         for i in range(6)
     ]
     rows[3].record["split"] = "test"
-    assert [(one.kind, one.record) for one in audit(rows)] == [
+    assert [(one.kind, one.record) for one in duplicates(rows)] == [
         ("near", "1"),
         ("near", "2"),
         ("leak", "3"),

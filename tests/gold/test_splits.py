@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 
 from goldassay.exceptions import GoldassayError, LeakError
 from goldassay.gold import load
-from goldassay.gold.splits import DATASET_SPLITS, STRATIFICATION_FACTORS, grouped, leaks, refuse_leaks, split
-from goldassay.gold.stratifying import iterative
+from goldassay.gold.splits import DATASET_SPLITS, STRATIFICATION_FACTORS, grouped, iterative, leaks, refuse_leaks, split
 
 LETTERS = "abcdefghijklmnopqrstuvwxyz"
 

@@ -11,9 +11,8 @@ from goldassay.exceptions import DataError, GoldassayError
 from goldassay.gold import load
 from goldassay.judges.ask.judge import Judge
 from goldassay.judges.ask.panel import Panel
-from goldassay.judges.audit.audit import audit, probes
-from goldassay.judges.audit.checks import TESTS
-from goldassay.judges.audit.faults import ATTACKS, FAULTS, Probe, entity, number, others, padded
+from goldassay.judges.audit import audit, probes
+from goldassay.judges.audit.checks import ATTACKS, FAULTS, TESTS, Probe, entity, number, others, padded
 
 TOWNS = ["Delft", "Gouda", "Breda", "Zwolle", "Tiel", "Hoorn", "Venlo", "Sneek", "Assen", "Goes"]
 

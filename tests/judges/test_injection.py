@@ -16,7 +16,7 @@ from dspy.lm15 import Message, Response, TextPart, Usage
 
 from goldassay.judges.ask import signatures
 from goldassay.judges.ask.judge import Judge
-from goldassay.judges.ask.quoting import data
+from goldassay.judges.ask.model import data
 from goldassay.judges.measures import ClaimF1, Criterion, Faithfulness, Preference, Relevance, Rubric
 from goldassay.lm import TerseAdapter
 

@@ -13,7 +13,7 @@ from goldassay.judges.measures import Criterion, LinkPlausibility, Preference, R
 from goldassay.measure import Measure, parse, stored
 from goldassay.measures import answering
 from goldassay.measures.judged import Judged, Verdict
-from goldassay.text.sentences import sentences
+from goldassay.text.words import sentences
 
 LEVELS = (("poor", "says nothing that gold says"), ("good", "says what gold says"))
 

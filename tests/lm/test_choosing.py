@@ -8,8 +8,7 @@ import dspy
 import pytest
 
 from goldassay.exceptions import GoldassayError
-from goldassay.lm import TerseAdapter, for_program, resolve
-from goldassay.lm.choosing import adapter_of, options_of
+from goldassay.lm import TerseAdapter, adapter_of, for_program, options_of, resolve
 
 MODELS = """
 small: {model: openai/gpt-4o-mini, temperature: 0.5, max_tokens: 77}

@@ -12,7 +12,7 @@ from pydantic import BaseModel, create_model
 
 from goldassay.lm import Copied, TerseAdapter
 from goldassay.lm.lines import Lines, copied
-from goldassay.lm.request import written
+from goldassay.lm.server import written
 
 WORDS = st.text(st.characters(categories=("L", "N")), min_size=1, max_size=8)
 TEXT = st.lists(WORDS, min_size=1, max_size=4).map(" ".join)

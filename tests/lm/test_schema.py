@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from goldassay.lm.request import CHARACTERS, ITEMS, TOP_CHARACTERS, bounded, grammar
+from goldassay.lm.server import CHARACTERS, ITEMS, TOP_CHARACTERS, bounded, grammar
 
 
 def test_an_open_array_of_open_strings_is_bounded() -> None:

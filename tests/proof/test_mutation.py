@@ -13,9 +13,8 @@ from goldassay.embedding import Function
 from goldassay.exceptions import GoldassayError
 from goldassay.measure import TASKS
 from goldassay.proof import mutation
-from goldassay.proof.mutation.answers import DAMAGES as ANSWERS
-from goldassay.proof.mutation.examples import examples, right
-from goldassay.proof.mutation.running import NOTICED, Row, measures
+from goldassay.proof.mutation.damages import ANSWERING as ANSWERS
+from goldassay.proof.mutation.running import NOTICED, Row, examples, measures, right
 from goldassay.text.damage import changed_digit
 
 HARMFUL = [pytest.param(d, id=f"{d.task}-{d.name}") for d in mutation.DAMAGES if not d.harmless]

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import http.client
 import json
 import shutil
+import socket
+import struct
 import threading
 import urllib.error
 import urllib.request
@@ -140,6 +143,37 @@ def test_the_server_answers_its_own_address_alone(server: Server) -> None:
     assert status(f"{server.address}report?run=../../etc") == 404
     assert status(f"{server.address}report?run=notes") == 404
     assert status(f"{server.address}report?run=20260101-thirds") == 200
+
+
+def test_a_client_that_goes_away_is_no_error_and_anything_else_is(
+    server: Server, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    ended = threading.Event()
+    told = server.handle_error
+
+    def heard(request: Any, client: Any) -> None:
+        told(request, client)
+        ended.set()
+
+    monkeypatch.setattr(server, "handle_error", heard)
+    monkeypatch.setattr(server, "report", lambda keys: "x" * 20_000_000)  # more than a socket holds
+    with socket.create_connection(("127.0.0.1", server.server_address[1])) as client:
+        place = f"/{server.token}/report?run=20260101-thirds"
+        client.sendall(f"GET {place} HTTP/1.0\r\nHost: 127.0.0.1:{server.server_address[1]}\r\n\r\n".encode())
+        assert client.recv(100)
+        client.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))  # closing resets
+    assert ended.wait(10)
+    assert capfd.readouterr().err == ""
+
+    def broken(keys: list[str]) -> str:
+        raise ValueError("a fault of ours")
+
+    ended.clear()
+    monkeypatch.setattr(server, "report", broken)
+    with pytest.raises(http.client.RemoteDisconnected):
+        status(f"{server.address}report?run=20260101-thirds")
+    assert ended.wait(10)
+    assert "a fault of ours" in capfd.readouterr().err
 
 
 def test_a_served_run_is_watched_and_compared_by_ticking(server: Server, runs: Path, chromium: Any) -> None:

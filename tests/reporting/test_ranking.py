@@ -16,10 +16,13 @@ from typer.testing import CliRunner
 from goldassay.cli import app
 from goldassay.compat import ModelRanking, ScorePack
 from goldassay.compat.model_ranking import CACHES, OUTPUTS, QUESTIONS
+from goldassay.embedding import Function, register
 from goldassay.exceptions import ConventionError, DataError, GoldassayError
+from goldassay.gold import load
 from goldassay.reporting import ranking
 from goldassay.running import Run
 from goldassay.statistics.ranks import firsts, front, ranks
+from goldassay.watched import quiet
 
 CLI = CliRunner()
 
@@ -82,6 +85,83 @@ def test_the_command_ranks_programs_and_says_what_is_wrong(tmp_path: Path) -> No
     assert isinstance(wrong.exception, DataError)
     wrong = CLI.invoke(app, ["rank", "classification", "--weight", "accuracy=-1"])
     assert isinstance(wrong.exception, GoldassayError)
+
+
+@pytest.fixture
+def labelled(tmp_path: Path) -> tuple[Path, Path, Path]:
+    """Thirty texts with labels; predictions of which one in ten is wrong, and one in two."""
+    gold = [{"id": f"t{i}", "text": f"text {i}", "label": "AM"[i % 2]} for i in range(30)]
+    good = [{"id": one["id"], "label": "X" if i % 10 == 0 else one["label"]} for i, one in enumerate(gold)]
+    poor = [{"id": one["id"], "label": "A"} for one in gold[1:]]  # and none for the first
+    files = tmp_path / "gold.jsonl", tmp_path / "good.jsonl", tmp_path / "poor.jsonl"
+    for file, rows in zip(files, (gold, good, poor), strict=True):
+        file.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return files
+
+
+def test_files_of_predictions_stand_beside_a_program(labelled: tuple[Path, Path, Path], tmp_path: Path) -> None:
+    gold, good, poor = map(str, labelled)
+    program = tmp_path / "mine.py"
+    program.write_text(
+        "import dspy\ndef program(text):\n    return dspy.Prediction(label='AM'[int(text.split()[1]) % 2])\n"
+    )
+    asked = [
+        "rank",
+        "classification",
+        "--gold",
+        gold,
+        "--pred",
+        good,
+        "--pred",
+        poor,
+        "--program",
+        f"{program}:program",
+    ]
+    out = tmp_path / "out"
+    done = CLI.invoke(app, [*asked, "--weight", "accuracy=1", "--out", str(out), "--json"], catch_exceptions=False)
+    assert done.exit_code == 0, done.output
+    found = {one["name"]: one for one in json.loads(done.stdout)["systems"]}
+    # the program is right on all, good on 27 of 30, poor on the 14 of its 29 that are A
+    assert {name: one["value"] for name, one in found.items()} == {
+        "classification-program": 1.0,
+        "good.jsonl": pytest.approx(27 / 30),
+        "poor.jsonl": pytest.approx(14 / 30),
+    }
+    assert found["poor.jsonl"]["ranks"] == [3, 3]
+    assert found["good.jsonl"]["seconds"] is None  # nothing ran
+    assert found["classification-program"]["seconds"] > 0
+    assert "1 of 30 gold records have no prediction" in done.stderr
+    rows = list(csv.DictReader((out / "model_rankings.csv").read_text().splitlines()))
+    assert [row["Model"] for row in rows] == ["classification-program", "good.jsonl", "poor.jsonl"]
+    # and beside a run of the same gold, from a file that says the same
+    (run,) = (one for one in (out / "runs").iterdir() if "classification-program" in one.name)
+    config = tmp_path / "ranking.yaml"
+    config.write_text(f"pred: [{good}]\nrun: [{run}]\ngold: {gold}\nweight: {{accuracy: 1}}\nout: {tmp_path / 'two'}\n")
+    done = CLI.invoke(app, ["rank", "classification", "--config", str(config), "--json"], catch_exceptions=False)
+    assert [one["value"] for one in json.loads(done.stdout)["systems"]] == [1.0, pytest.approx(27 / 30)]
+
+
+def test_predictions_for_other_gold_are_refused(labelled: tuple[Path, Path, Path], tmp_path: Path) -> None:
+    gold, good, _ = map(str, labelled)
+    other = tmp_path / "other.jsonl"
+    other.write_text('{"id": "z", "label": "A"}\n')
+    asked = ["rank", "classification", "--gold", gold, "--pred", good, "--out", str(tmp_path / "out"), "--pred"]
+    with pytest.raises(DataError, match="record z: prediction for a document that gold does not have"):
+        CLI.invoke(app, [*asked, str(other)], catch_exceptions=False)
+    heritage = ["rank", "classification", "--out", str(tmp_path / "out"), "--pred", good, "--pred", good]
+    with pytest.raises(DataError, match="the ids differ"):
+        CLI.invoke(app, heritage, catch_exceptions=False)
+    with pytest.raises(GoldassayError, match="is for --five"):
+        CLI.invoke(app, [*asked, good, "--force"], catch_exceptions=False)
+
+
+def test_quiet_says_nothing_of_progress(tmp_path: Path) -> None:
+    asked = ["rank", "classification", "--program", "keywords", "--program", "nearest", "--limit", "3"]
+    done = CLI.invoke(app, [*asked, "--out", str(tmp_path / "a")], catch_exceptions=False)
+    assert "classification-keywords" in done.stderr
+    done = CLI.invoke(app, [*asked, "--out", str(tmp_path / "b"), "--quiet"], catch_exceptions=False)
+    assert done.stderr == ""
+    assert not quiet()  # it holds for one command
 
 
 def test_the_picture_of_a_ranking_opens(two: list[Run], tmp_path: Path, opened: Callable[..., Any]) -> None:
@@ -161,9 +241,46 @@ def test_the_founding_ranking_caches_and_scores_again_without_a_model(
     capsys.readouterr()
     assert made.show_cache_status() == {"contexts.csv": 8, "embeddings.csv": 2, "raw_responses.csv": 16}
     assert capsys.readouterr().out == "contexts.csv: 8 rows\nembeddings.csv: 2 rows\nraw_responses.csv: 16 rows\n"
+    frames = made.rankings_df, made.detailed_df
+    assert list(frames[0].columns) == list(first[0])
+    assert len(frames[1]) == 16
     made.clean()
     with pytest.raises(GoldassayError, match="run_evaluation"):
         made.recalculate_metrics_only()
     (tmp_path / "contexts.csv").write_text("a,b\n1,2\n")
     with pytest.raises(DataError, match="clean"):
         made.run_evaluation()
+
+
+def test_the_questions_of_the_document_are_a_gold_set() -> None:
+    found = load("shop").answering.all
+    assert [(one.question, one.answers) for one in found] == [(one["question"], one["answers"]) for one in QUESTIONS]
+    texts = " ".join(one["text"] for one in load("shop").answering.passages).lower()
+    assert all(answer.lower() in texts for one in QUESTIONS for answer in one["answers"])
+
+
+def test_the_command_ranks_by_five_metrics_from_its_caches(tmp_path: Path) -> None:
+    other = tmp_path / "other.py"
+    other.write_text(
+        "from goldassay import workspace\n"
+        "Overlap = workspace.attribute(workspace.root() / 'programs' / 'answering.py', 'Overlap')\n"
+        "program = Overlap(threshold=0.1)\n"
+    )
+    register(Function(letters, "letters"))
+    asked = ["rank", "answering", "--five", "--gold", "shop", "--split", "all", "--embedder", "letters"]
+    asked += ["--program", "baseline", "--program", f"{other}:program", "--out", str(tmp_path / "out"), "--json"]
+    weights = ["--weight", "quality=0.5", "--weight", "confidence=0.2", "--weight", "robustness=0.3"]
+    done = CLI.invoke(app, [*asked, *weights], catch_exceptions=False)
+    rows = json.loads(done.stdout)["rankings"]
+    assert [row["Rank"] for row in rows] == [1, 2]
+    for row in rows:
+        final = 0.5 * row["Quality"] + 0.2 * row["Confidence"] + 0.3 * row["Robustness"]
+        assert row["Final_Score"] == pytest.approx(final)
+    names = {one.name for one in (tmp_path / "out").iterdir()}
+    assert names == {*CACHES, *OUTPUTS}
+    said = (tmp_path / "out" / "raw_responses.csv").read_text()
+    again = CLI.invoke(app, [*asked, *weights], catch_exceptions=False)
+    assert json.loads(again.stdout)["rankings"] == rows  # also the seconds: nothing was asked
+    assert (tmp_path / "out" / "raw_responses.csv").read_text() == said
+    CLI.invoke(app, [*asked, *weights, "--force"], catch_exceptions=False)
+    assert (tmp_path / "out" / "raw_responses.csv").read_text() != said

@@ -73,6 +73,8 @@ def test_what_cannot_be_replaced_is_said() -> None:
         waterfall(dspy.Predict("question -> answer"), gold(), METRIC)
     with pytest.raises(GoldassayError, match="no method or predictor"):
         waterfall(Pipe(), gold(), METRIC, stages={"rank": lambda one: one})
+    with pytest.raises(GoldassayError, match="the same inputs"):
+        waterfall(Pipe(), [*gold(), *gold()], METRIC, progress=False)
     many = Pipe()
     names = [f"stage{number}" for number in range(6)]
     many.__dict__.update(dict.fromkeys(names, str))

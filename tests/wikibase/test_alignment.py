@@ -11,9 +11,8 @@ import pytest
 
 from goldassay.exceptions import DataError
 from goldassay.gold.formats.property_alignment import mapping
-from goldassay.wikibase.alignment import PropertyAlignmentTable
+from goldassay.wikibase.alignment import OURS, PropertyAlignmentTable, read_table
 from goldassay.wikibase.alignment_checks import contradictions, problems
-from goldassay.wikibase.alignment_table import OURS, read_table
 
 
 @pytest.fixture(scope="module")

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from goldassay.exceptions import DataError
-from goldassay.wikibase import dumps
+from goldassay.wikibase import entities as dumps
 from goldassay.wikibase.client import WikidataClient
 
 

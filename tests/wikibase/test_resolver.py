@@ -6,8 +6,7 @@ from typing import Any
 
 import pytest
 
-from goldassay.wikibase.classes import Hierarchy
-from goldassay.wikibase.resolver import Candidate, EntityResolver
+from goldassay.wikibase.resolver import Candidate, EntityResolver, Hierarchy
 
 PERSON, CITY = frozenset({"Q5"}), frozenset({"Q515"})
 CANDIDATES = [

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
+from goldassay.cache import Cache
 from goldassay.exceptions import CacheOnlyError, DataError, FetchError, GoldassayError, NotFoundError
-from goldassay.sources.cache import Cache
 from goldassay.sources.http import Web
 from goldassay.wikibase import sparql
 from goldassay.wikibase.client import WikidataClient

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
+from goldassay.cache import Cache
 from goldassay.exceptions import CacheOnlyError, FetchError, GoldassayError, NotFoundError
-from goldassay.sources.cache import Cache
 from goldassay.sources.http import Web
 from goldassay.wikibase.client import WikidataClient
 from goldassay.wikibase.endpoint import Service

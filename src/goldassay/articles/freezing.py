@@ -10,11 +10,12 @@ from rich.progress import track
 
 from goldassay.articles.benchmark import Asked
 from goldassay.articles.preparing import INSTANCE_OF, shared
+from goldassay.cache import Cache
 from goldassay.exceptions import FetchError, GoldassayError
-from goldassay.running.progress import standard_error
-from goldassay.sources.cache import Cache
+from goldassay.running.loop import standard_error
 from goldassay.sources.wikipedia import WikipediaClient
-from goldassay.wikibase import dumps, rdf
+from goldassay.wikibase import entities as dumps
+from goldassay.wikibase import rdf
 from goldassay.wikibase.client import LANGUAGES, WDQS, WikidataClient
 from goldassay.wikibase.entities import Item, Statement
 from goldassay.wikibase.sparql import classes, merged_into

@@ -11,9 +11,8 @@ from goldassay.fields import read
 from goldassay.measures.triples import objects
 from goldassay.text.fuzzy import normal, signed
 from goldassay.wikibase.alignment import PropertyAlignmentTable, value_kind
-from goldassay.wikibase.classes import Hierarchy
 from goldassay.wikibase.entities import Item
-from goldassay.wikibase.resolver import Candidate, EntityResolver, Resolution
+from goldassay.wikibase.resolver import Candidate, EntityResolver, Hierarchy, Resolution
 
 INSTANCE_OF = "P31"
 OWN = ("subject", "predicate", "object", "subject_id", "predicate_id", "object_id", "object_type", "confidence")

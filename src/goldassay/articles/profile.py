@@ -25,8 +25,7 @@ from typing import Any
 from goldassay import files
 from goldassay.exceptions import DataError
 from goldassay.measures.triples.objects import Comparing
-from goldassay.wikibase.alignment import PropertyAlignmentTable
-from goldassay.wikibase.alignment_table import OURS
+from goldassay.wikibase.alignment import OURS, PropertyAlignmentTable
 
 
 @dataclass(frozen=True)
@@ -107,7 +106,7 @@ def sources(
     *, language: str = "en", endpoint: str | None = None, no_cache: bool = False, cache_only: bool = False
 ) -> Sources:
     """The clients that the options of a command ask for."""
-    from goldassay.sources.cache import Cache
+    from goldassay.cache import Cache
     from goldassay.sources.wikipedia import WikipediaClient
     from goldassay.wikibase.client import LANGUAGES, WDQS, WikidataClient
 

@@ -27,8 +27,7 @@ from goldassay.cli.view import dashboard, view
 from goldassay.cli.waterfall import waterfall
 from goldassay.cli.wikidata import app as wikidata_app
 from goldassay.exceptions import GoldassayError, RunStopped
-from goldassay.reporting.terminal import answers_alone
-from goldassay.text.visible import visible
+from goldassay.reporting.terminal import answers_alone, visible
 
 app = use.commands("Score DSPy programs against gold, and tune them in the same loop.")
 app.command()(demo)

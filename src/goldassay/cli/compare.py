@@ -104,7 +104,7 @@ def _files(
     """A run of each file of predictions, by the values that were asked for."""
     from goldassay.cli.score import read
     from goldassay.reporting.terminal import warn
-    from goldassay.running.given import given
+    from goldassay.running.comparing import given
 
     if len(preds) < 2:
         raise GoldassayError("compare needs two files of predictions or more: --pred FILE --pred FILE")

@@ -59,6 +59,7 @@ def evaluate(
     trace: Annotated[
         bool, typer.Option("--trace/--no-trace", help="Keep inputs, gold, prompts and raw answers in the rows.")
     ] = True,
+    quiet: use.Quiet = False,
     json: use.Json = False,
 ) -> None:
     """Run a program over a gold set and measure it."""

@@ -42,7 +42,7 @@ def init(
         made = scaffold.write(folder, task, *sides, source=source, renamed=anyfields.mapping(map), force=force)
         for file in made:
             print(file)
-        print(f"Try:  cd {folder} && goldassay eval {task}:baseline")
+        print(f"Try:  cd {folder} && goldassay gold validate gold/{task} && goldassay eval {task}:baseline")
         return
     if inputs or outputs or source or map:
         raise GoldassayError("--inputs, --outputs, --from and --map go with --task NAME: a task of your own")

@@ -6,6 +6,7 @@ A command takes an option from here wherever it has one of that name, so that ``
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any
@@ -15,8 +16,18 @@ from typer.core import TyperCommand, TyperGroup
 
 from goldassay.exceptions import GoldassayError
 from goldassay.measure import TASKS
+from goldassay.watched import QUIET
 
 SIX = "extraction, classification, linking, retrieval, answering or triples"
+
+
+def _quiet(context: typer.Context, said: bool) -> bool:
+    """Show no progress while the command runs, nor in the processes that it starts."""
+    if said and not os.environ.get(QUIET):
+        os.environ[QUIET] = "1"
+        context.call_on_close(lambda: os.environ.pop(QUIET, None))
+    return said
+
 
 Task = Annotated[str, typer.Argument(help=SIX, metavar="TASK")]
 OfTask = Annotated[str | None, typer.Option("--task", metavar="TASK", help="The task, where nothing else says it.")]
@@ -98,7 +109,7 @@ MaxFailures = Annotated[
 Threads = Annotated[int, typer.Option("--threads", metavar="N", min=1, help="How many examples at once.")]
 Seed = Annotated[int, typer.Option("--seed", metavar="N", help="Of everything that is drawn at random.")]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object on standard output.")]
-Quiet = Annotated[bool, typer.Option("--quiet", help="Show no progress.")]
+Quiet = Annotated[bool, typer.Option("--quiet", help="Show no progress.", callback=_quiet, is_eager=True)]
 Gate = Annotated[bool, typer.Option("--gate", help="Exit with 1 when what was promised is not reached.")]
 Force = Annotated[bool, typer.Option("--force", help="Write over what exists.")]
 

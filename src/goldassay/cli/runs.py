@@ -63,14 +63,19 @@ def export(
     label_studio: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Tasks with our predictions and errors.")
     ] = None,
+    mlflow: Annotated[
+        str | None, typer.Option(metavar="URI", help="A tracking store: sqlite:///mlflow.db, http://host:5000.")
+    ] = None,
+    experiment: Annotated[str, typer.Option(metavar="NAME", help="--mlflow: the experiment.")] = "goldassay",
+    state: use.State = None,
 ) -> None:
-    """Write a run for other tools: csv, LaTeX, JUnit, Label Studio."""
+    """Write a run for other tools: csv, LaTeX, JUnit, Label Studio; MLflow, with the program (--state: as tuned)."""
     from goldassay.reporting import exports, terminal
     from goldassay.running import Run
 
     asked = {"csv": csv, "latex": latex, "junit": junit, "label-studio": label_studio}
-    if not any(asked.values()):
-        raise GoldassayError(f"say which form: {', '.join(f'--{form} FILE' for form in asked)}")
+    if not any(asked.values()) and mlflow is None:
+        raise GoldassayError(f"say which form: {', '.join(f'--{form} FILE' for form in asked)} or --mlflow URI")
     found = Run.load(run)
     for form, file in asked.items():
         if file is not None:
@@ -79,6 +84,32 @@ def export(
             except OSError as error:
                 raise GoldassayError(f"cannot write {file}: {error.strerror}") from None
             terminal.plain(f"{form}: {file}")
+    if mlflow is not None:
+        from goldassay.reporting import tracking
+
+        program, why = _program(found, state)
+        key = tracking.log(found, uri=mlflow, experiment=experiment, program=program)
+        terminal.plain(f"mlflow: {mlflow}, run {key}, {f'without its program: {why}' if why else 'with its program'}")
+
+
+def _program(run: Any, state: Path | None) -> tuple[Any, str]:
+    """The program of a run as its file makes it (with a tuned state), or why it is not the one that ran."""
+    from goldassay import workspace
+    from goldassay.running.identity import code_hash, fingerprint
+    from goldassay.tuning import load_state
+
+    named = (run.about.get("settings") or {}).get("program")
+    if not isinstance(named, str):
+        return None, "the run does not name it"
+    try:
+        program = workspace.target(named).load()
+        made = load_state(program, state) if state else program
+    except GoldassayError as error:
+        return None, str(error)
+    version = fingerprint(made) if hasattr(made, "named_predictors") else None
+    if (code_hash(made), version) != (run.about.get("code"), run.about["program"]["version"]):
+        return None, f"{named} has changed since, or was tuned (say --state FOLDER)"
+    return made, ""
 
 
 app.command()(compare)

@@ -85,6 +85,7 @@ def score(
     tool: Annotated[
         str | None, typer.Option(metavar="NAME", help="--claimed: the tool (seqeval, nervaluate, hipe, trec_eval …).")
     ] = None,
+    quiet: use.Quiet = False,
     json: use.Json = False,
 ) -> None:
     """Score predictions that already exist. `goldassay score TASK --help` shows what concerns that task."""
@@ -228,17 +229,20 @@ def scored(
 
     ``asked`` are the options that only some tasks have (``CONCERNS``), as they were written.
     """
-    aligned, options = read(task, gold, pred, format=format, **asked)
-    only = options.pop("measures", None)
-    if only and task in ASKED:  # also measures that are not reported unasked
-        options["measures"] = only
-    card: Scorecard = import_module(f"goldassay.measures.{task}").scorecard(aligned.gold, aligned.pred, **options)
-    if only and task not in ASKED:
-        _choose(card, only)
-    card.warnings = [*aligned.warnings, *card.warnings]
-    card.protocol = card.protocol or str(asked.get("protocol") or "")
-    if intervals or (intervals is None and card.examples <= MOST):
-        card.estimate()
+    with terminal.progress("reading both sides", 3) as tell:
+        aligned, options = read(task, gold, pred, format=format, **asked)
+        tell(1, f"measuring {len(aligned.gold)} examples")
+        only = options.pop("measures", None)
+        if only and task in ASKED:  # also measures that are not reported unasked
+            options["measures"] = only
+        card: Scorecard = import_module(f"goldassay.measures.{task}").scorecard(aligned.gold, aligned.pred, **options)
+        if only and task not in ASKED:
+            _choose(card, only)
+        card.warnings = [*aligned.warnings, *card.warnings]
+        card.protocol = card.protocol or str(asked.get("protocol") or "")
+        if intervals or (intervals is None and card.examples <= MOST):
+            tell(2, "intervals")
+            card.estimate()
     return card
 
 

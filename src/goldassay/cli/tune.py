@@ -68,6 +68,7 @@ def tune(
         Path | None,
         typer.Option(metavar="FOLDER", help="The folder of the tuned program (default: a new one in runs/)."),
     ] = None,
+    quiet: use.Quiet = False,
     json: use.Json = False,
 ) -> None:
     """Make a program better on train, choose on dev, report once on test."""
@@ -75,7 +76,7 @@ def tune(
         raise GoldassayError("tune takes a program, or --judge with people's labels as --gold; not both, not neither")
     if judge is not None:
         from goldassay.cli.judge.asked import Asked
-        from goldassay.cli.judge.tune import tune as tune_judge
+        from goldassay.cli.judge.asked import tune as tune_judge
 
         others: dict[str, object] = {
             "--format": format,

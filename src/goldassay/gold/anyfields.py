@@ -26,13 +26,12 @@ from pathlib import Path
 from typing import Any
 
 from goldassay import files, jsonl
-from goldassay.exceptions import DataError, FieldError, GoldassayError, MissingExtra
+from goldassay.exceptions import DataError, FieldError, GoldassayError
 from goldassay.fields import read as field_at
-from goldassay.gold import offsets
+from goldassay.gold import arrow, offsets
 from goldassay.gold.records import check
 from goldassay.measure import TASKS
 
-HF = "hf:"
 ABOUT = ("id", "split", "language", "document", "strata", "meta")  # what is about a record, and no field of a task
 FEW = 30  # values of a field that are counted one by one
 
@@ -61,8 +60,11 @@ def read(
 ) -> list[dict[str, Any]]:
     """The records of a file, renamed; those of the six tasks are checked, and their spans proved."""
     found = []
+    columnar = arrow.columnar(place, format)
     for number, row in enumerate(rows(place, format), start=1):
         record = _renamed(row, renamed, place, number) if renamed else dict(row)
+        if columnar:
+            record = arrow.plain(record, place)
         record = {"id": str(record.pop("id", "") or number), **record}
         if record.get("split") is not None:
             record["split"] = str(record["split"])
@@ -91,8 +93,8 @@ def _renamed(row: Mapping[str, Any], renamed: Mapping[str, str], place: object, 
 
 def rows(place: str | Path, format: str | None = None) -> Iterator[Mapping[str, Any]]:
     """The rows of a file or data set, as they are."""
-    if str(place).startswith(HF) or (Path(place).is_dir() and (Path(place) / "state.json").exists()):
-        yield from _dataset(str(place))
+    if arrow.is_dataset(place):
+        yield from arrow.dataset(str(place))
         return
     file = Path(place)
     if not file.is_file():
@@ -109,7 +111,7 @@ def rows(place: str | Path, format: str | None = None) -> Iterator[Mapping[str, 
     elif kind in ("csv", "tsv"):
         yield from _table(file, "," if kind == "csv" else "\t")
     elif kind == "parquet":
-        yield from _parquet(file)
+        yield from arrow.parquet(file)
     else:
         raise DataError(f"records are read from jsonl, json, csv, tsv and parquet, not from {kind!r}", file=file)
 
@@ -154,31 +156,6 @@ def _typed(name: str, cells: Sequence[str]) -> list[Any]:
         if not any(len(cell) > 1 and cell[0] == "0" and cell[1].isdigit() for cell in full):  # 007 is a name
             return made
     return list(cells)
-
-
-def _parquet(file: Path) -> Iterator[dict[str, Any]]:
-    try:
-        from pyarrow import parquet
-    except ImportError:
-        raise MissingExtra("pyarrow", "datasets") from None
-    for batch in parquet.ParquetFile(file).iter_batches():
-        yield from batch.to_pylist()
-
-
-def _dataset(name: str) -> Iterator[dict[str, Any]]:
-    try:
-        import datasets
-    except ImportError:
-        raise MissingExtra("datasets", "datasets") from None
-    if name.startswith(HF):
-        whole, _, split = name.removeprefix(HF).partition(":")
-        found = datasets.load_dataset(whole, split=split or None)
-    else:
-        found = datasets.load_from_disk(name)
-    parts = found.items() if isinstance(found, dict) else [(None, found)]
-    for side, part in parts:
-        for row in part:
-            yield {**row, "split": {"validation": "dev"}.get(side, side)} if side and "split" not in row else dict(row)
 
 
 def fields(records: Iterable[Mapping[str, Any]]) -> dict[str, str]:

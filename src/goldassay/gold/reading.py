@@ -12,7 +12,7 @@ from typing import Any
 from goldassay import workspace
 from goldassay.exceptions import DataError, GoldassayError
 from goldassay.files import Skipping
-from goldassay.gold import anyfields, formats, offsets
+from goldassay.gold import anyfields, arrow, formats, offsets
 from goldassay.gold import tokens as tagged
 from goldassay.gold.predictions import of_gold
 from goldassay.gold.records import Side
@@ -53,10 +53,11 @@ def read(
     """The records of a file. Without ``format`` the file's name tells it.
 
     A task of one's own has records with any fields; ``map`` names the fields of a foreign file anew (`anyfields`).
+    Parquet and data sets (`arrow`) are read so for every task.
     """
     workspace.known(task)
     renamed = anyfields.mapping(options.pop("map", None))
-    if task not in TASKS or renamed:
+    if task not in TASKS or renamed or arrow.columnar(path, format):
         foreign = anyfields.read(path, task, renamed, format)
         once(foreign, path)
         return foreign

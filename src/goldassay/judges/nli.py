@@ -26,7 +26,7 @@ from typing import Any, Protocol, runtime_checkable
 from goldassay.embedding.models import place
 from goldassay.exceptions import GoldassayError, MissingExtra, ModelError
 from goldassay.measures.judged import Verdict
-from goldassay.text.sentences import sentences
+from goldassay.text.words import sentences
 
 
 class NLI:

@@ -1,21 +1,36 @@
-"""Language models by name: ``local/smollm2-135m``, ``local:FILE.gguf``, or any name that ``dspy.LM`` knows.
+"""Language models by name: ``resolve("local/smollm2-135m")``, ``local:FILE.gguf``, or whatever ``dspy.LM`` takes.
 
 Local models run in this process through xllamacpp (extra ``local``), on the processors that are idle when a model is
 loaded, or on ``GOLDASSAY_LM_THREADS`` of them. Their answers are constrained by the JSON schema of the program's typed
 outputs, so that even a very small model returns what parses.
+
+A file of models is YAML, a model a name::
+
+    small:
+      model: openai/gpt-4o-mini
+      temperature: 0
+    ours:
+      model: openai/llama
+      api_base: http://127.0.0.1:8000/v1
+      api_key_env: OUR_KEY        # the name of a variable of the environment; keys do not stand in files
+      adapter: chat
+
+and ``models.yaml:small`` names one of them wherever a model is asked for.
 """
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
+from difflib import get_close_matches
 from typing import Any
 
 import dspy
 
-from goldassay.exceptions import ModelError
-from goldassay.lm.choosing import ADAPTERS, adapter_of, listed, options_of
+from goldassay.exceptions import DataError, GoldassayError, ModelError
+from goldassay.files import yaml_value
 from goldassay.lm.engine import AsyncLlamaEngine, LlamaEngine
 from goldassay.lm.lines import Copied
 from goldassay.lm.local import LocalLM
@@ -29,7 +44,7 @@ def resolve(name: str | None = None, **options: Any) -> dspy.LM:
     """A language model by its name.
 
     Without a name it is ``$GOLDASSAY_MODEL`` (a GGUF file or a name), else the embedded ``local/smollm2-135m``;
-    ``FILE.yaml:NAME`` is a model of a file of models (`goldassay.lm.choosing`).
+    ``FILE.yaml:NAME`` is a model of a file of models (`goldassay.lm`).
     ``options`` go to ``dspy.LM``. Local models answer with temperature 0 and at most 256 tokens unless told otherwise,
     and take ``context`` (tokens, 4096), ``items`` and ``characters`` too (the bounds of arrays and of the strings in
     them where a schema states none), and ``slots``: how many requests the model works on at once, for as many threads.
@@ -98,6 +113,64 @@ def for_program(
     model = resolve(name, **options_of(options))
     chosen = adapter_name or ((listed(name) or ("", {}))[1].get("adapter") if name else None)
     return Model(str(model.model), model, adapter_of(chosen) if chosen else adapter(model))
+
+
+ADAPTERS = ("chat", "json", "xml", "terse", "terse-json", "terse-lines")
+
+
+def options_of(words: Sequence[str]) -> dict[str, Any]:
+    """``["temperature=0.2", "api_base=http://…"]`` as options; a value is JSON where it reads as JSON, else a text.
+
+    >>> options_of(["temperature=0.2", "stop=[\\"END\\"]", "api_base=http://127.0.0.1:1/v1"])
+    {'temperature': 0.2, 'stop': ['END'], 'api_base': 'http://127.0.0.1:1/v1'}
+    """
+    out: dict[str, Any] = {}
+    for word in words:
+        name, equals, value = word.partition("=")
+        if not equals or not name.isidentifier():
+            raise GoldassayError(f"--lm-option {word!r}: an option of a model is NAME=VALUE, such as temperature=0.2")
+        try:
+            out[name] = json.loads(value)
+        except ValueError:
+            out[name] = value
+    return out
+
+
+def listed(name: str) -> tuple[str, dict[str, Any]] | None:
+    """The model and options that ``FILE.yaml:NAME`` stands for; ``None`` for any other name."""
+    place, _, wanted = name.rpartition(":")
+    if not place.endswith((".yaml", ".yml")):
+        return None
+    models = yaml_value(place)
+    if not isinstance(models, dict) or not all(isinstance(one, dict) and "model" in one for one in models.values()):
+        raise DataError("a file of models maps names to mappings with a 'model'", file=place)
+    if wanted not in models:
+        near = get_close_matches(wanted, map(str, models), 1)
+        raise DataError(
+            f"no model {wanted!r}; there are {', '.join(map(str, models))}{f': {near[0]}?' if near else ''}", file=place
+        )
+    options = {str(key): value for key, value in models[wanted].items()}
+    model = str(options.pop("model"))
+    variable = options.pop("api_key_env", None)
+    if variable is not None:
+        if not os.environ.get(str(variable)):
+            raise GoldassayError(f"{place}: {wanted} wants its key in ${variable}, which is not set")
+        options["api_key"] = os.environ[str(variable)]
+    return model, options
+
+
+def adapter_of(name: str) -> dspy.Adapter:
+    """An adapter by its name.
+
+    >>> type(adapter_of("chat")).__name__, adapter_of("terse-lines").form
+    ('ChatAdapter', 'lines')
+    """
+    if name not in ADAPTERS:
+        raise GoldassayError(f"no adapter {name!r}; there are {', '.join(ADAPTERS)}")
+    if name.startswith("terse"):
+        return TerseAdapter(name.partition("-")[2] or "auto")
+    made: dspy.Adapter = {"chat": dspy.ChatAdapter, "json": dspy.JSONAdapter, "xml": dspy.XMLAdapter}[name]()
+    return made
 
 
 __all__ = [

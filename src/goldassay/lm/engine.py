@@ -1,8 +1,15 @@
-"""A GGUF file in this process, as an engine for ``dspy.LM``; answers are constrained by the adapter's JSON schema."""
+"""A GGUF file in this process, as an engine for ``dspy.LM``; answers are constrained by the adapter's JSON schema.
+
+An answer that was cut short keeps its complete parts. What a constrained model writes is JSON up to the point where the
+tokens ended. Of that, complete fields and complete items of lists are kept. Text that was being written as a field of
+its own is kept as far as it goes, like any answer that ends at ``max_tokens``; anything else that was begun is dropped.
+"""
 
 from __future__ import annotations
 
 import asyncio
+import json
+import re
 from typing import Any, ClassVar
 
 from dspy.lm15 import Message, Response, TextPart, Usage
@@ -10,9 +17,7 @@ from dspy.lm15 import Message, Response, TextPart, Usage
 from goldassay.exceptions import GoldassayError
 from goldassay.lm.files import located
 from goldassay.lm.local import LocalModelError, PromptTooLongError
-from goldassay.lm.repair import complete as completed
-from goldassay.lm.request import CHARACTERS, ITEMS, body
-from goldassay.lm.server import loaded, require
+from goldassay.lm.server import CHARACTERS, ITEMS, body, loaded, require
 
 
 class LlamaEngine:
@@ -54,7 +59,7 @@ class LlamaEngine:
         choice, usage = reply["choices"][0], reply["usage"]
         text, cut = choice["message"]["content"] or "", choice["finish_reason"] == "length"
         if cut and request.config.response_format:
-            text = completed(text)[0] if text.lstrip().startswith("{") else _whole_lines(text)
+            text = complete(text)[0] if text.lstrip().startswith("{") else _whole_lines(text)
         return Response(
             id=None,
             model=request.model,
@@ -113,3 +118,69 @@ def _refusal(reply: Any, name: str, context: int) -> LocalModelError:
             "show fewer or shorter examples, or ask for more with lm.resolve(name, context=…)"
         )
     return LocalModelError(f"{name} gave no answer: {' '.join(str(error.get('message', error)).split())[:300]}")
+
+
+DECODER = json.JSONDecoder()
+KEY = re.compile(r'\s*,?\s*("(?:[^"\\]|\\.)*")\s*:\s*')
+AFTER = re.compile(r"[\s,\]}]")
+BETWEEN = re.compile(r"[\s,]*")
+
+
+def complete(text: str) -> tuple[str, bool]:
+    """The JSON object that a cut answer surely holds, and whether anything was cut off.
+
+    >>> complete('{"entities": [{"type": "TOP", "text": "Delft"}, {"type": "TM')
+    ('{"entities": [{"type": "TOP", "text": "Delft"}]}', True)
+    >>> complete('{"entities": [{"type": "TOP"')
+    ('{"entities": []}', True)
+    >>> complete('{"label": "Museum"}')
+    ('{"label": "Museum"}', False)
+    """
+    try:
+        json.loads(text)
+    except json.JSONDecodeError:
+        start = text.find("{")
+        return (json.dumps(_fields(text, start + 1), ensure_ascii=False) if start >= 0 else text), True
+    return text, False
+
+
+def _fields(text: str, place: int) -> dict[str, Any]:
+    fields: dict[str, Any] = {}
+    while key := KEY.match(text, place):
+        whole = _value(text, key.end())
+        if whole is None:
+            part = _begun(text, key.end())
+            return fields if part is None else {**fields, json.loads(key[1]): part}
+        fields[json.loads(key[1])], place = whole
+    return fields
+
+
+def _value(text: str, place: int) -> tuple[Any, int] | None:
+    """A complete value and where it ends. A number with nothing after it may lack digits."""
+    try:
+        value, end = DECODER.raw_decode(text, place)
+    except json.JSONDecodeError:
+        return None
+    number = isinstance(value, (int, float)) and not isinstance(value, bool)
+    unsure = number and not AFTER.match(text, end)
+    return None if unsure else (value, end)
+
+
+def _begun(text: str, place: int) -> Any:
+    """What is sure of a value that was cut: the complete items of a list, the words of a text so far."""
+    if text[place : place + 1] == "[":
+        items, place = [], place + 1
+        while found := _value(text, _skip(text, place)):
+            items.append(found[0])
+            place = found[1]
+        return items
+    if text[place : place + 1] == '"':
+        for end in range(len(text), max(place, len(text) - 12), -1):  # the end may cut an escape (\ud83d\ude00) in two
+            if found := _value(f'{text[place:end]}"', 0):
+                return found[0].encode("utf-16", "surrogatepass").decode("utf-16", "ignore")
+    return None
+
+
+def _skip(text: str, place: int) -> int:
+    found = BETWEEN.match(text, place)
+    return found.end() if found else place

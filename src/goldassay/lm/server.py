@@ -1,17 +1,29 @@
-"""GGUF files in the memory of this process, each loaded once."""
+"""GGUF files in the memory of this process, each loaded once, and what is asked of them.
+
+A canonical request of DSPy becomes the body of llama.cpp's chat completion; its JSON schema gets bounds, so that a
+constrained answer ends before the tokens do, and becomes a grammar.
+
+Array and string limits that a schema states are kept. DSPy drops the limits of a top-level output field's annotation,
+so without bounds here a small model fills a list until ``max_tokens``.
+"""
 
 from __future__ import annotations
 
 import importlib
 import importlib.util
+import json
 import os
+import re
 import secrets
 import threading
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from dspy.lm15 import TextPart
+
 from goldassay.exceptions import MissingExtra, ModelError
+from goldassay.lm.lines import Lines, copied
 
 
 @dataclass(frozen=True)
@@ -91,3 +103,88 @@ def _load(file: Path, context: int, slots: int = 1) -> Any:
         return xllamacpp.Server(params)
     except (RuntimeError, ValueError, OSError) as error:
         raise ModelError(f"llama.cpp cannot load {file}: {error}; is the file whole, and is there memory?") from None
+
+
+ITEMS = 12
+CHARACTERS = 64
+TOP_CHARACTERS = 400
+FORM, COPY = "x-form", "x-copy"  # what the adapter says of an answer beside its schema
+SAMPLING = ("top_p", "top_k", "seed", "frequency_penalty", "presence_penalty")
+
+
+def body(request: Any, items: int, characters: int) -> dict[str, Any]:
+    """The messages, the sampling settings, and the grammar that a wanted response format stands for."""
+    config = request.config
+    messages = [{"role": "system", "content": _text(request.system)}] if request.system else []
+    messages += [{"role": message.role, "content": _text(message.parts)} for message in request.messages]
+    made: dict[str, Any] = {
+        "messages": messages,
+        "temperature": config.temperature or 0.0,
+        "max_tokens": config.max_tokens or 256,
+        "cache_prompt": True,
+    }
+    made |= {key: getattr(config, key) for key in SAMPLING if getattr(config, key) is not None}
+    if config.stop:
+        made["stop"] = list(config.stop)
+    if config.response_format:
+        schema = config.response_format.get("schema") or {"type": "object"}
+        made["grammar"] = written(schema, messages[-1]["content"], items, characters)
+    return made
+
+
+def written(schema: dict[str, Any], asked: str, items: int = ITEMS, characters: int = CHARACTERS) -> str:
+    """The grammar of an answer: as lines where the adapter asked for them, else JSON.
+
+    ``asked`` is the last message, from whose words copied fields are copied; the names of its inputs are left out.
+    """
+    names = schema.get(COPY)
+    source = (
+        "" if names is None else re.sub(rf"^(?:{'|'.join(map(re.escape, names))}): ", "", asked, flags=re.MULTILINE)
+    )
+    form = Lines.of(schema) if schema.get(FORM) == "lines" else None
+    if form is not None:
+        return form.grammar(source, items, characters, TOP_CHARACTERS)
+    plain = {key: part for key, part in schema.items() if key not in (FORM, COPY)}
+    return grammar(bounded(copied(plain, source, characters), items, characters))
+
+
+def _text(parts: Any) -> str:
+    return parts if isinstance(parts, str) else "".join(part.text for part in parts if isinstance(part, TextPart))
+
+
+# One line, with the separators of json.dumps: what the demonstrations look like, at two thirds of the tokens.
+COMPACT = {"whitespace_flexible": False, "item_separator": ", ", "key_separator": ": "}
+
+
+def bounded(schema: Any, items: int = ITEMS, characters: int = CHARACTERS) -> Any:
+    """The schema with every array and every free string bounded.
+
+    ``characters`` bounds the strings inside arrays and definitions (names, labels); a string that is an output field of
+    its own, such as an answer or a reasoning, may have 400.
+
+    >>> bounded({"type": "array", "items": {"type": "string"}}, items=3, characters=20)
+    {'type': 'array', 'items': {'type': 'string', 'maxLength': 20}, 'maxItems': 3}
+    >>> bounded({"type": "object", "properties": {"answer": {"type": "string"}}})["properties"]["answer"]["maxLength"]
+    400
+    """
+    return _bounded(schema, items, characters, max(characters, TOP_CHARACTERS))
+
+
+def _bounded(schema: Any, items: int, inner: int, here: int) -> Any:
+    if isinstance(schema, list):
+        return [_bounded(part, items, inner, here) for part in schema]
+    if not isinstance(schema, dict):
+        return schema
+    deeper = {"items", "prefixItems", "$defs", "definitions"}
+    out = {key: _bounded(part, items, inner, inner if key in deeper else here) for key, part in schema.items()}
+    if out.get("type") == "array":
+        out.setdefault("maxItems", items)
+    if out.get("type") == "string" and not out.keys() & {"enum", "const", "pattern", "format"}:
+        out.setdefault("maxLength", here)
+    return out
+
+
+def grammar(schema: dict[str, Any]) -> str:
+    """llama.cpp's grammar of a schema; answers come on one line where the build has llguidance (the wheels have)."""
+    made: str = library().json_schema_to_grammar(json.dumps({**schema, "x-guidance": COMPACT}))
+    return made

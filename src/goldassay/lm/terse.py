@@ -12,7 +12,7 @@ from pydantic import BaseModel, PydanticUserError, create_model
 
 from goldassay.exceptions import GoldassayError
 from goldassay.lm.lines import Lines
-from goldassay.lm.request import COPY, FORM
+from goldassay.lm.server import COPY, FORM
 
 FORMS = ("auto", "json", "lines")
 

@@ -17,7 +17,7 @@ from weakref import WeakValueDictionary
 
 from goldassay.exceptions import GoldassayError
 from goldassay.measure import Error, Measure, plain
-from goldassay.tally.base import Number, Sums, divide
+from goldassay.tally.sums import Number, Sums, divide
 
 UNKNOWN = "in the denominator, not counted as true"
 NOBODY = "what stands with the prediction"

@@ -12,7 +12,7 @@ from goldassay.gold.agreement import Agreement
 from goldassay.gold.audit import KINDS, Audit
 from goldassay.gold.splits import Split
 from goldassay.gold.stats import UNITS, Stats
-from goldassay.reporting.terminal import console, number
+from goldassay.reporting.terminal import console, number, under_title
 from goldassay.statistics import wilson
 
 MOST = 50
@@ -67,9 +67,10 @@ def stats(found: Stats, by: Sequence[str] = ()) -> None:
         for facet, keys in one.by.items():
             if by and facet not in by:
                 continue
-            table = _table(None, facet, "records", one.unit)
-            for key, (records, held) in sorted(keys.items())[:MOST]:
-                table.add_row(escape(key), f"{records:,}", f"{held:,}")
+            units = [one.unit] if one.unit != "records" else []
+            table = _table(None, facet, "records", *units)
+            for key, counts in sorted(keys.items())[:MOST]:
+                table.add_row(escape(key), *(f"{count:,}" for count in counts[: 1 + len(units)]))
             out.print(table)
 
 
@@ -131,7 +132,7 @@ def agreement(found: Agreement, most: int = 20) -> None:
 
 
 def _table(title: str | None, *columns: str) -> Table:
-    table = Table(title=title and escape(title), title_justify="left")
+    table = under_title(title and escape(title))
     for name in columns:
         numeric = name in NUMERIC
         table.add_column(name, justify="right" if numeric else "left", overflow="fold")

@@ -2,34 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 from rich.markup import escape
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 from rich.table import Table
 
-from goldassay.judges.audit.audit import Audit, Check
+from goldassay.judges.audit import Audit, Check
 from goldassay.judges.people.agreement import JudgeAgreement
 from goldassay.judges.people.grades import Graded
 from goldassay.judges.people.rates import Estimate
-from goldassay.reporting.terminal import console
+from goldassay.reporting.terminal import console, under_title
 from goldassay.statistics.intervals import Interval
 from goldassay.statistics.ppi import Corrected
 
 MOST = 10
-
-
-@contextmanager
-def progress(what: str, total: int) -> Iterator[Callable[[int], None]]:
-    """A progress bar on standard error, where that is a terminal."""
-    out = console(error=True)
-    columns = (BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), TimeRemainingColumn())
-    bar = Progress(TextColumn("{task.description}"), *columns, console=out, transient=True, disable=not out.is_terminal)
-    with bar:
-        task = bar.add_task(what, total=total)
-        yield lambda done: bar.update(task, completed=done)
 
 
 def warn(text: str) -> None:
@@ -179,7 +165,7 @@ def _estimates(title: str, head: str, corrected: Corrected | None, naive: Interv
 
 
 def _table(title: str, *heads: str) -> Table:
-    table = Table(title=escape(title), title_justify="left", min_width=min(len(title), 79))  # titles wrap at its width
+    table = under_title(escape(title))
     for place, head in enumerate(heads):
         table.add_column(head, justify="right" if place else "left", overflow="fold")
     return table

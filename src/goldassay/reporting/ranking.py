@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from goldassay.exceptions import ConventionError, GoldassayError
+from goldassay.exceptions import ConventionError, DataError, GoldassayError
 from goldassay.reporting.facts import clusters
 from goldassay.reporting.pages.report import labels
 from goldassay.running.comparing import alike, worked
@@ -22,6 +22,8 @@ from goldassay.running.run import Run
 from goldassay.score import Evidence
 from goldassay.statistics import Interval, interval
 from goldassay.statistics.ranks import Rank, firsts, front, ranks
+
+STORED = "predictions"  # the setting of a run of predictions that existed: it took no time and cost nothing
 
 
 @dataclass(frozen=True)
@@ -35,9 +37,10 @@ class Ranked:
     place: int
     first: float
     """How often it would be first if the weights were any others."""
-    seconds: float
-    cost: float
-    """Money where the runs name a price, else tokens."""
+    seconds: float | None
+    """``None`` of predictions that existed."""
+    cost: float | None
+    """Money where the runs name a price, else tokens; ``None`` of predictions that existed."""
     on_front: tuple[bool, bool]
     """Whether nothing is better at both value and cost, and at both value and seconds."""
 
@@ -89,10 +92,14 @@ def rank(runs: Sequence[Run], weights: Mapping[str, float] | None = None, *, see
     values = [interval(one, zero, clusters=drawn, seed=seed) for one in evidence]
     sets = ranks(evidence, zero, clusters=drawn, seed=seed)
     leads = firsts([{name: run.values.get(name, 0.0) for name in given} for run in runs], seed=seed)
-    seconds = [float(run.cost.get("seconds") or 0.0) for run in runs]
+    ran = [STORED not in run.about.get("settings", {}) for run in runs]
+    seconds = [float(run.cost.get("seconds") or 0.0) if made else None for run, made in zip(runs, ran, strict=True)]
     priced = any(run.cost.get("usd") for run in runs)
-    costs = [float(run.cost.get("usd") or 0.0) if priced else float(_tokens(run)) for run in runs]
-    fronts = [front(list(zip(spent, [one.value for one in values], strict=True))) for spent in (costs, seconds)]
+    costs = [
+        None if not made else float(run.cost.get("usd") or 0.0) if priced else float(_tokens(run))
+        for run, made in zip(runs, ran, strict=True)
+    ]
+    fronts = [_front(spent, [one.value for one in values]) for spent in (costs, seconds)]
     names = labels(runs)
     out = [
         Ranked(
@@ -109,6 +116,28 @@ def rank(runs: Sequence[Run], weights: Mapping[str, float] | None = None, *, see
         for i, run in enumerate(runs)
     ]
     return sorted(out, key=lambda one: (one.place, one.name))
+
+
+def _front(spent: Sequence[float | None], values: Sequence[float]) -> list[bool]:
+    """The front of those whose cost is known."""
+    known = [place for place, cost in enumerate(spent) if cost is not None]
+    best = front([(float(spent[place] or 0.0), values[place]) for place in known])
+    on = {place for place, first in zip(known, best, strict=True) if first}
+    return [place in on for place in range(len(spent))]
+
+
+class Stored:
+    """A file's predictions as a program: asked with an example's id, it says what the file says."""
+
+    def __init__(self, file: Path, records: Mapping[str, Mapping[str, Any]]) -> None:
+        self.file, self.records = file, records
+
+    def __call__(self, id: Any, **_: Any) -> Any:
+        import dspy
+
+        if str(id) not in self.records:
+            raise DataError("no prediction", file=self.file, record=id)
+        return dspy.Prediction(**{name: value for name, value in self.records[str(id)].items() if name != "id"})
 
 
 def _tokens(run: Run) -> int:

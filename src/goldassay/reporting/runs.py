@@ -13,7 +13,7 @@ from goldassay.reporting import facts
 from goldassay.reporting.facts import Value
 from goldassay.reporting.history import Entry
 from goldassay.reporting.ranking import Ranked
-from goldassay.reporting.terminal import console, number, p_value, plain, warn, with_interval
+from goldassay.reporting.terminal import console, number, p_value, plain, under_title, warn, with_interval
 from goldassay.running.run import Run
 from goldassay.running.waterfall import Waterfall
 
@@ -22,7 +22,7 @@ def run(done: Run) -> None:
     """A run: the metric's weighted value, its measures with intervals and targets, parts, cost, folder."""
     model = done.about.get("lm")
     title = f"{escape(done.name)}: {len(done.rows)} examples{f', {escape(str(model))}' if model else ''}"
-    table = Table(title=title, title_justify="left")
+    table = under_title(title)
     found = facts.values(done)
     tasks = {one.name: _task(done, one.name) for one in found}
     several = len(set(tasks.values())) > 1  # a program that retrieves and answers is measured at both
@@ -96,7 +96,7 @@ def strata(done: Run, measure: str, most: int = 8) -> None:
 
 def ranking(found: Sequence[Ranked]) -> None:
     """Systems, the best first, with the ranks that each may have."""
-    table = Table(title=f"{len(found)} systems on {len(found[0].run.rows)} examples", title_justify="left")
+    table = under_title(f"{len(found)} systems on {len(found[0].run.rows)} examples")
     for head in ("place", "ranks"):
         table.add_column(head, justify="right", no_wrap=True)
     table.add_column("system", overflow="fold")
@@ -104,15 +104,38 @@ def ranking(found: Sequence[Ranked]) -> None:
         table.add_column(head, justify="right", no_wrap=True)
     for one in found:
         value = f"{one.value.value:.4f} [{one.value.low:.3f}, {one.value.high:.3f}]"
-        leads, cost = f"{100 * one.first:.0f} %", f"{one.cost:g}"
-        table.add_row(str(one.place), str(one.ranks), escape(one.name), value, leads, f"{one.seconds:.1f}", cost)
+        spent = ["–" if one.seconds is None else f"{one.seconds:.1f}", "–" if one.cost is None else f"{one.cost:g}"]
+        table.add_row(str(one.place), str(one.ranks), escape(one.name), value, f"{100 * one.first:.0f} %", *spent)
     console().print(table)
     plain("ranks: those that the data allow; leads: how often it would be first if the weights were any others")
 
 
+def five(rows: Sequence[Mapping[str, Any]]) -> None:
+    """The ranking by the five metrics, the best first."""
+    table = Table(title="by five metrics", title_justify="left")
+    for name in rows[0]:
+        if name == "Model":
+            table.add_column("model", overflow="fold")
+        else:
+            head = {"Rank": "place", "Final_Score": "score"}.get(name, name.lower())
+            table.add_column(head, justify="right", no_wrap=True)
+    for row in rows:
+        table.add_row(*(escape(one) if isinstance(one, str) else _cell(one) for one in row.values()))
+    console().print(table)
+    lacking = [name.lower() for name, value in rows[0].items() if value is None and name not in ("Rank", "Final_Score")]
+    if lacking:
+        plain(
+            f"no {' and no '.join(lacking)}: no model for it is here, so there is no final score (or weigh without it)"
+        )
+
+
+def _cell(value: float | None) -> str:
+    return str(value) if isinstance(value, int) else "–" if value is None else f"{value:.3f}"
+
+
 def waterfall(found: Waterfall) -> None:
     """What each stage costs, and the value with each set of stages replaced by gold."""
-    table = Table(title=f"what each stage costs, {found.examples} examples", title_justify="left", min_width=40)
+    table = under_title(f"what each stage costs, {found.examples} examples")
     table.add_column("stage", overflow="fold")
     table.add_column("costs [95 %]", justify="right", no_wrap=True)
     for one in found.shares:
@@ -126,7 +149,7 @@ def waterfall(found: Waterfall) -> None:
 
 def listed(found: Sequence[Entry]) -> None:
     """Runs in a folder, the newest first."""
-    table = Table(title=f"{len(found)} runs", title_justify="left")
+    table = under_title(f"{len(found)} runs")
     table.add_column("run", overflow="fold")
     for head in ("program", "model"):
         table.add_column(head, overflow="fold")
@@ -145,7 +168,7 @@ def corrected(done: Any) -> None:
     if not done.corrected:
         return
     title = "values that a judge gives, corrected by people's labels"
-    table = Table(title=title, title_justify="left", min_width=min(len(title), 79))
+    table = under_title(title)
     for place, head in enumerate(("value", "as judged", "corrected [95 %]", "labels alone [95 %]", "labels")):
         table.add_column(head, justify="right" if place else "left")
     for name, found in done.corrected.items():
@@ -159,7 +182,7 @@ def comparison(runs: Sequence[Any], found: Sequence[Any], missing: Sequence[str]
     out = console()
     for place, made in enumerate(runs, start=1):
         out.print(f"{place}  {made.name}  {made.folder or ''}".rstrip(), markup=False, soft_wrap=True)
-    table = Table(title=f"{len(runs)} runs on the same gold", title_justify="left")
+    table = under_title(f"{len(runs)} runs on the same gold")
     table.add_column("value [95 %]", no_wrap=True)
     for place in range(1, len(runs) + 1):
         table.add_column(str(place), justify="right")
@@ -234,7 +257,7 @@ def _numbered(title: str, heads: list[str], rows: list[list[str]]) -> None:
 def _against(title: str, found: Sequence[Any]) -> Table:
     """One run's paired differences from the first."""
     n = len(found[0].run.rows)
-    table = Table(title=f"{title}, {n} examples", title_justify="left", pad_edge=False)
+    table = under_title(f"{title}, {n} examples", pad_edge=False)
     table.add_column("value", overflow="fold")
     for head in ("difference [95 %]", "p", "p\ncorr.", "detect-\nable", "won:\nlost"):
         table.add_column(head, justify="right", no_wrap=True)
@@ -265,7 +288,7 @@ class Row:
 
 def demo_table(task: str, value: str, rows: Sequence[Row], on_dev: Mapping[str, float]) -> None:
     """What each program is worth on test and what it cost; what the candidates were worth on dev."""
-    table = Table(title=f"{task} on test", title_justify="left")
+    table = under_title(f"{task} on test")
     table.add_column("program", no_wrap=True)
     table.add_column(f"{value} [95 %]", justify="right")
     for name in ("calls", "tokens", "seconds"):

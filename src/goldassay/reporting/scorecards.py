@@ -8,7 +8,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from goldassay.reporting.terminal import Values, console, number, warn
+from goldassay.reporting.terminal import Values, console, number, under_title, warn
 from goldassay.scorecard import Scorecard
 
 RATES = ("precision", "recall", "f1")
@@ -79,7 +79,7 @@ def _rates(card: Scorecard) -> Iterator[tuple[str, list[str]]]:
 
 
 def _table(title: str | None, *columns: str, wide: bool) -> Table:
-    table = Table(title=title, title_justify="left")
+    table = under_title(title)
     table.add_column("", no_wrap=True)
     for column in columns:
         table.add_column(column, justify="right", no_wrap=True)
@@ -126,7 +126,7 @@ def breakdown(title: str, facet: str, keys: Mapping[str, Values], out: Console, 
         rows.sort(key=lambda row: -(row[1].get("support") or 0))
     if len(names) > 6:
         names = [name for name in names if name.endswith(("f1", "support", "value"))][:6] or names[:6]
-    table = Table(title=f"by {title}", title_justify="left")
+    table = under_title(f"by {title}")
     table.add_column(facet, no_wrap=True)
     for name in names:
         table.add_column(name, justify="right")
@@ -142,7 +142,7 @@ def confusions(rows: Mapping[str, Values], out: Console, most: int = 10) -> None
     if not found:
         return
     found.sort(key=lambda cell: (-cell[0], cell[1], cell[2]))
-    table = Table(title="largest confusions", title_justify="left")
+    table = under_title("largest confusions")
     for name in ("gold", "predicted"):
         table.add_column(name, no_wrap=True)
     table.add_column("times", justify="right")

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import secrets
+import sys
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
@@ -53,6 +54,11 @@ class Server(ThreadingHTTPServer):
                 self.kept.pop(next(iter(self.kept)))
             self.kept[stamp] = report(sources(folders).runs)
         return self.kept[stamp]
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """Whoever closes the page or goes on before it has come is no error; anything else is told as it is."""
+        if not isinstance(sys.exception(), ConnectionError):
+            super().handle_error(request, client_address)
 
 
 def _changed(file: Path) -> tuple[int, int]:

@@ -1,22 +1,46 @@
-"""Tables that fit the terminal."""
+"""Tables that fit the terminal.
+
+Data on a screen is data: what would move the cursor or turn the writing is shown as its number.
+"""
 
 from __future__ import annotations
 
 import os
 import re
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, redirect_stderr, redirect_stdout, suppress
 from typing import IO, Any
 
 from rich.console import Console
 from rich.errors import MarkupError
 from rich.markup import escape
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 from rich.table import Table
 from rich.text import Text
 
 from goldassay import jsonl
-from goldassay.text.visible import visible
+from goldassay.watched import quiet as asked_to_be_quiet
+from goldassay.watched import watched
+
+ACTS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
+
+
+def visible(text: str) -> str:
+    r"""``text`` with everything that acts on a terminal written as its number.
+
+    Those are control characters but line feed and tab (an escape sequence may clear the screen or set a window's
+    title), line and paragraph separators, changes of the direction of writing, and halves of surrogate pairs.
+
+    >>> print(visible("a\x1b[2Jb\u202ec"))
+    a\x1b[2Jb\u202ec
+    """
+    return ACTS.sub(lambda found: _number(ord(found[0])), text)
+
+
+def _number(code: int) -> str:
+    return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}"
+
 
 Values = Mapping[str, float | None]
 
@@ -79,6 +103,11 @@ def answers_alone() -> Iterator[None]:
         os.close(kept)
 
 
+def under_title(title: str | None, **options: Any) -> Table:
+    """A table under its title, at least as wide as that: a title wraps where its table ends."""
+    return Table(title=title, title_justify="left", min_width=min(len(title or ""), console().width), **options)
+
+
 def number(value: float | None, earlier: float | None = None) -> str:
     """Four places; a dash where there is no evidence; the change since ``earlier`` in brackets."""
     if value is None:
@@ -97,6 +126,11 @@ def plain(text: str) -> None:
     console().print(text, markup=False, soft_wrap=True)
 
 
+def note(text: str) -> None:
+    """One line on standard error, about what was done."""
+    console(error=True).print(text, markup=False, soft_wrap=True)
+
+
 def warn(text: str) -> None:
     """One warning on standard error, in one line however long it is."""
     console(error=True).print(f"[yellow]warning:[/] {escape(text)}", markup=True, soft_wrap=True)
@@ -104,14 +138,28 @@ def warn(text: str) -> None:
 
 @contextmanager
 def working(text: str) -> Iterator[None]:
-    """A spinner on standard error while something long runs."""
+    """A spinner on standard error while something long runs; a line where that is no terminal; nothing if quiet."""
     out = console(error=True)
-    if not out.is_terminal:
-        out.print(text)
-        yield
+    if watched(out.file):
+        with out.status(escape(text)):
+            yield
         return
-    with out.status(text):
-        yield
+    if not asked_to_be_quiet():
+        out.print(text, markup=False)
+    yield
+
+
+@contextmanager
+def progress(what: str, total: int) -> Iterator[Callable[..., None]]:
+    """A bar on standard error, where that is a terminal: call what it gives with how much is done, and what follows."""
+    out = console(error=True)
+    columns = (BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), TimeRemainingColumn())
+    bar = Progress(
+        TextColumn("{task.description}"), *columns, console=out, transient=True, disable=not watched(out.file)
+    )
+    with bar:
+        task = bar.add_task(what, total=total)
+        yield lambda done, then=what: bar.update(task, completed=done, description=then)
 
 
 @contextmanager
@@ -136,18 +184,22 @@ def p_value(p: float) -> str:
     return f"{p:.3f}" if p >= 0.001 else "<.001"
 
 
-def conformance(results: Sequence[Any]) -> None:
-    """How many official numbers came out the same, by suite, with the first differences."""
-    title = "official numbers reproduced"
-    table = Table(title=title, title_justify="left", min_width=len(title))
+def conformance(results: Sequence[Any], what: str) -> None:
+    """How many numbers came out the same, by suite, with the first differences and what could not be asked."""
+    table = under_title(f"{what} reproduced")
     table.add_column("suite")
     table.add_column("reproduced", justify="right")
-    for result in results:
+    asked = [result for result in results if not result.missing]
+    for result in asked:
         table.add_row(result.name, f"{result.reproduced} of {result.total}")
     out = console()
-    out.print(table)
+    if asked:
+        out.print(table)
     for result in results:
         for difference in result.differences:
             out.print(f"  {result.name}: {difference}", markup=False)
-    done, total = sum(r.reproduced for r in results), sum(r.total for r in results)
-    out.print(f"{done} of {total} official numbers reproduced.")
+    done, total = sum(r.reproduced for r in asked), sum(r.total for r in asked)
+    out.print(f"{done} of {total} {what} reproduced.")
+    for result in results:
+        if result.missing:
+            plain(f"{result.name}: {result.missing}")

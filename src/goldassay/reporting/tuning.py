@@ -6,14 +6,13 @@ from collections.abc import Sequence
 from typing import Any
 
 from rich.markup import escape
-from rich.table import Table
 
-from goldassay.reporting.terminal import console, number, p_value, with_interval
+from goldassay.reporting.terminal import console, number, p_value, under_title, with_interval
 
 
 def tuned(done: Any, folder: Any) -> None:
     """What tuning brought on dev and on test, what it cost, where it is."""
-    table = Table(title=f"tuned with {done.optimizer}", title_justify="left")
+    table = under_title(f"tuned with {done.optimizer}")
     table.add_column("split")
     table.add_column("value", overflow="fold")
     for head in ("before [95 %]", "after [95 %]"):
@@ -54,7 +53,7 @@ def detectable(found: Any) -> str:
 
 def patterns(found: Sequence[Any]) -> None:
     """Error patterns, most costly first: such as what, how many errors, in how many examples, at what loss."""
-    table = Table(title="error patterns", title_justify="left")
+    table = under_title("error patterns")
     table.add_column(
         "pattern, with its forms", no_wrap=True, overflow="ellipsis", max_width=max(46, console().width - 34)
     )
@@ -62,7 +61,11 @@ def patterns(found: Sequence[Any]) -> None:
         table.add_column(head, justify="right", no_wrap=True)
     for one in found:
         types = " → ".join(part for part in (one.gold_type, one.pred_type) if part)
-        forms = "; ".join(dict.fromkeys(one.surfaces[:6]))
+        if one.kind == "wrong_value":
+            types = ", ".join(sorted({error.field for error in one.errors}))
+            forms = "; ".join(list(dict.fromkeys(f"{error.pred} for {error.gold}" for error in one.errors))[:6])
+        else:
+            forms = "; ".join(dict.fromkeys(one.surfaces[:6]))
         table.add_row(
             f"{escape(one.kind)} {escape(types)}[dim]{escape(_where(one, forms))}[/]",
             str(one.count),
@@ -85,7 +88,7 @@ def _where(pattern: Any, forms: str) -> str:
 
 def patches(found: Sequence[tuple[Any, Any]]) -> None:
     """Patches with what they change, what they measured and the verdict."""
-    table = Table(title="patches", title_justify="left")
+    table = under_title("patches")
     table.add_column("patch", no_wrap=True, overflow="ellipsis", max_width=max(28, console().width - 52))
     for head in ("status", "effect [95 %]", "p"):
         table.add_column(head, no_wrap=True)

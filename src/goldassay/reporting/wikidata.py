@@ -1,16 +1,21 @@
-"""Evaluations against Wikidata for the terminal."""
+"""Evaluations against Wikidata for the terminal, and the judging of triples there.
+
+A verdict is one key, saved after each, gone on with where one stopped.
+"""
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import typer
 from rich.markup import escape
-from rich.table import Table
 
+from goldassay.articles import novel
 from goldassay.reporting import terminal
-from goldassay.reporting.terminal import console, number
+from goldassay.reporting.terminal import console, number, under_title
 
 VALUES = (
     ("precision", "of aligned triples, Wikidata taken as complete"),
@@ -34,7 +39,7 @@ def result(found: Mapping[str, Any], place: Path) -> None:
     about = found["run_metadata"]
     name = about.get("article") or about.get("dataset") or ""
     many = f"{total['articles']} article{'' if total['articles'] == 1 else 's'}"
-    table = Table(title=f"{escape(str(name))}: {many} against Wikidata", title_justify="left")
+    table = under_title(f"{escape(str(name))}: {many} against Wikidata")
     table.add_column("value", no_wrap=True)
     table.add_column("", justify="right", no_wrap=True)
     table.add_column("what it is")
@@ -77,7 +82,7 @@ def rated(facet: str, rows: Mapping[str, Mapping[str, Any]]) -> None:
     """Precision, recall and F1 by domain or property."""
     if not rows:
         return
-    table = Table(title=f"by {facet}", title_justify="left")
+    table = under_title(f"by {facet}")
     table.add_column(facet)
     for head in ("gold", "precision", "recall", "said", "f1"):
         table.add_column(head, justify="right")
@@ -105,7 +110,7 @@ def told(report: Mapping[str, Any], place: Path | None, as_json: bool, show: Cal
 
 def gaps(report: Mapping[str, Any]) -> None:
     """Properties that are found too rarely."""
-    table = Table(title=f"recall below {report['threshold']:g}", title_justify="left")
+    table = under_title(f"recall below {report['threshold']:g}")
     for head in ("property", "found", "gold", "recall", "such as"):
         table.add_column(head, justify="right" if head in ("found", "gold", "recall") else "left")
     for one in report["gaps"][:MOST]:
@@ -122,7 +127,7 @@ def gaps(report: Mapping[str, Any]) -> None:
 
 def patches(report: Mapping[str, Any]) -> None:
     """The patches that a run's errors suggest."""
-    table = Table(title="patches", title_justify="left")
+    table = under_title("patches")
     for head in ("action", "why", "edit"):
         table.add_column(head)
     for one in report["prompt_patches"]:
@@ -143,7 +148,7 @@ def problems(found: Sequence[Any], size: str, named: bool = False) -> None:
 
 def discovery(report: Mapping[str, Any]) -> None:
     """The novel discovery rate, over all and by domain."""
-    table = Table(title="novel discovery rate", title_justify="left")
+    table = under_title("novel discovery rate")
     table.add_column("domain", no_wrap=True)
     for head in ("rate", "95 %", "right", "wrong", "unsure", "known"):
         table.add_column(head, justify="right", no_wrap=True)
@@ -157,3 +162,52 @@ def discovery(report: Mapping[str, Any]) -> None:
         console().print(f"{report['annotations'] - report['judged']} of {report['annotations']} are still to judge.")
     for note in report["notes"]:
         console(error=True).print(f"[yellow]warning:[/] {escape(note)}", markup=True)
+
+
+HELP = "c correct   i incorrect   u uncertain   w is in Wikidata   s skip   b back   q stop"
+
+
+def annotate(path: Path, annotator: str) -> None:
+    """Ask about each triple without a verdict."""
+    entries = novel.load(path)
+    out = console()
+    open_ones = [index for index, entry in enumerate(entries) if not entry.get("verdict")]
+    out.print(f"{len(entries) - len(open_ones)} of {len(entries)} judged.  {HELP}", markup=False)
+    at = 0
+    while at < len(open_ones):
+        entry = entries[open_ones[at]]
+        _show(out, entry, open_ones[at] + 1, len(entries))
+        key = _key()
+        if key == "q":
+            break
+        if key == "b":
+            at = max(0, at - 1)
+            continue
+        if key in novel.KEYS:
+            entry["verdict"], entry["annotator"] = novel.KEYS[key], annotator
+            entry.setdefault("evidence", "")
+            novel.save(path, entries)
+            out.print(f"  [bold]{novel.KEYS[key]}[/]", markup=True)
+        elif key != "s":
+            out.print(f"  {HELP}", markup=False)
+            continue
+        at += 1
+    judged = sum(bool(entry.get("verdict")) for entry in entries)
+    out.print(f"{judged} of {len(entries)} judged, {len(entries) - judged} to go: {path}", markup=False)
+
+
+def _show(out: Any, entry: dict[str, Any], number: int, total: int) -> None:
+    subject, predicate, value = (escape(part) for part in entry["triple"])
+    where = f"{entry.get('article', '')}, {entry.get('domain', '')}"
+    out.print(f"\n[dim]{number}/{total}  {escape(where)}[/]\n{subject}  [bold]{predicate}[/]  {value}", markup=True)
+
+
+def _key() -> str:
+    """One key of a terminal, one character of a pipe; the end of the input and Ctrl-C stop."""
+    try:
+        found = typer.getchar() if sys.stdin.isatty() else sys.stdin.read(1)
+        while found in ("\n", "\r", " "):
+            found = typer.getchar() if sys.stdin.isatty() else sys.stdin.read(1)
+    except (EOFError, KeyboardInterrupt):
+        return "q"
+    return found.casefold()[:1] or "q"

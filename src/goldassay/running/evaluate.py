@@ -18,14 +18,12 @@ from goldassay.running.budget import Meter
 from goldassay.running.corrected import JudgeLabels
 from goldassay.running.engines import Elsewhere
 from goldassay.running.engines import engine as at_work
-from goldassay.running.example import Measuring, refuse_without_inputs
+from goldassay.running.example import Measuring, Recorder, refuse_without_inputs
 from goldassay.running.folder import ABOUT, Writer, read_about
 from goldassay.running.identity import about_run, gold_hash, last_unfinished, now, refuse_another
-from goldassay.running.loop import Failures, Loop
-from goldassay.running.progress import Bar
+from goldassay.running.loop import Bar, Failures, Loop
 from goldassay.running.run import Run, rows_done
 from goldassay.running.secrets import known, models, redact
-from goldassay.running.trace import Recorder
 from goldassay.running.worker import pack
 
 __all__ = ["aevaluate", "evaluate", "gold_hash"]

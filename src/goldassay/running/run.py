@@ -16,7 +16,7 @@ from goldassay.measure import OWN, Error, parse
 from goldassay.running import parts
 from goldassay.running.corrected import corrected
 from goldassay.running.folder import ABOUT, ROWS, read_about
-from goldassay.running.views import html, records
+from goldassay.running.parts import html, records
 from goldassay.score import Evidence
 from goldassay.statistics import Interval, interval
 from goldassay.statistics.ppi import Corrected

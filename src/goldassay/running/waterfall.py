@@ -1,7 +1,8 @@
 """What each stage of a pipeline costs: its output is replaced by gold, and the rest runs again.
 
 A program names its stages: ``stages`` maps the name of a method or predictor to a function of the gold example that
-gives what this stage should have put out. With S the stages that are replaced and v(S) the metric's corpus value then,
+gives what this stage should have put out, or, where that hangs on what the stage is given (which mentions are to be
+linked), a function of its inputs. With S the stages that are replaced and v(S) the metric's corpus value then,
 a stage's cost is its Shapley share
 
     φ_i = Σ_{S without i} |S|! (k − |S| − 1)! / k! · (v(S ∪ {i}) − v(S))
@@ -81,6 +82,8 @@ class Replaced:
     ) -> None:
         self.program, self.stages, self.replaced = program, stages, replaced
         self.gold = {_key(example.inputs().toDict()): example for example in gold}
+        if len(self.gold) < len(gold):
+            raise GoldassayError("two examples have the same inputs, so which gold belongs to a call cannot be told")
 
     def __call__(self, **inputs: Any) -> Any:
         example = self.gold[_key(inputs)]
@@ -92,13 +95,13 @@ class Replaced:
 
 
 class _Output:
-    """Says the same whatever it is asked."""
+    """Says what gold says: the same whatever it is asked, or what gold's function makes of its inputs."""
 
     def __init__(self, output: Any) -> None:
         self.output = output
 
-    def __call__(self, *_: Any, **__: Any) -> Any:
-        return copy.deepcopy(self.output)
+    def __call__(self, *given: Any, **named: Any) -> Any:
+        return self.output(*given, **named) if callable(self.output) else copy.deepcopy(self.output)
 
 
 def _key(inputs: Mapping[str, Any]) -> str:
@@ -121,8 +124,8 @@ def waterfall(
         program: a DSPy program, or anything that is called with an example's inputs.
         gold: examples with what the stages should put out.
         metric: a `Metric`.
-        stages: by the name of a method or predictor, a function of the gold example; the program's own ``stages``
-            without.
+        stages: by the name of a method or predictor, a function of the gold example that gives the stage's output, or
+            a function of the stage's inputs; the program's own ``stages`` without.
         resamples: of the intervals.
         seed: of the intervals.
         options: as `evaluate` takes them (``lm``, ``adapter``, ``threads``, ``progress``).

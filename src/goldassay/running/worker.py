@@ -47,8 +47,7 @@ class Worker:
 
         from goldassay import workspace
         from goldassay.running.budget import Meter
-        from goldassay.running.example import Measuring
-        from goldassay.running.trace import Recorder
+        from goldassay.running.example import Measuring, Recorder
 
         files, inner = cloudpickle.loads(packed)
         for file in files:

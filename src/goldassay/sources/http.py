@@ -70,6 +70,11 @@ class Web:
         found: httpx.Response = self._ask(url, "html", request)
         return found
 
+    def content(self, url: str) -> bytes:
+        """The bytes that stand there, of whatever kind."""
+        found: httpx.Response = self._ask(url, "", {})
+        return found.content
+
     def _ask(self, url: str, kind: str, request: Mapping[str, Any]) -> Any:
         why, delay = "", 0.0
         for attempt in range(self.retries + 1):

@@ -14,8 +14,8 @@ from typing import Any
 from unicodedata import normalize
 from urllib.parse import quote, unquote, urlsplit
 
+from goldassay.cache import DAYS, FOLDER, Cache
 from goldassay.exceptions import CacheOnlyError, FetchError, GoldassayError, MissingExtra, NotFoundError
-from goldassay.sources.cache import DAYS, FOLDER, Cache
 from goldassay.sources.http import Web
 from goldassay.wikibase import sparql
 

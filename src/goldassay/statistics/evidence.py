@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from goldassay.exceptions import GoldassayError
 from goldassay.tally import Mean
-from goldassay.tally.base import Sums
+from goldassay.tally.sums import Sums
 
 Floats = NDArray[np.float64]
 Values = Sequence[Any] | NDArray[Any]

@@ -9,12 +9,8 @@ since where there was nothing to find nothing was got wrong (``empty=1``). The b
 ``f1`` are 0.0 where they are not defined, as in scikit-learn with ``zero_division=0``.
 """
 
-from goldassay.tally.base import Number, State, T, Tally, divide, mean
-from goldassay.tally.bins import Bins
-from goldassay.tally.by import By
-from goldassay.tally.confusion import Confusion
-from goldassay.tally.counts import Counts, PrecisionCounts, RecallCounts
-from goldassay.tally.means import Mean
+from goldassay.tally.counts import By, Confusion, Counts, PrecisionCounts, RecallCounts
+from goldassay.tally.sums import Bins, Mean, Number, State, T, Tally, divide, mean
 
 __all__ = [
     "Bins",

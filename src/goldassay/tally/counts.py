@@ -1,10 +1,12 @@
-"""Counts of hits and misses, from which precision, recall and F1 come."""
+"""Counts of hits and misses, from which precision, recall and F1 come; labels taken for others; tallies by key."""
 
 from __future__ import annotations
 
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
+from typing import Any, ClassVar, Self, TypeVar
 
-from goldassay.tally.base import Number, Sums, divide
+from goldassay.tally.sums import Number, State, Sums, T, Tally, divide, mean
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,3 +72,140 @@ def _or_empty(rate: Number, weight: Number) -> Number:
     import numpy as np
 
     return np.where(np.asarray(weight) == 0, 1.0, rate)
+
+
+class Confusion(dict[tuple[str, str], Number]):
+    """Counts of (gold label, predicted label); ``value`` is accuracy, the share on the diagonal.
+
+    >>> seen = Confusion({("M", "M"): 3, ("M", "G"): 1}) + Confusion({("G", "G"): 1})
+    >>> seen.value, seen.labels, seen.counts("M")
+    (0.8, ('G', 'M'), Counts(tp=3, fp=0, fn=1))
+    """
+
+    def __add__(self, other: Confusion, /) -> Self:
+        if not isinstance(other, Confusion):
+            return NotImplemented
+        out = type(self)(self)
+        for pair, count in other.items():
+            out[pair] = out.get(pair, 0.0) + count
+        return out
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """All labels seen, on either side, sorted."""
+        return tuple(sorted({label for pair in self for label in pair}))
+
+    @property
+    def weight(self) -> Number:
+        return sum(self.values())
+
+    @property
+    def correct(self) -> Number:
+        return sum(count for (gold, pred), count in self.items() if gold == pred)
+
+    @property
+    def value(self) -> Number:
+        return divide(self.correct, self.weight, empty=1.0)
+
+    def counts(self, label: str) -> Counts:
+        """The label against all others."""
+        return self.by_label((label,))[label]
+
+    def by_label(self, labels: tuple[str, ...] | None = None) -> dict[str, Counts]:
+        """Each label against all others, in one pass."""
+        out = {label: Counts(0, 0, 0) for label in (self.labels if labels is None else labels)}
+        for (gold, pred), count in self.items():
+            if gold == pred:
+                if gold in out:
+                    out[gold] += Counts(count, 0, 0)
+                continue
+            if gold in out:
+                out[gold] += Counts(0, 0, count)
+            if pred in out:
+                out[pred] += Counts(0, count, 0)
+        return out
+
+    def state(self) -> dict[str, Any]:
+        out: dict[str, dict[str, Any]] = {}
+        for (gold, pred), count in self.items():
+            out.setdefault(gold, {})[pred] = count
+        return out
+
+    def from_state(self, state: State) -> Self:
+        return type(self)({(gold, pred): count for gold, row in state.items() for pred, count in row.items()})
+
+
+K = TypeVar("K", bound=Hashable)
+
+
+class By(dict[K, T]):
+    """Tallies by type, stratum or measure name; itself a tally.
+
+    ``value`` and ``micro`` pool the evidence, ``macro`` is the unweighted mean over the keys that have evidence,
+    ``weighted`` is the mean weighted by support (tp + fn, or the tally's weight).
+
+    >>> by = By({"MUS": Counts(1, 0, 0)}) + By({"MUS": Counts(0, 0, 1), "TOP": Counts(2, 0, 0)})
+    >>> by["MUS"], round(by.micro, 3), round(by.macro, 3)
+    (Counts(tp=1, fp=0, fn=1), 0.857, 0.833)
+    """
+
+    inner: ClassVar[Any] = Counts()
+
+    def __add__(self, other: Mapping[K, T], /) -> Self:
+        if not isinstance(other, Mapping):
+            return NotImplemented
+        out = type(self)(self)
+        for key, tally in other.items():
+            mine = out.get(key)
+            out[key] = tally if mine is None else mine + tally
+        return out
+
+    @property
+    def pooled(self) -> T:
+        """The evidence of all keys together."""
+        tallies = iter(self.values())
+        first = next(tallies, None)
+        if first is None:
+            return self.inner  # type: ignore[no-any-return]
+        return sum(tallies, first)
+
+    @property
+    def weight(self) -> Number:
+        return sum(tally.weight for tally in self.values())
+
+    @property
+    def value(self) -> Number:
+        return self.pooled.value
+
+    @property
+    def micro(self) -> Number:
+        return self.pooled.value
+
+    @property
+    def macro(self) -> Number:
+        return mean([(tally.value, _indicator(tally.weight)) for tally in self.values()])
+
+    @property
+    def weighted(self) -> Number:
+        return mean([(tally.value, _support(tally)) for tally in self.values()])
+
+    def state(self) -> dict[str, Any]:
+        return {str(key): tally.state() for key, tally in self.items()}
+
+    def from_state(self, state: State) -> Self:
+        kinds: dict[Any, Any] = dict(self)
+        made: Any = {key: kinds.get(key, self.inner).from_state(inner) for key, inner in state.items()}
+        return type(self)(made)
+
+
+def _support(tally: Tally) -> Number:
+    return tally.tp + tally.fn if isinstance(tally, Counts) else tally.weight
+
+
+def _indicator(weight: Number) -> Number:
+    """1.0 where there is evidence, 0.0 where there is none."""
+    if isinstance(weight, (int, float)):
+        return float(weight > 0)
+    import numpy as np
+
+    return (np.asarray(weight) > 0).astype(float)

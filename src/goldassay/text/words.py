@@ -1,15 +1,21 @@
-"""Words of texts, for ROUGE, by two tokenizers.
+"""Words and sentences of texts: ROUGE's two tokenizers, words with their places, and the words that a statement says.
 
 ``rouge-score`` is the tokenizer of the package of that name: lower case, runs of ASCII letters and digits, the rest is
 space, so a text without ASCII letters has no words and scores 0 even against itself. ``unicode`` is ours: case folded
 (NFKC, casefold), runs of letters, digits and marks of any script. Stemming is Porter's (NLTK's extensions), for words
 of more than three letters, as rouge-score does it.
 
-Formats and coefficients that need tokens where gold has none get words and signs.
+Formats and coefficients that need tokens where gold has none get words and signs (`places`). A word is a run of
+letters, digits and underscores; every other character that is no white space is a sign of its own. What a character
+carries stays with it: combining marks (Unicode category M: accents, vowel points, variation selectors), joiners and
+skin tones, so that a decomposed é or an emoji of a family is not torn apart.
 
-A word is a run of letters, digits and underscores; every other character that is no white space is a sign of its own.
-What a character carries stays with it: combining marks (Unicode category M: accents, vowel points, variation
-selectors), joiners and skin tones, so that a decomposed é or an emoji of a family is not torn apart.
+Whether a statement says the same as another is asked of its words (`statement`), with the small words of English,
+Dutch, German and French (and negations of Spanish and Italian) known. Words are those of the ``unicode`` tokenizer.
+``1,800``, ``1.800`` and ``1 800`` (with a narrow or a no-break space) are ``1800``: a mark between a digit and just
+three digits parts thousands. "didn't" is "did not", French "n'ouvre pas" is "ne ouvre pas".
+
+A sentence ends, without a model, at a mark that ends one, then space and a capital or a digit; or at a line's end.
 """
 
 from __future__ import annotations
@@ -19,6 +25,7 @@ import sys
 import unicodedata
 from collections.abc import Callable
 from functools import cache
+from itertools import pairwise
 
 from goldassay.exceptions import GoldassayError
 
@@ -105,3 +112,101 @@ def _any() -> re.Pattern[str]:
     marks = [point for script in SCRIPTS for point in script if unicodedata.category(chr(point)).startswith("M")]
     carried = "".join(map(chr, [*marks, 0x200C, ord(JOINER), *range(0x1F3FB, 0x1F400)]))
     return re.compile(rf"\w[\w{carried}]*|[^\w\s](?:[{carried}]|(?<={JOINER})[^\w\s])*")
+
+
+def _words(*lines: str) -> frozenset[str]:
+    return frozenset(word for line in lines for word in line.split())
+
+
+OPENERS = _words(
+    "the a an in on at it its this that these those he she they we his her their of from by for with and but or as is",
+    "was yes no who what where when which",
+    "de het een dit dat deze die in op bij te uit van voor door met en maar of als hij zij ze er wie wat waar wanneer",
+    "welke ja nee",
+    "der die das ein eine im am zu aus von für mit und aber oder als er sie es wer was wo wann welche seit dem den des",
+    "nein",
+    "le la les un une des du au aux en dans par pour avec et mais ou il elle ils elles ce cette ces qui que où quand",
+    "depuis oui non",
+)
+"""Words that open a sentence with a capital and are no part of a name."""
+
+NEGATIONS = _words(
+    "not no never none nobody nothing neither nor without cannot",
+    "niet geen nooit niemand niets noch zonder",
+    "nicht kein keine keinen keinem keiner keines nie niemals niemand nichts weder ohne",
+    "ne pas jamais aucun aucune rien sans non",
+    "ni ningún ninguna nunca nada senza mai nessun nessuna",
+)
+"""Words that turn a sentence into its opposite."""
+CONTRACTED = {
+    "can": "can",
+    "won": "will",
+    "shan": "shall",
+    "ain": "is",
+    **{
+        f"{verb}n": verb
+        for verb in _words("do does did is are was were would could should has have had must need might ought dare")
+    },
+}
+"""What stands before "'t" in an English negation ("didn't"), and the verb; Dutch "van 't" and "aan 't" are none."""
+NE_PAIRS = ("pas", "jamais", "aucun", "aucune", "rien")
+"""What closes a French negation that ``ne`` opened: the two are one."""
+
+
+_THOUSANDS = re.compile(r"(?<![\d.,])\d{1,3}(?:[.,\u00a0\u2009\u202f'’]\d{3})+(?![\d]|[.,]\d)")
+
+
+def statement(text: str) -> list[str]:
+    """The words.
+
+    >>> statement("It didn't sell 1,800 tickets on 12.5.1920")
+    ['it', 'did', 'not', 'sell', '1800', 'tickets', 'on', '12', '5', '1920']
+    >>> statement("Il n'ouvre pas"), statement("It can't."), statement("It cannot")
+    (['il', 'ne', 'ouvre', 'pas'], ['it', 'can', 'not'], ['it', 'can', 'not'])
+    >>> statement("aan 't water")
+    ['aan', 't', 'water']
+    """
+    words = tokens(_THOUSANDS.sub(lambda found: re.sub(r"\D", "", found.group()), text), "unicode")
+    french = any(word in NE_PAIRS for word in words)
+    out: list[str] = []
+    for before, word in pairwise(["", *words]):
+        if word == "t" and before in CONTRACTED:
+            out[-1:] = [CONTRACTED[before], "not"]
+        elif word == "cannot":
+            out += ["can", "not"]
+        else:
+            out.append("ne" if word == "n" and french else word)
+    return out
+
+
+_SHORT = re.compile(
+    r"(?:\b(?:[A-Z]|Dr|Mr|Mrs|Ms|St|Prof|ca|bzw|resp|vol|nr|no|ir|mr|drs|dhr|mw|etc|vs|p|pp|fig|Jr|Sr|e\.g|i\.e|z\.B|o\.a|v\.d|blz))\.$"
+)
+
+
+@cache
+def _end() -> re.Pattern[str]:
+    """Where a sentence ends."""
+    opens = rf"[\"'“‘«(\[]?[^\W_{small_letters()}]"
+    return re.compile(rf"(?<=[.!?…。！？])[\"'”“’»)\]]*(?:\s+(?={opens})|(?<=[。！？]))|\n+")
+
+
+def sentences(text: str) -> list[str]:
+    """The sentences; a full stop after an initial or a common abbreviation ends none.
+
+    >>> sentences("Het opende in 1800. Dr. A. Bredius gaf veel! Mooi.")
+    ['Het opende in 1800.', 'Dr. A. Bredius gaf veel!', 'Mooi.']
+    >>> sentences("Он основан, т. е. открыт, в 1764 г. по указу. Это музей.")
+    ['Он основан, т. е. открыт, в 1764 г. по указу.', 'Это музей.']
+    """
+    out: list[str] = []
+    open_one = ""
+    for part in _end().split(text):
+        piece = part.strip()
+        if not piece:
+            continue
+        open_one = f"{open_one} {piece}" if open_one else piece
+        if not _SHORT.search(open_one):
+            out.append(open_one)
+            open_one = ""
+    return [*out, open_one] if open_one else out

@@ -109,7 +109,7 @@ class PatchFolder:
         """
         made = self.current
         shown = demonstrations(made, train)
-        refuse_outside(run.cases, shown, "; evaluate the program on the train split first")
+        refuse_outside(run.cases, shown, "; evaluate the program with --split train first")
         found = proposed(find(run.cases), made, shown, proposers)
         versions = self._versions()
         kept = {one.id for _, one in self.all() if one.status == "applied" or one.program in versions}

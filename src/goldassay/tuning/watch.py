@@ -15,7 +15,7 @@ from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
 from goldassay.exceptions import GoldassayError, ModelError
 from goldassay.measure import failed
-from goldassay.running.progress import standard_error
+from goldassay.running.loop import standard_error
 from goldassay.tuning.credit import Credit
 
 

@@ -7,8 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from goldassay.measures.triples.predicates import PREFIXES
-from goldassay.wikibase.alignment import PropertyAlignmentTable
-from goldassay.wikibase.alignment_table import EXCLUDED_PROPERTIES, Row
+from goldassay.wikibase.alignment import EXCLUDED_PROPERTIES, PropertyAlignmentTable, Row
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,11 +12,12 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
+from goldassay.cache import Cache
 from goldassay.exceptions import NotFoundError
 from goldassay.measures.triples.objects import EXCLUDED
-from goldassay.sources.cache import Cache
 from goldassay.sources.http import Web
-from goldassay.wikibase import dates, sparql
+from goldassay.wikibase import entities as dates
+from goldassay.wikibase import sparql
 from goldassay.wikibase.endpoint import Binding, Endpoint, opened
 from goldassay.wikibase.entities import Item, Statement
 

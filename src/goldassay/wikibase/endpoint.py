@@ -11,10 +11,11 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Protocol
 
+from goldassay.cache import Cache, Kept
 from goldassay.exceptions import CacheOnlyError, DataError, FetchError
-from goldassay.sources.cache import Cache, Kept
 from goldassay.sources.http import Web, place
-from goldassay.wikibase import dumps, rdf, sparql
+from goldassay.wikibase import entities as dumps
+from goldassay.wikibase import rdf, sparql
 
 PAGE = 5000
 Binding = dict[str, dict[str, str]]

@@ -12,7 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from goldassay.exceptions import GoldassayError, MissingExtra
-from goldassay.wikibase import dates, sparql
+from goldassay.wikibase import entities as dates
+from goldassay.wikibase import sparql
 from goldassay.wikibase.entities import Item, Statement
 
 XSD = "http://www.w3.org/2001/XMLSchema#"

@@ -1,4 +1,4 @@
-"""Which judge or panel the judge commands ask, for what, on which items."""
+"""Which judge or panel the judge commands ask, for what, on which items; and ``goldassay tune --judge``."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ from goldassay.judges.people import preferences
 from goldassay.judges.people.labels import Labels, read
 from goldassay.judges.people.verdicts import poll
 from goldassay.reporting import judge as tables
+from goldassay.reporting import terminal
 
 
 @dataclass(frozen=True)
@@ -119,8 +120,44 @@ def labels_of(path: Path, asked: Asked, labelled: bool = True) -> Labels:
 
 def votes_of(judge: Any, labels: Labels, asked: Asked) -> list[Vote]:
     """The judge's vote on every item, with a progress bar and a warning of what stayed unknown."""
-    with tables.progress("judging", len(labels.items)) as tell:
+    with terminal.progress("judging", len(labels.items)) as tell:
         votes = poll(judge, labels.question, labels.items, threads=asked.threads, tell=lambda done, _: tell(done))
     if getattr(judge, "warning", ""):
         tables.warn(judge.warning)
     return votes
+
+
+def tune(
+    asked: Asked,
+    *,
+    gold: Path,
+    optimizer: str = "bootstrap",
+    lm: str | None = None,
+    reflection_lm: str | None = None,
+    budget: str | None = None,
+    seed: int = 0,
+    options: Sequence[str] = (),
+    out: Path | None = None,
+    as_json: bool = False,
+) -> None:
+    """``goldassay tune --judge``: tune a judge against the labels of a file and print what that brought."""
+    from goldassay import lm as models
+    from goldassay.cli.tune import settings
+    from goldassay.judges.people.tuning import tune_judge
+    from goldassay.reporting import terminal, tuning
+    from goldassay.running import new_folder
+    from goldassay.tuning.saved import read_about
+
+    logging.getLogger("dspy").setLevel(logging.ERROR)
+    labels = labels_of(gold, asked)
+    model = models.resolve(lm)
+    folder = out or new_folder(Path("runs"), f"tune-judge-{asked.question}-{optimizer}")
+    chosen: dict[str, Any] = {"budget": budget, "seed": seed, "threads": asked.threads}
+    chosen |= {"adapter": models.adapter(model), "options": settings(options, (), optimizer)}
+    chosen["reflection_lm"] = models.resolve(reflection_lm) if reflection_lm else None
+    with terminal.quiet():
+        tuned = tune_judge(labels, optimizer, folder=folder, lm=model, **chosen)
+    if as_json:
+        terminal.answer(read_about(folder / "tuning.json"))
+        return
+    tuning.tuned(tuned, folder)

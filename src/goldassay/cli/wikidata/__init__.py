@@ -1,13 +1,11 @@
-"""``goldassay wikidata …``: one file a subcommand."""
+"""``goldassay wikidata …``: what a program reads from Wikipedia articles, measured against what Wikidata says."""
 
 from __future__ import annotations
 
 from goldassay.cli import options as use
-from goldassay.cli.wikidata.alignment import check_alignment
-from goldassay.cli.wikidata.evaluate import evaluate
-from goldassay.cli.wikidata.fetch import fetch
+from goldassay.cli.wikidata.evaluate import check_alignment, evaluate, fetch
+from goldassay.cli.wikidata.improve import app as novel_app
 from goldassay.cli.wikidata.improve import recall_gap_analysis, tune_extraction_prompts
-from goldassay.cli.wikidata.novel import app as novel_app
 
 app = use.commands("Measure what a program reads from Wikipedia articles against what Wikidata says.")
 app.command()(evaluate)

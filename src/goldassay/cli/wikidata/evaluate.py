@@ -1,4 +1,4 @@
-"""``goldassay wikidata evaluate``: a program on one article or on a benchmark, against what Wikidata says."""
+"""``goldassay wikidata fetch``, ``check-alignment``, ``evaluate``, and the options that the Wikidata commands share."""
 
 from __future__ import annotations
 
@@ -11,8 +11,105 @@ import typer
 
 from goldassay import workspace
 from goldassay.cli import options as use
-from goldassay.cli.wikidata import options as ask
 from goldassay.exceptions import GoldassayError
+
+Profile = Annotated[
+    str,
+    typer.Option(
+        "--profile",
+        metavar="TASK|FILE",
+        help="A program (triples:Articles, FILE:NAME), or a YAML file with program, lm, alignment …",
+    ),
+]
+Endpoint = Annotated[
+    str | None,
+    typer.Option("--endpoint", metavar="URL|FILE", help="A SPARQL endpoint, or a local file of Wikidata."),
+]
+Results = Annotated[Path, typer.Option("--results", metavar="FILE", help="The result of an evaluation.")]
+Output = Annotated[Path | None, typer.Option("--output", metavar="FILE", help="Where the report goes.")]
+NoCache = Annotated[bool, typer.Option("--no-cache", help="Fetch everything afresh.")]
+CacheOnly = Annotated[bool, typer.Option("--cache-only", help="Fetch nothing: what is not in the cache fails.")]
+Language = Annotated[
+    str | None, typer.Option("--language", metavar="CODE", help="The language of the Wikipedia (default: en).")
+]
+Sample = Annotated[
+    int | None,
+    typer.Option("--sample", metavar="N", min=1, help="Only N articles; the domains keep their shares."),
+]
+
+
+def fetch(
+    dataset: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="The benchmark whose articles and items are fetched.")
+    ] = None,
+    article: Annotated[
+        list[str] | None, typer.Option(metavar="TITLE", help="An article, by its title (repeat).")
+    ] = None,
+    to: Annotated[Path | None, typer.Option(metavar="FILE", help="The local file of Wikidata to write.")] = None,
+    language: Language = None,
+    sample: Sample = None,
+    endpoint: Endpoint = None,
+    no_cache: NoCache = False,
+    dump: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Read items from a Wikidata JSON dump instead.")
+    ] = None,
+) -> None:
+    """Freeze a benchmark: its articles into the cache, its items into a file that evaluate takes as --endpoint."""
+    from goldassay.articles import benchmark
+    from goldassay.articles.freezing import fetch as freeze
+    from goldassay.reporting import terminal
+
+    if (dataset is None) == (not article):
+        raise GoldassayError("name articles (--article TITLE) or a benchmark (--dataset FILE)")
+    asked: Sequence[benchmark.Asked] = [benchmark.Asked(title) for title in article or ()]
+    if dataset is not None:
+        asked = benchmark.read_benchmark(dataset).articles
+        asked = benchmark.sample(asked, sample) if sample else asked
+    made = freeze(asked, to=to, language=language or "en", endpoint=endpoint, no_cache=no_cache, dump=dump)
+    for line in made.failed:
+        terminal.warn(line)
+    terminal.line(f"{made.asked - len(made.failed)} of {made.asked} items, {made.triples} triples: {made.file}")
+    if made.failed:
+        raise SystemExit(1)
+
+
+def check_alignment(
+    table: Annotated[
+        Path | None, typer.Argument(metavar="TABLE", help="A table (default: the one of goldassay).")
+    ] = None,
+    truth: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE", help="A ground truth (JSON lines of statements and predicates) to hold to the table."
+        ),
+    ] = None,
+    json: use.Json = False,
+) -> None:
+    """Defects of an alignment table: rows that repeat, that nothing reaches, that contradict; exit code 1 if any."""
+    from dataclasses import asdict
+
+    from goldassay.articles.truth import problems as defects
+    from goldassay.articles.truth import read_truth
+    from goldassay.reporting import terminal
+    from goldassay.reporting import wikidata as tables
+    from goldassay.wikibase.alignment import PropertyAlignmentTable
+    from goldassay.wikibase.alignment_checks import contradictions, problems
+
+    ours = PropertyAlignmentTable.ours()
+    read = PropertyAlignmentTable.of(table) if table else ours
+    size = f"{len(read.by_id)} properties"
+    if truth is None:
+        found = problems(read) + (contradictions(read, ours) if table else [])
+    else:
+        stated = read_truth(truth)
+        found, size = defects(stated, read), f"{len(stated.lines)} statements"
+    if json:
+        terminal.answer([asdict(one) for one in found])
+    else:
+        tables.problems(found, size, named=truth is not None)
+    if found:
+        raise SystemExit(1)
+
 
 RESULTS = Path("runs") / "wikidata"
 
@@ -20,22 +117,22 @@ RESULTS = Path("runs") / "wikidata"
 def evaluate(
     article: Annotated[str | None, typer.Option(metavar="TITLE", help="One article, by its title.")] = None,
     dataset: Annotated[Path | None, typer.Option(metavar="FILE", help="A benchmark: YAML with articles.")] = None,
-    profile: ask.Profile = "triples:Articles",
+    profile: Profile = "triples:Articles",
     output: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Where the result goes; its rows stand beside it.")
     ] = None,
     lm: use.Lm = None,
-    language: ask.Language = None,
+    language: Language = None,
     annotations: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Verdicts of people on novel triples.")
     ] = None,
-    no_cache: ask.NoCache = False,
-    cache_only: ask.CacheOnly = False,
-    sample: ask.Sample = None,
+    no_cache: NoCache = False,
+    cache_only: CacheOnly = False,
+    sample: Sample = None,
     parallel: Annotated[
         int, typer.Option("--threads", "--parallel", metavar="N", min=1, help="How many articles at once.")
     ] = 1,
-    endpoint: ask.Endpoint = None,
+    endpoint: Endpoint = None,
     seed: use.Seed = 0,
     fail_below_f1: Annotated[
         float | None,

@@ -1,4 +1,4 @@
-"""``goldassay wikidata recall-gap-analysis`` and ``tune-extraction-prompts``: from a result to what to do next."""
+"""From a result to what to do next: ``wikidata recall-gap-analysis``, ``tune-extraction-prompts`` and ``novel …``."""
 
 from __future__ import annotations
 
@@ -8,17 +8,16 @@ from typing import Annotated, Any
 import typer
 
 from goldassay.cli import options as use
-from goldassay.cli.wikidata import options as ask
-from goldassay.cli.wikidata.evaluate import program
-from goldassay.exceptions import DataError
+from goldassay.cli.wikidata.evaluate import Output, Profile, Results, program
+from goldassay.exceptions import DataError, GoldassayError
 
 
 def recall_gap_analysis(
-    results: ask.Results,
+    results: Results,
     threshold: Annotated[
         float, typer.Option(metavar="SHARE", min=0.0, max=1.0, help="Properties with less recall are gaps.")
     ] = 0.5,
-    output: ask.Output = None,
+    output: Output = None,
     json: use.Json = False,
 ) -> None:
     """Which properties are found too rarely, with sentences in which they were missed."""
@@ -34,15 +33,15 @@ def recall_gap_analysis(
 
 
 def tune_extraction_prompts(
-    results: ask.Results,
-    output: ask.Output = None,
-    profile: ask.Profile = "triples:Articles",
+    results: Results,
+    output: Output = None,
+    profile: Profile = "triples:Articles",
     most: Annotated[int, typer.Option(metavar="N", min=1, help="How many patches to propose.")] = 12,
     json: use.Json = False,
 ) -> None:
     """Patterns of a run's errors, and patches of the program's prompt made from real misses, beside the report."""
-    from goldassay.articles import mistakes as run_errors
-    from goldassay.articles import prompt_tuning
+    from goldassay.articles import improving as prompt_tuning
+    from goldassay.articles import improving as run_errors
     from goldassay.articles.profile import read_profile
     from goldassay.files import save_json
     from goldassay.reporting import terminal
@@ -75,3 +74,54 @@ def evidence(results: Path) -> Any:
         )
     titles = {one.get("article_title") for one in result["article_results"]}
     return (row for row in rows.latest(file) if row["article_title"] in titles)
+
+
+app = use.commands("Judge what Wikidata does not have: sample, annotate, report.")
+
+Annotations = Annotated[Path, typer.Argument(metavar="FILE", help="The file of annotations.")]
+
+
+@app.command()
+def sample(
+    results: Results,
+    output: Annotated[Path, typer.Option(metavar="FILE", help="The file of annotations to write.")],
+    share: Annotated[
+        float, typer.Option(metavar="SHARE", min=0.0, max=1.0, help="The share of the unmatched triples.")
+    ] = 0.1,
+    seed: use.Seed = 0,
+) -> None:
+    """Draw unmatched triples for annotation; the domains keep their shares. What is judged is never written over."""
+    from goldassay.articles import novel
+    from goldassay.reporting import terminal
+
+    if output.exists():
+        raise GoldassayError(f"{output} exists; name another --output, so that no verdict is lost")
+    entries = novel.drawn(evidence(results), share, seed)
+    if not entries:
+        raise DataError("no unmatched triple without a verdict is in its rows", file=results)
+    novel.save(output, entries)
+    terminal.line(f"{len(entries)} triples to judge:  goldassay wikidata novel annotate {output}")
+
+
+@app.command()
+def annotate(
+    annotations: Annotations,
+    annotator: Annotated[str, typer.Option(metavar="NAME", help="Who judges.")] = "human",
+) -> None:
+    """Judge one triple after another, one key each; stop and go on at will."""
+    from goldassay.reporting.wikidata import annotate as asked
+
+    asked(annotations, annotator)
+
+
+@app.command()
+def report(annotations: Annotations, output: Output = None, json: use.Json = False) -> None:
+    """The novel discovery rate with its interval, over all and by domain."""
+    from goldassay.articles import novel
+    from goldassay.files import save_json
+    from goldassay.reporting import wikidata as tables
+
+    found = novel.reported(annotations)
+    if output:
+        save_json(output, found)
+    tables.told(found, output, json, tables.discovery)

@@ -15,10 +15,18 @@ from pathlib import Path
 from typing import Any
 
 from goldassay.exceptions import DataError, GoldassayError
-from goldassay.gold.agreement import labels, spans
-from goldassay.gold.agreement.coefficient import cohen_kappa, fleiss_kappa
-from goldassay.gold.agreement.krippendorff import alpha
-from goldassay.gold.agreement.report import Agreement, Disagreement, Figure, Resampling
+from goldassay.gold.agreement.coefficients import alpha, cohen_kappa, fleiss_kappa
+from goldassay.gold.agreement.figures import (
+    Agreement,
+    Disagreement,
+    Figure,
+    Resampling,
+    set_disagreements,
+    span_figures,
+    statement_figures,
+    value_disagreements,
+    value_figures,
+)
 from goldassay.gold.reading import once, read
 from goldassay.measure import TASKS
 
@@ -51,11 +59,11 @@ def agree(
             raise GoldassayError(
                 f"--level is for values (classification, linking, retrieval, answering), not for {task}"
             )
-        figures = spans.extraction(shared, how) if task == "extraction" else spans.statements(shared, how)
-        return Agreement(task, names, count, figures, spans.disagreements(task, shared), warnings)
+        figures = span_figures(shared, how) if task == "extraction" else statement_figures(shared, how)
+        return Agreement(task, names, count, figures, set_disagreements(task, shared), warnings)
     scale = level or ("ordinal" if task == "retrieval" else "nominal")
-    figures = labels.figures(task, shared, scale, how)
-    return Agreement(task, names, count, figures, labels.disagreements(task, shared), warnings)
+    figures = value_figures(task, shared, scale, how)
+    return Agreement(task, names, count, figures, value_disagreements(task, shared), warnings)
 
 
 def agree_files(

@@ -18,10 +18,12 @@ from typing import Any
 
 from goldassay.exceptions import DataError
 from goldassay.gold import sets
-from goldassay.gold.audit import across, card, content, duplicates, identifiers, kit, own, rare, spans, stated, tables
-from goldassay.gold.audit.finding import KINDS, Audit, Finding
+from goldassay.gold.audit.across import across_tasks, collection, duplicates, own_task, slips
+from goldassay.gold.audit.card import absent, parts, promised, recounted, shared, stated
+from goldassay.gold.audit.kit import kit_file
 from goldassay.gold.audit.mending import repaired
-from goldassay.gold.audit.rows import Row, rows, unreadable
+from goldassay.gold.audit.records import content, identifiers, spans
+from goldassay.gold.audit.rows import KINDS, Audit, Finding, Row, rows, unreadable
 from goldassay.measure import TASKS
 from goldassay.text.similarity import NEAR
 
@@ -40,7 +42,7 @@ def audit(
 ) -> Audit:
     """All that is off in a set, a file of gold, or a YAML file (or folder) of a Wikidata kit.
 
-    Gold of a task of one's own may have any fields; what is off in it is told by `own`.
+    Gold of a task of one's own may have any fields; what is off in it is told by `own_task`.
 
     ``near`` is from how many per cent of similar characters two texts are nearly the same; ``agreement`` is what was
     measured between annotators, by task; ``reading`` are options of the reader, such as ``column`` and ``map``.
@@ -69,28 +71,28 @@ def audit(
             if (place / "passages.jsonl").exists():
                 collected = sets.passages(place / "passages.jsonl")
                 passages = {row["id"]: row["text"] for row in collected}
-                findings += across.collection_audit(collected, by)
+                findings += collection(collected, by)
         except DataError as error:
             findings.append(unreadable(error, "passages.jsonl"))
     for job, found in by.items():
         if job in TASKS:
             for row in found:
                 for check in (spans, identifiers, content):
-                    findings += check.audit(row)
-            findings += duplicates.audit(found, near)
+                    findings += check(row)
+            findings += duplicates(found, near)
         else:
-            findings += own.audit(found, near)
-        findings += rare.audit(found)
+            findings += own_task(found, near)
+        findings += slips(found)
         if about and job in TASKS:
-            findings += card.audit(about, job, found)
-    findings += across.audit(about, by, passages)
+            findings += recounted(about, job, found)
+    findings += across_tasks(about, by, passages)
     if about:
-        findings += tables.audit(about, place, by, passages or {})
-        for job, said in card.parts(about).items():
+        findings += shared(about, place, by, passages or {})
+        for job, said in parts(about).items():
             if job in TASKS:
-                findings += stated.audit(job, said, place)
-    findings += card.absent(about, by)
-    findings += card.agreement(about, agreement or {})
+                findings += stated(job, said, place)
+    findings += absent(about, by)
+    findings += promised(about, agreement or {})
     return Audit(place.name, findings, {job: len(found) for job, found in by.items()})
 
 
@@ -143,7 +145,7 @@ def _kits(name: str, paths: list[Path]) -> Audit:
     figures: dict[str, float] = {}
     for path in paths:
         try:
-            found, counts[path.name], made = kit.audit(path, path.name)
+            found, counts[path.name], made = kit_file(path, path.name)
         except DataError as error:
             found, made = [unreadable(error, path.name)], {}
         findings += found

@@ -1,22 +1,201 @@
-"""What only shows across the files of a set: labels of the card, facts that must exist, one split for one text.
+"""What only shows across the records and files of a set.
 
-The passage collection is audited here too: ids used once, texts that are there, and those of the documents of the
-same id.
+Records that are another one again, by id, by text, and nearly by text (across splits they leak); types and labels that
+look like another one, or that occur once where the others occur often, mostly slips; inputs that repeat in gold of a
+task of one's own; labels of the card, facts that must exist, one split for one text; and the passage collection: ids
+used once, texts that are there, and those of the documents of the same id.
+
+>>> from goldassay.gold.audit.rows import Row
+>>> labels = ["museum"] * 20 + ["archive"] * 20 + ["Museum"]
+>>> rows = [Row("classification", {"id": str(n), "label": label}, "c.jsonl") for n, label in enumerate(labels)]
+>>> [found.message for found in slips(rows)]
+["'Museum' occurs 1 time and looks like 'museum' (20 times); is it the same?"]
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
+from goldassay import workspace
+from goldassay.gold import anyfields
 from goldassay.gold.audit import card as cards
-from goldassay.gold.audit.finding import Finding
-from goldassay.gold.audit.rows import Row
+from goldassay.gold.audit.rows import Finding, Row
+from goldassay.gold.records import INPUTS
+from goldassay.measure import TASKS
+from goldassay.text.similarity import NEAR, distinct, near_pairs
+
+
+def duplicates(rows: Sequence[Row], near: float = NEAR) -> Iterator[Finding]:
+    """Doubles among the records of one task."""
+    seen: dict[str, Row] = {}
+    kept = []
+    for row in rows:
+        key = str(row.record["id"])
+        if key in seen:
+            yield row.finding(
+                "id", f"another record has this id ({_where(seen[key])}); each record needs its own", "id"
+            )
+        else:
+            seen[key] = row
+            kept.append(row)
+    texts = [_text(row) for row in kept]
+    same = [[kept[index] for index in members] for members in distinct(texts)]
+    sides = []
+    for first, *others in same:
+        known = {first.record.get("split"): first}  # the first row of each side
+        for row in others:
+            yield _double(next((other for other in known.values() if _leaks(other, row)), first), row, None)
+            known.setdefault(row.record.get("split"), row)
+        sides.append(list(known.values()))
+    told: dict[int, Finding] = {}  # a text is told once, of what it leaks from if there is such a one
+    for i, j, score in sorted(near_pairs([_text(members[0]) for members in same], near)):
+        if j not in told or told[j].kind != "leak":
+            apart = next(((a, b) for b in sides[j] for a in sides[i] if _leaks(a, b)), None)
+            if apart or j not in told:
+                told[j] = _double(*(apart or (sides[i][0], sides[j][0])), score)
+    yield from told.values()
+
+
+def _leaks(a: Row, b: Row) -> bool:
+    one, two = a.record.get("split"), b.record.get("split")
+    return bool(one and two and one != two)
+
+
+def _double(a: Row, b: Row, score: float | None) -> Finding:
+    """The finding for two rows with one text (no score), or with nearly one."""
+    exact = score is None
+    how = "the same text as" if score is None else f"nearly ({score:.0f} %) the text of"
+    one, two = a.record.get("split"), b.record.get("split")
+    if _leaks(a, b):
+        message = f"{how} {a.record['id']}, but in {two} and not in {one}; keep both on one side"
+        return b.finding("leak", message, INPUTS[b.task])
+    label = (a.record.get("label"), b.record.get("label"))
+    if exact and label[0] != label[1]:
+        return b.finding("conflict", f"the same text as {a.record['id']}, which has the label {label[0]}", "label")
+    return b.finding("duplicate" if exact else "near", f"{how} {a.record['id']}", INPUTS[b.task])
+
+
+def _text(row: Row) -> str:
+    return str(row.record.get(INPUTS[row.task]) or "")
+
+
+def _where(row: Row) -> str:
+    return row.file if row.line is None else f"line {row.line}"
+
+
+OFTEN = 10  # times as often as a slip is the type that was meant
+FEW = 50  # labels of a closed list; what has more is text
+
+
+def slips(rows: Sequence[Row]) -> Iterator[Finding]:
+    """The slips among the types, labels and closed fields of one task's records."""
+    used: dict[str, Counter[str]] = {}
+    first: dict[tuple[str, str], Row] = {}
+    for row in rows:
+        for field, value in _closed_fields(row):
+            used.setdefault(field, Counter())[value] += 1
+            first.setdefault((field, value), row)
+    for field, counts in used.items():
+        if len(counts) > FEW or counts.total() < OFTEN * len(counts) / 2:
+            continue
+        for value, times in sorted(counts.items()):
+            like = next((other for other, often in counts.most_common() if _slip(value, times, other, often)), None)
+            seen = f"{value!r} occurs {f'{times} times' if times > 1 else 'once'}"
+            if like is not None:
+                said = f"{seen} and looks like {like!r} ({counts[like]} times); is it the same?"
+                yield first[field, value].finding("label", said, field)
+            elif times == 1 and field != "triples":  # of predicates most are rare
+                said = f"{seen}: a slip, or too few to be shown in train and measured in test"
+                yield first[field, value].finding("label", said, field)
+
+
+def _slip(value: str, times: int, other: str, often: int) -> bool:
+    """Whether ``other`` was meant: written the same but for case and signs and commoner, or much commoner and near."""
+    if value == other or often <= times:
+        return False
+    return _bare(value) == _bare(other) != "" or (often >= OFTEN * times and alike(value, other))
+
+
+def alike(one: str, other: str) -> bool:
+    """Whether two labels differ by case, space, punctuation, or by one letter or two letters swapped.
+
+    >>> alike("TOP", "TPO"), alike("library", "libary"), alike("GRP.HER.MUS", "GRP.HER.ARC"), alike("M", "A")
+    (True, True, False, False)
+    """
+    from rapidfuzz.distance import OSA
+
+    bare = [_bare(one), _bare(other)]
+    if one != other and bare[0] == bare[1]:
+        return bool(bare[0])
+    return (
+        min(map(len, bare)) >= 3
+        and not any(map(str.isdigit, bare))
+        and OSA.distance(*bare) == 1
+        and not _numbered(*bare)
+    )
+
+
+def _bare(word: str) -> str:
+    return "".join(char for char in word.casefold() if char.isalnum())
+
+
+def _numbered(one: str, other: str) -> bool:
+    """Whether two words differ by a digit only: level1 and level2 are two levels."""
+    return one.rstrip("0123456789") == other.rstrip("0123456789")
+
+
+def _closed_fields(row: Row) -> Iterator[tuple[str, str]]:
+    record: Mapping[str, Any] = row.record
+    if row.task == "extraction":
+        yield from (("entities", span["type"]) for span in record["entities"])
+    elif row.task == "classification":
+        yield "label", record["label"]
+    elif row.task == "triples":
+        yield from (("triples", triple["predicate"]) for triple in record["triples"])
+    elif row.task not in TASKS:
+        yield from ((name, value) for name, value in record.items() if isinstance(value, str) and 0 < len(value) <= 40)
+
+
+def own_task(rows: Sequence[Row], near: float) -> Iterator[Finding]:
+    """The findings of one task's records.
+
+    >>> records = [{"id": "1", "text": "x", "year": 1784}, {"id": "1"}]
+    >>> [found.message for found in own_task([Row("decades", record, "d.jsonl") for record in records], 90.0)]
+    ['another record has this id (d.jsonl); each record needs its own', 'text is missing', 'year is missing']
+    """
+    if not rows:
+        return
+    known = anyfields.fields(row.record for row in rows)
+    asked = [name for name in workspace.inputs(rows[0].task) or [] if name in known]
+    texts = asked or [name for name, kind in known.items() if kind == "str"]
+    shadows = [
+        replace(
+            row,
+            task="extraction",
+            record={
+                "id": row.record["id"],
+                "split": row.record.get("split"),
+                "text": "\n".join(str(row.record.get(name) or "") for name in texts) or f"without text {number}",
+            },
+        )
+        for number, row in enumerate(rows)
+    ]
+    for found in duplicates(shadows, near):
+        yield replace(found, field=texts[0]) if found.field == "text" and texts else found
+    missing = Counter(name for row in rows for name in known if row.record.get(name) in (None, ""))
+    for row in rows:
+        for name in known:
+            if row.record.get(name) in (None, "") and missing[name] < len(rows):
+                yield row.finding("schema", f"{name} is missing", name)
+
 
 Rows = Mapping[str, Sequence[Row]]
 
 
-def audit(card: Mapping[str, Any], rows: Rows, passages: Mapping[str, str] | None) -> Iterator[Finding]:
+def across_tasks(card: Mapping[str, Any], rows: Rows, passages: Mapping[str, str] | None) -> Iterator[Finding]:
     """The findings across tasks."""
     for task, found in rows.items():
         yield from _labels(cards.allowed(card, task), task, found)
@@ -120,7 +299,7 @@ def _flat(text: str) -> str:
 FILE = "passages.jsonl"
 
 
-def collection_audit(passages: Sequence[Mapping[str, Any]], rows: Mapping[str, Sequence[Row]]) -> Iterator[Finding]:
+def collection(passages: Sequence[Mapping[str, Any]], rows: Mapping[str, Sequence[Row]]) -> Iterator[Finding]:
     """What is off in a collection, beside the tasks that use it."""
     texts: dict[str, tuple[str, str]] = {}
     for task in rows:

@@ -8,15 +8,15 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from goldassay.gold.audit import identifiers
-from goldassay.gold.audit.finding import Finding
+from goldassay.gold.audit.records import PROPERTY, malformed
+from goldassay.gold.audit.rows import Finding
 from goldassay.gold.formats import kits
 from goldassay.gold.formats.judged import VERDICTS, discovery
 
 THOUSANDS = re.compile(r"\b(\d{1,3}(?:,\d{3})+|\d+)[- ](?=articles?\b)")
 
 
-def audit(path: Path, name: str) -> tuple[list[Finding], int, dict[str, float]]:
+def kit_file(path: Path, name: str) -> tuple[list[Finding], int, dict[str, float]]:
     """The findings of a kit file, how many entries it has, and what could be computed."""
     kit = kits.load(path)
     figures: dict[str, float] = {}
@@ -39,7 +39,7 @@ def _benchmark(kit: kits.Kit, name: str) -> Iterator[Finding]:
     for number, entry in enumerate(kit.entries):
         qid, title = str(entry.get("qid")), str(entry.get("title"))
         where = f"articles[{number}].qid"
-        wrong = identifiers.fault("wikidata", qid)
+        wrong = malformed("wikidata", qid)
         if wrong:
             yield Finding("identifier", wrong, name, record=title, field=where)
         first = seen.setdefault(qid, (number, title))
@@ -85,7 +85,7 @@ def _alignment(kit: kits.Kit, name: str) -> Iterator[Finding]:
     seen: set[str] = set()
     for number, entry in enumerate(kit.entries):
         pid, where = str(entry.get("wikidata_pid")), f"alignments[{number}].wikidata_pid"
-        if not identifiers.PROPERTY.fullmatch(pid):
+        if not PROPERTY.fullmatch(pid):
             yield Finding("identifier", f"a property is P and a number, found {pid!r}", name, record=pid, field=where)
         if pid in seen:
             yield Finding("id", "another row has this property", name, record=pid, field=where)

@@ -12,8 +12,7 @@ from goldassay import files, jsonl
 from goldassay.exceptions import DataError, GoldassayError, StorageError
 from goldassay.files import go_on
 from goldassay.gold import formats
-from goldassay.gold.audit.finding import Finding
-from goldassay.gold.audit.rows import SPANS
+from goldassay.gold.audit.rows import SPANS, Finding
 from goldassay.gold.formats import brat, entries
 
 

@@ -28,7 +28,8 @@ from typing import Any
 from goldassay import files
 from goldassay.exceptions import DataError, GoldassayError
 from goldassay.files import Wrong, stop
-from goldassay.gold import marking, offsets
+from goldassay.gold import offsets
+from goldassay.gold import tokens as marking
 from goldassay.gold import tokens as tagged
 from goldassay.gold.alignment import align, by_position
 from goldassay.gold.records import Side

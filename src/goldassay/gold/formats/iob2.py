@@ -21,7 +21,7 @@ from typing import Any
 from goldassay import files
 from goldassay.exceptions import DataError, GoldassayError
 from goldassay.files import Wrong, stop
-from goldassay.gold import marking
+from goldassay.gold import tokens as marking
 from goldassay.gold import tokens as tagged
 from goldassay.gold.alignment import align
 from goldassay.gold.records import Side

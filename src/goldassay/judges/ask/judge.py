@@ -14,8 +14,7 @@ import dspy
 
 from goldassay.exceptions import GoldassayError
 from goldassay.judges.ask import signatures as asks
-from goldassay.judges.ask.model import BoundModel, Fields
-from goldassay.judges.ask.quoting import stands
+from goldassay.judges.ask.model import BoundModel, Fields, stands
 from goldassay.judges.ask.store import Verdicts
 from goldassay.measures.answering.claim_measures import RELEVANCE
 from goldassay.measures.answering.claims import TABLES, asked

@@ -1,6 +1,6 @@
 """What a judge is asked: short DSPy signatures with closed verdicts, first the evidence, then the verdict.
 
-Every input is data: it comes as a JSON string (see `goldassay.judges.ask.quoting`) and is never an instruction.
+Every input is data: it comes as a JSON string (see `goldassay.judges.ask.model`) and is never an instruction.
 """
 
 from __future__ import annotations

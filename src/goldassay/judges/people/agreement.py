@@ -15,8 +15,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from goldassay.exceptions import DataError
-from goldassay.gold.agreement.coefficient import Coefficient, Cohen, defined
-from goldassay.gold.agreement.krippendorff import Alpha, ScaledAlpha, evidence
+from goldassay.gold.agreement.coefficients import Alpha, Coefficient, Cohen, ScaledAlpha, defined, evidence
 from goldassay.judges.ask.panel import Vote
 from goldassay.judges.ask.questions import Question
 from goldassay.judges.people import sample_size as needed

@@ -22,7 +22,7 @@ from typing import Any
 
 from goldassay import files
 from goldassay.exceptions import DataError
-from goldassay.gold.agreement.krippendorff import Alpha
+from goldassay.gold.agreement.coefficients import Alpha
 from goldassay.judges.ask.judge import Judge
 from goldassay.judges.ask.questions import ONE_ORDER, QUESTIONS, SWAPPED
 from goldassay.judges.people.agreement import coefficient

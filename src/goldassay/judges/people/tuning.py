@@ -1,6 +1,6 @@
 """A judge is a program: it is tuned against people's labels by the loop that tunes every program, and saved the same.
 
-The examples hold the inputs as data (`goldassay.judges.ask.quoting`), as a judge at work gives them to its program. The
+The examples hold the inputs as data (`goldassay.judges.ask.model`), as a judge at work gives them to its program. The
 objective is ``balanced_agreement``, the mean over labels of the share of items on which judge and people agree, so that
 a judge that always says the frequent label gains nothing; ``agreement`` is the plain share. A verdict of support whose
 quote does not stand in the text agrees with nobody, since a judge at work does not take it.
@@ -21,8 +21,8 @@ from goldassay.exceptions import DataError
 from goldassay.fields import read
 from goldassay.gold.splits import split
 from goldassay.judges.ask.judge import Judge, folded
+from goldassay.judges.ask.model import data, stands
 from goldassay.judges.ask.questions import Question, question, rubric
-from goldassay.judges.ask.quoting import data, stands
 from goldassay.judges.people.labels import JudgedItem, Labels
 from goldassay.measure import Assessment, Error, Measure, failed
 from goldassay.metric import Metric

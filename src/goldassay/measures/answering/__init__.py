@@ -81,7 +81,7 @@ from goldassay.measures.answering.semantic import (
     similarity,
 )
 from goldassay.measures.judged import Judged
-from goldassay.text.sentences import sentences
+from goldassay.text.words import sentences
 
 MEASURES: tuple[Measure[Any], ...] = (
     ExactMatch(),

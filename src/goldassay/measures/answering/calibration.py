@@ -31,7 +31,7 @@ from goldassay.measures.answering.matching import empty
 from goldassay.measures.answering.records import confidence
 from goldassay.statistics.evidence import summed
 from goldassay.tally import Bins, Mean, T, divide
-from goldassay.tally.base import Number, State
+from goldassay.tally.sums import Number, State
 
 Array = Any  # numpy arrays
 

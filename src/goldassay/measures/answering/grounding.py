@@ -38,8 +38,7 @@ from goldassay.measures.answering.measures import ExactMatch
 from goldassay.measures.answering.records import answer, answers, contexts, extra, reference
 from goldassay.measures.judged import Judged, JudgedMeasure, unknown
 from goldassay.tally import Mean
-from goldassay.text.sentences import sentences
-from goldassay.text.vocabulary import statement
+from goldassay.text.words import sentences, statement
 
 
 @dataclass(frozen=True)

@@ -25,9 +25,7 @@ from goldassay.exceptions import GoldassayError
 from goldassay.fields import read
 from goldassay.text import normal
 from goldassay.text.normal import ARTICLES
-from goldassay.text.sentences import sentences
-from goldassay.text.vocabulary import CONTRACTED, NE_PAIRS, NEGATIONS, OPENERS, statement
-from goldassay.text.words import small_letters
+from goldassay.text.words import CONTRACTED, NE_PAIRS, NEGATIONS, OPENERS, sentences, small_letters, statement
 
 
 def empty(text: str) -> bool:

@@ -34,7 +34,7 @@ from goldassay.measures.answering.matching import empty
 from goldassay.measures.answering.records import answer, answers, confidence, extra
 from goldassay.measures.answering.semantic import Baseline, BERTScore, SemanticSimilarity
 from goldassay.tally import By, Mean, divide
-from goldassay.tally.base import Number, State, Sums
+from goldassay.tally.sums import Number, State, Sums
 
 WEIGHTS = {"accuracy": 0.25, "quality": 0.25, "confidence": 0.20, "speed": 0.15, "robustness": 0.15}
 FIVE = tuple(WEIGHTS)

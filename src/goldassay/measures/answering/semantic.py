@@ -42,8 +42,7 @@ from goldassay.measures.answering.measures import PARTS
 from goldassay.measures.answering.mistakes import wrong
 from goldassay.measures.answering.records import all_texts, answer, answers, contexts
 from goldassay.tally import Mean, divide
-from goldassay.text.sentences import sentences
-from goldassay.text.words import tokens
+from goldassay.text.words import sentences, tokens
 
 Array = Any  # numpy arrays
 STEP = 64  # texts that are embedded between two looks at the progress bar

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Self
 
 from goldassay.tally import Confusion, Counts, Number, State, divide, mean
-from goldassay.tally.base import Sums
+from goldassay.tally.sums import Sums
 
 NONE = "(none)"  # what stands for a prediction that was not made
 OTHER = "OTHER"  # what stands, in a matrix, for what the list does not have

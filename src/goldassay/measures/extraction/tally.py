@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from goldassay.tally import By, Counts, Number, divide, mean
-from goldassay.tally.base import Sums
+from goldassay.tally.sums import Sums
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,7 +22,7 @@ from goldassay.measures.linking.matching import Matched
 from goldassay.measures.linking.measures import LinkMeasure
 from goldassay.measures.linking.records import Answer, Pairs, plain
 from goldassay.tally import Number, divide
-from goldassay.tally.base import Sums
+from goldassay.tally.sums import Sums
 
 Table = Mapping[str, Any]
 Resolver = Table | Callable[[str], Any]

@@ -9,7 +9,7 @@ from typing import ClassVar
 from goldassay.measures.triples.matching import Matching
 from goldassay.measures.triples.records import Statement
 from goldassay.tally import Bins, By, Counts, Number, PrecisionCounts, divide, mean
-from goldassay.tally.base import Sums
+from goldassay.tally.sums import Sums
 
 VERDICTS = ("correct", "incorrect", "uncertain", "in_wikidata")
 TRUE = ("correct", "in_wikidata")

@@ -3,7 +3,8 @@
 Suites: ``trec_eval`` (its own test files), ``text2kgbench`` (every sentence of the systems that are given),
 ``ragchecker`` (the example of RAGChecker), ``squad`` (the published rules, and gold against itself), ``hipe-scorer``
 (the unit data of the HIPE scorer), ``hipe-official`` (its counts on 14 damaged system files) and ``hipe2022`` (folders
-of system files with official results).
+of system files with official results). ``live`` compares with installed implementations and needs no files;
+``fetching`` gets those that have a public home.
 """
 
 from __future__ import annotations
@@ -12,7 +13,8 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from goldassay.exceptions import GoldassayError
-from goldassay.proof.conform import hipe2022, hipe_official, hipe_scorer, ragchecker, squad, text2kgbench, trec_eval
+from goldassay.proof.conform import hipe as hipe_scorer
+from goldassay.proof.conform import hipe2022, hipe_official, ragchecker, squad, text2kgbench, trec_eval
 from goldassay.proof.conform.suite import SuiteResult
 
 SUITES: dict[str, tuple[str, Callable[[Path], SuiteResult]]] = {

@@ -24,8 +24,7 @@ from goldassay.gold import pairs
 from goldassay.measures.linking.hipe import fates
 from goldassay.measures.linking.hipe import hipe as links
 from goldassay.measures.linking.records import sides
-from goldassay.proof.conform.hipe import Figures, figures, number
-from goldassay.proof.conform.hipe_scorer import counted
+from goldassay.proof.conform.hipe import Figures, counted, figures, number
 from goldassay.proof.conform.suite import SuiteResult
 
 NAME = "hipe2022"

@@ -23,6 +23,8 @@ class SuiteResult:
     reproduced: int = 0
     total: int = 0
     differences: list[str] = field(default_factory=list)
+    missing: str = ""
+    """Why nothing was compared, and what to do about it."""
 
     def add(self, what: str, official: object, ours: object) -> None:
         """Count one official number."""
@@ -56,4 +58,5 @@ class SuiteResult:
             "reproduced": self.reproduced,
             "total": self.total,
             "differences": self.differences,
+            "missing": self.missing,
         }

@@ -8,7 +8,7 @@ Source: the idea is mutation testing (DeMillo, Lipton and Sayward, IEEE Computer
 Sai et al., Perturbation CheckLists for evaluating NLG evaluation metrics, EMNLP 2021.
 """
 
-from goldassay.proof.mutation.damage import Damage
+from goldassay.proof.mutation.damages import Damage
 from goldassay.proof.mutation.page import show
 from goldassay.proof.mutation.running import DAMAGES, NOTICED, Row, table
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from goldassay.proof.mutation.damage import Damage, Record, each, listed
+from goldassay.proof.mutation.damages import Damage, Record, each, listed
 from goldassay.text.damage import changed_digit
 
 Item = Mapping[str, Any]

@@ -151,8 +151,9 @@ def report(
     if ranked:
         for number, what in enumerate(("cost", "seconds")):
             points = [
-                (one.name, one.cost if what == "cost" else one.seconds, one.value.value, one.on_front[number])
+                (one.name, spent, one.value.value, one.on_front[number])
                 for one in ranked
+                if (spent := one.cost if what == "cost" else one.seconds) is not None
             ]
             if any(cost for _, cost, _, _ in points):
                 context["pareto"].append(_add(figures, charts.pareto(points, what)))

@@ -1,0 +1,187 @@
+"""From a run's errors to patches of the program's prompt: what was missed becomes examples, what was wrong rules.
+
+The errors are those of a run, or of outputs that exist already. Only statements that the text says can be learnt from,
+so a missed statement counts where its sentence is known; a wrong value is one where Wikidata has another; a novel
+triple is no error. Beside the errors stands, sentence by sentence, all that is rightly said of it, which is what an
+example of the sentence shows.
+
+A sentence in which a statement was missed, with what should have been said of it, is an example; a property that is
+missed often is a rule, and so is a wrong value. Patches are those of the loop, so ``goldassay patch test`` measures
+them before they are used. Their examples come from the articles of this run, so their worth shows on other articles
+only.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from goldassay.fields import read
+from goldassay.measure import Error
+from goldassay.measures.triples import F1
+from goldassay.measures.triples.objects import written
+from goldassay.running.run import Case
+from goldassay.score import Evidence
+from goldassay.tally import Counts
+from goldassay.tuning.patches import Patch
+from goldassay.tuning.patterns import Pattern, find
+from goldassay.tuning.proposing import drafted, predictor_for
+from goldassay.tuning.service import proposed
+from goldassay.wikibase.alignment import PropertyAlignmentTable
+
+MISSED, WRONG = "missed", "wrong_object"
+
+
+@dataclass(frozen=True)
+class Errors:
+    """The loop's cases, and per article and sentence all that is rightly said of it: what an example shows."""
+
+    cases: list[Case]
+    said: dict[tuple[str, str], list[dict[str, Any]]]
+
+
+def from_rows(rows: Iterable[Mapping[str, Any]], table: PropertyAlignmentTable) -> Errors:
+    """The errors of a run's rows: missed statements that the text says, and wrong values."""
+    found, sentences = [], dict[tuple[str, str], list[dict[str, Any]]]()
+    for row in rows:
+        if "score" not in row:
+            continue
+        score, title = row["score"], row["article_title"]
+        counts = [sum(values[place] for values in score["properties"].values()) for place in range(3)]
+        missed = [one for one in score["missed"] if one["aligned"] and one.get("context")]
+        errors = [
+            _error(MISSED, title, table.label(one["property"]), one["surface"], "", one["context"]) for one in missed
+        ]
+        surfaces = {(one["property"], one["value"]): one["surface"] for one in missed}
+        errors += [
+            _error(WRONG, title, table.label(one["statement"]["property"]), _right(one, surfaces), one["triple"][2])
+            for one in score["triples"]
+            if one["kind"] == "partial"
+        ]
+        right = [
+            (table.label(one["statement"]["property"]), one["triple"][2])
+            for one in score["triples"]
+            if one["kind"] == "exact" and one["statement"]["aligned"] and not one.get("turned")
+        ]
+        for one in missed:
+            said = sentences.setdefault((title, one["context"]), [])
+            if not said:  # an example that left out what was found would teach to leave it out
+                said += [_say(title, *pair) for pair in right if pair[1].casefold() in one["context"].casefold()]
+            said.append(_say(title, table.label(one["property"]), one["surface"]))
+        found.append(Case(title, Evidence({"f1": Counts(*counts)}), tuple(errors), {"domain": row["domain"]}))
+    return Errors(found, sentences)
+
+
+def _right(one: Mapping[str, Any], surfaces: Mapping[tuple[str, str], str]) -> str:
+    """The value that Wikidata has where another was said, in the text's own words where it gives it."""
+    key = (one["statement"]["property"], one["statement"]["value"])
+    return surfaces.get(key, key[1])
+
+
+def from_outputs(gold: Sequence[Any], pred: Sequence[Any], measure: Any = None) -> Errors:
+    """The errors of outputs that exist already, beside their gold; a sentence's example is its gold."""
+    judge = measure or F1()
+    found, sentences = [], dict[tuple[str, str], list[dict[str, Any]]]()
+    for record, answer in zip(gold, pred, strict=True):
+        made, name, text = judge(record, answer), str(read(record, "id")), str(read(record, "text", ""))
+        errors = tuple(replace(error, context=text, field="statements") for error in made.errors)
+        found.append(Case(name, Evidence({judge.key: made.tally}), errors))
+        sentences[name, text] = [
+            _say(one["subject"], one["predicate"], written(one["object"])) for one in read(record, "triples")
+        ]
+    return Errors(found, sentences)
+
+
+def _say(subject: str, predicate: str, value: str) -> dict[str, Any]:
+    return {"subject": subject, "predicate": predicate, "object": value, "confidence": 1.0}
+
+
+def _error(kind: str, title: str, label: str, gold: str, pred: str, context: str = "") -> Error:
+    message = f"Missed {label} {gold!r} of {title}." if kind == MISSED else f"{label} of {title} is {gold}, not {pred}."
+    return Error(kind, message, gold, pred, label, label if pred else "", context=context, field="statements")
+
+
+SHOWN = 5
+
+
+def report(errors: Errors, program: Any, most: int = 12) -> dict[str, Any]:
+    """``false_positive_patterns``, ``false_negative_patterns`` and ``prompt_patches``, and the articles they are of.
+
+    A program without predictors has no prompt, and so no patches.
+    """
+    patterns = find(errors.cases) if errors.cases else []
+    patches = proposed(patterns, program, (), [Sentences(errors)], most) if prompts(program) else []
+    return {
+        "articles": [case.id for case in errors.cases],
+        "false_positive_patterns": [_shown(one) for one in patterns if one.kind != MISSED],
+        "false_negative_patterns": [_shown(one) for one in patterns if one.kind == MISSED],
+        "prompt_patches": [
+            {"id": one.id, "section": one.section, **one.model_dump(exclude_none=True)} for one in patches
+        ],
+    }
+
+
+def prompts(program: Any) -> bool:
+    """Whether a program has prompts that can be tuned."""
+    return hasattr(program, "named_predictors") and bool(program.named_predictors())
+
+
+@dataclass(frozen=True)
+class Sentences:
+    """Proposes for one pattern a rule, and for what was missed the sentence that shows the most of it."""
+
+    errors: Errors
+
+    def propose(self, pattern: Pattern, program: Any, train: Sequence[Any]) -> list[Patch]:
+        """The sentence first, then the rule; ``train`` is not looked at, since articles are no examples."""
+        label = pattern.gold_type
+        quoted = ", ".join(f'"{surface}"' for surface in pattern.surfaces[:3])
+        first = pattern.errors[0]
+        rules = {
+            MISSED: f"Say the {label} wherever the text gives it, such as {quoted}.",
+            WRONG: f"As {label} give only what the text says of its subject itself: "
+            f'"{first.gold}", not "{first.pred}".',
+            "wrong_subject": f"Give each {label} to the subject that the text says it of.",
+            "spurious": f"Do not give {quoted} as {label or pattern.pred_type} unless the text says so.",
+            "duplicate": "Say each statement once.",
+        }
+        if pattern.kind not in rules:
+            return []
+        out = []
+        demo = _demonstration(pattern, program, self.errors) if pattern.kind == MISSED else None
+        if demo:
+            out.append(drafted(pattern, program, "examples", "article", action="add_example", example=demo))
+        rule = rules[pattern.kind]
+        return [*out, drafted(pattern, program, "rules", "article", action="add_instruction", text=rule)]
+
+
+def _demonstration(pattern: Pattern, program: Any, errors: Errors) -> dict[str, Any] | None:
+    """The sentence that shows most of what was missed, with all that is said in it, in the predictor's own fields."""
+    _, predictor = predictor_for(pattern, program)
+    inputs, outputs = list(predictor.signature.input_fields), list(predictor.signature.output_fields)
+    ours = {error.context for error in pattern.errors if error.context}
+    places = set(pattern.documents)
+    found = [key for key in errors.said if key[0] in places and key[1] in ours and errors.said[key]]
+    if not found or inputs != ["text"] or len(outputs) != 1:
+        return None
+    # one that names its subject comes first: the program is asked to copy the subject from the text
+    best = max(found, key=lambda key: (_named(key, errors), len(errors.said[key]), -len(key[1]), key))
+    return {"text": best[1], outputs[0]: errors.said[best]}
+
+
+def _named(key: tuple[str, str], errors: Errors) -> bool:
+    return all(str(one["subject"]).casefold() in key[1].casefold() for one in errors.said[key])
+
+
+def _shown(pattern: Pattern) -> dict[str, Any]:
+    return {
+        "kind": pattern.kind,
+        "property": pattern.gold_type,
+        "name": pattern.name,
+        "count": pattern.count,
+        "articles": len(pattern.documents),
+        "loss": pattern.loss,
+        "surfaces": list(pattern.surfaces[:SHOWN]),
+        "examples": [error.state() for error in pattern.errors[:SHOWN]],
+    }

@@ -1,0 +1,96 @@
+"""`goldassay conform` without data: every installed oracle is asked, a wrong number is seen, an absent one is named."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+from goldassay import workspace
+from goldassay.cli import app
+from goldassay.measures import classification, retrieval
+from goldassay.proof.conform import live
+from goldassay.proof.conform.live import cases, labels, spans, texts
+
+RATES = ("precision", "recall", "f1", "support")
+LEAST = {
+    "seqeval": 250,
+    "nervaluate": 300,
+    "scikit-learn": 60,
+    "krippendorff": 390,
+    "statsmodels": 500,
+    "pytrec_eval": 3000,
+    "ir_measures": 1500,
+    "rouge-score": 8000,
+}
+"""About as many numbers as there are; a set that lost its cases would have far fewer."""
+
+
+@pytest.mark.parametrize("name", live.ORACLES)
+def test_every_number_is_that_of_the_oracle(name: str) -> None:
+    (result,) = live.run([name])
+    assert (result.missing, result.differences) == ("", [])
+    assert result.reproduced == result.total >= LEAST[name]
+
+
+@pytest.mark.parametrize(
+    ("name", "module", "function", "damage"),
+    [
+        ("seqeval", spans, "evaluate_tags", lambda found: {**found, "micro avg": dict.fromkeys(RATES, 0.5)}),
+        ("scikit-learn", classification, "scorecard", lambda one: replace(one, values=dict.fromkeys(one.values, 0.5))),
+        ("krippendorff", labels, "alpha", lambda value: value + 1e-6),
+        ("statsmodels", labels, "wilson", lambda ends: (ends[0], ends[1] + 1e-6)),
+        ("pytrec_eval", retrieval, "evaluate", lambda found: {**found, "AP": {}}),
+        ("ir_measures", retrieval, "evaluate", lambda found: {**found, "RR": {}}),
+        ("rouge-score", texts, "rouge_batch", lambda made: {**made, "L": np.asarray(made["L"]) + 1e-12}),
+    ],
+)  # fmt: skip
+def test_a_wrong_number_is_seen(
+    name: str, module: Any, function: str, damage: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    right = getattr(module, function)
+    monkeypatch.setattr(module, function, lambda *given, **options: damage(right(*given, **options)))
+    (result,) = live.run([name])
+    assert result.total - result.reproduced > 0
+    assert "official" in result.differences[0]
+
+
+def test_an_oracle_that_is_absent_is_named_with_the_line_that_installs_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    there = importlib.util.find_spec
+    monkeypatch.setattr(live, "find_spec", lambda name: None if name in ("seqeval", "krippendorff") else there(name))
+    words = ["conform", "--suite", "seqeval", "--suite", "krippendorff", "--suite", "nervaluate"]
+    done = CliRunner().invoke(app, words)
+    assert done.exit_code == 0, done.output
+    assert "seqeval: not installed; pip install seqeval==1.2.2" in done.stdout
+    assert "krippendorff: not installed; pip install krippendorff==0.9.0" in done.stdout
+    found = json.loads(CliRunner().invoke(app, [*words, "--json"]).stdout)["suites"]
+    assert [bool(one["missing"]) for one in found] == [True, True, False]
+    assert found[2]["reproduced"] == found[2]["total"] > 0
+
+
+def test_the_same_numbers_on_every_machine_and_without_the_gold_fewer(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert cases.judged() == cases.judged()
+    assert cases.spans() == cases.spans()
+    before = {name: live.run([name])[0].total for name in ("seqeval", "scikit-learn", "nervaluate", "ir_measures")}
+    monkeypatch.setattr(workspace, "root", lambda: tmp_path)
+    assert cases.heritage("answering")  # that which comes with goldassay
+    monkeypatch.setattr(workspace, "installed", lambda: tmp_path)
+    assert cases.heritage("answering") == []
+    for name, total in before.items():
+        (result,) = live.run([name])
+        assert 0 < result.reproduced == result.total < total
+
+
+def test_a_suite_that_needs_files_says_so() -> None:
+    done = CliRunner().invoke(app, ["conform", "--suite", "trec_eval"])
+    assert "the suite trec_eval replays official results: --data FOLDER, or --fetch" in str(done.exception)
+    done = CliRunner().invoke(app, ["conform", "--suite", "seqevil"])
+    assert "no oracle 'seqevil'; there are seqeval" in str(done.exception)

@@ -1,0 +1,150 @@
+"""The plugin for pytest: floors, examples, what a failure says, what is wrong in a mark. Pytest itself runs each."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from pathlib import Path
+
+import pytest
+
+pytest_plugins = ["pytester"]
+
+YEARS = """
+import re
+import dspy
+import goldassay
+from goldassay import Metric
+from goldassay.measures import extraction
+
+METRIC = Metric(extraction.StrictF1(), targets={"strict_f1": 0.5})
+CALLS = []
+
+def years(text):
+    CALLS.append(text)
+    if "never" in text:
+        raise ValueError("no")
+    found = [(m.start(), m.end()) for m in re.finditer(r"[0-9]{4}", text)]
+    return dspy.Prediction(entities=[{"start": a, "end": b, "type": "TMP", "text": text[a:b]} for a, b in found])
+
+def one(id, text, *names):
+    spans = [{"start": text.index(n), "end": text.index(n) + len(n), "type": "TMP", "text": n} for n in names]
+    return dspy.Example(id=id, text=text, entities=spans).with_inputs("text")
+
+GOLD = [one("a", "in 1784", "1784"), one("b", "in 1913 or the year after", "1913", "year after"), one("c", "never")]
+"""
+
+
+@pytest.fixture
+def tests(pytester: pytest.Pytester) -> pytest.Pytester:
+    pytester.makeini("[pytest]\naddopts = -p goldassay.testing -p no:cacheprovider --strict-markers\n")
+    return pytester
+
+
+def test_each_floor_is_a_test_and_the_program_runs_once(tests: pytest.Pytester) -> None:
+    # 2 of 3 names found and nothing else: F1 = 2·2 / (2·2 + 1) = 0.8
+    tests.makepyfile(
+        YEARS
+        + """
+@goldassay.case(years, gold=GOLD, metric=METRIC, floors={"strict_f1": 0.8, "metric": 0.81})
+def test_years(goldassay_run):
+    assert len(goldassay_run.rows) == 3
+    assert len(CALLS) == 3
+
+@goldassay.case(years, gold=GOLD, metric=METRIC)
+def test_targets():
+    pass
+
+@goldassay.case(years, gold=GOLD, metric=METRIC, floors={"strict_f1": 0.8}, sure=True)
+def test_sure():
+    pass
+
+@goldassay.case(years, gold=GOLD, metric=METRIC)
+def test_body():
+    assert 1 == 2
+"""
+    )
+    done = tests.runpytest("-v")
+    done.assert_outcomes(passed=2, failed=3)
+    done.stdout.fnmatch_lines(
+        [
+            "*::test_years?strict_f1>=0.8? PASSED*",
+            "*::test_years?metric>=0.81? FAILED*",
+            "*::test_targets?strict_f1>=0.5? PASSED*",
+        ]
+    )
+    done.stdout.fnmatch_lines(["metric is 0.8000 *on 3 examples, under 0.81", "1 × missed TMP: year after, costs*"])
+    done.stdout.fnmatch_lines(["strict_f1 is 0.8000 *; its lower end is under 0.8"])
+    done.stdout.fnmatch_lines(["*assert 1 == 2*"])
+
+
+def test_each_example_is_a_test(tests: pytest.Pytester) -> None:
+    tests.makepyfile(
+        YEARS
+        + """
+@goldassay.case(years, gold=GOLD, metric=METRIC, each=0.9)
+def test_years(goldassay_row):
+    assert goldassay_row["id"] in "abc"
+"""
+    )
+    done = tests.runpytest("-v", "--goldassay-runs=kept")
+    done.assert_outcomes(passed=1, failed=2)
+    done.stdout.fnmatch_lines(["*::test_years?b>=0.9? FAILED*"])
+    done.stdout.fnmatch_lines(["b scores 0.6667, under 0.9", "*year after*", "c failed: ValueError: no"])
+    assert len(list((tests.path / "kept").glob("*/run.json"))) == 1
+
+
+def test_a_task_of_the_workspace_by_its_name_and_the_mark_itself(tests: pytest.Pytester) -> None:
+    tests.makepyfile(
+        """
+import pytest
+
+@pytest.mark.goldassay("classification:keywords", floors={"accuracy": 0.01}, limit=5)
+def test_keywords(goldassay_run):
+    assert goldassay_run.about["settings"]["program"] == "classification:keywords"
+    assert len(goldassay_run.rows) == 5
+"""
+    )
+    tests.runpytest().assert_outcomes(passed=1)
+
+
+@pytest.mark.parametrize(
+    ("mark", "said"),
+    [
+        ('goldassay.case("extracton")', "*no task 'extracton'; did you mean 'extraction'?*"),
+        ("goldassay.case(years, gold=GOLD)", "*needs metric=… or task=…*"),
+        ("goldassay.case(years, gold=GOLD, metric=lambda gold, pred: 1.0)", "*needs floors=*"),
+        ("goldassay.case(years, gold=GOLD, metric=METRIC, floors={'bleu': 1})", "*no value 'bleu'*strict_f1*"),
+        ("pytest.mark.goldassay(years, flors={})", "*flors*"),
+    ],
+)
+def test_a_wrong_mark_is_said_in_one_line(tests: pytest.Pytester, mark: str, said: str) -> None:
+    tests.makepyfile(f"{YEARS}\nimport pytest\n\n@{mark}\ndef test_years():\n    pass\n")
+    done = tests.runpytest()
+    assert done.ret
+    done.stdout.fnmatch_lines([said])
+    assert "Traceback" not in done.stdout.str()
+
+
+def test_rows_and_floors_are_for_functions_of_their_own(tests: pytest.Pytester) -> None:
+    mark = "goldassay.case(years, gold=GOLD, metric=METRIC, floors={'strict_f1': 0}, each=0.0)"
+    tests.makepyfile(f"{YEARS}\n@{mark}\ndef test_years(goldassay_row):\n    pass\n")
+    tests.runpytest().stdout.fnmatch_lines(["*give floors to another function*"])
+    tests.makepyfile("def test_bare(goldassay_run):\n    pass\n")
+    tests.runpytest().stdout.fnmatch_lines(["*is for a function with @goldassay.case*"])
+
+
+def test_the_example_of_the_how_to(tests: pytest.Pytester, root: Path) -> None:
+    page = (root / "docs" / "how-to" / "ci-gates.md").read_text(encoding="utf-8")
+    for name, text in re.findall(r'```\w+ title="(.*?)"\n(.*?)```', page, flags=re.DOTALL):
+        file = tests.path / name
+        file.parent.mkdir(exist_ok=True)
+        file.write_text(text, encoding="utf-8")
+    done = tests.runpytest("-v")
+    done.assert_outcomes(passed=3)
+    done.stdout.fnmatch_lines(["test_years.py::test_every_text?2>=0.5? PASSED*"])
+
+
+def test_pytest_finds_the_plugin_by_its_entry_point(root: Path) -> None:
+    settings = tomllib.loads((root / "pyproject.toml").read_text(encoding="utf-8"))
+    assert settings["project"]["entry-points"]["pytest11"] == {"goldassay.testing": "goldassay.testing"}
