@@ -58,7 +58,9 @@ class Covering:
     most: int = 6
 
     def edits(self, found: Found) -> dict[str, list[Patch]]:
-        """The set, for every predictor that can be shown examples."""
+        """The set, for every predictor that can be shown examples; none beside the nearest, which say as much."""
+        if any(isinstance(one, Nearest) for one in wrappers(found.program)):
+            return {}
         out = []
         for name, predictor in predictors(found.program).items():
             there = {_asked(demo, predictor) for demo in predictor.demos or []}

@@ -73,6 +73,7 @@ class Rules:
 class Words:
     """What the prompt calls gold's labels: the program's ``type_words``, else as its demonstrations write them.
 
+    >>> import dspy
     >>> train = [dspy.Example(text="het archief", label="A", type="archive").with_inputs("text")]
     >>> words = Words(dspy.Predict("text -> type"), train)
     >>> words.of("A"), words.of("archive"), words.of("Z")

@@ -32,7 +32,7 @@ from goldassay.tuning import results as ledger
 from goldassay.tuning.leaks import text_of
 from goldassay.tuning.patches import write
 from goldassay.tuning.results import Trial, Tuned
-from goldassay.tuning.wrappers import Formed, rebuilt, wrappers
+from goldassay.tuning.wrappers import Formed, predictors, rebuilt, unfolded, wrappers
 
 SCHEMA = 1
 
@@ -94,9 +94,11 @@ def load_state(program: Any, place: Path) -> Any:
     file = place / "state.json" if place.is_dir() else place
     if not file.is_file():
         raise GoldassayError(f"no tuned program at {place}: expected state.json there")
-    state = jsonl.value(file.read_bytes(), file=file)
+    about = file.with_name("tuning.json")
+    if about.is_file():
+        read_about(about)  # a folder that is spoilt in part is not half trusted
     try:
-        made = rebuilt(program, state)
+        made = rebuilt(program, json.loads(file.read_bytes()))
         made.load(str(file))
     except (KeyError, ValueError, TypeError, AttributeError) as error:  # among them what is not JSON
         raise DataError(f"not the state of this program: {type(error).__name__}: {error}", file=file) from None
@@ -114,15 +116,17 @@ def read_about(file: Path) -> dict[str, Any]:
     return found
 
 
-def rendered(program: Any, adapter: Any = None) -> str:
-    """The messages that each predictor of a program would send, with ``{name}`` where its inputs go."""
+def rendered(program: Any, adapter: Any = None, asked: Mapping[str, Any] | None = None) -> str:
+    """The messages that each predictor of a program would send, with ``{name}`` where its inputs go, or the inputs
+    ``asked``, for which a program that has nearest examples shows them too."""
     adapter = adapter or dspy.settings.adapter or dspy.ChatAdapter()
     for one in wrappers(program):
         adapter = one.asking(adapter) if isinstance(one, Formed) else adapter
+    asked = dict(asked or {})
     parts: list[str] = []
-    for name, predictor in program.named_predictors():
+    for name, predictor in predictors(unfolded(program, asked) if asked else program).items():
         signature = predictor.signature
-        inputs = {key: f"{{{key}}}" for key in signature.input_fields}
+        inputs = {key: asked.get(key, f"{{{key}}}") for key in signature.input_fields}
         parts.append(f"=== {name}")
         for message in adapter.format(signature, list(predictor.demos or []), inputs):
             parts += [f"--- {message['role']}", _text(message["content"])]

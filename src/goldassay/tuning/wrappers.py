@@ -93,18 +93,19 @@ class Nearest(Wrapper):
 
     def forward(self, **inputs: Any) -> Any:
         """The program on these inputs, with its nearest examples shown."""
-        return self._shown(inputs)(**inputs)
+        return self.shown(inputs)(**inputs)
 
     async def aforward(self, **inputs: Any) -> Any:
         """The same, asynchronously, for a program that has an ``aforward``."""
-        return await self._shown(inputs).acall(**inputs)
+        return await self.shown(inputs).acall(**inputs)
 
-    def _shown(self, inputs: dict[str, Any]) -> Any:
-        shown = self.nearest(**inputs)
+    def shown(self, inputs: Mapping[str, Any]) -> Any:
+        """The program inside, with the nearest examples of these inputs as demonstrations."""
+        nearest = self.nearest(**inputs)
         program = self.program.deepcopy()
         for predictor in program.predictors():
             fields = predictor.signature.fields
-            demos = [demo for demo in shown if shows(demo, predictor.signature)]
+            demos = [demo for demo in nearest if shows(demo, predictor.signature)]
             found = [dspy.Example(**{key: demo[key] for key in fields if key in demo}) for demo in demos]
             predictor.demos = [*(demo for demo in predictor.demos or [] if demo not in found), *found]
         return program
@@ -176,6 +177,12 @@ def inmost(program: Any) -> Any:
     for one in wrappers(program):
         program = one.program
     return program
+
+
+def unfolded(program: Any, inputs: Mapping[str, Any]) -> Any:
+    """The program inside as it is asked for these inputs: with its nearest examples among its demonstrations."""
+    nearest = [one for one in wrappers(program) if isinstance(one, Nearest)]
+    return inmost(nearest[0].shown(inputs) if nearest else program)
 
 
 def rebuilt(program: Any, state: Mapping[str, Any]) -> Any:
