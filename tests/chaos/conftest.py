@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+ROOM = 3  # calls that a crowded endpoint takes at once
 FOUND = '[[ ## years ## ]]\n["1885"]\n\n[[ ## completed ## ]]'
 
 
@@ -19,6 +20,8 @@ class Endpoint:
 
     def __init__(self) -> None:
         self.mode, self.calls = "well", 0
+        self.busy = self.most = self.refused = 0
+        self.times: list[float] = []
         self.stop = threading.Event()
         self._lock = threading.Lock()
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), self._handler())
@@ -43,7 +46,14 @@ class Endpoint:
                 with endpoint._lock:
                     endpoint.calls += 1
                     number = endpoint.calls
-                endpoint.answer(self, endpoint.mode, number)
+                    endpoint.busy += 1
+                    endpoint.most = max(endpoint.most, endpoint.busy)
+                    endpoint.times.append(time.monotonic())
+                try:
+                    endpoint.answer(self, endpoint.mode, number)
+                finally:
+                    with endpoint._lock:
+                        endpoint.busy -= 1
 
         return Handler
 
@@ -51,6 +61,11 @@ class Endpoint:
         """Answer one request; the modes are those of `MODES`."""
         if mode == "alternating":
             mode = "well" if number % 2 else "500"
+        if mode == "crowded":
+            mode = "slow" if self.busy <= ROOM else "429"
+            self.refused += mode == "429"
+        elif mode == "429 with Retry-After, then well":
+            mode = "well" if number > 3 else "429 for three seconds"
         if mode == "dead":
             to.close_connection = True
             to.connection.close()
@@ -76,6 +91,10 @@ class Endpoint:
             self.send(to, 200, completion("x" * 2_000_000))
         elif mode == "429 with Retry-After":
             self.send(to, 429, error("slow down"), retry="1")
+        elif mode == "429 for three seconds":
+            self.send(to, 429, error("slow down"), retry="3")
+        elif mode == "429 for an hour":
+            self.send(to, 429, error("slow down"), retry="3600")
         elif mode == "wrong key":
             self.send(to, 401, error("Incorrect API key provided: sk-chaos-0123456789"))
         elif mode.isdecimal():

@@ -220,11 +220,7 @@ def test_an_interrupt_leaves_a_readable_run_that_goes_on(tmp_path: Path) -> None
     assert not os.path.exists(tmp_path / "r" / "run.json.part")
 
 
-def test_money_is_counted_where_the_provider_names_it(learner: Any) -> None:
-    class Priced(dspy.LM):  # type: ignore[misc]
-        def update_history(self, entry: dict[str, Any]) -> None:
-            super().update_history({**entry, "cost": 0.25})
-
+def test_money_is_counted_where_the_provider_names_it(learner: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     program = dspy.Predict("text -> rule")
 
     class Asks(dspy.Module):  # type: ignore[misc]
@@ -232,7 +228,10 @@ def test_money_is_counted_where_the_provider_names_it(learner: Any) -> None:
             program(text=text)
             return right(text)
 
-    lm = Priced("scripted/p", engine=learner, cache=False)
+    lm = dspy.LM("scripted/p", engine=learner, cache=False)
+    assert "usd" not in evaluate(Asks(), examples(2), METRIC, lm=lm, progress=False).cost
+    monkeypatch.setattr("dspy.clients.costs.estimate_cost", lambda *_, **__: (0.25, {}))
     assert evaluate(Asks(), examples(4), METRIC, lm=lm, progress=False).cost["usd"] == 1.0
-    free = dspy.LM("scripted/p", engine=learner, cache=False)
-    assert "usd" not in evaluate(Asks(), examples(2), METRIC, lm=free, progress=False).cost
+    with pytest.raises(RunStopped, match="the budget of 0.5 usd is spent; what was done is safe") as stopped:
+        evaluate(Asks(), examples(4), METRIC, lm=lm, progress=False, budget="usd=0.5")
+    assert len(stopped.value.run.rows) == 2  # type: ignore[attr-defined]

@@ -18,10 +18,10 @@ def test_a_budget_that_cannot_be_read_says_how_it_reads(text: str) -> None:
 
 def test_a_meter_stops_before_the_call_that_is_too_many() -> None:
     meter = Meter(Budget(calls=2))
-    meter.on_lm_start("a", None, {})
-    meter.on_lm_start("b", None, {})
+    meter.take()
+    meter.take()
     with pytest.raises(BudgetSpent, match="2 calls is spent"):
-        meter.on_lm_start("c", None, {})
+        meter.take()
     assert meter.state()["calls"] == 2
 
 
@@ -29,36 +29,27 @@ def test_spent_is_not_an_exception_that_an_optimizer_swallows() -> None:
     assert not issubclass(BudgetSpent, Exception)
 
 
-def test_tokens_are_counted_once_from_the_models_history() -> None:
-    class Model:
-        history = [{"uuid": "1", "usage": {"total_tokens": 7}, "cost": 0.5}]
-
-    meter = Meter(Budget(tokens=10))
-    for call in ("a", "b"):
-        meter.on_lm_start(call, Model(), {})
-        meter.on_lm_end(call, None)
-    assert (meter.tokens, meter.usd) == (7, 0.5)
-    Model.history.append({"uuid": "2", "usage": {"prompt_tokens": 2, "completion_tokens": 1}, "cost": None})  # type: ignore[dict-item]
-    meter.on_lm_start("c", Model(), {})
-    meter.on_lm_end("c", None)
-    assert meter.tokens == 10
-    with pytest.raises(BudgetSpent, match="10 tokens"):
-        meter.check()
+def test_tokens_and_money_add_up_also_for_the_meter_around() -> None:
+    outer = Meter(Budget(tokens=10))
+    meter = Meter("tokens=8", outer)
+    meter.spent("m", 7, 0.5)
+    meter.check()
+    meter.spent("m", 3, 0.25)
+    assert (meter.tokens, meter.usd, outer.tokens, outer.usd) == (10, 0.75, 10, 0.75)
+    for one, limit in ((meter, "8 tokens"), (outer, "10 tokens")):
+        with pytest.raises(BudgetSpent, match=limit):
+            one.check()
 
 
 def test_a_model_without_a_price_cannot_be_kept_to_a_budget_in_money() -> None:
-    class Free:
-        model = "own/model"
-        history = [{"uuid": "1", "usage": {"total_tokens": 7}, "cost": None}]
-
     for limit, stops in ((Budget(usd=0.1), True), (Budget(calls=9), False)):
         meter = Meter(limit)
-        meter.on_lm_start("a", Free(), {})
-        meter.on_lm_end("a", None)
-        assert (meter.unpriced == "own/model") is stops
+        meter.spent("own/model", 7, None)
         if stops:
             with pytest.raises(BudgetSpent, match="own/model states no price"):
                 meter.check()
+        else:
+            meter.check()
 
 
 def test_the_watch_keeps_the_best_program_as_it_was_and_only_of_the_whole_dev_split() -> None:

@@ -11,7 +11,7 @@ import hashlib
 import inspect
 import time
 from collections.abc import Iterable, Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager, ExitStack, nullcontext
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -26,6 +26,8 @@ from goldassay.articles.rows import DONE, FAILED
 from goldassay.articles.scoring import Scoring
 from goldassay.exceptions import DataError, FetchError, GoldassayError, RunStopped
 from goldassay.fields import read
+from goldassay.running.budget import Meter
+from goldassay.running.calls import watching
 from goldassay.running.guarding import STOPS, said
 from goldassay.running.identity import code_hash, fingerprint
 from goldassay.running.loop import Bar, Failures, Loop
@@ -201,7 +203,7 @@ def run(
         late=lambda index, seconds: _made(evaluation.late(left[index], seconds)),
     )
     try:
-        with _context(model):
+        with _context(model, models(program, model.lm)):
             why = loop.work(min(parallel, len(left)))
     finally:
         kept.close()
@@ -228,12 +230,14 @@ def _made(row: dict[str, Any]) -> tuple[Evidence, dict[str, Any]]:
     return Evidence({"f1": counts}), row
 
 
-def _context(model: Any) -> AbstractContextManager[Any]:
+def _context(model: Any, asked: list[Any]) -> AbstractContextManager[Any]:
     """What a language model needs in the thread that asks it."""
     if model.lm is None:
         return nullcontext()
     import dspy
 
     around = {name: value for name, value in (("lm", model.lm), ("adapter", model.adapter)) if value is not None}
-    found: AbstractContextManager[Any] = dspy.context(**around)
-    return found
+    stack = ExitStack()
+    stack.enter_context(watching(asked, Meter()))
+    stack.enter_context(dspy.context(**around))
+    return stack

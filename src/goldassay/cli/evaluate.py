@@ -52,6 +52,8 @@ def evaluate(
     judge_lm: use.JudgeLm = None,
     timeout: use.Timeout = None,
     max_failures: use.MaxFailures = 0.5,
+    budget: use.Budget = None,
+    no_cache: use.NoCache = False,
     judge_labels: Annotated[
         Path | None,
         typer.Option(metavar="FILE", help="People's labels (id, label): what the judge says is corrected by them."),
@@ -78,10 +80,10 @@ def evaluate(
     data = examples(gold, target, split, format=format, map=map, column=column)
     chosen = data.asked[:limit] if limit else data.asked
     made = prepared(target, data.train, state, data.passages)
-    model = for_program(made, lm, lm_option or (), adapter)
+    model = for_program(made, lm, lm_option or (), adapter, cache=not no_cache)
     label = target.label.replace(":", "-")
     folder = resume or new_folder(runs, label, model.name)
-    judge = None if judge_lm is None else named(judge_lm, verdicts=folder / "verdicts.jsonl")
+    judge = None if judge_lm is None else named(judge_lm, verdicts=folder / "verdicts.jsonl", cache=not no_cache)
     measured = workspace.metric(target.task, metric) if judge is None else workspace.judged(target.task, judge, metric)
     people = None
     if judge_labels is not None:
@@ -104,6 +106,7 @@ def evaluate(
             trace=trace,
             timeout=timeout,
             max_failures=max_failures,
+            budget=budget,
             engine=engine,
             workers=workers,
             ray_address=ray_address,

@@ -68,7 +68,11 @@ Lm = Annotated[
 ]
 LmOption = Annotated[
     list[str] | None,
-    typer.Option("--lm-option", metavar="NAME=VALUE", help="Of the model: temperature=0.2, api_base=… (repeat)."),
+    typer.Option(
+        "--lm-option",
+        metavar="NAME=VALUE",
+        help="Of the model: temperature=0.2, api_base=…, rpm=60, tpm=90000 (repeat).",
+    ),
 ]
 Adapter = Annotated[
     str | None,
@@ -100,6 +104,11 @@ Resume = Annotated[Path | None, typer.Option("--resume", metavar="FOLDER", help=
 Runs = Annotated[Path, typer.Option("--runs", metavar="FOLDER", help="Where run folders go.")]
 Limit = Annotated[int | None, typer.Option("--limit", metavar="N", min=1, help="Only the first N examples.")]
 Timeout = Annotated[float | None, typer.Option("--timeout", metavar="SECONDS", help="How long one example may take.")]
+Budget = Annotated[
+    str | None,
+    typer.Option("--budget", metavar="WHAT=N", help="Such as calls=500,minutes=10 (calls, tokens, usd, minutes)."),
+]
+NoCache = Annotated[bool, typer.Option("--no-cache", help="Ask the model anew, also what DSPy's cache has.")]
 MaxFailures = Annotated[
     float,
     typer.Option(

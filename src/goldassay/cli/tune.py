@@ -54,9 +54,7 @@ def tune(
     guard: Annotated[
         list[str] | None, typer.Option(metavar="MEASURE[=DROP]", help="patches: what must not drop (by more).")
     ] = None,
-    budget: Annotated[
-        str | None, typer.Option(metavar="WHAT=N", help="Such as calls=500,minutes=10 (calls, tokens, usd, minutes).")
-    ] = None,
+    budget: use.Budget = None,
     seed: use.Seed = 0,
     threads: use.Threads = 1,
     limit: use.Limit = None,

@@ -32,6 +32,7 @@ import dspy
 from goldassay.exceptions import DataError, GoldassayError, ModelError
 from goldassay.files import yaml_value
 from goldassay.lm.engine import AsyncLlamaEngine, LlamaEngine
+from goldassay.lm.limits import limited
 from goldassay.lm.lines import Copied
 from goldassay.lm.local import LocalLM
 from goldassay.lm.terse import TerseAdapter
@@ -45,7 +46,8 @@ def resolve(name: str | None = None, **options: Any) -> dspy.LM:
 
     Without a name it is ``$GOLDASSAY_MODEL`` (a GGUF file or a name), else the embedded ``local/smollm2-135m``;
     ``FILE.yaml:NAME`` is a model of a file of models (`goldassay.lm`).
-    ``options`` go to ``dspy.LM``. Local models answer with temperature 0 and at most 256 tokens unless told otherwise,
+    ``options`` go to ``dspy.LM``, but for ``rpm`` and ``tpm``: requests and tokens a minute that runs keep to
+    (`goldassay.lm.limits`). Local models answer with temperature 0 and at most 256 tokens unless told otherwise,
     and take ``context`` (tokens, 4096), ``items`` and ``characters`` too (the bounds of arrays and of the strings in
     them where a schema states none), and ``slots``: how many requests the model works on at once, for as many threads.
     The file is looked for (and fetched, if it is the embedded one) here; it is loaded on the first call.
@@ -60,13 +62,16 @@ def resolve(name: str | None = None, **options: Any) -> dspy.LM:
     found = listed(name)
     if found is not None:
         name, options = found[0], {**{key: value for key, value in found[1].items() if key != "adapter"}, **options}
+    limits = {key: options.pop(key) for key in ("rpm", "tpm") if key in options}
     if not name.startswith(LOCAL):
-        return dspy.LM(name, **options)
+        made = dspy.LM(name, **options)
+        return limited(made, **limits) if limits else made
     own = {key: options.pop(key) for key in ("context", "items", "characters", "slots") if key in options}
     engine = LlamaEngine(name, **own)
     engine.check()
     settings = {"temperature": 0.0, "max_tokens": 256, **options}
-    return LocalLM(name, engine=engine, async_engine=AsyncLlamaEngine(engine), **settings)
+    local = LocalLM(name, engine=engine, async_engine=AsyncLlamaEngine(engine), **settings)
+    return limited(local, **limits) if limits else local
 
 
 def _default() -> str:
@@ -97,12 +102,17 @@ class Model:
 
 
 def for_program(
-    program: Any, name: str | None = None, options: Sequence[str] = (), adapter_name: str | None = None
+    program: Any,
+    name: str | None = None,
+    options: Sequence[str] = (),
+    adapter_name: str | None = None,
+    cache: bool = True,
 ) -> Model:
     """The model that a program runs on, by its name as `resolve` takes it: none where it has no predictor.
 
     ``options`` are those of the model as words (``temperature=0.2``), ``adapter_name`` is one of `ADAPTERS`; without
-    it the adapter is that of a file of models, or the one that suits the model.
+    it the adapter is that of a file of models, or the one that suits the model. Without ``cache`` the model is asked
+    also what DSPy's cache has.
 
     >>> import dspy
     >>> for_program(dspy.Module()).name is None
@@ -110,7 +120,7 @@ def for_program(
     """
     if hasattr(program, "predictors") and not program.predictors():
         return Model()
-    model = resolve(name, **options_of(options))
+    model = resolve(name, **options_of(options), **({} if cache else {"cache": False}))
     chosen = adapter_name or ((listed(name) or ("", {}))[1].get("adapter") if name else None)
     return Model(str(model.model), model, adapter_of(chosen) if chosen else adapter(model))
 
@@ -185,5 +195,6 @@ __all__ = [
     "TerseAdapter",
     "adapter",
     "for_program",
+    "limited",
     "resolve",
 ]

@@ -70,8 +70,10 @@ def run(done: Run) -> None:
         warn(f"{again['rows']} of {len(done.rows)} examples were tried again; theirs beside the others': {pairs}")
     cost = done.cost
     tokens = cost.get("prompt_tokens", 0) + cost.get("completion_tokens", 0)
+    cached = f" and {cost['cached']} cached answers" if cost.get("cached") else ""
     plain(  # a path that is broken over two lines cannot be copied
-        f"{cost.get('calls', 0)} calls, {tokens} tokens, {cost.get('seconds', 0):.1f} s. Run folder: {done.folder}"
+        f"{cost.get('calls', 0)} calls{cached}, {tokens} tokens, {cost.get('seconds', 0):.1f} s. "
+        f"Run folder: {done.folder}"
     )
 
 

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import threading
 import time
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any
-
-from dspy.utils.callback import BaseCallback
 
 from goldassay.exceptions import GoldassayError
 
@@ -49,20 +47,19 @@ class Budget:
         return cls(**limits)
 
 
-class Meter(BaseCallback):  # type: ignore[misc]
+class Meter:
     """Counts what language models cost, and raises `BudgetSpent` before a call that the budget does not allow.
 
-    A DSPy callback: ``with dspy.context(callbacks=[*dspy.settings.callbacks, meter])`` puts it around everything
-    inside, whichever model is called and in whichever thread. A model that states no price cannot be kept to a budget
-    in money: it stops after its first answer, and ``unpriced`` names it.
+    `goldassay.running.calls` tells it of every call of the models that are watched, in whichever thread. A model that
+    states no price cannot be kept to a budget in money: it stops after its first answer; ``unpriced`` names it. What
+    is used also counts for ``outer``, such as the meter of a tuning that evaluates.
     """
 
-    def __init__(self, budget: Budget | None = None) -> None:
-        self.budget = budget or Budget()
+    def __init__(self, budget: Budget | str | None = None, outer: Meter | None = None) -> None:
+        self.outer = outer
+        self.budget = (Budget.parse(budget) if isinstance(budget, str) else budget) or Budget()
         self.calls, self.tokens, self.usd, self.started = 0, 0, 0.0, time.monotonic()
         self.unpriced = ""
-        self._models: dict[str, Any] = {}
-        self._counted: set[str] = set()
         self._lock = threading.Lock()
 
     @property
@@ -72,36 +69,41 @@ class Meter(BaseCallback):  # type: ignore[misc]
 
     def check(self) -> None:
         """Raise if nothing is left, or if that cannot be known."""
-        if self.unpriced:
-            raise BudgetSpent(f"{self.unpriced} states no price, so a budget in usd cannot stop it")
+        if self.unpriced and self.budget.usd is not None:
+            raise BudgetSpent(
+                f"{self.unpriced} states no price, so a budget in usd cannot stop it; use calls, tokens or minutes"
+            )
         for unit in UNITS:
             limit = getattr(self.budget, unit)
             if limit is not None and getattr(self, unit) >= limit:
                 raise BudgetSpent(f"the budget of {limit:g} {unit} is spent")
 
-    def on_lm_start(self, call_id: str, instance: Any, inputs: dict[str, Any]) -> None:
-        """Stop here if the budget is spent; count the call."""
+    def take(self) -> None:
+        """One more call, if the budget allows it."""
+        if self.outer is not None:
+            self.outer.take()
         with self._lock:
             self.check()
             self.calls += 1
-            self._models[call_id] = instance
 
-    def on_lm_end(self, call_id: str, outputs: Any, exception: Exception | None = None) -> None:
-        """Count the tokens and the money of the calls that the model's history shows."""
+    def spent(self, model: str, tokens: int, usd: float | None) -> None:
+        """What a call has cost, in so far as its model says it."""
+        if self.outer is not None:
+            self.outer.spent(model, tokens, usd)
         with self._lock:
-            model = self._models.pop(call_id, None)
-            for entry in reversed(getattr(model, "history", ())):
-                key = str(entry.get("uuid") or id(entry))
-                if key in self._counted:
-                    break
-                self._counted.add(key)
-                usage = entry.get("usage") or {}
-                parts = (usage.get("prompt_tokens") or 0) + (usage.get("completion_tokens") or 0)
-                tokens = int(usage.get("total_tokens") or parts)
-                self.tokens += tokens
-                self.usd += float(entry.get("cost") or 0.0)
-                if tokens and entry.get("cost") is None and self.budget.usd is not None:
-                    self.unpriced = str(getattr(model, "model", type(model).__name__))
+            self.tokens += tokens
+            self.usd += float(usd or 0.0)
+            if tokens and usd is None:
+                self.unpriced = model
+
+    def set(self, parts: Iterable[Mapping[str, float]]) -> None:
+        """What several processes have used, each by its own meter's `state`."""
+        with self._lock:
+            for part in (several := list(parts)):
+                self.unpriced = self.unpriced or str(part.get("unpriced") or "")
+            self.calls = int(sum(part["calls"] for part in several))
+            self.tokens = int(sum(part["tokens"] for part in several))
+            self.usd = sum(part["usd"] for part in several)
 
     def state(self) -> dict[str, float]:
         """What was used."""

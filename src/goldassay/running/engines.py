@@ -16,7 +16,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Future
 from contextlib import suppress
 from multiprocessing.connection import Connection
@@ -24,6 +24,7 @@ from typing import Any, Protocol
 
 from goldassay.exceptions import GoldassayError, MissingExtra
 from goldassay.running.budget import Meter
+from goldassay.running.calls import Account
 from goldassay.running.example import Measuring
 from goldassay.running.guarding import failed_with
 from goldassay.running.worker import READY
@@ -32,7 +33,7 @@ from goldassay.score import Evidence
 ENGINES = ("threads", "processes", "ray")
 TRIES = 2  # of an example whose worker died
 STORE = 100 * 2**20  # bytes of Ray's object store: rows are small
-Answer = tuple[Evidence, dict[str, Any], str, float]
+Answer = tuple[Evidence, dict[str, Any], str, dict[str, Any]]
 
 
 class Died(Exception):
@@ -60,7 +61,7 @@ class Elsewhere:
         self.here, self.start, self.meter = here, start, meter
         self.workers: list[Remote] = [start() for _ in range(workers)]
         self.turn, self.lock = itertools.count(), threading.Lock()
-        self.spent: dict[int, float] = {}
+        self.spent: dict[Remote, dict[str, Any]] = {}
         self.hopeless = ""
         try:
             for worker in self.workers:
@@ -69,25 +70,32 @@ class Elsewhere:
             self.close()
             raise
 
-    def __call__(self, index: int, usage: dict[str, Any]) -> tuple[Evidence, dict[str, Any]]:
-        """Measure one example somewhere."""
-        usage.clear()
+    def __call__(self, index: int, account: Account) -> tuple[Evidence, dict[str, Any]]:
+        """Measure one example somewhere, if the budget allows it; what it costs stands in its row."""
+        self.meter.check()
+        account.clear()
         started = time.perf_counter()
         for _ in range(TRIES):
             place = next(self.turn) % len(self.workers)
             worker = self.workers[place]
             try:
-                evidence, row, hopeless, usd = worker.ask(index, self.here.gold[index])
+                evidence, row, hopeless, spent = worker.ask(index, self.here.gold[index])
             except Died:
                 self._again(place, worker)
                 continue
             with self.lock:
                 self.hopeless = self.hopeless or hopeless
-                self.spent[id(worker)] = max(usd, self.spent.get(id(worker), 0.0))
-                self.meter.usd = sum(self.spent.values())
+                if spent["calls"] >= self.spent.get(worker, spent)["calls"]:  # answers may overtake each other
+                    self.spent[worker] = spent
+                self.meter.set(self.spent.values())
             return evidence, row
         lost = failed_with(f"WorkerDied: the process that worked on this example died, {TRIES} times")
         return self.here.row(index, lost, time.perf_counter() - started)
+
+    @property
+    def loose(self) -> Iterable[dict[str, int]]:
+        """What each worker could charge no example with."""
+        return [one["loose"] for one in self.spent.values()]
 
     def timed_out(self, index: int, seconds: float) -> tuple[Evidence, dict[str, Any]]:
         """The row of an example that did not come back."""
@@ -238,7 +246,7 @@ def join_ray(address: str | None) -> None:
 def engine(
     name: str,
     here: Measuring,
-    packed: Callable[[], bytes],
+    packed: Callable[[int], bytes],
     *,
     threads: int,
     workers: int | None,
@@ -257,7 +265,7 @@ def engine(
     count = workers or min(threads, len(_processors()))
     if count < 1:
         raise GoldassayError(f"a run needs at least one worker, not {count}")
-    body = packed()
+    body = packed(count)
     if name == "processes":
         return Elsewhere(here, lambda: Process(body), count, meter)
     join_ray(ray_address)

@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 import gc
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext, suppress
 from pathlib import Path
 from typing import Any
@@ -14,11 +15,12 @@ import dspy
 
 from goldassay.exceptions import ConventionError, GoldassayError, RunStopped, StorageError
 from goldassay.metric import Metric
-from goldassay.running.budget import Meter
+from goldassay.running.budget import Budget, BudgetSpent, Meter
+from goldassay.running.calls import ACCOUNT, TOKENS, Account, watching
 from goldassay.running.corrected import JudgeLabels
 from goldassay.running.engines import Elsewhere
 from goldassay.running.engines import engine as at_work
-from goldassay.running.example import Measuring, Recorder, refuse_without_inputs
+from goldassay.running.example import Measuring, refuse_without_inputs
 from goldassay.running.folder import ABOUT, Writer, read_about
 from goldassay.running.identity import about_run, gold_hash, last_unfinished, now, refuse_another
 from goldassay.running.loop import Bar, Failures, Loop
@@ -50,6 +52,7 @@ def evaluate(
     engine: str = "threads",
     workers: int | None = None,
     ray_address: str | None = None,
+    budget: Budget | str | None = None,
     unfinished: Callable[[Path], None] | None = None,
     judge_labels: JudgeLabels | None = None,
 ) -> Run:
@@ -81,6 +84,8 @@ def evaluate(
             are the same.
         workers: How many processes or actors (default: as many as there are processors, and no more than ``threads``).
         ray_address: The cluster to join; without it Ray runs on this machine.
+        budget: What this call may use (``"calls=200,tokens=1e6,usd=2,minutes=5"``); when it is spent the run stops, and
+            can be gone on with.
         unfinished: Told of a run beside ``folder`` that was made with the same things and did not end.
         judge_labels: What people say of some examples, by the name of a judged value (``{"relevance": {"q1": 0.5}}``):
             with them the run has corrected values beside the judge's (`goldassay.running.corrected`).
@@ -111,24 +116,27 @@ def evaluate(
     if not 0 <= max_failures <= 1:
         raise GoldassayError(f"max_failures is a share between 0 and 1, not {max_failures:g}")
     refuse_without_inputs(gold)
+    around_us = dspy.settings.get(ACCOUNT)
+    meter = Meter(budget, around_us.meter if around_us is not None else None)
     measured = metric if isinstance(metric, Metric) else Metric.of(metric)
     called = lm if lm is not None else dspy.settings.lm
     kept = folder is not None or resume is not None
     about = about_run(program, gold, measured, name, seed, settings or {}, called, adapter, kept)
     if judge_labels:
         about["judge_labels"] = {name: dict(several) for name, several in judge_labels.items()}
-    secrets = known(*models(program), called)
+    asked = models(program, measured, called)
+    secrets = known(*asked)
     if unfinished is not None and folder is not None:
         earlier = last_unfinished(folder.parent, about)
         if earlier is not None:
             unfinished(earlier)
-    writer, rows, again = _begin(folder, resume, about, measured, secrets)
+    writer, rows, again, tried = _begin(folder, resume, about, measured, secrets)
     if writer is None and resume is not None:
         ended = Run.load(resume, measured)  # nothing is left to do
         ended.about |= {"judge_labels": about["judge_labels"]} if judge_labels else {}
         return ended
     place = writer.folder if writer else None
-    before, started, meter = about["cost"], time.perf_counter(), Meter()
+    before, started = about["cost"], time.perf_counter()
     traced = trace and writer is not None
     here = Measuring(program, gold, measured, traced)
     used = adapter if adapter is not None else dspy.settings.adapter
@@ -136,7 +144,7 @@ def evaluate(
     make = at_work(
         engine,
         here,
-        lambda: pack(program, measured, called, used, traced),
+        lambda workers: pack(program, measured, called, used, traced, workers),
         threads=at_once,
         workers=workers,
         meter=meter,
@@ -147,9 +155,12 @@ def evaluate(
     for row in rows.values() if bar.shown else ():
         total = total + measured.zero.from_state(row["tallies"])
 
+    replaced: list[Mapping[str, int]] = []
+
     def keep(index: int, row: dict[str, Any]) -> None:
         if index in again:
             row["retried"] = again[index]
+            replaced.append(tried.get(index, {}))
         if writer:
             writer.row(row)
         rows[index] = row
@@ -166,21 +177,26 @@ def evaluate(
         hopeless=lambda: make.hopeless,
         timeout=timeout,
         late=make.timed_out,
+        account=lambda: Account(meter, traced),
     )
     around = {key: value for key, value in (("lm", lm), ("adapter", adapter)) if value is not None}
-    callbacks = [*dspy.settings.callbacks, meter, *([Recorder()] if traced else [])]
-    status, why = "interrupted", ""
+    status, why, loose = "interrupted", "", Account()
     try:
-        with dspy.context(**around, callbacks=callbacks), _few_collections():
+        with dspy.context(**around), watching(asked, meter) as loose, _few_collections():
             why = loop.work(at_once)
         why = why if len(rows) < len(gold) else watch.all
         status = "finished" if len(rows) == len(gold) else "stopped"
+    except BudgetSpent as spent:
+        if meter.outer is not None:
+            meter.outer.check()  # what stops a tuning is not for one of its runs to tell
+        status, why = "stopped", f"{spent}; what was done is safe"
     except StorageError as error:
         status, why = "stopped", f"{error}; what was done is safe"
     finally:
         if isinstance(make, Elsewhere):
             make.close()
-        about["cost"] = _cost(rows.values(), before, time.perf_counter() - started, meter.usd)
+        outside = [*replaced, loose.usage, *(make.loose if isinstance(make, Elsewhere) else ())]
+        about["cost"] = _cost(rows.values(), before, time.perf_counter() - started, meter.usd, outside)
         about["finished"], about["status"] = now(), status
         run = Run(about, [rows[index] for index in sorted(rows)], measured.zero, place)
         if writer:
@@ -190,7 +206,8 @@ def evaluate(
     why = redact(why, secrets)
     if why:
         done = "" if status == "finished" else f"stopped after {len(rows)} of {len(gold)} examples: "
-        how = f"; mend it and go on with --resume {place}" if place else ""
+        mend = "" if "budget" in why else "mend it and "
+        how = f"; {mend}go on with --resume {place}" if place else ""
         raise RunStopped(f"{done}{why}{how}", run)
     return run
 
@@ -219,8 +236,8 @@ def named(lm: Any, adapter: Any) -> tuple[Any, Any]:
 
 def _begin(
     folder: Path | None, resume: Path | None, about: dict[str, Any], metric: Any, secrets: tuple[str, ...]
-) -> tuple[Writer | None, dict[int, dict[str, Any]], dict[int, int]]:
-    """The writer of the run's folder, the rows that are done, and how often each failed one was tried again.
+) -> tuple[Writer | None, dict[int, dict[str, Any]], dict[int, int], dict[int, dict[str, int]]]:
+    """The writer of the run's folder, the rows that are done, how often each failed one was tried, and at what cost.
 
     Nothing is written where nothing is left to do: then there is no writer.
     """
@@ -230,13 +247,14 @@ def _begin(
         raise GoldassayError(f"{folder} holds {'a' if ended else 'an unfinished'} run already; {way}")
     place = resume or folder
     if place is None:
-        return None, {}, {}
+        return None, {}, {}, {}
     if resume is not None:
         read_about(resume)  # there must be a run, before anything is written
     writer = Writer(place, secrets)
     try:
         rows: dict[int, dict[str, Any]] = {}
         again: dict[int, int] = {}
+        tried: dict[int, dict[str, int]] = {}
         if resume is not None:
             refuse_another(read_about(resume), about, resume)
             earlier = Run.load(resume, metric)
@@ -247,8 +265,10 @@ def _begin(
             rows = {row["index"]: row for row in earlier.rows if row["index"] in done}
             if len(rows) == examples and earlier.about.get("status") == "finished":
                 writer.close()
-                return None, rows, {}
-            again = {row["index"]: row.get("retried", 0) + 1 for row in earlier.rows if row["index"] not in done}
+                return None, rows, {}, {}
+            left = {row["index"]: row for row in earlier.rows if row["index"] not in done}
+            again = {index: row.get("retried", 0) + 1 for index, row in left.items()}
+            tried = {index: row.get("usage", {}) for index, row in left.items()}
             about |= {"started": earlier.about.get("started"), "cost": earlier.cost}
             if "judge_labels" in earlier.about:  # people's labels stay with the run, unless others are given
                 about.setdefault("judge_labels", earlier.about["judge_labels"])
@@ -256,7 +276,7 @@ def _begin(
     except BaseException:
         writer.close()
         raise
-    return writer, rows, again
+    return writer, rows, again, tried
 
 
 @contextmanager
@@ -270,15 +290,25 @@ def _few_collections() -> Iterator[None]:
         gc.set_threshold(*before)
 
 
-def _cost(rows: Any, before: dict[str, Any], seconds: float, usd: float) -> dict[str, Any]:
-    """Billed calls and tokens of the rows, seconds and money of this run and of what was done ``before``."""
-    cost: dict[str, Any] = {"calls": 0, "prompt_tokens": 0, "completion_tokens": 0}
+def _cost(
+    rows: Any, before: dict[str, Any], seconds: float, usd: float, outside: Sequence[Mapping[str, int]]
+) -> dict[str, Any]:
+    """Calls, cached answers and tokens; seconds and money, with those of what was done ``before``.
+
+    ``outside`` is what belongs to no row that stands: calls from threads of the program's own, and earlier tries.
+    """
+    beside = sum(map(Counter, outside), Counter(before.get("outside_rows") or {}))
+    cost = Counter({"calls": 0, "cached": 0, **dict.fromkeys(TOKENS, 0)})
+    cost.update(beside)
     for row in rows:
-        for key, count in row.get("usage", {}).items():
-            cost[key] += count
-    cost["seconds"] = round(seconds + float(before.get("seconds", 0.0)), 3)
+        cost.update(row.get("usage", {}))
     spent = usd + float(before.get("usd", 0.0))
-    return {**cost, "usd": round(spent, 6)} if spent else cost
+    return {
+        **cost,
+        "seconds": round(seconds + float(before.get("seconds", 0.0)), 3),
+        **({"usd": round(spent, 6)} if spent else {}),
+        **({"outside_rows": dict(beside)} if beside else {}),
+    }
 
 
 def _results(run: Run) -> dict[str, Any]:

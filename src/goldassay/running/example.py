@@ -1,103 +1,23 @@
-"""One example: run, measured, and written as a row, whatever happens to it, with what its language models were sent."""
+"""One example: run, measured, and written as a row, whatever happens to it."""
 
 from __future__ import annotations
 
-import contextvars
-import threading
 import time
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from typing import Any
 
-from dspy.utils.callback import BaseCallback
 from dspy.utils.exceptions import DSPyError, LMAuthError, LMBillingError, LMConfigurationError
 
 from goldassay.exceptions import GoldassayError, MetricError, ModelError
 from goldassay.lm import local as truncation
 from goldassay.measure import failed
+from goldassay.running.calls import Account
 from goldassay.running.guarding import STOPS, as_prediction, failed_with, said, shown
 from goldassay.score import Evidence
-
-Call = dict[str, Any]
-_calls: contextvars.ContextVar[list[Call] | None] = contextvars.ContextVar("goldassay_calls", default=None)
-
-
-@contextmanager
-def recording() -> Iterator[list[Call]]:
-    """The calls that are made inside, in the order in which they ended: ``lm``, ``prompt``, ``answer``, ``seconds``."""
-    calls: list[Call] = []
-    token = _calls.set(calls)
-    try:
-        yield calls
-    finally:
-        _calls.reset(token)
-
-
-class Recorder(BaseCallback):  # type: ignore[misc]
-    """A DSPy callback that notes every call of a language model in the `recording` around it."""
-
-    def __init__(self) -> None:
-        self._open: dict[str, tuple[list[Call], Call, float]] = {}
-        self._lock = threading.Lock()
-
-    def on_lm_start(self, call_id: str, instance: Any, inputs: dict[str, Any]) -> None:
-        """Keep what is sent."""
-        calls = _calls.get()
-        if calls is not None:
-            call = {"lm": str(getattr(instance, "model", type(instance).__name__)), "prompt": messages(inputs)}
-            with self._lock:
-                self._open[call_id] = calls, call, time.perf_counter()
-
-    def on_lm_end(self, call_id: str, outputs: Any, exception: Exception | None = None) -> None:
-        """Keep what came back."""
-        with self._lock:
-            calls, call, started = self._open.pop(call_id, (None, {}, 0.0))
-        if calls is not None:
-            call["seconds"] = round(time.perf_counter() - started, 6)
-            call |= {"answer": answer(outputs)} if exception is None else {"error": f"{exception}"[:2000]}
-            calls.append(call)
-
-
-def messages(inputs: dict[str, Any]) -> list[dict[str, str]]:
-    """The messages of a call, as role and text.
-
-    >>> messages({"messages": None, "prompt": "Where is Delft?"})
-    [{'role': 'user', 'content': 'Where is Delft?'}]
-    """
-    found = inputs.get("messages")
-    if not isinstance(found, list):
-        return [{"role": "user", "content": text(inputs.get("prompt") or found or "")}]
-    return [
-        {"role": str(one.get("role", "")), "content": text(one.get("content", ""))}
-        if isinstance(one, dict)
-        else {"role": str(getattr(one, "role", "")), "content": text(getattr(one, "text", one))}
-        for one in found
-    ]
-
-
-def answer(outputs: Any) -> str:
-    """What came back as text; several completions follow each other.
-
-    >>> answer(["Delft", {"text": "Gouda", "logprobs": None}])
-    'Delft\\n\\nGouda'
-    """
-    found = outputs if isinstance(outputs, (list, tuple)) else [outputs]
-    return "\n\n".join(text(one.get("text", one) if isinstance(one, dict) else one) for one in found)
-
-
-def text(content: Any) -> str:
-    """The text of a message's content; parts that are no text (pictures, files) are only named."""
-    if isinstance(content, list):
-        return "\n".join(text(part) for part in content)
-    if isinstance(content, dict):
-        return str(content["text"]) if "text" in content else f"[{content.get('type', 'part')}]"
-    return content if isinstance(content, str) else str(getattr(content, "text", content))
-
 
 FACETS = ("language", "document", "strata")  # fields of a gold example that its row repeats
 HOPELESS = (LMAuthError, LMBillingError, LMConfigurationError)  # no other example will fare better
 Row = dict[str, Any]
-Usage = dict[str, list[dict[str, Any]]]
 
 
 def refuse_without_inputs(gold: Sequence[Any]) -> None:
@@ -126,25 +46,28 @@ class Measuring:
         self.program, self.gold, self.metric, self.trace = program, gold, metric, trace
         self.hopeless = ""
 
-    def __call__(self, index: int, usage: Usage) -> tuple[Evidence, Row]:
-        """Run one example and measure it; ``usage`` is where this thread's tracker notes billed calls."""
-        usage.clear()
+    def __call__(self, index: int, account: Account) -> tuple[Evidence, Row]:
+        """Run one example and measure it; ``account`` hears what it asks of models."""
+        account.clear()
+        account.meter.check()
         example = self.gold[index]
         cut = truncation.watch()
-        with recording() as calls:
-            started = time.perf_counter()
-            try:
-                pred = as_prediction(self.program(**example.inputs()))
-            except STOPS:
-                raise
-            except BaseException as error:  # noqa: BLE001  whatever a program raises is a result of this example
-                pred = failed_with(said(error))
-                if isinstance(error, HOPELESS):
-                    self.hopeless = said(error)
-            latency = time.perf_counter() - started
+        started = time.perf_counter()
+        try:
+            pred = as_prediction(self.program(**example.inputs()))
+        except STOPS:
+            raise
+        except BaseException as error:  # noqa: BLE001  whatever a program raises is a result of this example
+            pred = failed_with(said(error))
+            if isinstance(error, HOPELESS):
+                self.hopeless = said(error)
+        latency = max(0.0, time.perf_counter() - started - account.waited)
+        usage, calls = account.usage, list(account.recorded)  # before a judge is asked
         evidence, row = self.row(index, pred, latency)
         if usage:
-            row["usage"] = billed(usage)
+            row["usage"] = usage
+        if account.waited >= 0.001:
+            row["waited_s"] = round(account.waited, 3)
         if cut:
             row["truncated"] = True
         if self.trace:
@@ -205,17 +128,3 @@ def traced(example: Any, calls: list[dict[str, Any]]) -> Row:
     """What a report shows of an example beside its result: inputs, gold, and each prompt with its raw answer."""
     found = {"inputs": example.inputs()._store, "gold": example.labels()._store}
     return {**found, "calls": calls} if calls else found
-
-
-def billed(usage: Usage) -> dict[str, int]:
-    """Billed calls and tokens of one example; cache hits add none.
-
-    >>> billed({"m": [{"prompt_tokens": 7, "completion_tokens": 2}, {"prompt_tokens": 5}]})
-    {'calls': 2, 'prompt_tokens': 12, 'completion_tokens': 2}
-    """
-    entries = [entry for calls in usage.values() for entry in calls]
-    return {
-        "calls": len(entries),
-        "prompt_tokens": sum(int(entry.get("prompt_tokens") or 0) for entry in entries),
-        "completion_tokens": sum(int(entry.get("completion_tokens") or 0) for entry in entries),
-    }

@@ -22,6 +22,7 @@ import dspy
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
+from goldassay.running.calls import ACCOUNT, Account
 from goldassay.score import Evidence
 from goldassay.watched import watched
 
@@ -90,6 +91,7 @@ class _Worker:
         self.index: int | None = None
         self.since = 0.0
         self.left_behind = False
+        self.account: Account | None = None
         self.thread = threading.Thread(target=contextvars.copy_context().run, args=(target, self), daemon=True)
         self.thread.start()
 
@@ -98,15 +100,16 @@ class Loop:
     """Makes what is missing: ``todo`` are indices, ``make`` gives their evidence and row, ``keep`` takes each row.
 
     Each worker runs in a copy of the caller's context, so dspy's settings, its call id and every other context
-    variable are what they are outside; what a worker sets stays in it. ``keep`` is called by one worker at a time;
-    ``timeout`` (seconds) with ``late``, which makes the row of what did not come back. ``total`` is the evidence that
-    the bar starts from; ``name`` is the field of a row that it is called by.
+    variable are what they are outside; what a worker sets stays in it. ``make`` is given the worker's account, which
+    hears of every call of a model (`goldassay.running.calls`); ``account`` makes one. ``keep`` is called by one worker
+    at a time; ``timeout`` (seconds) with ``late``, which makes the row of what did not come back. ``total`` is the
+    evidence that the bar starts from; ``name`` is the field of a row that it is called by.
     """
 
     def __init__(
         self,
         todo: Iterable[int],
-        make: Callable[[int, dict[str, Any]], Made],
+        make: Callable[[int, Account], Made],
         keep: Callable[[int, Row], None],
         *,
         bar: Bar,
@@ -117,8 +120,9 @@ class Loop:
         name: str = "id",
         timeout: float | None = None,
         late: Callable[[int, float], Made] | None = None,
+        account: Callable[[], Account] = Account,
     ) -> None:
-        self.name = name
+        self.name, self.account = name, account
         self.make, self.keep, self.bar, self.total, self.done = make, keep, bar, total, done
         self.watch, self.hopeless, self.timeout, self.late = watch or Failures(1.0), hopeless, timeout, late
         self.todo = deque(todo)
@@ -159,7 +163,8 @@ class Loop:
 
     def _take(self, me: _Worker) -> None:
         try:
-            with dspy.track_usage() as tracker:
+            account = me.account = self.account()
+            with dspy.context(**{ACCOUNT: account, "usage_tracker": account}):
                 while not self.stop.is_set() and not me.left_behind:
                     try:
                         index = self.todo.popleft()  # safe between threads; a lock here would make them queue for it
@@ -167,7 +172,7 @@ class Loop:
                         return
                     me.since = time.monotonic()
                     me.index = index
-                    evidence, row = self.make(index, tracker.usage_data)
+                    evidence, row = self.make(index, account)
                     me.index = None
                     self._settle(me, index, row, evidence)
         except Abandoned:
@@ -191,10 +196,15 @@ class Loop:
             self.why = why
             self.stop.set()
 
+    @staticmethod
+    def _waited(one: _Worker) -> float:
+        """Seconds for which a limit or a server kept an example waiting, which are not its own."""
+        return one.account.waited if one.account is not None else 0.0
+
     def _overdue(self, one: _Worker) -> bool:
         """Leave a worker behind whose example took too long; its row says so."""
         index, seconds = one.index, float(self.timeout or 0.0)
-        if index is None or self.late is None or time.monotonic() - one.since < seconds:
+        if index is None or self.late is None or time.monotonic() - one.since < seconds + self._waited(one):
             return False
         with self.lock:
             if one.index != index:

@@ -5,7 +5,9 @@ from __future__ import annotations
 import json
 import os
 import re
+from collections import deque
 from collections.abc import Iterator, Mapping
+from types import CellType, FunctionType, ModuleType
 from typing import Any
 from urllib.parse import parse_qsl, urlsplit
 
@@ -45,14 +47,38 @@ SHAPES: tuple[tuple[tuple[str, ...], re.Pattern[str]], ...] = (
     ),
 )
 """What keys look like, each with what a text (in small letters) must hold before it is searched."""
-HIDDEN = "[hidden]"
+HIDDEN, EMPTY = "[hidden]", CellType()
+MOST = 5000  # objects that are looked through for models
 
 
-def models(program: Any) -> Iterator[Any]:
-    """The language models that a program's predictors bind themselves."""
-    for _, predictor in program.named_predictors() if hasattr(program, "named_predictors") else ():
-        if getattr(predictor, "lm", None) is not None:
-            yield predictor.lm
+def models(*things: Any) -> list[Any]:
+    """The language models that programs, metrics and judges hold, wherever in them: of predictors, judges, closures.
+
+    >>> import dspy
+    >>> ask = dspy.Predict("question -> answer")
+    >>> ask.lm = dspy.LM("openai/small")
+    >>> [lm.model for lm in models(lambda question: ask(question=question), ask)]
+    ['openai/small']
+    """
+    import dspy
+
+    found: dict[int, Any] = {}
+    seen: set[int] = set()
+    todo = deque(things)
+    while todo and len(seen) < MOST:
+        one = todo.popleft()
+        if id(one) in seen or isinstance(one, (str, bytes, int, float, type, ModuleType, type(None))):
+            continue
+        seen.add(id(one))
+        if isinstance(one, dspy.BaseLM):
+            found[id(one)] = one
+        elif isinstance(one, (list, tuple, Mapping)):  # a few parts, not a million passages
+            todo += list(one.values() if isinstance(one, Mapping) else one) if len(one) <= 64 else []
+        elif isinstance(one, FunctionType):
+            todo += [cell.cell_contents for cell in one.__closure__ or () if cell != EMPTY]
+        else:
+            todo += [getattr(one, "__self__", None), *getattr(one, "__dict__", {}).values()]
+    return list(found.values())
 
 
 def known(*lms: Any) -> tuple[str, ...]:

@@ -11,17 +11,19 @@ import os
 import sys
 import threading
 from collections.abc import Sequence
+from contextlib import ExitStack, suppress
 from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
 
 from goldassay.exceptions import GoldassayError
+from goldassay.running.calls import ACCOUNT, Account, watching
 
 READY = -1  # the number of a worker's first answer: it is built, or why not
 
 
-def pack(program: Any, metric: Any, lm: Any, adapter: Any, trace: bool) -> bytes:
-    """All that a worker needs, as bytes."""
+def pack(program: Any, metric: Any, lm: Any, adapter: Any, trace: bool, workers: int) -> bytes:
+    """All that a worker needs, as bytes; it is one of so many, which share the limits of an endpoint."""
     import cloudpickle
 
     files = [
@@ -30,7 +32,9 @@ def pack(program: Any, metric: Any, lm: Any, adapter: Any, trace: bool) -> bytes
         if name.startswith("_goldassay_workspace_") and getattr(module, "__file__", None)
     ]
     try:
-        made: bytes = cloudpickle.dumps((files, cloudpickle.dumps((program, metric, lm, adapter, trace))))
+        made: bytes = cloudpickle.dumps(
+            (sys.path, files, cloudpickle.dumps((program, metric, lm, adapter, trace, workers)))
+        )
     except Exception as error:
         raise GoldassayError(
             f"this program cannot travel to another process ({type(error).__name__}: {error}); use --engine threads"
@@ -46,34 +50,49 @@ class Worker:
         import dspy
 
         from goldassay import workspace
+        from goldassay.lm import limits
         from goldassay.running.budget import Meter
-        from goldassay.running.example import Measuring, Recorder
+        from goldassay.running.example import Measuring
+        from goldassay.running.secrets import models
 
-        files, inner = cloudpickle.loads(packed)
-        for file in files:
-            if Path(file).is_file():
+        paths, files, inner = cloudpickle.loads(packed)
+        sys.path += [path for path in paths if path not in sys.path]
+        for file in filter(os.path.isfile, files):
+            with suppress(Exception):  # the run may have loaded files that this program does not need
                 workspace.load(Path(file))
-        program, metric, lm, adapter, trace = cloudpickle.loads(inner)
+        program, metric, lm, adapter, trace, workers = cloudpickle.loads(inner)
+        limits.divide(workers)
         self.gold: dict[int, Any] = {}
         gold: Any = self.gold
         self.measuring = Measuring(program, gold, metric, trace)
         self.meter = Meter()
-        self.around: dict[str, Any] = {"callbacks": [self.meter, *([Recorder()] if trace else [])]}
-        self.around |= {name: value for name, value in (("lm", lm), ("adapter", adapter)) if value is not None}
+        self.watch = ExitStack()  # kept, since what leaves it is watched no more
+        self.loose = self.watch.enter_context(watching(models(program, metric, lm), self.meter))
+        self.around = {name: value for name, value in (("lm", lm), ("adapter", adapter)) if value is not None}
+        self.trace = trace
         self._dspy = dspy
 
     def built(self) -> None:
         """Nothing: an answer says that the worker is there."""
 
-    def measure(self, index: int, example: Any) -> tuple[Any, dict[str, Any], str, float]:
-        """The evidence and the row of an example, why all others will fail too (or nothing), and the money so far."""
+    def measure(self, index: int, example: Any) -> tuple[Any, dict[str, Any], str, dict[str, Any]]:
+        """The evidence and the row of an example, why all others will fail too (or nothing), and what was used so far.
+
+        ``loose`` among the latter is what no example could be charged with.
+        """
         self.gold[index] = example
         try:
-            with self._dspy.context(**self.around), self._dspy.track_usage() as tracker:
-                evidence, row = self.measuring(index, tracker.usage_data)
+            account = Account(self.meter, self.trace)
+            around: dict[str, Any] = {**self.around, ACCOUNT: account, "usage_tracker": account}
+            with self._dspy.context(**around):
+                evidence, row = self.measuring(index, account)
         finally:
             del self.gold[index]
-        return evidence, row, self.measuring.hopeless, self.meter.usd
+        return evidence, row, self.measuring.hopeless, self.used()
+
+    def used(self) -> dict[str, Any]:
+        """What the models of this worker were asked so far."""
+        return {**self.meter.state(), "unpriced": self.meter.unpriced, "loose": self.loose.usage}
 
 
 def serve(connection: Connection) -> None:

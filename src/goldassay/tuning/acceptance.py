@@ -42,7 +42,8 @@ class Verdict:
         if not self.kept or self.effect is None:
             return "Nothing is kept: no edit was better on train and dev."
         one = self.effect
-        how = f"{one.difference:+.3f} [{one.low:+.3f}, {one.high:+.3f}], p {one.p:.3f}, n {one.n}"
+        p = f"{one.p:.3f}" if one.p >= 0.001 else "<.001"
+        how = f"{one.difference:+.3f} [{one.low:+.3f}, {one.high:+.3f}], p {p}, n {one.n}"
         by = f" by {self.by}" if self.by else ""
         proof = f"{'proven' if self.proven else 'not proven'}{by}"
         return f"Kept: {how} on train and dev (cross-fitted); {proof}."

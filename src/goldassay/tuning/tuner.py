@@ -13,9 +13,11 @@ import dspy
 
 from goldassay.exceptions import DataError, GoldassayError
 from goldassay.running.budget import Budget, BudgetSpent, Meter
+from goldassay.running.calls import ACCOUNT, watching
 from goldassay.running.evaluate import named
 from goldassay.running.guarding import guarded, unguarded
 from goldassay.running.identity import fingerprint
+from goldassay.running.secrets import models
 from goldassay.tuning import leaks, optimizers
 from goldassay.tuning import plan as preflight
 from goldassay.tuning import saved as resuming
@@ -76,7 +78,9 @@ def tune(
     with resuming.minded(folder):
         with ExitStack() as stack:
             watch = stack.enter_context(Watch(metric, dev, progress))
-            around = {"callbacks": [*dspy.settings.get("callbacks", []), meter, watch]}
+            watched = models(program, metric, lm, reflection_lm, dspy.settings.lm)
+            around = {"callbacks": [*dspy.settings.get("callbacks", []), watch]}
+            around[ACCOUNT] = stack.enter_context(watching(watched, meter))
             around |= {key: value for key, value in (("lm", lm), ("adapter", adapter)) if value is not None}
             stack.enter_context(dspy.context(**around))
             job = optimizers.Job(
@@ -124,8 +128,8 @@ def _made(make: optimizers.Optimizer, job: optimizers.Job, meter: Meter) -> tupl
         meter.check()
         made, stopped = make(job), ""
     except BudgetSpent as spent:
-        if meter.unpriced:
-            raise GoldassayError(f"{spent}; use calls, tokens or minutes") from None
+        if meter.unpriced and meter.budget.usd is not None:
+            raise GoldassayError(str(spent)) from None
         made, stopped = watch.best[1] if watch.best else job.student, str(spent)
     except GoldassayError:
         raise

@@ -65,6 +65,8 @@ def evaluate(
     positive: Positive = None,
     threads: use.Threads = 1,
     limit: use.Limit = None,
+    budget: use.Budget = None,
+    no_cache: use.NoCache = False,
     quiet: use.Quiet = False,
     json: use.Json = False,
 ) -> None:
@@ -74,7 +76,21 @@ def evaluate(
     from goldassay.reporting import judge as tables
 
     asked = Asked(
-        judge, lm, samples, panel or (), how, state, store, positive, threads, limit, rubric, scale, column or ()
+        judge,
+        lm,
+        samples,
+        panel or (),
+        how,
+        state,
+        store,
+        positive,
+        threads,
+        limit,
+        rubric,
+        scale,
+        column or (),
+        budget,
+        not no_cache,
     )
     if out is not None:
         use.free(out, force)
@@ -126,6 +142,8 @@ def align(
     seed: use.Seed = 0,
     threads: use.Threads = 1,
     limit: use.Limit = None,
+    budget: use.Budget = None,
+    no_cache: use.NoCache = False,
     quiet: use.Quiet = False,
     json: use.Json = False,
 ) -> None:
@@ -139,7 +157,21 @@ def align(
     from goldassay.reporting import judge as tables
 
     asked = Asked(
-        judge, lm, samples, panel or (), how, state, store, positive, threads, limit, rubric, scale, column or ()
+        judge,
+        lm,
+        samples,
+        panel or (),
+        how,
+        state,
+        store,
+        positive,
+        threads,
+        limit,
+        rubric,
+        scale,
+        column or (),
+        budget,
+        not no_cache,
     )
     people = labels_of(labels, asked)
     splits = {item.split for item in people.items}
@@ -195,6 +227,8 @@ def audit(
     limit: use.Limit = 20,
     seed: use.Seed = 0,
     threads: use.Threads = 1,
+    budget: use.Budget = None,
+    no_cache: use.NoCache = False,
     gate: use.Gate = False,
     quiet: use.Quiet = False,
     json: use.Json = False,
@@ -211,12 +245,13 @@ def audit(
     from goldassay.reporting import judge as tables
 
     gold = gold or "heritage"
-    asked = Asked("support", lm, samples, panel or (), how, state, store, None, threads, limit)
+    members = (lm, samples, panel or (), how, state, store)
+    asked = Asked("support", *members, None, threads, limit, budget=budget, cache=not no_cache)
     task = "answering" if Path(gold).is_file() else None
     chosen = probes(load(gold, format=format, task=task), limit=limit, seed=seed)
     judge = asked.judge()
     checks = len(only or ()) or len(TESTS if hasattr(judge, "ask") else OF_SUPPORT)
-    with terminal.progress("auditing", checks * len(chosen)) as tell:
+    with terminal.progress("auditing", checks * len(chosen)) as tell, asked.within_budget(judge):
         found = audited(judge, chosen, only=only or (), threads=threads, tell=tell)
     if json:
         terminal.answer(found.state())

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from goldassay import files
-from goldassay.exceptions import GoldassayError
+from goldassay.exceptions import GoldassayError, RunStopped
 from goldassay.judges.ask.judge import ENTAILMENT, named
 from goldassay.judges.ask.panel import Panel, Vote
 from goldassay.judges.ask.questions import Question, question, rubric, scale
@@ -19,6 +20,9 @@ from goldassay.judges.people.labels import Labels, read
 from goldassay.judges.people.verdicts import poll
 from goldassay.reporting import judge as tables
 from goldassay.reporting import terminal
+from goldassay.running.budget import BudgetSpent, Meter
+from goldassay.running.calls import watching
+from goldassay.running.secrets import models as models_of
 
 
 @dataclass(frozen=True)
@@ -38,6 +42,8 @@ class Asked:
     rubric: Path | None = None
     scale: str | None = None
     columns: Sequence[str] = ()
+    budget: str | None = None
+    cache: bool = True
 
     def about(self) -> Question:
         """The question, with the positive label that was asked for; a tuned judge answers its own."""
@@ -97,9 +103,20 @@ class Asked:
             if self.samples > 1 or self.panel or self.state or self.question != "support":
                 raise GoldassayError(f"{name} judges support alone: no samples, no panel, no tuned state")
             return named(name)
-        model = models.resolve(name)
+        model = models.resolve(name, **({} if self.cache else {"cache": False}))
         options = {"adapter": models.adapter(model), "sample": sample, "verdicts": verdicts}
         return judge_of(self.state, model, **options) if self.state else Judge(model, **options)
+
+    @contextmanager
+    def within_budget(self, judge: Any) -> Iterator[None]:
+        """What is asked in here may use the budget; when it is spent, the verdicts so far are those of the store."""
+        try:
+            with watching(models_of(judge), Meter(self.budget)):
+                yield
+        except BudgetSpent as spent:
+            kept = f"the verdicts so far are in {self.store}: the same command goes on"
+            lost = "the verdicts so far are lost; with --store FILE they are kept, and the same command goes on"
+            raise RunStopped(f"{spent}; {kept if self.store else lost}") from None
 
 
 def labels_of(path: Path, asked: Asked, labelled: bool = True) -> Labels:
@@ -120,7 +137,7 @@ def labels_of(path: Path, asked: Asked, labelled: bool = True) -> Labels:
 
 def votes_of(judge: Any, labels: Labels, asked: Asked) -> list[Vote]:
     """The judge's vote on every item, with a progress bar and a warning of what stayed unknown."""
-    with terminal.progress("judging", len(labels.items)) as tell:
+    with terminal.progress("judging", len(labels.items)) as tell, asked.within_budget(judge):
         votes = poll(judge, labels.question, labels.items, threads=asked.threads, tell=lambda done, _: tell(done))
     if getattr(judge, "warning", ""):
         tables.warn(judge.warning)

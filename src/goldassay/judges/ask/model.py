@@ -28,6 +28,7 @@ from dspy.utils.usage_tracker import UsageTracker
 from goldassay.exceptions import GoldassayError, ModelError
 from goldassay.lm import local as truncation
 from goldassay.running import secrets
+from goldassay.running.calls import ACCOUNT, aside
 
 _INVISIBLE = (
     "\u00ad\u115f\u1160\u180b-\u180f\u200b-\u200f\u2028-\u202e\u2060-\u206f\u3164\ufe00-\ufe0f"
@@ -175,7 +176,8 @@ class BoundModel:
             self.calls += 1
         tracker = UsageTracker()  # its own, so that what a judge costs is not put down to the program
         try:
-            with dspy.context(lm=model, adapter=self.adapter, trace=None, usage_tracker=tracker):
+            own = {"usage_tracker": tracker, ACCOUNT: aside()}
+            with dspy.context(lm=model, adapter=self.adapter, trace=None, **own):
                 made = program(**inputs)
             self._answered = True
             found = {name: made.get(name) for name in signature.output_fields}

@@ -15,52 +15,17 @@ from typing import TYPE_CHECKING, Any
 from goldassay import __version__
 from goldassay.exceptions import DataError, GoldassayError
 from goldassay.reporting.facts import Facts, Value, calibration, facts, precision_recall
-from goldassay.reporting.pages import charts
+from goldassay.reporting.pages import charts, tables
 from goldassay.reporting.pages.document import page
 from goldassay.reporting.pages.rows import packs
+from goldassay.reporting.pages.tuning import Tuning, effects
 from goldassay.running.comparing import Against, compared, worked
 from goldassay.running.run import Run
 from goldassay.running.waterfall import Waterfall
 from goldassay.statistics import Comparison, compare
-from goldassay.tuning.patterns import find
 
 if TYPE_CHECKING:
     from goldassay.reporting.ranking import Ranked
-
-MOST = 25  # rows of a table before the rest is folded
-LABELS = 24  # labels of a confusion matrix; with more, the largest confusions alone
-
-
-@dataclass(frozen=True)
-class Tuning:
-    """A tuning on disk: what ``tuning.json`` says, its patches, the diff of the prompt."""
-
-    about: Mapping[str, Any]
-    patches: Sequence[Mapping[str, Any]] = ()
-    diff: str = ""
-    folder: Path | None = None
-
-    @classmethod
-    def load(cls, folder: Path) -> Tuning:
-        """A tuning from its folder."""
-        from goldassay.tuning.patches import read
-        from goldassay.tuning.saved import read_about
-
-        about = read_about(folder / "tuning.json")
-        files = sorted((folder / "patches").glob("*.yaml"))
-        found = [(one, {"id": one.id, "edit": one.edit, **one.model_dump()}) for one in map(read, files)]
-        diff = folder / "prompt.diff"
-        text = diff.read_text(encoding="utf-8") if diff.is_file() else ""
-        order = {entry["id"]: place for place, entry in enumerate(about.get("patches", ()))}
-        shown = sorted((state for _, state in found), key=lambda state: order.get(state["id"], len(order)))
-        return cls(about, shown, text, folder)
-
-    @property
-    def runs(self) -> list[Path]:
-        """The folders of its runs before and after, on test where there is one, else on dev."""
-        part = self.about.get("test") or self.about.get("dev") or {}
-        places = [self.folder / name for name in part.get("runs", ())] if self.folder else []
-        return [place for place in places if (place / "run.json").is_file()]
 
 
 @dataclass
@@ -129,15 +94,15 @@ def report(
         "runs": told,
         "names": names,
         "measures": list(dict.fromkeys(value.name for one in told for value in one.values)),
-        "values": _values(told),
+        "values": tables.values(told),
         "against": against,
         "notes": [*empty, *apart, *_notes(usable, names)],
-        "facets": _facets(told),
-        "parts": _parts(told),
-        "confusions": [(name, _matrix(one)) for name, one in zip(names, told, strict=True) if one.confusion],
-        "patterns": [(name, _patterns(one.run)) for name, one in zip(names, told, strict=True)],
+        "facets": tables.facets(told),
+        "parts": tables.parts(told),
+        "confusions": [(name, tables.matrix(one)) for name, one in zip(names, told, strict=True) if one.confusion],
+        "patterns": [(name, tables.patterns(one.run)) for name, one in zip(names, told, strict=True)],
         "tuning": tuning,
-        "tree": _tree(tuning) if tuning else [],
+        "tree": tuning.tree if tuning else [],
         "judges": judges,
         "together": [names[usable.index(run)] for run in together],
         "traced": any("inputs" in run.rows[0] for run in together),
@@ -169,8 +134,9 @@ def report(
                 ]
             ),
         )
-    if context["tree"]:
-        context["tuning_chart"] = _add(figures, _effects(context["tree"]))
+    shown = effects(context["tree"])
+    if shown:
+        context["tuning_chart"] = _add(figures, shown)
     data = packs(together) if together else {}
     return page("report.html", context, scripts=["render.js", "examples.js"], charts=figures, data=data)
 
@@ -252,13 +218,6 @@ def _notes(runs: Sequence[Run], names: Sequence[str]) -> list[str]:
     return out
 
 
-def _values(told: Sequence[Facts]) -> list[tuple[Value, list[Value | None]]]:
-    """Each measure: what is said of it once, and its value in each run."""
-    found = [{value.name: value for value in one.values} for one in told]
-    names = dict.fromkeys(name for values in found for name in values)
-    return [(next(v[name] for v in found if name in v), [v.get(name) for v in found]) for name in names]
-
-
 def _forest(told: Sequence[Facts], names: Sequence[str]) -> charts.Figure:
     measures = ["metric", *dict.fromkeys(value.name for one in told for value in one.values)]
     table = []
@@ -290,103 +249,6 @@ def _spread(values: Sequence[float], most: int = 400) -> list[float]:
     if len(ordered) <= most:
         return ordered
     return [ordered[place * (len(ordered) - 1) // (most - 1)] for place in range(most)]
-
-
-def _facets(told: Sequence[Facts]) -> dict[str, list[dict[str, Any]]]:
-    """For each stratum its keys, the largest first: examples, and each run's value of each measure."""
-    out: dict[str, dict[str, dict[str, Any]]] = {}
-    for place, one in enumerate(told):
-        for stratum, keys in one.run.by_stratum.items():
-            for key, values in keys.items():
-                row = out.setdefault(stratum, {}).setdefault(key, {"key": key, "n": 0, "values": [{} for _ in told]})
-                row["n"] = max(row["n"], int(values["examples"]))
-                row["values"][place] = values
-    return {stratum: sorted(rows.values(), key=lambda row: -row["n"]) for stratum, rows in out.items()}
-
-
-def _parts(told: Sequence[Facts]) -> dict[str, dict[str, Any]]:
-    """For each facet (type, label, property) its keys, by support: each run's values."""
-    out: dict[str, dict[str, Any]] = {}
-    for facet in dict.fromkeys(facet for one in told for facet in one.by):
-        keys: dict[str, list[Mapping[str, float | None]]] = {}
-        for place, one in enumerate(told):
-            for key, values in one.by.get(facet, {}).items():
-                keys.setdefault(key, [{} for _ in told])[place] = values
-        named = list(dict.fromkeys(name for rows in keys.values() for row in rows for name in row))
-        support = next((name for name in ("support", "gold", "n") if name in named), "")
-        shown = [name for name in named if name != support and not name.startswith(("semeval", "token", "type_"))]
-        preferred = [name for name in ("precision", "recall", "f1") if name in shown]
-        strict = [name for name in shown if name.startswith("strict_")]
-        keys = {key: rows for key, rows in keys.items() if any(value for row in rows for value in row.values())}
-        ordered = sorted(keys.items(), key=lambda item: -max(float(row.get(support) or 0) for row in item[1]))
-        out[facet] = {"columns": (preferred or strict or shown)[:4], "support": support, "keys": ordered}
-    return out
-
-
-def _matrix(one: Facts) -> dict[str, Any]:
-    """The confusion matrix by support, and the largest confusions."""
-    found = one.confusion
-    if found is None:
-        return {}
-    support: dict[str, float] = {}
-    for (gold, said), count in found.items():
-        support[gold] = support.get(gold, 0) + count
-        support.setdefault(said, 0)
-    ordered = sorted(support, key=lambda label: (-support[label], label))
-    most = max(found.values())
-    rows = [
-        (gold, [(said, int(found.get((gold, said), 0)), _shade(found.get((gold, said), 0), most)) for said in ordered])
-        for gold in ordered
-        if support[gold]
-    ]
-    wrong = sorted(((n, g, p) for (g, p), n in found.items() if g != p), key=lambda one: (-one[0], one[1], one[2]))
-    return {
-        "labels": ordered,
-        "rows": rows if len(ordered) <= LABELS else [],
-        "largest": [(gold, said, int(count)) for count, gold, said in wrong[:12]],
-    }
-
-
-def _shade(count: float, most: float) -> int:
-    """How dark a cell is, from 0 to 5."""
-    return 0 if not count else 1 + min(4, int(5 * (count / most) ** 0.5 - 1e-9))
-
-
-def _patterns(run: Run) -> list[dict[str, Any]]:
-    """Error patterns, the most costly first, with places to look at."""
-    return [
-        {
-            "kind": one.kind,
-            "types": " → ".join(part for part in (one.gold_type, one.pred_type) if part),
-            "surfaces": list(dict.fromkeys(one.surfaces))[:5],
-            "place": one.place,
-            "count": one.count,
-            "examples": list(one.documents),
-            "loss": one.loss,
-            "message": one.errors[0].message,
-            "strata": {name: list(counts.items())[:3] for name, counts in one.strata.items()},
-        }
-        for one in find(run.cases)[:MOST]
-    ]
-
-
-def _tree(tuning: Tuning) -> list[dict[str, Any]]:
-    """Candidates in the order in which they were tried, by round where they name one, with their last effect."""
-    out = []
-    for patch in tuning.patches:
-        effects = patch.get("effects") or []
-        out.append({**patch, "effect": effects[-1] if effects else None, "others": effects[:-1]})
-    return out
-
-
-def _effects(tree: Sequence[Mapping[str, Any]]) -> charts.Figure:
-    """Each candidate's effect with its interval."""
-    some = [one for one in tree if one["effect"]]
-    rows = [[float(one["effect"][key]) for key in ("difference", "low", "high")] for one in some]
-    figure = charts.forest([str(one["id"]) for one in some], ["effect"], [rows])
-    figure["label"] = "Effects of candidates with their intervals"
-    figure["layout"]["xaxis"] = {"title": "difference of the metric, with its interval", "zeroline": True}
-    return figure
 
 
 def waterfall(found: Waterfall, title: str) -> str:

@@ -1,0 +1,191 @@
+"""What a run asks of an endpoint: no more at once than it takes, no faster than was said, counted wherever it is."""
+
+from __future__ import annotations
+
+import itertools
+import threading
+import uuid
+from pathlib import Path
+from typing import Any
+
+import dspy
+import pytest
+
+from goldassay import Metric, evaluate
+from goldassay.exceptions import RunStopped
+from goldassay.lm import resolve
+from goldassay.measures import extraction
+from goldassay.running import Run
+
+METRIC = Metric(extraction.StrictF1())
+
+
+def model(endpoint: Any, **options: Any) -> Any:
+    settings = {"api_base": endpoint.url, "api_key": "none", "timeout": 5.0, "cache": False, **options}
+    return resolve("openai/m", **settings)
+
+
+def examples(n: int, text: str = "in 1885") -> list[Any]:
+    return [dspy.Example(id=f"e{i}", text=text, entities=[(3, 7, "TMP")]).with_inputs("text") for i in range(n)]
+
+
+def right(text: str) -> Any:
+    return dspy.Prediction(entities=[(text.find("1885"), text.find("1885") + 4, "TMP")])
+
+
+def asks() -> Any:
+    """A program of a class that travels to other processes, since it is made here."""
+
+    class Asks(dspy.Module):  # type: ignore[misc]
+        def __init__(self) -> None:
+            super().__init__()
+            self.find = dspy.Predict("text -> years: list[str]")
+
+        def forward(self, text: str) -> Any:
+            self.find(text=text)
+            return dspy.Prediction(entities=[(text.find("1885"), text.find("1885") + 4, "TMP")])
+
+    return Asks()
+
+
+def test_a_crowded_endpoint_is_asked_less_at_once_and_every_example_comes_through(endpoint: Any) -> None:
+    endpoint.mode = "crowded"
+    run = evaluate(asks(), examples(40), METRIC, lm=model(endpoint), threads=16, progress=False)
+    assert (run.value, sum(1 for row in run.rows if row.get("error"))) == (1.0, 0)
+    assert endpoint.refused > 0
+    assert endpoint.calls == 40 + endpoint.refused == run.cost["calls"]
+    assert endpoint.refused < 60  # sixteen threads that knew nothing of each other are refused far more often
+    assert endpoint.most <= 9
+
+
+def test_what_retry_after_says_is_waited_for_by_all(endpoint: Any) -> None:
+    endpoint.mode = "429 with Retry-After, then well"
+    run = evaluate(asks(), examples(6), METRIC, lm=model(endpoint), threads=3, progress=False, timeout=2.5)
+    assert (run.value, run.summary()["failed"]) == (1.0, 0)  # waiting is not working: no example took too long
+    assert endpoint.times[3] - endpoint.times[0] >= 2.99  # the fourth request comes three seconds after a refusal
+    assert max(row.get("waited_s", 0.0) for row in run.rows) > 2.9
+    assert max(row["latency_s"] for row in run.rows) < 2.9
+
+
+@pytest.mark.parametrize("retries", [0, 2])
+def test_there_is_one_policy_of_trying_again(endpoint: Any, retries: int) -> None:
+    endpoint.mode = "503"
+    with pytest.raises(RunStopped, match="all 1 examples failed"):
+        evaluate(asks(), examples(1), METRIC, lm=model(endpoint, num_retries=retries), progress=False)
+    assert endpoint.calls == 1 + retries
+
+
+def test_a_server_that_asks_for_an_hour_is_not_waited_for(endpoint: Any) -> None:
+    endpoint.mode = "429 for an hour"
+    with pytest.raises(RunStopped, match="all 1 examples failed"):
+        evaluate(asks(), examples(1), METRIC, lm=model(endpoint), progress=False)
+    assert endpoint.calls == 1
+
+
+def test_requests_a_minute_hold_over_all_threads(endpoint: Any) -> None:
+    lm = model(endpoint, rpm=600, max_tokens=99)
+    evaluate(asks(), examples(12), METRIC, lm=lm, threads=8, progress=False)
+    assert min(later - earlier for earlier, later in itertools.pairwise(endpoint.times)) > 0.05  # 0.1 by the limit
+    assert endpoint.times[-1] - endpoint.times[0] > 1.0
+
+
+def test_requests_a_minute_are_divided_between_processes(endpoint: Any) -> None:
+    lm = model(endpoint, rpm=600, max_tokens=98)
+    run = evaluate(asks(), examples(24), METRIC, lm=lm, threads=4, engine="processes", workers=2, progress=False)
+    assert (run.value, run.cost["calls"]) == (1.0, 24)
+    assert endpoint.times[-1] - endpoint.times[0] > 1.4  # 2.2 by the limit; 1.1 were each to take the whole of it
+
+
+def test_cached_calls_are_counted_as_cached(endpoint: Any, tmp_path: Path) -> None:
+    gold = [example for i in range(4) for example in examples(1, f"in 1885 {uuid.uuid4()} {i}")]
+    counts: list[tuple[int, int, int]] = []
+    for cache in (True, True, False):
+        run = evaluate(
+            asks(), gold, METRIC, lm=model(endpoint, cache=cache), progress=False, folder=tmp_path / str(len(counts))
+        )
+        counts.append((run.cost["calls"], run.cost["cached"], endpoint.calls))
+    assert counts == [(4, 0, 4), (0, 4, 4), (4, 0, 8)]
+    assert Run.load(tmp_path / "1").rows[0]["usage"] == {
+        "calls": 0, "prompt_tokens": 0, "completion_tokens": 0, "cached": 1,
+    }  # fmt: skip
+
+
+def test_a_budget_stops_before_the_call_that_is_too_many_and_the_run_goes_on(endpoint: Any, tmp_path: Path) -> None:
+    options: dict[str, Any] = {"lm": model(endpoint), "threads": 3, "progress": False}
+    with pytest.raises(RunStopped) as stopped:
+        evaluate(asks(), examples(12), METRIC, folder=tmp_path / "r", budget="calls=5", **options)
+    assert endpoint.calls == 5
+    assert str(stopped.value) == (
+        f"stopped after 5 of 12 examples: the budget of 5 calls is spent; what was done is safe; go on with "
+        f"--resume {tmp_path / 'r'}"
+    )
+    run = evaluate(asks(), examples(12), METRIC, resume=tmp_path / "r", budget="calls=100", **options)
+    assert (len(run.rows), run.cost["calls"], endpoint.calls) == (12, 12, 12)
+    assert "retried" not in run.summary()  # what the budget kept from being asked has not failed
+
+
+@pytest.mark.parametrize("engine", ["threads", "processes"])
+def test_a_budget_of_tokens_stops(endpoint: Any, engine: str) -> None:
+    with pytest.raises(RunStopped, match="the budget of 20 tokens is spent"):
+        evaluate(
+            asks(),
+            examples(12),
+            METRIC,
+            lm=model(endpoint),
+            progress=False,
+            budget="tokens=20",
+            engine=engine,
+            workers=1,
+        )
+    assert endpoint.calls == 3  # eight tokens a call
+
+
+class Thrice(dspy.Module):  # type: ignore[misc]
+    """Asks three times at once, as ``how`` says."""
+
+    def __init__(self, how: str) -> None:
+        super().__init__()
+        self.find, self.how = dspy.Predict("text -> years: list[str]"), how
+
+    def forward(self, text: str) -> Any:
+        texts = [f"{text} {i}" for i in range(3)]
+        if self.how == "parallel":
+            pairs = [(self.find, dspy.Example(text=one).with_inputs("text")) for one in texts]
+            dspy.Parallel(num_threads=3, disable_progress_bar=True)(pairs)
+        else:
+            threads = [threading.Thread(target=self.find, kwargs={"text": one}) for one in texts]
+            for one in threads:
+                one.start()
+            for one in threads:
+                one.join()
+        return right(text)
+
+
+def test_what_a_program_asks_in_dspys_threads_stands_in_its_row(endpoint: Any, tmp_path: Path) -> None:
+    run = evaluate(
+        Thrice("parallel"), examples(4), METRIC, lm=model(endpoint), threads=2, progress=False, folder=tmp_path / "r"
+    )
+    assert [row["usage"]["calls"] for row in run.rows] == [3, 3, 3, 3]
+    assert [len(row["calls"]) for row in run.rows] == [3, 3, 3, 3]  # prompts and answers too
+    assert (run.cost["calls"], run.cost["prompt_tokens"], endpoint.calls) == (12, 60, 12)
+
+
+def test_what_a_program_asks_in_threads_of_its_own_is_counted_for_the_run(endpoint: Any) -> None:
+    program, lm = Thrice("threads"), model(endpoint)
+    program.set_lm(lm)  # DSPy's settings do not reach threads that a program starts
+    run = evaluate(program, examples(4), METRIC, threads=2, progress=False, budget="calls=50")
+    assert (run.cost["calls"], run.cost["prompt_tokens"], endpoint.calls) == (12, 60, 12)
+    assert run.cost["outside_rows"]["calls"] == 12
+    assert type(lm) is dspy.LM  # the model is what it was
+
+
+def test_a_model_that_the_program_makes_itself_is_counted(endpoint: Any) -> None:
+    program = asks()
+
+    def hidden(text: str) -> Any:
+        with dspy.context(lm=model(endpoint)):
+            return program(text=text)
+
+    run = evaluate(hidden, examples(3), METRIC, lm=model(endpoint), progress=False)
+    assert [row["usage"]["calls"] for row in run.rows] == [1, 1, 1]
+    assert run.cost["prompt_tokens"] == 15

@@ -1,0 +1,91 @@
+"""The report of a real tuning (a scripted model that learns from its prompt): the tree of what was tested, and why."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import dspy
+import pytest
+
+from goldassay import Metric, tune
+from goldassay.measures import extraction
+from goldassay.reporting import pages
+from goldassay.reporting.pages.tuning import Node
+from goldassay.tuning import Patches
+from goldassay.tuning.proposing import drafted
+from goldassay.tuning.results import read
+
+
+@dataclass(frozen=True)
+class One:
+    """A bundle's part that proposes one instruction under a name."""
+
+    slot: str
+    text: str
+
+    def edits(self, found: Any) -> dict[str, list[Any]]:
+        edit = {"action": "add_instruction", "text": self.text}
+        return {self.slot: [drafted(found.patterns[0], found.program, "given", **edit)]}
+
+
+@pytest.fixture
+def tuned(learner: Any, names_program: Any, names_gold: list[Any], tmp_path: Path) -> Path:
+    """The folder of a tuning with patches: a bundle that helps nothing, then one of which half helps, then one more."""
+    gold = {"train": names_gold[:20], "dev": names_gold[20:30], "test": names_gold[30:]}
+    lm = dspy.LM("scripted/learner", engine=learner, cache=False)
+    metric = Metric(extraction.StrictF1())
+    bundles = [
+        [One("politeness", "Be polite."), One("haste", "Do not hurry.")],
+        [One("numbers", "A number is TMP."), One("care", "Read with care.")],
+        [One("museums", "A museum is MUS.")],
+    ]
+    optimizer = Patches(metric, bundles=bundles)
+    tune(names_program, gold, metric, optimizer, lm=lm, folder=tmp_path / "tuned", progress=False)
+    return tmp_path / "tuned"
+
+
+def all_of(tree: list[Node]) -> list[Node]:
+    return [node for one in tree for node in (one, *all_of(one.children))]
+
+
+def test_the_tree_holds_every_test_of_the_ledger_under_its_bundle(tuned: Path) -> None:
+    tuning = pages.Tuning.load(tuned)
+    ledger = read(tuned / "ledger.jsonl")
+    tree = tuning.tree
+    nodes = [node for node in all_of(tree) if node.name in {entry["candidate"] for entry in ledger}]
+    assert [node.name for node in nodes] == [entry["candidate"] for entry in ledger]
+    assert [node.reason for node in nodes] == [entry["reason"] for entry in ledger]
+    assert not any(node.name.startswith("without ") for node in tree)  # that follows from a bundle
+    assert [child.name for child in tree[0].children] == ["politeness alone", "haste alone"]
+    assert [child.name for child in tree[1].children] == ["without care", "without numbers"][: len(tree[1].children)]
+    first = next(node for node in tree if node.good)
+    assert first.effect
+    assert first.effect["difference"] > 0
+    assert all(edit["come"] or edit["gone"] for edit in first.edits)
+
+
+def test_the_page_of_a_tuning_says_what_was_kept_and_why(
+    tuned: Path, opened: Callable[..., Any], tmp_path: Path
+) -> None:
+    about = json.loads((tuned / "tuning.json").read_text())
+    found = pages.sources([tuned])
+    file = tmp_path / "tuning.html"
+    file.write_text(pages.report(found.runs, tuning=found.tuning), encoding="utf-8")
+    seen = opened(file)
+    tree = seen.page.inner_text("#tuning ol.tree >> nth=0")
+    assert "the program as it was" in tree
+    for entry in read(tuned / "ledger.jsonl"):
+        assert entry["candidate"] in tree
+        assert entry["reason"] in tree
+    assert about["kept"]["words"] in seen.page.inner_text("#tuning")
+    assert seen.page.query_selector_all("#tuning ol.tree ol.tree li.won")
+    seen.page.click("#tuning ol.tree ol.tree li >> nth=0 >> summary >> nth=0")
+    seen.page.wait_for_selector("#tuning .edit pre.diff .plus")
+    assert seen.page.inner_text("#tuning pre.diff >> nth=-1").startswith("---")
+    assert seen.page.query_selector("#tuning [data-chart] svg") is not None
+    assert not seen.page.evaluate("document.documentElement.scrollWidth > innerWidth")
+    seen.quiet()
