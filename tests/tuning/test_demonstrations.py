@@ -85,6 +85,7 @@ def test_demonstrations_that_show_no_error_are_replaced_or_dropped() -> None:
     assert (replaced.action, replaced.index, dropped.action, dropped.index) == (
         "replace_example", 2, "replace_example", 1)  # fmt: skip
     assert replaced.examples == ["c"]
+    made.demos = [demo.toDict() for demo in made.demos]  # as a saved state gives them back
     alone = Found([pattern("missed", "TOP", "", 0.1, "a")], made, TRAIN[:1] + TRAIN[3:5])
     assert [one[0].action for one in Revised().edits(alone).values()] == ["remove_example", "remove_example"]
     after = made

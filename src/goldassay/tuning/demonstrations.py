@@ -291,7 +291,7 @@ def leaves(value: Any) -> Iterator[str]:
 def _shares(example: Any, patterns: Sequence[Pattern]) -> list[float]:
     """How surely an example shows each pattern."""
     name = str(example.get("id"))
-    known = set(leaves(list(example.toDict().values())))
+    known = set(leaves([value for _, value in example.items()]))  # a demonstration of a loaded state is a dict
     return [
         1.0 if name in pattern.documents else SHOWS if {pattern.gold_type, *pattern.surfaces[:6]} & known else 0.0
         for pattern in patterns
