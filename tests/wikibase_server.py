@@ -152,9 +152,9 @@ def frozen(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture
 def server(frozen: Path) -> Iterator[Server]:
     pytest.importorskip("pyoxigraph")
-    from goldassay.wikibase.endpoint import Store
+    from goldassay.wikibase.endpoint import TripleStore
 
-    made = Server(Answers(Store.load(frozen)))
+    made = Server(Answers(TripleStore.load(frozen)))
     yield made
     made.http.shutdown()
     made.http.server_close()

@@ -73,7 +73,7 @@ def case(
 
 
 @dataclass
-class Case:
+class MarkedTest:
     """What a mark asks for; gold is read, and the program run, when first needed."""
 
     program: Any
@@ -126,12 +126,12 @@ class Case:
     @property
     def data(self) -> Any:
         """The examples that are asked for, those that a program may learn from, what is searched."""
-        from goldassay.cli.evaluate import Asked, examples
+        from goldassay.cli.evaluate import SplitExamples, examples
 
         if "data" not in self._kept:
             given = self.gold is not None and not isinstance(self.gold, (str, Path))
             self._kept["data"] = (
-                Asked("given", list(self.gold), [], [])
+                SplitExamples("given", list(self.gold), [], [])
                 if given
                 else examples(None if self.gold is None else str(self.gold), self.target, self.split)
             )
@@ -140,7 +140,7 @@ class Case:
     @property
     def examples(self) -> Sequence[Any]:
         """The gold examples, so many as are asked for."""
-        found: Sequence[Any] = self.data.asked[: self.limit]
+        found: Sequence[Any] = self.data.examples[: self.limit]
         return found
 
     def run(self, folder: Path | None) -> Run:
@@ -200,10 +200,10 @@ class Case:
         return "\n".join(lines + ([f"goldassay report {run.folder}"] if run.folder else []))
 
 
-CASES = pytest.StashKey[dict[Any, Case]]()
+CASES = pytest.StashKey[dict[Any, MarkedTest]]()
 
 
-def _case(item: Any) -> Case | None:
+def _case(item: Any) -> MarkedTest | None:
     """The case that a function was marked with: one for all the tests that are made of it."""
     mark = item.get_closest_marker(MARK)
     if mark is None:
@@ -212,10 +212,10 @@ def _case(item: Any) -> Case | None:
     key = tuple(map(id, mark.args)), tuple((name, id(value)) for name, value in sorted(mark.kwargs.items()))
     if key not in known:
         try:
-            known[key] = Case(*mark.args, **mark.kwargs)
+            known[key] = MarkedTest(*mark.args, **mark.kwargs)
         except TypeError as error:
-            pytest.fail(f"@goldassay.case: {str(error).replace('Case.__init__()', 'it')}", pytrace=False)
-    found: Case = known[key]
+            pytest.fail(f"@goldassay.case: {str(error).replace('MarkedTest.__init__()', 'it')}", pytrace=False)
+    found: MarkedTest = known[key]
     return found
 
 

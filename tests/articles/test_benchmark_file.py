@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from goldassay.articles.benchmark import Asked, read_benchmark, sample
+from goldassay.articles.benchmark import ArticleRef, read_benchmark, sample
 from goldassay.articles.profile import read_profile
 from goldassay.exceptions import DataError, GoldassayError
 
@@ -24,7 +24,7 @@ def test_the_kits_benchmark_is_recounted(shared_data: Path) -> None:
 @pytest.mark.parametrize("n", [7, 20, 50, 99, 100, 500])
 def test_a_sample_keeps_the_strata(n: int) -> None:
     shares = {"a": 60, "b": 25, "c": 10, "d": 5}
-    whole = [Asked(f"{name}{i}", domain=name) for name, count in shares.items() for i in range(count)]
+    whole = [ArticleRef(f"{name}{i}", domain=name) for name, count in shares.items() for i in range(count)]
     chosen = sample(whole, n)
     counts = Counter(one.domain for one in chosen)
     size = min(n, 100)
@@ -37,7 +37,7 @@ def test_a_sample_keeps_the_strata(n: int) -> None:
 
 
 def test_fewer_than_the_strata_still_gives_so_many() -> None:
-    whole = [Asked(str(i), domain=str(i % 5)) for i in range(50)]
+    whole = [ArticleRef(str(i), domain=str(i % 5)) for i in range(50)]
     assert len(sample(whole, 3)) == 3
     with pytest.raises(GoldassayError, match="at least one article, not 0"):
         sample(whole, 0)
@@ -51,7 +51,7 @@ def test_an_article_that_stands_twice_is_taken_once(tmp_path: Path) -> None:
     )
     found = read_benchmark(file)
     assert [one.title for one in found.articles] == ["A", "B", "C"]
-    assert found.articles[2] == Asked("C")
+    assert found.articles[2] == ArticleRef("C")
     assert found.notes == (
         "4 entries name 3 articles; each is evaluated once",
         "1 articles have the Wikidata id of an earlier one",

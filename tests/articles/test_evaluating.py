@@ -15,7 +15,7 @@ import pytest
 
 from goldassay.articles import rows as stored
 from goldassay.articles.baseline import ArticlePatterns
-from goldassay.articles.benchmark import Asked
+from goldassay.articles.benchmark import ArticleRef
 from goldassay.articles.profile import Profile, Sources
 from goldassay.articles.results import load
 from goldassay.articles.running import run
@@ -45,11 +45,11 @@ def towns(make: Any, n: int) -> Any:
     return make(texts, items, {"Q55": ["Netherlands"]})
 
 
-def asked(n: int) -> list[Asked]:
-    return [Asked(f"Town {i}", domain="a" if i % 2 else "b") for i in range(n)]
+def asked(n: int) -> list[ArticleRef]:
+    return [ArticleRef(f"Town {i}", domain="a" if i % 2 else "b") for i in range(n)]
 
 
-def ran(clients: Any, articles: list[Asked], file: Path, **options: Any) -> dict[str, Any]:
+def ran(clients: Any, articles: list[ArticleRef], file: Path, **options: Any) -> dict[str, Any]:
     program = options.pop("program", ArticlePatterns())
     metadata = options.pop("metadata", {"mode": "dataset", "dataset": "towns"})
     return run(articles, program, Sources(clients, clients, "test"), Scoring(), metadata, file, PROFILE, **options)
@@ -85,7 +85,7 @@ def test_the_shape_and_its_numbers(make_sources: Any, tmp_path: Path) -> None:
 
 def test_one_article_has_the_same_shape_and_the_kits_fields(sources: Any, tmp_path: Path) -> None:
     metadata = {"mode": "single_article", "article": "Marie Curie"}
-    result = ran(sources, [Asked("Marie Curie")], tmp_path / "r.rows.jsonl", metadata=metadata)
+    result = ran(sources, [ArticleRef("Marie Curie")], tmp_path / "r.rows.jsonl", metadata=metadata)
     single = result["article_result"]
     assert single == result["article_results"][0]
     assert set(single) >= {
@@ -220,14 +220,14 @@ def test_rows_of_another_run_are_not_mixed_in(make_sources: Any, tmp_path: Path)
 
 
 def test_the_declared_item_is_held_beside_the_sitelinks(make_sources: Any, tmp_path: Path) -> None:
-    result = ran(towns(make_sources, 1), [Asked("Town 0", "Q15100")], tmp_path / "r.rows.jsonl")
+    result = ran(towns(make_sources, 1), [ArticleRef("Town 0", "Q15100")], tmp_path / "r.rows.jsonl")
     assert result["article_results"][0]["wikidata_qid"] == "Q1000"
     assert result["article_results"][0]["declared_qid"] == "Q15100"
 
 
 def test_old_data_is_warned_of(sources: Any, tmp_path: Path) -> None:
     sources.items["Q7186"] = Item(**{**_fields(sources.items["Q7186"]), "fetched": "2020-01-01T00:00:00+00:00"})
-    result = ran(sources, [Asked("Marie Curie")], tmp_path / "r.rows.jsonl")
+    result = ran(sources, [ArticleRef("Marie Curie")], tmp_path / "r.rows.jsonl")
     assert result["run_metadata"]["fetched"]["oldest"] == "2020-01-01T00:00:00+00:00"
     assert "days ago; past 90 days, fetch it again" in result["run_metadata"]["warnings"][0]
 
@@ -294,7 +294,7 @@ def test_the_founding_result_is_read(shared_data: Path, tmp_path: Path) -> None:
 
 
 def test_a_result_is_plain_json(sources: Any, tmp_path: Path) -> None:
-    result = ran(sources, [Asked("Marie Curie")], tmp_path / "r.rows.jsonl")
+    result = ran(sources, [ArticleRef("Marie Curie")], tmp_path / "r.rows.jsonl")
     assert json.loads(json.dumps(result, allow_nan=False)) == result
 
 
@@ -307,7 +307,7 @@ def test_the_title_that_was_asked_for_names_the_subject_too(sources: Any, tmp_pa
 
     found = sources.article
     sources.article = lambda title: found("Marie Curie")
-    result = ran(sources, [Asked("Madame Curie")], tmp_path / "r.rows.jsonl", program=program)
+    result = ran(sources, [ArticleRef("Madame Curie")], tmp_path / "r.rows.jsonl", program=program)
     assert asked_for == ["Marie Curie"]
     assert result["article_results"][0]["redirected_to"] == "Marie Curie"
     assert result["aggregate"]["true_positives"] == 1
@@ -323,7 +323,7 @@ def test_the_kits_table_serves_too(shared_data: Path, sources: Any, tmp_path: Pa
         return {"triples": [{"subject": title, "predicate": name, "object": value} for name, value in said]}
 
     found = run(
-        [Asked("Marie Curie")], program, Sources(sources, sources, "test"), Scoring(table=table), {},
+        [ArticleRef("Marie Curie")], program, Sources(sources, sources, "test"), Scoring(table=table), {},
         tmp_path / "r.rows.jsonl", PROFILE,
     )  # fmt: skip
     assert found["aggregate"]["true_positives"] == 3

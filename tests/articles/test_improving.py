@@ -14,7 +14,7 @@ from goldassay.articles import improving as prompt_tuning
 from goldassay.articles import improving as run_errors
 from goldassay.articles import novel
 from goldassay.articles import rows as stored
-from goldassay.articles.benchmark import Asked
+from goldassay.articles.benchmark import ArticleRef
 from goldassay.articles.gaps import gaps
 from goldassay.articles.profile import Profile, Sources
 from goldassay.articles.results import load
@@ -64,7 +64,7 @@ def result(make_sources: Any, tmp_path: Path) -> Any:
         for i, one in enumerate(people)
     }
     clients = make_sources(texts, items, names)
-    asked = [Asked(one, domain="biography_living" if i < 4 else "other") for i, one in enumerate(people)]
+    asked = [ArticleRef(one, domain="biography_living" if i < 4 else "other") for i, one in enumerate(people)]
     file = tmp_path / "r.rows.jsonl"
     sources = Sources(clients, clients, "test")
     metadata = {"mode": "dataset", "dataset": "people"}
@@ -196,7 +196,15 @@ def test_an_example_shows_what_was_found_too(root: Path, sources: Any, tmp_path:
         return {"triples": [{"subject": title, "predicate": "P569", "object": "7 November 1867"}]}
 
     file = tmp_path / "r.rows.jsonl"
-    run([Asked("Marie Curie")], half, Sources(sources, sources, "test"), Scoring(), {}, file, Profile("p", "p"))
+    run(
+        [ArticleRef("Marie Curie")],
+        half,
+        Sources(sources, sources, "test"),
+        Scoring(),
+        {},
+        file,
+        Profile("p", "p"),
+    )
     errors = run_errors.from_rows(stored.latest(file), TABLE)
     [said] = [said for (_, context), said in errors.said.items() if context.startswith("She was born in Warsaw")]
     assert [(one["predicate"], one["object"]) for one in said] == [
@@ -209,7 +217,15 @@ def test_a_wrong_value_is_told_in_the_texts_own_words(root: Path, sources: Any, 
         return {"triples": [{"subject": title, "predicate": "P570", "object": "4 July 1935"}]}
 
     file = tmp_path / "r.rows.jsonl"
-    run([Asked("Marie Curie")], late, Sources(sources, sources, "test"), Scoring(), {}, file, Profile("p", "p"))
+    run(
+        [ArticleRef("Marie Curie")],
+        late,
+        Sources(sources, sources, "test"),
+        Scoring(),
+        {},
+        file,
+        Profile("p", "p"),
+    )
     report = prompt_tuning.report(
         run_errors.from_rows(stored.latest(file), TABLE), workspace.load(root / "programs" / "triples.py").Articles()
     )
@@ -248,7 +264,7 @@ def test_a_gap_is_seen_at_the_precision_of_the_value(sources: Any, tmp_path: Pat
         pairs = (("ex:opening", "1901"), ("ex:age", "450 BC"))
         return {"triples": [{"subject": title, "predicate": name, "object": value} for name, value in pairs]}
 
-    asked, file = [Asked("Marie Curie")], tmp_path / "r.rows.jsonl"
+    asked, file = [ArticleRef("Marie Curie")], tmp_path / "r.rows.jsonl"
     found = run(asked, says, Sources(sources, sources, "test"), Scoring(), {}, file, Profile("p", "p"))
     assert {(one["predicate"], one["property"]) for one in found["alignment_gaps"]} == {
         ("ex:opening", "P1619"), ("ex:age", "P571"),

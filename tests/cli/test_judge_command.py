@@ -18,7 +18,7 @@ from typer.testing import CliRunner
 import goldassay.lm
 from goldassay.cli import app as whole
 from goldassay.cli.judge import app
-from goldassay.cli.judge.asked import Asked, tune
+from goldassay.cli.judge.options import QuestionOptions, tune
 from goldassay.exceptions import GoldassayError
 
 
@@ -154,7 +154,7 @@ def test_only_the_test_split_where_there_is_one(tmp_path: Path) -> None:
 
 
 def test_tune_judge(labels: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    tune(Asked("criterion", limit=60), gold=labels, optimizer="labeled", out=tmp_path / "tuned")
+    tune(QuestionOptions("criterion"), limit=60, gold=labels, optimizer="labeled", out=tmp_path / "tuned")
     assert "balanced_ag" in capsys.readouterr().out
     tuned = ("--judge", "criterion", "--state", tmp_path / "tuned", "--json")
     found = json.loads(run("align", "--labels", labels, *tuned))
@@ -164,7 +164,7 @@ def test_tune_judge(labels: Path, tmp_path: Path, capsys: pytest.CaptureFixture[
     rows = [row for row in labels.read_text(encoding="utf-8").splitlines() if json.loads(row)["id"] in learnt]
     seen.write_text("\n".join(rows), encoding="utf-8")
     assert "the judge was tuned on every item here" in refused("align", "--labels", seen, *tuned)
-    tune(Asked("criterion", limit=60), gold=labels, optimizer="labeled", out=tmp_path / "again", as_json=True)
+    tune(QuestionOptions("criterion"), limit=60, gold=labels, optimizer="labeled", out=tmp_path / "again", as_json=True)
     assert json.loads(capsys.readouterr().out)["optimizer"] == "labeled"
 
 
@@ -241,7 +241,7 @@ def test_refusals(labels: Path, tmp_path: Path) -> None:
     row = {"criterion": "c", "question": "q", "answer": "a", "label": "yes"}
     same.write_text("".join(json.dumps({**row, "id": str(n)}) + "\n" for n in range(9)), encoding="utf-8")
     with pytest.raises(GoldassayError, match="9 items with a label make no train, dev and test"):
-        tune(Asked("criterion"), gold=same, out=tmp_path / "x")
+        tune(QuestionOptions("criterion"), gold=same, out=tmp_path / "x")
     empty = tmp_path / "empty.jsonl"
     empty.write_text("", encoding="utf-8")
     assert "the file is empty" in refused("align", "--labels", empty)

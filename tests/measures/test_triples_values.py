@@ -322,7 +322,7 @@ def test_prefixes_may_be_given() -> None:
 
 def test_readings_of_items_and_quantities() -> None:
     assert items.read(None) is None
-    assert items.read({"wikidata": "Q1"}) == items.Item("Q1", frozenset())
+    assert items.read({"wikidata": "Q1"}) == items.NamedItem("Q1", frozenset())
     assert quantities.read(None) is None
     assert quantities.read(True) is None
     assert quantities.read({"unit": "m"}) is None

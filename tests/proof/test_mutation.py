@@ -14,7 +14,7 @@ from goldassay.exceptions import GoldassayError
 from goldassay.measure import TASKS
 from goldassay.proof import mutation
 from goldassay.proof.mutation.damages import ANSWERING as ANSWERS
-from goldassay.proof.mutation.running import NOTICED, Row, examples, measures, right
+from goldassay.proof.mutation.running import NOTICED, Reaction, examples, measures, right
 from goldassay.text.damage import changed_digit
 
 HARMFUL = [pytest.param(d, id=f"{d.task}-{d.name}") for d in mutation.DAMAGES if not d.harmless]
@@ -66,15 +66,15 @@ ASKED = {
 
 
 @cache
-def rows(task: str) -> list[Row]:
+def rows(task: str) -> list[Reaction]:
     return mutation.table([task], embedder=None)
 
 
-def of(damage: mutation.Damage) -> list[Row]:
+def of(damage: mutation.Damage) -> list[Reaction]:
     return [row for row in rows(damage.task) if row.damage == damage.name]
 
 
-def row(measure: str, damage: str, task: str = "answering") -> Row:
+def row(measure: str, damage: str, task: str = "answering") -> Reaction:
     (found,) = [row for row in rows(task) if (row.measure, row.damage) == (measure, damage)]
     return found
 

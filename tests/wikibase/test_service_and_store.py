@@ -13,7 +13,7 @@ from goldassay.exceptions import CacheOnlyError, DataError, FetchError, Goldassa
 from goldassay.sources.http import Web
 from goldassay.wikibase import sparql
 from goldassay.wikibase.client import WikidataClient
-from goldassay.wikibase.endpoint import Store
+from goldassay.wikibase.endpoint import TripleStore
 from goldassay.wikibase.rdf import library
 
 ALL = 9  # the statements of Q42 in conftest
@@ -83,7 +83,7 @@ def test_an_id_that_is_none_never_becomes_a_query(wrong: str, client: WikidataCl
 
 def test_a_merged_item_is_followed(frozen: Path) -> None:
     o = library()
-    store = Store.load(frozen)
+    store = TripleStore.load(frozen)
     old, new = (o.NamedNode(sparql.ENTITY + qid) for qid in ("Q77", "Q42"))
     store.rdf.add(o.Quad(old, o.NamedNode(f"{sparql.OWL}sameAs"), new))
     client = WikidataClient(store)

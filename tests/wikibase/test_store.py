@@ -12,7 +12,7 @@ import pytest
 from goldassay.exceptions import DataError, NotFoundError
 from goldassay.wikibase import rdf
 from goldassay.wikibase.client import WikidataClient
-from goldassay.wikibase.endpoint import Store
+from goldassay.wikibase.endpoint import TripleStore
 from goldassay.wikibase.entities import Item, Statement
 
 JULIAN = "http://www.wikidata.org/entity/Q1985786"
@@ -138,7 +138,7 @@ def test_a_string_that_looks_like_an_id_is_a_string(tmp_path: Path) -> None:
         "Q1", {"en": "one"}, statements=(Statement("P528", "Q5", "string"), Statement("P31", "Q5", "wikibase-item"))
     )
     rdf.write([item], tmp_path / "one.nt")
-    rows, _ = Store.load(tmp_path / "one.nt").select(
+    rows, _ = TripleStore.load(tmp_path / "one.nt").select(
         "SELECT ?v WHERE { ?s <http://www.wikidata.org/prop/statement/P528> ?v }"
     )
     assert rows[0]["v"] == {"type": "literal", "value": "Q5"}
@@ -171,12 +171,12 @@ def test_an_item_that_the_file_lacks_is_not_found(turtle: Path) -> None:
 def test_a_file_that_cannot_be_read_is_one_line(tmp_path: Path, name: str, content: bytes, says: str) -> None:
     (tmp_path / name).write_bytes(content)
     with pytest.raises(DataError, match=says) as failed:
-        Store.load(tmp_path / name)
+        TripleStore.load(tmp_path / name)
     assert "\n" not in str(failed.value)
 
 
 def test_a_file_that_is_not_there_is_said(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="no such file of statements"):
-        Store.load(tmp_path / "absent.nt")
+        TripleStore.load(tmp_path / "absent.nt")
     with pytest.raises(DataError, match="no such file of statements"):
-        Store.load(tmp_path)
+        TripleStore.load(tmp_path)

@@ -20,7 +20,7 @@ UNKNOWN = "unknown"
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class ArticleRef:
     """An article to evaluate."""
 
     title: str
@@ -38,7 +38,7 @@ class Benchmark:
     """The articles of a file, each once, and what the file says wrongly of itself."""
 
     name: str
-    articles: tuple[Asked, ...]
+    articles: tuple[ArticleRef, ...]
     notes: tuple[str, ...] = ()
 
     @property
@@ -50,11 +50,11 @@ class Benchmark:
 def read_benchmark(path: str | Path) -> Benchmark:
     """The benchmark of a file; an article that stands there twice is taken once."""
     kit = kits.load(path, "benchmark")
-    found: dict[str, Asked] = {}
+    found: dict[str, ArticleRef] = {}
     for number, entry in enumerate(kit.entries):
         where = f"articles[{number}]"
         qid = kits.text(entry, "qid", path, where) if entry.get("qid") else ""
-        one = Asked(kits.text(entry, "title", path, where), qid, str(entry.get("domain") or UNKNOWN))
+        one = ArticleRef(kits.text(entry, "title", path, where), qid, str(entry.get("domain") or UNKNOWN))
         found.setdefault(one.title, one)
     if not found:
         raise DataError("the benchmark has no articles", file=path, field="articles")
@@ -63,7 +63,7 @@ def read_benchmark(path: str | Path) -> Benchmark:
     return Benchmark(str(kit.head.get("dataset_name") or Path(path).stem), articles, tuple(notes))
 
 
-def _recounted(head: Any, articles: Sequence[Asked], entries: int) -> list[str]:
+def _recounted(head: Any, articles: Sequence[ArticleRef], entries: int) -> list[str]:
     notes = []
     if entries > len(articles):
         notes.append(f"{entries} entries name {len(articles)} articles; each is evaluated once")
@@ -80,12 +80,12 @@ def _recounted(head: Any, articles: Sequence[Asked], entries: int) -> list[str]:
     return notes
 
 
-def sample(articles: Sequence[Asked], n: int, seed: int = 0) -> tuple[Asked, ...]:
+def sample(articles: Sequence[ArticleRef], n: int, seed: int = 0) -> tuple[ArticleRef, ...]:
     """``n`` articles whose domains have their shares of the whole, in the order of the whole.
 
     Shares are rounded by the largest remainder, and a domain with articles keeps at least one while n allows.
 
-    >>> whole = [Asked(str(i), domain="a" if i < 60 else "b") for i in range(90)]
+    >>> whole = [ArticleRef(str(i), domain="a" if i < 60 else "b") for i in range(90)]
     >>> Benchmark("", sample(whole, 9)).strata
     {'a': 6, 'b': 3}
     """

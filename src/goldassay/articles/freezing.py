@@ -8,7 +8,7 @@ from pathlib import Path
 
 from rich.progress import track
 
-from goldassay.articles.benchmark import Asked
+from goldassay.articles.benchmark import ArticleRef
 from goldassay.articles.preparing import INSTANCE_OF, shared
 from goldassay.cache import Cache
 from goldassay.exceptions import FetchError, GoldassayError
@@ -32,7 +32,7 @@ class Frozen:
 
 
 def fetch(
-    asked: Sequence[Asked],
+    asked: Sequence[ArticleRef],
     *,
     to: Path | None,
     language: str = "en",
@@ -64,7 +64,7 @@ def fetch(
 
 
 def _from_endpoint(
-    asked: Sequence[Asked],
+    asked: Sequence[ArticleRef],
     client: WikidataClient,
     language: str,
     no_cache: bool,
@@ -90,7 +90,9 @@ def _from_endpoint(
         yield Item(qid, {language: label}, {language: aliases}, statements=statements)
 
 
-def _from_dump(asked: Sequence[Asked], dump: Path, values: dict[str, list[str]], failed: list[str]) -> Iterator[Item]:
+def _from_dump(
+    asked: Sequence[ArticleRef], dump: Path, values: dict[str, list[str]], failed: list[str]
+) -> Iterator[Item]:
     wanted = {one.qid: one.title for one in asked if one.qid}
     failed += [f"{one.title}: a dump is searched by item, and none is declared (qid)" for one in asked if not one.qid]
     for item in dumps.items(dump, wanted):
@@ -106,6 +108,6 @@ def _values(item: Item) -> list[str]:
     return [one.value for one in item.statements if one.type == "wikibase-item" and isinstance(one.value, str)]
 
 
-def _shown(asked: Sequence[Asked]) -> Iterator[Asked]:
+def _shown(asked: Sequence[ArticleRef]) -> Iterator[ArticleRef]:
     console = standard_error()
     yield from track(asked, "fetching", console=console, disable=not console.is_terminal, transient=True)

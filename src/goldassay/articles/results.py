@@ -23,7 +23,7 @@ from typing import Any
 
 from goldassay import files
 from goldassay.articles import rows as stored
-from goldassay.articles.benchmark import Asked
+from goldassay.articles.benchmark import ArticleRef
 from goldassay.articles.gaps import Gaps
 from goldassay.articles.scoring import KINDS, NOVEL
 from goldassay.cache import age, old
@@ -186,7 +186,7 @@ KEPT = (
 
 
 def folded(
-    file: Path, asked: Iterable[Asked], metadata: Mapping[str, Any], table: PropertyAlignmentTable
+    file: Path, asked: Iterable[ArticleRef], metadata: Mapping[str, Any], table: PropertyAlignmentTable
 ) -> dict[str, Any]:
     """The result of the rows in ``file``, for the articles that were asked for, in their order."""
     whole, domains, gaps = Totals(), dict[str, Totals](), Gaps(table)

@@ -12,7 +12,7 @@ from typing import Any
 
 from goldassay import jsonl
 from goldassay.exceptions import DataError, GoldassayError
-from goldassay.running.folder import Rows as Written
+from goldassay.running.folder import RowLog
 
 DONE, FAILED = "done", "failed"
 WHAT = "a row of a run over articles"
@@ -23,7 +23,7 @@ def place(output: Path) -> Path:
     return output.with_name(f"{output.stem}.rows.jsonl")
 
 
-class Rows(Written):
+class ArticleRows(RowLog):
     """The rows file of a run, open for writing; ``done`` are the keys of the articles that need not be done again."""
 
     def __init__(self, file: Path, run: Mapping[str, Any], secrets: tuple[str, ...] = ()) -> None:

@@ -19,7 +19,7 @@ from typing import Any, Protocol
 
 from goldassay import __version__
 from goldassay.articles import preparing, results, rows
-from goldassay.articles.benchmark import Asked
+from goldassay.articles.benchmark import ArticleRef
 from goldassay.articles.preparing import Subject
 from goldassay.articles.profile import Profile, Sources
 from goldassay.articles.rows import DONE, FAILED
@@ -71,7 +71,7 @@ class Evaluation:
     scoring: Scoring = field(default_factory=Scoring)
     language: str = "en"
 
-    def row(self, asked: Asked) -> dict[str, Any]:
+    def row(self, asked: ArticleRef) -> dict[str, Any]:
         """One article as a row, whatever happens to it."""
         started = time.perf_counter()
         row: dict[str, Any] = {"key": asked.key, "article_title": asked.title, "domain": asked.domain}
@@ -93,12 +93,12 @@ class Evaluation:
             row["score"] = self.scoring.score(subject, ())
         return {**row, "seconds": round(time.perf_counter() - started, 3)}
 
-    def late(self, asked: Asked, seconds: float) -> dict[str, Any]:
+    def late(self, asked: ArticleRef, seconds: float) -> dict[str, Any]:
         """The row of an article that did not come back in time; nothing is known of its gold."""
         about = {"key": asked.key, "article_title": asked.title, "domain": asked.domain}
         return {**about, "status": FAILED, "stage": "program", "error": f"TimeoutError: no answer within {seconds:g} s"}
 
-    def fetch(self, asked: Asked) -> tuple[Subject, dict[str, Any]]:
+    def fetch(self, asked: ArticleRef) -> tuple[Subject, dict[str, Any]]:
         """The article with its item, and what there is to say of them."""
         article = self.wikipedia.article(asked.title)
         qid = str(read(article, "qid", None) or "")
@@ -132,7 +132,7 @@ def said_by(program: Any, subject: Subject) -> list[Any]:
 
 
 def run(
-    asked: Sequence[Asked],
+    asked: Sequence[ArticleRef],
     program: Any,
     sources: Sources,
     scoring: Scoring,
@@ -185,7 +185,7 @@ def run(
         "comparing": repr(scoring.comparing),
         "verdicts": hashlib.sha256(repr(sorted(scoring.verdicts.items())).encode()).hexdigest()[:16],
     }
-    kept = rows.Rows(file, identity, known(*models(program), model.lm))
+    kept = rows.ArticleRows(file, identity, known(*models(program), model.lm))
     left = [one for one in asked if one.key not in kept.done]
     started = time.perf_counter()
     if parallel < 1:

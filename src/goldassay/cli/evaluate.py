@@ -78,7 +78,7 @@ def evaluate(
         raise GoldassayError("--sure says how --gate judges; ask for both")
     target = workspace.target(program, task)
     data = examples(gold, target, split, format=format, map=map, column=column)
-    chosen = data.asked[:limit] if limit else data.asked
+    chosen = data.examples[:limit] if limit else data.examples
     made = prepared(target, data.train, state, data.passages)
     model = for_program(made, lm, lm_option or (), adapter, cache=not no_cache)
     label = target.label.replace(":", "-")
@@ -144,11 +144,11 @@ def evaluate(
 
 
 @dataclass(frozen=True)
-class Asked:
-    """The examples that were asked for, the training examples that a baseline may learn from, what is searched."""
+class SplitExamples:
+    """The examples of a split, the training examples that a baseline may learn from, what is searched."""
 
     name: str
-    asked: list[Any]
+    examples: list[Any]
     train: list[Any]
     passages: list[dict[str, Any]]
 
@@ -162,17 +162,17 @@ def task_gold(gold: str | None, target: workspace.Target, **reading: Any) -> tup
     return named, load(named, task=target.task, **given).task(target.task)
 
 
-def examples(gold: str | None, target: workspace.Target, split: str, **reading: Any) -> Asked:
+def examples(gold: str | None, target: workspace.Target, split: str, **reading: Any) -> SplitExamples:
     """The examples of a split. A file without splits is taken whole; its baselines learn nothing from it."""
     if split not in SPLITS:
         raise GoldassayError(f"no split {split!r}{workspace.nearest(split, SPLITS)}")
     name, part = task_gold(gold, target, **reading)
     if not part.splits:
-        return Asked(name, list(part.all), [], part.passages)
+        return SplitExamples(name, list(part.all), [], part.passages)
     asked = list(part.all if split == "all" else part.split(split))
     if not asked:
         raise DataError(f"the {split} split of {target.task} is empty", file=name)
-    return Asked(name, asked, list(part.train) if "train" in part.splits else [], part.passages)
+    return SplitExamples(name, asked, list(part.train) if "train" in part.splits else [], part.passages)
 
 
 def prepared(

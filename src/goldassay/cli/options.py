@@ -6,10 +6,12 @@ A command takes an option from here wherever it has one of that name, so that ``
 
 from __future__ import annotations
 
+import inspect
 import os
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import fields, is_dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, get_type_hints
 
 import typer
 from typer.core import TyperCommand, TyperGroup
@@ -180,3 +182,32 @@ def free(place: Path, force: bool) -> None:
     """Refuse to write over what exists, unless it was said."""
     if place.exists() and not force:
         raise GoldassayError(f"{place} exists already; name another place, or say --force to write over it")
+
+
+def spelled_out(command: Callable[..., None]) -> Callable[..., None]:
+    """The command with each parameter that is a dataclass of options replaced by the options that its fields are.
+
+    So commands share options without copying them; the command itself gets the dataclass, filled.
+    """
+    parameters: list[inspect.Parameter] = []
+    groups: dict[str, type[Any]] = {}
+    for parameter in inspect.signature(command, eval_str=True).parameters.values():
+        kind = parameter.annotation
+        if not is_dataclass(kind):
+            parameters.append(parameter)
+            continue
+        groups[parameter.name] = kind  # type: ignore[assignment]
+        hints = get_type_hints(kind, include_extras=True)
+        parameters += [
+            parameter.replace(name=field.name, annotation=hints[field.name], default=field.default)
+            for field in fields(kind)
+        ]
+
+    def called(**given: Any) -> None:
+        for name, kind in groups.items():
+            given[name] = kind(**{field.name: given.pop(field.name) for field in fields(kind)})
+        command(**given)
+
+    called.__name__, called.__doc__ = command.__name__, command.__doc__
+    called.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    return called

@@ -110,7 +110,9 @@ class Job:
 
         data = examples(self.gold, target, self.split, format=self.format, column=self.column)
         return (
-            data if self.limit is None else type(data)(data.name, data.asked[: self.limit], data.train, data.passages)
+            data
+            if self.limit is None
+            else type(data)(data.name, data.examples[: self.limit], data.train, data.passages)
         )
 
 
@@ -182,9 +184,10 @@ def systems(job: Job, lists: Mapping[str, Sequence[Any]]) -> list[System]:
         made.append((f"reader-{Path(name).name}", program, {"program": f"Extractive({name!r})"}))
     out = []
     for label, program, settings in made:
-        models = [for_program(program, model) for model in (lists["lm"] or (None,))]
-        for model in {one.name: one for one in models}.values():
-            out.append(System(label, program, model.lm, model.adapter, model.name, settings))
+        models = [(name, for_program(program, name)) for name in (lists["lm"] or (None,))]
+        for name, model in models if models[0][1].name is not None else models[:1]:
+            listed = str(name).partition(".yaml:")[2] or model.name  # a file of models may name one model several times
+            out.append(System(label, program, model.lm, model.adapter, listed if model.name else None, settings))
     return out
 
 
@@ -202,7 +205,7 @@ def matrix(job: Job, found: Sequence[System], preds: Sequence[Path] = ()) -> lis
     everything = [*found, *(_stored(job, data, file) for file in preds)]
     made = []
     for one in everything:
-        examples = data.asked
+        examples = data.examples
         if isinstance(one.program, Stored):  # which is asked by the id alone
             examples = [example.with_inputs(*example.inputs().keys(), "id") for example in examples]
         with terminal.working(one.name):
@@ -240,7 +243,7 @@ def _stored(job: Job, data: Any, file: Path) -> System:
             warn(f"{file}: {warning}")
     else:
         said = read(file, format=form, task=job.task, side="pred", **options)
-    known = {str(one.id) for one in data.asked}
+    known = {str(one.id) for one in data.examples}
     found = {str(one["id"]): dict(one) for one in said}
     lost, strange = known - set(found), set(found) - known
     if not known & set(found):
@@ -277,10 +280,10 @@ def _five(
         {one.name: reading(one.program, one.lm, one.adapter) for one in found},
         lambda question: [one["text"] for one in searching.search(question)],
         job.out,
-        questions=[one.toDict() for one in data.asked],
+        questions=[one.toDict() for one in data.examples],
         pack=ScorePack(embedder or available(), None, weights or dict(WEIGHTS)),
     )
-    with terminal.working(f"{len(found)} models, {len(data.asked)} questions"):
+    with terminal.working(f"{len(found)} models, {len(data.examples)} questions"):
         rows = made.run_evaluation(force_refresh=force)
     if json:
         print(jsons.dumps({"rankings": rows, "out": str(job.out)}, ensure_ascii=False))

@@ -13,7 +13,7 @@ import typer
 
 from goldassay import workspace
 from goldassay.cli import options as use
-from goldassay.exceptions import GoldassayError
+from goldassay.exceptions import GoldassayError, RunStopped, StorageError
 
 
 def tune(
@@ -73,8 +73,8 @@ def tune(
     if (program is None) == (judge is None):
         raise GoldassayError("tune takes a program, or --judge with people's labels as --gold; not both, not neither")
     if judge is not None:
-        from goldassay.cli.judge.asked import Asked
-        from goldassay.cli.judge.asked import tune as tune_judge
+        from goldassay.cli.judge.options import QuestionOptions
+        from goldassay.cli.judge.options import tune as tune_judge
 
         others: dict[str, object] = {
             "--format": format,
@@ -87,7 +87,9 @@ def tune(
         if unused := [name for name, value in others.items() if value]:
             raise GoldassayError(f"tune --judge takes no {', '.join(unused)}: that is for programs")
         return tune_judge(
-            Asked(judge, threads=threads, limit=limit, rubric=rubric, scale=scale, columns=column or ()),
+            QuestionOptions(judge, rubric, scale, column),
+            threads=threads,
+            limit=limit,
             gold=Path(gold or "heritage"),
             optimizer=optimizer,
             lm=lm,
@@ -156,6 +158,9 @@ def tune(
                 resume=resume is not None,
                 options=chosen,
             )
+    except StorageError as error:
+        again = f"go on with --resume {folder}" if optimizer in RESUMABLE else f"{optimizer} then starts over"
+        raise RunStopped(f"{error}; what was measured is safe; mend it, and {again}") from None
     except KeyboardInterrupt:
         if optimizer in RESUMABLE:
             print(f"go on with the same command and --resume {folder}", file=sys.stderr)

@@ -9,8 +9,9 @@ from typing import Any
 
 from goldassay.exceptions import GoldassayError
 from goldassay.measures.classification.labels import institutions
-from goldassay.measures.classification.matching import confusion, groups, matrix, same_group
+from goldassay.measures.classification.matching import matrix
 from goldassay.measures.classification.records import Read, sides
+from goldassay.measures.classification.scorecard import scorecard
 
 
 def type_classification_metrics(
@@ -28,24 +29,23 @@ def type_classification_metrics(
     """
     read = aligned(y_true, y_pred)
     names = list(labels) if labels is not None else list(institutions().codes)
-    by_label = confusion(read).by_label(tuple(names))
-    per_class = {
-        label: {"precision": c.precision, "recall": c.recall, "f1": c.f1, "support": int(c.tp + c.fn)}
-        for label, c in by_label.items()
-    }
-    support = sum(row["support"] for row in per_class.values())
-    if not support:
+    card = scorecard(*_records(y_true, y_pred), labels=names)
+    per_class = card.by["label"]
+    if not any(row["support"] for row in per_class.values()):
         warnings.warn("no label of the list stands in gold; weighted_f1 is 0", stacklevel=2)
     rows = matrix(read, names)
     shown = list(rows)
     return {
-        "accuracy": sum(one.gold == one.pred for one in read) / len(read) if read else 0.0,
-        **{f"macro_{rate}": _mean([row[rate] for row in per_class.values()]) for rate in ("precision", "recall", "f1")},
-        "weighted_f1": sum(r["f1"] * r["support"] for r in per_class.values()) / support if support else 0.0,
+        "accuracy": card.values["accuracy"] or 0.0,
+        **{
+            f"macro_{rate}": _mean([row[rate] or 0.0 for row in per_class.values()]) for rate in ("precision", "recall")
+        },
+        "macro_f1": card.values["macro_f1"] or 0.0,
+        "weighted_f1": card.values["weighted_f1"] or 0.0,
         "per_class": per_class,
         "confusion_matrix": [[rows[gold][pred] for pred in shown] for gold in shown],
         "labels": shown,
-        "macro_f1_supported": _mean([row["f1"] for row in per_class.values() if row["support"]]),
+        "macro_f1_supported": card.values["macro_f1_supported"] or 0.0,
     }
 
 
@@ -77,12 +77,15 @@ def hierarchical_type_metrics(
     >>> hierarchical_type_metrics(["M", "U"], ["G", "?"])
     {'exact_accuracy': 0.0, 'category_accuracy': 0.5, 'hierarchy_gap': 0.5}
     """
-    read = aligned(y_true, y_pred)
-    tree = tuple((name, tuple(labels)) for name, labels in (hierarchy or {}).items())
-    group = groups(tree or "institutions")
-    exact = _mean([float(one.gold == one.pred) for one in read])
-    category = _mean([float(same_group(one, group)) for one in read])
-    return {"exact_accuracy": exact, "category_accuracy": category, "hierarchy_gap": category - exact}
+    card = scorecard(*_records(y_true, y_pred), hierarchy=hierarchy)
+    names = {"exact_accuracy": "accuracy", "category_accuracy": "category_accuracy", "hierarchy_gap": "hierarchy_gap"}
+    return {name: card.values[key] or 0.0 for name, key in names.items()}
+
+
+def _records(y_true: Sequence[str], y_pred: Sequence[str | None]) -> tuple[list[Any], list[Any]]:
+    """Two lists of labels as records, which the measures read."""
+    aligned(y_true, y_pred)
+    return [{"label": label} for label in y_true], [{"label": label} for label in y_pred]
 
 
 def aligned(y_true: Sequence[str], y_pred: Sequence[str | None]) -> list[Read]:

@@ -12,7 +12,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from goldassay.exceptions import GoldassayError
-from goldassay.measures.linking.records import Pairs, pairs, rank, sides
+from goldassay.measures.linking.measures import MRR, NILF1, Coverage, HitsAt, LinkMeasure, NILPrecision, NILRecall
+from goldassay.measures.linking.records import pairs
+from goldassay.scorecard import Batches, fold
 
 Rows = Sequence[Mapping[str, Any]]
 DOCUMENT = ("document", "doc_id", "document_id", "doc")
@@ -33,13 +35,12 @@ def linking_accuracy(
     >>> linking_accuracy([{"mention": "Paris", "candidates": [{"kb_id": "Q90", "score": 0.9}]}] * 2, gold, [1])
     {'hits@1': 0.5, 'coverage': 1.0}
     """
-    found = _ranks(predictions, gold, pairs(equivalent))
     for k in k_values:
         if k < 1:
             raise GoldassayError(f"k is a whole number from 1, not {k!r}")
-    n = len(found) or 1
-    out = {f"hits@{k}": sum(place is not None and 0 < place <= k for place in found) / n for k in k_values}
-    return {**out, "coverage": sum(place is not None for place in found) / n}
+    same = pairs(equivalent)
+    hits = {f"hits@{k}": HitsAt(k, equivalent=same) for k in k_values}
+    return _ranked(predictions, gold, {**hits, "coverage": Coverage(equivalent=same)})
 
 
 def mean_reciprocal_rank(predictions: Rows, gold: Rows, *, equivalent: Mapping[str, str] | None = None) -> float:
@@ -49,8 +50,7 @@ def mean_reciprocal_rank(predictions: Rows, gold: Rows, *, equivalent: Mapping[s
     >>> mean_reciprocal_rank([{"mention": "Paris", "candidates": [{"kb_id": "Q90"}]}], gold)   # not 1.0
     0.5
     """
-    found = _ranks(predictions, gold, pairs(equivalent))
-    return sum(1 / place for place in found if place) / len(found) if found else 0.0
+    return _ranked(predictions, gold, {"mrr": MRR(equivalent=pairs(equivalent))})["mrr"]
 
 
 def nil_detection_metrics(predictions: Rows, gold: Rows) -> dict[str, float]:
@@ -68,36 +68,45 @@ def nil_detection_metrics(predictions: Rows, gold: Rows) -> dict[str, float]:
     given: dict[Any, bool] = {}
     for key, row in _keyed(predictions):
         given.setdefault(key, bool(_read(row, "is_nil_pred")))
-    tp = sum(nil and given.get(key, False) for key, nil in wanted.items())
-    fp = sum(nil and not wanted.get(key, False) for key, nil in given.items() if key in wanted or _placed(key))
-    fn = sum(wanted.values()) - tp
-    tn = sum(not nil and not given.get(key, False) for key, nil in wanted.items())
+    extra = [key for key in given if key not in wanted and _placed(key)]
+    links = [{**_place(at), "ids": [] if nil else ["KB"]} for at, nil in enumerate(wanted.values())]
+    answers = [
+        {**_place(at), "candidates": [] if given[key] else ["KB"]}
+        for at, key in enumerate([*wanted, *extra])
+        if key in given
+    ]
+    card = fold("linking", [NILPrecision(), NILRecall(), NILF1()], Batches([links], [answers]))
+    counts = card.totals["nil_f1"]
     return {
-        "nil_precision": tp / (tp + fp) if tp + fp else 0.0,
-        "nil_recall": tp / (tp + fn) if tp + fn else 0.0,
-        "nil_f1": 2 * tp / (2 * tp + fp + fn) if tp + fp + fn else 0.0,
-        "true_positives": tp,
-        "false_positives": fp,
-        "false_negatives": fn,
-        "true_negatives": tn,
+        "nil_precision": float(counts.precision),
+        "nil_recall": float(counts.recall),
+        "nil_f1": float(counts.f1),
+        "true_positives": int(counts.tp),
+        "false_positives": int(counts.fp),
+        "false_negatives": int(counts.fn),
+        "true_negatives": sum(not nil and not given.get(key, False) for key, nil in wanted.items()),
     }
 
 
-def _ranks(predictions: Rows, gold: Rows, equivalent: Pairs) -> list[int | None]:
-    """The rank for each gold mention, ``None`` where it was not predicted."""
-    given: dict[Any, Any] = {}
+def _ranked(predictions: Rows, gold: Rows, measures: Mapping[str, LinkMeasure]) -> dict[str, float]:
+    """These measures over every gold mention; 0 where there is none."""
+    given: dict[Any, Mapping[str, Any]] = {}
     for key, row in _keyed(predictions):
         given.setdefault(key, row)
-    out: list[int | None] = []
-    for key, row in _keyed(gold):
-        if key not in given:
-            out.append(None)
-            continue
-        place = {"start": 0, "end": 1}
-        left = [{**place, "ids": _read(row, "gold_kb_id")}]
-        read = sides(left, [{**place, "candidates": given[key].get("candidates") or []}], equivalent)
-        out.append(rank(read.gold[0], read.pred[0]))
-    return out
+    keyed = _keyed(gold)
+    links = [{**_place(at), "ids": _read(row, "gold_kb_id")} for at, (_, row) in enumerate(keyed)]
+    answers = [
+        {**_place(at), "candidates": given[key].get("candidates") or []}
+        for at, (key, _) in enumerate(keyed)
+        if key in given
+    ]
+    card = fold("linking", measures, Batches([links], [answers]))
+    return {name: value or 0.0 for name, value in card.values.items()}
+
+
+def _place(at: int) -> dict[str, int]:
+    """A place for each mention, apart from all others: mentions are matched by their keys here, not by offsets."""
+    return {"start": 2 * at, "end": 2 * at + 1}
 
 
 def _keyed(rows: Rows) -> list[tuple[Any, Mapping[str, Any]]]:

@@ -7,7 +7,7 @@ from pathlib import Path
 from rich.markup import escape
 from rich.table import Table
 
-from goldassay.judges.audit import Audit, Check
+from goldassay.judges.audit import Check, JudgeAudit
 from goldassay.judges.people.agreement import JudgeAgreement
 from goldassay.judges.people.grades import Graded
 from goldassay.judges.people.rates import Estimate
@@ -78,7 +78,7 @@ def alignment(judge: str, found: JudgeAgreement) -> None:
         warn(warning)
 
 
-def audit(found: Audit) -> None:
+def audit(found: JudgeAudit) -> None:
     """The checks, with the share from which each passes."""
     title = f"audit of {found.judge}, {found.probes} probes"
     table = _table(title, "check", "went well [95 %]", "n", "unknown", "passes from", "")
@@ -93,7 +93,7 @@ def audit(found: Audit) -> None:
         warn(warning)
 
 
-def _conclusion(found: Audit) -> str:
+def _conclusion(found: JudgeAudit) -> str:
     if not found.passed:
         return "Not passed. (?: more probes could turn it: the interval reaches both sides of the pass mark)"
     tested = all(check.rate for check in found.checks)

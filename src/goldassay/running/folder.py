@@ -42,7 +42,7 @@ def new_folder(runs: Path, name: str, lm: str | None = None) -> Path:
     return folder
 
 
-class Rows:
+class RowLog:
     """Rows on disk as soon as they are made, so that a crash loses only what is in flight; no secret among them."""
 
     def __init__(self, file: Path, secrets: tuple[str, ...]) -> None:
@@ -68,14 +68,9 @@ class Writer:
         self.folder, self.secrets = folder, secrets
         with jsonl.writing(folder):
             folder.mkdir(parents=True, exist_ok=True)
-        self._lock = _lock(folder)
-        if self._lock is None:
-            who = _process(folder)
-            raise GoldassayError(
-                f"{folder} is being written by another run{who}; wait until it ends, or choose another folder"
-            )
+        self._lock: int | None = locked(folder)
         try:
-            self._rows = Rows(folder / ROWS, secrets)
+            self._rows = RowLog(folder / ROWS, secrets)
         except BaseException:
             os.close(self._lock)
             raise
@@ -95,6 +90,17 @@ class Writer:
         if self._lock is not None:
             os.close(self._lock)
             self._lock = None
+
+
+def locked(folder: Path) -> int:
+    """The folder, locked for this process until the handle is closed; refused where another process has it."""
+    handle = _lock(folder)
+    if handle is None:
+        who = _process(folder)
+        raise GoldassayError(
+            f"{folder} is being written by another run{who}; wait until it ends, or choose another folder"
+        )
+    return handle
 
 
 def _lock(folder: Path) -> int | None:

@@ -6,7 +6,7 @@ from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self, TypeVar
 
-from goldassay.tally.sums import Number, State, Sums, T, Tally, divide, mean
+from goldassay.tally.sums import Number, State, Sums, T, Tally, divide, mean, positive
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,12 +66,8 @@ class RecallCounts(Counts):
 
 
 def _or_empty(rate: Number, weight: Number) -> Number:
-    """``rate``, and 1.0 where there is no evidence at all."""
-    if isinstance(weight, (int, float)):
-        return rate if weight else 1.0
-    import numpy as np
-
-    return np.where(np.asarray(weight) == 0, 1.0, rate)
+    """``rate``, and 1.0 where there is no evidence at all (a rate without evidence is 0)."""
+    return rate + (1.0 - positive(weight))
 
 
 class Confusion(dict[tuple[str, str], Number]):
@@ -183,7 +179,7 @@ class By(dict[K, T]):
 
     @property
     def macro(self) -> Number:
-        return mean([(tally.value, _indicator(tally.weight)) for tally in self.values()])
+        return mean([(tally.value, positive(tally.weight)) for tally in self.values()])
 
     @property
     def weighted(self) -> Number:
@@ -200,12 +196,3 @@ class By(dict[K, T]):
 
 def _support(tally: Tally) -> Number:
     return tally.tp + tally.fn if isinstance(tally, Counts) else tally.weight
-
-
-def _indicator(weight: Number) -> Number:
-    """1.0 where there is evidence, 0.0 where there is none."""
-    if isinstance(weight, (int, float)):
-        return float(weight > 0)
-    import numpy as np
-
-    return (np.asarray(weight) > 0).astype(float)

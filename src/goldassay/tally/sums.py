@@ -57,6 +57,15 @@ def mean(pairs: Iterable[tuple[Number, Number]]) -> Number:
     return divide(total, weight, empty=1.0)
 
 
+def positive(amount: Number) -> Number:
+    """1.0 where there is any, 0.0 where there is none; for numbers and arrays.
+
+    >>> positive(0.2), positive(0)
+    (1.0, 0.0)
+    """
+    return float(amount > 0) if isinstance(amount, (int, float)) else (amount > 0).astype(float)
+
+
 class Sums:
     """Adds field by field; the fields of the dataclass are the evidence."""
 
@@ -96,6 +105,17 @@ class Mean(Sums):
     @property
     def value(self) -> Number:
         return divide(self.total, self.weight, empty=1.0)
+
+
+def brier_evidence(confidence: Number, correct: Number, weight: Number = 1.0) -> Mean:
+    """The evidence of the Brier score: the squared distance of a confidence from what came out, 0 or 1.
+
+    Source: Brier, Verification of forecasts expressed in terms of probability, Monthly Weather Review 1950.
+
+    >>> (brier_evidence(0.5, 0.0) + brier_evidence(1.0, 1.0)).value
+    0.125
+    """
+    return Mean((confidence - correct) ** 2 * weight, weight)
 
 
 class Bins(dict[int, tuple[Number, Number, Number]]):

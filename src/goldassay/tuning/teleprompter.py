@@ -17,9 +17,8 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from dspy.teleprompt import Teleprompter
-
 from goldassay.exceptions import DataError, GoldassayError
+from goldassay.insides import Teleprompter
 from goldassay.tuning.acceptance import ALPHA, KEEP, WINS
 from goldassay.tuning.campaign import Campaign, Settings
 from goldassay.tuning.demonstrations import CounterExample, Covering, NearestExamples, Revised
@@ -29,7 +28,7 @@ from goldassay.tuning.results import Ledger
 from goldassay.tuning.rules import Bounds, Definitions, LabelOrder, Rules
 
 
-class Patches(Teleprompter):  # type: ignore[misc]
+class Patches(Teleprompter):
     """Patch a program's prompts from its errors.
 
     Args:

@@ -39,7 +39,7 @@ PID = re.compile(r"P[1-9]\d*")
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class PropertyRow:
     """A property and what means it."""
 
     id: str
@@ -59,7 +59,7 @@ class Row:
 class Table:
     """The rows of a file, its prefixes, and the number of rows that its head declares."""
 
-    rows: tuple[Row, ...]
+    rows: tuple[PropertyRow, ...]
     prefixes: tuple[tuple[str, str], ...] = ()
     declared: int | None = None
 
@@ -77,7 +77,7 @@ def read_table(path: str | Path = OURS) -> Table:
     return Table(rows, _prefixes(kit.head, path), declared if isinstance(declared, int) else None)
 
 
-def _row(entry: Mapping[str, Any], path: str | Path, where: str) -> Row:
+def _row(entry: Mapping[str, Any], path: str | Path, where: str) -> PropertyRow:
     name = kits.text(entry, "wikidata_pid", path, where)
     if not PID.fullmatch(name):
         raise DataError(f"a property id is P and a number, not {name!r}", file=path, field=f"{where}.wikidata_pid")
@@ -92,7 +92,7 @@ def _row(entry: Mapping[str, Any], path: str | Path, where: str) -> Row:
         raise DataError(
             f"a confidence is from 0 to 1, found {sure!r}", file=path, field=f"{where}.alignment_confidence"
         )
-    return Row(
+    return PropertyRow(
         id=name,
         label=str(entry.get("wikidata_label") or ""),
         predicates=_names(entry, "predicates" if "predicates" in entry else "riverbank_predicates", path, where),
@@ -168,9 +168,9 @@ class PropertyAlignmentTable:
         self.rows = table.rows
         self.prefixes = table.prefixes
         self.declared = table.declared
-        self.by_id: dict[str, Row] = {}
-        self._meant: dict[str, list[Row]] = {}
-        self._turned: dict[str, list[Row]] = {}
+        self.by_id: dict[str, PropertyRow] = {}
+        self._meant: dict[str, list[PropertyRow]] = {}
+        self._turned: dict[str, list[PropertyRow]] = {}
         for row in table.rows:
             self.by_id.setdefault(row.id, row)
             for names, kept in ((row.predicates, self._meant), (row.inverse_predicates, self._turned)):
@@ -252,7 +252,7 @@ class PropertyAlignmentTable:
         return row.inverse or None if row else None
 
 
-def _has(row: Row, kinds: frozenset[str]) -> bool:
+def _has(row: PropertyRow, kinds: frozenset[str]) -> bool:
     """Whether things of these kinds have the property; yes where either side is not known."""
     return not row.domain or not kinds or bool(row.domain & kinds)
 

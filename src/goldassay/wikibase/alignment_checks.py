@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from goldassay.measures.triples.predicates import PREFIXES
-from goldassay.wikibase.alignment import EXCLUDED_PROPERTIES, PropertyAlignmentTable, Row
+from goldassay.wikibase.alignment import EXCLUDED_PROPERTIES, PropertyAlignmentTable, PropertyRow
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +73,7 @@ def _unreachable(table: PropertyAlignmentTable) -> Iterator[Problem]:
 
 def _ambiguous(table: PropertyAlignmentTable) -> Iterator[Problem]:
     """Predicates of several properties that neither the subject's nor the object's kind tells apart."""
-    meant: dict[str, dict[str, Row]] = {}
+    meant: dict[str, dict[str, PropertyRow]] = {}
     for row in table.rows:
         for name in row.predicates:
             meant.setdefault(table.canonical(name), {}).setdefault(row.id, row)

@@ -79,13 +79,13 @@ def opened(endpoint: str | Path, web: Web | None = None, cache: Cache | None = N
     if str(endpoint).startswith(("http://", "https://")):
         return Service(str(endpoint), web, cache)
 
-    return Store.load(endpoint)
+    return TripleStore.load(endpoint)
 
 
 KINDS = {".nt": "N_TRIPLES", ".ttl": "TURTLE", ".nq": "N_QUADS"}
 
 
-class Store:
+class TripleStore:
     """An embedded store; ``fetched`` is the oldest day that its files note, else the day of the files themselves."""
 
     def __init__(self, fetched: str = "") -> None:
@@ -93,7 +93,7 @@ class Store:
         self.fetched = fetched
 
     @classmethod
-    def load(cls, path: str | Path, items: Iterable[str] | None = None) -> Store:
+    def load(cls, path: str | Path, items: Iterable[str] | None = None) -> TripleStore:
         """A store of N-Triples or Turtle (``.nt``, ``.ttl``, also ``.gz``), of a Wikidata JSON dump, or of a folder.
 
         ``items`` keeps only these items of a dump.

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from goldassay.cli import options as use
+from goldassay.cli.judge.options import Column, JudgeOptions, QuestionOptions, renamed
 from goldassay.exceptions import DataError
 from goldassay.reporting import terminal
 
@@ -18,85 +19,25 @@ if TYPE_CHECKING:
     from goldassay.judges.people.labels import Labels
 
 
-Name = Annotated[
-    str,
-    typer.Option(
-        "--judge",
-        metavar="NAME",
-        help="What is asked: support, relevance, criterion, preference, type, link or rubric.",
-    ),
-]
-Rubric = Annotated[
-    Path | None, typer.Option("--rubric", metavar="FILE", help="yaml or json: levels and meanings, the worst first.")
-]
-Scale = Annotated[
-    str | None, typer.Option("--scale", metavar="LOW-HIGH", help="A rubric of numbers, the worst first, as 1-5.")
-]
-Column = Annotated[
-    list[str] | None,
-    typer.Option("--column", metavar="NAME=COLUMN", help="Where FILE names it otherwise: label=human (repeat)."),
-]
-Samples = Annotated[
-    int, typer.Option("--samples", metavar="N", min=1, help="Ask the model so often; the samples vote.")
-]
-Panel = Annotated[list[str] | None, typer.Option("--panel", metavar="LM", help="Another member of a panel (repeat).")]
-How = Annotated[str, typer.Option("--how", metavar="NAME", help="How a panel votes: majority or mean.")]
-State = Annotated[Path | None, typer.Option("--state", metavar="FOLDER", help="A judge tuned with tune --judge.")]
-Store = Annotated[
-    Path | None, typer.Option("--store", metavar="FILE", help="Keep verdicts here; they are not asked for again.")
-]
-Positive = Annotated[str | None, typer.Option("--positive", metavar="LABEL", help="The label that counts as positive.")]
-
-
 def evaluate(
     items: Annotated[Path, typer.Argument(metavar="FILE", help="jsonl, csv or tsv with ids and inputs.")],
-    judge: Name = "support",
-    rubric: Rubric = None,
-    scale: Scale = None,
-    column: Column = None,
-    lm: use.Lm = None,
-    samples: Samples = 1,
-    panel: Panel = None,
-    how: How = "majority",
-    state: State = None,
-    store: Store = None,
+    question: QuestionOptions,
+    judge: JudgeOptions,
     out: Annotated[Path | None, typer.Option(metavar="FILE", help="Write items with their verdicts (jsonl).")] = None,
     force: use.Force = False,
-    positive: Positive = None,
-    threads: use.Threads = 1,
     limit: use.Limit = None,
-    budget: use.Budget = None,
-    no_cache: use.NoCache = False,
     quiet: use.Quiet = False,
     json: use.Json = False,
 ) -> None:
     """Ask a judge on the items of a file: how often which verdict, corrected where people have labelled some."""
-    from goldassay.cli.judge.asked import Asked, labels_of, votes_of
     from goldassay.judges.people.rates import estimate
     from goldassay.reporting import judge as tables
 
-    asked = Asked(
-        judge,
-        lm,
-        samples,
-        panel or (),
-        how,
-        state,
-        store,
-        positive,
-        threads,
-        limit,
-        rubric,
-        scale,
-        column or (),
-        budget,
-        not no_cache,
-    )
     if out is not None:
         use.free(out, force)
-    labels = labels_of(items, asked, labelled=False)
-    made = asked.judge()
-    votes = votes_of(made, labels, asked)
+    labels = question.labels(items, judge.state, limit, labelled=False)
+    made = judge.made(question.judge)
+    votes = judge.votes(made, labels)
     found = estimate(labels, votes, made)
     if out is not None:
         write(out, labels, votes)
@@ -123,27 +64,15 @@ def align(
     labels: Annotated[
         Path, typer.Option(metavar="FILE", help="People's labels: jsonl, csv, tsv; RAGChecker's preferences: json.")
     ],
-    judge: Name = "support",
-    rubric: Rubric = None,
-    scale: Scale = None,
-    column: Column = None,
-    lm: use.Lm = None,
-    samples: Samples = 1,
-    panel: Panel = None,
-    how: How = "majority",
-    state: State = None,
-    store: Store = None,
-    positive: Positive = None,
+    question: QuestionOptions,
+    judge: JudgeOptions,
     split: Annotated[
         str | None,
         typer.Option(metavar="NAME", help="Only these items (default: test, where the file has splits; else all)."),
     ] = None,
     width: Annotated[float, typer.Option(metavar="SHARE", help="The width of interval that is wanted.")] = 0.1,
     seed: use.Seed = 0,
-    threads: use.Threads = 1,
     limit: use.Limit = None,
-    budget: use.Budget = None,
-    no_cache: use.NoCache = False,
     quiet: use.Quiet = False,
     json: use.Json = False,
 ) -> None:
@@ -151,37 +80,19 @@ def align(
 
     Verdicts of the file are taken where no model is named.
     """
-    from goldassay.cli.judge.asked import Asked, labels_of, votes_of
     from goldassay.judges.people.agreement import align as aligned
     from goldassay.judges.people.verdicts import recorded
     from goldassay.reporting import judge as tables
 
-    asked = Asked(
-        judge,
-        lm,
-        samples,
-        panel or (),
-        how,
-        state,
-        store,
-        positive,
-        threads,
-        limit,
-        rubric,
-        scale,
-        column or (),
-        budget,
-        not no_cache,
-    )
-    people = labels_of(labels, asked)
+    people = question.labels(labels, judge.state, limit)
     splits = {item.split for item in people.items}
     if split or "test" in splits:
         people = people.part(split or "test")
-    if people.judged and not asked.names_a_model:
+    if people.judged and not judge.names_a_model:
         name, votes = "verdicts of the file", recorded(people)
     else:
-        live = asked.judge()
-        votes = votes_of(live, people, asked)
+        live = judge.made(question.judge)
+        votes = judge.votes(live, people)
         name = str(live)
     found = aligned(people, votes, width=width, seed=seed)
     if json:
@@ -198,13 +109,13 @@ def mean(
     json: use.Json = False,
 ) -> None:
     """The mean of the numbers that a judge gave, corrected by those that people gave some of the items (PPI++)."""
-    from goldassay.cli.judge.asked import Asked
+    from goldassay.judges.ask.questions import scale as levels
     from goldassay.judges.people import grades
     from goldassay.reporting import judge as tables
 
-    asked = Asked("numbers", scale=scale, columns=column or ())
-    bounds = asked.ends()
-    people, said = grades.read(numbers, asked.renamed(), bounds)
+    ends = sorted(levels(scale).unit) if scale else None
+    bounds = (ends[0], ends[1]) if ends else None
+    people, said = grades.read(numbers, renamed(column), bounds)
     found = grades.estimated(people, said, bounds)
     if found.naive is None:
         raise DataError("a mean with an interval needs the verdicts of 2 items or more", file=numbers)
@@ -215,20 +126,12 @@ def mean(
 
 
 def audit(
+    judge: JudgeOptions,
     gold: use.Gold = None,
     format: use.Format = None,
-    lm: use.Lm = None,
-    samples: Samples = 1,
-    panel: Panel = None,
-    how: How = "majority",
-    state: State = None,
-    store: Store = None,
     only: Annotated[list[str] | None, typer.Option(metavar="NAME", help="Only this check (repeat).")] = None,
     limit: use.Limit = 20,
     seed: use.Seed = 0,
-    threads: use.Threads = 1,
-    budget: use.Budget = None,
-    no_cache: use.NoCache = False,
     gate: use.Gate = False,
     quiet: use.Quiet = False,
     json: use.Json = False,
@@ -237,7 +140,6 @@ def audit(
 
     The probes are the questions of a gold set with answering.
     """
-    from goldassay.cli.judge.asked import Asked
     from goldassay.gold import load
     from goldassay.judges.audit import audit as audited
     from goldassay.judges.audit import probes
@@ -245,14 +147,12 @@ def audit(
     from goldassay.reporting import judge as tables
 
     gold = gold or "heritage"
-    members = (lm, samples, panel or (), how, state, store)
-    asked = Asked("support", *members, None, threads, limit, budget=budget, cache=not no_cache)
     task = "answering" if Path(gold).is_file() else None
     chosen = probes(load(gold, format=format, task=task), limit=limit, seed=seed)
-    judge = asked.judge()
-    checks = len(only or ()) or len(TESTS if hasattr(judge, "ask") else OF_SUPPORT)
-    with terminal.progress("auditing", checks * len(chosen)) as tell, asked.within_budget(judge):
-        found = audited(judge, chosen, only=only or (), threads=threads, tell=tell)
+    made = judge.made("support")
+    checks = len(only or ()) or len(TESTS if hasattr(made, "ask") else OF_SUPPORT)
+    with terminal.progress("auditing", checks * len(chosen)) as tell, judge.within_budget(made):
+        found = audited(made, chosen, only=only or (), threads=judge.threads, tell=tell)
     if json:
         terminal.answer(found.state())
     else:
@@ -262,7 +162,7 @@ def audit(
 
 
 app = use.commands("Judges: ask one on a file, measure it beside people, audit it for biases.")
-app.command("eval")(evaluate)
-app.command()(align)
+app.command("eval")(use.spelled_out(evaluate))
+app.command()(use.spelled_out(align))
 app.command()(mean)
-app.command()(audit)
+app.command()(use.spelled_out(audit))

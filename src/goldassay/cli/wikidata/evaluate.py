@@ -61,7 +61,7 @@ def fetch(
 
     if (dataset is None) == (not article):
         raise GoldassayError("name articles (--article TITLE) or a benchmark (--dataset FILE)")
-    asked: Sequence[benchmark.Asked] = [benchmark.Asked(title) for title in article or ()]
+    asked: Sequence[benchmark.ArticleRef] = [benchmark.ArticleRef(title) for title in article or ()]
     if dataset is not None:
         asked = benchmark.read_benchmark(dataset).articles
         asked = benchmark.sample(asked, sample) if sample else asked
@@ -158,7 +158,7 @@ def evaluate(
         raise GoldassayError("--no-cache fetches everything, --cache-only nothing: choose one")
     chosen = read_profile(profile, lm=lm, language=language)
     if article is not None:
-        asked: Sequence[benchmark.Asked] = (benchmark.Asked(article),)
+        asked: Sequence[benchmark.ArticleRef] = (benchmark.ArticleRef(article),)
         notes: tuple[str, ...] = ()
         about: dict[str, Any] = {"mode": "single_article", "article": article}
     else:

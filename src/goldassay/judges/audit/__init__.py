@@ -47,7 +47,7 @@ class Check:
 
 
 @dataclass(frozen=True, slots=True)
-class Audit:
+class JudgeAudit:
     """All checks of a judge."""
 
     judge: str
@@ -78,7 +78,7 @@ def audit(
     threads: int = 1,
     level: float = 0.95,
     tell: Callable[[int], None] | None = None,
-) -> Audit:
+) -> JudgeAudit:
     """Put a judge to the checks.
 
     Args:
@@ -112,7 +112,7 @@ def audit(
                     tell(done)
             checks.append(_check(name, found, (marks or {}).get(name, mark), level))
     told = [judge.warning] if judge.warning else []
-    return Audit(str(judge), len(probes), checks, (*told, *_warnings(checks)))
+    return JudgeAudit(str(judge), len(probes), checks, (*told, *_warnings(checks)))
 
 
 def _check(name: str, found: Sequence[Outcome], mark: float, level: float) -> Check:

@@ -31,7 +31,7 @@ from goldassay.measures.answering.matching import empty
 from goldassay.measures.answering.records import confidence
 from goldassay.statistics.evidence import summed
 from goldassay.tally import Bins, Mean, T, divide
-from goldassay.tally.sums import Number, State
+from goldassay.tally.sums import Number, State, brier_evidence
 
 Array = Any  # numpy arrays
 
@@ -241,8 +241,7 @@ class Brier(_Calibrated[Mean]):
 
     def tallies(self, batch: Batch) -> Mean:
         """The squared distance of each."""
-        sure, right, weight = _spoken(batch)
-        return Mean((sure - right) ** 2 * weight, weight)
+        return brier_evidence(*_spoken(batch))
 
 
 @dataclass(frozen=True)
@@ -334,8 +333,8 @@ def brier(confidence: Sequence[float], correct: Sequence[float]) -> float:
     >>> brier([1.0, 0.5], [0, 1])      # (1 + 0.25) / 2
     0.625
     """
-    sure, right = _checked(confidence, correct)
-    return float(np.mean((sure - right) ** 2))
+    found = brier_evidence(*_checked(confidence, correct))
+    return float(np.mean(found.total))
 
 
 def ece(confidence: Sequence[float], correct: Sequence[float], bins: int = 10) -> float:

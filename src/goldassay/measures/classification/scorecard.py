@@ -6,18 +6,9 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from goldassay.measures.classification import measures as of
 from goldassay.measures.classification.labels import institutions
 from goldassay.measures.classification.matching import INSTITUTIONS, Batch, Hierarchy, Listed, matrix
-from goldassay.measures.classification.measures import (
-    Accuracy,
-    CategoryAccuracy,
-    HierarchyGap,
-    Kappa,
-    MacroF1,
-    MultiLabelF1,
-    PrimaryOrSecondary,
-    WeightedF1,
-)
 from goldassay.measures.classification.records import Read
 from goldassay.measures.classification.tally import NONE
 from goldassay.scorecard import Batches, Scorecard, fold
@@ -43,13 +34,13 @@ def scorecard(
     (0.5, 1.0, 1.0)
     """
     shared = Batches(gold, pred)
-    batch: Batch = shared.of(Accuracy())
+    batch: Batch = shared.of(of.Accuracy())
     listed, said = _listed(labels, batch)
     tree: Hierarchy = tuple((name, tuple(members)) for name, members in (hierarchy or {}).items()) or INSTITUTIONS
-    macro = MacroF1(labels=listed)
+    macro = of.MacroF1(labels=listed)
     measures = (
-        Accuracy(), macro, MacroF1("supported", labels=listed), WeightedF1(listed), CategoryAccuracy(tree),
-        HierarchyGap(tree), Kappa(), MultiLabelF1(), PrimaryOrSecondary(),
+        of.Accuracy(), macro, of.MacroF1("supported", labels=listed), of.WeightedF1(listed), of.CategoryAccuracy(tree),
+        of.HierarchyGap(tree), of.Kappa(), of.MultiLabelF1(), of.PrimaryOrSecondary(),
     )  # fmt: skip
     card = fold("classification", measures, shared)
     over = card.totals[macro.key].counted

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Self
 
 from goldassay.tally import Confusion, Counts, Number, State, divide, mean
-from goldassay.tally.sums import Sums
+from goldassay.tally.sums import Sums, positive
 
 NONE = "(none)"  # what stands for a prediction that was not made
 OTHER = "OTHER"  # what stands, in a matrix, for what the list does not have
@@ -57,7 +57,7 @@ class MacroAll(Labelled):
     def value(self) -> Number:
         """The rate that this evidence gives."""
         found = self.by_label(self.counted).values()
-        return mean([(c.f1, _some(self.weight if self.given else c.weight)) for c in found])
+        return mean([(c.f1, positive(self.weight if self.given else c.weight)) for c in found])
 
 
 class MacroSupported(Labelled):
@@ -71,7 +71,7 @@ class MacroSupported(Labelled):
     @property
     def value(self) -> Number:
         """The rate that this evidence gives."""
-        return mean([(c.f1, _some(c.tp + c.fn)) for c in self.supported.values()])
+        return mean([(c.f1, positive(c.tp + c.fn)) for c in self.supported.values()])
 
 
 class Weighted(Labelled):
@@ -115,8 +115,3 @@ class Gap(Sums):
     def value(self) -> Number:
         """The rate that this evidence gives."""
         return divide(self.group - self.exact, self.n, empty=0.0)
-
-
-def _some(amount: Number) -> Number:
-    """1.0 where there is any, 0.0 where there is none."""
-    return float(amount > 0) if isinstance(amount, (int, float)) else (amount > 0).astype(float)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from goldassay.tally import By, Counts, Number, divide, mean
-from goldassay.tally.sums import Sums
+from goldassay.tally.sums import Sums, positive
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +87,7 @@ class ByType(By[str, Counts]):
     @staticmethod
     def share(counts: Counts) -> Number:
         """1 for a type that stands in gold, else 0."""
-        return _some(counts.tp + counts.fn)
+        return positive(counts.tp + counts.fn)
 
     @property
     def weight(self) -> Number:
@@ -122,7 +122,7 @@ class MacroSeen(ByType):
     @staticmethod
     def share(counts: Counts) -> Number:
         """1 for a type that occurs, else 0."""
-        return _some(counts.weight)
+        return positive(counts.weight)
 
 
 class MacroSeenPrecision(MacroSeen):
@@ -158,11 +158,6 @@ class WeightedRecall(Weighted):
     rate = "recall"
 
 
-def _some(amount: Number) -> Number:
-    """1.0 where there is any, 0.0 where there is none."""
-    return float(amount > 0) if isinstance(amount, (int, float)) else (amount > 0).astype(float)
-
-
 def _none(amount: Number) -> Number:
     """1.0 where there is nothing, 0.0 where there is some."""
-    return 1.0 - _some(amount)
+    return 1.0 - positive(amount)

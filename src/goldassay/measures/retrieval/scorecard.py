@@ -17,14 +17,14 @@ from goldassay.statistics.evidence import summed
 from goldassay.tally import Mean
 
 DEFAULT = ("nDCG@5", "nDCG@10", "nDCG@20", "P@5", "P@10", "R@10", "RR", "AP")
-Asked = Sequence[str | Ranked]
+Wanted = Sequence[str | Ranked]
 
 
 def scorecard(
     gold: Sequence[Any],
     pred: Sequence[Any],
     *,
-    measures: Asked | None = None,
+    measures: Wanted | None = None,
     ties: str = "docno_desc",
     missing: int | str = 0,
     **options: Any,
@@ -60,7 +60,7 @@ def scorecard(
 def evaluate(
     qrels: Mapping[str, Mapping[str, float]],
     run: Mapping[str, Mapping[str, float]],
-    measures: Asked | None = None,
+    measures: Wanted | None = None,
     *,
     ties: str = "docno_desc",
     missing: int | str = 0,
@@ -89,7 +89,7 @@ def evaluate(
 def means(
     qrels: Mapping[str, Mapping[str, float]],
     run: Mapping[str, Mapping[str, float]],
-    measures: Asked | None = None,
+    measures: Wanted | None = None,
     *,
     ties: str = "docno_desc",
     missing: int | str = 0,
@@ -104,7 +104,7 @@ def means(
     return {name: _mean(measure.tallies(batch)) for name, measure in asked.items()}
 
 
-def band(gold: Sequence[Any], pred: Sequence[Any], measures: Asked | None = None) -> dict[str, tuple[float, float]]:
+def band(gold: Sequence[Any], pred: Sequence[Any], measures: Wanted | None = None) -> dict[str, tuple[float, float]]:
     """The least and the greatest mean over all orders of documents with one score.
 
     Every measure here rises when a document of a higher grade moves up, so the extremes are the orders by grade.
@@ -122,7 +122,7 @@ def band(gold: Sequence[Any], pred: Sequence[Any], measures: Asked | None = None
     return out
 
 
-def chosen(measures: Asked | None = None, **conventions: Any) -> dict[str, Ranked]:
+def chosen(measures: Wanted | None = None, **conventions: Any) -> dict[str, Ranked]:
     """The measures by the names they were asked for."""
     asked: dict[str, Ranked] = {}
     for one in measures or DEFAULT:

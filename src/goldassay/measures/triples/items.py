@@ -20,14 +20,14 @@ PREFIXED = re.compile(r"[a-z][\w.-]*:(?P<last>[^\s/:][^\s:]*)")
 
 
 @dataclass(frozen=True, slots=True)
-class Item:
+class NamedItem:
     """A thing: its id if known, and the normalised names that it goes by."""
 
     id: str | None
     names: frozenset[str]
 
 
-def read(raw: Any, known: str | None = None, labels: Iterable[str] = ()) -> Item | None:
+def read(raw: Any, known: str | None = None, labels: Iterable[str] = ()) -> NamedItem | None:
     """An item from an id, an IRI, a label, or a mapping with ``id``, ``label``, ``labels`` or ``aliases``.
 
     >>> read("wd:Q190804").id, sorted(read("ex:Marie_Curie").names), read({"id": "Q1", "label": "universe"}).id
@@ -52,7 +52,7 @@ def read(raw: Any, known: str | None = None, labels: Iterable[str] = ()) -> Item
         match = QID.fullmatch(str(known))
         known = match[1] if match else str(known)
     names = [name for name in map(normal, names) if name]
-    return Item(known or None, frozenset(names)) if known or names else None
+    return NamedItem(known or None, frozenset(names)) if known or names else None
 
 
 def label(text: str) -> str:
@@ -65,7 +65,7 @@ def label(text: str) -> str:
     return unquote(found["last"]).replace("_", " ") if found else text
 
 
-def same(gold: Item, pred: Item, equivalents: Mapping[str, str] | None = None) -> bool:
+def same(gold: NamedItem, pred: NamedItem, equivalents: Mapping[str, str] | None = None) -> bool:
     """Whether both are one thing.
 
     >>> same(read("Q1", labels=["universe"]), read("Universe")), same(read("Q1"), read("Q2"))

@@ -36,6 +36,7 @@ from goldassay.measures.triples.tally import (
 from goldassay.statistics.evidence import stacked
 from goldassay.statistics.intervals import wilson
 from goldassay.tally import Bins, Counts, Mean, PrecisionCounts, RecallCounts, T
+from goldassay.tally.sums import brier_evidence
 from goldassay.text.fuzzy import normal
 
 MATCHING = "one-to-one on subject, aligned predicate and object by type"
@@ -379,7 +380,8 @@ class Brier(Confident[Mean]):
     source: ClassVar[str] = "Brier, Verification of forecasts expressed in terms of probability, 1950"
 
     def told(self, pairs: Sequence[tuple[float, float]]) -> Mean:
-        return Mean(sum(1.0 - (confidence - correct) ** 2 for confidence, correct in pairs), float(len(pairs)))
+        found = sum((brier_evidence(confidence, correct) for confidence, correct in pairs), Mean())
+        return Mean(found.weight - found.total, found.weight)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -391,4 +393,4 @@ class BrierScore(Brier):
     formula: ClassVar[str] = "mean (confidence − correct)²"
 
     def told(self, pairs: Sequence[tuple[float, float]]) -> Mean:
-        return Mean(sum((confidence - correct) ** 2 for confidence, correct in pairs), float(len(pairs)))
+        return sum((brier_evidence(confidence, correct) for confidence, correct in pairs), Mean())

@@ -39,7 +39,7 @@ class Identifier:
     code: str
 
 
-Value = items.Item | times.Time | quantities.Quantity | coordinates.Coordinate | Identifier | str
+Value = items.NamedItem | times.Time | quantities.Quantity | coordinates.Coordinate | Identifier | str
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,7 +162,7 @@ def same(
     """
     if gold is None or pred is None:
         return False
-    if isinstance(gold, items.Item) and isinstance(pred, items.Item):
+    if isinstance(gold, items.NamedItem) and isinstance(pred, items.NamedItem):
         return items.same(gold, pred, equivalents)
     if isinstance(gold, times.Time) and isinstance(pred, times.Time):
         return times.same(gold, pred, comparing.times)

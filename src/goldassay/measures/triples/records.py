@@ -30,7 +30,7 @@ class Statement:
     """A triple, read: its subject as an item, its properties, its value."""
 
     triple: Mapping[str, Any]
-    subject: items.Item | None
+    subject: items.NamedItem | None
     properties: frozenset[str]
     aligned: bool
     kind: str

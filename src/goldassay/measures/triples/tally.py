@@ -9,7 +9,7 @@ from typing import ClassVar
 from goldassay.measures.triples.matching import Matching
 from goldassay.measures.triples.records import Statement
 from goldassay.tally import Bins, By, Counts, Number, PrecisionCounts, divide, mean
-from goldassay.tally.sums import Sums
+from goldassay.tally.sums import Sums, positive
 
 VERDICTS = ("correct", "incorrect", "uncertain", "in_wikidata")
 TRUE = ("correct", "in_wikidata")
@@ -22,7 +22,7 @@ class ByProperty(By[str, Counts]):
 
     def mean(self, rate: str) -> Number:
         """The unweighted mean of a rate over the properties with gold statements."""
-        return mean([(getattr(counts, rate), _positive(counts.tp + counts.fn)) for counts in self.values()])
+        return mean([(getattr(counts, rate), positive(counts.tp + counts.fn)) for counts in self.values()])
 
     @property
     def weight(self) -> Number:
@@ -198,11 +198,3 @@ def bins(pairs: Sequence[tuple[float, float]]) -> Bins:
     for confidence, correct in pairs:
         out += Bins.of(confidence, correct)
     return out
-
-
-def _positive(support: Number) -> Number:
-    if isinstance(support, (int, float)):
-        return float(support > 0)
-    import numpy as np
-
-    return (np.asarray(support) > 0).astype(float)

@@ -92,7 +92,7 @@ WITHIN = 1e-7  # some references give eight places
 
 
 @dataclass(frozen=True)
-class Case:
+class Reference:
     """Gold, system and reference of one case; for links how adjacent NIL are read and how many candidates count."""
 
     gold: str
@@ -106,18 +106,18 @@ class Case:
 
 BUNDLE = ("true_bundle3_de_2020", "pred_bundle3_de_2020")
 CASES = (
-    Case("ner-1-true", "ner-1-pred", "unittest-ner-1-pred.tsv.ner-coarse-lit_ref_results", "NE-COARSE-LIT"),
-    Case("ner-2-true", "ner-2-pred", "unittest-ner-2-pred.tsv.coarse-lit_ref_results", "NE-COARSE-LIT"),
-    Case("ner-2-true", "ner-2-pred", "unittest-ner-2-pred.tsv.fine-lit_ref_results", "NE-FINE-LIT"),
-    Case("ner-2-true", "ner-2-pred", "unittest-ner-2-pred.tsv.nested_ref_results", "NE-NESTED", by_hand=True),
-    Case(
+    Reference("ner-1-true", "ner-1-pred", "unittest-ner-1-pred.tsv.ner-coarse-lit_ref_results", "NE-COARSE-LIT"),
+    Reference("ner-2-true", "ner-2-pred", "unittest-ner-2-pred.tsv.coarse-lit_ref_results", "NE-COARSE-LIT"),
+    Reference("ner-2-true", "ner-2-pred", "unittest-ner-2-pred.tsv.fine-lit_ref_results", "NE-FINE-LIT"),
+    Reference("ner-2-true", "ner-2-pred", "unittest-ner-2-pred.tsv.nested_ref_results", "NE-NESTED", by_hand=True),
+    Reference(
         "ner-2-IOBES-true",
         "ner-2-IOBES-pred",
         "unittest-ner-2-IOBES-pred.tsv.coarse-lit_ref_results",
         "NE-COARSE-LIT",
     ),
     *(
-        Case(
+        Reference(
             f"ner-lit-coarse-{number}-true",
             f"ner-lit-coarse-{number}-pred",
             f"unittest-ner-lit-coarse-{number}-pred.tsv.ref_results",
@@ -126,16 +126,16 @@ CASES = (
         )
         for number in (3, 4)
     ),
-    Case(*BUNDLE, "unittest-pred_bundle3_de_2020.ref_results_nerc_fine", "NE-FINE-LIT"),
-    Case(*BUNDLE, "ref_results_nerc_fine_all", "NE-FINE-LIT"),
-    Case("nel-1-true", "nel-1-pred", "unittest-nel-1-pred.tsv.ref_results", "NEL-LIT", "nil"),
+    Reference(*BUNDLE, "unittest-pred_bundle3_de_2020.ref_results_nerc_fine", "NE-FINE-LIT"),
+    Reference(*BUNDLE, "ref_results_nerc_fine_all", "NE-FINE-LIT"),
+    Reference("nel-1-true", "nel-1-pred", "unittest-nel-1-pred.tsv.ref_results", "NEL-LIT", "nil"),
     *(
-        Case("nel-2-true", "nel-2-pred", f"unittest-nel-2-pred.{middle}{reading}_ref_results", "NEL-LIT", adjacent)
+        Reference("nel-2-true", "nel-2-pred", f"unittest-nel-2-pred.{middle}{reading}_ref_results", "NEL-LIT", adjacent)
         for reading, adjacent in (("concatNIL", "none"), ("separatedNIL", "nil"))
         for middle in ("", "tsv.")
     ),
-    Case(*BUNDLE, "unittest-pred_bundle3_de_2020.ref_results_nel", "NEL-LIT", "nil", k=3),
-    Case(*BUNDLE, "ref_results_nel_all", "NEL-LIT", "nil", k=3),
+    Reference(*BUNDLE, "unittest-pred_bundle3_de_2020.ref_results_nel", "NEL-LIT", "nil", k=3),
+    Reference(*BUNDLE, "ref_results_nel_all", "NEL-LIT", "nil", k=3),
 )
 
 
@@ -155,7 +155,7 @@ def run(data: Path) -> SuiteResult:
     return result
 
 
-def _documents(folder: Path, case: Case) -> Documents:
+def _documents(folder: Path, case: Reference) -> Documents:
     """The counts of each document, by label and scheme."""
     files = [folder / f"unittest-{name}.tsv" for name in (case.gold, case.system)]
     if case.column.startswith("NEL"):

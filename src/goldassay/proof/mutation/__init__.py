@@ -10,6 +10,6 @@ Sai et al., Perturbation CheckLists for evaluating NLG evaluation metrics, EMNLP
 
 from goldassay.proof.mutation.damages import Damage
 from goldassay.proof.mutation.page import show
-from goldassay.proof.mutation.running import DAMAGES, NOTICED, Row, table
+from goldassay.proof.mutation.running import DAMAGES, NOTICED, Reaction, table
 
-__all__ = ["DAMAGES", "NOTICED", "Damage", "Row", "show", "table"]
+__all__ = ["DAMAGES", "NOTICED", "Damage", "Reaction", "show", "table"]

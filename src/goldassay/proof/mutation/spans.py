@@ -8,7 +8,6 @@ from typing import Any
 from goldassay.proof.mutation.damages import Damage, Record, each, listed
 from goldassay.text.damage import changed_digit
 
-Item = Mapping[str, Any]
 OTHER_TYPE = {
     "GRP.HER.MUS": "GRP.HER.ARC",
     "GRP.HER.ARC": "GRP.HER.LIB",
@@ -29,7 +28,7 @@ def fields(item: Any) -> dict[str, Any]:
 def moved(start: int, end: int) -> Any:
     """Both ends of every span moved by so many characters."""
 
-    def change(item: Item, gold: Record, _other: Record) -> Item:
+    def change(item: Record, gold: Record, _other: Record) -> Record:
         made = fields(item)
         made["start"], made["end"] = made["start"] + start, made["end"] + end
         return made | {"text": gold["text"][made["start"] : made["end"]]}
@@ -42,14 +41,14 @@ def of_another(field: str) -> Any:
     return listed(field, lambda _items, _gold, other: [_predicted(item) for item in other[field]])
 
 
-def _predicted(item: Item) -> dict[str, Any]:
+def _predicted(item: Record) -> dict[str, Any]:
     made = dict(item)
     if "ids" in made:
         made["candidates"] = [{"id": one} for values in made["ids"].values() for one in values]
     return made
 
 
-def retyped(item: Item, _gold: Record, _other: Record) -> Item:
+def retyped(item: Record, _gold: Record, _other: Record) -> Record:
     """Another type at the same place."""
     made = fields(item)
     return made | {"type": OTHER_TYPE[made["type"]]}
@@ -80,19 +79,19 @@ def linked(items: Sequence[Any], gold: Record, other: Record) -> Sequence[Any]:
 def identified(change: Any) -> Any:
     """A damage of the candidates of every mention that has some."""
 
-    def made(item: Item, gold: Record, other: Record) -> Item | None:
+    def made(item: Record, gold: Record, other: Record) -> Record | None:
         found = change(item, gold, other) if item["candidates"] else None
         return None if found is None else {**item, "candidates": found, "ids": {}}
 
     return made
 
 
-def other_id(_item: Item, _gold: Record, other: Record) -> list[dict[str, str]]:
+def other_id(_item: Record, _gold: Record, other: Record) -> list[dict[str, str]]:
     """The id of another document's mention."""
     return [{"id": one} for link in other["links"] for one in link["ids"].get("wikidata", [])][:1]
 
 
-def from_nil(item: Item, _gold: Record, _other: Record) -> Item | None:
+def from_nil(item: Record, _gold: Record, _other: Record) -> Record | None:
     """An id for a mention that has none."""
     return None if item["candidates"] else {**item, "candidates": [{"id": "Q1"}]}
 

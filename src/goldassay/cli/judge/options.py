@@ -1,0 +1,238 @@
+"""Options that the judge commands share, and what they name: a question, the judge that answers it, its items."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from goldassay import files
+from goldassay.cli import options as use
+from goldassay.exceptions import GoldassayError, RunStopped
+
+if TYPE_CHECKING:
+    from goldassay.judges.ask.panel import Vote
+    from goldassay.judges.ask.questions import Question
+    from goldassay.judges.people.labels import Labels
+
+Column = Annotated[
+    list[str] | None,
+    typer.Option("--column", metavar="NAME=COLUMN", help="Where FILE names it otherwise: label=human (repeat)."),
+]
+
+
+@dataclass(frozen=True)
+class QuestionOptions:
+    """What a judge is asked."""
+
+    judge: Annotated[
+        str,
+        typer.Option(
+            "--judge",
+            metavar="NAME",
+            help="What is asked: support, relevance, criterion, preference, type, link or rubric.",
+        ),
+    ] = "support"
+    rubric: Annotated[
+        Path | None,
+        typer.Option("--rubric", metavar="FILE", help="yaml or json: levels and meanings, the worst first."),
+    ] = None
+    scale: Annotated[
+        str | None, typer.Option("--scale", metavar="LOW-HIGH", help="A rubric of numbers, the worst first, as 1-5.")
+    ] = None
+    column: Column = None
+    positive: Annotated[
+        str | None, typer.Option("--positive", metavar="LABEL", help="The label that counts as positive.")
+    ] = None
+
+    def question(self, state: Path | None = None) -> Question:
+        """The question, with the positive label that was named; a tuned judge answers its own."""
+        from goldassay.judges.ask.questions import question
+
+        if state:
+            from goldassay.judges.people.tuning import question_of
+
+            if (tuned := question_of(state).name) != self.judge:
+                raise GoldassayError(f"the judge of {state} was tuned for {tuned}, not for {self.judge}")
+        graded = self.judge == "rubric" or self.rubric or self.scale
+        found = self._levels(state) if graded else question(self.judge)
+        return found.about(self.positive) if self.positive else found
+
+    def _levels(self, state: Path | None) -> Question:
+        from goldassay.judges.ask.questions import rubric, scale
+
+        if self.scale:
+            return scale(self.scale)
+        if state and not self.rubric:
+            from goldassay.judges.people.tuning import question_of
+
+            return question_of(state)
+        levels = files.yaml_value(self.rubric) if self.rubric else None
+        if not isinstance(levels, dict):
+            what = "a yaml or json file with levels and their meanings, the worst first"
+            raise GoldassayError(f"a rubric is asked with --rubric FILE ({what}) or with --scale 1-5")
+        return rubric(levels)
+
+    def labels(self, path: Path, state: Path | None = None, limit: int | None = None, labelled: bool = True) -> Labels:
+        """The labels of a file; with a tuned judge, without those that it was tuned on."""
+        from goldassay.judges.people import preferences
+        from goldassay.judges.people.labels import read
+
+        if self.judge == "preference" and path.suffix == ".json":
+            labels = replace(preferences.read(path, limit=limit), question=self.question(state))
+        else:
+            labels = read(path, self.question(state), labelled=labelled, columns=renamed(self.column))
+        if state is not None:
+            from goldassay.judges.people.tuning import unseen
+            from goldassay.reporting import judge as tables
+
+            kept = unseen(state, labels)
+            if left := len(labels.items) - len(kept.items):
+                tables.warn(f"{left} items are left out: the judge was tuned on them")
+            labels = kept
+        return labels if limit is None else replace(labels, items=labels.items[:limit])
+
+
+@dataclass(frozen=True)
+class JudgeOptions:
+    """Which judge or panel answers."""
+
+    lm: use.Lm = None
+    samples: Annotated[
+        int, typer.Option("--samples", metavar="N", min=1, help="Ask the model so often; the samples vote.")
+    ] = 1
+    panel: Annotated[
+        list[str] | None, typer.Option("--panel", metavar="LM", help="Another member of a panel (repeat).")
+    ] = None
+    how: Annotated[str, typer.Option("--how", metavar="NAME", help="How a panel votes: majority or mean.")] = "majority"
+    state: Annotated[
+        Path | None, typer.Option("--state", metavar="FOLDER", help="A judge tuned with tune --judge.")
+    ] = None
+    store: Annotated[
+        Path | None, typer.Option("--store", metavar="FILE", help="Keep verdicts here; they are not asked for again.")
+    ] = None
+    threads: use.Threads = 1
+    budget: use.Budget = None
+    no_cache: use.NoCache = False
+
+    @property
+    def names_a_model(self) -> bool:
+        """Whether a model was asked for."""
+        return bool(self.lm or self.panel or self.state or self.samples > 1)
+
+    def made(self, question: str) -> Any:
+        """The judge or the panel that answers a question."""
+        from goldassay.judges.ask.panel import Panel
+        from goldassay.judges.ask.store import Verdicts
+
+        logging.getLogger("dspy").setLevel(logging.ERROR)
+        names = [self.lm, *(self.panel or ())]
+        verdicts = Verdicts(self.store) if self.store else {}
+        members = [self._member(question, name, sample, verdicts) for name in names for sample in range(self.samples)]
+        return members[0] if len(members) == 1 else Panel(members, how=self.how)
+
+    def _member(self, question: str, name: str | None, sample: int, verdicts: Any) -> Any:
+        from goldassay import lm as models
+        from goldassay.judges.ask.judge import ENTAILMENT, Judge, named
+        from goldassay.judges.people.tuning import judge_of
+
+        if name and name.startswith(ENTAILMENT):
+            if self.samples > 1 or self.panel or self.state or question != "support":
+                raise GoldassayError(f"{name} judges support alone: no samples, no panel, no tuned state")
+            return named(name)
+        model = models.resolve(name, **({"cache": False} if self.no_cache else {}))
+        options = {"adapter": models.adapter(model), "sample": sample, "verdicts": verdicts}
+        return judge_of(self.state, model, **options) if self.state else Judge(model, **options)
+
+    @contextmanager
+    def within_budget(self, judge: Any) -> Iterator[None]:
+        """What is asked in here may use the budget; when it is spent, the verdicts so far are those of the store."""
+        from goldassay.running.budget import BudgetSpent, Meter
+        from goldassay.running.calls import watching
+        from goldassay.running.secrets import models
+
+        try:
+            with watching(models(judge), Meter(self.budget)):
+                yield
+        except BudgetSpent as spent:
+            kept = f"the verdicts so far are in {self.store}: the same command goes on"
+            lost = "the verdicts so far are lost; with --store FILE they are kept, and the same command goes on"
+            raise RunStopped(f"{spent}; {kept if self.store else lost}") from None
+
+    def votes(self, judge: Any, labels: Labels) -> list[Vote]:
+        """The judge's vote on every item, with a progress bar and a warning of what stayed unknown."""
+        from goldassay.judges.people.verdicts import poll
+        from goldassay.reporting import judge as tables
+        from goldassay.reporting import terminal
+
+        with terminal.progress("judging", len(labels.items)) as tell, self.within_budget(judge):
+            votes = poll(judge, labels.question, labels.items, threads=self.threads, tell=lambda done, _: tell(done))
+        if getattr(judge, "warning", ""):
+            tables.warn(judge.warning)
+        return votes
+
+
+def renamed(columns: Sequence[str] | None) -> dict[str, str]:
+    """The names of a file's columns."""
+    pairs = [text.partition("=") for text in columns or ()]
+    if wrong := next((f"{a}{b}{c}" for a, b, c in pairs if not a.strip() or not c.strip()), None):
+        raise GoldassayError(f"--column is NAME=COLUMN, such as label=human; not {wrong!r}")
+    return {name.strip(): column.strip() for name, _, column in pairs}
+
+
+def tune(
+    question: QuestionOptions,
+    *,
+    gold: Path,
+    threads: int = 1,
+    limit: int | None = None,
+    optimizer: str = "bootstrap",
+    lm: str | None = None,
+    reflection_lm: str | None = None,
+    budget: str | None = None,
+    seed: int = 0,
+    options: Sequence[str] = (),
+    out: Path | None = None,
+    as_json: bool = False,
+) -> None:
+    """``goldassay tune --judge``: tune a judge against the labels of a file and print what that brought.
+
+    Args:
+        question: What the judge is asked.
+        gold: The file of people's labels.
+        threads: How many items at once.
+        limit: Only the first items of the file.
+        optimizer: The optimizer's name.
+        lm: The judge's model.
+        reflection_lm: The model that writes instructions.
+        budget: As ``tune --budget`` takes it.
+        seed: Of the split and of the optimizer.
+        options: The optimizer's own, as NAME=VALUE.
+        out: The folder of the tuned judge.
+        as_json: Print one JSON object.
+    """
+    from goldassay import lm as models
+    from goldassay.cli.tune import settings
+    from goldassay.judges.people.tuning import tune_judge
+    from goldassay.reporting import terminal, tuning
+    from goldassay.running import new_folder
+    from goldassay.tuning.saved import read_about
+
+    logging.getLogger("dspy").setLevel(logging.ERROR)
+    labels = question.labels(gold, limit=limit)
+    model = models.resolve(lm)
+    folder = out or new_folder(Path("runs"), f"tune-judge-{question.judge}-{optimizer}")
+    chosen: dict[str, Any] = {"budget": budget, "seed": seed, "threads": threads}
+    chosen |= {"adapter": models.adapter(model), "options": settings(options, (), optimizer)}
+    chosen["reflection_lm"] = models.resolve(reflection_lm) if reflection_lm else None
+    with terminal.quiet():
+        tuned = tune_judge(labels, optimizer, folder=folder, lm=model, **chosen)
+    if as_json:
+        terminal.answer(read_about(folder / "tuning.json"))
+        return
+    tuning.tuned(tuned, folder)
