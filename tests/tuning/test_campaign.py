@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -138,6 +139,22 @@ def test_leave_one_out_drops_what_carries_nothing(lm: Any, names_program: Any, n
         optimizer.compile(names_program, trainset=demonstrations(names_program, names_gold[:8]), valset=names_gold[8:])
     # The learner obeys the rule in spite of the other words, so the bundle is kept and the useless half of it dropped.
     assert [patch.text for patch in optimizer.ledger.kept] == ["A number is TMP."]
+
+
+def test_a_line_says_what_is_measured_its_effect_so_far_and_what_is_left(
+    lm: Any, names_program: Any, names_gold: list[Any]
+) -> None:
+    heard: list[str] = []
+    rule = {"action": "add_instruction", "text": "Nothing of use."}
+    with dspy.context(lm=lm):
+        Patches(METRIC, bundles=bundle(rule), tell=heard.append).compile(
+            names_program, trainset=demonstrations(names_program, names_gold[:8]), valset=names_gold[8:]
+        )
+    assert heard[0] == "the program as it is, 32 examples left"  # of 40, after the first eight
+    assert heard[5].startswith("edit 0, ")
+    assert any(re.fullmatch(r"edit 0, [+-]\d\.\d{3} \[.*\] so far, \d+ examples left", line) for line in heard)
+    left = [int(line.split()[-3]) for line in heard if line.startswith("edit 0")]
+    assert left == sorted(left, reverse=True)
 
 
 def test_what_moves_models_most_is_tested_first() -> None:

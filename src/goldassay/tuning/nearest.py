@@ -22,6 +22,7 @@ class NearestDemos(Teleprompter):  # type: ignore[misc]
     for names), the program says how to turn one into the other with a method ``to_demo(example)``, which returns the
     missing fields as a mapping or a ``dspy.Example``; without it examples are taken as they are.
 
+    >>> import dspy
     >>> class Label(dspy.Module):
     ...     def __init__(self):
     ...         super().__init__()
