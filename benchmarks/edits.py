@@ -27,7 +27,6 @@ from goldassay.running import evaluate
 from goldassay.statistics import compare
 from goldassay.tuning.nearest import NearestDemos, demonstrations
 
-
 USUAL = ("extraction", "lines", "near4+lines", "near4+json", "near2+lines", "baseline")
 
 
