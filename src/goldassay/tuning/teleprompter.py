@@ -2,10 +2,10 @@
 
 Every example of train and dev is measured with edits that were made without it: examples are dealt into folds, and what
 a fold is measured with comes from the errors of the others (demonstrations always from train). So all examples that are
-not test say whether the edits help. The order of a campaign is fixed, and what moves models most comes first
-(`python -m benchmarks.edits`): the nearest demonstrations for each input; the other form of the answer; the demonstrations
-that cover the most costly errors, with those that are there kept, replaced or dropped; edits in words. Each bundle is
-tested alone, the first at the full level, and kept if it is better than what was kept before (see
+not test say whether the edits help. The order of a campaign is fixed, and what moves models most comes first (see
+docs/how-to/tuning.md): the nearest demonstrations for each input; the other form of the answer; the demonstrations that
+cover the most costly errors, with those that are there kept, replaced or dropped; edits in words. Each bundle is tested
+alone, the first at the full level, and kept if it is better than what was kept before (see
 `goldassay.tuning.acceptance`); leave-one-out drops what carries nothing. The program that comes out has the edits made
 from all examples.
 """
