@@ -105,6 +105,7 @@ def test(
     any_version: AnyVersion = False,
     task: use.OfTask = None,
     metric: use.Metric = None,
+    quiet: use.Quiet = False,
     json: use.Json = False,
 ) -> None:
     """Measure patches against the program as it is, paired and corrected for their number.
