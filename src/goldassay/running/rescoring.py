@@ -21,18 +21,26 @@ from goldassay.exceptions import GoldassayError
 from goldassay.gold import formats, read
 from goldassay.gold.reading import aligned, pairs
 from goldassay.measure import Measure, parse
+from goldassay.running.folder import ABOUT, read_about
+from goldassay.score import Evidence
 from goldassay.scorecard import Batches, Scorecard, fold
 
+METRIC = "metric"
 PARTS = ("model", "gold", "measure")
 Mixture = tuple[int, int, int]  # of model, gold and measure: 0 is before, 1 after
 
 
 class Setting(NamedTuple):
-    """One date: predictions, gold, and measures as they are stored (``linking.LinkF1(k=3)``); none are the task's."""
+    """One date: predictions, gold, and measures as they are stored (``linking.LinkF1(k=3)``).
+
+    Without measures, predictions that are a run have those of its metric (``run.json``), and files all that the task
+    has. ``weights`` make one number of the measures, which stands as ``metric`` beside their values.
+    """
 
     pred: Path
     gold: Path
     measures: tuple[str, ...] = ()
+    weights: tuple[float, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -55,11 +63,16 @@ def rescore(task: str, setting: Setting, *, format: str | None = None, **options
 
     Predictions of examples that this gold does not have are left out, and said.
     """
+    setting = with_metric(task, setting)
     gold, pred, warnings = _sides(task, setting, format, options)
     if not setting.measures:
         card: Scorecard = import_module(f"goldassay.measures.{task}").scorecard(gold, pred)
     else:
         card = fold(task, _measures(task, setting.measures), Batches(gold, pred))
+    if setting.weights:
+        weights = dict(zip(card.measures, setting.weights, strict=True))
+        card.values[METRIC] = float(Evidence(card.totals, weights).value)
+        card.conventions[METRIC] = f"{METRIC}[{', '.join(f'{name}={weight:g}' for name, weight in weights.items())}]"
     card.warnings = [*warnings, *card.warnings]
     return card
 
@@ -71,6 +84,11 @@ def changes(
 
     Raises: GoldassayError where the two have different numbers of measures.
     """
+    if not before.measures and not after.measures:
+        before, after = with_metric(task, before), with_metric(task, after)
+        if not before.measures or not after.measures:  # one side is no run: what the other measured
+            some = before if before.measures else after
+            before, after = (one._replace(measures=some.measures, weights=some.weights) for one in (before, after))
     if len(before.measures) != len(after.measures):
         raise GoldassayError(
             f"{len(before.measures)} measures before and {len(after.measures)} after; name them in pairs"
@@ -78,7 +96,7 @@ def changes(
     cards = {
         (model, gold, measure): rescore(
             task,
-            Setting((before, after)[model].pred, (before, after)[gold].gold, (before, after)[measure].measures),
+            (before, after)[measure]._replace(pred=(before, after)[model].pred, gold=(before, after)[gold].gold),
             format=format,
             **options,
         )
@@ -107,6 +125,25 @@ def shares(value: Callable[[Mixture], float]) -> tuple[float, float, float]:
             at[part] = 1
             total[part] += value((at[0], at[1], at[2])) - low
     return total[0] / 6, total[1] / 6, total[2] / 6
+
+
+def with_metric(task: str, setting: Setting) -> Setting:
+    """The setting with the measures and weights of the run that the predictions are of, where none were named.
+
+    What a model has to judge, and measures of the user's own, cannot be computed from predictions: they stay out.
+    """
+    if setting.measures or not formats.is_run(setting.pred):
+        return setting
+    folder = setting.pred if setting.pred.is_dir() else setting.pred.parent
+    if not (folder / ABOUT).is_file():
+        return setting
+    found = read_about(folder).get("measures")
+    known = {
+        str(one.get("measure")): float(one.get("weight", 1.0))
+        for one in (found.values() if isinstance(found, dict) else ())
+        if str(one.get("measure")).startswith(f"{task}.")
+    }
+    return setting._replace(measures=tuple(known), weights=tuple(known.values()))
 
 
 def _measures(task: str, named: Sequence[str]) -> list[Measure[Any]]:
