@@ -152,3 +152,24 @@ def test_the_metric_of_a_run_is_taken_from_it(files: dict[str, Path], tmp_path: 
         assert change.measure == 0.0
     file = Setting(files["pred0"], files["gold0"])
     assert changes("linking", file, now)["metric"].before == found["metric"].before
+
+
+def test_gold_that_a_run_was_not_asked_is_left_out_and_what_failed_is_not(
+    files: dict[str, Path], tmp_path: Path
+) -> None:
+    one = a_run(tmp_path / "one", files, "1", {"linking.LinkRecall()": 1.0})
+    rows = [json.loads(line) for line in (one / "rows.jsonl").read_text().splitlines()]
+    rows[1] = {**rows[1], "prediction": None, "error": "it hung"}
+    lines(one / "rows.jsonl", rows)
+    wider = lines(
+        tmp_path / "wider.jsonl",
+        [document("x", "gold", (0, 5, "Q1")), document("y", "gold", (0, 5, "Q1")), document("z", "gold", (0, 5, "Q1"))],
+    )
+    card = rescore("linking", Setting(one, wider))
+    assert card.values["link_recall"] == 0.5  # x found, y failed, z was never asked
+    assert "1 examples of this gold were not in the run; they are left out" in card.warnings
+    (change,) = [changes("linking", Setting(one, one), Setting(one, wider))["link_recall"]]
+    assert change.gold == pytest.approx(change.after - change.before)
+    other = lines(tmp_path / "other.jsonl", [document("q", "gold", (0, 5, "Q1"))])
+    with pytest.raises(GoldassayError, match="has none of the examples of"):
+        rescore("linking", Setting(one, other))

@@ -17,11 +17,12 @@ from itertools import permutations, product
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from goldassay import files
 from goldassay.exceptions import GoldassayError
 from goldassay.gold import formats, read
 from goldassay.gold.reading import aligned, pairs
 from goldassay.measure import Measure, parse
-from goldassay.running.folder import ABOUT, read_about
+from goldassay.running.folder import ABOUT, ROWS, read_about
 from goldassay.score import Evidence
 from goldassay.scorecard import Batches, Scorecard, fold
 
@@ -61,7 +62,7 @@ class Change:
 def rescore(task: str, setting: Setting, *, format: str | None = None, **options: Any) -> Scorecard:
     """The scorecard of stored predictions: of these measures, or of all that the task has.
 
-    Predictions of examples that this gold does not have are left out, and said.
+    Predictions of examples that this gold does not have are left out, and said; of gold, what a run was not asked.
     """
     setting = with_metric(task, setting)
     gold, pred, warnings = _sides(task, setting, format, options)
@@ -157,27 +158,29 @@ def _measures(task: str, named: Sequence[str]) -> list[Measure[Any]]:
 def _sides(
     task: str, setting: Setting, format: str | None, options: Mapping[str, Any]
 ) -> tuple[Sequence[Any], Sequence[Any], list[str]]:
-    """Aligned records; without the predictions whose example this gold does not have."""
-    if formats.is_run(setting.gold):
-        gold = read(setting.gold, format="run", task=task)
-        pred = read(setting.pred, format="run" if formats.is_run(setting.pred) else format, task=task, side="pred")
-        return _kept(task, gold, pred)
-    if formats.is_run(setting.pred):
-        return _kept(
-            task,
-            read(setting.gold, format=format, task=task, **options),
-            read(setting.pred, format="run", task=task, side="pred"),
-        )
-    both = pairs(task, setting.gold, setting.pred, format=format, **options)
-    return both.gold, both.pred, both.warnings
-
-
-def _kept(
-    task: str, gold: list[dict[str, Any]], pred: list[dict[str, Any]]
-) -> tuple[Sequence[Any], Sequence[Any], list[str]]:
+    """Aligned records; without the predictions whose example this gold does not have, and what a run was not asked."""
+    gold_is_run, pred_is_run = formats.is_run(setting.gold), formats.is_run(setting.pred)
+    if not gold_is_run and not pred_is_run:
+        both = pairs(task, setting.gold, setting.pred, format=format, **options)
+        return both.gold, both.pred, both.warnings
+    gold = read(setting.gold, format="run" if gold_is_run else format, task=task, **({} if gold_is_run else options))
+    pred = read(setting.pred, format="run" if pred_is_run else format, task=task, side="pred")
     known = {record["id"] for record in gold}
     kept = [record for record in pred if record["id"] in known]
-    both = aligned(task, gold, kept)
-    left = len(pred) - len(kept)
-    said = [f"{left} predictions are of examples that this gold does not have; they are left out"] if left else []
+    asked = _examples(setting.pred) if pred_is_run else known
+    wanted = [record for record in gold if record["id"] in asked]
+    if not wanted:
+        raise GoldassayError(f"{setting.gold} has none of the examples of {setting.pred}")
+    said = []
+    if left := len(pred) - len(kept):
+        said.append(f"{left} predictions are of examples that this gold does not have; they are left out")
+    if left := len(gold) - len(wanted):
+        said.append(f"{left} examples of this gold were not in the run; they are left out")
+    both = aligned(task, wanted, kept)
     return both.gold, both.pred, [*said, *both.warnings]
+
+
+def _examples(run: Path) -> set[str]:
+    """The ids of the examples of a run, also of those that failed."""
+    rows = run / ROWS if run.is_dir() else run
+    return {str(row["id"]) for _, row in files.json_lines(rows) if isinstance(row, dict) and "id" in row}
