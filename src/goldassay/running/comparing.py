@@ -5,6 +5,7 @@ Predictions that already exist become runs (`given`), so that files are compared
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -64,6 +65,11 @@ def compare(*runs: Run | Path | str, test: str = "permutation", seed: int = 0) -
     ('score', 1.0, ('0', '1', '2', '3'))
     """
     return compared([one if isinstance(one, Run) else Run.load(one) for one in runs], test=test, seed=seed)
+
+
+async def acompare(*runs: Run | Path | str, test: str = "permutation", seed: int = 0) -> list[Against]:
+    """`compare` for asynchronous code: the same words, and the loop stays free."""
+    return await asyncio.to_thread(compare, *runs, test=test, seed=seed)
 
 
 def worked(made: Run) -> bool:
