@@ -14,6 +14,7 @@ from typing import Any
 import dspy
 
 from goldassay.exceptions import ConventionError, GoldassayError, RunStopped, StorageError
+from goldassay.lm.kept import keeping
 from goldassay.metric import Metric
 from goldassay.running.budget import Budget, BudgetSpent, Meter
 from goldassay.running.calls import ACCOUNT, TOKENS, Account, watching
@@ -56,6 +57,7 @@ def evaluate(
     budget: Budget | str | None = None,
     unfinished: Callable[[Path], None] | None = None,
     judge_labels: JudgeLabels | None = None,
+    keep_prompts: bool = True,
 ) -> Run:
     """Run ``program`` on every gold example and measure it.
 
@@ -90,6 +92,8 @@ def evaluate(
         unfinished: Told of a run beside ``folder`` that was made with the same things and did not end.
         judge_labels: What people say of some examples, by the name of a judged value (``{"relevance": {"q1": 0.5}}``):
             with them the run has corrected values beside the judge's (`goldassay.running.corrected`).
+        keep_prompts: Whether DSPy's own adapters keep the system messages that they rendered (`goldassay.lm.kept`);
+            what is sent is the same.
 
     Raises:
         GoldassayError: The call is wrong.
@@ -141,6 +145,7 @@ def evaluate(
     traced = trace and writer is not None
     here = Measuring(program, gold, measured, traced)
     used = adapter if adapter is not None else dspy.settings.adapter
+    used = keeping(used) if keep_prompts else used
     at_once = min(threads, len(gold))
     make = at_work(
         engine,
@@ -181,7 +186,7 @@ def evaluate(
         late=make.timed_out,
         account=lambda: Account(meter, traced),
     )
-    around = {key: value for key, value in (("lm", lm), ("adapter", adapter)) if value is not None}
+    around = {key: value for key, value in (("lm", lm), ("adapter", used)) if value is not None}
     status, why, loose = "interrupted", "", Account()
     try:
         with dspy.context(**around), watching(asked, meter) as loose, _few_collections():
