@@ -88,7 +88,7 @@ def entries(runs: Path) -> list[Entry]:
         for file in runs.glob("/".join(["*"] * depth + ["run.json"])):
             try:
                 about = json.loads(file.read_text(encoding="utf-8"))
-            except (OSError, ValueError):
+            except (OSError, ValueError, RecursionError):
                 continue
             if isinstance(about, dict) and isinstance(about.get("measures"), dict):
                 key = file.parent.relative_to(runs).as_posix()

@@ -88,7 +88,7 @@ class Bench:
                 try:
                     row = json.loads(line)
                     self._known[row["program"], int(row["index"])] = row
-                except (ValueError, KeyError, TypeError):  # a line that was cut off is measured again
+                except (ValueError, KeyError, TypeError, RecursionError):  # a line that was cut off is measured again
                     continue
 
     @property
