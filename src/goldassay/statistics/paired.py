@@ -65,6 +65,13 @@ def compare(
     p = (b + 1) / (n + 1), with b of n permutations at least as far apart. Identical inputs: difference 0, p = 1.
     The classical tests (``paired_t``, ``wilcoxon``, ``mcnemar``) look at the values of the single examples.
 
+    Args:
+        a: What the other is compared with, ``b``, aligned.
+        zero: An empty tally of the kind compared; none for plain numbers.
+        clusters: The document (or another cluster) of each example; whole clusters are resampled.
+        level: The level of the interval, such as 0.95.
+        seed: Of everything that is drawn at random.
+
     >>> found = compare([1.0] * 12, [0.0] * 12, resamples=2000)
     >>> found.difference, found.p < 0.01, found.interval.low
     (1.0, True, 1.0)
@@ -140,7 +147,7 @@ def classical(test: str, differences: Floats) -> tuple[float, float]:
             raise GoldassayError("a t test needs at least two examples")
         if constant(differences):
             return float(np.copysign(np.inf, differences[0])), 0.0
-        found = stats.ttest_1samp(differences, 0.0)
+        found: Any = stats.ttest_1samp(differences, 0.0)
     elif test == "wilcoxon":
         found = stats.wilcoxon(differences)
     else:
