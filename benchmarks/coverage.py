@@ -1,4 +1,4 @@
-"""How often 95 % intervals hold the truth: ``python -m benchmarks coverage`` writes the table of docs/coverage.md.
+"""How often 95 % intervals hold the truth: ``python -m benchmarks coverage`` writes both tables of docs/coverage.md.
 
 Four kinds of values, four sizes, four truths. A draw is a sample of n examples from a population whose value is known:
 
@@ -7,26 +7,37 @@ Four kinds of values, four sizes, four truths. A draw is a sample of n examples 
   distribution with mean p, concentration 4), wrong ones predicted as often as entities are missed: micro-F1 is p;
 * macro-F1: four labels (40, 30, 20, 10 %), a wrong one drawn from the others; p is set so that macro-F1 is the truth;
 * MRR: the right one first in a share of queries, of the rest half at ranks 2 to 10 and half nowhere (half or fewer).
+
+For a difference, two systems answer the same examples, and on 60 % of them with the same luck.
 """
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterator
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
+from scipy import stats
 
 from goldassay import Counts, Mean
 from goldassay.statistics import interval
+from goldassay.statistics.evidence import Evidences
+from goldassay.statistics.paired import difference_interval, resampled_differences
 from goldassay.tally import By
 
+Array = NDArray[Any]
 SIZES, TRUTHS, DRAWS = (10, 20, 40, 150), (0.05, 0.5, 0.9, 0.98), 1000
+DIFFERENCES = ((0.05, 0.05), (0.5, 0.5), (0.98, 0.98), (0.6, 0.5), (0.98, 0.9))
+SAME_LUCK = 0.6
 SHARES = np.array([0.4, 0.3, 0.2, 0.1])
 LABELS = "ABCD"
 PAGE = Path(__file__).parent.parent / "docs" / "coverage.md"
 LEAST, MOST = 0.93, 0.97
+RESAMPLES, FEWER = 200, 4  # of the bootstrap beside it, which a quarter of the draws suffices for
 
 
 class Macro(By[str, Counts]):
@@ -37,33 +48,63 @@ class Macro(By[str, Counts]):
         return self.macro
 
 
-Sample = Callable[[np.random.Generator, float, int], tuple[Any, Any]]
+Sample = Callable[[Array, Array, float], Any]
+"""Uniform numbers that make gold and the system's luck, and the truth; back comes the evidence of the examples."""
 
 
-def accuracy(rng: np.random.Generator, truth: float, n: int) -> tuple[Any, Any]:
-    return Mean((rng.random(n) < truth).astype(float), np.ones(n)), Mean()
+def accuracy(_: Array, luck: Array, truth: float) -> Any:
+    return Mean((luck[0] < truth).astype(float), np.ones(luck.shape[1]))
 
 
-def f1(rng: np.random.Generator, truth: float, n: int) -> tuple[Any, Any]:
-    entities, chance = 1 + rng.poisson(2, n), rng.beta(4 * truth, 4 * (1 - truth), n)
-    found, wrong = rng.binomial(entities, chance), rng.binomial(entities, 1 - chance)
-    return Counts(*(column.astype(float) for column in (found, wrong, entities - found))), Counts()
+def f1(gold: Array, luck: Array, truth: float) -> Any:
+    entities = 1 + _poisson(gold[0])
+    chance = _beta(truth)[(luck[0] * STEPS).astype(int)]
+    found, wrong = _binomial(luck[1], entities, chance), _binomial(luck[2], entities, 1 - chance)
+    return Counts(*(column.astype(float) for column in (found, wrong, entities - found)))
 
 
-def macro_f1(rng: np.random.Generator, truth: float, n: int) -> tuple[Any, Any]:
-    gold = rng.choice(4, n, p=SHARES)
-    pred = np.where(rng.random(n) < _right(truth), gold, (gold + rng.integers(1, 4, n)) % 4)
+STEPS = 4096
+
+
+@cache
+def _beta(truth: float) -> Array:
+    """The quantiles of the chance of a document."""
+    middle = (np.arange(STEPS) + 0.5) / STEPS
+    return np.asarray(stats.beta.ppf(middle, 4 * truth, 4 * (1 - truth)))
+
+
+def _poisson(uniform: Array) -> Array:
+    """The entities of documents after the first, with mean 2."""
+    return np.searchsorted(np.asarray(stats.poisson.cdf(np.arange(15), 2)), uniform)
+
+
+def _binomial(uniform: Array, n: Array, p: Array) -> Array:
+    """Quantiles of binomial distributions, by walking through their probabilities."""
+    p = np.clip(p, 1e-12, 1 - 1e-12)
+    chance = (1 - p) ** n
+    so_far, out = chance.copy(), np.zeros(len(n), dtype=int)
+    for k in range(int(n.max())):
+        out += (so_far < uniform) & (k < n)
+        chance = chance * np.maximum(n - k, 0) / (k + 1) * p / (1 - p)
+        so_far += chance
+    return out
+
+
+def macro_f1(gold: Array, luck: Array, truth: float) -> Any:
+    label = np.searchsorted(np.cumsum(SHARES)[:-1], gold[0])
+    pred = np.where(luck[0] < _right(truth), label, (label + 1 + (luck[1] * 3).astype(int)) % 4)
     by = {
-        label: Counts(
-            ((gold == at) & (pred == at)).astype(float),
-            ((gold != at) & (pred == at)).astype(float),
-            ((gold == at) & (pred != at)).astype(float),
-        )
-        for at, label in enumerate(LABELS)
+        name: Counts(*(both.astype(float) for both in _counts(label == at, pred == at)))
+        for at, name in enumerate(LABELS)
     }
-    return Macro(by), Macro({label: Counts() for label in LABELS})
+    return Macro(by)
 
 
+def _counts(gold: Array, pred: Array) -> tuple[Array, Array, Array]:
+    return gold & pred, ~gold & pred, gold & ~pred
+
+
+@cache
 def _right(truth: float) -> float:
     """The share of right labels at which macro-F1 is the truth, by bisection."""
     low, high = 0.0, 1.0
@@ -76,52 +117,95 @@ def _right(truth: float) -> float:
     return low
 
 
-def mrr(rng: np.random.Generator, truth: float, n: int) -> tuple[Any, Any]:
+def mrr(_: Array, luck: Array, truth: float) -> Any:
     later = float(np.mean(1 / np.arange(2, 11)))
     first = max(0.0, (truth - later / 2) / (1 - later / 2))
     somewhere = 0.5 if first else truth / later
-    ranks = np.where(rng.random(n) < somewhere, 1 / rng.integers(2, 11, n), 0.0)
-    return Mean(np.where(rng.random(n) < first, 1.0, ranks), np.ones(n)), Mean()
+    ranks = np.where(luck[1] < somewhere, 1 / (2 + (luck[2] * 9).astype(int)), 0.0)
+    return Mean(np.where(luck[0] < first, 1.0, ranks), np.ones(luck.shape[1]))
 
 
+ZEROS: dict[str, Any] = {"macro-F1": Macro({label: Counts() for label in LABELS}), "F1": Counts()}
 KINDS: dict[str, Sample] = {"accuracy": accuracy, "F1": f1, "macro-F1": macro_f1, "MRR": mrr}
 
 
-def covered(sample: Sample, truth: float, n: int, draws: int, method: str, seed: int = 0) -> tuple[float, float]:
+def covered(kind: str, truth: float, n: int, draws: int, method: str = "auto", seed: int = 0) -> tuple[float, float]:
     """The share of intervals that hold the truth, and their mean width."""
-    rng, held, width = np.random.default_rng(seed), 0, 0.0
+    rng, zero = np.random.default_rng(seed), ZEROS.get(kind, Mean())
+    ends = []
     for _ in range(draws):
-        tallies, zero = sample(rng, truth, n)
-        found = interval(tallies, zero, method=method, bounds=(0.0, 1.0), resamples=400)
-        held += found.low - 1e-9 <= truth <= found.high + 1e-9
-        width += found.high - found.low
-    return held / draws, width / draws
+        tallies = KINDS[kind](rng.random((1, n)), rng.random((3, n)), truth)
+        found = interval(tallies, zero, method=method, bounds=(0.0, 1.0), resamples=RESAMPLES)
+        ends.append((found.low, found.high))
+    return _held(ends, truth)
 
 
-def rows(draws: int) -> Iterator[str]:
-    for name, sample in KINDS.items():
+def covered_difference(kind: str, truths: tuple[float, float], n: int, draws: int, how: str) -> tuple[float, float]:
+    """The share of intervals of a difference that hold the true one, and their mean width."""
+    rng, zero = np.random.default_rng(0), ZEROS.get(kind, Mean())
+    ends = []
+    for _ in range(draws):
+        gold, luck = rng.random((1, n)), rng.random((3, n))
+        other = np.where(rng.random(n) < SAME_LUCK, luck, rng.random((3, n)))
+        one = Evidences(KINDS[kind](gold, luck, truths[0]), zero)
+        rows = one.matrix, Evidences(KINDS[kind](gold, other, truths[1]), zero).matrix
+        if how == "bootstrap":
+            ends.append(np.quantile(resampled_differences(one, *rows, RESAMPLES, seed=0), (0.025, 0.975)))
+        else:
+            found, _ = difference_interval(one, *rows, 0.95, (0.0, 1.0))
+            ends.append((found.low, found.high))
+    return _held(ends, truths[0] - truths[1])
+
+
+def _held(ends: list[Any], truth: float) -> tuple[float, float]:
+    low, high = np.array(ends).T
+    return float(((low - 1e-9 <= truth) & (truth <= high + 1e-9)).mean()), float((high - low).mean())
+
+
+def cell(now: tuple[float, float], bootstrap: tuple[float, float]) -> str:
+    shown = f"{now[0]:.3f}" if LEAST <= now[0] <= MOST else f"**{now[0]:.3f}**"
+    return f"{shown} ({now[1]:.2f}; {bootstrap[0]:.3f})"
+
+
+def values(draws: int) -> Iterator[str]:
+    yield "| value | n | " + " | ".join(f"truth {truth}" for truth in TRUTHS) + " |"
+    yield "|---|---|" + "---|" * len(TRUTHS)
+    for kind in KINDS:
         for n in SIZES:
-            cells = []
-            for truth in TRUTHS:
-                (now, wide), (before, _) = (
-                    covered(sample, truth, n, draws, method) for method in ("auto", "bootstrap")
+            both = [
+                (covered(kind, truth, n, draws), covered(kind, truth, n, draws // FEWER, "bootstrap"))
+                for truth in TRUTHS
+            ]
+            yield f"| {kind} | {n} | {' | '.join(cell(now, old) for now, old in both)} |"
+
+
+def differences(draws: int) -> Iterator[str]:
+    yield "| value | n | " + " | ".join(f"{a} − {b}" for a, b in DIFFERENCES) + " |"
+    yield "|---|---|" + "---|" * len(DIFFERENCES)
+    for kind in KINDS:
+        for n in SIZES:
+            both = [
+                (
+                    covered_difference(kind, truths, n, draws, "newcombe"),
+                    covered_difference(kind, truths, n, draws // FEWER, "bootstrap"),
                 )
-                shown = f"{now:.3f}" if LEAST <= now <= MOST else f"**{now:.3f}**"
-                cells.append(f"{shown} ({wide:.2f}; {before:.3f})")
-            yield f"| {name} | {n} | {' | '.join(cells)} |"
+                for truths in DIFFERENCES
+            ]
+            yield f"| {kind} | {n} | {' | '.join(cell(now, old) for now, old in both)} |"
 
 
 def main() -> None:
     draws = int(sys.argv[1]) if sys.argv[1:] and sys.argv[1].isdigit() else DRAWS
-    table = ["| value | n | " + " | ".join(f"truth {truth}" for truth in TRUTHS) + " |", "|---|---|" + "---|" * 4]
-    for row in rows(draws):
-        table.append(row)
-        print(row, flush=True)
-    if PAGE.is_file():
-        before, _, rest = PAGE.read_text(encoding="utf-8").partition("<!-- table -->\n")
-        after = rest.partition("<!-- end -->")[2]
-        body = "\n".join(table)
-        PAGE.write_text(f"{before}<!-- table -->\n{body}\n<!-- end -->{after}", encoding="utf-8")
+    for name, rows in (("values", values), ("differences", differences)):
+        table = []
+        for row in rows(draws):
+            table.append(row)
+            print(row, flush=True)
+        if PAGE.is_file():
+            before, mark, rest = PAGE.read_text(encoding="utf-8").partition(f"<!-- {name} -->\n")
+            after = rest.partition("<!-- end -->")[2]
+            body = "\n".join(table)
+            PAGE.write_text(f"{before}{mark}{body}\n<!-- end -->{after}", encoding="utf-8")
 
 
 if __name__ == "__main__":

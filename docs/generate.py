@@ -1,8 +1,10 @@
-"""The pages of the reference that are made from the code: measures, commands and the Python names."""
+"""The pages that are made from the code: the examples, and the reference of measures, commands and Python names."""
 
 from __future__ import annotations
 
+import json
 from importlib import import_module
+from pathlib import Path
 from typing import Any
 
 import click
@@ -84,10 +86,27 @@ def _documented(room: Any, name: str) -> bool:
     return str(getattr(found, "__module__", "")).startswith("goldassay") and hasattr(found, "__name__")
 
 
+def examples() -> str:
+    """The scripts and notebooks of ``examples/``, as they stand there."""
+    folder = Path(__file__).parents[1] / "examples"
+    out = ["# Examples", "", "They lie in `examples/`, need no network, and are run by the tests."]
+    for file in sorted(folder.glob("*.py")):
+        out += ["", f"## {file.stem.capitalize()}", "", f'```python title="examples/{file.name}"']
+        out += [file.read_text(encoding="utf-8").rstrip(), "```"]
+    for file in sorted(folder.glob("*.ipynb")):
+        out += ["", f"A notebook: `examples/{file.name}`", ""]
+        for cell in json.loads(file.read_text(encoding="utf-8"))["cells"]:
+            text = "".join(cell["source"]).rstrip()
+            code = cell["cell_type"] == "code"
+            out += ["```python", text, "```", ""] if code else [text.replace("# ", "## ", 1), ""]
+    return "\n".join(out) + "\n"
+
+
 def _first(room: Any) -> str:
     return (room.__doc__ or "").split("\n\n")[0].replace("\n", " ")
 
 
-for page, text in (("measures", measures()), ("commands", commands()), ("python", python())):
-    with mkdocs_gen_files.open(f"reference/{page}.md", "w") as file:
-        file.write(text)
+PAGES = {"examples": examples, "measures": measures, "commands": commands, "python": python}
+for page, made in PAGES.items():
+    with mkdocs_gen_files.open(f"reference/{page}.md", "w") as written:
+        written.write(made())

@@ -14,6 +14,7 @@ import math
 import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -103,7 +104,11 @@ class Reading(Searching):
     @property
     def stages(self) -> dict[str, Any]:
         """Searching and reading."""
-        return {**super().stages, "read": lambda gold: dspy.Prediction(reply=self.to_demo(gold)["reply"])}
+        return {**super().stages, "read": lambda gold: partial(self._gold_reply, gold)}
+
+    @staticmethod
+    def _gold_reply(gold: Any, passages: Sequence[str], question: str) -> dspy.Prediction:
+        return dspy.Prediction(reply=Reply(answer=gold_answer(gold, passages), confidence=1.0))
 
     def forward(self, question: str) -> dspy.Prediction:
         """The answer, how sure, from which passages; without passages there is nothing to read."""
@@ -138,13 +143,26 @@ class Extractive(Searching):
     @property
     def stages(self) -> dict[str, Any]:
         """Searching and reading."""
-        return {**super().stages, "reader": lambda gold: {"answer": next(iter(gold.answers), ""), "confidence": 1.0}}
+        return {**super().stages, "reader": lambda gold: partial(self._gold_reading, gold)}
+
+    @staticmethod
+    def _gold_reading(gold: Any, question: str, texts: Sequence[str]) -> dict[str, Any]:
+        return {"answer": gold_answer(gold, texts), "confidence": 1.0}
 
     def forward(self, question: str) -> dspy.Prediction:
         """The answer, how sure, from which passages."""
         results = self.search(question)
         texts = [result["text"] for result in results][: self.reads]
         return dspy.Prediction(**self.reader(question, texts), retrieved_contexts=texts, results=results)
+
+
+def gold_answer(gold: Any, texts: Sequence[str]) -> str:
+    """What reading these texts should give: the answer where one of them says it, else nothing.
+
+    A right reader that is given the wrong passages abstains, so what searching loses stays searching's.
+    """
+    known = (one for one in gold.get("answers") or () if any(one.lower() in text.lower() for text in texts))
+    return next(known, "")
 
 
 def said(answer: Any) -> str:
@@ -201,6 +219,16 @@ class Overlap(Searching):
         """The answer of the best sentence, with its share of the question as the confidence."""
         results = self.search(question)
         texts = [result["text"] for result in results]
+        answer, confidence = self.read(question, texts)
+        return dspy.Prediction(answer=answer, confidence=confidence, retrieved_contexts=texts, results=results)
+
+    @property
+    def stages(self) -> dict[str, Any]:
+        """Searching and reading."""
+        return {**super().stages, "read": lambda gold: lambda question, texts: (gold_answer(gold, texts), 1.0)}
+
+    def read(self, question: str, texts: Sequence[str]) -> tuple[str, float]:
+        """The answer in these texts, empty below the threshold, and how much of the question its sentence holds."""
         asked = set(tokens(question))
         best, confidence = "", 0.0
         for text in texts:
@@ -208,8 +236,7 @@ class Overlap(Searching):
                 share = self._share(asked, set(tokens(sentence)))
                 if share > confidence:
                     best, confidence = sentence, share
-        answer = picked(question, best) if confidence >= self.threshold else ""
-        return dspy.Prediction(answer=answer, confidence=confidence, retrieved_contexts=texts, results=results)
+        return picked(question, best) if confidence >= self.threshold else "", confidence
 
     def _share(self, asked: set[str], words: set[str]) -> float:
         """How much of the question's weight the words carry; words that no passage has count as rare ones."""

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import os
 import re
+import shutil
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -176,3 +178,17 @@ def names_gold() -> list[Any]:
                 entities.append({"start": start, "end": start + len(word), "type": kind, "text": word})
         out.append(dspy.Example(id=f"n{i}", text=text, entities=entities).with_inputs("text"))
     return out
+
+
+@pytest.fixture(scope="module")
+def chromium() -> Iterator[Any]:
+    """Chromium, started once a module: while it runs, Playwright keeps an event loop that other tests would meet."""
+    sync = pytest.importorskip("playwright.sync_api", reason="no playwright: pip install playwright")
+    found = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+    if found is None:
+        pytest.skip("no Chromium here: apt-get install chromium")
+    flags = ["--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"]
+    with sync.sync_playwright() as made:
+        browser = made.chromium.launch(executable_path=found, args=flags)
+        yield browser
+        browser.close()

@@ -74,5 +74,5 @@ def test_the_blocks_of_a_page_run(page: Path, tmp_path: Path, monkeypatch: pytes
 
 def test_every_page_is_in_the_navigation() -> None:
     named = set(re.findall(r": ([\w/-]+\.md)$", (ROOT / "mkdocs.yml").read_text(encoding="utf-8"), flags=re.MULTILINE))
-    made = {"reference/measures.md", "reference/commands.md", "reference/python.md"}
+    made = {"reference/examples.md", "reference/measures.md", "reference/commands.md", "reference/python.md"}
     assert named - made == {str(page.relative_to(ROOT / "docs")) for page in PAGES}

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from goldassay.gold import load
     from goldassay.measure import Assessment, Error, Measure
     from goldassay.metric import Metric
-    from goldassay.running.comparing import compare
+    from goldassay.running.comparing import acompare, compare
     from goldassay.running.evaluate import aevaluate, evaluate
     from goldassay.running.guarding import guard
     from goldassay.score import Score, Total
@@ -37,6 +37,7 @@ _HOME = {
     "Score": "score",
     "Tally": "tally",
     "Total": "score",
+    "acompare": "running.comparing",
     "aevaluate": "running",
     "atune": "tuning",
     "case": "testing",
@@ -61,6 +62,7 @@ __all__ = [
     "Score",
     "Tally",
     "Total",
+    "acompare",
     "aevaluate",
     "atune",
     "case",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from goldassay.insides import STORE
 from goldassay.measure import Assessment, Error, failed
 
 
@@ -76,7 +77,7 @@ def _had_it_right(error: Error, made: str) -> bool:
 def _outputs(pred_trace: Any) -> dict[str, Any]:
     out: dict[str, Any] = {}
     for step in pred_trace or ():
-        out |= dict(getattr(step[2], "_store", {}) or {})
+        out |= dict(getattr(step[2], STORE, {}) or {})
     return out
 
 

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from goldassay.exceptions import FieldError
+from goldassay.insides import STORE
 
 Column = str | Callable[[Any], Any]
 Columns = Mapping[str, Column]
@@ -45,7 +46,7 @@ def read(record: Any, path: str, default: Any = _ABSENT) -> Any:
 def _step(record: Any, key: str) -> Any:
     if isinstance(record, Mapping):
         return record.get(key, _ABSENT)
-    store = getattr(record, "_store", None)
+    store = getattr(record, STORE, None)
     if isinstance(store, dict):
         return store.get(key, _ABSENT)
     if key.startswith("_") or record is None or isinstance(record, (str, bytes, int, float, list, tuple)):
@@ -56,7 +57,7 @@ def _step(record: Any, key: str) -> Any:
 
 def names(record: Any) -> list[str]:
     """The names of the fields that a record has."""
-    store = getattr(record, "_store", None)
+    store = getattr(record, STORE, None)
     known: Iterable[Any] = store if isinstance(store, dict) else record if isinstance(record, Mapping) else ()
     if not known and hasattr(record, "__dict__"):
         known = vars(record)

@@ -10,6 +10,7 @@ from typing import Any, ClassVar, Generic
 
 from goldassay.exceptions import FieldError, GoldassayError
 from goldassay.fields import names, read
+from goldassay.insides import STORE
 from goldassay.tally import T
 
 TASKS = ("extraction", "classification", "linking", "retrieval", "answering", "triples")
@@ -158,7 +159,7 @@ def failed(pred: Any) -> str:
     """
     if pred is None:
         return "no prediction"
-    store = getattr(pred, "_store", None)
+    store = getattr(pred, STORE, None)
     if isinstance(store, dict):
         return str(store.get(FAILURE) or ("" if store else "empty prediction"))
     return str(read(pred, FAILURE, "") or "")
@@ -174,7 +175,7 @@ def parse(text: str) -> Measure[Any]:
     """The measure that a stored ``task.Repr(...)`` names. Nothing is executed: only literal arguments are read.
 
     >>> parse("extraction.StrictF1()")
-    StrictF1(matching='one-to-one')
+    StrictF1(bounds='given', matching='one-to-one')
     """
     task, _, call = text.partition(".")
     try:

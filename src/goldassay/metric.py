@@ -13,6 +13,7 @@ from goldassay import feedback as words
 from goldassay import tally
 from goldassay.exceptions import GoldassayError, MetricError
 from goldassay.fields import Columns, names, read, sides
+from goldassay.insides import STORE, fields_of, input_keys
 from goldassay.measure import OWN, Assessment, Error, Measure, failed
 from goldassay.score import Evidence, Score
 from goldassay.tally import Mean, Tally
@@ -195,7 +196,7 @@ class FunctionMetric(Metric):
             return {key: Assessment(_none(measure.zero)) for key, measure in self.measures.items()}
         given = (gold, pred, None, None, None, None)[: self.wants]
         found, said = self.function(*given), ""
-        if hasattr(found, "_store") and not isinstance(found, Score):
+        if hasattr(found, STORE) and not isinstance(found, Score):
             found, said = _score(found), str(getattr(found, "feedback", None) or "")
         if isinstance(found, Score):
             return self._scored(found)
@@ -258,9 +259,9 @@ class FunctionMetric(Metric):
 
 def _score(found: Any) -> Any:
     """The score of a ``dspy.Prediction``, which has to have one."""
-    if "score" not in found._store:
-        raise MetricError(f"the metric returned a Prediction without a score; it has {', '.join(found._store)}")
-    return found._store["score"]
+    if "score" not in fields_of(found):
+        raise MetricError(f"the metric returned a Prediction without a score; it has {', '.join(fields_of(found))}")
+    return fields_of(found)["score"]
 
 
 def _returned(function: Callable[..., Any]) -> str:
@@ -293,7 +294,7 @@ def _errors(gold: Any, pred: Any, said: str, value: float) -> tuple[Error, ...]:
     """What a function that gives only a number found wrong: the fields of gold that the prediction has otherwise."""
     if said:
         return (Error("low_score", said),)
-    inputs = set(gold.inputs().keys()) if hasattr(gold, "inputs") and getattr(gold, "_input_keys", None) else set()
+    inputs = set(gold.inputs().keys()) if hasattr(gold, "inputs") and input_keys(gold) else set()
     out = []
     for name in names(pred):
         wanted = read(gold, name, None)

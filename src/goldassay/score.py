@@ -67,11 +67,13 @@ def _flat(evidence: Evidence) -> tuple[Layout, tuple[float, ...]] | None:
 
 
 class Total:
-    """The sum of many scores. ``total / n`` is the corpus value; n does not matter, the evidence does.
+    """The sum of many scores. ``total / n`` is the corpus value of n examples.
 
-    Plain numbers in the sum (dspy's ``failure_score``, where a program raised) are examples without evidence: their
-    gold is not known here, so a value over them is too high, and ``total / n`` warns of it. To have a failed example's
-    gold count as missed, wrap the program with ``goldassay.guard``.
+    Plain numbers in the sum (dspy's ``failure_score``, where a program raised) are examples without evidence: the
+    metric was never shown their gold. Each takes the value down as it would take down a mean,
+    ``(value * scored + failure scores) / n``, and ``total / n`` warns of it. For means (accuracy, MRR) that is the
+    value with the failed gold counted as missed; for P, R and F1 it is at most that. The very value comes from
+    ``goldassay.guard(program)``, which never raises.
 
     ``dspy.Evaluate`` sums all scores again after every example. So sums of plain counts are kept as bare numbers, and
     become tallies only when a value is asked for.
@@ -134,13 +136,15 @@ class Total:
     __rmul__ = __mul__
 
     def __truediv__(self, n: float) -> float:
-        if n > self.count > 0:
-            warnings.warn(
-                f"{n - self.count:g} of {n:g} examples have no score, since the program raised, and their gold does "
-                "not count as missed: wrap the program (goldassay.guard(program)), or use goldassay.running.evaluate",
-                stacklevel=2,
-            )
-        return self.value * self.factor
+        if not n > self.count > 0:
+            return self.value * self.factor
+        warnings.warn(
+            f"{n - self.count:g} of {n:g} examples have no score, since the program raised: each takes the value down "
+            "as an example of score 0; for the value with their gold counted as missed wrap the program "
+            "(goldassay.guard(program)), or use goldassay.evaluate",
+            stacklevel=2,
+        )
+        return (self.value * self.count + self.plain) / n * self.factor
 
     def __float__(self) -> float:
         """What a progress bar shows before the slash: the corpus value times the number of examples."""

@@ -140,8 +140,7 @@ def fold(task: str, measures: Mapping[str, Measure[Any]] | Iterable[Measure[Any]
     """
     from goldassay.statistics.evidence import flat, summed
 
-    listed: Iterable[Any] = () if isinstance(measures, Mapping) else measures
-    named = measures if isinstance(measures, Mapping) else {measure.key: measure for measure in listed}
+    named: Any = measures if isinstance(measures, Mapping) else {measure.key: measure for measure in measures}
     card = Scorecard(task, len(shared.gold), shared=shared)
     sums: dict[int, tuple[Any, Any]] = {}
     for name, measure in named.items():

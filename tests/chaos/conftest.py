@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import socket
+import struct
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
@@ -20,6 +22,8 @@ class Endpoint:
 
     def __init__(self) -> None:
         self.mode, self.calls = "well", 0
+        self.elsewhere = ""
+        self.reply: Callable[[list[dict[str, str]]], str] = lambda messages: FOUND  # of an endpoint that is well
         self.busy = self.most = self.refused = 0
         self.times: list[float] = []
         self.stop = threading.Event()
@@ -41,8 +45,10 @@ class Endpoint:
             def log_message(self, format: str, *args: Any) -> None:
                 pass
 
+            body = b""
+
             def do_POST(self) -> None:
-                self.rfile.read(int(self.headers.get("content-length") or 0))
+                self.body = self.rfile.read(int(self.headers.get("content-length") or 0))
                 with endpoint._lock:
                     endpoint.calls += 1
                     number = endpoint.calls
@@ -61,6 +67,8 @@ class Endpoint:
         """Answer one request; the modes are those of `MODES`."""
         if mode == "alternating":
             mode = "well" if number % 2 else "500"
+        elif mode == "503, then well":
+            mode = "503" if number <= 2 else "well"
         if mode == "crowded":
             mode = "slow" if self.busy <= ROOM else "429"
             self.refused += mode == "429"
@@ -71,6 +79,35 @@ class Endpoint:
             to.connection.close()
         elif mode == "hanging":
             self.stop.wait(30)
+        elif mode == "reset midway":
+            whole = completion(FOUND)
+            self.send(to, 200, whole[:20], length=len(whole))
+            to.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+            to.connection.close()
+        elif mode == "elsewhere":
+            to.send_response(307)
+            to.send_header("location", f"{self.elsewhere}/chat/completions")
+            to.send_header("content-length", "0")
+            to.end_headers()
+        elif mode == "no body":
+            self.send(to, 200, b"")
+        elif mode == "a list":
+            self.send(to, 200, b"[]")
+        elif mode == "null content":
+            self.send(to, 200, completion(None))
+        elif mode == "null choices":
+            self.send(to, 200, json.dumps({**json.loads(completion("")), "choices": None}).encode())
+        elif mode == "usage of words":
+            usage = {"prompt_tokens": "many", "total_tokens": None}
+            self.send(to, 200, json.dumps({**json.loads(completion(FOUND)), "usage": usage}).encode())
+        elif mode == "plain text":
+            self.send(to, 200, completion(FOUND), kind="text/plain")
+        elif mode == "a lie about gzip":
+            self.send(to, 200, completion(FOUND), encoding="gzip")
+        elif mode == "deep":
+            self.send(to, 200, b"[" * 100_000)
+        elif mode == "half a character":
+            self.send(to, 200, completion(FOUND.replace("1885", "\ud800")))
         elif mode == "slow":
             time.sleep(0.15)
             self.send(to, 200, completion(FOUND))
@@ -88,7 +125,7 @@ class Endpoint:
         elif mode == "nonsense":
             self.send(to, 200, completion("I would rather talk of \x1b[2J something else."))
         elif mode == "huge":
-            self.send(to, 200, completion("x" * 2_000_000))
+            self.send(to, 200, completion("x" * 300_000))
         elif mode == "429 with Retry-After":
             self.send(to, 429, error("slow down"), retry="1")
         elif mode == "429 for three seconds":
@@ -100,7 +137,7 @@ class Endpoint:
         elif mode.isdecimal():
             self.send(to, int(mode), error(f"status {mode}"))
         else:
-            self.send(to, 200, completion(FOUND))
+            self.send(to, 200, completion(self.reply(json.loads(getattr(to, "body", b"{}")).get("messages", []))))
 
     def send(
         self,
@@ -111,12 +148,15 @@ class Endpoint:
         kind: str = "application/json",
         length: int | None = None,
         retry: str = "",
+        encoding: str = "",
     ) -> None:
         """One response, however wrong."""
         try:
             to.send_response(status)
             to.send_header("content-type", kind)
             to.send_header("content-length", str(len(body) if length is None else length))
+            if encoding:
+                to.send_header("content-encoding", encoding)
             if retry:
                 to.send_header("retry-after", retry)
             to.end_headers()
@@ -128,11 +168,13 @@ class Endpoint:
 
 MODES = (
     "well", "slow", "alternating", "429", "429 with Retry-After", "500", "503", "garbage", "html", "truncated",
-    "no choices", "empty", "nonsense", "huge", "dead", "hanging", "wrong key",
+    "no choices", "empty", "nonsense", "huge", "dead", "hanging", "wrong key", "402", "404", "413", "reset midway",
+    "elsewhere", "no body", "a list", "null content", "null choices", "usage of words", "plain text",
+    "a lie about gzip", "deep", "503, then well",
 )  # fmt: skip
 
 
-def completion(text: str) -> bytes:
+def completion(text: str | None) -> bytes:
     """A chat completion with this text."""
     message = {"role": "assistant", "content": text}
     usage = {"prompt_tokens": 5, "completion_tokens": 3, "total_tokens": 8}

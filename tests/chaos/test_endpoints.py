@@ -16,8 +16,8 @@ from goldassay.running import Run, evaluate
 
 METRIC = Metric(extraction.StrictF1())
 KEY = "sk-chaos-0123456789"
-WELL = ("well", "slow")
-SOME = ("alternating",)
+WELL = ("well", "slow", "plain text")
+SOME = ("alternating", "503, then well")
 
 
 class Years(dspy.Module):  # type: ignore[misc]

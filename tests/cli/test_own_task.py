@@ -4,18 +4,22 @@ from __future__ import annotations
 
 import csv
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
 from typing import Any
 
+import dspy
 import pytest
+from dspy.lm15 import Message, Response, TextPart, Usage
 from typer.testing import CliRunner
 
 from goldassay import workspace
 from goldassay.cli import app
 from goldassay.exceptions import GoldassayError
 from goldassay.gold import load
+from goldassay.measures.judged import Verdict
 from goldassay.running import Run
 
 RUN = CliRunner(env={"COLUMNS": "100"})
@@ -165,3 +169,95 @@ def test_a_file_is_its_own_task(tmp_path: Path) -> None:
     assert workspace.taken(target.load()) == ["text"]
     with pytest.raises(GoldassayError, match="no such file"):
         workspace.target("nothing.py:program")
+
+
+WORDS = ["mill", "bridge", "park", "school", "tram", "desk", "road", "tower", "harbour", "square", "garden", "museum"]
+TONES = {"?": "question", "!": "praise", ".": "complaint"}
+
+
+class Imitator:
+    """A scripted model of tones: a complaint, unless a text that it was shown ends in the same mark."""
+
+    def complete(self, request: Any) -> Any:
+        turns = [part.text for message in request.messages for part in message.parts if hasattr(part, "text")]
+        marks = [found[1] for turn in turns if (found := re.search(r"## text ## \]\]\n.*?([?!.])(?=\s|$)", turn))]
+        shown = dict(zip(marks, turns[1::2], strict=False))
+        answer = shown.get(marks[-1], "[[ ## tone ## ]]\ncomplaint\n\n[[ ## completed ## ]]")
+        return Response(
+            id=None,
+            model=request.model,
+            message=Message.assistant([TextPart(answer)]),
+            finish_reason="stop",
+            usage=Usage(input_tokens=9, output_tokens=1, total_tokens=10),
+        )
+
+
+@pytest.fixture
+def tones(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A workspace made from sixty letters, and the scripted model."""
+    monkeypatch.chdir(tmp_path)
+    lines = [
+        f"{n},The {WORDS[n % 12]} {n * 7919} of street {n * n}{'?!.'[n % 3]},{TONES['?!.'[n % 3]]}" for n in range(60)
+    ]
+    Path("letters.csv").write_text("id,text,tone\n" + "".join(f"{line}\n" for line in lines), encoding="utf-8")
+    assert run("init", "mine", "--task", "tone", "--from", "letters.csv", "--outputs", "tone").exit_code == 0
+    monkeypatch.chdir(tmp_path / "mine")
+    lm = dspy.LM("scripted/imitator", engine=Imitator(), cache=False)
+    monkeypatch.setattr("goldassay.lm.resolve", lambda name=None, **_: lm)
+    return tmp_path / "mine"
+
+
+def test_few_records_keep_enough_for_the_test_split(tones: Path) -> None:
+    gold = load("tone", task="tone").task("tone")
+    assert {side: len(getattr(gold, side)) for side in ("train", "dev", "test")} == {"train": 24, "dev": 12, "test": 24}
+    assert {one["tone"] for one in gold.dev} == set(TONES.values())
+    assert "source: letters.csv" in (tones / "gold" / "tone" / "card.yaml").read_text(encoding="utf-8")
+
+
+def test_patches_of_an_own_task_are_proposed_tested_applied_and_seen(tones: Path) -> None:
+    done = json.loads(run("eval", "tone", "--split", "train", "--json").output)
+    found = json.loads(run("patch", "patterns", done["folder"], "--json").output)
+    confused = {(one["gold_type"], one["pred_type"]) for one in found["patterns"]}
+    assert confused == {("question", "complaint"), ("praise", "complaint")}
+    assert run("patch", "propose", "tone", "--run", done["folder"]).exit_code == 0
+    tested = run("patch", "test", "tone", "--json")
+    assert tested.exit_code == 0, tested.exception
+    measured = json.loads(tested.output)["patches"]
+    assert max(one["effects"][0]["difference"] for one in measured) == pytest.approx(1 / 3)  # of twelve, four more
+    assert run("patch", "apply", "tone", *(one["id"] for one in measured)).exit_code == 0
+    after = json.loads(run("eval", "tone", "--split", "train", "--state", "programs/patches/tone", "--json").output)
+    assert after["value"] > done["value"]
+    assert run("report", done["folder"], after["folder"], "--out", "page.html").exit_code == 0
+    assert "praise" in Path("page.html").read_text(encoding="utf-8")
+    again = run("report", done["folder"], "--out", "page.html")
+    assert "page.html exists already; name another place, or say --force" in str(again.exception)
+    assert run("report", done["folder"], "--out", "page.html", "--force").exit_code == 0
+
+
+def test_an_own_task_is_tuned_and_proven(tones: Path) -> None:
+    done = run("tune", "tone", "--optimizer", "patches", "--option", "nearest=0", "--out", "t")
+    assert done.exit_code == 0, done.exception
+    assert json.loads((tones / "t" / "tuning.json").read_text(encoding="utf-8"))["verdict"] == "proven on test"
+
+
+def test_an_own_task_takes_a_judge(tones: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    metric = tones / "metrics" / "tone.py"
+    metric.write_text(
+        metric.read_text(encoding="utf-8")
+        + "\nfrom goldassay.judges.measures import Criterion\n"
+        + "def metric_with(judge):\n"
+        + "    named = Criterion(judge, 'It names a tone.', title='named')\n"
+        + "    return Metric([named], columns={'question': 'text', 'answer': 'tone'})\n",
+        encoding="utf-8",
+    )
+
+    class Yes:
+        name, calls, tokens = "yes", 0, 0
+
+        def criterion(self, criterion: str, question: str, answer: str) -> Verdict:
+            return Verdict("yes" if answer in TONES.values() else "no")
+
+    monkeypatch.setattr("goldassay.judges.ask.judge.named", lambda *_, **__: Yes())
+    done = run("eval", "tone", "--judge-lm", "any", "--json")
+    assert done.exit_code == 0, done.exception
+    assert json.loads(done.output)["values"] == {"named": 1.0}

@@ -11,7 +11,7 @@ import dspy
 import pytest
 
 from goldassay import Metric, guard
-from goldassay.measures import extraction
+from goldassay.measures import classification, extraction
 from goldassay.running import evaluate
 
 METRIC = Metric({extraction.StrictF1(): 0.7, extraction.PartialF1(): 0.3})
@@ -53,7 +53,9 @@ def test_the_gold_of_a_failed_example_counts_as_missed(learner: Any, names_progr
     missed = [score.evidence["strict_f1"].fn for *_, score in guarded.results]
     assert missed[-1] == 1
     assert sum(score for *_, score in bare.results).plain == 0.0  # dspy's failure score: an example without evidence
-    assert bare.score > guarded.score
+    scored = [score for *_, score in bare.results][:6]
+    assert bare.score == round(100 * float((sum(scored) / 6) * 6 / 7), 2)
+    assert bare.score < guarded.score  # F1 with its gold missed; never a value as if all had been well
     assert run.rows[-1]["error"].startswith("RuntimeError: this text cannot be read")
     assert run.value == pytest.approx(guarded.score / 100, abs=1e-4)
 
@@ -88,5 +90,25 @@ def test_plain_numbers_in_the_sum_are_examples_without_evidence(names_gold: list
     add: Any = sum
     for numbers in ([score, 0.0, score], [0.0, score, score], [score, score, 0]):
         with pytest.warns(UserWarning, match="1 of 3 examples have no score"):
-            assert add(numbers) / 3 == 1.0
+            assert add(numbers) / 3 == pytest.approx(2 / 3)
+    with pytest.warns(UserWarning, match="1 of 2 examples have no score"):
+        assert add([score, 0.5]) / 2 == 0.75  # a failure score of one's own counts as such
     assert f"{add([score, 0.0]):.2f}" == "1.00"
+
+
+@pytest.mark.parametrize("measure", [classification.Accuracy(), extraction.StrictF1()])
+def test_a_program_that_raises_on_one_of_two_is_not_reported_as_right(measure: Any) -> None:
+    rows: list[dict[str, Any]] = [{"text": text, "label": "M", "entities": [(0, 1, "TOP")]} for text in "ab"]
+    dev = [dspy.Example(**row).with_inputs("text") for row in rows]
+
+    def program(text: str) -> Any:
+        if text == "b":
+            raise RuntimeError("down")
+        return dspy.Prediction(label="M", entities=[(0, 1, "TOP")])
+
+    metric = Metric(measure)
+    with pytest.warns(UserWarning, match="each takes the value down"):
+        bare = dspy.Evaluate(devset=dev, metric=metric, num_threads=1)(program).score
+    assert bare == 50.0
+    guarded = dspy.Evaluate(devset=dev, metric=metric, num_threads=1)(guard(program)).score
+    assert guarded == (50.0 if isinstance(measure, classification.Accuracy) else 66.67)  # F1: P 1, R 1/2

@@ -151,9 +151,13 @@ def test_keys_are_distinct_and_read_back() -> None:
     assert len(set(keys)) == len(keys)
     assert set(Metric(dict.fromkeys(ex.listed(), 1.0)).conventions) == set(keys)
     assert parse(stored(ex.SemEval("partial", rate="recall"))) == ex.SemEval("partial", "recall")
-    assert ex.StrictF1().conventions == "strict_f1[matching=one-to-one, match=span+type, average=micro, empty=1/null]"
+    assert (
+        ex.StrictF1().conventions
+        == "strict_f1[bounds=given, matching=one-to-one, match=span+type, average=micro, empty=1/null]"
+    )
     assert ex.MacroF1(over="seen").conventions == (
-        "strict_macro_f1_seen[matching=one-to-one, match=span+type, over=seen, average=macro by type, empty=1/null]"
+        "strict_macro_f1_seen[bounds=given, matching=one-to-one, match=span+type, over=seen, average=macro by type, "
+        "empty=1/null]"
     )
 
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 from types import SimpleNamespace
 from typing import Any
 
+import numpy as np
 import pytest
 
 from goldassay.exceptions import DataError, FieldError, GoldassayError
-from goldassay.measures import extraction
+from goldassay.measures import extraction as ex
 from goldassay.measures.extraction import Span
-from goldassay.measures.extraction.records import spans
+from goldassay.measures.extraction.records import settled, spans
 
 
 def test_dicts_sequences_objects_and_words_that_are_not_in_the_text() -> None:
@@ -40,10 +41,10 @@ def test_a_discontinuous_span_overlaps_only_with_its_parts() -> None:
     assert whole.overlaps(Span(2, 4, "A"))
     assert not whole.overlaps(Span(3, 7, "A"))
     assert not whole.overlaps(Span(10, 12, "A"))
-    strict = extraction.StrictF1()
+    strict = ex.StrictF1()
     assert strict([whole], [Span(0, 10, "A")]).tally.tp == 0
     assert strict([whole], [whole]).tally.tp == 1
-    assert extraction.PartialF1()([whole], [Span(0, 10, "A")]).tally.tp == 1
+    assert ex.PartialF1()([whole], [Span(0, 10, "A")]).tally.tp == 1
 
 
 @pytest.mark.parametrize(
@@ -65,7 +66,7 @@ def test_a_discontinuous_span_overlaps_only_with_its_parts() -> None:
 )
 def test_a_wrong_span_is_said_by_measure_and_scorecard_alike(wrong: Any, says: str) -> None:
     gold, pred = {"id": "nl-7", "text": "x" * 20, "entities": []}, {"entities": wrong}
-    for call in (lambda: extraction.StrictF1()(gold, pred), lambda: extraction.scorecard([gold], [pred])):
+    for call in (lambda: ex.StrictF1()(gold, pred), lambda: ex.scorecard([gold], [pred])):
         with pytest.raises(DataError) as caught:
             call()
         assert str(caught.value) == f"record nl-7, {says}"
@@ -73,7 +74,7 @@ def test_a_wrong_span_is_said_by_measure_and_scorecard_alike(wrong: Any, says: s
 
 def test_gold_must_stand_in_the_text() -> None:
     gold = {"id": "nl-7", "text": "x", "entities": [{"start": None, "end": None, "type": "A", "text": "y"}]}
-    for call in (lambda: extraction.StrictF1()(gold, []), lambda: extraction.scorecard([gold], [[]])):
+    for call in (lambda: ex.StrictF1()(gold, []), lambda: ex.scorecard([gold], [[]])):
         with pytest.raises(DataError, match=r"^record nl-7, gold entities\[0\]: a gold span needs start and end$"):
             call()
 
@@ -82,15 +83,80 @@ def test_a_missing_field_lists_what_is_there() -> None:
     with pytest.raises(
         FieldError, match=r"the gold example has no field 'entities'; it has text; rename with columns="
     ):
-        extraction.StrictF1()({"text": "x"}, {"entities": []})
+        ex.StrictF1()({"text": "x"}, {"entities": []})
     with pytest.raises(FieldError, match=r"the prediction has no field 'entities'; it has spans; rename with columns="):
-        extraction.StrictF1()({"text": "x", "entities": []}, {"spans": []})
+        ex.StrictF1()({"text": "x", "entities": []}, {"spans": []})
     with pytest.raises(FieldError, match="no field 'entities'"):
-        extraction.scorecard([{"text": "x"}], [{"entities": []}])
+        ex.scorecard([{"text": "x"}], [{"entities": []}])
 
 
 def test_sides_of_unlike_length_are_refused() -> None:
     with pytest.raises(GoldassayError, match="^1 gold records against 2 predictions; they must be aligned$"):
-        extraction.scorecard([[]], [[], []])
+        ex.scorecard([[]], [[], []])
     with pytest.raises(GoldassayError, match="^2 gold documents against 1 predicted ones; they must be aligned$"):
-        extraction.evaluate_spans([[], []], [[]])
+        ex.evaluate_spans([[], []], [[]])
+
+
+def part(start: int, end: int, **more: Any) -> dict[str, Any]:
+    return {"start": start, "end": end, "type": "LOC", **more}
+
+
+def counted(measure: Any, gold: Any, pred: Any) -> tuple[float, float, float]:
+    """The counts of one document, which a batch of it has too."""
+    tally = measure(gold, pred).tally
+    at_once = measure.tallies(measure.batch([gold], [pred]))
+    assert [float(np.sum(number)) for number in at_once.state().values()] == [float(n) for n in tally.state().values()]
+    return tally.tp, tally.fp, tally.fn
+
+
+def test_bounds_are_widened_to_words_where_asked() -> None:
+    text = "Albert's birthplace is Ulm."
+    gold = {"text": text, "entities": [part(0, 8), part(23, 26)]}
+    pred = {"entities": [part(0, 6), part(23, 25)]}
+    assert counted(ex.StrictF1(), gold, pred) == (0, 2, 2)
+    assert counted(ex.StrictF1(bounds="word"), gold, pred) == (2, 0, 0)
+    card = ex.scorecard([gold], [pred], bounds="word")
+    assert {card.values[name] for name in ("strict_f1", "token_f1", "strict_macro_f1", "semeval_exact_f1")} == {1.0}
+    assert all("bounds=word" in convention for convention in card.conventions.values())
+    assert card.by["type"]["LOC"]["strict_f1"] == 1.0
+    fragments = part(0, 25, fragments=[[0, 6], [23, 25]])
+    left, _ = settled([fragments], [], text, "word")
+    assert left[0].place == ((0, 8), (23, 26))
+    with pytest.raises(GoldassayError, match="bounds is given or word, not 'token'"):
+        ex.MacroF1(bounds="token")
+
+
+@pytest.mark.parametrize(
+    ("pred", "counts"),
+    [
+        ([part(0, 1)], (1, 0, 0)),
+        ([part(0, 1), part(2, 3)], (1, 0, 0)),  # right, and counted on no side
+        ([part(0, 1), part(2, 4)], (1, 1, 0)),  # wrong is wrong
+        ([], (0, 0, 1)),
+    ],
+)
+def test_an_optional_span_may_be_left_out(pred: Any, counts: Any) -> None:
+    gold = {"text": "", "entities": [part(0, 1), part(2, 3, optional=True)]}
+    assert counted(ex.StrictF1(), gold, {"entities": pred}) == counts
+
+
+@pytest.mark.parametrize(
+    ("pred", "counts"),
+    [
+        ([part(0, 22)], (1, 0, 0)),
+        ([part(0, 9), part(11, 22)], (1, 0, 0)),
+        ([part(0, 9)], (0, 0, 1)),  # half of it is not it, and not wrong
+        ([part(0, 9), part(11, 21)], (0, 1, 1)),
+        ([part(0, 22), part(0, 9), part(11, 22)], (1, 0, 0)),
+    ],
+)
+def test_all_parts_of_a_span_stand_for_the_whole(pred: Any, counts: Any) -> None:
+    # "Hollywood, Los Angeles": one label, or a label each
+    parts = [part(0, 9, parent=[0, 22]), part(11, 22, parent=[0, 22])]
+    gold = {"text": "Hollywood, Los Angeles", "entities": [part(0, 22), *parts]}
+    assert counted(ex.StrictF1(), gold, {"entities": pred}) == counts
+
+
+def test_parts_that_go_round_in_a_circle_end() -> None:
+    ring = [part(0, 22), {**part(0, 22, parent=[0, 5]), "type": "PER"}, part(0, 5, parent=[0, 22])]
+    assert counted(ex.StrictF1(), {"text": "", "entities": ring}, {"entities": [part(0, 5)]})[2] <= 1

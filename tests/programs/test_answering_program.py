@@ -11,12 +11,13 @@ import dspy
 import pytest
 from dspy.utils import DummyLM
 
-from goldassay import workspace
+from goldassay import Metric, workspace
 from goldassay.gold import load, read
 from goldassay.gold.formats import squad
 from goldassay.measure import failed
 from goldassay.measures import answering
 from goldassay.running.guarding import failure
+from goldassay.running.waterfall import waterfall
 
 PASSAGES = [
     {"id": "a", "text": "The Rijksmuseum opened in 1885. It stands in Amsterdam and holds 8,000 works."},
@@ -185,3 +186,21 @@ def test_the_metric_takes_gold_and_predictions_without_retrieval(metric: Any) ->
     score = metric({"question": "?", "answers": ["1800"]}, {"answer": "1800"})
     assert (score.score, bool(score)) == (1.0, True)
     assert metric({"question": "?", "answers": []}, {"answer": "1800"}).score == 0
+
+
+def test_a_right_reader_of_wrong_passages_abstains(module: Any, metric: Any) -> None:
+    """The second question's passage is not among the first that are found, so searching has lost it."""
+    asked = [("When did the Rijksmuseum open?", "1885", "a"), ("Which pearl is in the Rijksmuseum?", "Girl", "b")]
+    gold = [
+        dspy.Example(id=name, question=question, answers=[answer], documents=[name]).with_inputs("question")
+        for question, answer, name in asked
+    ]
+    program = module.Overlap(depth=1).index(PASSAGES)
+    found = waterfall(program, gold, Metric(answering.ExactMatch()), progress=False, resamples=50)
+    # as it is: 1885 is right, Girl is not found; read alone is right where search was; both replaced: all right
+    assert found.values == {(): 0.5, ("search",): 0.5, ("read",): 0.5, ("search", "read"): 1.0}
+    assert {one.stage: one.cost for one in found.shares} == {"search": 0.25, "read": 0.25}
+    program = module.Reading().index(PASSAGES)
+    right = program.stages["read"](gold[1])
+    assert right(passages=[PASSAGES[1]["text"]], question="x").reply.answer == "Girl"
+    assert right(passages=[PASSAGES[0]["text"]], question="x").reply.answer == ""

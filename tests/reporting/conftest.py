@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -43,20 +42,6 @@ class Opened:
         """The console said nothing and nothing was asked for but the file itself."""
         assert self.said == []
         assert len(self.asked) == 1, self.asked
-
-
-@pytest.fixture(scope="module")
-def chromium() -> Iterator[Any]:
-    """Chromium, started once a module: while it runs, Playwright keeps an event loop that other tests would meet."""
-    sync = pytest.importorskip("playwright.sync_api", reason="no playwright: pip install playwright")
-    found = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
-    if found is None:
-        pytest.skip("no Chromium here: apt-get install chromium")
-    flags = ["--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"]
-    with sync.sync_playwright() as made:
-        browser = made.chromium.launch(executable_path=found, args=flags)
-        yield browser
-        browser.close()
 
 
 @pytest.fixture

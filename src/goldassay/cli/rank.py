@@ -184,9 +184,10 @@ def systems(job: Job, lists: Mapping[str, Sequence[Any]]) -> list[System]:
         made.append((f"reader-{Path(name).name}", program, {"program": f"Extractive({name!r})"}))
     out = []
     for label, program, settings in made:
-        models = [for_program(program, model) for model in (lists["lm"] or (None,))]
-        for model in {one.name: one for one in models}.values():
-            out.append(System(label, program, model.lm, model.adapter, model.name, settings))
+        models = [(name, for_program(program, name)) for name in (lists["lm"] or (None,))]
+        for name, model in models if models[0][1].name is not None else models[:1]:
+            listed = str(name).partition(".yaml:")[2] or model.name  # a file of models may name one model several times
+            out.append(System(label, program, model.lm, model.adapter, listed if model.name else None, settings))
     return out
 
 

@@ -22,10 +22,12 @@ def report(
     ] = None,
     title: Annotated[str | None, typer.Option(metavar="TEXT", help="The page's title (default: what was run).")] = None,
     seed: use.Seed = 0,
+    force: use.Force = False,
 ) -> None:
     """Write one HTML file to look at: values, errors, every example. It opens from disk, offline."""
     from goldassay.reporting import pages, terminal
 
+    use.free(out, force)
     found = pages.sources(runs or [], judge or [])
     text = pages.report(found.runs, tuning=found.tuning, judges=found.judges, title=title, seed=seed)
     write(out, text)

@@ -28,7 +28,7 @@ CONCERNS = {
     "labels": ("classification",),
     "na_probs": ("answering",),
     "skip_bad": TASKS,
-    "bounds": ("linking",),
+    "bounds": ("extraction", "linking"),
 }
 
 

@@ -13,7 +13,7 @@ import typer
 
 from goldassay import workspace
 from goldassay.cli import options as use
-from goldassay.exceptions import GoldassayError
+from goldassay.exceptions import GoldassayError, RunStopped, StorageError
 
 
 def tune(
@@ -158,6 +158,9 @@ def tune(
                 resume=resume is not None,
                 options=chosen,
             )
+    except StorageError as error:
+        again = f"go on with --resume {folder}" if optimizer in RESUMABLE else f"{optimizer} then starts over"
+        raise RunStopped(f"{error}; what was measured is safe; mend it, and {again}") from None
     except KeyboardInterrupt:
         if optimizer in RESUMABLE:
             print(f"go on with the same command and --resume {folder}", file=sys.stderr)

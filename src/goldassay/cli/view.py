@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from goldassay.cli import options as use
 from goldassay.exceptions import GoldassayError
 
 Folder = Annotated[Path, typer.Argument(metavar="[RUNS]", help="The folder of runs.")]
@@ -35,11 +36,13 @@ def view(
 def dashboard(
     runs: Folder = Path("runs"),
     out: Annotated[Path, typer.Option("--out", metavar="FOLDER", help="Where the pages go.")] = Path("dashboard"),
+    force: use.Force = False,
 ) -> None:
     """Write a folder of runs as static pages: list, history, a report of each run."""
     from goldassay.reporting import terminal
     from goldassay.reporting.pages.dashboard import dashboard as write
 
+    use.free(out, force)
     try:
         files = write(runs, out)
     except OSError as error:

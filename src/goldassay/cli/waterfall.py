@@ -24,6 +24,7 @@ def waterfall(
     threads: use.Threads = 1,
     seed: use.Seed = 0,
     out: Annotated[Path | None, typer.Option("--out", metavar="FILE.html", help="A page with the picture.")] = None,
+    force: use.Force = False,
     quiet: use.Quiet = False,
     json: use.Json = False,
 ) -> None:
@@ -36,6 +37,8 @@ def waterfall(
     from goldassay.reporting.pages.report import waterfall as page
     from goldassay.running.waterfall import waterfall as measure
 
+    if out is not None:
+        use.free(out, force)
     target = workspace.target(program, task)
     data = examples(gold, target, split, format=format)
     chosen = data.examples[:limit] if limit else data.examples

@@ -32,7 +32,10 @@ class Common(TypedDict):
 
 
 class Span(TypedDict):
-    """A typed stretch of text; ``fragments`` are the pieces of a discontinuous one, from ``start`` to ``end``."""
+    """A typed stretch of text; ``fragments`` are the pieces of a discontinuous one, from ``start`` to ``end``.
+
+    An ``optional`` one may be left out, and ``parent`` is the place of the span that this is a part of, as for links.
+    """
 
     __pydantic_config__ = FORBID  # type: ignore[misc]
     start: Offset
@@ -41,6 +44,8 @@ class Span(TypedDict):
     text: NotRequired[str]
     fragments: NotRequired[list[tuple[Offset, Offset]]]
     confidence: NotRequired[Number | None]
+    optional: NotRequired[Flag]
+    parent: NotRequired[tuple[Offset, Offset] | None]
 
 
 class Extraction(Common):

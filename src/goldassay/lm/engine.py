@@ -12,9 +12,8 @@ import json
 import re
 from typing import Any, ClassVar
 
-from dspy.lm15 import Message, Response, TextPart, Usage
-
 from goldassay.exceptions import GoldassayError
+from goldassay.insides import Message, Response, TextPart, Usage
 from goldassay.lm.files import located
 from goldassay.lm.local import LocalModelError, PromptTooLongError
 from goldassay.lm.server import CHARACTERS, ITEMS, body, loaded, require

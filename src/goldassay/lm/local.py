@@ -14,9 +14,9 @@ from contextvars import ContextVar
 from typing import Any
 
 import dspy
-from dspy.utils.exceptions import ContextWindowExceededError, LMError
 
 from goldassay.exceptions import ModelError
+from goldassay.insides import ContextWindowExceededError, LMError
 
 
 class LocalLM(dspy.LM):  # type: ignore[misc]

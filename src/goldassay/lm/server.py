@@ -20,9 +20,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from dspy.lm15 import TextPart
-
 from goldassay.exceptions import MissingExtra, ModelError
+from goldassay.insides import TextPart
 from goldassay.lm.lines import Lines, copied
 
 

@@ -7,10 +7,10 @@ from functools import lru_cache
 from typing import Any, Literal, get_args, get_origin
 
 import dspy
-from dspy.adapters.utils import serialize_for_json
 from pydantic import BaseModel, PydanticUserError, create_model
 
 from goldassay.exceptions import GoldassayError
+from goldassay.insides import serialize_for_json
 from goldassay.lm.lines import Lines
 from goldassay.lm.server import COPY, FORM
 

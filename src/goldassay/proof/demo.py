@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import dspy
-from dspy.teleprompt import BootstrapFewShot
+from dspy import BootstrapFewShot
 
 from goldassay import workspace
 from goldassay.exceptions import MissingExtra, ModelError

@@ -97,7 +97,7 @@ def overall(run: Run) -> Value:
         drawn = interval(run.evidence, run.zero, clusters=clusters(run))
     weights = {key: float(about.get("weight", 1.0)) for key, about in run.about.get("measures", {}).items()}
     said = " + ".join(f"{weight:g} {key}" for key, weight in weights.items() if weight)
-    return Value("metric", run.value, drawn, f"weighted mean over measures with evidence: {said}")
+    return Value("metric", run.value, drawn, f"weighted mean of {said}")
 
 
 def values(run: Run) -> tuple[Value, ...]:

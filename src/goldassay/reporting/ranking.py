@@ -41,6 +41,8 @@ class Ranked:
     """``None`` of predictions that existed."""
     cost: float | None
     """Money where the runs name a price, else tokens; ``None`` of predictions that existed."""
+    unit: str
+    """Of the cost: ``money`` or ``tokens``."""
     on_front: tuple[bool, bool]
     """Whether nothing is better at both value and cost, and at both value and seconds."""
 
@@ -56,6 +58,7 @@ class Ranked:
             "first_under_any_weights": self.first,
             "seconds": self.seconds,
             "cost": self.cost,
+            "unit_of_cost": self.unit,
             "front": {"cost": self.on_front[0], "seconds": self.on_front[1]},
             "folder": str(self.run.folder) if self.run.folder else None,
         }
@@ -111,6 +114,7 @@ def rank(runs: Sequence[Run], weights: Mapping[str, float] | None = None, *, see
             leads[i],
             seconds[i],
             costs[i],
+            "money" if priced else "tokens",
             (fronts[0][i], fronts[1][i]),
         )
         for i, run in enumerate(runs)

@@ -102,12 +102,14 @@ def ranking(found: Sequence[Ranked]) -> None:
     for head in ("place", "ranks"):
         table.add_column(head, justify="right", no_wrap=True)
     table.add_column("system", overflow="fold")
-    for head in ("value [95 %]", "leads", "seconds", "cost"):
+    for head in ("value [95 %]", "leads", "seconds", found[0].unit):
         table.add_column(head, justify="right", no_wrap=True)
+    shared = {one.name.partition("-")[0] for one in found}  # the task, which all of them say
     for one in found:
         value = f"{one.value.value:.4f} [{one.value.low:.3f}, {one.value.high:.3f}]"
+        name = one.name.partition("-")[2] or one.name if len(shared) == 1 else one.name
         spent = ["–" if one.seconds is None else f"{one.seconds:.1f}", "–" if one.cost is None else f"{one.cost:g}"]
-        table.add_row(str(one.place), str(one.ranks), escape(one.name), value, f"{100 * one.first:.0f} %", *spent)
+        table.add_row(str(one.place), str(one.ranks), escape(name), value, f"{100 * one.first:.0f} %", *spent)
     console().print(table)
     plain("ranks: those that the data allow; leads: how often it would be first if the weights were any others")
 

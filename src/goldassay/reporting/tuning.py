@@ -61,11 +61,7 @@ def patterns(found: Sequence[Any]) -> None:
         table.add_column(head, justify="right", no_wrap=True)
     for one in found:
         types = " → ".join(part for part in (one.gold_type, one.pred_type) if part)
-        if one.kind == "wrong_value":
-            types = ", ".join(sorted({error.field for error in one.errors}))
-            forms = "; ".join(list(dict.fromkeys(f"{error.pred} for {error.gold}" for error in one.errors))[:6])
-        else:
-            forms = "; ".join(dict.fromkeys(one.surfaces[:6]))
+        forms = "; ".join(form for form in dict.fromkeys(one.surfaces[:6]) if form != one.gold_type)
         table.add_row(
             f"{escape(one.kind)} {escape(types)}[dim]{escape(_where(one, forms))}[/]",
             str(one.count),

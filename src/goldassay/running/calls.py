@@ -24,11 +24,19 @@ from contextvars import ContextVar
 from typing import Any
 
 import dspy
-from dspy.clients.execution import _cached, _store, aexecute, execute, finalize, prepare
-from dspy.utils.callback import with_callbacks
-from dspy.utils.exceptions import LMRateLimitError, is_retryable_lm_error
-from dspy.utils.usage_tracker import UsageTracker
 
+from goldassay.insides import (
+    LMRateLimitError,
+    UsageTracker,
+    _cached,
+    _store,
+    aexecute,
+    execute,
+    finalize,
+    is_retryable_lm_error,
+    prepare,
+    with_callbacks,
+)
 from goldassay.lm.limits import SLICE, limiter
 from goldassay.running.budget import Meter
 

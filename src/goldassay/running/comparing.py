@@ -5,6 +5,7 @@ Predictions that already exist become runs (`given`), so that files are compared
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -66,6 +67,11 @@ def compare(*runs: Run | Path | str, test: str = "permutation", seed: int = 0) -
     return compared([one if isinstance(one, Run) else Run.load(one) for one in runs], test=test, seed=seed)
 
 
+async def acompare(*runs: Run | Path | str, test: str = "permutation", seed: int = 0) -> list[Against]:
+    """`compare` for asynchronous code: the same words, and the loop stays free."""
+    return await asyncio.to_thread(compare, *runs, test=test, seed=seed)
+
+
 def worked(made: Run) -> bool:
     """Whether the program worked at all; an arm that failed everywhere is not available, never a loss by 0."""
     return any(not row.get("error") for row in made.rows)
@@ -79,7 +85,15 @@ def compared(runs: Sequence[Run], *, test: str = "permutation", seed: int = 0) -
     clusters = _documents(first)
     pairs = [(other, name) for other in runs[1:] for name in first.values if name in other.values]
     tests = [
-        paired(other.tallies(name), first.tallies(name), first.zero[name], clusters=clusters, test=test, seed=seed)
+        paired(
+            other.tallies(name),
+            first.tallies(name),
+            first.zero[name],
+            clusters=clusters,
+            test=test,
+            bounds=first.bounds(name),
+            seed=seed,
+        )
         for other, name in pairs
     ]
     corrected = holm([found.p for found in tests])

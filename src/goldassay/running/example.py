@@ -6,9 +6,16 @@ import time
 from collections.abc import Sequence
 from typing import Any
 
-from dspy.utils.exceptions import DSPyError, LMAuthError, LMBillingError, LMConfigurationError
-
 from goldassay.exceptions import GoldassayError, MetricError, ModelError
+from goldassay.insides import (
+    INPUT_KEYS,
+    DSPyError,
+    LMAuthError,
+    LMBillingError,
+    LMConfigurationError,
+    fields_of,
+    input_keys,
+)
 from goldassay.lm import local as truncation
 from goldassay.measure import failed
 from goldassay.running.calls import Account
@@ -28,7 +35,7 @@ def refuse_without_inputs(gold: Sequence[Any]) -> None:
                 f"gold example {index} is a {type(example).__name__}, not a dspy.Example: make it "
                 "dspy.Example(**fields).with_inputs('text', …)"
             )
-        if getattr(example, "_input_keys", ()) is None:
+        if hasattr(example, INPUT_KEYS) and input_keys(example) is None:
             raise GoldassayError(
                 f"gold example {index} does not say which of its fields are inputs: add .with_inputs('text', …); it "
                 f"has {', '.join(map(str, example.keys()))}"
@@ -97,7 +104,7 @@ class Measuring:
         if why:
             row["error"] = why
         if not failed(pred):
-            row["prediction"] = pred._store
+            row["prediction"] = fields_of(pred)
         return evidence, row
 
     def _assessed(self, example: Any, pred: Any, name: str) -> tuple[dict[str, Any], str]:
@@ -113,7 +120,7 @@ class Measuring:
             ):  # a judge's model: the prediction is not to blame
                 raise
             why = str(error) if isinstance(error, GoldassayError) else f"the metric raised {said(error)}"
-            found = f"{why}; found {shown(pred._store, 200)}"
+            found = f"{why}; found {shown(fields_of(pred), 200)}"
             try:
                 return self.metric.assess(example, failed_with(found)), found
             except Exception:  # noqa: BLE001  it is not the prediction that is wrong: the first error says more
@@ -126,5 +133,5 @@ class Measuring:
 
 def traced(example: Any, calls: list[dict[str, Any]]) -> Row:
     """What a report shows of an example beside its result: inputs, gold, and each prompt with its raw answer."""
-    found = {"inputs": example.inputs()._store, "gold": example.labels()._store}
+    found = {"inputs": fields_of(example.inputs()), "gold": fields_of(example.labels())}
     return {**found, "calls": calls} if calls else found

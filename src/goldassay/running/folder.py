@@ -68,12 +68,7 @@ class Writer:
         self.folder, self.secrets = folder, secrets
         with jsonl.writing(folder):
             folder.mkdir(parents=True, exist_ok=True)
-        self._lock = _lock(folder)
-        if self._lock is None:
-            who = _process(folder)
-            raise GoldassayError(
-                f"{folder} is being written by another run{who}; wait until it ends, or choose another folder"
-            )
+        self._lock: int | None = locked(folder)
         try:
             self._rows = RowLog(folder / ROWS, secrets)
         except BaseException:
@@ -95,6 +90,17 @@ class Writer:
         if self._lock is not None:
             os.close(self._lock)
             self._lock = None
+
+
+def locked(folder: Path) -> int:
+    """The folder, locked for this process until the handle is closed; refused where another process has it."""
+    handle = _lock(folder)
+    if handle is None:
+        who = _process(folder)
+        raise GoldassayError(
+            f"{folder} is being written by another run{who}; wait until it ends, or choose another folder"
+        )
+    return handle
 
 
 def _lock(folder: Path) -> int | None:

@@ -104,11 +104,11 @@ class Run:
         clusters = [row.get("document", row["index"]) for row in self.rows]
         grouped = clusters if len(set(clusters)) < len(clusters) else None
         return {
-            key: interval(self.tallies(key), self.zero[key], clusters=grouped, bounds=self._bounds(key))
+            key: interval(self.tallies(key), self.zero[key], clusters=grouped, bounds=self.bounds(key))
             for key in self.values
         }
 
-    def _bounds(self, key: str) -> tuple[float, float] | None:
+    def bounds(self, key: str) -> tuple[float, float] | None:
         """Between which a measure's value lies; None where the run does not say."""
         measure = str(self.about.get("measures", {}).get(key, {}).get("measure", OWN))
         return None if measure.startswith(OWN) else parse(measure).limits

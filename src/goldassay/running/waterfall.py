@@ -17,7 +17,6 @@ Shapley, "A value for n-person games", 1953.
 from __future__ import annotations
 
 import copy
-import json
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -33,6 +32,7 @@ from goldassay.statistics.resampling import resampled
 
 Oracle = Callable[[Any], Any]
 MOST = 5  # stages: 2^5 runs
+PLACE = "goldassay_place"  # the input that says which example it is
 
 
 @dataclass(frozen=True)
@@ -75,18 +75,15 @@ class Waterfall:
 
 
 class Replaced:
-    """A program some of whose stages put out gold."""
+    """A program some of whose stages put out gold. It is told which example it works on, since inputs may be alike."""
 
     def __init__(
         self, program: Any, stages: Mapping[str, Oracle], replaced: Sequence[str], gold: Sequence[Any]
     ) -> None:
-        self.program, self.stages, self.replaced = program, stages, replaced
-        self.gold = {_key(example.inputs().toDict()): example for example in gold}
-        if len(self.gold) < len(gold):
-            raise GoldassayError("two examples have the same inputs, so which gold belongs to a call cannot be told")
+        self.program, self.stages, self.replaced, self.gold = program, stages, replaced, gold
 
     def __call__(self, **inputs: Any) -> Any:
-        example = self.gold[_key(inputs)]
+        example = self.gold[inputs.pop(PLACE)]
         program = copy.copy(self.program)
         for name in self.replaced:
             # set past dspy's own bookkeeping: only this copy is touched, and it lives for one example
@@ -102,10 +99,6 @@ class _Output:
 
     def __call__(self, *given: Any, **named: Any) -> Any:
         return self.output(*given, **named) if callable(self.output) else copy.deepcopy(self.output)
-
-
-def _key(inputs: Mapping[str, Any]) -> str:
-    return json.dumps(inputs, sort_keys=True, ensure_ascii=False, default=str)
 
 
 def waterfall(
@@ -156,7 +149,8 @@ def waterfall(
         raise GoldassayError(f"{len(known)} stages need {2 ** len(known)} runs; name {MOST} at most")
     names = list(known)
     sets = list(chain.from_iterable(combinations(names, size) for size in range(len(names) + 1)))
-    runs = {some: evaluate(Replaced(program, known, some, gold), gold, metric, **options) for some in sets}
+    asked = [one.copy(**{PLACE: place}).with_inputs(*one.inputs().keys(), PLACE) for place, one in enumerate(gold)]
+    runs = {some: evaluate(Replaced(program, known, some, gold), asked, metric, **options) for some in sets}
     first = runs[()]
     n = len(first.rows)
     together = Evidences([one for run in runs.values() for one in run.evidence], first.zero)

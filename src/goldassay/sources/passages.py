@@ -167,9 +167,8 @@ class CharacterLSA:
     name = "char-lsa"
 
     def __init__(self, texts: Sequence[str], dimensions: int = 128, seed: int = 0) -> None:
-        self._counter: Any = TfidfVectorizer(
-            analyzer="char_wb", ngram_range=(3, 5), sublinear_tf=True, dtype=np.float32
-        )
+        kind: Any = np.float32  # scikit-learn's stubs know float64 alone
+        self._counter: Any = TfidfVectorizer(analyzer="char_wb", ngram_range=(3, 5), sublinear_tf=True, dtype=kind)
         counts = self._counter.fit_transform([_folded(text) for text in texts])
         size = min(dimensions, min(counts.shape) - 1)
         self._reducer = TruncatedSVD(size, random_state=seed).fit(counts) if size >= 1 else None
@@ -207,7 +206,7 @@ class DenseIndex:
         return best(self.passages, self._vectors @ self._unit([query])[0], k)
 
     def _unit(self, texts: Sequence[str]) -> Any:
-        vectors = np.asarray(self._embedder(texts) if self._embedder else [], dtype=np.float32)
+        vectors = np.asarray(self._embedder(texts) if self._embedder else [], dtype=kind)
         if vectors.ndim != 2 or len(vectors) != len(texts):
             raise ModelError(f"the embedder gave an array of shape {vectors.shape} for {len(texts)} texts")
         lengths = np.linalg.norm(vectors, axis=1, keepdims=True)

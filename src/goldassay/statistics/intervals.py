@@ -3,9 +3,10 @@
 Near 0 and 1 and for few examples a bootstrap is too narrow, and where all examples are alike it has no width at all.
 So the default is Wilson's score interval of *as many examples as the value is worth*: with v the value's share of the
 way between its bounds, n* = v (1 − v) / variance of v. For the rate of independent examples n* is their number and the
-interval is Wilson's own; for the mean of independent examples the variance is that of the mean. For any other value
-(F1, a macro average, κ, anything over documents) it is the jackknife's, and Student's quantile takes the place of the
-normal one. Where nothing varies, n* is the number of examples. What each covers, by simulation: docs/coverage.md.
+interval is Wilson's own. For every other value Student's quantile takes the place of the normal one; the variance is
+that of the mean for means of independent examples (MRR), and the jackknife's for the rest (F1, macro averages, κ,
+anything over documents). Where nothing varies, n* is the number of examples. What each covers, by simulation:
+docs/coverage.md.
 
 Source: Wilson 1927; the effective number as in survey sampling, Korn and Graubard 1998, Dean and Pagano 2015; Wilson's
 interval for F1, Lam, Gopal and Qian 2023; the jackknife, Efron and Stein 1981.
@@ -101,7 +102,7 @@ def interval(
     if method == "wilson":
         found = _rates(values)
         return Interval(value, *wilson(float(found.sum()), len(found), level), level, len(found), method)
-    bounds = bounds or _bounds(evidences, value)
+    bounds = bounds or between(evidences, value, evidences.matrix)
     if method == "t" or (method == "auto" and not all(map(math.isfinite, bounds))):
         low, high, n = _student(evidences, values, value, level, alone=method == "t")
         return Interval(value, max(low, bounds[0]), min(high, bounds[1]), level, n, "t")
@@ -145,9 +146,9 @@ def _rates(values: Floats | None) -> Floats:
     return values
 
 
-def _bounds(evidences: Evidences, value: float) -> Bounds:
-    """0 and 1 where every example's own value lies between them; else none."""
-    own = evidences.values(evidences.matrix)
+def between(evidences: Evidences, value: float, rows: Floats) -> Bounds:
+    """0 and 1 where every row's own value lies between them; else none."""
+    own = evidences.values(rows)
     inside = min(value, float(own.min())) >= 0.0 and max(value, float(own.max())) <= 1.0
     return (0.0, 1.0) if inside else (-math.inf, math.inf)
 
@@ -177,9 +178,13 @@ def _size(evidences: Evidences, values: Floats | None, value: float, bounds: Bou
         variance, n = float(values.var()) / len(values), len(values)
     else:
         variance, n = _variance(evidences)
-    variance /= (most - least) ** 2
+    return share, n, effective_number(share, variance / (most - least) ** 2, n)
+
+
+def effective_number(share: float, variance: float, n: int) -> float:
+    """How many independent examples a rate needs for this variance; ``n`` where nothing varies."""
     spread = share * (1 - share)
-    return share, n, spread / variance if spread > 0 and variance > 1e-12 * spread else float(n)
+    return spread / variance if spread > 0 and variance > 1e-12 * spread else float(n)
 
 
 def _effective(
@@ -188,11 +193,9 @@ def _effective(
     """Wilson's interval of as many examples as the value is worth, and how many examples there are."""
     least, most = bounds
     share, n, size = _size(evidences, values, value, bounds)
-    if values is None and n < 2:
+    if n < 2:
         return least, most, n  # one document says nothing of others
-    upper = (1 + level) / 2
-    quantile = float(stats.norm.ppf(upper) if values is not None else stats.t.ppf(upper, n - 1))
-    low, high = _score(share, size, quantile)
+    low, high = score(share, size, float(stats.t.ppf((1 + level) / 2, n - 1)))
     return min(value, least + low * (most - least)), max(value, least + high * (most - least)), n
 
 
@@ -216,14 +219,23 @@ def _student(
 def _variance(evidences: Evidences) -> tuple[float, int]:
     """The jackknife's variance of the corpus value, over the rows that hold any evidence, and how many they are."""
     rows = _rows(evidences)
+    return float((parts(evidences, rows) ** 2).sum()), len(rows)
+
+
+def parts(evidences: Evidences, rows: Floats) -> Floats:
+    """What each row adds to the doubt of these rows' value: the sum of the squares is the jackknife's variance.
+
+    Of two systems on the same examples, the sum of the products is the covariance.
+    """
     n, sums = len(rows), rows.sum(axis=0)
     if n < 2:
-        return 0.0, n
+        return np.zeros(n)
     if n > JACKKNIFED:
-        own = rows @ slope(evidences, sums)
-        return float((own**2).sum()) * n / (n - 1), n
+        own: Floats = rows @ slope(evidences, sums)
+        return own * math.sqrt(n / (n - 1))
     left_out = np.concatenate([evidences.values(sums - rows[at : at + BLOCK]) for at in range(0, n, BLOCK)])
-    return float(left_out.var()) * (n - 1), n
+    around: Floats = left_out.mean() - left_out
+    return around * math.sqrt((n - 1) / n)
 
 
 def quantiles(evidences: Evidences, resampled: Floats, level: float, method: str) -> tuple[float, float]:
@@ -244,10 +256,11 @@ def wilson(successes: float, n: float, level: float = 0.95) -> tuple[float, floa
         raise GoldassayError(f"{successes:g} of {n:g} at level {level:g} is no rate with an interval")
     if n == 0:
         return 0.0, 1.0
-    return _score(successes / n, n, float(stats.norm.ppf((1 + level) / 2)))
+    return score(successes / n, n, float(stats.norm.ppf((1 + level) / 2)))
 
 
-def _score(p: float, n: float, z: float) -> tuple[float, float]:
+def score(p: float, n: float, z: float) -> tuple[float, float]:
+    """Wilson's ends for a rate ``p`` of ``n`` examples, ``z`` standard errors away."""
     z2 = z * z / n
     centre, half = (p + z2 / 2) / (1 + z2), z * math.sqrt(p * (1 - p) / n + z2 / (4 * n)) / (1 + z2)
     return max(0.0, min(p, centre - half)), min(1.0, max(p, centre + half))  # rounding leaves p outside at 0 and 1

@@ -1,24 +1,35 @@
 """Sums of random resamples and of random swaps, drawn the cheapest way that has the right distribution.
 
 A bootstrap draws n rows with replacement; only how often each *distinct* row was drawn matters, and those counts are
-multinomial. A paired permutation swaps each pair with probability 1/2; of c equal pairs a binomial number is swapped.
-Counts have few distinct rows, so this is far less work than drawing examples. Where nearly every row is its own,
-examples are drawn, and eight swaps at a time share a table of 256 sums.
+multinomial. A few counts are drawn as that; more of them as Poisson counts, which are multinomial given their total,
+and what they lack of n is drawn row by row. Where nearly every row is its own, rows are drawn; but if only one number
+varies, the distribution of the sum of n draws is computed, a convolution by the discrete Fourier transform, and sums
+are drawn from that.
+
+A paired permutation swaps each pair with probability 1/2; of c equal pairs a binomial number is swapped. Where nearly
+every pair is its own, eight swaps at a time share a table of 256 sums.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import special
 
 from goldassay.exceptions import GoldassayError
 from goldassay.statistics.evidence import Evidences, Floats
 
 BLOCK = 512  # resamples at a time: the counts of a block stay in the cache
 CELLS = 1 << 14  # drawn rows at a time, for the same reason
-FEW = 12  # a multinomial count costs about as much as drawing this many rows
+FEW = 12  # a binomial count costs about as much as drawing this many rows
+MANY = 512  # rows from which it pays to prepare tables, or a whole distribution
+COUNTS = 1 << 21  # Poisson counts at a time
+TABLE = 1 << 12
+SPARE = 1.25  # Poisson counts planned one deviation short of n exceed it in 16 % of the resamples; those are left out
+LATTICE = 16  # steps in a standard deviation of a row, at least, where the distribution is computed
+REACH = 32  # standard deviations of a sum that the lattice holds
 
 
 def check(level: float, resamples: int, seed: int) -> None:
@@ -40,16 +51,75 @@ def resampled(matrix: Floats, resamples: int, seed: int) -> Iterator[Floats]:
     """The sums of the rows of each resample, in blocks."""
     rng, n = np.random.default_rng(seed), len(matrix)
     varying = np.flatnonzero((matrix != matrix[0]).any(axis=0))  # what is the same in every row adds up to n times it
-    rows, counts = distinct(matrix[:, varying])
-    few = len(rows) * FEW <= n or len(rows) < 2
-    for start in range(0, resamples, BLOCK):
-        k = min(BLOCK, resamples - start)
+    some = np.ascontiguousarray(matrix[:, varying])
+    rows, counts = distinct(some)
+    draw: Callable[[int], Floats]
+    if len(rows) < 2 or len(rows) * FEW <= n < MANY or len(rows) ** 2 * FEW <= n:
+        draw, block = lambda k: rng.multinomial(n, counts / n, size=k).astype(float) @ rows, BLOCK
+    elif len(varying) == 1 and n >= MANY:
+        draw, block = lambda k: _convolved(some[:, 0], k, rng)[:, None], resamples
+    elif len(rows) * 2 <= n and n >= MANY:
+        draw, block = lambda k: _counted(counts, k, rng).T @ rows, 1 + COUNTS // len(rows)
+    else:
+        draw, block = lambda k: _drawn(some, k, rng), BLOCK
+    for start in range(0, resamples, block):
+        k = min(block, resamples - start)
         sums = np.tile(n * matrix[0], (k, 1))
-        if few:
-            sums[:, varying] = rng.multinomial(n, counts / n, size=k).astype(float) @ rows
-        else:
-            sums[:, varying] = _drawn(np.ascontiguousarray(matrix[:, varying]), k, rng)
+        sums[:, varying] = draw(k)
         yield sums
+
+
+def _counted(counts: NDArray[np.int64], k: int, rng: np.random.Generator) -> Floats:
+    """Multinomial counts, k times (a column each): Poisson counts of n or less in all, and single draws of the rest.
+
+    Counts that are Poisson are multinomial given their total, whichever totals are left out.
+    """
+    n, size = int(counts.sum()), int(SPARE * k) + FEW
+    drawn = np.empty((len(counts), size))
+    for row, rate in zip(drawn, counts / n * max(0.0, n - n**0.5), strict=True):
+        row[:] = _poisson(rate, size, rng)
+    left = n - drawn.sum(axis=0).astype(np.int64)
+    fits = np.flatnonzero(left >= 0)[:k]
+    out: Floats = np.empty((len(counts), k))
+    np.take(drawn, fits, axis=1, out=out[:, : len(fits)])
+    out[:, len(fits) :] = rng.multinomial(n, counts / n, size=k - len(fits)).T
+    which = np.repeat(np.arange(len(counts)) * k, counts).take(rng.integers(0, n, left[fits].sum()))
+    which += np.repeat(np.arange(len(fits)), left[fits])
+    out += np.bincount(which, minlength=out.size).reshape(out.shape)
+    return out
+
+
+def _poisson(rate: float, size: int, rng: np.random.Generator) -> NDArray[np.int64]:
+    """Poisson counts: random bits look one up in a table; the few that the table does not decide are drawn again."""
+    reach = 10 * rate**0.5 + 20
+    numbers = np.arange(max(0, int(rate - reach)), int(rate + reach))
+    shares = np.exp(special.xlogy(numbers, rate) - rate - special.gammaln(numbers + 1)) * TABLE
+    whole = shares.astype(np.int64)
+    rest = np.cumsum(shares - whole)
+    table = np.repeat(np.append(numbers, -1), np.append(whole, TABLE - whole.sum()))
+    out = table.take(np.frombuffer(rng.bytes(2 * size), np.uint16) & (TABLE - 1))
+    again = np.flatnonzero(out < 0)
+    out[again] = numbers[rest.searchsorted(rng.random(len(again)) * rest[-1], side="right")]
+    return out
+
+
+def _convolved(values: Floats, k: int, rng: np.random.Generator) -> Floats:
+    """Sums of n draws from n values, k times, from the distribution of such a sum.
+
+    Values are rounded to a lattice on a ring: the transform of the distribution of a sum is that of one draw to the
+    n-th power. Mean and variance, which rounding changes a little, are put right.
+    """
+    n, mean, deviation = len(values), values.mean(), values.std()
+    ring = 1 << int(np.ceil(np.log2(REACH * LATTICE * n**0.5)))
+    step = REACH * deviation * n**0.5 / ring
+    places = np.rint((values - mean) / step)
+    shares = np.bincount(places.astype(np.int64) % ring, minlength=ring) / n
+    sums = np.maximum(np.fft.irfft(np.fft.rfft(shares) ** n, ring), 0.0).cumsum()
+    found = sums.searchsorted(rng.random(k) * sums[-1], side="right").astype(float)
+    middle = n * places.mean()
+    around = (found - middle + ring / 2) % ring - ring / 2
+    out: Floats = n * mean + around * (deviation / places.std())
+    return out
 
 
 def _drawn(matrix: Floats, k: int, rng: np.random.Generator) -> Floats:
@@ -103,5 +173,8 @@ def distinct(matrix: Floats) -> tuple[Floats, NDArray[np.int64]]:
     if matrix.shape[1] == 1:
         rows, counts = np.unique(matrix[:, 0], return_counts=True)
         return rows[:, None], counts
-    rows, counts = np.unique(matrix, axis=0, return_counts=True)
-    return rows, counts
+    if not matrix.shape[1]:
+        return matrix[:1], np.array([len(matrix)])
+    order = matrix[np.lexsort(matrix.T)]
+    first = np.flatnonzero(np.append(True, (order[1:] != order[:-1]).any(axis=1)))
+    return order[first], np.diff(np.append(first, len(order)))

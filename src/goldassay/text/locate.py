@@ -14,6 +14,7 @@ Span = tuple[int, int]
 
 QUOTES = {**dict.fromkeys("‘’‚‛`´′", "'"), **dict.fromkeys("“”„‟«»″", '"'), **dict.fromkeys("‐‑‒–—−", "-")}
 MARKS = str.maketrans(QUOTES)
+INNER = "'\"_"  # what stands inside of words, beside letters and digits
 EDGES = " \t\n\r\"'“”„«».,;:()[]"
 
 
@@ -124,3 +125,20 @@ def _plain(letter: str) -> str:
     decomposed = unicodedata.normalize("NFKD", letter).translate(MARKS).casefold()
     kept = (sign for sign in unicodedata.normalize("NFKD", decomposed) if unicodedata.category(sign) != "Cf")
     return "".join(" " if sign.isspace() else sign for sign in kept)
+
+
+def widened(start: int, end: int, text: str) -> tuple[int, int]:
+    """A span with the rest of the words that it cuts: letters, digits, and ``'``, ``"``, ``_`` on both sides.
+
+    An opening quotation mark whose closing one stands outside is left out. As in ELEVANT (Bast et al. 2022).
+
+    >>> widened(0, 6, "Albert's birthplace is Ulm."), widened(1, 19, '"Hearts and Flowers" is a song.')
+    ((0, 8), (0, 20))
+    """
+    while start > 0 and (text[start - 1].isalnum() or text[start - 1] in INNER):
+        start -= 1
+    while end < len(text) - 1 and (text[end].isalnum() or text[end] in INNER):
+        end += 1
+    if text[start] == '"' and '"' not in text[start + 1 : end]:
+        start += 1
+    return start, end

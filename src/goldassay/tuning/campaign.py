@@ -16,9 +16,8 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal, get_origin
 
-from dspy.teleprompt import Teleprompter
-
 from goldassay.exceptions import DataError, GoldassayError, LeakError
+from goldassay.insides import Teleprompter
 from goldassay.measure import Error
 from goldassay.running.identity import fingerprint
 from goldassay.running.run import Case

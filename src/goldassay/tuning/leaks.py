@@ -14,6 +14,7 @@ from rapidfuzz import fuzz, process
 
 from goldassay.exceptions import LeakError
 from goldassay.fields import read
+from goldassay.insides import input_keys
 from goldassay.text.similarity import NEAR, near_pairs, plain
 
 if TYPE_CHECKING:
@@ -25,7 +26,7 @@ WORDS = 8  # as many words in a row are a copy, not chance
 
 def text_of(example: Any) -> str:
     """The text by which an example is recognised: its inputs, one after the other."""
-    keys = getattr(example, "_input_keys", None) or ("text", "question", "query")
+    keys = input_keys(example) or ("text", "question", "query")
     return " ".join(" ".join(str(read(example, key, "")) for key in sorted(keys)).split())
 
 
@@ -74,7 +75,7 @@ def check_patch(patch: Patch, held_out: dict[str, Sequence[Any]]) -> None:
     check_instructions([patch.text or ""], held_out)
     for split, examples in held_out.items():
         if patch.example and examples:
-            keys = getattr(examples[0], "_input_keys", None) or ("text", "question", "query")
+            keys = input_keys(examples[0]) or ("text", "question", "query")
             given = patch.example["examples"] if patch.action == "show_nearest" else [patch.example]
             shown = [dspy.Example(**{**one, "id": patch.id}).with_inputs(*keys) for one in given]
             check_examples(shown, {split: examples})

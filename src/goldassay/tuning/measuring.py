@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from goldassay import jsonl
 from goldassay.exceptions import GoldassayError
 from goldassay.fields import read
 from goldassay.measure import Error
@@ -236,9 +237,8 @@ class Bench:
             self._known[version, index] = kept
             rows.append(kept)
         if self.journal is not None:
-            self.journal.parent.mkdir(parents=True, exist_ok=True)
-            with self.journal.open("a", encoding="utf-8") as file:
-                file.write("".join(f"{json.dumps(row, ensure_ascii=False, default=str)}\n" for row in rows))
+            with jsonl.Log(self.journal) as log:
+                log.lines([json.dumps(row, ensure_ascii=False, default=str) for row in rows])
 
     def _case(self, row: Mapping[str, Any]) -> Case:
         errors = tuple(Error(**error) for error in row["errors"])

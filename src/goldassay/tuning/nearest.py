@@ -10,12 +10,12 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import dspy
-from dspy.adapters.utils import serialize_for_json
 
 from goldassay.exceptions import GoldassayError
+from goldassay.insides import Teleprompter, input_keys, serialize_for_json
 
 
-class NearestDemos(dspy.teleprompt.Teleprompter):  # type: ignore[misc]
+class NearestDemos(Teleprompter):  # type: ignore[misc]
     """An optimizer whose program shows each predictor the ``k`` nearest training examples.
 
     A predictor is shown the examples that hold its inputs and at least one of its outputs, after the demonstrations
@@ -160,7 +160,7 @@ def _shows(example: Mapping[str, Any], signature: Any) -> bool:
 def _inputs(examples: Sequence[Any], program: Any) -> list[str]:
     """The inputs that examples declare, else those of the first predictor."""
     for example in examples[:1]:
-        if getattr(example, "_input_keys", None):
+        if input_keys(example):
             return list(example.inputs().keys())
     return [key for predictor in program.predictors()[:1] for key in predictor.signature.input_fields]
 

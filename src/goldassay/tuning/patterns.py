@@ -11,7 +11,7 @@ The place of errors: the word that most of them stand right after, or right befo
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -79,10 +79,12 @@ def find(cases: Sequence[Case], *, least: int = 1, embedder: Embedder | None = N
     Surface forms are grouped by their character n-grams, or by the vectors of an ``embedder``
     (`goldassay.embedding.resolve`), which also brings together what is spelt differently.
     """
+    labels = _label_fields(error for case in cases for error in case.errors)
     groups: dict[tuple[str, str, str], list[tuple[int, Error]]] = {}
     for index, case in enumerate(cases):
         for error in case.errors:
-            groups.setdefault((error.kind, error.gold_type, error.pred_type), []).append((index, error))
+            of = (error.gold, error.pred) if error.field in labels else (error.gold_type, error.pred_type)
+            groups.setdefault((error.kind, *of), []).append((index, error))
     if not groups:
         return []
     total = sum((case.evidence for case in cases[1:]), cases[0].evidence)
@@ -107,6 +109,15 @@ def find(cases: Sequence[Case], *, least: int = 1, embedder: Embedder | None = N
                 )
             )
     return sorted(out, key=lambda pattern: (-pattern.loss, -pattern.count, pattern.name))
+
+
+def _label_fields(errors: Iterable[Error]) -> set[str]:
+    """The fields whose wrong values are labels, few words that come again: their patterns are confusions of two."""
+    wanted: dict[str, list[str]] = {}
+    for error in errors:
+        if error.kind == "wrong_value":
+            wanted.setdefault(error.field, []).append(error.gold)
+    return {field for field, found in wanted.items() if len(set(found)) <= max(1, len(found) // 2)}
 
 
 def _clusters(

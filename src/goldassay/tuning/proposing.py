@@ -202,6 +202,7 @@ class Rules:
             "unanswerable": ["Where the texts do not hold the answer, say that there is none."],
             "unsupported": ["Say only what stands in the texts."],
             "wrong_label": words.told_apart(pattern.gold_type, pattern.pred_type),
+            "wrong_value": words.told_apart(pattern.gold_type, pattern.pred_type),
         }.get(pattern.kind, [])
         return [
             drafted(pattern, program, "rules", action="add_instruction", text=text)

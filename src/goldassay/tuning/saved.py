@@ -14,9 +14,10 @@ from __future__ import annotations
 import difflib
 import hashlib
 import json
+import os
 import platform
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext, suppress
 from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
@@ -25,8 +26,9 @@ from typing import Any
 import dspy
 
 from goldassay import __version__, jsonl
-from goldassay.exceptions import DataError, GoldassayError
+from goldassay.exceptions import DataError, GoldassayError, StorageError
 from goldassay.fields import read
+from goldassay.running.folder import locked
 from goldassay.running.identity import fingerprint
 from goldassay.tuning import results as ledger
 from goldassay.tuning.leaks import text_of
@@ -200,15 +202,32 @@ def plan(
 
 @contextmanager
 def minded(folder: Path | None) -> Iterator[None]:
-    """Write in ``tuning.json`` how a tuning ended, if it did not end well."""
+    """Write in ``tuning.json`` how a tuning ended, if it did not end well; what cannot be written is one line."""
     try:
-        yield
+        with jsonl.writing(folder) if folder is not None else nullcontext():
+            yield
     except BaseException as error:
         if folder is not None:
             file = folder / "tuning.json"
-            status = "interrupted" if isinstance(error, KeyboardInterrupt) else "failed"
-            _write(file, {**read_about(file), "status": status})
+            status = "interrupted" if isinstance(error, (KeyboardInterrupt, StorageError)) else "failed"
+            with suppress(StorageError):  # the disk may be full: the first error says it
+                _write(file, {**read_about(file), "status": status})
         raise
+
+
+@contextmanager
+def alone(folder: Path | None) -> Iterator[None]:
+    """A tuning's folder, which no other process writes meanwhile."""
+    if folder is None:
+        yield
+        return
+    with jsonl.writing(folder):
+        folder.mkdir(parents=True, exist_ok=True)
+    handle = locked(folder)
+    try:
+        yield
+    finally:
+        os.close(handle)
 
 
 def _refuse_another(earlier: dict[str, Any], now: dict[str, Any], folder: Path) -> None:

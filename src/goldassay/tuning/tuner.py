@@ -11,6 +11,7 @@ from typing import Any
 
 import dspy
 
+from goldassay import jsonl
 from goldassay.exceptions import DataError, GoldassayError
 from goldassay.running.budget import Budget, BudgetSpent, Meter
 from goldassay.running.calls import ACCOUNT, watching
@@ -80,50 +81,52 @@ def tune(
     meter = Meter(Budget.parse(budget) if isinstance(budget, str) else budget)
     plan = resuming.plan(program, {"train": train, "dev": dev, "test": held}, seed, options or {}, lm)
     plan["resumed"] = resume
-    if folder is not None:
-        resuming.begin(folder, resume, optimizer, **plan)
-    elif resume:
-        raise GoldassayError("there is nothing to resume without the folder of the tuning")
-    ledger = Ledger()
-    with resuming.minded(folder):
-        with ExitStack() as stack:
-            watch = stack.enter_context(Watch(metric, dev, progress))
-            watched = models(program, metric, lm, reflection_lm, dspy.settings.lm)
-            around: dict[str, Any] = {"callbacks": [*dspy.settings.get("callbacks", []), watch]}
-            around[ACCOUNT] = stack.enter_context(watching(watched, meter))
-            around |= {key: value for key, value in (("lm", lm), ("adapter", adapter)) if value is not None}
-            stack.enter_context(dspy.context(**around))
-            job = optimizers.Job(
-                student=guarded(program),
-                train=demonstrations(program, train),
-                dev=dev,
-                metric=watch,
-                reflection_lm=reflection_lm or lm or dspy.settings.lm,
-                threads=threads,
-                seed=seed,
-                folder=folder,
-                options=dict(options or {}),
-                held_out={"dev": dev, "test": held},
-                ledger=ledger,
-            )
-            found, stopped = _made(make, job, meter)
-        made, cost = unguarded(found), meter.state()
-        leaks.check_instructions(instructions(made), {"dev": dev, "test": held})
-        options_of_run = {"lm": lm, "adapter": adapter, "threads": threads, "seed": seed, "progress": progress}
-        on_dev = trial(program, made, dev, metric, "dev", folder, **options_of_run)
-        on_test = trial(program, made, held, metric, "test", folder, **options_of_run) if test and held else None
-    note = watch.silent
-    if optimizer == "patches" and not (ledger.patches or stopped):
-        note = note or "no patch was tried: the metric names no errors on train that a patch could be made from"
-    if on_test is not None:  # test alone proves, where there is one
-        better = on_test.difference.difference > 0 and on_test.difference.p <= ALPHA
-        ledger.verdict = replace(ledger.verdict, proven=ledger.verdict.kept and better, by="test, one look")
-        for patch in ledger.kept if better else ():
-            patch.status = "proven"
-    tuned = Tuned(made, optimizer, on_dev, on_test, cost, seed, stopped, ledger, note)
-    if folder is not None:
-        save(tuned, program, folder, plan, adapter)
-    return tuned
+    with resuming.alone(folder):
+        if folder is not None:
+            resuming.begin(folder, resume, optimizer, **plan)
+        elif resume:
+            raise GoldassayError("there is nothing to resume without the folder of the tuning")
+        ledger = Ledger()
+        with resuming.minded(folder):
+            with ExitStack() as stack:
+                watch = stack.enter_context(Watch(metric, dev, progress))
+                watched = models(program, metric, lm, reflection_lm, dspy.settings.lm)
+                around: dict[str, Any] = {"callbacks": [*dspy.settings.get("callbacks", []), watch]}
+                around[ACCOUNT] = stack.enter_context(watching(watched, meter))
+                around |= {key: value for key, value in (("lm", lm), ("adapter", adapter)) if value is not None}
+                stack.enter_context(dspy.context(**around))
+                job = optimizers.Job(
+                    student=guarded(program),
+                    train=demonstrations(program, train),
+                    dev=dev,
+                    metric=watch,
+                    reflection_lm=reflection_lm or lm or dspy.settings.lm,
+                    threads=threads,
+                    seed=seed,
+                    folder=folder,
+                    options=dict(options or {}),
+                    held_out={"dev": dev, "test": held},
+                    ledger=ledger,
+                )
+                found, stopped = _made(make, job, meter)
+            made, cost = unguarded(found), meter.state()
+            leaks.check_instructions(instructions(made), {"dev": dev, "test": held})
+            options_of_run = {"lm": lm, "adapter": adapter, "threads": threads, "seed": seed, "progress": progress}
+            on_dev = trial(program, made, dev, metric, "dev", folder, **options_of_run)
+            on_test = trial(program, made, held, metric, "test", folder, **options_of_run) if test and held else None
+        note = watch.silent
+        if optimizer == "patches" and not (ledger.patches or stopped):
+            note = note or "no patch was tried: the metric names no errors on train that a patch could be made from"
+        if on_test is not None:  # test alone proves, where there is one
+            better = on_test.difference.difference > 0 and on_test.difference.p <= ALPHA
+            ledger.verdict = replace(ledger.verdict, proven=ledger.verdict.kept and better, by="test, one look")
+            for patch in ledger.kept if better else ():
+                patch.status = "proven"
+        tuned = Tuned(made, optimizer, on_dev, on_test, cost, seed, stopped, ledger, note)
+        if folder is not None:
+            with jsonl.writing(folder):
+                save(tuned, program, folder, plan, adapter)
+        return tuned
 
 
 async def atune(program: Any, gold: Any, metric: Any, optimizer: str = "bootstrap", **options: Any) -> Tuned:

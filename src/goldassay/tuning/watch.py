@@ -10,10 +10,10 @@ from contextlib import ExitStack, contextmanager
 from importlib import import_module
 from typing import Any
 
-from dspy.utils.callback import BaseCallback
 from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
 from goldassay.exceptions import GoldassayError, ModelError
+from goldassay.insides import BaseCallback
 from goldassay.measure import failed
 from goldassay.running.loop import standard_error
 from goldassay.tuning.credit import Credit

@@ -12,12 +12,18 @@ from goldassay.cli.wikidata.evaluate import Output, Profile, Results, program
 from goldassay.exceptions import DataError, GoldassayError
 
 
+def _free(output: Path | None, force: bool) -> None:
+    if output is not None:
+        use.free(output, force)
+
+
 def recall_gap_analysis(
     results: Results,
     threshold: Annotated[
         float, typer.Option(metavar="SHARE", min=0.0, max=1.0, help="Properties with less recall are gaps.")
     ] = 0.5,
     output: Output = None,
+    force: use.Force = False,
     json: use.Json = False,
 ) -> None:
     """Which properties are found too rarely, with sentences in which they were missed."""
@@ -26,6 +32,7 @@ def recall_gap_analysis(
     from goldassay.files import save_json
     from goldassay.reporting import wikidata as tables
 
+    _free(output, force)
     report = gaps.analysed(load(results), threshold, file=results)
     place = gaps.place(results, output)
     save_json(place, report)
@@ -37,6 +44,7 @@ def tune_extraction_prompts(
     output: Output = None,
     profile: Profile = "triples:Articles",
     most: Annotated[int, typer.Option(metavar="N", min=1, help="How many patches to propose.")] = 12,
+    force: use.Force = False,
     json: use.Json = False,
 ) -> None:
     """Patterns of a run's errors, and patches of the program's prompt made from real misses, beside the report."""
@@ -48,6 +56,7 @@ def tune_extraction_prompts(
     from goldassay.reporting import wikidata as tables
     from goldassay.tuning.patches import Patch, write
 
+    _free(output, force)
     chosen = read_profile(profile)
     made = program(chosen)
     if not prompt_tuning.prompts(made):
@@ -115,12 +124,13 @@ def annotate(
 
 
 @app.command()
-def report(annotations: Annotations, output: Output = None, json: use.Json = False) -> None:
+def report(annotations: Annotations, output: Output = None, force: use.Force = False, json: use.Json = False) -> None:
     """The novel discovery rate with its interval, over all and by domain."""
     from goldassay.articles import novel
     from goldassay.files import save_json
     from goldassay.reporting import wikidata as tables
 
+    _free(output, force)
     found = novel.reported(annotations)
     if output:
         save_json(output, found)

@@ -9,7 +9,7 @@ used once, texts that are there, and those of the documents of the same id.
 >>> labels = ["museum"] * 20 + ["archive"] * 20 + ["Museum"]
 >>> rows = [Row("classification", {"id": str(n), "label": label}, "c.jsonl") for n, label in enumerate(labels)]
 >>> [found.message for found in slips(rows)]
-["'Museum' occurs 1 time and looks like 'museum' (20 times); is it the same?"]
+["'Museum' occurs once and looks like 'museum' (20 times); is it the same?"]
 """
 
 from __future__ import annotations

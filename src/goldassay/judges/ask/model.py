@@ -22,10 +22,9 @@ from collections.abc import Callable, Mapping, MutableMapping
 from typing import Any, Self, get_args
 
 import dspy
-from dspy.utils.exceptions import ContextWindowExceededError, LMError, LMInvalidRequestError
-from dspy.utils.usage_tracker import UsageTracker
 
 from goldassay.exceptions import GoldassayError, ModelError
+from goldassay.insides import ContextWindowExceededError, LMError, LMInvalidRequestError, UsageTracker
 from goldassay.lm import local as truncation
 from goldassay.running import secrets
 from goldassay.running.calls import ACCOUNT, aside

@@ -16,7 +16,7 @@ from goldassay.exceptions import GoldassayError
 from goldassay.measures.extraction.columns import Flags, Ints, columns, paired
 from goldassay.measures.extraction.hipe import SCHEMA, as_counts, hipe
 from goldassay.measures.extraction.matching import SCHEMAS, schema_counts
-from goldassay.measures.extraction.records import fields, name, spans
+from goldassay.measures.extraction.records import fields, marked, name, sides, spans
 from goldassay.measures.extraction.tally import SemEvalCounts
 from goldassay.measures.extraction.tokens import token_columns
 from goldassay.statistics.evidence import summed
@@ -54,9 +54,12 @@ class Batch:
         self.semeval = cache(self._semeval)
 
     @classmethod
-    def of(cls, gold: Sequence[Any], pred: Sequence[Any]) -> Batch:
-        """The batch of aligned records, or of bare lists of spans."""
+    def of(cls, gold: Sequence[Any], pred: Sequence[Any], bounds: str = "given") -> Batch:
+        """The batch of aligned records, or of bare lists of spans; of those that count (`settled`)."""
         left, right, texts = fields(gold, pred)
+        if bounds != "given" or any(map(marked, left)):
+            both = [sides(*pair, bounds)[:2] for pair in zip(gold, pred, strict=True)]
+            left, right = [one for one, _ in both], [other for _, other in both]
         return cls(left, right, texts, lambda number: name(gold[number]))
 
     @property

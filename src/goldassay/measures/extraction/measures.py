@@ -33,6 +33,7 @@ from goldassay.tally import Counts, PrecisionCounts, RecallCounts
 
 SOURCE = "Tjong Kim Sang & De Meulder 2003 (CoNLL); Ehrmann et al. 2022 (HIPE: strict, fuzzy)"
 FORMULA = {"f1": "2 tp / (2 tp + fp + fn)", "precision": "tp / (tp + fp)", "recall": "tp / (tp + fn)"}
+BOUNDS = ("given", "word")
 COUNTING = {"one-to-one": matching, "hipe": hipe}
 ALSO = {
     "strict": "HIPE strict, CoNLL, seqeval, SemEval strict",
@@ -46,12 +47,23 @@ ALSO = {
 
 @dataclass(frozen=True)
 class SpanMeasure(Measure[Any]):
-    """What all measures of extraction share: spans of both sides are read, counted, and their errors put in words."""
+    """What all measures of extraction share: spans of both sides are read, counted, and their errors put in words.
+
+    ``bounds`` is ``given``, or ``word``: spans of both sides are widened to whole words of the text first, as ELEVANT
+    does. Its optional labels and parts are a gold span's ``optional`` and ``parent`` (`settled`).
+    """
 
     task: ClassVar[str] = "extraction"
     gold_fields: ClassVar[tuple[str, ...]] = ("text", "entities")
     pred_fields: ClassVar[tuple[str, ...]] = ("entities",)
     source: ClassVar[str] = SOURCE
+    shares: ClassVar[tuple[str, ...]] = ("bounds",)
+
+    bounds: str = field(default="given", kw_only=True)
+
+    def __post_init__(self) -> None:
+        if self.bounds not in BOUNDS:
+            raise GoldassayError(f"bounds is {' or '.join(BOUNDS)}, not {self.bounds!r}")
 
     def tally(self, gold: Sequence[Span], pred: Sequence[Span], text: str) -> Any:
         """The evidence of one document."""
@@ -59,13 +71,13 @@ class SpanMeasure(Measure[Any]):
 
     def assess(self, gold: Any, pred: Any) -> Assessment[Any]:
         """The evidence of one document and its errors."""
-        left, right, text = sides(gold, pred)
+        left, right, text = sides(gold, pred, self.bounds)
         found, good = errors(left, right, text)
         return Assessment(self.tally(left, right, text), found, good)
 
     def batch(self, gold: Sequence[Any], pred: Sequence[Any]) -> Batch:
         """The spans of all documents, matched."""
-        return Batch.of(gold, pred)
+        return Batch.of(gold, pred, self.bounds)
 
 
 @dataclass(frozen=True)
@@ -79,6 +91,7 @@ class Matched(SpanMeasure):
     matching: str = field(default="one-to-one", kw_only=True)
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         if self.matching not in COUNTING:
             raise GoldassayError(f"matching is {' or '.join(COUNTING)}, not {self.matching!r}")
 

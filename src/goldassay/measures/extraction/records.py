@@ -5,6 +5,7 @@ Spans as measures read them.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from operator import index
 from typing import Any, NamedTuple
@@ -12,17 +13,84 @@ from typing import Any, NamedTuple
 from goldassay.exceptions import DataError, GoldassayError
 from goldassay.fields import read
 from goldassay.measure import gold_field, pred_field
+from goldassay.text.locate import widened
 
 GOLD, PRED = "gold entities", "predicted entities"
 
 
-def sides(gold: Any, pred: Any) -> tuple[list[Span], list[Span], str]:
+def sides(gold: Any, pred: Any, bounds: str = "given") -> tuple[list[Span], list[Span], str]:
     """Gold spans, predicted spans and the text of one pair of records (or bare lists of spans)."""
     (left,), (right,), (text,) = fields([gold], [pred])
     try:
-        return spans(left, GOLD, placed=True), spans(right, PRED), text
+        return *settled(left, right, text, bounds), text
     except DataError as error:
         raise error.at(record=name(gold)) from None
+
+
+def settled(gold: Any, pred: Any, text: str, bounds: str = "given") -> tuple[list[Span], list[Span]]:
+    """The spans of both sides of a document that count: with their bounds, and without what may be left out.
+
+    ``bounds="word"`` widens both sides to whole words of the text (`widened`). A gold span that is ``optional`` counts
+    on no side, found or not. One with parts (spans whose ``parent`` is its place) stands for them: it is found where it
+    is predicted, or all its parts are; a part counts on no side by itself. Found is the same place and type (ELEVANT).
+
+    >>> whole, parts = (0, 22, "LOC"), [{"start": a, "end": b, "type": "LOC", "parent": (0, 22)} for a, b in
+    ...                                 ((0, 9), (11, 22))]
+    >>> gold, pred = settled([whole, *parts], [(0, 9, "LOC"), (11, 22, "LOC")], "")
+    >>> [span.place for span in gold], [span.place for span in pred]
+    ([(0, 22)], [(0, 22)])
+    """
+    left, right = spans(gold, GOLD, placed=True), spans(pred, PRED)
+    marks = [(False, None)] * len(left) if not marked(gold) else [_marks(item) for item in gold]
+    if bounds == "word" and text:
+        left, right = ([_wide(span, text) for span in side] for side in (left, right))
+        marks = [(optional, parent and widened(*parent, text)) for optional, parent in marks]
+    if not any(optional or parent for optional, parent in marks):
+        return left, right
+    said = Counter((span.place, span.type) for span in right)
+    children: dict[tuple[int, int], list[int]] = {(span.start, span.end): [] for span in left}
+    for at, (_, parent) in enumerate(marks):
+        if parent in children:
+            children[parent].append(at)
+    roots = [at for at, (optional, parent) in enumerate(marks) if not optional and parent not in children]
+
+    def found(at: int, above: tuple[int, ...] = ()) -> bool:
+        span = left[at]
+        parts = [part for part in children[span.start, span.end] if part != at and part not in above]
+        return said[span.place, span.type] > 0 or (bool(parts) and all(found(part, (*above, at)) for part in parts))
+
+    kept = [left[at] for at in roots]
+    wanted = {(span.place, span.type) for span in kept}
+    aside = {(span.place, span.type) for span in left} - wanted
+    by_parts = [left[at] for at in roots if not said[left[at].place, left[at].type] and found(at)]
+    return kept, [span for span in right if (span.place, span.type) not in aside] + by_parts
+
+
+def marked(items: Any) -> bool:
+    """Whether any span of gold says that it is optional or a part."""
+    return any(
+        ("optional" in item or "parent" in item)
+        if isinstance(item, Mapping)
+        else not isinstance(item, (tuple, list)) and any(_marks(item))
+        for item in items or ()
+    )
+
+
+def _marks(item: Any) -> tuple[bool, tuple[int, int] | None]:
+    """Whether a span is optional, and the place of the span that it is a part of."""
+    if isinstance(item, (tuple, list)):
+        return False, None
+    parent = read(item, "parent", None)
+    return bool(read(item, "optional", None)), (parent[0], parent[1]) if parent else None
+
+
+def _wide(span: Span, text: str) -> Span:
+    """A span widened to whole words; where it has fragments, each of them."""
+    if not 0 <= span.start < span.end <= len(text):
+        return span
+    start, end = widened(span.start, span.end, text)
+    parts = tuple(widened(*part, text) for part in span.fragments)
+    return span._replace(start=start, end=end, text=text[start:end], fragments=parts)
 
 
 def fields(gold: Sequence[Any], pred: Sequence[Any]) -> tuple[list[Any], list[Any], list[str]]:

@@ -18,14 +18,14 @@ UNDEFINED = ("type_anywhere_", "token_", "_macro_", "_weighted_")  # what the HI
 RATES = ("Precision", "Recall", "F1")
 
 
-def listed(matching: str = "one-to-one") -> list[Measure[Any]]:
+def listed(matching: str = "one-to-one", bounds: str = "given") -> list[Measure[Any]]:
     """Every measure of the scorecard, in its order; ``matching`` for those that match spans."""
-    how = {"matching": matching}
+    how = {"matching": matching, "bounds": bounds}
     out: list[Measure[Any]] = []
     for match in ("Strict", "Partial", "Exact", "Type"):
         out += [getattr(measures, f"{match}{rate}")(**how) for rate in RATES]
-    out += [getattr(measures, f"Type{rate}")(within="document") for rate in RATES]
-    out += [getattr(measures, f"Token{rate}")() for rate in RATES]
+    out += [getattr(measures, f"Type{rate}")(within="document", bounds=bounds) for rate in RATES]
+    out += [getattr(measures, f"Token{rate}")(bounds=bounds) for rate in RATES]
     out += [measures.SemEval(schema, rate.lower(), **how) for schema in SCHEMAS for rate in RATES]
     for match in averages.MATCHES:
         for rate in RATES:
@@ -36,8 +36,12 @@ def listed(matching: str = "one-to-one") -> list[Measure[Any]]:
     return out
 
 
-def scorecard(gold: Sequence[Any], pred: Sequence[Any], *, protocol: str | None = None) -> Scorecard:
+def scorecard(
+    gold: Sequence[Any], pred: Sequence[Any], *, protocol: str | None = None, bounds: str = "given"
+) -> Scorecard:
     """All values over aligned records; ``protocol="hipe"`` counts in the order of the official HIPE scorer.
+
+    ``bounds="word"`` widens spans of both sides to whole words of their text first, as ELEVANT does.
 
     >>> card = scorecard([{"text": "Het Rijksmuseum", "entities": [(4, 15, "MUS")]}], [{"entities": [(4, 15, "MUS")]}])
     >>> card.values["strict_f1"], card.counts["strict"]
@@ -46,7 +50,7 @@ def scorecard(gold: Sequence[Any], pred: Sequence[Any], *, protocol: str | None 
     if protocol not in PROTOCOLS:
         raise GoldassayError(f"no protocol {protocol!r} for extraction; there are hipe, hipe2020")
     matching = "hipe" if protocol else "one-to-one"
-    asked = listed(matching)
+    asked = listed(matching, bounds)
     unknown = 0
     if protocol:
         gold, pred, unknown = hipe.known(gold, pred)

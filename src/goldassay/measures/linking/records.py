@@ -19,6 +19,7 @@ from typing import Any, NamedTuple
 from goldassay.exceptions import DataError
 from goldassay.fields import read as read_field
 from goldassay.measure import gold_field, pred_field
+from goldassay.text.locate import widened
 
 Ids = Mapping[str, Sequence[str]]
 
@@ -90,23 +91,6 @@ def sides(gold: Any, pred: Any, equivalent: Pairs = (), bounds: str = "given") -
     mentions = _mentions(left or (), same)
     answers, repeated = _answers(right or (), same)
     return Read(tuple(mentions), tuple(answers), str(text), repeated)
-
-
-def widened(start: int, end: int, text: str) -> tuple[int, int]:
-    """A span with the rest of the words that it cuts: letters, digits, and ``'``, ``"``, ``_`` on both sides.
-
-    An opening quotation mark whose closing one stands outside is left out. As in ELEVANT (Bast et al. 2022).
-
-    >>> widened(0, 6, "Albert's birthplace is Ulm."), widened(1, 19, '"Hearts and Flowers" is a song.')
-    ((0, 8), (0, 20))
-    """
-    while start > 0 and (text[start - 1].isalnum() or text[start - 1] in INNER):
-        start -= 1
-    while end < len(text) - 1 and (text[end].isalnum() or text[end] in INNER):
-        end += 1
-    if text[start] == '"' and '"' not in text[start + 1 : end]:
-        start += 1
-    return start, end
 
 
 def _wide(item: Any, text: str) -> dict[str, Any]:
@@ -229,7 +213,6 @@ def _bases(ids: Any, where: str) -> dict[str, list[str]]:
 Pairs = tuple[tuple[str, str], ...]
 
 NIL = "NIL"
-INNER = "'\"_"  # what stands inside of words, beside letters and digits
 IRI = re.compile(
     r"^(?:https?://(?:www\.)?wikidata\.org/(?:entity|wiki)/|wd:)(?=Q\d+$)|^https?://(?:www\.)?viaf\.org/viaf/"
 )

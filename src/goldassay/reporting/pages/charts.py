@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from html import escape  # plotly reads a few tags in texts
 from typing import Any
 
 Figure = dict[str, Any]
@@ -136,8 +137,15 @@ def seconds(runs: Sequence[tuple[str, Sequence[float]]]) -> Figure:
 
 
 def pareto(points: Sequence[tuple[str, float, float, bool]], title: str) -> Figure:
-    """Quality against cost: (name, cost, quality, on the front); the front's points are joined."""
+    """Quality against cost: (name, cost, quality, on the front); the front's points are joined.
+
+    Names stand on the side where there is room, those of points at one place together; what all names begin with is
+    left out.
+    """
     front = sorted((cost, value) for _, cost, value, best in points if best)
+    most = max((cost for _, cost, _, _ in points), default=0.0) or 1.0
+    prefixes = {name.partition("-")[0] for name, *_ in points}
+    short = {name: name.partition("-")[2] or name if len(prefixes) == 1 else name for name, *_ in points}
     data: list[dict[str, Any]] = [
         {
             "type": "scatter",
@@ -149,22 +157,37 @@ def pareto(points: Sequence[tuple[str, float, float, bool]], title: str) -> Figu
             "showlegend": False,
         }
     ]
-    for best, name, place in ((True, "nothing is better at both", 0), (False, "something is better at both", 1)):
-        some = [(label, cost, value) for label, cost, value, on in points if on is best]
+    said: dict[tuple[int, int], list[str]] = {}
+    for name, cost, value, _ in points:
+        said.setdefault(_cell(cost / most, value), []).append(short[name])
+    for best, legend, place in ((True, "nothing is better at both", 0), (False, "something is better at both", 1)):
+        some = [(name, cost, value) for name, cost, value, on in points if on is best]
+        cells = [_cell(cost / most, value) for _, cost, value in some]
         data.append(
             {
                 "type": "scatter",
                 "mode": "markers+text",
-                "name": name,
+                "name": legend,
                 "x": [cost for _, cost, _ in some],
                 "y": [value for _, _, value in some],
-                "text": [label for label, _, _ in some],
-                "textposition": "top center",
+                "text": ["<br>".join(map(escape, said.pop(cell, ()))) for cell in cells],
+                "textposition": ["middle right" if cost <= most / 2 else "middle left" for _, cost, _ in some],
+                "cliponaxis": False,
                 "marker": {"color": TINT[place], "symbol": SHAPES[place], "size": 11},
-                "hovertemplate": "%{text}: %{y:.4f} at %{x:.4g}<extra></extra>",
+                "customdata": [[name] for name, _, _ in some],
+                "hovertemplate": "%{customdata[0]}: %{y:.4f} at %{x:.4g}<extra></extra>",
             }
         )
-    return _figure(f"Quality against {title}", data, {"xaxis": {"title": title}, "yaxis": {"title": "value"}}, 360)
+    axes = {
+        "xaxis": {"title": title, "range": [-0.06 * most, 1.08 * most]},
+        "yaxis": {"title": "value", "range": [-0.06, 1.06]},
+    }
+    return _figure(f"Quality against {title}", data, axes, 360)
+
+
+def _cell(x: float, y: float) -> tuple[int, int]:
+    """Where names would stand on top of each other."""
+    return round(8 * x), round(16 * y)
 
 
 def lines(

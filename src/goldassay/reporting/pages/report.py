@@ -121,7 +121,8 @@ def report(
                 if (spent := one.cost if what == "cost" else one.seconds) is not None
             ]
             if any(cost for _, cost, _, _ in points):
-                context["pareto"].append(_add(figures, charts.pareto(points, what)))
+                unit = "seconds" if what == "seconds" else ranked[0].unit
+                context["pareto"].append(_add(figures, charts.pareto(points, unit)))
     if told:
         context["forest"] = _add(figures, _forest(told, names))
         context["curves"] = [_add(figures, figure) for figure in _curves(told, names)]
@@ -144,7 +145,8 @@ def report(
 def labels(runs: Sequence[Run]) -> list[str]:
     """A name for each run, all different: its own, with its model and its folder where that tells them apart."""
     names = [run.name for run in runs]
-    models = [str(run.about.get("lm") or "no model").rpartition("/")[2] for run in runs]
+    models = [str((run.about.get("settings") or {}).get("lm") or run.about.get("lm") or "no model") for run in runs]
+    models = [one.rpartition("/")[2] for one in models]
     folders = [run.folder.name if run.folder else "" for run in runs]
     for extras in (models, folders):
         names = [

@@ -1,0 +1,128 @@
+"""A newcomer's first ten minutes, walked with nothing but an installed goldassay: `python .ci/newcomer.py GOLDASSAY`.
+
+In an empty folder: a table of 30 letters with labels of one's own becomes checked gold, a baseline, a program, a run, a
+tuning, a report. Every step that goldassay prints as the next one is pasted and has to work. Ends with 1 where a step
+fails, shows a traceback, or all together take longer than ten minutes.
+"""
+
+import csv
+import os
+import re
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+LIMIT = 600
+LETTERS = {
+    "complaint": [
+        "The tram was late again and nobody told us why.",
+        "My bin has not been emptied for three weeks.",
+        "The noise from the building site is unbearable.",
+        "The cycle path is full of glass.",
+        "I have called four times and nobody answers.",
+        "The lift in the town hall is broken again.",
+        "Your website crashed while I filled in the form.",
+        "There are rats near the school.",
+        "The street has been dark for two weeks.",
+        "The letter you sent had the wrong name on it.",
+    ],
+    "praise": [
+        "Thank you for the quick repair of the streetlight.",
+        "What a lovely new playground, our children love it!",
+        "The lady at the desk was very helpful, thanks.",
+        "Great work on the flower beds this spring.",
+        "The concert in the park was wonderful.",
+        "Compliments to the team that cleared the snow.",
+        "So happy with the new bus stop near our house.",
+        "The guide at the archive knew everything, superb.",
+        "Nice to see the old mill restored so well.",
+        "Fast, friendly, perfect service.",
+    ],
+    "question": [
+        "When does the library open on Sunday?",
+        "How do I apply for a parking permit?",
+        "Where can I hand in old paint?",
+        "Is the swimming pool open during the holidays?",
+        "Which documents do I need for a passport?",
+        "Can I pay the dog tax online?",
+        "Who decides about the new road?",
+        "How much does a wedding at the town hall cost?",
+        "Do you have forms in English?",
+        "When will the bridge reopen?",
+    ],
+}
+
+
+def main(goldassay: str) -> int:
+    """Walk, and tell each step's seconds."""
+    os.environ["PATH"] = f"{Path(goldassay).resolve().parent}{os.pathsep}{os.environ['PATH']}"
+    for name in ("PYTHONPATH", "GOLDASSAY_MODEL"):
+        os.environ.pop(name, None)
+    began = time.monotonic()
+    with tempfile.TemporaryDirectory() as folder:
+        os.chdir(folder)
+        with open("letters.csv", "w", newline="", encoding="utf-8") as stream:
+            table = csv.writer(stream)
+            table.writerow(["text", "tone"])
+            table.writerows(
+                [letter, label]
+                for three in zip(*LETTERS.values(), strict=True)
+                for letter, label in zip(three, LETTERS, strict=True)
+            )
+        pasted(step("goldassay init mine --task tone --from letters.csv --outputs tone"))
+        os.chdir("mine")
+        step("goldassay gold validate gold/tone")
+        step("goldassay gold stats gold/tone")
+        baseline = ran(step("goldassay eval tone:baseline --split test"))
+        first = ran(step("goldassay eval tone --errors --split test"))
+        step("goldassay tune tone --optimizer patches --plan")
+        tuned = ran(step("goldassay tune tone --optimizer patches --budget minutes=4"))
+        step(f"goldassay compare {baseline} {first}")
+        step(f"goldassay report {baseline} {first} --out runs.html")
+        step(f"goldassay report {tuned} --out tuning.html")
+        step("goldassay runs list")
+        for page in ("runs.html", "tuning.html"):
+            hold("<html" in Path(page).read_text(encoding="utf-8")[:500], page)
+        os.chdir("/")
+    took = time.monotonic() - began
+    print(f"The walk took {took:.0f} s of {LIMIT} s.")
+    return 0 if took < LIMIT else 1
+
+
+def step(command: str) -> str:
+    """Run a line as it would be pasted; what it said."""
+    began = time.monotonic()
+    done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=False)
+    said = done.stdout + done.stderr
+    print(f"{time.monotonic() - began:6.1f} s  {command}", flush=True)
+    if done.returncode or "Traceback" in said:
+        print(said)
+        raise SystemExit(f"exit code {done.returncode}: {command}")
+    return said
+
+
+def hold(right: bool, said: str) -> None:
+    """Stop unless it is as it should be."""
+    if not right:
+        raise SystemExit(f"not as it should be: {said}")
+
+
+def pasted(said: str) -> None:
+    """Run what was printed as the next step."""
+    steps = re.findall(r"^Try: +(.*)$", said, flags=re.MULTILINE)
+    hold(bool(steps), said)
+    for line in steps:
+        step(line)
+
+
+def ran(said: str) -> str:
+    """The run folder that a command names."""
+    found = re.findall(r"older: (\S+)", " ".join(said.split()))
+    hold(bool(found), said)
+    return str(found[-1]).rstrip(".")
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1]))

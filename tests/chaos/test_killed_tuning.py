@@ -1,0 +1,121 @@
+"""``goldassay tune`` killed by kill -9 as it measures edits: it goes on, asks nothing twice, and comes to the same."""
+
+from __future__ import annotations
+
+import json
+import random
+import subprocess
+import sys
+import time
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from dspy.lm15 import TextPart
+
+from goldassay import Metric, tune
+from goldassay.exceptions import GoldassayError
+from goldassay.measures import extraction
+from goldassay.tuning.measuring import CHUNK
+from goldassay.tuning.saved import alone
+
+PROGRAM = """
+import dspy
+from pydantic import BaseModel
+from goldassay.text.locate import locate
+
+class Mention(BaseModel):
+    text: str
+    type: str
+
+class Names(dspy.Module):
+    def __init__(self):
+        super().__init__()
+        signature = dspy.Signature("text: str -> mentions", "Find names.")
+        self.extract = dspy.Predict(signature.with_updated_fields("mentions", type_=list[Mention]))
+
+    def forward(self, text):
+        found = self.extract(text=text).mentions
+        places = locate(text, [one.text for one in found])
+        return dspy.Prediction(entities=[
+            {"start": at and at[0], "end": at and at[1], "type": one.type, "text": one.text}
+            for one, at in zip(found, places)
+        ])
+
+    def to_demo(self, example):
+        return {"mentions": [{"text": e["text"], "type": e["type"]} for e in example["entities"]]}
+
+program = Names()
+"""
+
+
+def workspace(folder: Path, names_gold: list[Any]) -> None:
+    (folder / "extraction.py").write_text(PROGRAM, encoding="utf-8")
+    splits = ["train"] * 12 + ["dev"] * 16 + ["test"] * 12
+    rows = [{**example.toDict(), "split": split} for example, split in zip(names_gold, splits, strict=True)]
+    (folder / "gold.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows), encoding="utf-8")
+
+
+def command(endpoint: Any) -> list[str]:
+    options = {"api_base": endpoint.url, "api_key": "none", "cache": "false"}
+    words = [word for name, value in options.items() for word in ("--lm-option", f"{name}={value}")]
+    tunes = [sys.executable, "-m", "goldassay.cli", "tune", "extraction.py:program", "--gold", "gold.jsonl"]
+    return [*tunes, "--optimizer", "patches", "--lm", "openai/m", *words]
+
+
+def test_a_tuning_killed_twice_comes_to_the_same_program(
+    endpoint: Any, learner: Any, names_gold: list[Any], tmp_path: Path
+) -> None:
+    def reply(messages: list[dict[str, str]]) -> str:
+        turns = [SimpleNamespace(parts=[TextPart(one["content"])]) for one in messages if one["role"] != "system"]
+        system = "".join(one["content"] for one in messages if one["role"] == "system")
+        made = learner.complete(SimpleNamespace(model="m", system=system, messages=turns))
+        time.sleep(0.01)
+        return str(made.message.parts[0].text)
+
+    endpoint.reply = reply
+    workspace(tmp_path, names_gold)
+    words = command(endpoint)
+    whole = subprocess.run([*words, "--out", "whole"], capture_output=True, text=True, check=False, cwd=tmp_path)
+    assert whole.returncode == 0, whole.stderr
+    calls, draw, journal = endpoint.calls, random.Random(5), tmp_path / "t" / "measured.jsonl"
+    endpoint.calls, kept = 0, 0
+    for more in (["--out", "t"], ["--resume", "t"]):
+        process = subprocess.Popen([*words, *more], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, cwd=tmp_path)
+        until = time.monotonic() + 90
+        while not (journal.exists() and journal.read_bytes().count(b"\n") > kept) and time.monotonic() < until:
+            assert process.poll() is None
+            time.sleep(0.02)
+        time.sleep(draw.uniform(0.1, 0.4))
+        process.kill()
+        process.communicate()
+        assert journal.read_bytes().count(b"\n") > kept
+        kept = journal.read_bytes().count(b"\n")
+    done = subprocess.run([*words, "--resume", "t"], capture_output=True, text=True, check=False, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "t" / "state.json").read_text() == (tmp_path / "whole" / "state.json").read_text()
+    about = [json.loads((tmp_path / name / "tuning.json").read_text()) for name in ("t", "whole")]
+    assert about[0]["dev"] == about[1]["dev"]
+    assert about[0]["test"] == about[1]["test"]
+    assert endpoint.calls <= calls + 2 * CHUNK  # at each kill what was measured since the last line of the journal
+
+
+def test_a_tunings_folder_belongs_to_one_process(names_program: Any, names_gold: list[Any], tmp_path: Path) -> None:
+    gold = {"train": names_gold[:12], "dev": names_gold[12:28], "test": []}
+    with alone(tmp_path / "t"), pytest.raises(GoldassayError, match="t is being written by another run"):
+        tune(names_program, gold, Metric(extraction.StrictF1()), "labeled", folder=tmp_path / "t", progress=False)
+    assert not list((tmp_path / "t").iterdir())
+
+
+def test_a_full_disk_stops_a_tuning_with_one_line(tmp_path: Path, endpoint: Any, names_gold: list[Any]) -> None:
+    workspace(tmp_path, names_gold)
+    limited = ["bash", "-c", 'ulimit -f 20; exec "$@"', "bash", *command(endpoint), "--out", "t"]
+    done = subprocess.run(limited, capture_output=True, text=True, check=False, cwd=tmp_path)
+    said = done.stderr.strip().splitlines()[-1]
+    assert done.returncode == 3, done.stderr
+    assert said.startswith(
+        "goldassay: t/measured.jsonl: cannot be written: the file is too large; what was measured is"
+    )
+    assert said.endswith("mend it, and go on with --resume t")
+    assert "Traceback" not in done.stderr

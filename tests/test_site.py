@@ -1,0 +1,53 @@
+"""The documentation as a site: opened from disk in a real browser at three widths, and searched without a network."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+
+@pytest.fixture(scope="module")
+def site(root: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The site, built strictly."""
+    pytest.importorskip("mkdocs", reason="no mkdocs: make docs installs it")
+    folder = tmp_path_factory.mktemp("site")
+    done = subprocess.run(
+        [sys.executable, "-m", "mkdocs", "build", "-q", "--site-dir", str(folder)],
+        cwd=root, env={**os.environ, "NO_MKDOCS_2_WARNING": "1", "DISABLE_MKDOCS_2_WARNING": "true"},
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    return folder
+
+
+@pytest.mark.parametrize("width", [390, 900, 1400])
+def test_the_site_is_read_and_searched_from_disk(site: Path, chromium: Any, width: int) -> None:
+    said: list[str] = []
+    asked: list[str] = []
+    context = chromium.new_context(viewport={"width": width, "height": 900}, offline=True)
+    try:
+        page = context.new_page()
+        page.on("console", lambda message: said.append(message.text))
+        page.on("pageerror", lambda error: said.append(str(error)))
+        page.on("request", lambda request: asked.append(request.url))
+        for name in ("index", "tutorials/own-task", "reference/measures", "reference/examples"):
+            page.goto((site / f"{name}.html").as_uri())
+            assert page.inner_text("h1")
+            assert page.evaluate("document.documentElement.scrollWidth") <= width  # nothing runs out of the page
+        page.goto((site / "index.html").as_uri())
+        if width < 960:
+            page.click(".md-header label[for=__search]")
+        else:
+            page.click("input.md-search__input")
+        page.keyboard.type("Wilson")
+        page.wait_for_selector(".md-search-result__item")
+        assert "Wilson" in page.inner_text(".md-search-result__list")
+        assert said == []
+        assert [address for address in asked if not address.startswith("file:")] == []
+    finally:
+        context.close()
