@@ -206,7 +206,7 @@ class DenseIndex:
         return best(self.passages, self._vectors @ self._unit([query])[0], k)
 
     def _unit(self, texts: Sequence[str]) -> Any:
-        vectors = np.asarray(self._embedder(texts) if self._embedder else [], dtype=kind)
+        vectors = np.asarray(self._embedder(texts) if self._embedder else [], dtype=np.float32)
         if vectors.ndim != 2 or len(vectors) != len(texts):
             raise ModelError(f"the embedder gave an array of shape {vectors.shape} for {len(texts)} texts")
         lengths = np.linalg.norm(vectors, axis=1, keepdims=True)

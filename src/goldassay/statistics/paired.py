@@ -135,7 +135,15 @@ def compare(
 def difference_interval(
     both: Evidences, a: Floats, b: Floats, level: float, bounds: Bounds | None
 ) -> tuple[Interval, float]:
-    """The interval of the difference of two values over the same rows, and the standard error of the difference."""
+    """The interval of the difference of two values over the same rows, and the standard error of the difference.
+
+    Args:
+        both: The evidence of both, joined, a row an example or cluster.
+        a: The rows of one.
+        b: The rows of the other.
+        level: The level of the interval.
+        bounds: The ends of the scale of the value.
+    """
     values = both.of(a), both.of(b)
     if bounds is None:
         sides = between(both, values[0], a), between(both, values[1], b)
@@ -176,7 +184,15 @@ def _apart(one: float, other: float, rho: float) -> float:
 
 
 def resampled_differences(both: Evidences, a: Floats, b: Floats, resamples: int, seed: int) -> Floats:
-    """The differences of the corpus values, in resamples of the pairs."""
+    """The differences of the corpus values, in resamples of the pairs.
+
+    Args:
+        both: The evidence of both, joined.
+        a: The rows of one.
+        b: The rows of the other.
+        resamples: How many are drawn.
+        seed: Of what is drawn.
+    """
     width = a.shape[1]
     blocks = resampled(np.hstack([a, b]), resamples, seed)
     return np.concatenate([both.values(sums[:, :width]) - both.values(sums[:, width:]) for sums in blocks])

@@ -34,7 +34,16 @@ def read(path: str | Path, task: str, side: Side = "gold") -> list[dict[str, Any
 
 
 def by_line(block: bytes, path: str | Path, number: int, place: int, task: str, side: Side) -> Iterator[dict[str, Any]]:
-    """The records of a block, one at a time: what is wrong is told with its line."""
+    """The records of a block, one at a time: what is wrong is told with its line.
+
+    Args:
+        block: Whole lines.
+        path: The file that errors name.
+        number: The number of its first line.
+        place: How many bytes stand before it.
+        task: The task.
+        side: ``gold`` or ``pred``.
+    """
     validate = adapter(task, side).validate_json
     field = offsets.FIELDS.get(task)
     for line in files.decoded(block, path, number, place).split("\n"):
