@@ -53,7 +53,7 @@ def sources(places: Sequence[Path], judges: Sequence[Path] = ()) -> Sources:
             found = json.loads(file.read_text(encoding="utf-8"))
         except OSError:
             raise GoldassayError(f"no file {file}; write it with goldassay judge align … --json > {file}") from None
-        except ValueError:
+        except (ValueError, RecursionError):
             raise DataError("not JSON; write it with goldassay judge align … --json", file=file) from None
         if not isinstance(found, dict) or "judge" not in found:
             raise DataError("not the output of goldassay judge align --json", file=file)
