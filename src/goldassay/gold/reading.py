@@ -199,7 +199,15 @@ def aligned(
     file: object = None,
     wrong: Wrong = stop,
 ) -> Pairs:
-    """Records that are already read, aligned by id; predicted spans are proved against gold's text."""
+    """Records that are already read, aligned by id; predicted spans are proved against gold's text.
+
+    Args:
+        gold: The gold records.
+        pred: The predicted ones.
+        task: The task.
+        file: The file of predictions, for errors.
+        wrong: What is done with a fault: ``stop`` raises it, another function gathers it.
+    """
     noun = {"retrieval": "query", "answering": "question"}.get(task, "document")
     known = {record["id"] for record in gold}
     by_id: dict[str, dict[str, Any]] = {}
