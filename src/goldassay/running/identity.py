@@ -88,6 +88,7 @@ def about_run(
         "program": {
             "class": type(program).__qualname__,
             "version": fingerprint(program) if hasattr(program, "named_predictors") else None,
+            "settings": _settings(program),
         },
         "code": code_hash(program) if kept else None,
         "metric": code_hash(function) if kept and function is not None else None,
@@ -96,6 +97,21 @@ def about_run(
         "started": now(),
         "cost": {},
     }
+
+
+def _settings(program: Any) -> str | None:
+    """A hash of the words and switches that a program was made with, and of its predictors' settings of the model.
+
+    Numbers are left out: a program may count in them what it does.
+    """
+    found: dict[str, Any] = {}
+    for name, part in program.named_sub_modules() if hasattr(program, "named_sub_modules") else ():
+        own = {} if type(part).__module__.startswith("dspy.") else vars(part)
+        set_by = {key: value for key, value in own.items() if isinstance(value, (str, bool)) and key[0] != "_"}
+        set_by |= {"config": part.config} if getattr(part, "config", None) else {}
+        if set_by:
+            found[name] = set_by
+    return hashlib.sha256(json.dumps(found, sort_keys=True, default=str).encode()).hexdigest()[:16] if found else None
 
 
 def described(lm: Any) -> dict[str, Any] | None:
