@@ -28,7 +28,15 @@ KINDS = {4: "qrels (query 0 document grade)", 6: "a run (query Q0 document rank 
 def read(
     path: str | Path, task: str, side: Side = "gold", *, topics: str | Path | None = None, wrong: Wrong = stop
 ) -> list[dict[str, Any]]:
-    """One record a query, in the order in which they appear."""
+    """One record a query, in the order in which they appear.
+
+    Args:
+        path: The file.
+        task: The task.
+        side: ``gold`` or ``pred``.
+        topics: The file of the queries' texts.
+        wrong: What is done with a fault: ``stop`` raises it, another function gathers it.
+    """
     if task not in TASKS:
         raise GoldassayError(f"format trec holds retrieval, not {task}")
     with files.uncollected():
@@ -122,7 +130,14 @@ def write(
     *,
     topics: str | Path | None = None,
 ) -> None:
-    """Write qrels or a run; ranks are counted in the order of the results. ``topics`` gets the queries' texts."""
+    """Write qrels or a run; ranks are counted in the order of the results. ``topics`` gets the queries' texts.
+
+    Args:
+        path: The file.
+        records: The records to write.
+        task: The task.
+        side: ``gold`` or ``pred``.
+    """
     if task not in TASKS:
         raise GoldassayError(f"format trec holds retrieval, not {task}")
     lines, texts = [], []
