@@ -120,7 +120,7 @@ def report(
                 for one in ranked
                 if (spent := one.cost if what == "cost" else one.seconds) is not None
             ]
-            if any(cost for _, cost, _, _ in points):
+            if len(points) > 1 and any(cost for _, cost, _, _ in points):  # one alone is no picture
                 unit = "seconds" if what == "seconds" else ranked[0].unit
                 context["pareto"].append(_add(figures, charts.pareto(points, unit)))
     if told:
