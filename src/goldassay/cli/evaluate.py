@@ -176,7 +176,7 @@ def examples(gold: str | None, target: workspace.Target, split: str, **reading: 
 
 
 def prepared(
-    target: workspace.Target, train: list[Any], state: Path | None = None, passages: Sequence[Any] = ()
+    target: workspace.Target, train: list[Any], state: Path | None = None, passages: Sequence[object] = ()
 ) -> Any:
     """The program over the gold's passages where it searches, with a tuned state, fitted on train where it can be."""
     program = target.load()

@@ -210,8 +210,8 @@ class Explanation:
 
 def explain(
     card: Scorecard,
-    gold: Sequence[Any],
-    pred: Sequence[Any],
+    gold: Sequence[object],
+    pred: Sequence[object],
     claimed: str,
     *,
     tool: str | None = None,
@@ -266,7 +266,7 @@ class _Search:
         self.others: list[Way] = []
         self.tried = 0
 
-    def under(self, gold: Sequence[Any], pred: Sequence[Any], says: tuple[str, ...] = ()) -> None:
+    def under(self, gold: Sequence[object], pred: Sequence[object], says: tuple[str, ...] = ()) -> None:
         """Every measure that shares its work with the claimed one, on these data."""
         if says:
             same = type(self.measure).batch
@@ -285,7 +285,7 @@ class _Search:
                 self._try(found.values[name], measure.key, (*says, *differs), len(says) + len(differs))
         self._averages(found, says)
 
-    def own(self, gold: Sequence[Any], pred: Sequence[Any], says: tuple[str, ...]) -> None:
+    def own(self, gold: Sequence[object], pred: Sequence[object], says: tuple[str, ...]) -> None:
         """The claimed measure itself, on these data."""
         found = self._fold({self.claim.name: self.measure}, gold, pred)
         if found is not None:

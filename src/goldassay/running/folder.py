@@ -49,7 +49,7 @@ class RowLog:
         self.secrets = secrets
         self._log = jsonl.Log(file)
 
-    def add(self, row: Mapping[str, Any]) -> None:
+    def add(self, row: Mapping[str, object]) -> None:
         """One more row."""
         line = jsonl.dumps(row)
         if redact(line, self.secrets) != line:  # rare, so that rows without secrets are written at once
@@ -75,11 +75,11 @@ class Writer:
             os.close(self._lock)
             raise
 
-    def row(self, row: Mapping[str, Any]) -> None:
+    def row(self, row: Mapping[str, object]) -> None:
         """One more row."""
         self._rows.add(row)
 
-    def about(self, about: Mapping[str, Any]) -> None:
+    def about(self, about: Mapping[str, object]) -> None:
         """Replace ``run.json``, whole or not at all."""
         text = jsonl.dumps(scrub(json.loads(jsonl.dumps(about)), self.secrets), indent=1)
         jsonl.replace(self.folder / ABOUT, f"{text}\n")

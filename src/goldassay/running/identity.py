@@ -98,7 +98,7 @@ def about_run(
     }
 
 
-def described(lm: Any) -> dict[str, Any] | None:
+def described(lm: object) -> dict[str, Any] | None:
     """A model's settings that change what it answers: no keys, and no query of an address, which may hold one."""
     if lm is None:
         return None
@@ -119,7 +119,7 @@ def _plain_address(text: str) -> str:
     return urlunsplit((parts.scheme, parts.netloc.rpartition("@")[2], parts.path, "", ""))
 
 
-def gold_hash(gold: Sequence[Any]) -> str:
+def gold_hash(gold: Sequence[object]) -> str:
     """A hash of the gold examples, in their order."""
     digest = hashlib.sha256()
     for example in gold:
@@ -148,7 +148,7 @@ def _shown(demo: Any) -> dict[str, Any]:
     return {key: demo[key] for key in demo.keys()} if hasattr(demo, "keys") else dict(demo)  # noqa: SIM118
 
 
-def code_hash(made: Any) -> str:
+def code_hash(made: object) -> str:
     """A hash of the code that a program or a function consists of, as far as it is the user's own.
 
     That is the source of the modules of its classes, and of the modules that they import, but for the standard library
@@ -230,7 +230,7 @@ def _imported(file: str) -> list[str]:
     return list(found)[1:]
 
 
-def refuse_another(earlier: Mapping[str, Any], about: Mapping[str, Any], folder: Path) -> None:
+def refuse_another(earlier: Mapping[str, object], about: Mapping[str, object], folder: Path) -> None:
     """A run is only gone on with as it was begun."""
     wrong = different(earlier, about)
     if wrong is not None:
@@ -239,7 +239,7 @@ def refuse_another(earlier: Mapping[str, Any], about: Mapping[str, Any], folder:
         raise ConventionError(f"{folder} was begun with {SAME[wrong]}{detail}; start a new run")
 
 
-def different(earlier: Mapping[str, Any], about: Mapping[str, Any]) -> str | None:
+def different(earlier: Mapping[str, object], about: Mapping[str, object]) -> str | None:
     """The first thing that two runs were made with that differs."""
     return next((what for what in SAME if _plain(earlier.get(what)) != _plain(about.get(what))), None)
 
@@ -253,7 +253,7 @@ def _short(value: Any) -> str:
     return text[:200]
 
 
-def last_unfinished(runs: Path, about: Mapping[str, Any]) -> Path | None:
+def last_unfinished(runs: Path, about: Mapping[str, object]) -> Path | None:
     """The last run in a folder of runs that was made with the same things and did not come to its end."""
     for folder in sorted((file.parent for file in runs.glob("*/run.json")), reverse=True):
         try:
