@@ -8,6 +8,7 @@ from pathlib import Path
 
 LONG = (
     "coverage",
+    "edits",
     "fuzz",
     "judging",
     "local_lm",

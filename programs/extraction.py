@@ -168,5 +168,29 @@ def _institution(words: str) -> re.Pattern[str]:
 INSTITUTIONS = {kind: _institution(words) for kind, words in KEYWORDS.items()}
 PLACE = re.compile(rf"\b(?i:{WHERE}) ((?!(?:{START})\b){CAPITAL}(?: {CAPITAL})*)")
 
+
+class Together(dspy.Module):
+    """Patterns, and the names of a model beside them: only those of ``types``, where the patterns found nothing.
+
+    Patterns know a place by the word before it or from training; a model may know it from what it has read.
+    """
+
+    def __init__(self, model: Any, patterns: Any, types: Sequence[str] = ("TOP",)) -> None:
+        super().__init__()
+        self.model, self.patterns, self.types = model, patterns, tuple(types)
+
+    def forward(self, text: str) -> dspy.Prediction:
+        """The entities of a text, in its order."""
+        sure = list(self.patterns(text=text).entities)
+        more = [
+            one
+            for one in self.model(text=text).entities
+            if one["type"] in self.types
+            and one["start"] is not None
+            and all(one["end"] <= other["start"] or other["end"] <= one["start"] for other in sure)
+        ]
+        return dspy.Prediction(entities=sorted([*sure, *more], key=lambda one: (one["start"], one["end"])))
+
+
 program = Extraction()
 baseline = PatternExtraction()

@@ -98,9 +98,9 @@ class Store:
             try:
                 try:
                     return work(self._open())
-                except sqlite3.DatabaseError as error:
-                    if type(error) is not sqlite3.DatabaseError:  # locked, full, not to be opened
-                        raise
+                except (sqlite3.DatabaseError, UnicodeDecodeError) as error:  # its own message may be damaged too
+                    if isinstance(error, sqlite3.Error) and type(error) is not sqlite3.DatabaseError:
+                        raise  # locked, full, not to be opened
                     self._put_aside(str(error))
                     return work(self._open())
             except (OSError, sqlite3.Error) as error:

@@ -82,7 +82,7 @@ class Scorecard:
         >>> card = retrieval.scorecard(gold, pred, measures=["RR"])
         >>> card.estimate()
         >>> card.values["RR"], card.intervals["RR"]
-        (0.75, (0.36482256073733854, 0.9400102953115788))
+        (0.75, (0.020201729145661984, 0.9977143192473907))
         """
         from goldassay.statistics.intervals import interval
 

@@ -28,11 +28,12 @@ def test_every_reader_reads_its_sound_file(tmp_path: Path) -> None:
         assert fuzz.attempt(reader, reader.content, tmp_path / str(number)) is None, reader.label
 
 
-def test_damaged_files_are_read_or_refused_in_one_line() -> None:
-    found = fuzz.run(1500, seed=20261121)
+@pytest.mark.parametrize("part", range(4))
+def test_100000_damaged_files_are_read_or_refused_in_one_line(part: int) -> None:
+    found = fuzz.run(25_000, seed=part)
     assert found.faults == []
-    assert found.refused.total() > 500
-    assert found.read.total() > 100
+    assert (found.read.total() > 5_000, found.refused.total() > 10_000) == (True, True)
+    assert set(READERS) == {*found.read, *found.refused}
 
 
 @settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])

@@ -72,6 +72,15 @@ def test_options_with_one_name_read_alike() -> None:
     assert {name: metavars for name, metavars in seen.items() if len(metavars) > 1} == {}
 
 
+def test_what_shows_progress_can_be_quiet() -> None:
+    """What runs over many things at once, and what scores many: one option, with one help."""
+    options = {words: {name: p for p in c.params for name in p.opts} for words, c in ALL.items()}  # type: ignore[attr-defined]
+    shows = {words for words, known in options.items() if "--threads" in known} | {"score", "rescore", "judge audit"}
+    assert len(shows) >= 10
+    assert {words for words in shows if "--quiet" not in options[words]} == set()
+    assert len({known["--quiet"].help for known in options.values() if "--quiet" in known}) == 1
+
+
 def test_measure_chooses_for_every_task(tmp_path: Path) -> None:
     gold, pred = tmp_path / "gold.jsonl", tmp_path / "pred.jsonl"
     span = {"start": 0, "end": 5, "type": "TOP"}

@@ -205,3 +205,31 @@ def test_types_of_ids(tmp_path: Path, value: object, good: bool) -> None:
         assert read(file, task="extraction")[0]["id"] == str(value)
     else:
         assert ", id: " in complaint(file)
+
+
+@pytest.mark.parametrize("suffix", ["jsonl", "json"])
+def test_bad_lines_may_be_passed_over_on_both_sides(tmp_path: Path, suffix: str) -> None:
+    def entry(name: str, **more: Any) -> dict[str, Any]:
+        spans = [{"start": 0, "end": 3, "type": "AGT"}]
+        return {"id": name, "text": "Ada", ("entities" if suffix == "jsonl" else "ner_annotations"): spans, **more}
+
+    gold, pred = tmp_path / f"gold.{suffix}", tmp_path / f"pred.{suffix}"
+    wrong = {"start": 3, "end": 30, "type": "AGT"}
+    sides = (
+        [entry("a"), entry("b", **{list(entry("b"))[2]: [wrong]}), entry("c")],
+        [entry("a"), entry("b"), entry("c", **{list(entry("c"))[2]: [wrong]})],
+    )
+    for file, rows in zip((gold, pred), sides, strict=True):
+        if suffix == "jsonl" and file is pred:
+            rows = [{key: value for key, value in row.items() if key != "text"} for row in rows]
+            rows[2]["entities"] = [{"start": 5, "end": 2, "type": "AGT"}]
+        text = json.dumps(rows) if suffix == "json" else "".join(json.dumps(row) + "\n" for row in rows)
+        file.write_text(text, encoding="utf-8")
+    both = pairs("extraction", gold, pred, skip_bad=2)
+    assert [record["id"] for record in both.gold] == ["a", "c"]  # b's gold cannot be read, nor what was said of it
+    assert [len(record["entities"]) for record in both.pred] == [1, 0]
+    assert any("2 faults were passed over; the first: " in text and "record b" in text for text in both.warnings)
+    with pytest.raises(DataError, match="record [bc]"):
+        pairs("extraction", gold, pred, skip_bad=1)
+    with pytest.raises(DataError, match="record b"):
+        pairs("extraction", gold, pred)

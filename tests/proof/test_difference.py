@@ -14,6 +14,7 @@ import pytest
 from goldassay.exceptions import GoldassayError
 from goldassay.gold import pairs
 from goldassay.measures import classification, extraction, retrieval
+from goldassay.proof.conform.live import cases
 from goldassay.proof.difference import Claim, explain
 
 
@@ -110,3 +111,41 @@ def test_an_unknown_name_or_tool_is_said() -> None:
         explain(card, [[(0, 3, "A")]], [[(0, 3, "A")]], "strict_f=1")
     with pytest.raises(GoldassayError, match="no tool 'seqevil'; there are seqeval"):
         explain(card, [[(0, 3, "A")]], [[(0, 3, "A")]], "strict_f1=1", tool="seqevil")
+
+
+def heritage() -> tuple[list[Any], list[Any]]:
+    """A hundred documents, and a system that loses one entity in seven and calls one in ten a place."""
+    rng = random.Random(1)
+    gold = cases.heritage("extraction")[:100]
+    pred = []
+    for record in gold:
+        kept = [dict(one) for one in record["entities"] if rng.random() < 0.85]
+        pred.append({"entities": [{**one, "type": one["type"] if rng.random() < 0.9 else "TOP"} for one in kept]})
+    return gold, pred
+
+
+def test_what_agrees_by_chance_is_not_named_and_what_speaks_for_itself_is() -> None:
+    gold, pred = heritage()
+    card = extraction.scorecard(gold, pred)
+    macro, strict = card.values["strict_macro_f1"], card.values["strict_f1"]
+    assert macro is not None
+    assert strict is not None
+    sharp = explain(card, gold, pred, f"strict_f1={macro:.5f}")
+    assert sharp.ways[0].name.startswith("strict_macro_f1")
+    assert sum(way.share for way in sharp.ways if way.value == macro) > 0.5
+    assert any("the mean over types" in line for line in sharp.lines())
+    vague = explain(card, gold, pred, f"strict_f1={strict - 0.02:.2f}")
+    assert len(vague.ways) > 20 < vague.by_chance  # as many as there would be by chance
+    assert vague.lines()[1].startswith("None of them stands out; claim the number with more digits")
+    assert len(vague.lines()) == 2
+    assert sum(way.share for way in vague.ways) < 1  # the rest is for ways that are not known here
+
+
+def test_a_way_that_does_more_for_the_same_value_is_left_out() -> None:
+    gold: list[Any] = [{"entities": [(0, 3, "A"), (4, 5, "A"), (6, 7, "B"), (8, 9, "C")]}]
+    pred: list[Any] = [{"entities": [(0, 3, "A"), (4, 5, "A"), (6, 8, "B"), (8, 9, "C"), (10, 12, "C")]}]
+    found = explain(extraction.scorecard(gold, pred), gold, pred, "strict_f1=.857143")
+    assert [way.says for way in found.ways if "without the type B" in way.says] == [("without the type B",)]
+    assert explain(extraction.scorecard(gold, pred), gold, pred, "strict_f1=.6").lines() == [
+        "strict_f1 is 0.666667 here; .6 is claimed: the same number, cut off and not rounded."
+    ]

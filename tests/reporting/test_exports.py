@@ -13,6 +13,7 @@ from typer.testing import CliRunner
 
 from goldassay.cli import app
 from goldassay.exceptions import DataError, GoldassayError
+from goldassay.gold import read
 from goldassay.measures import extraction
 from goldassay.reporting import exports
 from goldassay.running import Run
@@ -54,12 +55,16 @@ def test_junit_counts_wrong_failed_and_missed_targets(two: list[Run]) -> None:
     assert len(suite.findall("testcase/failure")) == wrong + missed
 
 
-def test_label_studio_there_and_back(two: list[Run]) -> None:
+def test_label_studio_there_and_back(two: list[Run], tmp_path: Path) -> None:
     tasks = exports.to_label_studio(two[0])
     assert len(tasks) == len(two[0].rows)
     for task in tasks:  # a person accepts what was predicted
         task["annotations"] = [{"result": task["predictions"][0]["result"]}]
-    back = exports.from_label_studio(tasks)
+    exported = tmp_path / "export.json"
+    exported.write_text(json.dumps(tasks), encoding="utf-8")
+    back = read(exported, format="label-studio", task="extraction")
+    assert [one["id"] for one in back] == [row["id"] for row in two[0].rows]
+    assert not {"errors", "score"} & set(back[0])  # what was told to people is no gold
     said = [row.get("prediction") or {"entities": []} for row in two[0].rows]
     card = extraction.scorecard(back, said)
     assert card.values["strict_f1"] == 1.0

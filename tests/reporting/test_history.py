@@ -80,6 +80,15 @@ def test_a_line_breaks_where_gold_or_conventions_changed_and_says_so(runs: Path)
     assert [len(line.points) for line in lines(entries(runs), "thirds", "partial_f1")] == [2, 2]
 
 
+def test_a_line_breaks_where_the_settings_of_the_model_changed(runs: Path) -> None:
+    for day, warmth in ((1, 0.0), (2, 0.8)):
+        file = runs / f"2026010{day}-thirds" / "run.json"
+        about = json.loads(file.read_text())
+        file.write_text(json.dumps({**about, "lm": "m", "model": {"name": "m", "temperature": warmth}}))
+    broken = [line.why for line in lines(entries(runs), "thirds", "strict_f1") if line.model == "m"]
+    assert broken[:2] == ["", "the model's settings changed from temperature 0.0 to temperature 0.8"]
+
+
 def test_runs_list_show_and_prune(runs: Path) -> None:
     listed = CLI.invoke(app, ["runs", "list", str(runs), "--json"])
     assert [one["run"][:8] for one in json.loads(listed.stdout)][:2] == ["20260105", "20260104"]

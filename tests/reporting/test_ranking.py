@@ -10,12 +10,15 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+import dspy
 import pytest
+from dspy.lm15 import Message, Response, TextPart, Usage
 from typer.testing import CliRunner
 
+from goldassay import workspace
 from goldassay.cli import app
 from goldassay.compat import ModelRanking, ScorePack
-from goldassay.compat.model_ranking import CACHES, OUTPUTS, QUESTIONS
+from goldassay.compat.model_ranking import CACHES, OUTPUTS, QUESTIONS, reading
 from goldassay.embedding import Function, register
 from goldassay.exceptions import ConventionError, DataError, GoldassayError
 from goldassay.gold import load
@@ -284,3 +287,51 @@ def test_the_command_ranks_by_five_metrics_from_its_caches(tmp_path: Path) -> No
     assert (tmp_path / "out" / "raw_responses.csv").read_text() == said
     CLI.invoke(app, [*asked, *weights, "--force"], catch_exceptions=False)
     assert (tmp_path / "out" / "raw_responses.csv").read_text() != said
+
+
+def test_the_overlap_reader_a_model_and_the_tuned_model_are_ranked(root: Path, tmp_path: Path) -> None:
+    """A scripted model that answers with its demonstration's words once it has one, and with nothing before."""
+    programs = workspace.load(root / "programs" / "answering.py")
+    tuned = programs.Reading()
+    shown = {
+        "passages": ["Open on Monday."],
+        "question": "When?",
+        "reply": programs.Reply(answer="Monday", confidence=1),
+    }
+    tuned.read.demos = [dspy.Example(**shown)]
+    tuned.save(str(tmp_path / "state.json"))
+    loaded = programs.Reading()
+    loaded.load(str(tmp_path / "state.json"))
+
+    class Shown:
+        """Copies the first passage where its prompt has a demonstration."""
+
+        def complete(self, request: Any) -> Any:
+            turns = [part.text for message in request.messages for part in message.parts if hasattr(part, "text")]
+            text = turns[-1].split("»")[0].split("] «")[-1] if len(turns) > 1 else ""
+            said = {"reply": {"answer": text, "confidence": 0.8 if text else 0.1}}
+            usage = Usage(input_tokens=1, output_tokens=1, total_tokens=2)
+            made = Message.assistant([TextPart(json.dumps(said))])
+            return Response(id=None, model=request.model, message=made, finish_reason="stop", usage=usage)
+
+    lm = dspy.LM("scripted/reader", engine=Shown(), cache=False)
+    passages = load("shop").answering.passages
+    searching = programs.Overlap().index(passages)
+    made = ModelRanking(
+        {
+            "overlap": reading(programs.Overlap()),
+            "model": reading(programs.Reading(), lm, dspy.JSONAdapter()),
+            "tuned": reading(loaded, lm, dspy.JSONAdapter()),
+        },
+        lambda question: [one["text"] for one in searching.search(question)],
+        tmp_path / "out",
+        pack=ScorePack(letters, None, {"quality": 0.5, "confidence": 0.2, "robustness": 0.3}),
+    )
+    found = {row["Model"]: row for row in made.run_evaluation()}
+    assert set(found) == {"overlap", "model", "tuned"}
+    # the model says nothing: .2 on five questions that can be answered, 1 on three that cannot
+    assert found["model"]["Confidence"] == pytest.approx((5 * 0.2 + 3 * 1) / 8)
+    assert found["tuned"]["Quality"] > found["model"]["Quality"]
+    assert {row["Rank"] for row in found.values()} == {1, 2, 3}
+    kept = list(csv.DictReader((tmp_path / "out" / "raw_responses.csv").read_text().splitlines()))
+    assert [one["Error"] for one in kept] == [""] * 24

@@ -217,3 +217,16 @@ def test_a_hundred_thousand_examples_open_scroll_and_are_searched(opened: Open, 
     assert slow < 50, f"{slow:.0f} ms a step of scrolling"
     assert len(seen.page.query_selector_all(".item")) < 60, "only what is on the screen is drawn"
     seen.quiet()
+
+
+def test_on_paper_it_is_light_and_whole(file: Path, opened: Open) -> None:
+    seen = opened(file, theme="dark", width=794)
+    seen.page.emulate_media(media="print")
+    seen.page.evaluate("dispatchEvent(new Event('beforeprint'))")
+    assert seen.page.evaluate("document.documentElement.dataset.theme") == "light"
+    wide = "[...document.querySelectorAll('.scroll')].filter((one) => one.scrollWidth > one.clientWidth + 1).length"
+    assert seen.page.evaluate(wide) == 0
+    assert not seen.page.is_visible("#list")
+    seen.page.evaluate("dispatchEvent(new Event('afterprint'))")
+    assert seen.page.evaluate("document.documentElement.dataset.theme") == "dark"
+    seen.quiet()

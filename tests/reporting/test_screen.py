@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import io
+from typing import Any
 
 import pytest
 from rich.markup import escape
 from rich.table import Table
 
 from goldassay.reporting.terminal import Screen
+from goldassay.reporting.tuning import patches
+from goldassay.tuning.patches import Effect, Patch
 
 DATA = [
     "[/LOC]",
@@ -45,3 +48,17 @@ def test_our_own_few_tags_are_markup() -> None:
     Screen(file=out, width=80, force_terminal=True).print("[bold]x[/] [dim]y[/]")
     assert "[bold]" not in out.getvalue()
     assert "\x1b[1mx" in out.getvalue()
+
+
+def test_a_patch_is_cut_only_where_there_is_no_room(monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:
+    text = "Call a body that keeps records an archive, whatever it shows."
+    patch = Patch(predictor="p", action="add_instruction", text=text)
+    monkeypatch.setenv("COLUMNS", "100")
+    patches([(None, patch)])
+    assert text in capsys.readouterr().out
+    patch.effects = [Effect(split="dev", before=0.5, after=0.6, difference=0.1, low=0, high=0.2, p=0.2, n=10)]
+    patches([(None, patch)])
+    shown = capsys.readouterr().out
+    assert text[:45] in shown
+    assert "+0.100 [+0.000, +0.200]" in shown
+    assert max(map(len, shown.splitlines())) <= 100

@@ -109,3 +109,67 @@ def test_the_command_says_what_a_change_comes_from(files: dict[str, Path]) -> No
     assert found["values"] == {"link_recall": 1.0}
     done = CliRunner().invoke(app, [*words, "--before-gold", str(files["gold0"])])
     assert "what each change comes from" in done.stdout
+
+
+def a_run(folder: Path, files: dict[str, Path], which: str, measures: dict[str, float]) -> Path:
+    """A folder as ``eval`` leaves it, with gold and predictions of the files and a metric."""
+    folder.mkdir()
+    sides = [
+        {row["id"]: row for row in map(json.loads, files[f"{side}{which}"].read_text().splitlines())}
+        for side in ("gold", "pred")
+    ]
+    rows = [
+        {
+            "id": name, "index": index, "inputs": {"text": sides[0][name]["text"]},
+            "gold": {"links": sides[0][name]["links"]}, "prediction": {"links": sides[1][name]["links"]}, "tallies": {},
+        }
+        for index, name in enumerate("xy")
+    ]  # fmt: skip
+    lines(folder / "rows.jsonl", rows)
+    about = {name: {"measure": name, "weight": weight} for name, weight in measures.items()}
+    (folder / "run.json").write_text(json.dumps({"schema": 1, "measures": about}), encoding="utf-8")
+    return folder
+
+
+def test_the_metric_of_a_run_is_taken_from_it(files: dict[str, Path], tmp_path: Path) -> None:
+    metric = {"linking.LinkRecall()": 3.0, "linking.StrongLinkRecall()": 1.0, "judges.Plausibility()": 2.0}
+    one = a_run(tmp_path / "one", files, "1", metric)
+    card = rescore("linking", Setting(one, one))
+    # all 4 mentions are found by overlap, 3 by their span: (3 · 1 + 1 · 3/4) / 4; what must be judged stays out
+    assert card.values == {"link_recall": 1.0, "strong_link_recall": 0.75, "metric": 0.9375}
+    assert card.conventions["metric"] == "metric[link_recall=3, strong_link_recall=1]"
+    rows = rescore("linking", Setting(one / "rows.jsonl", one))
+    assert rows.values == card.values
+    none = a_run(tmp_path / "none", files, "0", metric)
+    then, now = Setting(none, none), Setting(one, one)
+    found = changes("linking", then, now)
+    assert list(found) == ["link_recall", "strong_link_recall", "metric"]
+    # before: x has a right (c's gold is Q9), y by overlap alone
+    assert (found["strong_link_recall"].before, found["strong_link_recall"].after) == (0.25, 0.75)
+    assert found["metric"].before == pytest.approx((3 * 0.5 + 0.25) / 4)
+    for change in found.values():
+        assert change.before + change.model + change.gold + change.measure == pytest.approx(change.after)
+        assert change.measure == 0.0
+    file = Setting(files["pred0"], files["gold0"])
+    assert changes("linking", file, now)["metric"].before == found["metric"].before
+
+
+def test_gold_that_a_run_was_not_asked_is_left_out_and_what_failed_is_not(
+    files: dict[str, Path], tmp_path: Path
+) -> None:
+    one = a_run(tmp_path / "one", files, "1", {"linking.LinkRecall()": 1.0})
+    rows = [json.loads(line) for line in (one / "rows.jsonl").read_text().splitlines()]
+    rows[1] = {**rows[1], "prediction": None, "error": "it hung"}
+    lines(one / "rows.jsonl", rows)
+    wider = lines(
+        tmp_path / "wider.jsonl",
+        [document("x", "gold", (0, 5, "Q1")), document("y", "gold", (0, 5, "Q1")), document("z", "gold", (0, 5, "Q1"))],
+    )
+    card = rescore("linking", Setting(one, wider))
+    assert card.values["link_recall"] == 0.5  # x found, y failed, z was never asked
+    assert "1 examples of this gold were not in the run; they are left out" in card.warnings
+    (change,) = [changes("linking", Setting(one, one), Setting(one, wider))["link_recall"]]
+    assert change.gold == pytest.approx(change.after - change.before)
+    other = lines(tmp_path / "other.jsonl", [document("q", "gold", (0, 5, "Q1"))])
+    with pytest.raises(GoldassayError, match="has none of the examples of"):
+        rescore("linking", Setting(one, other))

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import dspy
 import pytest
@@ -18,11 +19,12 @@ from goldassay.running.run import Case
 from goldassay.score import Evidence
 from goldassay.tuning import Patches
 from goldassay.tuning.acceptance import keeps, proves
-from goldassay.tuning.campaign import dealt
-from goldassay.tuning.measuring import Bench, Outcome, clusters, guards
+from goldassay.tuning.documents import clusters, dealt
+from goldassay.tuning.measuring import Bench, Outcome, guards
 from goldassay.tuning.nearest import demonstrations
 from goldassay.tuning.patches import Effect, Patch
 from goldassay.tuning.proposing import PerPattern, drafted
+from goldassay.tuning.teleprompter import strongest_first
 
 METRIC = Metric({extraction.StrictF1(): 1.0, extraction.PartialF1(): 0.0})
 
@@ -139,11 +141,41 @@ def test_leave_one_out_drops_what_carries_nothing(lm: Any, names_program: Any, n
     assert [patch.text for patch in optimizer.ledger.kept] == ["A number is TMP."]
 
 
-def test_where_a_label_is_asked_for_the_nearest_examples_come_first(names_program: Any) -> None:
-    kind = dspy.Signature("text -> type").with_updated_fields("type", type_=Literal["museum", "archive"])
-    first = [[type(part).__name__ for part in Patches(METRIC)._order(one)[0]] for one in (
-        dspy.Predict(kind), names_program)]  # fmt: skip
-    assert first == [["NearestExamples"], ["Covering", "CounterExample"]]
+def test_a_line_says_what_is_measured_its_effect_so_far_and_what_is_left(
+    lm: Any, names_program: Any, names_gold: list[Any]
+) -> None:
+    heard: list[str] = []
+    rule = {"action": "add_instruction", "text": "Nothing of use."}
+    with dspy.context(lm=lm):
+        Patches(METRIC, bundles=bundle(rule), tell=heard.append).compile(
+            names_program, trainset=demonstrations(names_program, names_gold[:8]), valset=names_gold[8:]
+        )
+    assert heard[0] == "the program as it is, 32 examples left"  # of 40, after the first eight
+    assert heard[5].startswith("edit 0, ")
+    assert any(re.fullmatch(r"edit 0, [+-]\d\.\d{3} \[.*\] so far, \d+ examples left", line) for line in heard)
+    left = [int(line.split()[-3]) for line in heard if line.startswith("edit 0")]
+    assert left == sorted(left, reverse=True)
+
+
+def test_what_moves_models_most_is_tested_first() -> None:
+    order = [[type(part).__name__ for part in bundle] for bundle in strongest_first()]
+    assert order[:3] == [["NearestExamples"], ["AnswerForm"], ["Revised", "Covering", "CounterExample"]]
+    assert next(type(bundle[0]).__name__ for bundle in strongest_first(nearest=0)) == "AnswerForm"
+
+
+def test_candidates_that_are_the_same_prompts_are_said_to_be_identical(
+    lm: Any, names_program: Any, names_gold: list[Any]
+) -> None:
+    useless, lost = "Nothing of use.", {"action": "remove_instruction", "old": "not there"}
+    edits = ({"action": "add_instruction", "text": useless}, lost)
+    with dspy.context(lm=lm):
+        optimizer = Patches(METRIC, bundles=[*bundle(*edits), *bundle(edits[0])])
+        optimizer.compile(names_program, trainset=demonstrations(names_program, names_gold[:8]), valset=names_gold[8:])
+    said = {entry["candidate"]: entry["reason"] for entry in optimizer.ledger.entries}
+    first = "bundle of 2: edit 0, edit 1"
+    assert said["edit 0 alone"] == f"identical with {first}, which was measured: the same prompts"
+    assert said["edit 0"] == f"identical with {first}, which was measured: the same prompts"
+    assert "changes the prompt, but the result of none of" in said[first]
 
 
 def test_settings_that_make_no_sense_and_no_examples(names_program: Any, names_gold: list[Any]) -> None:

@@ -9,10 +9,19 @@ import pytest
 
 from goldassay.exceptions import GoldassayError
 from goldassay.measure import Error
-from goldassay.tuning.demonstrations import CounterExample, Covering, Found, NearestExamples, check_fits, cover, traced
+from goldassay.tuning.demonstrations import (
+    CounterExample,
+    Covering,
+    Found,
+    NearestExamples,
+    Revised,
+    check_fits,
+    cover,
+    traced,
+)
 from goldassay.tuning.patches import apply
 from goldassay.tuning.patterns import Pattern
-from goldassay.tuning.proposing import Bounds, Definitions, LabelOrder, Rules, Words
+from goldassay.tuning.rules import Bounds, Definitions, LabelOrder, Rules, Words
 
 
 def example(name: str, text: str, *mentions: tuple[str, str]) -> Any:
@@ -64,6 +73,26 @@ def test_where_too_much_is_found_an_example_with_nothing_in_it_is_shown() -> Non
     (patch,) = CounterExample().edits(many)["counter-example"]
     assert patch.example == {"text": "Nothing here at all", "mentions": []}  # of middle length
     assert CounterExample().edits(Found([pattern("missed", "TOP", "", 0.2, "a")], program(), TRAIN)) == {}
+
+
+def test_demonstrations_that_show_no_error_are_replaced_or_dropped() -> None:
+    made = program()
+    made.demos = [TRAIN[0], TRAIN[3], TRAIN[4]]  # of places, and two with nothing in them
+    found = Found([pattern("missed", "TMP", "", 0.4, "c"), pattern("missed", "TOP", "", 0.1, "a")], made, TRAIN)
+    edits = Revised().edits(found)
+    assert list(edits) == ["demonstration 3", "demonstration 2"]  # the first shows a place, and stays
+    ((replaced,), (dropped,)) = edits.values()
+    assert (replaced.action, replaced.index, dropped.action, dropped.index) == (
+        "replace_example", 2, "replace_example", 1)  # fmt: skip
+    assert replaced.examples == ["c"]
+    made.demos = [demo.toDict() for demo in made.demos]  # as a saved state gives them back
+    alone = Found([pattern("missed", "TOP", "", 0.1, "a")], made, TRAIN[:1] + TRAIN[3:5])
+    assert [one[0].action for one in Revised().edits(alone).values()] == ["remove_example", "remove_example"]
+    after = made
+    for (patch,) in Revised().edits(alone).values():
+        after = apply(after, patch, any_version=True)
+    assert [demo["id"] for demo in after.demos] == ["a"]
+    assert Revised().edits(Found(found.patterns, program(), TRAIN)) == {}  # nothing is there
 
 
 def test_nearest_examples_are_an_edit_too() -> None:

@@ -25,7 +25,8 @@ from goldassay.running.identity import fingerprint
 from goldassay.tuning import Patches, tune
 from goldassay.tuning.nearest import demonstrations
 from goldassay.tuning.patches import Patch, apply, inverse
-from goldassay.tuning.proposing import PerPattern, Rules, drafted
+from goldassay.tuning.proposing import PerPattern, drafted
+from goldassay.tuning.rules import Rules
 
 METRIC = Metric({extraction.StrictF1(): 0.7, extraction.PartialF1(): 0.3})
 

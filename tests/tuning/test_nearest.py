@@ -15,6 +15,7 @@ from pydantic import BaseModel
 from goldassay.exceptions import GoldassayError
 from goldassay.running.identity import fingerprint
 from goldassay.tuning.nearest import NearestDemos, demonstrations
+from goldassay.tuning.wrappers import Nearest, rebuilt
 
 TRAIN = [
     dspy.Example(id="1", text="Stadsarchief Delft bewaart akten", label="A").with_inputs("text"),
@@ -111,7 +112,7 @@ def test_saved_and_loaded_it_shows_the_same(lm: Any, tmp_path: Path) -> None:
     tuned = NearestDemos(k=3).compile(Label(), trainset=TRAIN)
     tuned.program.label.signature = tuned.program.label.signature.with_instructions("Name the kind.")
     tuned.save(str(tmp_path / "tuned.json"))
-    again = NearestDemos().empty(Label())
+    again = rebuilt(Label(), tuned.dump_state())
     again.load(str(tmp_path / "tuned.json"))
     assert again.k == 3
     assert again.program.label.signature.instructions == "Name the kind."
@@ -151,14 +152,12 @@ def test_a_predictor_that_gold_says_nothing_about_stays_without_demonstrations(l
             super().__init__()
             self.other = dspy.Predict("question -> answer")
 
-    program = NearestDemos(k=1).compile(Two(), trainset=TRAIN)._shown({"text": "archief"})
+    program = NearestDemos(k=1).compile(Two(), trainset=TRAIN).shown({"text": "archief"})
     assert [len(predictor.demos) for predictor in (program.label, program.other)] == [1, 0]
 
 
 def test_a_chain_of_thought_is_shown_what_gold_has() -> None:
-    program = (
-        NearestDemos(k=1).compile(dspy.ChainOfThought("text -> label"), trainset=TRAIN)._shown({"text": "archief"})
-    )
+    program = NearestDemos(k=1).compile(dspy.ChainOfThought("text -> label"), trainset=TRAIN).shown({"text": "archief"})
     (demo,) = program.predictors()[0].demos
     assert set(demo.keys()) == {"text", "label"}
 
@@ -187,7 +186,7 @@ def test_k_is_at_least_one() -> None:
 
 def test_a_program_without_examples_says_so() -> None:
     with pytest.raises(GoldassayError, match="no examples to show yet"):
-        NearestDemos().empty(Label())(text="x")
+        Nearest(Label(), 4)(text="x")
 
 
 def test_k_and_the_examples_are_part_of_a_programs_version() -> None:

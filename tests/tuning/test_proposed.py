@@ -18,7 +18,8 @@ from goldassay.score import Evidence
 from goldassay.tally import Counts
 from goldassay.tuning.patches import apply, read, write
 from goldassay.tuning.patterns import Pattern, find, place
-from goldassay.tuning.proposing import Examples, Rules
+from goldassay.tuning.proposing import Examples
+from goldassay.tuning.rules import Rules
 
 
 class Kind(enum.Enum):

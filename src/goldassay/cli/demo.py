@@ -17,6 +17,7 @@ def demo(
         int | None, typer.Option("--limit", metavar="N", min=2, help="Only N examples of each split, for a quick look.")
     ] = None,
     threads: use.Threads = 1,
+    quiet: use.Quiet = False,
 ) -> None:
     """The whole loop, offline, in minutes: measure, tune, measure again."""
     from goldassay.proof.demo import run

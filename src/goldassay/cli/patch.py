@@ -77,7 +77,8 @@ def propose(
     from goldassay.lm import for_program
     from goldassay.reporting import terminal
     from goldassay.running import Run
-    from goldassay.tuning.proposing import Examples, Proposer, Reflection, Rules
+    from goldassay.tuning.proposing import Examples, Proposer, Reflection
+    from goldassay.tuning.rules import Rules
 
     target = workspace.target(program, task)
     patches = _folder(target)
@@ -104,6 +105,7 @@ def test(
     any_version: AnyVersion = False,
     task: use.OfTask = None,
     metric: use.Metric = None,
+    quiet: use.Quiet = False,
     json: use.Json = False,
 ) -> None:
     """Measure patches against the program as it is, paired and corrected for their number.

@@ -277,7 +277,7 @@ def _five(
     data = job.examples(workspace.target(job.task))
     searching = found[0].program
     made = ModelRanking(
-        {one.name: reading(one.program, one.lm, one.adapter) for one in found},
+        {one.name.removeprefix(f"{job.task}-"): reading(one.program, one.lm, one.adapter) for one in found},
         lambda question: [one["text"] for one in searching.search(question)],
         job.out,
         questions=[one.toDict() for one in data.examples],

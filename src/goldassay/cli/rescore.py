@@ -17,7 +17,8 @@ def rescore(
     gold: Annotated[Path, typer.Option(metavar="FILE|RUN", help="Gold; of a run, the gold that it kept.")],
     pred: Annotated[Path, typer.Option(metavar="FILE|RUN", help="Stored predictions.")],
     measures: Annotated[
-        list[str] | None, typer.Option("--measure", metavar="NAME(…)", help='Such as "LinkF1(k=3)" (repeat).')
+        list[str] | None,
+        typer.Option("--measure", metavar="NAME(…)", help='"LinkF1(k=3)" (repeat); of a run by default its metric\'s.'),
     ] = None,
     before_gold: Annotated[Path | None, typer.Option(metavar="FILE|RUN", help="Gold at the earlier date.")] = None,
     before_pred: Annotated[Path | None, typer.Option(metavar="FILE|RUN", help="Predictions then.")] = None,

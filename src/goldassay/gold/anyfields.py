@@ -130,7 +130,11 @@ def _object(found: Any, file: Path, number: int) -> Mapping[str, Any]:
 
 
 def _table(file: Path, delimiter: str) -> list[dict[str, Any]]:
-    header, *lines = csv.reader(io.StringIO("\n".join(files.lines(file))), delimiter=delimiter) or [[]]
+    reader = csv.reader(io.StringIO("\n".join(files.lines(file))), delimiter=delimiter)
+    try:
+        header, *lines = list(reader) or [[]]
+    except csv.Error as error:
+        raise DataError(f"not a table: {error}", file=file, line=reader.line_num) from None
     if not header or len(set(header)) < len(header):
         raise DataError("a table begins with a header of names that differ", file=file, line=1)
     for number, line in enumerate(lines, start=2):

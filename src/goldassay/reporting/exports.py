@@ -1,7 +1,7 @@
 """A run in the forms that other tools take: a data frame, csv, LaTeX, JUnit, Label Studio.
 
-Label Studio's tasks carry the program's predictions and what was wrong as pre-annotations; what people make of them
-comes back as gold (`from_label_studio`).
+Label Studio's tasks carry the program's predictions and what was wrong as pre-annotations; what people make of them is
+read by the format `goldassay.gold.formats.label_studio`.
 """
 
 from __future__ import annotations
@@ -9,12 +9,13 @@ from __future__ import annotations
 import csv
 import io
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
 from goldassay.exceptions import DataError
+from goldassay.gold.formats import label_studio
 from goldassay.reporting import facts
 from goldassay.running.run import Run
 
@@ -107,7 +108,10 @@ def _clean(text: str) -> str:
 
 
 def to_label_studio(run: Run) -> list[dict[str, Any]]:
-    """Tasks for Label Studio: the text, the program's entities or label as predictions, what was wrong as a note."""
+    """Tasks for Label Studio: the text, the program's entities or label as predictions, what was wrong as a note.
+
+    What people make of them is read as gold: ``goldassay gold convert export.json gold.jsonl --from label-studio``.
+    """
     tasks = []
     for row in run.rows:
         text = (row.get("inputs") or {}).get("text")
@@ -116,12 +120,10 @@ def to_label_studio(run: Run) -> list[dict[str, Any]]:
                 "Label Studio's tasks need a text; the run has none in inputs (made with --no-trace?)", record=row["id"]
             )
         said = row.get("prediction") or {}
-        result = [
-            _region(f"p{place}", one, text) for place, one in enumerate(said.get("entities") or ()) if _placed(one)
+        placed = [
+            {**one, "text": text[one["start"] : one["end"]]} for one in said.get("entities") or () if _placed(one)
         ]
-        if isinstance(said.get("label"), str):
-            value = {"choices": [said["label"]]}
-            result.append({"id": "label", "from_name": "choice", "to_name": "text", "type": "choices", "value": value})
+        result = label_studio.result({**said, "entities": placed})
         notes = [str(error.get("message", "")) for error in row.get("errors", ())]
         tasks.append(
             {
@@ -134,45 +136,6 @@ def to_label_studio(run: Run) -> list[dict[str, Any]]:
 
 def _placed(one: Any) -> bool:
     return isinstance(one, Mapping) and isinstance(one.get("start"), int) and isinstance(one.get("end"), int)
-
-
-def _region(key: str, one: Mapping[str, Any], text: str) -> dict[str, Any]:
-    start, end = int(one["start"]), int(one["end"])
-    value = {"start": start, "end": end, "text": text[start:end], "labels": [str(one.get("type", ""))]}
-    return {"id": key, "from_name": "entities", "to_name": "text", "type": "labels", "value": value}
-
-
-def from_label_studio(tasks: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """Gold records from Label Studio's JSON export: entities and labels of the first annotation that was not cancelled.
-
-    >>> value = {"start": 3, "end": 7, "labels": ["TMP"]}
-    >>> made = {"result": [{"type": "labels", "value": value}]}
-    >>> from_label_studio([{"data": {"id": "a", "text": "in 1800"}, "annotations": [made]}])
-    [{'id': 'a', 'text': 'in 1800', 'entities': [{'start': 3, 'end': 7, 'type': 'TMP', 'text': '1800'}]}]
-    """
-    out = []
-    for number, task in enumerate(tasks, start=1):
-        data = task.get("data") or {}
-        made = next((one for one in task.get("annotations") or () if not one.get("was_cancelled")), None)
-        if made is None:
-            continue
-        text = data.get("text")
-        if not isinstance(text, str):
-            raise DataError("a task has no data.text", record=data.get("id", number))
-        record: dict[str, Any] = {"id": str(data.get("id", task.get("id", number))), "text": text}
-        regions = [one for one in made.get("result") or () if one.get("type") == "labels"]
-        choices = [one for one in made.get("result") or () if one.get("type") == "choices"]
-        if regions or not choices:
-            record["entities"] = sorted((_entity(one["value"], text) for one in regions), key=lambda one: one["start"])
-        if choices:
-            record["label"] = choices[0]["value"]["choices"][0]
-        out.append(record)
-    return out
-
-
-def _entity(value: Mapping[str, Any], text: str) -> dict[str, Any]:
-    start, end = int(value["start"]), int(value["end"])
-    return {"start": start, "end": end, "type": value["labels"][0], "text": text[start:end]}
 
 
 FORMS = ("csv", "latex", "junit", "label-studio")

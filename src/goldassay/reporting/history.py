@@ -1,7 +1,7 @@
 """A folder of runs: what is in it, and how a program's values went over time.
 
-A line joins two values only where the model, the measure's conventions and the gold are the same; where one of them
-changed, the line breaks and says what.
+A line joins two values only where the model with its settings, the conventions and the gold are the same; where one of
+them changed, the line breaks and says what.
 """
 
 from __future__ import annotations
@@ -35,6 +35,12 @@ class Entry:
     def model(self) -> str:
         """The model, or ``none``."""
         return str(self.about.get("lm") or "none")
+
+    @property
+    def settings(self) -> str:
+        """The model's settings in words: ``temperature 0.8``."""
+        found = {name: value for name, value in (self.about.get("model") or {}).items() if name != "name"}
+        return ", ".join(f"{name} {value}" for name, value in found.items())
 
     @property
     def started(self) -> str:
@@ -82,7 +88,7 @@ def entries(runs: Path) -> list[Entry]:
         for file in runs.glob("/".join(["*"] * depth + ["run.json"])):
             try:
                 about = json.loads(file.read_text(encoding="utf-8"))
-            except (OSError, ValueError):
+            except (OSError, ValueError, RecursionError):
                 continue
             if isinstance(about, dict) and isinstance(about.get("measures"), dict):
                 key = file.parent.relative_to(runs).as_posix()
@@ -135,6 +141,8 @@ def difference(earlier: Entry, later: Entry, measure: str) -> str:
     """What keeps two values from being joined; empty where nothing does."""
     before, after = (one.about["measures"].get(measure, {}).get("conventions") for one in (earlier, later))
     changed = []
+    if earlier.settings != later.settings:
+        changed.append(f"the model's settings changed from {earlier.settings or 'none'} to {later.settings or 'none'}")
     if before != after:
         changed.append(f"conventions changed from {before} to {after}")
     if not (earlier.gold and earlier.gold == later.gold):

@@ -6,9 +6,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from rich import box
 from rich.markup import escape
 from rich.table import Table
 
+from goldassay.measures.answering.ranking import FIVE
 from goldassay.reporting import facts
 from goldassay.reporting.facts import Value
 from goldassay.reporting.history import Entry
@@ -116,7 +118,7 @@ def ranking(found: Sequence[Ranked]) -> None:
 
 def five(rows: Sequence[Mapping[str, Any]]) -> None:
     """The ranking by the five metrics, the best first."""
-    table = Table(title="by five metrics", title_justify="left")
+    table = Table(title="by five metrics", title_justify="left", box=box.SIMPLE_HEAD, padding=(0, 1), pad_edge=False)
     for name in rows[0]:
         if name == "Model":
             table.add_column("model", overflow="fold")
@@ -126,8 +128,8 @@ def five(rows: Sequence[Mapping[str, Any]]) -> None:
     for row in rows:
         table.add_row(*(escape(one) if isinstance(one, str) else _cell(one) for one in row.values()))
     console().print(table)
-    lacking = [name.lower() for name, value in rows[0].items() if value is None and name not in ("Rank", "Final_Score")]
-    if lacking:
+    if rows[0]["Final_Score"] is None:
+        lacking = [name.lower() for name, value in rows[0].items() if value is None and name.lower() in FIVE]
         plain(
             f"no {' and no '.join(lacking)}: no model for it is here, so there is no final score (or weigh without it)"
         )

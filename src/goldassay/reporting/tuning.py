@@ -85,18 +85,28 @@ def _where(pattern: Any, forms: str) -> str:
 def patches(found: Sequence[tuple[Any, Any]]) -> None:
     """Patches with what they change, what they measured and the verdict."""
     table = under_title("patches")
-    table.add_column("patch", no_wrap=True, overflow="ellipsis", max_width=max(28, console().width - 52))
+    effects = [patch.effects[-1] if patch.effects else None for _, patch in found]
+    shown = [_effect(one) for one in effects]
+    others = max((len(patch.status) for _, patch in found), default=0), max(map(_width, shown), default=0), 5
+    room = console().width - sum(others) - 13  # the lines of the table
+    table.add_column("patch", no_wrap=True, overflow="ellipsis", max_width=max(28, room))
     for head in ("status", "effect [95 %]", "p"):
         table.add_column(head, no_wrap=True)
-    for _, patch in found:
-        effect = patch.effects[-1] if patch.effects else None
-        shown = "–"
-        if effect:
-            shown = f"{effect.difference:+.3f} [{effect.low:+.3f}, {effect.high:+.3f}]"
-            shown += f"\n[dim]on {escape(effect.split)}, n {effect.n}[/]"
+    for (_, patch), effect, said in zip(found, effects, shown, strict=True):
         edit = escape(patch.edit[:160])
-        table.add_row(f"{patch.id}\n[dim]{edit}[/]", patch.status, shown, p_value(effect.p) if effect else "")
+        table.add_row(f"{patch.id}\n[dim]{edit}[/]", patch.status, said, p_value(effect.p) if effect else "")
     console().print(table if found else "No patches yet.")
+
+
+def _effect(one: Any) -> str:
+    if one is None:
+        return "–"
+    ends = f"{one.difference:+.3f} [{one.low:+.3f}, {one.high:+.3f}]"
+    return f"{ends}\n[dim]on {escape(one.split)}, n {one.n}[/]"
+
+
+def _width(text: str) -> int:
+    return max(len("effect [95 %]"), *map(len, text.replace("[dim]", "").replace("[/]", "").splitlines()))
 
 
 def patch(one: Any, diff: Sequence[str]) -> None:

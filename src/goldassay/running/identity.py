@@ -88,6 +88,7 @@ def about_run(
         "program": {
             "class": type(program).__qualname__,
             "version": fingerprint(program) if hasattr(program, "named_predictors") else None,
+            "settings": _settings(program),
         },
         "code": code_hash(program) if kept else None,
         "metric": code_hash(function) if kept and function is not None else None,
@@ -98,7 +99,22 @@ def about_run(
     }
 
 
-def described(lm: object) -> dict[str, Any] | None:
+def _settings(program: Any) -> str | None:
+    """A hash of the words and switches that a program was made with, and of its predictors' settings of the model.
+
+    Numbers are left out: a program may count in them what it does.
+    """
+    found: dict[str, Any] = {}
+    for name, part in program.named_sub_modules() if hasattr(program, "named_sub_modules") else ():
+        own = {} if type(part).__module__.startswith("dspy.") else vars(part)
+        set_by = {key: value for key, value in own.items() if isinstance(value, (str, bool)) and key[0] != "_"}
+        set_by |= {"config": part.config} if getattr(part, "config", None) else {}
+        if set_by:
+            found[name] = set_by
+    return hashlib.sha256(json.dumps(found, sort_keys=True, default=str).encode()).hexdigest()[:16] if found else None
+
+
+def described(lm: Any) -> dict[str, Any] | None:
     """A model's settings that change what it answers: no keys, and no query of an address, which may hold one."""
     if lm is None:
         return None
@@ -119,7 +135,7 @@ def _plain_address(text: str) -> str:
     return urlunsplit((parts.scheme, parts.netloc.rpartition("@")[2], parts.path, "", ""))
 
 
-def gold_hash(gold: Sequence[object]) -> str:
+def gold_hash(gold: Sequence[Any]) -> str:
     """A hash of the gold examples, in their order."""
     digest = hashlib.sha256()
     for example in gold:
@@ -148,7 +164,7 @@ def _shown(demo: Any) -> dict[str, Any]:
     return {key: demo[key] for key in demo.keys()} if hasattr(demo, "keys") else dict(demo)  # noqa: SIM118
 
 
-def code_hash(made: object) -> str:
+def code_hash(made: Any) -> str:
     """A hash of the code that a program or a function consists of, as far as it is the user's own.
 
     That is the source of the modules of its classes, and of the modules that they import, but for the standard library
@@ -230,7 +246,7 @@ def _imported(file: str) -> list[str]:
     return list(found)[1:]
 
 
-def refuse_another(earlier: Mapping[str, object], about: Mapping[str, object], folder: Path) -> None:
+def refuse_another(earlier: Mapping[str, Any], about: Mapping[str, Any], folder: Path) -> None:
     """A run is only gone on with as it was begun."""
     wrong = different(earlier, about)
     if wrong is not None:
@@ -239,7 +255,7 @@ def refuse_another(earlier: Mapping[str, object], about: Mapping[str, object], f
         raise ConventionError(f"{folder} was begun with {SAME[wrong]}{detail}; start a new run")
 
 
-def different(earlier: Mapping[str, object], about: Mapping[str, object]) -> str | None:
+def different(earlier: Mapping[str, Any], about: Mapping[str, Any]) -> str | None:
     """The first thing that two runs were made with that differs."""
     return next((what for what in SAME if _plain(earlier.get(what)) != _plain(about.get(what))), None)
 
@@ -253,7 +269,7 @@ def _short(value: Any) -> str:
     return text[:200]
 
 
-def last_unfinished(runs: Path, about: Mapping[str, object]) -> Path | None:
+def last_unfinished(runs: Path, about: Mapping[str, Any]) -> Path | None:
     """The last run in a folder of runs that was made with the same things and did not come to its end."""
     for folder in sorted((file.parent for file in runs.glob("*/run.json")), reverse=True):
         try:

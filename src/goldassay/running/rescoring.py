@@ -17,22 +17,31 @@ from itertools import permutations, product
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from goldassay import files
 from goldassay.exceptions import GoldassayError
 from goldassay.gold import formats, read
 from goldassay.gold.reading import aligned, pairs
 from goldassay.measure import Measure, parse
+from goldassay.running.folder import ABOUT, ROWS, read_about
+from goldassay.score import Evidence
 from goldassay.scorecard import Batches, Scorecard, fold
 
+METRIC = "metric"
 PARTS = ("model", "gold", "measure")
 Mixture = tuple[int, int, int]  # of model, gold and measure: 0 is before, 1 after
 
 
 class Setting(NamedTuple):
-    """One date: predictions, gold, and measures as they are stored (``linking.LinkF1(k=3)``); none are the task's."""
+    """One date: predictions, gold, and measures as they are stored (``linking.LinkF1(k=3)``).
+
+    Without measures, predictions that are a run have those of its metric (``run.json``), and files all that the task
+    has. ``weights`` make one number of the measures, which stands as ``metric`` beside their values.
+    """
 
     pred: Path
     gold: Path
     measures: tuple[str, ...] = ()
+    weights: tuple[float, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -53,13 +62,18 @@ class Change:
 def rescore(task: str, setting: Setting, *, format: str | None = None, **options: Any) -> Scorecard:
     """The scorecard of stored predictions: of these measures, or of all that the task has.
 
-    Predictions of examples that this gold does not have are left out, and said.
+    Predictions of examples that this gold does not have are left out, and said; of gold, what a run was not asked.
     """
+    setting = with_metric(task, setting)
     gold, pred, warnings = _sides(task, setting, format, options)
     if not setting.measures:
         card: Scorecard = import_module(f"goldassay.measures.{task}").scorecard(gold, pred)
     else:
         card = fold(task, _measures(task, setting.measures), Batches(gold, pred))
+    if setting.weights:
+        weights = dict(zip(card.measures, setting.weights, strict=True))
+        card.values[METRIC] = float(Evidence(card.totals, weights).value)
+        card.conventions[METRIC] = f"{METRIC}[{', '.join(f'{name}={weight:g}' for name, weight in weights.items())}]"
     card.warnings = [*warnings, *card.warnings]
     return card
 
@@ -71,6 +85,11 @@ def changes(
 
     Raises: GoldassayError where the two have different numbers of measures.
     """
+    if not before.measures and not after.measures:
+        before, after = with_metric(task, before), with_metric(task, after)
+        if not before.measures or not after.measures:  # one side is no run: what the other measured
+            some = before if before.measures else after
+            before, after = (one._replace(measures=some.measures, weights=some.weights) for one in (before, after))
     if len(before.measures) != len(after.measures):
         raise GoldassayError(
             f"{len(before.measures)} measures before and {len(after.measures)} after; name them in pairs"
@@ -78,7 +97,7 @@ def changes(
     cards = {
         (model, gold, measure): rescore(
             task,
-            Setting((before, after)[model].pred, (before, after)[gold].gold, (before, after)[measure].measures),
+            (before, after)[measure]._replace(pred=(before, after)[model].pred, gold=(before, after)[gold].gold),
             format=format,
             **options,
         )
@@ -109,6 +128,25 @@ def shares(value: Callable[[Mixture], float]) -> tuple[float, float, float]:
     return total[0] / 6, total[1] / 6, total[2] / 6
 
 
+def with_metric(task: str, setting: Setting) -> Setting:
+    """The setting with the measures and weights of the run that the predictions are of, where none were named.
+
+    What a model has to judge, and measures of the user's own, cannot be computed from predictions: they stay out.
+    """
+    if setting.measures or not formats.is_run(setting.pred):
+        return setting
+    folder = setting.pred if setting.pred.is_dir() else setting.pred.parent
+    if not (folder / ABOUT).is_file():
+        return setting
+    found = read_about(folder).get("measures")
+    known = {
+        str(one.get("measure")): float(one.get("weight", 1.0))
+        for one in (found.values() if isinstance(found, dict) else ())
+        if str(one.get("measure")).startswith(f"{task}.")
+    }
+    return setting._replace(measures=tuple(known), weights=tuple(known.values()))
+
+
 def _measures(task: str, named: Sequence[str]) -> list[Measure[Any]]:
     found = [parse(one if "." in one.partition("(")[0] else f"{task}.{one}") for one in named]
     wrong = next((one for one in found if one.task != task), None)
@@ -120,27 +158,29 @@ def _measures(task: str, named: Sequence[str]) -> list[Measure[Any]]:
 def _sides(
     task: str, setting: Setting, format: str | None, options: Mapping[str, Any]
 ) -> tuple[Sequence[Any], Sequence[Any], list[str]]:
-    """Aligned records; without the predictions whose example this gold does not have."""
-    if formats.is_run(setting.gold):
-        gold = read(setting.gold, format="run", task=task)
-        pred = read(setting.pred, format="run" if formats.is_run(setting.pred) else format, task=task, side="pred")
-        return _kept(task, gold, pred)
-    if formats.is_run(setting.pred):
-        return _kept(
-            task,
-            read(setting.gold, format=format, task=task, **options),
-            read(setting.pred, format="run", task=task, side="pred"),
-        )
-    both = pairs(task, setting.gold, setting.pred, format=format, **options)
-    return both.gold, both.pred, both.warnings
-
-
-def _kept(
-    task: str, gold: list[dict[str, Any]], pred: list[dict[str, Any]]
-) -> tuple[Sequence[Any], Sequence[Any], list[str]]:
+    """Aligned records; without the predictions whose example this gold does not have, and what a run was not asked."""
+    gold_is_run, pred_is_run = formats.is_run(setting.gold), formats.is_run(setting.pred)
+    if not gold_is_run and not pred_is_run:
+        both = pairs(task, setting.gold, setting.pred, format=format, **options)
+        return both.gold, both.pred, both.warnings
+    gold = read(setting.gold, format="run" if gold_is_run else format, task=task, **({} if gold_is_run else options))
+    pred = read(setting.pred, format="run" if pred_is_run else format, task=task, side="pred")
     known = {record["id"] for record in gold}
     kept = [record for record in pred if record["id"] in known]
-    both = aligned(task, gold, kept)
-    left = len(pred) - len(kept)
-    said = [f"{left} predictions are of examples that this gold does not have; they are left out"] if left else []
+    asked = _examples(setting.pred) if pred_is_run else known
+    wanted = [record for record in gold if record["id"] in asked]
+    if not wanted:
+        raise GoldassayError(f"{setting.gold} has none of the examples of {setting.pred}")
+    said = []
+    if left := len(pred) - len(kept):
+        said.append(f"{left} predictions are of examples that this gold does not have; they are left out")
+    if left := len(gold) - len(wanted):
+        said.append(f"{left} examples of this gold were not in the run; they are left out")
+    both = aligned(task, wanted, kept)
     return both.gold, both.pred, [*said, *both.warnings]
+
+
+def _examples(run: Path) -> set[str]:
+    """The ids of the examples of a run, also of those that failed."""
+    rows = run / ROWS if run.is_dir() else run
+    return {str(row["id"]) for _, row in files.json_lines(rows) if isinstance(row, dict) and "id" in row}

@@ -106,7 +106,7 @@ class Web:
                 return answer
             try:
                 return json.loads(answer.content)
-            except ValueError:
+            except (ValueError, RecursionError):
                 why = "the JSON is cut off"
         raise FetchError(f"{place(url)}: {why} in {self.retries + 1} attempts; try again later, or use what is cached")
 

@@ -9,12 +9,12 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from goldassay.tuning.campaign import Patches
     from goldassay.tuning.nearest import NearestDemos
     from goldassay.tuning.optimizers import OPTIMIZERS
     from goldassay.tuning.patches import Effect, Patch
     from goldassay.tuning.results import Trial, Tuned
     from goldassay.tuning.saved import load_state
+    from goldassay.tuning.teleprompter import Patches
     from goldassay.tuning.tuner import atune, tune
 
 _HOME = {
@@ -22,7 +22,7 @@ _HOME = {
     "Effect": "patches",
     "NearestDemos": "nearest",
     "Patch": "patches",
-    "Patches": "campaign",
+    "Patches": "teleprompter",
     "Trial": "results",
     "Tuned": "results",
     "atune": "tuner",

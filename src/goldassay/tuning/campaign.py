@@ -1,156 +1,65 @@
-"""``Patches``: an optimizer that patches prompts from their errors, in bundles, and says what it could prove.
+"""A campaign: bundles of edits, measured by cross-fitting in a fixed order, kept or not, proven or not.
 
-Every example of train and dev is measured with edits that were made without it: examples are dealt into folds, and what
-a fold is measured with comes from the errors of the others (demonstrations always from train). So all examples that are
-not test say whether the edits help. The order of a campaign is fixed: the *bundle* of demonstrations that covers the
-most costly errors is tested alone, at the full level; leave-one-out drops what carries nothing; then the same with
-edits in words, and with the nearest demonstrations for each input (these first, where the answer is one label of
-several). Each is kept if it is better than what was kept before (see `goldassay.tuning.acceptance`). The program that
-comes out has the edits made from all examples.
+`goldassay.tuning.teleprompter` says what the bundles are and why this is fair; `goldassay.tuning.measuring` measures,
+`goldassay.tuning.acceptance` decides.
 """
 
 from __future__ import annotations
 
-import random
 from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path
-from typing import Any, Literal, get_origin
+from dataclasses import dataclass, field
+from typing import Any
 
-from goldassay.exceptions import DataError, GoldassayError, LeakError
-from goldassay.insides import Teleprompter
+from goldassay.exceptions import GoldassayError, LeakError
 from goldassay.measure import Error
 from goldassay.running.identity import fingerprint
 from goldassay.running.run import Case
-from goldassay.tuning.acceptance import ALPHA, EARLY, KEEP, WINS, Verdict, keeps, proves
-from goldassay.tuning.demonstrations import CounterExample, Covering, Found, NearestExamples, check_fits, traced
+from goldassay.tuning.acceptance import ALPHA, EARLY, KEEP, Verdict, keeps, proves
+from goldassay.tuning.demonstrations import Covering, Found, NearestExamples, check_fits, traced
+from goldassay.tuning.documents import dealt
 from goldassay.tuning.leaks import check_patch
-from goldassay.tuning.measuring import Bench, Outcome, document, guards, total
+from goldassay.tuning.measuring import Bench, Outcome, total
 from goldassay.tuning.patches import Effect, Patch, apply
 from goldassay.tuning.patterns import find
-from goldassay.tuning.proposing import Bounds, Definitions, LabelOrder, Part, PerPattern, Proposer, Reflection, Rules
+from goldassay.tuning.proposing import Part
 from goldassay.tuning.results import Ledger
 
 CARRIES = 0.5  # the two-sided p up to which an edit carries something, where the bundle is worse without it
 Bundle = dict[str, list[Patch]]
 
 
-class Patches(Teleprompter):  # type: ignore[misc]
-    """Patch a program's prompts from its errors.
+@dataclass(frozen=True)
+class Settings:
+    """How a campaign goes: the arguments of `goldassay.tuning.Patches` that it needs."""
+
+    bundles: Sequence[Sequence[Part]]
+    rounds: int = 1
+    folds: int = 3
+    alpha: float = ALPHA
+    keep: float = KEEP
+    singles: int = 4
+    seed: int = 0
+    held_out: Mapping[str, Sequence[Any]] = field(default_factory=dict)
+    heard: Callable[[float, Any], None] | None = None
+    tell: Callable[[str], None] | None = None
+
+
+class Campaign:
+    """One campaign: what is kept so far, for each fold and as the final program (the last of ``programs``).
 
     Args:
-        metric: a `goldassay.Metric`, or any function of (gold, prediction) that DSPy takes.
-        proposers: who proposes edits for a pattern; with them these alone make the bundle.
-        reflection_lm: a model that proposes edits in words, too.
-        bundles: parts of the bundles that are tested one after the other; by default demonstrations, then words.
-        rounds: how often new errors are looked for, as long as the round before kept anything.
-        folds: into how many parts train and dev are dealt.
-        alpha: the chance of proving anything in a whole campaign when no edit helps.
-        keep: the two-sided p up to which what is better by the estimate is kept: for the first bundle; half of it for
-            each later one, and half of it together for the edits of a bundle that are tried alone.
-        nearest: how many nearest demonstrations to show each input; 0 tries none.
-        singles: how many edits of a bundle that failed are tried alone.
-        guarded: measures that must not drop, with the drop that is tolerated; by default those of weight 0.
-        threads: how many examples at once.
-        seed: of the folds, of the order of examples, of the resamples.
-        resamples: of the intervals and permutations.
-        most: how many examples are measured at most; more of train are only shown.
-        held_out: splits that no edit may show or copy, beside dev.
-        heard: called with the value and the program whenever a better one is kept.
-        tell: called with a line on what is measured, now and then.
-        journal: the file in which measured examples are kept; a campaign that was killed goes on from it.
-
-    After `compile`, ``ledger`` holds every edit with its effect and verdict, the patterns, and ``ledger.verdict``.
+        asked: What the campaign tries, and how much of it.
+        bench: What measures programs on the examples, within the budget.
+        student: The program as it is.
+        train: The examples that edits may show.
+        dev: The examples that come first among those of the bench.
+        ledger: Where each test is written down.
     """
 
     def __init__(
-        self,
-        metric: Any,
-        *,
-        proposers: Sequence[Proposer] = (),
-        reflection_lm: Any = None,
-        bundles: Sequence[Sequence[Part]] = (),
-        rounds: int = 1,
-        folds: int = 3,
-        alpha: float = ALPHA,
-        keep: float = KEEP,
-        nearest: int = 4,
-        singles: int = 4,
-        guarded: Mapping[str, float] | None = None,
-        threads: int = 1,
-        seed: int = 0,
-        resamples: int = 4000,
-        most: int = 240,
-        held_out: Mapping[str, Sequence[Any]] | None = None,
-        heard: Callable[[float, Any], None] | None = None,
-        tell: Callable[[str], None] | None = None,
-        journal: Path | None = None,
+        self, asked: Settings, bench: Bench, student: Any, train: list[Any], dev: list[Any], ledger: Ledger
     ) -> None:
-        super().__init__()
-        if min(rounds, most) < 1 or folds < 2 or not 0 < alpha < 1 or not 0 < keep <= 1:
-            raise GoldassayError(
-                "patching needs at least one round, two folds and an example, an alpha in (0, 1) and a keep in (0, 1]"
-            )
-        self.metric, self.threads, self.seed, self.resamples = metric, threads, seed, resamples
-        self.rounds, self.folds, self.alpha, self.keep, self.singles, self.most = (
-            rounds,
-            folds,
-            alpha,
-            keep,
-            singles,
-            most,
-        )
-        self.guarded = guards(self.metric, guarded)
-        own: list[list[Part]] = [[PerPattern(one) for one in proposers]] if proposers else []
-        words: list[Part] = [PerPattern(Rules()), Definitions(), Bounds(), LabelOrder()]
-        if reflection_lm is not None:
-            words.insert(0, PerPattern(Reflection(reflection_lm), 2))
-        self.bundles: list[list[Part]] = (
-            [list(one) for one in bundles] or own or [[Covering(), CounterExample()], words]
-        )
-        if nearest and not (bundles or proposers):
-            self.bundles.append([NearestExamples(nearest)])
-        self.held_out, self.heard, self.tell, self.journal = dict(held_out or {}), heard, tell, journal
-        self.ledger = Ledger()
-
-    def compile(self, student: Any, *, trainset: list[Any], valset: list[Any] | None = None, **_: Any) -> Any:
-        """The student with the edits that are kept; without ``valset`` everything is learnt from ``trainset``."""
-        dev = list(valset or [])
-        if not trainset:
-            raise DataError("patching needs train examples to learn from")
-        if not student.named_predictors():
-            raise GoldassayError("this program has no predictor, so there is no prompt to patch")
-        shuffled = random.Random(self.seed).sample(trainset, len(trainset))
-        examples = [*dev, *shuffled[: max(0, self.most - len(dev))]]
-        if len(examples) < WINS and not self.held_out:
-            raise DataError(
-                f"train and dev have {len(examples)} examples: nothing can be shown on fewer than {WINS}; add some"
-            )
-        bench = Bench(
-            examples, self.metric, self.guarded, self.threads, self.seed, self.resamples, self.journal, self.tell
-        )
-        self.ledger = Ledger()
-        campaign = _Campaign(self, bench, student, shuffled, dev, self._order(student))
-        try:
-            return campaign.run()
-        finally:
-            campaign.close()
-
-    def _order(self, student: Any) -> list[list[Part]]:
-        """The bundles in their order, which no result changes: where a choice is asked for, the nearest come first."""
-        outputs = [info for one in student.predictors() for info in one.signature.output_fields.values()]
-        choice = any(get_origin(info.annotation) is Literal for info in outputs)
-        first = [one for one in self.bundles if choice and any(isinstance(part, NearestExamples) for part in one)]
-        return [*first, *(one for one in self.bundles if one not in first)]
-
-
-class _Campaign:
-    """One campaign: what is kept so far, for each fold and as the final program (the last of ``programs``)."""
-
-    def __init__(
-        self, asked: Patches, bench: Bench, student: Any, train: list[Any], dev: list[Any], bundles: list[list[Part]]
-    ) -> None:
-        self.bundles = bundles
-        self.asked, self.bench, self.train, self.dev, self.ledger = asked, bench, train, dev, asked.ledger
+        self.asked, self.bench, self.train, self.dev, self.ledger = asked, bench, train, dev, ledger
         self.folds = dealt(bench.examples, asked.folds, asked.seed)
         self.start = student
         self.programs = [student] * (asked.folds + 1)
@@ -162,6 +71,7 @@ class _Campaign:
         self.effect_of: Effect | None = None
         self.traces: dict[str, list[Any]] = {}
         self.known: set[str] = set()
+        self.measured: dict[tuple[str, ...], str] = {}
 
     def run(self) -> Any:
         """The rounds."""
@@ -181,7 +91,7 @@ class _Campaign:
             check_fits(self.start, self.train, self.traces)
         for number in range(1, self.asked.rounds + 1):
             before = fingerprint(self.programs[-1])
-            for parts in self.bundles:
+            for parts in self.asked.bundles:
                 self._bundle(number, parts)
             if fingerprint(self.programs[-1]) == before:
                 break
@@ -293,6 +203,13 @@ class _Campaign:
         same = all(fingerprint(new) == fingerprint(old) for new, old in zip(programs, self.programs, strict=True))
         if same:
             self._note(number, name, patches, "rejected", "the prompt stays the same: nothing of it fits the program")
+            return None
+        versions = tuple(fingerprint(program) for program in programs)
+        twin = self.measured.setdefault(versions, name)
+        if twin != name and not dropping:
+            self._note(
+                number, name, patches, "rejected", f"identical with {twin}, which was measured: the same prompts"
+            )
             return None
         base = self.cases if against is None else against
         level = self.asked.alpha * EARLY
@@ -413,25 +330,6 @@ class _Campaign:
         for patch in self.ledger.patches:
             if patch.status == "proposed":
                 patch.reason = f"{'no verdict' if patch.effects else 'not tested'}: the tuning ended before"
-
-
-def dealt(examples: Sequence[Any], folds: int, seed: int) -> list[int]:
-    """The fold of each example: documents whole, in a random order, as even as they allow.
-
-    >>> sorted(dealt([{"id": i} for i in range(7)], 3, seed=0))
-    [0, 0, 0, 1, 1, 2, 2]
-    """
-    found: dict[Any, list[int]] = {}
-    for index, example in enumerate(examples):
-        found.setdefault(document(example, index), []).append(index)
-    documents = list(found.values())
-    out, sizes = [0] * len(examples), [0] * folds
-    for indices in random.Random(seed + 1).sample(documents, len(documents)):
-        fold = sizes.index(min(sizes))
-        sizes[fold] += len(indices)
-        for index in indices:
-            out[index] = fold
-    return out
 
 
 def _turned(effect: Effect) -> Effect:

@@ -22,9 +22,10 @@ from pydantic_core import to_jsonable_python
 from goldassay.exceptions import GoldassayError
 from goldassay.running.identity import fingerprint
 from goldassay.tuning.leaks import text_of
-from goldassay.tuning.nearest import Nearest, NearestDemos
+from goldassay.tuning.nearest import NearestDemos
 from goldassay.tuning.patches import Patch
 from goldassay.tuning.patterns import ADDED, Pattern
+from goldassay.tuning.wrappers import Nearest, predictors, wrappers
 
 SPREAD, LENGTH, SHOWS = 0.5, 0.05, 0.6
 BUDGET = 6000  # characters of all demonstrations together, some 1,500 tokens
@@ -57,15 +58,61 @@ class Covering:
     most: int = 6
 
     def edits(self, found: Found) -> dict[str, list[Patch]]:
-        """The set, for every predictor that can be shown examples."""
+        """The set, for every predictor that can be shown examples; none beside the nearest, which say as much."""
+        if any(isinstance(one, Nearest) for one in wrappers(found.program)):
+            return {}
         out = []
-        for name, predictor in found.program.named_predictors():
+        for name, predictor in predictors(found.program).items():
             there = {_asked(demo, predictor) for demo in predictor.demos or []}
             pool = [one for one in found.fitting(name, predictor) if _asked(one, predictor) not in there]
             chosen = cover(pool, found.patterns, predictor, self.most)
             for one in reversed(chosen):  # what covers most stands next to the question
                 out.append(shown(found, name, one, predictor, "covering", f"covers {_covers(one, found.patterns)}"))
         return {"demonstrations": out} if out else {}
+
+
+@dataclass(frozen=True)
+class Revised:
+    """Demonstrations that are there: those that show a costly error stay, of the others each is replaced by one that
+    does, or dropped where there is none (slot ``demonstration 1`` and so on)."""
+
+    most: int = 3
+
+    def edits(self, found: Found) -> dict[str, list[Patch]]:
+        """A slot for each demonstration that is replaced or dropped, the last ones first: places do not move."""
+        out: dict[str, list[Patch]] = {}
+        for name, predictor in predictors(found.program).items():
+            demos = list(predictor.demos or [])
+            there = {_asked(demo, predictor) for demo in demos}
+            idle = [place for place, demo in enumerate(demos) if not any(_shares(demo, found.patterns))][-self.most :]
+            pool = [one for one in found.fitting(name, predictor) if _asked(one, predictor) not in there]
+            better = [
+                one for one in cover(pool, found.patterns, predictor, len(idle)) if any(_shares(one, found.patterns))
+            ]
+            for place in reversed(idle):
+                if better:
+                    new = shown(
+                        found,
+                        name,
+                        one := better.pop(0),
+                        predictor,
+                        "revised",
+                        f"covers {_covers(one, found.patterns)}",
+                    )
+                    patch = new.model_copy(update={"action": "replace_example", "index": place})
+                elif len(demos) > 1:
+                    patch = Patch(
+                        predictor=name,
+                        action="remove_example",
+                        index=place,
+                        proposer="revised",
+                        rationale="shows none of the errors",
+                        program=fingerprint(found.program),
+                    )
+                else:
+                    continue
+                out.setdefault(f"demonstration {place + 1}", []).append(patch)
+        return out
 
 
 @dataclass(frozen=True)
@@ -76,7 +123,7 @@ class CounterExample:
         """One example, of middle length."""
         if not any(pattern.kind in (*ADDED, "unanswerable", "unsupported") for pattern in found.patterns):
             return {}
-        for name, predictor in found.program.named_predictors():
+        for name, predictor in predictors(found.program).items():
             outputs = list(predictor.signature.output_fields)
             pool = [
                 one
@@ -99,13 +146,13 @@ class NearestExamples:
 
     def edits(self, found: Found) -> dict[str, list[Patch]]:
         """One edit of the whole program; none where it is shown its nearest examples already, or has none to show."""
-        if isinstance(found.program, Nearest):
+        if any(isinstance(one, Nearest) for one in wrappers(found.program)):
             return {}
         try:
             made = NearestDemos(self.k).compile(found.program, trainset=list(found.train))
         except GoldassayError:
             return {}
-        name = found.program.named_predictors()[0][0]
+        name = next(iter(predictors(found.program)))
         given = {"k": self.k, "keys": made.keys, "examples": to_jsonable_python(made.examples, fallback=str)}
         patch = Patch(
             predictor=name,
@@ -251,7 +298,7 @@ def leaves(value: Any) -> Iterator[str]:
 def _shares(example: Any, patterns: Sequence[Pattern]) -> list[float]:
     """How surely an example shows each pattern."""
     name = str(example.get("id"))
-    known = set(leaves(list(example.toDict().values())))
+    known = set(leaves([value for _, value in example.items()]))  # a demonstration of a loaded state is a dict
     return [
         1.0 if name in pattern.documents else SHOWS if {pattern.gold_type, *pattern.surfaces[:6]} & known else 0.0
         for pattern in patterns

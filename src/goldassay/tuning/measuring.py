@@ -8,7 +8,6 @@ at each stage the sequential test by betting (`goldassay.statistics.sequential_t
 from __future__ import annotations
 
 import json
-import random
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -18,7 +17,6 @@ import numpy as np
 
 from goldassay import jsonl
 from goldassay.exceptions import GoldassayError
-from goldassay.fields import read
 from goldassay.measure import Error
 from goldassay.metric import Metric
 from goldassay.running import Run, evaluate
@@ -27,11 +25,11 @@ from goldassay.running.run import Case
 from goldassay.score import Evidence
 from goldassay.statistics import compare, contributions
 from goldassay.statistics.sequential import sequential_test
+from goldassay.tuning.documents import LEAST, clusters, ordered, stages
 from goldassay.tuning.patches import Effect
 
 COSTS = ("calls", "prompt_tokens", "completion_tokens", "seconds")
 CHUNK = 8  # examples between two lines of the journal, and between two looks at the progress
-LEAST = 8  # examples before the first look
 
 
 @dataclass(frozen=True)
@@ -90,7 +88,7 @@ class Bench:
                 try:
                     row = json.loads(line)
                     self._known[row["program"], int(row["index"])] = row
-                except (ValueError, KeyError, TypeError):  # a line that was cut off is measured again
+                except (ValueError, KeyError, TypeError, RecursionError):  # a line that was cut off is measured again
                     continue
 
     @property
@@ -323,35 +321,6 @@ def guards(metric: Any, guarded: Mapping[str, float] | None) -> dict[str, float]
     if unknown:
         raise GoldassayError(f"{unknown[0]!r} cannot be guarded: the metric has {', '.join(known)}")
     return dict(guarded)
-
-
-def stages(n: int) -> list[int]:
-    """After how many documents to look: a quarter, a half, three quarters and all (never fewer than 8).
-
-    >>> stages(40), stages(12), stages(5)
-    ([10, 20, 30, 40], [8, 9, 12], [5])
-    """
-    return sorted({max(LEAST, n * part // 4) for part in (1, 2, 3)} & set(range(1, n + 1)) | {n})
-
-
-def ordered(examples: Sequence[Any], seed: int) -> list[list[int]]:
-    """The documents in the seed's order, each as the places of its examples: a race's first ones speak for all."""
-    found: dict[Any, list[int]] = {}
-    for index, example in enumerate(examples):
-        found.setdefault(document(example, index), []).append(index)
-    documents = list(found.values())
-    return random.Random(seed).sample(documents, len(documents))
-
-
-def document(example: Any, index: int) -> Any:
-    """What an example belongs to: its document, or itself."""
-    return read(example, "document", None) or ("example", index)
-
-
-def clusters(examples: Sequence[Any]) -> list[Any] | None:
-    """The document of each example, if any two share one."""
-    found = [document(example, index) for index, example in enumerate(examples)]
-    return found if len(set(found)) < len(found) else None
 
 
 def total(cases: Sequence[Case]) -> Evidence:

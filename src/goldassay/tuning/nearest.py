@@ -6,13 +6,12 @@ language will do. DSPy's ``KNNFewShot`` bootstraps again at every call; this tak
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
-
-import dspy
 
 from goldassay.exceptions import GoldassayError
 from goldassay.insides import Teleprompter, input_keys, serialize_for_json
+from goldassay.tuning.wrappers import Nearest, inmost, shows, wrappers
 
 
 class NearestDemos(Teleprompter):  # type: ignore[misc]
@@ -23,6 +22,7 @@ class NearestDemos(Teleprompter):  # type: ignore[misc]
     for names), the program says how to turn one into the other with a method ``to_demo(example)``, which returns the
     missing fields as a mapping or a ``dspy.Example``; without it examples are taken as they are.
 
+    >>> import dspy
     >>> class Label(dspy.Module):
     ...     def __init__(self):
     ...         super().__init__()
@@ -44,12 +44,12 @@ class NearestDemos(Teleprompter):  # type: ignore[misc]
 
     def compile(self, student: Any, *, trainset: Sequence[Any], **_: Any) -> Nearest:
         """The student with the training examples to choose from; the student itself stays as it is."""
-        if isinstance(student, Nearest):
+        if any(isinstance(one, Nearest) for one in wrappers(student)):
             raise GoldassayError("this program is shown its nearest examples already; tune it with another optimizer")
-        made = self.empty(student)
+        made = Nearest(student.deepcopy(), self.k)
         wanted = [predictor.signature for predictor in student.predictors()]
         examples = [_plain(example) for example in demonstrations(student, trainset)]
-        if not any(_shows(example, signature) for example in examples for signature in wanted):
+        if not any(shows(example, signature) for example in examples for signature in wanted):
             outputs = ", ".join(sorted({field for signature in wanted for field in signature.output_fields}))
             raise GoldassayError(
                 f"no training example can be shown to {type(student).__name__}: none holds its inputs with an output "
@@ -60,88 +60,10 @@ class NearestDemos(Teleprompter):  # type: ignore[misc]
         made.learn([{key: one[key] for key in one if key in kept} for one in examples], keys)
         return made
 
-    def empty(self, student: Any) -> Nearest:
-        """The same program without examples; ``load_state`` fills it."""
-        return Nearest(student.deepcopy(), self.k)
-
-
-class Nearest(dspy.Module):  # type: ignore[misc]
-    """A program that is shown, at each call, the training examples most like its input.
-
-    Calls work on a copy of the program, so threads do not meet. An example with the very inputs that are asked about is
-    not shown: it would give the answer away. ``save`` and ``load`` keep the examples as JSON.
-    """
-
-    def __init__(self, program: Any, k: int) -> None:
-        super().__init__()
-        self.program, self.k = program, k
-        self.examples: list[dict[str, Any]] = []
-        self.keys: list[str] = []
-
-    def prompt_parts(self) -> list[Any]:
-        """What stands in the prompts beside the predictors' own: the number of examples, and those to choose from."""
-        return ["nearest", self.k, self.keys, self.examples]
-
-    def learn(self, examples: list[dict[str, Any]], keys: Sequence[str]) -> None:
-        """Take the examples to choose from, which are compared by their fields ``keys``."""
-        if not examples:
-            raise GoldassayError("nearest demonstrations need training examples")
-        from sklearn.feature_extraction.text import TfidfVectorizer
-
-        self.examples, self.keys = examples, list(keys)
-        self._vectorizer = TfidfVectorizer(analyzer="char_wb", ngram_range=(2, 4), sublinear_tf=True)
-        try:
-            self._vectors = self._vectorizer.fit_transform([self._text(example) for example in examples])
-        except ValueError:
-            raise GoldassayError(f"the training examples have no text in {', '.join(keys) or 'any input'}") from None
-
-    def nearest(self, **inputs: Any) -> list[dict[str, Any]]:
-        """The ``k`` examples most like these inputs, the nearest one last: next to the question."""
-        if not self.examples:
-            raise GoldassayError("this program has no examples to show yet: compile it, or load its state")
-        question: Any = self._vectorizer.transform([self._text(inputs)])
-        likeness = (self._vectors @ question.T).toarray().ravel()
-        asked = {key: inputs[key] for key in self.keys if key in inputs}
-        others = [i for i, one in enumerate(self.examples) if any(one.get(key) != asked[key] for key in asked)]
-        chosen = sorted(others, key=lambda i: (-likeness[i], i))[: self.k]
-        return [self.examples[i] for i in reversed(chosen)]
-
-    def forward(self, **inputs: Any) -> Any:
-        """The program on these inputs, with its nearest examples shown."""
-        return self._shown(inputs)(**inputs)
-
-    async def aforward(self, **inputs: Any) -> Any:
-        """The same, asynchronously, for a program that has an ``aforward``."""
-        return await self._shown(inputs).acall(**inputs)
-
-    def _shown(self, inputs: dict[str, Any]) -> Any:
-        shown = self.nearest(**inputs)
-        program = self.program.deepcopy()
-        for predictor in program.predictors():
-            fields = predictor.signature.fields
-            demos = [demo for demo in shown if _shows(demo, predictor.signature)]
-            found = [dspy.Example(**{key: demo[key] for key in fields if key in demo}) for demo in demos]
-            predictor.demos = [*(demo for demo in predictor.demos or [] if demo not in found), *found]
-        return program
-
-    def _text(self, example: Mapping[str, Any]) -> str:
-        return " ".join(str(example.get(key, "")) for key in self.keys)
-
-    def dump_state(self, json_mode: bool = True) -> dict[str, Any]:
-        """The program's state and the examples."""
-        program = self.program.dump_state(json_mode=json_mode)
-        return {"program": program, "k": self.k, "keys": self.keys, "examples": self.examples}
-
-    def load_state(self, state: dict[str, Any], **options: Any) -> None:
-        """The program's state and the examples again."""
-        self.program.load_state(state["program"], **options)
-        self.k = int(state["k"])
-        self.learn(state["examples"], state["keys"])
-
 
 def demonstrations(program: Any, examples: Sequence[Any]) -> list[Any]:
     """Examples that also hold what the program's ``to_demo`` makes of them: the outputs of its predictors."""
-    to_demo = getattr(program.program if isinstance(program, Nearest) else program, "to_demo", None)
+    to_demo = getattr(inmost(program), "to_demo", None)
     if to_demo is None:
         return list(examples)
     out = []
@@ -149,12 +71,6 @@ def demonstrations(program: Any, examples: Sequence[Any]) -> list[Any]:
         extra = {key: value for key, value in to_demo(example).items() if key not in example}
         out.append(example.copy(**extra).with_inputs(*example.inputs().keys()))
     return out
-
-
-def _shows(example: Mapping[str, Any], signature: Any) -> bool:
-    """Whether a predictor can learn from this example."""
-    known = {key for key, value in example.items() if value is not None}
-    return known.issuperset(signature.input_fields) and not known.isdisjoint(signature.output_fields)
 
 
 def _inputs(examples: Sequence[Any], program: Any) -> list[str]:

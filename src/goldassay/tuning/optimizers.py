@@ -165,7 +165,7 @@ def gepa(job: Job) -> Any:
 
 def patches(job: Job) -> Any:
     """Edits made from the program's errors, in bundles that are tested before they are kept (ours)."""
-    from goldassay.tuning.campaign import Patches
+    from goldassay.tuning.teleprompter import Patches
 
     reflects = job.reflection_lm is not None and job.reflection_lm is not dspy.settings.lm
     settings = job.take(

@@ -17,7 +17,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 from goldassay import files
 from goldassay.exceptions import DataError, GoldassayError
 from goldassay.running.identity import fingerprint
-from goldassay.tuning.nearest import Nearest
+from goldassay.tuning.wrappers import WRITTEN, Formed, Nearest, predictors, wrappers
 
 Action = Literal[
     "add_example",
@@ -28,6 +28,7 @@ Action = Literal[
     "remove_instruction",
     "replace_instruction",
     "describe_field",
+    "set_form",
 ]
 SECTION: dict[str, str] = {
     "add_example": "few_shot",
@@ -38,7 +39,9 @@ SECTION: dict[str, str] = {
     "remove_instruction": "system",
     "replace_instruction": "system",
     "describe_field": "output_format",
+    "set_form": "output_format",
 }
+WRAPS = ("show_nearest", "set_form")  # edits of the whole program, not of one predictor
 NEEDS: dict[str, tuple[str, ...]] = {
     "add_example": ("example",),
     "remove_example": ("index",),
@@ -48,6 +51,7 @@ NEEDS: dict[str, tuple[str, ...]] = {
     "remove_instruction": ("old",),
     "replace_instruction": ("old", "text"),
     "describe_field": ("field", "text"),
+    "set_form": ("text",),
 }
 
 
@@ -74,7 +78,8 @@ class Patch(BaseModel):
 
     ``status`` is ``kept`` where it was best on the examples that it was chosen on, and ``proven`` where examples that
     had no part in that say so. ``show_nearest`` edits the whole program: ``example`` holds its number ``k``, the
-    ``keys`` that are compared and the ``examples`` to choose from.
+    ``keys`` that are compared and the ``examples`` to choose from; so does ``set_form``, whose ``text`` is ``json`` or
+    ``lines``.
 
     >>> patch = Patch(predictor="extract", action="add_instruction", text="Extract years.", rationale="18 years missed")
     >>> patch.section, patch.status, patch.id
@@ -193,8 +198,8 @@ def apply(program: Any, patch: Patch, *, any_version: bool = False) -> Any:
             f"patch {patch.id} was made for version {patch.program} of the program, this is {fingerprint(program)}; "
             "propose and test it again"
         )
-    if patch.action == "show_nearest":
-        return _nearest(program, patch)
+    if patch.action in WRAPS:
+        return _wrapped(program, patch)
     copy = program.deepcopy()
     predictor = _predictor(copy, patch)
     if patch.section == "few_shot":
@@ -210,7 +215,7 @@ def apply(program: Any, patch: Patch, *, any_version: bool = False) -> Any:
 
 def inverse(program: Any, patch: Patch) -> Patch:
     """The patch that takes ``patch`` back, given the program before it was applied."""
-    if patch.action == "show_nearest":
+    if patch.action in WRAPS:
         raise GoldassayError(f"patch {patch.id} wraps the program; keep the program as it was to take it back")
     predictor, patched = _predictor(program, patch), apply(program, patch)
     base: dict[str, Any] = {
@@ -232,7 +237,7 @@ def inverse(program: Any, patch: Patch) -> Patch:
 
 
 def _predictor(program: Any, patch: Patch) -> Any:
-    known = dict(program.named_predictors())
+    known = predictors(program)
     if patch.predictor not in known:
         raise GoldassayError(f"patch {patch.id}: no predictor {patch.predictor!r}; the program has {', '.join(known)}")
     return known[patch.predictor]
@@ -242,9 +247,13 @@ def _place(patch: Patch, count: int) -> int:
     return count if patch.index is None else patch.index
 
 
-def _nearest(program: Any, patch: Patch) -> Any:
-    """The program that is shown its nearest examples."""
-    if isinstance(program, Nearest):
+def _wrapped(program: Any, patch: Patch) -> Any:
+    """The program that is shown its nearest examples, or whose answers have another form."""
+    if patch.action == "set_form":
+        if patch.text not in WRITTEN:
+            raise GoldassayError(f"patch {patch.id}: no form of answers {patch.text!r}; there are {', '.join(WRITTEN)}")
+        return Formed(program.deepcopy(), str(patch.text))
+    if any(isinstance(one, Nearest) for one in wrappers(program)):
         raise GoldassayError(f"patch {patch.id}: the program is shown its nearest examples already")
     given = patch.example or {}
     if not given.get("examples") or not given.get("keys"):

@@ -32,9 +32,9 @@ from goldassay.running.folder import locked
 from goldassay.running.identity import fingerprint
 from goldassay.tuning import results as ledger
 from goldassay.tuning.leaks import text_of
-from goldassay.tuning.nearest import Nearest, NearestDemos
 from goldassay.tuning.patches import write
 from goldassay.tuning.results import Trial, Tuned
+from goldassay.tuning.wrappers import Formed, predictors, rebuilt, unfolded, wrappers
 
 SCHEMA = 1
 
@@ -56,7 +56,7 @@ def save(tuned: Tuned, before: Any, folder: Path, plan: Mapping[str, Any], adapt
         "status": "stopped" if tuned.stopped else "finished",
         "made": datetime.now(UTC).isoformat(timespec="seconds"),
         "optimizer": tuned.optimizer,
-        "wrapper": "nearest" if isinstance(tuned.program, Nearest) else None,
+        "wrappers": [type(one).__name__.lower() for one in wrappers(tuned.program)],
         **plan,
         "stopped": tuned.stopped or None,
         "note": tuned.note or None,
@@ -104,9 +104,10 @@ def load_state(program: Any, place: Path) -> Any:
     if not file.is_file():
         raise GoldassayError(f"no tuned program at {place}: expected state.json there")
     about = file.with_name("tuning.json")
-    wrapper = read_about(about).get("wrapper") if about.is_file() else None
-    made = NearestDemos().empty(program) if wrapper == "nearest" else program.deepcopy()
+    if about.is_file():
+        read_about(about)  # a folder that is spoilt in part is not half trusted
     try:
+        made = rebuilt(program, json.loads(file.read_bytes()))
         made.load(str(file))
     except (KeyError, ValueError, TypeError, AttributeError) as error:  # among them what is not JSON
         raise DataError(f"not the state of this program: {type(error).__name__}: {error}", file=file) from None
@@ -124,13 +125,17 @@ def read_about(file: Path) -> dict[str, Any]:
     return found
 
 
-def rendered(program: Any, adapter: Any = None) -> str:
-    """The messages that each predictor of a program would send, with ``{name}`` where its inputs go."""
+def rendered(program: Any, adapter: Any = None, asked: Mapping[str, Any] | None = None) -> str:
+    """The messages that each predictor of a program would send, with ``{name}`` where its inputs go, or the inputs
+    ``asked``, for which a program that has nearest examples shows them too."""
     adapter = adapter or dspy.settings.adapter or dspy.ChatAdapter()
+    for one in wrappers(program):
+        adapter = one.asking(adapter) if isinstance(one, Formed) else adapter
+    asked = dict(asked or {})
     parts: list[str] = []
-    for name, predictor in program.named_predictors():
+    for name, predictor in predictors(unfolded(program, asked) if asked else program).items():
         signature = predictor.signature
-        inputs = {key: f"{{{key}}}" for key in signature.input_fields}
+        inputs = {key: asked.get(key, f"{{{key}}}") for key in signature.input_fields}
         parts.append(f"=== {name}")
         for message in adapter.format(signature, list(predictor.demos or []), inputs):
             parts += [f"--- {message['role']}", _text(message["content"])]

@@ -25,7 +25,8 @@ from goldassay.tuning.measuring import effect, evaluated, failure
 from goldassay.tuning.nearest import demonstrations
 from goldassay.tuning.patches import Patch, apply, read, read_all, rewrite, write
 from goldassay.tuning.patterns import Pattern, find
-from goldassay.tuning.proposing import Examples, Proposer, Rules
+from goldassay.tuning.proposing import Examples, Proposer
+from goldassay.tuning.rules import Rules
 from goldassay.tuning.saved import load_state, rendered
 
 APPLIED, STATE = "applied.json", "state.json"

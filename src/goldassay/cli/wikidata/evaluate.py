@@ -144,6 +144,7 @@ def evaluate(
             "--fail-below-f1", metavar="F1", min=0.0, max=1.0, help="Exit with 1 below this, or where gold is missing."
         ),
     ] = None,
+    quiet: use.Quiet = False,
     json: use.Json = False,
 ) -> None:
     """Evaluate a program on one article or on a benchmark; a killed run goes on where it stopped."""

@@ -24,6 +24,7 @@ MODULES = {
     "text2kgbench": "text2kgbench",
     "benchmark": "benchmark",
     "annotations": "judged",
+    "label-studio": "label_studio",
     "run": "run",
 }
 EXTENSIONS = {

@@ -14,6 +14,7 @@ from typing import Any
 
 from goldassay import files
 from goldassay.exceptions import DataError, GoldassayError
+from goldassay.files import Wrong, stop
 from goldassay.gold import offsets
 from goldassay.gold.formats import questions
 from goldassay.gold.records import Side, check
@@ -37,17 +38,18 @@ PART = {
 Entry = Mapping[str, Any]
 
 
-def read(path: str | Path, task: str, side: Side = "gold") -> list[dict[str, Any]]:
+def read(path: str | Path, task: str, side: Side = "gold", *, wrong: Wrong = stop) -> list[dict[str, Any]]:
     """The records of a task, from the entries that have its part."""
     if task not in TASKS:
         raise GoldassayError(f"format json holds {', '.join(TASKS)}, not {task}")
     found = files.json_value(path)
     if task == questions.TASK and questions.flat(found):
-        return questions.from_objects(found, path, side)
+        return questions.from_objects(found, path, side, wrong)
     records = []
     for number, entry in enumerate(found if isinstance(found, list) else [found]):
         if not isinstance(entry, dict) or "id" not in entry or not isinstance(entry.get("text"), str):
-            raise DataError("an entry is an object with an 'id' and a 'text'", file=path, field=f"[{number}]")
+            wrong(DataError("an entry is an object with an 'id' and a 'text'", file=path, field=f"[{number}]"))
+            continue
         if PART[task] not in entry:
             continue
         try:
@@ -56,9 +58,9 @@ def read(path: str | Path, task: str, side: Side = "gold") -> list[dict[str, Any
                     offsets.prove(entry["text"], record[offsets.FIELDS[task]], offsets.FIELDS[task], entry["id"])
                 records.append(check(record if side == "gold" else predicted(record, task), task, side))
         except DataError as error:
-            raise error.at(file=path, record=entry["id"]) from None
+            wrong(error.at(file=path, record=entry["id"]))
         except (AttributeError, KeyError, TypeError) as error:
-            raise DataError(f"not as in the format: {error}", file=path, record=entry["id"], field=PART[task]) from None
+            wrong(DataError(f"not as in the format: {error}", file=path, record=entry["id"], field=PART[task]))
     if not records:
         raise DataError(f"no entry has {PART[task]}", file=path)
     return records

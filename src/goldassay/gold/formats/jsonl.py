@@ -12,6 +12,7 @@ from pydantic import ValidationError
 from goldassay import files
 from goldassay import jsonl as strict
 from goldassay.exceptions import DataError
+from goldassay.files import Wrong, stop
 from goldassay.gold import offsets, quick
 from goldassay.gold.records import Side, adapter, plain
 from goldassay.measure import TASKS as TASKS
@@ -19,21 +20,23 @@ from goldassay.measure import TASKS as TASKS
 LAST = ("strata", "meta")
 
 
-def read(path: str | Path, task: str, side: Side = "gold") -> list[dict[str, Any]]:
+def read(path: str | Path, task: str, side: Side = "gold", *, wrong: Wrong = stop) -> list[dict[str, Any]]:
     """The records of a file, validated; spans are proved against the text."""
     records: list[dict[str, Any]] = []
     with files.uncollected():
         for number, place, block in files.blocks(path):
             found = quick.rows(block, task, side)
             if found is None:
-                found = list(by_line(block, path, number, place, task, side))
+                found = list(by_line(block, path, number, place, task, side, wrong))
             records += found
     if not records:
         raise DataError("the file is empty", file=path)
     return records
 
 
-def by_line(block: bytes, path: str | Path, number: int, place: int, task: str, side: Side) -> Iterator[dict[str, Any]]:
+def by_line(
+    block: bytes, path: str | Path, number: int, place: int, task: str, side: Side, wrong: Wrong = stop
+) -> Iterator[dict[str, Any]]:
     """The records of a block, one at a time: what is wrong is told with its line.
 
     Args:
@@ -43,23 +46,28 @@ def by_line(block: bytes, path: str | Path, number: int, place: int, task: str, 
         place: How many bytes stand before it.
         task: The task.
         side: ``gold`` or ``pred``.
+        wrong: What is done with a fault: ``stop`` raises it, another function gathers it.
     """
-    validate = adapter(task, side).validate_json
-    field = offsets.FIELDS.get(task)
     for line in files.decoded(block, path, number, place).split("\n"):
         if line and not line.isspace():
             try:
-                checked = validate(line)
-            except ValidationError as error:
-                raise plain(error, record=_id(line)).at(file=path, line=number) from None
-            record = _as_written(checked, strict.value(line, file=path, line=number))
-            if field and "text" in record:
-                try:
-                    offsets.prove(record["text"], record[field], field, record["id"])
-                except DataError as error:
-                    raise error.at(file=path, line=number) from None
-            yield record
+                yield _record(line, task, side)
+            except DataError as error:
+                wrong(error.at(file=path, line=number))
         number += 1
+
+
+def _record(line: str, task: str, side: Side) -> dict[str, Any]:
+    """The record of a line; its spans are proved against its text."""
+    try:
+        checked = adapter(task, side).validate_json(line)
+    except ValidationError as error:
+        raise plain(error, record=_id(line)) from None
+    record: dict[str, Any] = _as_written(checked, strict.value(line))
+    field = offsets.FIELDS.get(task)
+    if field and "text" in record:
+        offsets.prove(record["text"], record[field], field, record["id"])
+    return record
 
 
 def _as_written(checked: Any, written: Any) -> Any:

@@ -53,7 +53,7 @@ def sources(places: Sequence[Path], judges: Sequence[Path] = ()) -> Sources:
             found = json.loads(file.read_text(encoding="utf-8"))
         except OSError:
             raise GoldassayError(f"no file {file}; write it with goldassay judge align … --json > {file}") from None
-        except ValueError:
+        except (ValueError, RecursionError):
             raise DataError("not JSON; write it with goldassay judge align … --json", file=file) from None
         if not isinstance(found, dict) or "judge" not in found:
             raise DataError("not the output of goldassay judge align --json", file=file)
@@ -120,7 +120,7 @@ def report(
                 for one in ranked
                 if (spent := one.cost if what == "cost" else one.seconds) is not None
             ]
-            if any(cost for _, cost, _, _ in points):
+            if len(points) > 1 and any(cost for _, cost, _, _ in points):  # one alone is no picture
                 unit = "seconds" if what == "seconds" else ranked[0].unit
                 context["pareto"].append(_add(figures, charts.pareto(points, unit)))
     if told:

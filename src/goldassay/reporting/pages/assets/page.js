@@ -43,6 +43,9 @@ goldassay.make = function (tag, attributes = {}, ...children) {
   theme(kept || (dark.matches ? "dark" : "light"));
   dark.addEventListener("change", (event) => { if (!kept) theme(event.matches ? "dark" : "light"); });
   document.getElementById("theme")?.addEventListener("click", goldassay.toggle);
+  let shown = null; /* paper is light, and so are the marks and the charts on it */
+  addEventListener("beforeprint", () => { shown = root.dataset.theme; if (shown === "dark") theme("light"); });
+  addEventListener("afterprint", () => { if (shown === "dark") theme("dark"); });
 
   for (const button of document.querySelectorAll("button.more")) {
     button.addEventListener("click", () => {

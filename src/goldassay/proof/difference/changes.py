@@ -26,10 +26,11 @@ MOST = 30  # types, languages and so on that are tried one by one
 
 @dataclass(frozen=True)
 class Change:
-    """What is done to both sides, and how that is said."""
+    """What is done to both sides, and how that is said; ``kind`` is ``part`` where it is one of many of its like."""
 
     says: str
     made: Callable[[Sequence[Any], Sequence[Any]], Sides]
+    kind: str = "data"
 
     def __call__(self, gold: Sequence[object], pred: Sequence[object]) -> Sides:
         """Both sides after it."""
@@ -112,8 +113,8 @@ def _of_items(task: str, gold: Sequence[Any], pred: Sequence[Any]) -> Iterator[C
         yield Change("ends of predictions read as inclusive", lambda g, p: (g, _moved(p, 1)))
         yield Change("ends of gold read as inclusive", lambda g, p: (_moved(g, 1), p))
     for name, _ in (stand + said).most_common(MOST) if len(names_) > 1 else ():
-        yield Change(f"without the {noun} {name}", without(_among({name}, kind)))
-        yield Change(f"the {noun} {name} alone", without(_among({name}, kind, False)))
+        yield Change(f"without the {noun} {name}", without(_among({name}, kind)), "part")
+        yield Change(f"the {noun} {name} alone", without(_among({name}, kind, False)), "part")
 
 
 def _of_labels(gold: Sequence[Any], pred: Sequence[Any]) -> Iterator[Change]:
@@ -131,6 +132,7 @@ def _of_labels(gold: Sequence[Any], pred: Sequence[Any]) -> Iterator[Change]:
         yield Change(
             f"without the examples whose label is {label}",
             _kept(_stands("label", label, False)),
+            "part",
         )
 
 
@@ -155,7 +157,7 @@ def _strata(gold: Sequence[Any], wanted: str) -> Iterator[Change]:
         if name == wanted or not 1 < len(words) <= MOST or len(words) * 2 > len(gold):
             continue
         for word, _ in words.most_common():
-            yield Change(f"the examples whose {name} is {word} alone", _kept(_stands(name, word)))
+            yield Change(f"the examples whose {name} is {word} alone", _kept(_stands(name, word)), "part")
 
 
 def _among(words: Collection[str], kind: str, yes: bool = True) -> Callable[[Any], bool]:

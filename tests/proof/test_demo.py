@@ -1,0 +1,74 @@
+"""The demo with a scripted model that knows the names it is shown: what it says, and what test had no part in."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import dspy
+import pytest
+
+from goldassay.exceptions import MissingExtra
+from goldassay.proof import demo
+
+
+class Copyist:
+    """Finds in a text the names that its demonstrations show, with the types that they have there, and nothing else."""
+
+    def complete(self, request: Any) -> Any:
+        from dspy.lm15 import Message, Response, TextPart, Usage
+
+        turns = [part.text for message in request.messages for part in message.parts if isinstance(part, TextPart)]
+        pairs = [pair for turn in turns[:-1] for pair in re.findall(r'"text": ?"([^"]+)", ?"type": ?"([^"]+)"', turn)]
+        text = turns[-1].split("[[ ## text ## ]]")[-1].split("Respond with")[0]
+        found = [{"text": name, "type": kind} for name, kind in dict(pairs).items() if name in text]
+        said = f"[[ ## mentions ## ]]\n{json.dumps(found)}\n[[ ## completed ## ]]"
+        return Response(
+            id=None, model=request.model, message=Message.assistant([TextPart(said)]), finish_reason="stop",
+            usage=Usage(),
+        )  # fmt: skip
+
+
+@pytest.fixture
+def printed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Any:
+    """What the demo prints with a model."""
+    monkeypatch.setenv("COLUMNS", "160")
+
+    def run(resolve: Any) -> str:
+        monkeypatch.setattr("goldassay.lm.resolve", resolve)
+        demo.run(runs=tmp_path, limit=12)
+        return capsys.readouterr().out
+
+    return run
+
+
+def test_an_error_its_patch_the_verdicts_and_test_beside_the_patterns(printed: Any, tmp_path: Path) -> None:
+    said = printed(lambda name=None, **_: dspy.LM("scripted/copyist", engine=Copyist(), cache=False))
+    assert "12 of dev choose, 12 of test are looked at once" in said
+    assert re.search(r"One of them, in \w\w-\d{3}: \".+\" \(\w.*\) was missed", said)
+    assert "+++ patched" in said  # nearest demonstrations were kept, and the prompt shows one
+    nearest = re.search(r"nearest: (\.?[\d.]+) → ([\d.]+), \+[\d.]+ \[.*\], n \d+: kept", said)
+    assert nearest
+    assert float(nearest[1]) == 0.0 < float(nearest[2])
+    assert "form of the answer" not in said  # no local model: DSPy's adapter says how answers are written
+    rows = {name: float(value) for name, value in re.findall(r"│ ([\w ()+]+?) +│ ([\d.]+) \[", said)}
+    assert list(rows) == ["patterns (no model)", "the model as it is", "tuned", "patterns + tuned"]
+    assert rows["the model as it is"] == 0.0 < rows["tuned"] < rows["patterns (no model)"]
+    assert "tuned against the model as it is: +" in said
+    runs = next(tmp_path.iterdir())
+    ids = {json.loads(line)["id"] for line in (runs / "tuned" / "rows.jsonl").read_text(encoding="utf-8").splitlines()}
+    shown = next(iter(re.findall(r"One of them, in (\w\w-\d{3})", said)))
+    assert len(ids) == 12
+    assert shown not in ids  # it is one of dev
+
+
+def test_without_a_model_the_patterns_are_measured_and_the_rest_is_said(printed: Any) -> None:
+    def missing(name: Any = None, **_: Any) -> Any:
+        raise MissingExtra("xllamacpp", "local")
+
+    said = printed(missing)
+    assert "patterns (no model)" in said
+    assert "Only the part without a model ran:" in said
+    assert "tuned" not in said

@@ -1,0 +1,114 @@
+"""What stands around a program: the form of the answer, saved and built again, and named as the program inside."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, Literal
+
+import dspy
+import pytest
+
+from goldassay.exceptions import GoldassayError
+from goldassay.lm.terse import TerseAdapter
+from goldassay.running.identity import fingerprint
+from goldassay.tuning.demonstrations import Found
+from goldassay.tuning.nearest import NearestDemos
+from goldassay.tuning.patches import Patch, apply
+from goldassay.tuning.proposing import AnswerForm
+from goldassay.tuning.saved import load_state, rendered
+from goldassay.tuning.service import PatchFolder
+from goldassay.tuning.wrappers import Formed, Nearest, predictors, wrappers
+
+KIND = Literal["museum", "archive"]
+TRAIN = [
+    dspy.Example(text="Stadsarchief Delft", label="archive").with_inputs("text"),
+    dspy.Example(text="Museum Boerhaave", label="museum").with_inputs("text"),
+]
+
+
+class Label(dspy.Module):  # type: ignore[misc]
+    def __init__(self) -> None:
+        super().__init__()
+        self.label = dspy.Predict(dspy.Signature("text -> label").with_updated_fields("label", type_=KIND))
+
+    def forward(self, text: str) -> Any:
+        return self.label(text=text)
+
+
+class Engine:
+    """Answers with a museum, in the form that it is asked for, and keeps what it was shown."""
+
+    supports_response_schema = True
+
+    def __init__(self) -> None:
+        self.shown: list[str] = []
+
+    def complete(self, request: Any) -> Any:
+        from dspy.lm15 import Message, Response, TextPart, Usage
+
+        self.shown = [part.text for message in request.messages for part in message.parts]
+        asked = (request.config.response_format or {}).get("schema", {})
+        text = "museum" if asked.get("x-form") == "lines" else '{"label": "museum"}'
+        return Response(
+            id=None, model=request.model, message=Message.assistant([TextPart(text)]), finish_reason="stop",
+            usage=Usage(),
+        )  # fmt: skip
+
+
+def form(name: str) -> Patch:
+    return Patch(predictor="label", action="set_form", text=name)
+
+
+def test_the_other_form_is_an_edit_where_a_local_model_is_asked() -> None:
+    found = Found([], Label(), TRAIN)
+    assert AnswerForm().edits(found) == {}  # DSPy's own adapters say themselves how answers are written
+    with dspy.context(adapter=TerseAdapter()):
+        (patch,) = AnswerForm().edits(found)["form of the answer"]
+        assert (patch.action, patch.text, patch.edit) == ("set_form", "lines", "lines")
+        assert AnswerForm().edits(Found([], apply(Label(), patch), TRAIN)) == {}
+    with dspy.context(adapter=TerseAdapter("lines")):
+        assert AnswerForm().edits(found)["form of the answer"][0].text == "json"
+
+
+def test_the_form_is_asked_for_and_the_demonstrations_are_written_in_it() -> None:
+    engine = Engine()
+    made = NearestDemos(k=1).compile(apply(Label(), form("lines")), trainset=TRAIN)
+    with dspy.context(lm=dspy.LM("scripted/forms", engine=engine, cache=False), adapter=TerseAdapter()):
+        assert made(text="Het Rijksmuseum").label == "museum"
+        assert engine.shown == ["text: Museum Boerhaave", "museum", "text: Het Rijksmuseum"]
+        assert Label()(text="Het Rijksmuseum").label == "museum"
+        assert engine.shown == ["text: Het Rijksmuseum"]
+    one = Patch(predictor="label", action="add_example", example={"text": "x", "label": "museum"})
+    assert "\nmuseum" in rendered(apply(apply(Label(), form("lines")), one), TerseAdapter())
+
+
+def test_edits_name_the_predictor_as_the_program_inside_does() -> None:
+    made: Any = Formed(NearestDemos(k=1).compile(Label(), trainset=TRAIN), "lines")
+    assert list(predictors(made)) == ["label"]
+    assert [type(one) for one in wrappers(made)] == [Formed, Nearest]
+    again = apply(made, Patch(predictor="label", action="add_instruction", text="One word."))
+    assert again.program.program.label.signature.instructions.endswith("One word.")
+    assert len({fingerprint(one) for one in (made, again, made.program, Formed(made.program, "json"))}) == 4
+    with pytest.raises(GoldassayError, match="no form of answers 'xml'"):
+        apply(made, form("xml"))
+
+
+def test_a_program_with_all_of_it_is_built_again_from_its_state(tmp_path: Path) -> None:
+    made: Any = Formed(NearestDemos(k=1).compile(Label(), trainset=TRAIN), "lines")
+    made.save(str(tmp_path / "state.json"))
+    again = load_state(Label(), tmp_path / "state.json")
+    assert fingerprint(again) == fingerprint(made)
+    assert again.program.nearest(text="Het stadsarchief") == made.program.nearest(text="Het stadsarchief")
+
+
+def test_such_patches_are_applied_and_taken_back_in_a_folder(tmp_path: Path) -> None:
+    folder = PatchFolder(tmp_path, Label())
+    from goldassay.tuning.patches import write
+
+    with dspy.context(adapter=TerseAdapter()):
+        first = AnswerForm().edits(Found([], Label(), TRAIN))["form of the answer"][0]
+    write(first, tmp_path)
+    folder.apply([first.id])
+    assert isinstance(PatchFolder(tmp_path, Label()).current, Formed)
+    folder.revert([first.id])
+    assert isinstance(PatchFolder(tmp_path, Label()).current, Label)
