@@ -122,6 +122,8 @@ def pairs(
         left = module.read(gold, task, "gold", **there, **skipping)
         once(left, gold)
         right, warnings = _predictions(pred, other, task, column if name == other else None, options, wrong)
+        if hasattr(module, "remarks"):
+            warnings = [*module.remarks(gold), *warnings]
     if wrong.found:
         lost = {error.record for error in wrong.found} - {record["id"] for record in left}
         right = [record for record in right if record["id"] not in lost]  # gold of these was passed over
