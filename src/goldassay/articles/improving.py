@@ -122,7 +122,7 @@ def report(errors: Errors, program: object, most: int = 12) -> dict[str, Any]:
     }
 
 
-def prompts(program: object) -> bool:
+def prompts(program: Any) -> bool:
     """Whether a program has prompts that can be tuned."""
     return hasattr(program, "named_predictors") and bool(program.named_predictors())
 
