@@ -301,6 +301,35 @@ def test_a_run_is_only_gone_on_with_as_it_was_begun(tmp_path: Path, monkeypatch:
     resume("program, or other prompts")
 
 
+def test_a_program_of_the_same_class_that_was_made_otherwise_is_another(tmp_path: Path) -> None:
+    class Marks(dspy.Module):  # type: ignore[misc]
+        def __init__(self, kind: str) -> None:
+            super().__init__()
+            self.kind, self.calls = kind, 0
+
+        def forward(self, text: str) -> Any:
+            self.calls += 1
+            if text == "in 1503":
+                raise KeyboardInterrupt
+            return dspy.Prediction(entities=[(3, 7, self.kind)])
+
+    program = Marks("TMP")
+    with pytest.raises(KeyboardInterrupt):
+        evaluate(program, examples(6), METRIC, folder=tmp_path / "r", progress=False)
+    with pytest.raises(ConventionError, match="was begun with another program"):
+        evaluate(Marks("TOP"), examples(6), METRIC, resume=tmp_path / "r", progress=False)
+    with pytest.raises(KeyboardInterrupt):  # what it counts is no setting
+        evaluate(program, examples(6), METRIC, resume=tmp_path / "r", progress=False)
+
+
+def test_a_generator_is_read_once_for_all_measures() -> None:
+    metric = Metric({extraction.StrictF1(): 0.5, extraction.PartialF1(): 0.5})
+    run = evaluate(
+        lambda text: dspy.Prediction(entities=(span for span in [(3, 7, "TMP")])), examples(2), metric, progress=False
+    )
+    assert run.values["strict_f1"] == run.values["partial_f1"] > 0
+
+
 @pytest.mark.parametrize(
     ("rows", "says"),
     [

@@ -16,6 +16,12 @@ KEYS = [
     "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0In0.abc-def_123",
     "Basic dXNlcjpwYXNzd29yZA==",
     "Bearer abcdefghijkl",
+    "pplx-abcdefghijkl",
+    "tgp_v1_abcdefghijkl",
+    "ya29.a0AfH6SMBx1234567890",
+    "AccountKey=abcdefghijkl==",
+    "password=hunter2hunter2",
+    "-----BEGIN RSA PRIVATE KEY-----\nMIIEvQIBADANBg\n-----END RSA PRIVATE KEY-----",
 ]
 
 
@@ -43,6 +49,8 @@ def test_keys_that_only_a_server_or_an_address_says(text: str, left: str) -> Non
         "Basic education in Delft",
         "the key: a museum",
         "a token of love",
+        "the password is in the drawer",
+        "password=",
         "?year=1885",
         "asia",
     ],

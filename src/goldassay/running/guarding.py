@@ -6,7 +6,7 @@ Whatever a program does with one example is a result of that example: it may rai
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import dspy
@@ -41,17 +41,22 @@ class Guard(dspy.Module):
 def as_prediction(made: Any) -> dspy.Prediction:
     """What a program gave back as a prediction: a dict has its fields, any other value is the field ``output``.
 
+    A generator among the fields becomes a list.
+
     >>> as_prediction({"label": "M"})
     Prediction(
         label='M'
     )
     """
     if isinstance(made, dspy.Prediction):
+        for name, value in made._store.items():
+            if isinstance(value, Iterator):  # the second measure would find it empty
+                made._store[name] = list(value)
         return made
     if made is None:
         return failed_with("the program returned None")
     if isinstance(made, Mapping) and made and all(isinstance(key, str) for key in made):
-        return dspy.Prediction(dict(made))
+        return as_prediction(dspy.Prediction(dict(made)))
     return dspy.Prediction(output=made)
 
 

@@ -57,6 +57,13 @@ def about_run(
     """The head of ``run.json``; ``metric`` gives evidence, ``lm`` and ``adapter`` are those that will be called.
 
     Gold and code are hashed only where the run is ``kept``.
+
+    Args:
+        program: The program.
+        gold: The gold examples.
+        name: What the run is called.
+        seed: Of everything that is drawn at random.
+        settings: What else is written down of it.
     """
     measures = {
         key: {
@@ -81,6 +88,7 @@ def about_run(
         "program": {
             "class": type(program).__qualname__,
             "version": fingerprint(program) if hasattr(program, "named_predictors") else None,
+            "settings": _settings(program),
         },
         "code": code_hash(program) if kept else None,
         "metric": code_hash(function) if kept and function is not None else None,
@@ -89,6 +97,21 @@ def about_run(
         "started": now(),
         "cost": {},
     }
+
+
+def _settings(program: Any) -> str | None:
+    """A hash of the words and switches that a program was made with, and of its predictors' settings of the model.
+
+    Numbers are left out: a program may count in them what it does.
+    """
+    found: dict[str, Any] = {}
+    for name, part in program.named_sub_modules() if hasattr(program, "named_sub_modules") else ():
+        own = {} if type(part).__module__.startswith("dspy.") else vars(part)
+        set_by = {key: value for key, value in own.items() if isinstance(value, (str, bool)) and key[0] != "_"}
+        set_by |= {"config": part.config} if getattr(part, "config", None) else {}
+        if set_by:
+            found[name] = set_by
+    return hashlib.sha256(json.dumps(found, sort_keys=True, default=str).encode()).hexdigest()[:16] if found else None
 
 
 def described(lm: Any) -> dict[str, Any] | None:
@@ -148,8 +171,9 @@ def code_hash(made: Any) -> str:
     and installed packages. What was made without a file (at a prompt) counts by its compiled code.
     """
     made_of: list[Any] = [made if inspect.isroutine(made) else type(made)]
-    if hasattr(made, "named_sub_modules"):
-        made_of += [type(part) for _, part in made.named_sub_modules()]
+    parts = getattr(made, "named_sub_modules", None)
+    if parts is not None:
+        made_of += [type(part) for _, part in parts()]
     digest, files = hashlib.sha256(), dict[str, None]()
     for kind in dict.fromkeys(base for one in made_of for base in getattr(one, "__mro__", (one,))):
         home = str(getattr(kind, "__module__", None) or "")

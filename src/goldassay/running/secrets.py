@@ -15,21 +15,30 @@ NAMES = re.compile(r"key|token|secret|password|passwd|credential", re.IGNORECASE
 SETTING = re.compile(r"(?:^|[_-])(?:key|token|secret|password|passwd|credentials?|authorization)$", re.IGNORECASE)
 PREFIXES = (
     "sk-", "sk_", "pk-", "pk_", "rk_", "rk-", "hf_", "hf-", "ghp_", "gho_", "ghu_", "ghs_", "ghr_", "ghp-",
-    "github_pat_", "glpat-", "gsk_", "nvapi-", "xai-", "r8_", "xox",
+    "github_pat_", "glpat-", "gsk_", "nvapi-", "xai-", "r8_", "xox", "pplx-", "tgp_",
 )  # fmt: skip
 SHAPES: tuple[tuple[tuple[str, ...], re.Pattern[str]], ...] = (
     (
         PREFIXES,
         re.compile(
-            r"\b(?:(?:sk|pk|rk|hf|gh[pousr]|github_pat|glpat|gsk|nvapi|xai|r8|xox[abeprs])[-_][A-Za-z0-9_\-]{8,})"
+            r"\b(?:(?:sk|pk|rk|hf|gh[pousr]|github_pat|glpat|gsk|nvapi|xai|r8|pplx|tgp|xox[abeprs])[-_][A-Za-z0-9_\-]{8,})"
         ),
     ),
     (
-        ("aiza", "akia", "asia", "eyj"),
+        ("aiza", "akia", "asia", "eyj", "ya29."),
         re.compile(
             r"\b(?:AIza[A-Za-z0-9_\-]{20,}|(?:AKIA|ASIA)[A-Z0-9]{12,}"
+            r"|ya29\.[A-Za-z0-9_\-]{10,}"
             r"|eyJ[A-Za-z0-9_\-]{8,}\.[A-Za-z0-9_\-]{8,}(?:\.[A-Za-z0-9_\-]*)?)"
         ),
+    ),
+    (
+        ("private key-----",),
+        re.compile(r"-----BEGIN [A-Z ]*PRIVATE KEY-----.*?(?:-----END [A-Z ]*-----|\Z)", re.DOTALL),
+    ),
+    (
+        ("accountkey", "accesskey", "password"),
+        re.compile(r"(?i)\b(?:(?:shared)?a(?:ccount|ccess)key|password)=[^\s\"'\\,;}&]{6,}"),
     ),
     (("bearer",), re.compile(r"(?i)\bbearer\s+[A-Za-z0-9._~+/\-]{8,}=*")),
     (("basic",), re.compile(r"\b[Bb]asic\s+(?=[a-z]*[A-Z0-9+/])[A-Za-z0-9+/]{8,}={0,2}")),

@@ -45,7 +45,16 @@ class Settings:
 
 
 class Campaign:
-    """One campaign: what is kept so far, for each fold and as the final program (the last of ``programs``)."""
+    """One campaign: what is kept so far, for each fold and as the final program (the last of ``programs``).
+
+    Args:
+        asked: What the campaign tries, and how much of it.
+        bench: What measures programs on the examples, within the budget.
+        student: The program as it is.
+        train: The examples that edits may show.
+        dev: The examples that come first among those of the bench.
+        ledger: Where each test is written down.
+    """
 
     def __init__(
         self, asked: Settings, bench: Bench, student: Any, train: list[Any], dev: list[Any], ledger: Ledger

@@ -132,7 +132,8 @@ def _clusters(
     from sklearn.cluster import AgglomerativeClustering
 
     vectors = _vectors(forms, embedder)
-    found = AgglomerativeClustering(n_clusters=None, distance_threshold=near, metric="cosine", linkage="average")
+    none: Any = None  # scikit-learn's stubs know no number
+    found = AgglomerativeClustering(n_clusters=none, distance_threshold=near, metric="cosine", linkage="average")
     label = dict(zip(forms, found.fit_predict(vectors).tolist(), strict=True))
     sizes = Counter(label.get(error.gold or error.pred, -1) for _, error in members)
     out: dict[int, list[tuple[int, Error]]] = {}

@@ -93,7 +93,7 @@ class Tuning:
             if str(patch["id"]) not in tested:
                 effect = (patch.get("effects") or [None])[-1]
                 edit = _edit(patch)
-                split = str(effect["split"]) if effect else ""
+                split = effect["split"] if effect else ""
                 out.append(Node(edit["id"], str(patch["status"]), str(patch["reason"]), effect, [edit], split))
         return out
 
