@@ -111,7 +111,7 @@ class Loop:
         self,
         todo: Iterable[int],
         make: Callable[[int, Account], Made],
-        keep: Callable[[int, Row], None],
+        keep: Callable[[int, Row], object],
         *,
         bar: Bar,
         total: Evidence,
