@@ -27,7 +27,7 @@ def test_it_is_newcombes_method_10(counts: tuple[int, int, int, int]) -> None:
     z = float(stats.t.ppf(0.975, n - 1))
     p, q = (both + won) / n, (both + lost) / n
     (l1, u1), (l2, u2) = wilson(p, n - 1, z), wilson(q, n - 1, z)
-    cross = both * neither - won * lost
+    cross = float(both * neither - won * lost)
     cross = max(0.0, cross - n / 2) if cross > 0 else cross  # Newcombe's correction
     phi = cross / math.sqrt((both + won) * (lost + neither) * (both + lost) * (won + neither))
     low = p - q - math.sqrt((p - l1) ** 2 - 2 * phi * (p - l1) * (u2 - q) + (u2 - q) ** 2)
