@@ -223,3 +223,16 @@ def place(errors: Sequence[Error]) -> str:
         if count >= max(LEAST, SHARE * len(errors)):
             return f'{side} "{word}"'
     return ""
+
+
+def right(case: Case) -> bool:
+    """Whether nothing is left to gain in an example."""
+    return not case.errors and float(case.evidence.value) >= 1 - 1e-9
+
+
+def worded(case: Case) -> Case:
+    """The case; where a metric names no error of an example that is not right, its low score is one."""
+    if case.errors or right(case):
+        return case
+    error = Error("low_score", f"Scored {float(case.evidence.value):.3f}.")
+    return Case(case.id, case.evidence, (error,), case.strata)
