@@ -70,6 +70,8 @@ class NearestDocuments(dspy.Module):
         super().__init__()
         self.k = k
         self.labels: list[str] = []
+        self.vectorizer: Any = None
+        self.vectors: Any = None
 
     def fit(self, train: Sequence[Any]) -> NearestDocuments:
         """The baseline that knows the training texts."""

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import ast
+import re
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -67,6 +69,32 @@ def test_the_public_names_are_these_and_all_load() -> None:
         assert getattr(goldassay, name).__name__ == name
     with pytest.raises(AttributeError, match="no attribute 'nothing'"):
         _ = goldassay.nothing
+
+
+def test_what_takes_five_arguments_or_more_tells_what_each_is(root: Path) -> None:
+    """Commands tell theirs in the help; a class tells the arguments of its ``__init__``."""
+    silent = []
+    for file in sorted((root / "src" / "goldassay").rglob("*.py")):
+        if "cli" in file.parts:
+            continue
+        for function, told in _public(ast.parse(file.read_text(encoding="utf-8"))):
+            names = [one.arg for one in (*function.args.posonlyargs, *function.args.args, *function.args.kwonlyargs)]
+            names = [name for name in names if name not in ("self", "cls")]
+            if len(names) >= 5:
+                lacks = [name for name in names if not re.search(rf"\b{name.strip('_')}\b", told)]
+                silent += [f"{file.name}:{function.lineno} {function.name}: {name}" for name in lacks]
+    assert silent == []
+
+
+def _public(tree: ast.Module | ast.ClassDef) -> Iterator[tuple[ast.FunctionDef | ast.AsyncFunctionDef, str]]:
+    """The public functions with what their docstrings say, in a class with its own."""
+    for node in tree.body:
+        if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+            yield from _public(node)
+        elif isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+            made = node.name == "__init__" and isinstance(tree, ast.ClassDef)
+            if made or node.name == "__call__" or not node.name.startswith("_"):
+                yield node, (ast.get_docstring(node) or "") + ((ast.get_docstring(tree) or "") if made else "")
 
 
 def test_modules_look_down_only(root: Path) -> None:

@@ -29,6 +29,9 @@ class GoldassayError(Exception):
 class DataError(GoldassayError):
     """A file, a record or a field is wrong.
 
+    Args:
+        what: What is wrong, and how to mend it.
+
     >>> str(DataError("end before start", file="gold.jsonl", line=3, record="nl-1", field="entities[0]"))
     'gold.jsonl:3: record nl-1, entities[0]: end before start'
     """

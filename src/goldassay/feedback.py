@@ -18,7 +18,16 @@ def feedback(
     pred_trace: Any = None,
     limit: int = 1500,
 ) -> str:
-    """What was right, what was wrong and what the measures ask, for the predictor ``pred_name`` when it is named."""
+    """What was right, what was wrong and what the measures ask, for the predictor ``pred_name`` when it is named.
+
+    Args:
+        gold: The gold example.
+        pred: The prediction.
+        assessed: What each measure found, by its key.
+        value: The score that they make together.
+        pred_trace: The calls of the predictor that is named, as an optimizer hands them over.
+        limit: The most characters.
+    """
     lines = [f"Score {value:.3f} ({', '.join(f'{key} {found.tally.value:.3f}' for key, found in assessed.items())})."]
     failure = failed(pred)
     if failure:

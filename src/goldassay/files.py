@@ -25,6 +25,7 @@ from pathlib import Path
 from typing import Any, BinaryIO, Protocol
 
 import yaml
+from yaml.composer import ComposerError
 
 from goldassay import jsonl
 from goldassay.exceptions import DataError
@@ -287,7 +288,7 @@ class _Plain(yaml.SafeLoader):
     def compose_node(self, parent: Any, index: Any) -> Any:
         if self.check_event(yaml.AliasEvent):
             event: Any = self.get_event()  # type: ignore[no-untyped-call]
-            raise yaml.composer.ComposerError(
+            raise ComposerError(
                 None, None, f"alias *{event.anchor}: aliases are not read here; write the value out", event.start_mark
             )
         return super().compose_node(parent, index)

@@ -20,7 +20,7 @@ import math
 import os
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from threading import Lock
@@ -174,7 +174,7 @@ def placed(
         raise DataError(f"cannot be read: {error.strerror}", file=file) from None
 
 
-def at(file: Path, places: Iterator[int] | list[int]) -> Iterator[dict[str, Any]]:
+def at(file: Path, places: Iterable[int]) -> Iterator[dict[str, Any]]:
     """The objects whose lines start at these places, in their order: memory does not grow with the file."""
     with file.open("rb") as lines:
         for start in places:
@@ -216,16 +216,16 @@ class Log:
         with self._held() as handle:
             _mend(handle)
 
-    def add(self, row: Any) -> None:
-        """One more line; it is on its way to the disk when this returns."""
-        self.line(dumps(row))
+    def add(self, row: Any) -> int:
+        """One more line; it is on its way to the disk when this returns. Gives the place where it starts."""
+        return self.line(dumps(row))
 
-    def line(self, text: str) -> None:
-        """One more line, as JSON that is written already."""
-        self.lines([text])
+    def line(self, text: str) -> int:
+        """One more line, as JSON that is written already; the place where it starts."""
+        return self.lines([text])
 
-    def lines(self, texts: list[str]) -> None:
-        """Several lines at once: all of them, or none."""
+    def lines(self, texts: list[str]) -> int:
+        """Several lines at once: all of them, or none; the place where the first one starts."""
         raw = "".join(f"{text}\n" for text in texts).encode("utf-8")
         with self._held() as handle, writing(self.file):
             end = os.fstat(handle).st_size
@@ -239,6 +239,7 @@ class Log:
                 with suppress(OSError):
                     os.ftruncate(handle, end)
                 raise
+            return end
 
     @contextmanager
     def _held(self) -> Iterator[int]:

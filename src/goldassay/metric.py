@@ -27,6 +27,9 @@ class Metric:
     measure's name to the value wanted (see `met`), ``state_of_the_art`` to what the best reach. ``pass_mark`` is the
     least score of an example that bootstrapping may learn from. ``columns`` renames fields (see `goldassay.fields`).
 
+    Args:
+        feedback_limit: The most characters of a feedback.
+
     >>> from goldassay.measures import extraction
     >>> metric = Metric({extraction.StrictF1(): 0.7, extraction.PartialF1(): 0.3})
     >>> gold = {"text": "Het Rijksmuseum", "entities": [{"start": 4, "end": 15, "type": "MUS"}]}
@@ -118,6 +121,16 @@ class Metric:
         pred_trace: Any = None,
         program_trace: Any = None,
     ) -> Score:
+        """Score a prediction, as DSPy calls a metric.
+
+        Args:
+            gold: The gold example.
+            pred: The prediction.
+            trace: As optimizers hand it over; the score is the same with it.
+            pred_name: The predictor that feedback is for.
+            pred_trace: Its calls.
+            program_trace: The whole program's calls.
+        """
         assessed = self.assess(gold, pred)
         evidence = Evidence({key: found.tally for key, found in assessed.items()}, self.weights)
         value = float(evidence.value)

@@ -35,6 +35,10 @@ def write(
     ``inputs`` and ``outputs`` are the fields of the task. With ``source`` (a file as `anyfields` reads it, ``renamed``
     on the way) the types come from the data, the records become gold, and where they have no split they get one;
     fields that are named on neither side are left to the inputs. Without it, gold is a few examples to replace.
+
+    Args:
+        folder: Where it goes.
+        force: Write over what exists.
     """
     for name in (task, *inputs, *outputs):
         if not name.isidentifier() or keyword.iskeyword(name):

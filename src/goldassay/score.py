@@ -77,6 +77,13 @@ class Total:
 
     ``dspy.Evaluate`` sums all scores again after every example. So sums of plain counts are kept as bare numbers, and
     become tallies only when a value is asked for.
+
+    Args:
+        evidence: The tallies of the scores that were added.
+        count: How many they are.
+        plain: The sum of plain numbers among them.
+        factor: What the value was multiplied by (``dspy.Evaluate`` takes 100 times the sum).
+        numbers: The evidence as bare numbers.
     """
 
     __slots__ = ("_evidence", "_numbers", "count", "factor", "plain")
@@ -155,6 +162,11 @@ class Score(dspy.Prediction):
 
     It is a ``dspy.Prediction``, as GEPA and SIMBA want; ``bool(score)`` says whether the pass mark is reached, as
     bootstrapping wants; scores add to a `Total`, as ``Evaluate`` wants.
+
+    Args:
+        evidence: The tallies of the measures.
+        errors: What was wrong in the example.
+        passed: Whether the pass mark is reached.
     """
 
     def __init__(
@@ -204,11 +216,11 @@ class Score(dspy.Prediction):
             store["_flat"] = _flat(self.evidence)
         return store["_flat"]  # type: ignore[no-any-return]
 
-    def __add__(self, other: Any) -> Total:
+    def __add__(self, other: Any) -> Total:  # pyright: ignore[reportIncompatibleMethodOverride]
         total: Total = Total(self.evidence, 1, numbers=self.flat) + other
         return total
 
-    def __radd__(self, other: Any) -> Total:
+    def __radd__(self, other: Any) -> Total:  # pyright: ignore[reportIncompatibleMethodOverride]
         total: Total = self + other
         return total
 

@@ -82,7 +82,7 @@ class Scorecard:
         >>> card = retrieval.scorecard(gold, pred, measures=["RR"])
         >>> card.estimate()
         >>> card.values["RR"], card.intervals["RR"]
-        (0.75, (0.36482256073733854, 0.9400102953115788))
+        (0.75, (0.020201729145661984, 0.9977143192473907))
         """
         from goldassay.statistics.intervals import interval
 
@@ -140,7 +140,7 @@ def fold(task: str, measures: Mapping[str, Measure[Any]] | Iterable[Measure[Any]
     """
     from goldassay.statistics.evidence import flat, summed
 
-    named = measures if isinstance(measures, Mapping) else {measure.key: measure for measure in measures}
+    named: Any = measures if isinstance(measures, Mapping) else {measure.key: measure for measure in measures}
     card = Scorecard(task, len(shared.gold), shared=shared)
     sums: dict[int, tuple[Any, Any]] = {}
     for name, measure in named.items():

@@ -129,12 +129,11 @@ class MarkedTest:
         from goldassay.cli.evaluate import SplitExamples, examples
 
         if "data" not in self._kept:
-            given = self.gold is not None and not isinstance(self.gold, (str, Path))
-            self._kept["data"] = (
-                SplitExamples("given", list(self.gold), [], [])
-                if given
-                else examples(None if self.gold is None else str(self.gold), self.target, self.split)
-            )
+            if self.gold is None or isinstance(self.gold, (str, Path)):
+                named = None if self.gold is None else str(self.gold)
+                self._kept["data"] = examples(named, self.target, self.split)
+            else:
+                self._kept["data"] = SplitExamples("given", list(self.gold), [], [])
         return self._kept["data"]
 
     @property

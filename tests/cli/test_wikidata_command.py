@@ -16,7 +16,7 @@ from typer.testing import CliRunner, Result
 
 from goldassay.articles import rows as stored
 from goldassay.cli import app
-from goldassay.exceptions import GoldassayError
+from goldassay.exceptions import GoldassayError, RunStopped
 from goldassay.files import json_value
 from goldassay.sources.wikipedia import WikipediaClient
 from goldassay.wikibase import rdf
@@ -182,6 +182,41 @@ def test_a_program_that_fails_is_said_and_asked_again(place: Path) -> None:
     one = call("evaluate", "--article", "Bob Ray", "--profile", "shaky.py:Shaky", "--endpoint", "store.nt",
                "--cache-only", "--output", "out/one.json")  # fmt: skip
     assert str(one.exception) == "OSError: the model is down"
+
+
+def test_an_article_that_takes_too_long_is_one_failed_article(place: Path) -> None:
+    (place / "slow.py").write_text(
+        "import time\n"
+        "from goldassay.articles.baseline import ArticlePatterns\n"
+        "class Slow(ArticlePatterns):\n"
+        "    def __call__(self, text, title):\n"
+        "        time.sleep(20 if title == 'Bob Ray' else 0)\n"
+        "        return super().__call__(text, title)\n"
+    )
+    done = evaluated("--profile", "slow.py:Slow", "--timeout", "2")
+    assert done.exit_code == 0, done.output
+    failed = {
+        one["article_title"]: one["error"] for one in json_value(place / "out" / "latest.json")["failed_articles"]
+    }
+    assert failed["Bob Ray"] == "TimeoutError: no answer within 2 s"
+
+
+def test_a_run_that_fails_as_a_whole_stops_early(place: Path) -> None:
+    names = [f"Eva {letter}" for letter in "ABCDEFGH"]
+    rdf.write([Item(f"Q{i}", {"en": name}, {}, {"enwiki": name}, ()) for i, name in enumerate(names, 1)], Path("8.nt"))
+    client = WikipediaClient()
+    for name in names:
+        page = {"title": name, "text": name, "wikilinks": [], "revision": 1, "language": "en"}
+        client.cache.get("en", f"{client.base} {name}", lambda page=page: {**page, "redirected_from": "", "qid": ""})  # type: ignore[misc]
+    articles = [{"title": name, "qid": f"Q{i}", "domain": "d"} for i, name in enumerate(names, 1)]
+    Path("eight.yaml").write_text(yaml.safe_dump({"dataset_name": "eight", "articles": articles}))
+    Path("down.py").write_text("def program(text, title):\n    raise OSError('the model is down')\n")
+    asked = ("--dataset", "eight.yaml", "--endpoint", "8.nt", "--profile", "down.py:program")
+    stopped = evaluated(*asked)
+    assert isinstance(stopped.exception, RunStopped)
+    assert "stopped after 5 of 8 articles: the first 5 articles failed alike: OSError" in str(stopped.exception)
+    assert evaluated(*asked, "--max-failures", "1").exit_code == 0
+    assert json_value(place / "out" / "latest.json")["run_metadata"]["articles_without_answer"] == 8
 
 
 def test_what_was_evaluated_before_is_said(place: Path) -> None:

@@ -16,6 +16,7 @@ from seqeval.scheme import BILOU, IOB1, IOB2, IOBES, IOE1, IOE2
 
 from goldassay.compat import compute_ner_metrics, extract_entities
 from goldassay.measures.extraction import evaluate_tags
+from goldassay.proof.conform.live import cases
 
 TAGS = ["O", *(f"{letter}-{kind}" for letter in "BI" for kind in ("LOC", "PER", "ORG"))]
 sentences = st.lists(
@@ -128,15 +129,32 @@ def test_nothing_to_find_is_zero_as_in_seqeval() -> None:
     assert only_predicted["A"] == only_predicted["weighted avg"] == zero
 
 
-@pytest.mark.parametrize("file", ["ajmc-test-en", "ajmc-test-de", "ajmc-dev-fr", "sonar-dev-de"])
+def damaged(tags: list[list[str]], seed: str) -> list[list[str]]:
+    """One tag in ten is another one of the file."""
+    rng, known = random.Random(seed), [tag for sentence in tags for tag in sentence]
+    return [[tag if rng.random() < 0.9 else rng.choice(known) for tag in sentence] for sentence in tags]
+
+
 @pytest.mark.parametrize("mode", ["conlleval", "strict"])
-def test_real_files(shared_data: Path, file: str, mode: str) -> None:
-    lines = (shared_data / "hipe2022" / f"{file}.tsv").read_text(encoding="utf-8").splitlines()[1:]
-    rows = [line.split("\t") for line in lines if line and not line.startswith("#")]
-    tags = [row[1] if row[1] != "_" else "O" for row in rows if len(row) > 4]
-    assert len(tags) > 1000
-    gold = [tags[i : i + 40] for i in range(0, len(tags), 40)]
-    rng = random.Random(file)
-    pred = [[tag if rng.random() < 0.9 else rng.choice(tags) for tag in sentence] for sentence in gold]
+def test_real_files(shared_data: Path, mode: str) -> None:
+    for file in ("ajmc-test-en", "ajmc-test-de", "ajmc-dev-fr", "sonar-dev-de"):
+        lines = (shared_data / "hipe2022" / f"{file}.tsv").read_text(encoding="utf-8").splitlines()[1:]
+        rows = [line.split("\t") for line in lines if line and not line.startswith("#")]
+        tags = [row[1] if row[1] != "_" else "O" for row in rows if len(row) > 4]
+        assert len(tags) > 1000
+        gold = [tags[i : i + 40] for i in range(0, len(tags), 40)]
+        pred = damaged(gold, file)
+        options = {"mode": "strict", "scheme": IOB2} if mode == "strict" else {}
+        same(evaluate_tags(gold, pred, scheme="IOB2", mode=mode), report(gold, pred, **options))
+
+
+@pytest.mark.parametrize("language", ["nl", "en", "de", "fr"])
+@pytest.mark.parametrize("mode", ["conlleval", "strict"])
+def test_the_heritage_gold(language: str, mode: str) -> None:
+    """Real texts of this repository, so that a checkout alone has some."""
+    records = [record for record in cases.heritage("extraction") if record["language"] == language]
+    gold = [cases.iob2(record["text"], record["entities"]) for record in records]
+    assert sum(tag != "O" for sentence in gold for tag in sentence) > 100
     options = {"mode": "strict", "scheme": IOB2} if mode == "strict" else {}
+    pred = damaged(gold, language)
     same(evaluate_tags(gold, pred, scheme="IOB2", mode=mode), report(gold, pred, **options))

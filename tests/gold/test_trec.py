@@ -9,6 +9,7 @@ import pytest
 from goldassay.exceptions import DataError
 from goldassay.gold import pairs, read
 from goldassay.gold.formats import trec
+from goldassay.measures import retrieval
 
 
 def write(file: Path, *rows: str) -> Path:
@@ -50,9 +51,23 @@ def complaint(file: Path, side: str = "gold") -> str:
     return str(caught.value).replace(str(file.parent) + "/", "")
 
 
-def test_a_negative_grade(tmp_path: Path) -> None:
-    file = write(tmp_path / "a.qrels", "q1 0 d1 1", "q1 0 d2 -1")
-    assert complaint(file) == "a.qrels:2: record q1: grade -1 of d2 is negative; grades are 0 or more"
+def test_a_negative_grade_is_not_judged_as_in_trec_eval(tmp_path: Path) -> None:
+    import pytrec_eval
+
+    grades = {"q1": {"d1": 1, "d2": -1, "d3": 0, "d4": 2, "d5": -2}, "q2": {"d1": -1}}
+    scores = {query: {f"d{n}": 1 / n for n in (2, 1, 6, 3, 5, 4)} for query in grades}
+    qrels = write(tmp_path / "a.qrels", *(f"{q} 0 {d} {g}" for q, row in grades.items() for d, g in row.items()))
+    run = write(tmp_path / "a.run", *(f"{q} Q0 {d} 1 {s!r} x" for q, row in scores.items() for d, s in row.items()))
+    both = pairs("retrieval", qrels, run, format="trec")
+    assert [record["relevant"] for record in both.gold] == [{"d1": 1, "d3": 0, "d4": 2}, {}]
+    assert both.warnings == [f"3 grades of {qrels} are under 0; these documents count as not judged"]
+    ours = {"map": "AP", "ndcg_cut_10": "nDCG@10", "bpref": "Bpref", "recip_rank": "RR", "P_5": "P@5"}
+    theirs = pytrec_eval.RelevanceEvaluator(grades, {"map", "ndcg_cut.10", "bpref", "recip_rank", "P.5"})
+    card = retrieval.scorecard(both.gold, both.pred, measures=list(ours.values()))
+    for name, each in ours.items():
+        values = [row[name] for row in theirs.evaluate(scores).values()]
+        assert card.values[each] == pytest.approx(sum(values) / len(values)), name
+    assert complaint(write(tmp_path / "b.qrels", "q1 0 d2 -1", "q1 0 d2 1")).endswith("d2 is judged twice")
 
 
 def test_a_grade_that_is_no_number(tmp_path: Path) -> None:
@@ -107,3 +122,15 @@ def test_a_grade_that_is_not_whole_cannot_be_written(tmp_path: Path) -> None:
         trec.write(tmp_path / "x", [{"id": "q1", "relevant": {"e": 1.5}}], "retrieval")
     trec.write(tmp_path / "x", [{"id": "q1", "relevant": {"d": 1_000_000}}], "retrieval")
     assert (tmp_path / "x").read_text(encoding="utf-8") == "q1 0 d 1000000\n"
+
+
+def test_comments_and_grades_written_with_a_point_are_read_as_trec_eval_10_does(tmp_path: Path) -> None:
+    qrels = write(tmp_path / "a.qrels", "# judged by hand", "q1 0 d#1 1.0", "q1 0 d2 0")
+    run = write(
+        tmp_path / "a.run", "q1 Q0 d#1 1 2.5 x", "# a remark of its own, as long as it likes to be", "q1 Q0 d2 2 1 x"
+    )
+    both = pairs("retrieval", qrels, run, format="trec")
+    assert both.gold[0]["relevant"] == {"d#1": 1, "d2": 0}
+    assert [one["doc_id"] for one in both.pred[0]["results"]] == ["d#1", "d2"]
+    assert both.warnings == []
+    assert "a grade is a whole number, not '0.7'" in complaint(write(tmp_path / "b.qrels", "q1 0 d1 0.7"))

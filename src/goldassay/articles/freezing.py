@@ -45,6 +45,11 @@ def fetch(
     Values that share a name with another of their item come with their classes (P31), which tell them apart.
 
     The articles themselves go to the cache. ``dump`` takes the items from a Wikidata JSON dump instead of an endpoint.
+
+    Args:
+        asked: The articles, with their items where they are declared.
+        language: The language of the Wikipedia.
+        no_cache: Fetch also what the cache has.
     """
     file = to or Path("wikidata.nt")
     if file.suffix != ".nt":

@@ -148,8 +148,8 @@ class SplitExamples:
     """The examples of a split, the training examples that a baseline may learn from, what is searched."""
 
     name: str
-    examples: list[Any]
-    train: list[Any]
+    examples: Sequence[Any]
+    train: Sequence[Any]
     passages: list[dict[str, Any]]
 
 
@@ -168,15 +168,15 @@ def examples(gold: str | None, target: workspace.Target, split: str, **reading: 
         raise GoldassayError(f"no split {split!r}{workspace.nearest(split, SPLITS)}")
     name, part = task_gold(gold, target, **reading)
     if not part.splits:
-        return SplitExamples(name, list(part.all), [], part.passages)
-    asked = list(part.all if split == "all" else part.split(split))
+        return SplitExamples(name, part.all, [], part.passages)
+    asked = part.all if split == "all" else part.split(split)
     if not asked:
         raise DataError(f"the {split} split of {target.task} is empty", file=name)
-    return SplitExamples(name, asked, list(part.train) if "train" in part.splits else [], part.passages)
+    return SplitExamples(name, asked, part.train if "train" in part.splits else [], part.passages)
 
 
 def prepared(
-    target: workspace.Target, train: list[Any], state: Path | None = None, passages: Sequence[Any] = ()
+    target: workspace.Target, train: Sequence[Any], state: Path | None = None, passages: Sequence[Any] = ()
 ) -> Any:
     """The program over the gold's passages where it searches, with a tuned state, fitted on train where it can be."""
     program = target.load()

@@ -269,8 +269,9 @@ def read(task: str, gold: Path, pred: Path, *, format: str | None = None, **aske
     if "protocol" in given and (format or formats.guess(gold, task)) == "hipe":
         reading["protocol"] = given["protocol"]  # which rows are tokens, and what bounds a linked mention
     aligned = pairs(task, gold, pred, format=format, **reading)
-    if isinstance(options.get("labels"), list):
-        _within(aligned.gold, options["labels"], gold)
+    listed = options.get("labels")
+    if isinstance(listed, list):
+        _within(aligned.gold, listed, gold)
     return aligned, options
 
 

@@ -132,6 +132,13 @@ def compute_ner_metrics(
 ) -> dict[str, float]:
     """Strict precision, recall and F1 of tag sequences, ``micro``, ``macro`` (over all types seen) or ``weighted``.
 
+    Args:
+        pred_tags: The predicted tags, a list a sentence.
+        gold_tags: The right tags, aligned with them.
+        average: ``micro``, ``macro`` or ``weighted``.
+        scheme: The tagging scheme, such as IOB2; told by the tags without one.
+        mode: How malformed tags are read: ``strict`` or ``conlleval``.
+
     >>> compute_ner_metrics([["B-PER", "O"]], [["B-PER", "B-LOC"]])["recall"]
     0.5
     """

@@ -31,6 +31,12 @@ def significance_test(
     ``test_type``: ``paired_t``, ``wilcoxon``, ``mcnemar``, ``permutation`` or ``bootstrap``. For values that are
     not means (micro-F1), give tallies to `compare`. A statistic without bound is null.
 
+    Args:
+        scores_a: The scores of one model, a number an example.
+        scores_b: The other's, aligned with them.
+        alpha: The level of the test, such as 0.05.
+        seed: Of everything that is drawn at random.
+
     >>> found = significance_test([0.9, 0.8, 0.7, 0.9], [0.5, 0.6, 0.4, 0.7])
     >>> found["test"], round(found["statistic"], 3), round(found["p_value"], 4), found["significant"]
     ('paired_t', 5.745, 0.0105, True)

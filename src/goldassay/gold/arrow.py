@@ -65,7 +65,7 @@ def dataset(name: str) -> Iterator[dict[str, Any]]:
             for column, kind in names.items():
                 if isinstance(row[column], int) and row[column] >= 0:
                     row[column] = kind.int2str(row[column])
-            yield {**row, "split": SIDES.get(side, side)} if side and "split" not in row else row
+            yield {**row, "split": SIDES.get(str(side), str(side))} if side and "split" not in row else row
 
 
 def plain(row: Mapping[str, Any], place: str | Path) -> dict[str, Any]:

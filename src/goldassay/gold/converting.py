@@ -56,6 +56,13 @@ def convert(
 
     From a tokenised format into the same one the other columns and lines stay as they are, byte for byte; ``scheme``
     names the tags to write (IOB2, IOBES, …), ``topics`` the file of the queries' texts beside one of judgements.
+
+    Args:
+        task: The task.
+        side: ``gold`` or ``pred``.
+        source_format: The format of ``source``; told by the file without one.
+        target_format: That of ``target``.
+        column: The column of tags, such as ``NE-COARSE-LIT``.
     """
     if Path(source).resolve() == Path(target).resolve():
         raise GoldassayError(f"{target} is the file to read; name another one to write")

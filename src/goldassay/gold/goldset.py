@@ -9,7 +9,7 @@ from typing import Any
 
 from goldassay import files, workspace
 from goldassay.exceptions import DataError
-from goldassay.gold import anyfields, formats
+from goldassay.gold import anyfields, formats, streamed
 from goldassay.gold.formats import squad
 from goldassay.gold.reading import once, read
 from goldassay.gold.records import INPUTS
@@ -68,8 +68,12 @@ class TaskSet:
         self.task, self.sources, self.folder, self.stated = task, sources, folder, list(stated)
 
     @cached_property
-    def records(self) -> list[dict[str, Any]]:
-        """The records as plain dicts, in the order of the files."""
+    def records(self) -> Sequence[dict[str, Any]]:
+        """The records as plain dicts, in the order of the files; those of one large JSON Lines file stay in it."""
+        if len(self.sources) == 1 and self.task in TASKS and streamed.streams(self.sources[0]["path"]):
+            source = {"format": formats.guess(self.sources[0]["path"], self.task), **self.sources[0]}
+            if source.keys() == {"path", "format"} and source["format"] == "jsonl":
+                return streamed.Records(Path(source["path"]), self.task)
         found: list[dict[str, Any]] = []
         for source in self.sources:
             options = {key: value for key, value in source.items() if key not in ("path", "split")}
@@ -83,12 +87,17 @@ class TaskSet:
     @property
     def splits(self) -> list[str]:
         """The names of the splits that there are."""
+        if isinstance(self.records, streamed.Records):
+            return self.records.splits
         return list(dict.fromkeys(record["split"] for record in self.records if record.get("split")))
 
     @cached_property
-    def all(self) -> list[Any]:
+    def all(self) -> Sequence[Any]:
         """Every example, whatever its split."""
         import dspy
+
+        if isinstance(self.records, streamed.Records):
+            return streamed.Examples(self.records, self.inputs)
 
         with files.uncollected():
             return [dspy.Example(**record).with_inputs(*self.inputs) for record in self.records]
@@ -108,7 +117,7 @@ class TaskSet:
             )
         return found
 
-    def split(self, name: str) -> list[Any]:
+    def split(self, name: str) -> Sequence[Any]:
         """The examples of a split (``all`` is every one); an absent one is an error that names those that exist."""
         if name == "all":
             return self.all
@@ -117,6 +126,8 @@ class TaskSet:
             raise DataError(
                 f"no split {name!r} of {self.task}; there are {there}", file=self.folder or self.sources[0]["path"]
             )
+        if isinstance(self.records, streamed.Records):
+            return streamed.Examples(self.records.of(name), self.inputs)
         return [example for example in self.all if example.get("split") == name]
 
     @cached_property
@@ -130,7 +141,7 @@ class TaskSet:
             return passages(file)
         return paragraphs(self.sources, self.task) or contexts(self.records)
 
-    def __getattr__(self, name: str) -> list[Any]:
+    def __getattr__(self, name: str) -> Sequence[Any]:
         if name in ("train", "dev", "test", "validation"):
             return self.split(name)
         raise AttributeError(f"{name!r}: a gold task has train, dev, test, all, records, splits")

@@ -55,6 +55,11 @@ def read(
 
     A task of one's own has records with any fields; ``map`` names the fields of a foreign file anew (`anyfields`).
     Parquet and data sets (`arrow`) are read so for every task.
+
+    Args:
+        path: The file.
+        side: ``gold`` or ``pred``.
+        column: The column of tags, such as ``NE-COARSE-LIT``.
     """
     workspace.known(task)
     renamed = anyfields.mapping(options.pop("map", None))
@@ -87,6 +92,10 @@ def pairs(
     document is an error. Tokenised formats are aligned by their tokens. ``pred_format`` is for predictions in another
     format than gold's; a run folder (or its ``rows.jsonl``) needs none, and a file of gold is its own prediction.
     ``skip_bad`` is how many faults (a bad tag, a bad line) may be passed over; they are counted in a warning.
+
+    Args:
+        pred: The file, or the run folder, of predictions.
+        column: The column of tags, such as ``NE-COARSE-LIT``.
     """
     if task not in TASKS:
         raise GoldassayError(f"no task {task!r}; the tasks are {', '.join(TASKS)}")
@@ -113,6 +122,8 @@ def pairs(
         left = module.read(gold, task, "gold", **there, **skipping)
         once(left, gold)
         right, warnings = _predictions(pred, other, task, column if name == other else None, options, wrong)
+        if hasattr(module, "remarks"):
+            warnings = [*module.remarks(gold), *warnings]
     if wrong.found:
         lost = {error.record for error in wrong.found} - {record["id"] for record in left}
         right = [record for record in right if record["id"] not in lost]  # gold of these was passed over
@@ -169,7 +180,13 @@ def write(
     side: Side = "gold",
     **options: Any,
 ) -> None:
-    """Write records. Without ``format`` the file's name tells it."""
+    """Write records. Without ``format`` the file's name tells it.
+
+    Args:
+        path: The file.
+        task: The task.
+        side: ``gold`` or ``pred``.
+    """
     name = format or formats.by_name(path)
     rows = list(records)
     if name != "jsonl" and task in offsets.FIELDS:
@@ -184,7 +201,15 @@ def aligned(
     file: object = None,
     wrong: Wrong = stop,
 ) -> Pairs:
-    """Records that are already read, aligned by id; predicted spans are proved against gold's text."""
+    """Records that are already read, aligned by id; predicted spans are proved against gold's text.
+
+    Args:
+        gold: The gold records.
+        pred: The predicted ones.
+        task: The task.
+        file: The file of predictions, for errors.
+        wrong: What is done with a fault: ``stop`` raises it, another function gathers it.
+    """
     noun = {"retrieval": "query", "answering": "question"}.get(task, "document")
     known = {record["id"] for record in gold}
     by_id: dict[str, dict[str, Any]] = {}

@@ -83,7 +83,8 @@ def _folder(folder: Path, task: str | None) -> GoldSet:
     if not isinstance(named, dict):
         raise DataError("'files' maps a task to its file or files", file=folder / CARD, field="files")
     tasks = {}
-    for job in dict.fromkeys([*TASKS, *named, *([task] if task else [])]):
+    jobs: list[str] = [*TASKS, *map(str, named), *([task] if task else [])]
+    for job in dict.fromkeys(jobs):
         if task in (None, job):
             sources = _sources(folder, named[job], job) if job in named else []
             if not sources and (folder / f"{job}.jsonl").exists():

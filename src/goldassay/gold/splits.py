@@ -153,6 +153,11 @@ def split(
     ``factors`` are names in a record's ``strata`` or fields of the record itself (by default those of
     ``STRATIFICATION_FACTORS`` that any record has); ``group`` is a field whose value stays together, beside the
     documents that questions are about.
+
+    Args:
+        ratios: The share of each side; train .7, dev .15 and test .15 without them.
+        near: From how many per cent of similar characters two texts stay together.
+        seed: Of everything that is drawn at random.
     """
     shares = _shares(ratios or DATASET_SPLITS)
     if not records:

@@ -119,7 +119,17 @@ def records(
     tokens: bool = False,
     wrong: Wrong = stop,
 ) -> list[dict[str, Any]]:
-    """One record a document; with ``sentences``, no entity crosses a sentence break."""
+    """One record a document; with ``sentences``, no entity crosses a sentence break.
+
+    Args:
+        documents: The tokenised documents.
+        side: ``gold`` or ``pred``.
+        file: The file that errors name.
+        scheme: The tagging scheme, such as IOB2; told by the tags without one.
+        malformed: How tags outside the scheme are read: ``conlleval`` or ``strict``.
+        tokens: Whether records keep their tokenisation.
+        wrong: What is done with a fault: ``stop`` raises it, another function gathers it.
+    """
     name = tagging.named(scheme, {tag for document in documents for tag in document.cells})
     return [
         base(document, side, tokens)
@@ -145,7 +155,14 @@ def base(document: Document, side: Side, tokens: bool = False) -> dict[str, Any]
 def spans(
     document: Document, scheme: str, malformed: str, file: object, sentences: bool, wrong: Wrong = stop
 ) -> tagging.Spans:
-    """The spans of a document's tags; a tag outside the scheme is an error with its line."""
+    """The spans of a document's tags; a tag outside the scheme is an error with its line.
+
+    Args:
+        malformed: How tags outside the scheme are read: ``conlleval`` or ``strict``.
+        file: The file that errors name.
+        sentences: Whether a sentence break ends an entity.
+        wrong: What is done with a fault: ``stop`` raises it, another function gathers it.
+    """
     faults = {tag: error for tag in set(document.cells) if (error := _fault(tag, scheme))}
     for tag, line in zip(document.cells, document.lines, strict=True) if faults else ():
         if tag in faults:

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import math
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from importlib.util import find_spec
 from pathlib import Path
@@ -151,6 +151,13 @@ class EntailmentJudge:
     def __str__(self) -> str:
         at = "" if self.threshold == 0.5 else f">{self.threshold:g}"
         return f"nli:{self.model.name}{at}@{self.version}"
+
+    def __getstate__(self) -> dict[str, Any]:
+        """All but the lock: the judge travels to other processes."""
+        return {**self.__dict__, "_lock": None}
+
+    def __setstate__(self, state: Mapping[str, Any]) -> None:
+        self.__dict__ |= {**state, "_lock": threading.Lock()}
 
     def claims(self, text: str) -> list[str]:
         """The sentences of a text."""

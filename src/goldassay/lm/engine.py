@@ -24,6 +24,11 @@ class LlamaEngine:
 
     The engine itself holds a name and numbers, so it is cheap to copy, to pickle and to save with a program; all
     engines of a file share one model, which takes ``slots`` requests at a time.
+
+    Args:
+        context: Tokens of a prompt and its answer together.
+        items: The most items of a list whose schema states no limit.
+        characters: The most characters of a text in a list, likewise.
     """
 
     supports_function_calling: ClassVar[bool] = False

@@ -84,14 +84,21 @@ class TerseAdapter(dspy.JSONAdapter):  # type: ignore[misc]
                 lines.append(f"{name}: {'; '.join(part for part in (about, labels) if part)}")
         return "\n".join(lines)
 
-    def user_message_output_requirements(self, signature: Any) -> str | None:
+    def user_message_output_requirements(self, signature: Any) -> str | None:  # pyright: ignore[reportIncompatibleMethodOverride]
         """None: the schema says it."""
         return None
 
     def format_user_message_content(
         self, signature: Any, inputs: dict[str, Any], prefix: str = "", suffix: str = "", main_request: bool = False
     ) -> str:
-        """The inputs, a line each."""
+        """The inputs, a line each.
+
+        Args:
+            signature: The signature.
+            prefix: What stands before the inputs.
+            suffix: What stands after them.
+            main_request: Whether this is the request itself, and no demonstration.
+        """
         return "\n".join(f"{name}: {_plain(inputs[name])}" for name in signature.input_fields if name in inputs)
 
     def format_assistant_message_content(

@@ -106,7 +106,7 @@ def ranking(found: Sequence[Ranked]) -> None:
     table.add_column("system", overflow="fold")
     for head in ("value [95 %]", "leads", "seconds", found[0].unit):
         table.add_column(head, justify="right", no_wrap=True)
-    shared = {one.name.partition("-")[0] for one in found}  # the task, which all of them say
+    shared = {one.name.partition("-")[0] for one in found}  # the task, where all of them say it
     for one in found:
         value = f"{one.value.value:.4f} [{one.value.low:.3f}, {one.value.high:.3f}]"
         name = one.name.partition("-")[2] or one.name if len(shared) == 1 else one.name

@@ -117,7 +117,13 @@ def _how(card: Scorecard, name: str, wide: bool) -> list[str]:
 
 
 def breakdown(title: str, facet: str, keys: Mapping[str, Values], out: Console, most: int = 30) -> None:
-    """A facet's keys and their values, one row a key; the largest support first where there is one."""
+    """A facet's keys and their values, one row a key; the largest support first where there is one.
+
+    Args:
+        title: The heading.
+        out: The console.
+        most: The most rows.
+    """
     if not keys:
         return
     names = list(dict.fromkeys(name for values in keys.values() for name in values))

@@ -201,6 +201,9 @@ def given(
 
     ``measures`` are by the names of their values; ``file`` is where the predictions come from.
 
+    Args:
+        pred: The predictions, aligned with gold.
+
     >>> from goldassay.measures import classification
     >>> run = given([{"id": "a", "label": "M"}], [{"label": "M"}], {"accuracy": classification.Accuracy()}, name="ours")
     >>> run.values, run.rows[0]["id"]

@@ -194,23 +194,25 @@ class Actor:
 
     def ask(self, index: int, example: Any) -> Answer:
         import ray
+        from ray.exceptions import RayActorError, RayTaskError
 
         try:
             found: Any = ray.get(self.actor.measure.remote(index, example))
             answer: Answer = found
             return answer
-        except ray.exceptions.RayActorError:
+        except RayActorError:
             raise Died from None
-        except ray.exceptions.RayTaskError as error:
+        except RayTaskError as error:
             raise (error.cause if isinstance(error.cause, BaseException) else error) from None
 
     def ready(self) -> None:
         """Wait until it is built; what stands in the way is raised."""
         import ray
+        from ray.exceptions import RayError
 
         try:
             ray.get(self.actor.built.remote())
-        except ray.exceptions.RayError as error:
+        except RayError as error:
             raise GoldassayError(f"an actor of the run could not be made: {str(error).splitlines()[-1]}") from None
 
     def close(self) -> None:
@@ -257,6 +259,12 @@ def engine(
 
     ``threads`` examples are in flight at once, in ``workers`` processes or actors (default: as many as this process may
     use processors, and no more than are in flight).
+
+    Args:
+        here: What measures an example in this process.
+        packed: All that a worker needs, as bytes, by the number of workers.
+        meter: The budget of the run.
+        ray_address: The Ray cluster to join; this machine without it.
     """
     if name not in ENGINES:
         raise GoldassayError(f"no engine {name!r}; there are {', '.join(ENGINES)}")

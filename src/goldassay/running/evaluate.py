@@ -14,6 +14,7 @@ from typing import Any
 import dspy
 
 from goldassay.exceptions import ConventionError, GoldassayError, RunStopped, StorageError
+from goldassay.lm.kept import keeping
 from goldassay.metric import Metric
 from goldassay.running.budget import Budget, BudgetSpent, Meter
 from goldassay.running.calls import ACCOUNT, TOKENS, Account, watching
@@ -21,10 +22,11 @@ from goldassay.running.corrected import JudgeLabels
 from goldassay.running.engines import Elsewhere
 from goldassay.running.engines import engine as at_work
 from goldassay.running.example import Measuring, refuse_without_inputs
-from goldassay.running.folder import ABOUT, Writer, read_about
+from goldassay.running.folder import ABOUT, ROWS, Writer, read_about
 from goldassay.running.identity import about_run, gold_hash, last_unfinished, now, refuse_another
 from goldassay.running.loop import Bar, Failures, Loop
-from goldassay.running.run import Run, rows_done
+from goldassay.running.rows import Rows
+from goldassay.running.run import Run, stored
 from goldassay.running.secrets import known, models, redact
 from goldassay.running.worker import pack
 
@@ -55,6 +57,7 @@ def evaluate(
     budget: Budget | str | None = None,
     unfinished: Callable[[Path], None] | None = None,
     judge_labels: JudgeLabels | None = None,
+    keep_prompts: bool = True,
 ) -> Run:
     """Run ``program`` on every gold example and measure it.
 
@@ -89,6 +92,8 @@ def evaluate(
         unfinished: Told of a run beside ``folder`` that was made with the same things and did not end.
         judge_labels: What people say of some examples, by the name of a judged value (``{"relevance": {"q1": 0.5}}``):
             with them the run has corrected values beside the judge's (`goldassay.running.corrected`).
+        keep_prompts: Whether DSPy's own adapters keep the system messages that they rendered (`goldassay.lm.kept`);
+            what is sent is the same.
 
     Raises:
         GoldassayError: The call is wrong.
@@ -140,6 +145,7 @@ def evaluate(
     traced = trace and writer is not None
     here = Measuring(program, gold, measured, traced)
     used = adapter if adapter is not None else dspy.settings.adapter
+    used = keeping(used) if keep_prompts else used
     at_once = min(threads, len(gold))
     make = at_work(
         engine,
@@ -152,8 +158,10 @@ def evaluate(
     )
     bar = Bar(len(gold), len(rows), progress)
     total = measured.zero  # what the progress bar shows; the run folds its rows in their order
-    for row in rows.values() if bar.shown else ():
-        total = total + measured.zero.from_state(row["tallies"])
+    usage: Counter[str] = Counter()
+    for row in rows:
+        usage.update(row.get("usage", {}))
+        total = total + measured.zero.from_state(row["tallies"]) if bar.shown else total
 
     replaced: list[Mapping[str, int]] = []
 
@@ -161,13 +169,12 @@ def evaluate(
         if index in again:
             row["retried"] = again[index]
             replaced.append(tried.get(index, {}))
-        if writer:
-            writer.row(row)
-        rows[index] = row
+        rows.add(row, writer.row(row) if writer else 0)
+        usage.update(row.get("usage", {}))
 
     watch = Failures(max_failures, worked=len(rows))
     loop = Loop(
-        [index for index in range(len(gold)) if index not in rows],
+        rows.missing(len(gold)),
         make,
         keep,
         bar=bar,
@@ -179,7 +186,7 @@ def evaluate(
         late=make.timed_out,
         account=lambda: Account(meter, traced),
     )
-    around = {key: value for key, value in (("lm", lm), ("adapter", adapter)) if value is not None}
+    around = {key: value for key, value in (("lm", lm), ("adapter", used)) if value is not None}
     status, why, loose = "interrupted", "", Account()
     try:
         with dspy.context(**around), watching(asked, meter) as loose, _few_collections():
@@ -196,9 +203,9 @@ def evaluate(
         if isinstance(make, Elsewhere):
             make.close()
         outside = [*replaced, loose.usage, *(make.loose if isinstance(make, Elsewhere) else ())]
-        about["cost"] = _cost(rows.values(), before, time.perf_counter() - started, meter.usd, outside)
+        about["cost"] = _cost(usage, before, time.perf_counter() - started, meter.usd, outside)
         about["finished"], about["status"] = now(), status
-        run = Run(about, [rows[index] for index in sorted(rows)], measured.zero, place)
+        run = Run(about, rows.settled(), measured.zero, place)
         if writer:
             with suppress(StorageError) if why else nullcontext():
                 writer.about({**about, **({} if not rows else _results(run))})
@@ -236,7 +243,7 @@ def named(lm: Any, adapter: Any) -> tuple[Any, Any]:
 
 def _begin(
     folder: Path | None, resume: Path | None, about: dict[str, Any], metric: Any, secrets: tuple[str, ...]
-) -> tuple[Writer | None, dict[int, dict[str, Any]], dict[int, int], dict[int, dict[str, int]]]:
+) -> tuple[Writer | None, Rows, dict[int, int], dict[int, dict[str, int]]]:
     """The writer of the run's folder, the rows that are done, how often each failed one was tried, and at what cost.
 
     Nothing is written where nothing is left to do: then there is no writer.
@@ -247,28 +254,28 @@ def _begin(
         raise GoldassayError(f"{folder} holds {'a' if ended else 'an unfinished'} run already; {way}")
     place = resume or folder
     if place is None:
-        return None, {}, {}, {}
+        return None, Rows(), {}, {}
     if resume is not None:
         read_about(resume)  # there must be a run, before anything is written
     writer = Writer(place, secrets)
     try:
-        rows: dict[int, dict[str, Any]] = {}
+        rows = Rows(place / ROWS)
         again: dict[int, int] = {}
         tried: dict[int, dict[str, int]] = {}
         if resume is not None:
             refuse_another(read_about(resume), about, resume)
-            earlier = Run.load(resume, metric)
+            earlier, rows = stored(resume, metric)
             examples = about["gold"]["examples"]
-            if any(row["index"] >= examples for row in earlier.rows):
+            if rows.indices[-1:] and rows.indices[-1] >= examples:
                 raise ConventionError(f"{resume} has rows of examples that are not in this gold; start a new run")
-            done = rows_done(earlier.rows)
-            rows = {row["index"]: row for row in earlier.rows if row["index"] in done}
-            if len(rows) == examples and earlier.about.get("status") == "finished":
+            left = {row["index"]: row for row in rows if row.get("error")}
+            if len(rows) == examples and not left and earlier.about.get("status") == "finished":
                 writer.close()
                 return None, rows, {}, {}
-            left = {row["index"]: row for row in earlier.rows if row["index"] not in done}
             again = {index: row.get("retried", 0) + 1 for index, row in left.items()}
             tried = {index: row.get("usage", {}) for index, row in left.items()}
+            for index in left:
+                rows.drop(index)
             about |= {"started": earlier.about.get("started"), "cost": earlier.cost}
             if "judge_labels" in earlier.about:  # people's labels stay with the run, unless others are given
                 about.setdefault("judge_labels", earlier.about["judge_labels"])
@@ -291,17 +298,16 @@ def _few_collections() -> Iterator[None]:
 
 
 def _cost(
-    rows: Any, before: dict[str, Any], seconds: float, usd: float, outside: Sequence[Mapping[str, int]]
+    used: Mapping[str, int], before: dict[str, Any], seconds: float, usd: float, outside: Sequence[Mapping[str, int]]
 ) -> dict[str, Any]:
-    """Calls, cached answers and tokens; seconds and money, with those of what was done ``before``.
+    """Calls, cached answers and tokens (``used``: of the rows); seconds and money, with those of what was ``before``.
 
     ``outside`` is what belongs to no row that stands: calls from threads of the program's own, and earlier tries.
     """
     beside = sum(map(Counter, outside), Counter(before.get("outside_rows") or {}))
     cost = Counter({"calls": 0, "cached": 0, **dict.fromkeys(TOKENS, 0)})
     cost.update(beside)
-    for row in rows:
-        cost.update(row.get("usage", {}))
+    cost.update(used)
     spent = usd + float(before.get("usd", 0.0))
     return {
         **cost,

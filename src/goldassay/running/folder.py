@@ -49,12 +49,12 @@ class RowLog:
         self.secrets = secrets
         self._log = jsonl.Log(file)
 
-    def add(self, row: Mapping[str, Any]) -> None:
-        """One more row."""
+    def add(self, row: Mapping[str, Any]) -> int:
+        """One more row; the place in the file where it starts."""
         line = jsonl.dumps(row)
         if redact(line, self.secrets) != line:  # rare, so that rows without secrets are written at once
             line = jsonl.dumps(scrub(json.loads(line), self.secrets))
-        self._log.line(line)
+        return self._log.line(line)
 
     def close(self) -> None:
         """No more rows."""
@@ -75,9 +75,9 @@ class Writer:
             os.close(self._lock)
             raise
 
-    def row(self, row: Mapping[str, Any]) -> None:
-        """One more row."""
-        self._rows.add(row)
+    def row(self, row: Mapping[str, Any]) -> int:
+        """One more row; the place in the file where it starts."""
+        return self._rows.add(row)
 
     def about(self, about: Mapping[str, Any]) -> None:
         """Replace ``run.json``, whole or not at all."""

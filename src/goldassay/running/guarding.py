@@ -11,6 +11,7 @@ from typing import Any
 
 import dspy
 
+from goldassay.insides import fields_of
 from goldassay.measure import FAILURE
 from goldassay.running.budget import BudgetSpent
 
@@ -49,9 +50,10 @@ def as_prediction(made: Any) -> dspy.Prediction:
     )
     """
     if isinstance(made, dspy.Prediction):
-        for name, value in made._store.items():
+        held = fields_of(made)
+        for name, value in held.items():
             if isinstance(value, Iterator):  # the second measure would find it empty
-                made._store[name] = list(value)
+                held[name] = list(value)
         return made
     if made is None:
         return failed_with("the program returned None")

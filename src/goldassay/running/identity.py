@@ -57,6 +57,13 @@ def about_run(
     """The head of ``run.json``; ``metric`` gives evidence, ``lm`` and ``adapter`` are those that will be called.
 
     Gold and code are hashed only where the run is ``kept``.
+
+    Args:
+        program: The program.
+        gold: The gold examples.
+        name: What the run is called.
+        seed: Of everything that is drawn at random.
+        settings: What else is written down of it.
     """
     measures = {
         key: {
@@ -164,8 +171,9 @@ def code_hash(made: Any) -> str:
     and installed packages. What was made without a file (at a prompt) counts by its compiled code.
     """
     made_of: list[Any] = [made if inspect.isroutine(made) else type(made)]
-    if hasattr(made, "named_sub_modules"):
-        made_of += [type(part) for _, part in made.named_sub_modules()]
+    parts = getattr(made, "named_sub_modules", None)
+    if parts is not None:
+        made_of += [type(part) for _, part in parts()]
     digest, files = hashlib.sha256(), dict[str, None]()
     for kind in dict.fromkeys(base for one in made_of for base in getattr(one, "__mro__", (one,))):
         home = str(getattr(kind, "__module__", None) or "")

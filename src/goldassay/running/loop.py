@@ -103,14 +103,15 @@ class Loop:
     variable are what they are outside; what a worker sets stays in it. ``make`` is given the worker's account, which
     hears of every call of a model (`goldassay.running.calls`); ``account`` makes one. ``keep`` is called by one worker
     at a time; ``timeout`` (seconds) with ``late``, which makes the row of what did not come back. ``total`` is the
-    evidence that the bar starts from; ``name`` is the field of a row that it is called by.
+    evidence that the bar starts from, ``done`` the number; ``name`` is the field of a row that it is called by.
+    ``watch`` says when going on makes no sense, ``hopeless`` why it makes none whatever comes.
     """
 
     def __init__(
         self,
         todo: Iterable[int],
         make: Callable[[int, Account], Made],
-        keep: Callable[[int, Row], None],
+        keep: Callable[[int, Row], object],
         *,
         bar: Bar,
         total: Evidence,

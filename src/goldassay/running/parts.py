@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from array import array
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from html import escape
 from typing import Any
 
 from goldassay.jsonl import dumps
 from goldassay.score import Evidence
+from goldassay.statistics.evidence import joined, stacked
 
 Row = Mapping[str, Any]
 
@@ -23,27 +26,76 @@ def facets(row: Row) -> dict[str, str]:
     return {key: str(value) for key, value in {**(row.get("strata") or {}), **language}.items()}
 
 
-def by_stratum(
-    rows: Sequence[Row], evidence: Sequence[Evidence], zero: Evidence
-) -> dict[str, dict[str, dict[str, float]]]:
-    """For each stratum its keys, with the number of examples and each measure's corpus value."""
-    sums: dict[str, dict[str, Evidence]] = {}
-    sizes: Counter[tuple[str, str]] = Counter()
-    for row, one in zip(rows, evidence, strict=True):
-        for stratum, key in facets(row).items():
-            found = sums.setdefault(stratum, {})
-            found[key] = found.get(key, zero) + one
-            sizes[stratum, key] += 1
-    return {
-        stratum: {
-            key: {
-                "examples": sizes[stratum, key],
-                **{name: float(tally.value) for name, tally in one.items() if tally.weight > 0},
-            }
-            for key, one in sorted(keys.items())
+CHUNK = 4096  # rows whose evidence is laid into columns at once
+
+
+@dataclass
+class Folded:
+    """What one walk over the rows of a run tells.
+
+    ``clusters`` are the documents of the rows, where several rows name one; ``columns`` the evidence as tallies whose
+    fields are arrays, by measure, where that was asked for.
+    """
+
+    total: Evidence
+    again: Evidence
+    others: Evidence
+    by_stratum: dict[str, dict[str, dict[str, float]]] = field(default_factory=dict)
+    columns: dict[str, Any] = field(default_factory=dict)
+    clusters: list[Any] | None = None
+    failed: int = 0
+    truncated: int = 0
+    retried: int = 0
+
+    @classmethod
+    def of(cls, rows: Iterable[tuple[Row, Evidence]], zero: Evidence, *, columns: bool) -> Folded:
+        """Fold rows with their evidence, in their order; none of them is kept."""
+        out = cls(zero, zero, zero)
+        strata: dict[str, dict[str, tuple[int, Evidence]]] = {}
+        chunk: list[Evidence] = []
+        chunks: list[dict[str, Any]] = []
+        named: dict[Any, int] = {}
+        documents = array("q")
+        for row, evidence in rows:
+            if row.get("retried"):
+                out.others = out.others if out.retried else out.total
+                out.retried, out.again = out.retried + 1, out.again + evidence
+            elif out.retried:
+                out.others = out.others + evidence
+            out.total = out.total + evidence
+            out.failed += bool(row.get("error"))
+            out.truncated += bool(row.get("truncated"))
+            for stratum, key in facets(row).items():
+                keys = strata.setdefault(stratum, {})
+                size, sum_ = keys.get(key, (0, zero))
+                keys[key] = size + 1, sum_ + evidence
+            documents.append(
+                named.setdefault(row["document"], len(named)) if "document" in row else -1 - len(documents)
+            )
+            if columns:
+                chunk.append(evidence)
+                if len(chunk) == CHUNK:
+                    chunks.append(_columns(chunk, zero))
+                    chunk = []
+        if chunk:
+            chunks.append(_columns(chunk, zero))
+        out.columns = {key: joined([one[key] for one in chunks], zero[key]) for key in zero} if chunks else {}
+        alone = sum(1 for place in documents if place < 0)
+        out.clusters = documents.tolist() if len(named) + alone < len(documents) else None
+        out.by_stratum = {
+            stratum: {key: {"examples": size, **values(sum_)} for key, (size, sum_) in sorted(keys.items())}
+            for stratum, keys in strata.items()
         }
-        for stratum, keys in sums.items()
-    }
+        return out
+
+
+def _columns(some: Sequence[Evidence], zero: Evidence) -> dict[str, Any]:
+    return {key: stacked([evidence[key] for evidence in some], zero[key]) for key in zero}
+
+
+def values(total: Evidence) -> dict[str, float]:
+    """Each measure's corpus value; measures without evidence are left out."""
+    return {key: float(tally.value) for key, tally in total.items() if tally.weight > 0}
 
 
 def errors_by_type(rows: Iterable[Row]) -> dict[str, int]:

@@ -17,10 +17,13 @@ from goldassay.running import parts
 from goldassay.running.corrected import corrected
 from goldassay.running.folder import ABOUT, ROWS, read_about
 from goldassay.running.parts import html, records
+from goldassay.running.rows import Rows
 from goldassay.score import Evidence
 from goldassay.statistics import Interval, interval
 from goldassay.statistics.ppi import Corrected
 from goldassay.tally import Mean
+
+MOST = 2**27  # examples of a run
 
 
 @dataclass(frozen=True)
@@ -35,14 +38,15 @@ class Case:
 
 @dataclass(repr=False)
 class Run:
-    """Every row, the evidence, the settings. ``rows`` are in the order of the gold examples.
+    """Every row, the evidence, the settings. ``rows`` are in the order of the gold examples; of a large run they stay
+    on disk and are read when asked for (`goldassay.running.rows`).
 
     ``value`` is the metric's corpus value, ``values`` and ``intervals`` those of its measures; ``evidence`` holds the
     tallies of each row, ``tallies(name)`` those of one measure.
     """
 
     about: dict[str, Any]
-    rows: list[dict[str, Any]]
+    rows: Sequence[dict[str, Any]]
     zero: Evidence
     folder: Path | None = None
 
@@ -68,11 +72,22 @@ class Run:
     @cached_property
     def evidence(self) -> list[Evidence]:
         """The tallies of each row."""
-        found = [self.zero.from_state(row["tallies"]) for row in self.rows]
-        for row, evidence in zip(self.rows, found, strict=True):
-            if len(evidence) < len(self.zero) and row.get("error"):  # it failed before the metric named its values
-                evidence.update({key: Mean(0.0, 1.0) for key in self.zero if key not in evidence})
+        return list(map(self._evidence, self.rows))
+
+    def _evidence(self, row: Mapping[str, Any]) -> Evidence:
+        found = self.zero.from_state(row["tallies"])
+        if len(found) < len(self.zero) and row.get("error"):  # it failed before the metric named its values
+            found.update({key: Mean(0.0, 1.0) for key in self.zero if key not in found})
         return found
+
+    @cached_property
+    def folded(self) -> parts.Folded:
+        """What one walk over the rows tells; rows that are on disk are read once, and not kept."""
+        stored = not isinstance(self.rows, list)
+        each = (
+            ((row, self._evidence(row)) for row in self.rows) if stored else zip(self.rows, self.evidence, strict=True)
+        )
+        return parts.Folded.of(each, self.zero, columns=stored)
 
     def tallies(self, name: str) -> list[Any]:
         """One measure's tally of each row."""
@@ -80,13 +95,10 @@ class Run:
             raise GoldassayError(f"this run has no {name!r}; it has {', '.join(self.zero)}")
         return [evidence[name] for evidence in self.evidence]
 
-    @cached_property
+    @property
     def total(self) -> Evidence:
         """The evidence of all rows together."""
-        out = self.zero
-        for evidence in self.evidence:
-            out = out + evidence
-        return out
+        return self.folded.total
 
     @property
     def value(self) -> float:
@@ -96,15 +108,16 @@ class Run:
     @cached_property
     def values(self) -> dict[str, float]:
         """Each measure's corpus value; measures without evidence are left out."""
-        return {key: float(tally.value) for key, tally in self.total.items() if tally.weight > 0}
+        return parts.values(self.total)
 
     @cached_property
     def intervals(self) -> dict[str, Interval]:
         """Each measure's 95 % interval, over examples, or over documents where rows name one."""
-        clusters = [row.get("document", row["index"]) for row in self.rows]
-        grouped = clusters if len(set(clusters)) < len(clusters) else None
+        columns, clusters = self.folded.columns, self.folded.clusters
         return {
-            key: interval(self.tallies(key), self.zero[key], clusters=grouped, bounds=self.bounds(key))
+            key: interval(
+                columns.get(key) or self.tallies(key), self.zero[key], clusters=clusters, bounds=self.bounds(key)
+            )
             for key in self.values
         }
 
@@ -117,8 +130,10 @@ class Run:
     def corrected(self) -> dict[str, Corrected]:
         """Judged values as people would find them, where people's labels were given (`goldassay.running.corrected`)."""
         labels = self.about.get("judge_labels") or {}
+        if not labels:
+            return {}
         ids = [str(row["id"]) for row in self.rows]
-        return corrected(labels, ids, {name: self.tallies(name) for name in self.zero}) if labels else {}
+        return corrected(labels, ids, {name: self.tallies(name) for name in self.zero})
 
     @property
     def corrected_state(self) -> dict[str, Any]:
@@ -141,7 +156,7 @@ class Run:
     @cached_property
     def by_stratum(self) -> dict[str, dict[str, dict[str, float]]]:
         """For each stratum (and the language) its keys, with the number of examples and each measure's corpus value."""
-        return parts.by_stratum(self.rows, self.evidence, self.zero)
+        return self.folded.by_stratum
 
     @cached_property
     def errors_by_type(self) -> dict[str, int]:
@@ -167,11 +182,10 @@ class Run:
 
         Who is tried again has another chance, so these rows are not distributed as the others are.
         """
-        again = [evidence for row, evidence in zip(self.rows, self.evidence, strict=True) if row.get("retried")]
-        if not again:
+        found = self.folded
+        if not found.retried:
             return {}
-        others = [evidence for row, evidence in zip(self.rows, self.evidence, strict=True) if not row.get("retried")]
-        return {"rows": len(again), "values": _values(again, self.zero), "others": _values(others, self.zero)}
+        return {"rows": found.retried, "values": parts.values(found.again), "others": parts.values(found.others)}
 
     def __repr__(self) -> str:
         shown = ", ".join(f"{name}={value:.4f}" for name, value in self.values.items()) if self.rows else "no rows"
@@ -201,8 +215,8 @@ class Run:
             "name": self.name,
             "status": self.about.get("status"),
             "examples": len(self.rows),
-            "failed": sum(1 for row in self.rows if row.get("error")),
-            "truncated": sum(1 for row in self.rows if row.get("truncated")),
+            "failed": self.folded.failed,
+            "truncated": self.folded.truncated,
             **({"retried": self.retried} if self.retried else {}),
             "value": self.value,
             "values": self.values,
@@ -220,23 +234,20 @@ class Run:
     @classmethod
     def load(cls, folder: Path | str, metric: Any = None) -> Run:
         """A run from its folder, also an interrupted one. ``metric`` is needed only for measures of one's own."""
-        place = Path(folder)
-        about = read_about(place)
-        zero = metric.zero if metric is not None else zero_of(about, place)
-        file = place / ROWS
-        rows: dict[int, dict[str, Any]] = {}
-        what = "a row of this run: an index, an id, and the tallies of its measures"
-        more = of_function(about)
-        for row in jsonl.rows(file, what=what, check=lambda row: _checked(row, zero, more)) if file.exists() else ():
-            rows[row["index"]] = row
-        return cls(about, [rows[index] for index in sorted(rows)], zero, place)
+        return stored(Path(folder), metric)[0]
 
 
-def _values(evidence: Sequence[Evidence], zero: Evidence) -> dict[str, float]:
-    total = zero
-    for one in evidence:
-        total = total + one
-    return {key: float(tally.value) for key, tally in total.items() if tally.weight > 0}
+def stored(place: Path, metric: Any = None) -> tuple[Run, Rows]:
+    """A run from its folder, and its rows with the places where they stand."""
+    about = read_about(place)
+    zero = metric.zero if metric is not None else zero_of(about, place)
+    rows = Rows(place / ROWS)
+    what = "a row of this run: an index, an id, and the tallies of its measures"
+    more = of_function(about)
+    if (place / ROWS).exists():
+        for row, start in jsonl.placed(place / ROWS, what=what, check=lambda row: _checked(row, zero, more)):
+            rows.add(row, start)
+    return Run(about, rows.settled(), zero, place), rows
 
 
 def zero_of(about: Mapping[str, Any], place: Path) -> Evidence:
@@ -262,7 +273,7 @@ def of_function(about: Mapping[str, Any]) -> bool:
 def _checked(row: dict[str, Any], zero: Evidence, more: bool) -> None:
     """Raise if a row is none of a run with this evidence; with ``more``, means of other names may stand in it."""
     index = row["index"]
-    if not isinstance(index, int) or isinstance(index, bool) or index < 0 or "id" not in row:
+    if not isinstance(index, int) or isinstance(index, bool) or not 0 <= index < MOST or "id" not in row:
         raise ValueError
     if more:
         zero = Evidence({**{key: Mean() for key in row["tallies"]}, **zero}, zero.weights)
@@ -274,8 +285,3 @@ def _checked(row: dict[str, Any], zero: Evidence, more: bool) -> None:
     facets = row.get("strata")
     if not isinstance(facets, (dict, type(None))):
         raise TypeError
-
-
-def rows_done(runs: Sequence[dict[str, Any]]) -> set[int]:
-    """The indices of rows that need not be made again: those that did not fail."""
-    return {row["index"] for row in runs if not row.get("error")}

@@ -23,7 +23,16 @@ READY = -1  # the number of a worker's first answer: it is built, or why not
 
 
 def pack(program: Any, metric: Any, lm: Any, adapter: Any, trace: bool, workers: int) -> bytes:
-    """All that a worker needs, as bytes; it is one of so many, which share the limits of an endpoint."""
+    """All that a worker needs, as bytes; it is one of so many, which share the limits of an endpoint.
+
+    Args:
+        program: The program.
+        metric: A `Metric`, or any function of (gold, prediction).
+        lm: The language model that examples are run with.
+        adapter: How prompts are written and answers read.
+        trace: Whether prompts and answers are kept.
+        workers: How many workers share the limits.
+    """
     import cloudpickle
 
     files = [
@@ -57,9 +66,9 @@ class Worker:
 
         paths, files, inner = cloudpickle.loads(packed)
         sys.path += [path for path in paths if path not in sys.path]
-        for file in filter(os.path.isfile, files):
+        for file in [Path(file) for file in files if os.path.isfile(file)]:
             with suppress(Exception):  # the run may have loaded files that this program does not need
-                workspace.load(Path(file))
+                workspace.load(file)
         program, metric, lm, adapter, trace, workers = cloudpickle.loads(inner)
         limits.divide(workers)
         self.gold: dict[int, Any] = {}

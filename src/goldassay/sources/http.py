@@ -42,6 +42,11 @@ class Web:
 
     A redirect is followed only to the host that was asked, to one beside it (``en.m.wikipedia.org`` beside
     ``en.wikipedia.org``), and to those in ``hosts``: not to wherever a server says.
+
+    Args:
+        retries: How often it is tried again.
+        timeout: Seconds that an answer may take.
+        longest: The most seconds of a wait.
     """
 
     def __init__(

@@ -167,7 +167,8 @@ class CharacterLSA:
     name = "char-lsa"
 
     def __init__(self, texts: Sequence[str], dimensions: int = 128, seed: int = 0) -> None:
-        self._counter = TfidfVectorizer(analyzer="char_wb", ngram_range=(3, 5), sublinear_tf=True, dtype=np.float32)
+        kind: Any = np.float32  # scikit-learn's stubs know float64 alone
+        self._counter: Any = TfidfVectorizer(analyzer="char_wb", ngram_range=(3, 5), sublinear_tf=True, dtype=kind)
         counts = self._counter.fit_transform([_folded(text) for text in texts])
         size = min(dimensions, min(counts.shape) - 1)
         self._reducer = TruncatedSVD(size, random_state=seed).fit(counts) if size >= 1 else None

@@ -38,6 +38,11 @@ class WikipediaClient:
     """Articles of one language's Wikipedia; ``base`` is another MediaWiki.
 
     ``no_cache`` fetches always, ``cache_only`` never (a `CacheOnlyError` where the cache has nothing).
+
+    Args:
+        web: The client that asks.
+        folder: Where the cache stands.
+        days: How long an article in it is fresh.
     """
 
     def __init__(

@@ -109,6 +109,23 @@ def stacked(tallies: Sequence[Any], zero: Any) -> Any:
     return zero.from_state(nested(paths, np.ascontiguousarray(matrix.T)))
 
 
+def joined(parts: Sequence[Any], zero: Any) -> Any:
+    """Tallies whose fields are arrays, one after the other; what a part has no field for is 0 there.
+
+    >>> from goldassay.tally import Counts
+    >>> one, more = stacked([Counts(1, 0, 0)], Counts()), stacked([Counts(1, 2, 0), Counts(0, 0, 3)], Counts())
+    >>> joined([one, more], Counts()).fn.tolist()
+    [0.0, 0.0, 3.0]
+    """
+    states = [dict(flat(part.state())) for part in parts]
+    sizes = [max((np.size(column) for column in state.values()), default=0) for state in states]
+    paths = sorted({path for state in states for path in state})
+    columns = [
+        np.concatenate([state.get(path, np.zeros(n)) for state, n in zip(states, sizes, strict=True)]) for path in paths
+    ]
+    return zero.from_state(nested(paths, columns))
+
+
 def summed(tally: Any, sums: dict[int, tuple[Any, Any]] | None = None) -> Any:
     """The evidence of all examples together, from a tally whose fields are arrays.
 

@@ -83,6 +83,13 @@ def compare(
     p = (b + 1) / (n + 1), with b of n permutations at least as far apart. Identical inputs: difference 0, p = 1.
     The classical tests (``paired_t``, ``wilcoxon``, ``mcnemar``) look at the values of the single examples.
 
+    Args:
+        a: What the other is compared with, ``b``, aligned.
+        zero: An empty tally of the kind compared; none for plain numbers.
+        clusters: The document (or another cluster) of each example; whole clusters are resampled.
+        level: The level of the interval, such as 0.95.
+        seed: Of everything that is drawn at random.
+
     >>> found = compare([1.0] * 12, [0.0] * 12, resamples=2000)
     >>> found.difference, found.p < 0.01, round(found.interval.low, 3), found.interval.high
     (1.0, True, 0.593, 1.0)
@@ -128,7 +135,15 @@ def compare(
 def difference_interval(
     both: Evidences, a: Floats, b: Floats, level: float, bounds: Bounds | None
 ) -> tuple[Interval, float]:
-    """The interval of the difference of two values over the same rows, and the standard error of the difference."""
+    """The interval of the difference of two values over the same rows, and the standard error of the difference.
+
+    Args:
+        both: The evidence of both, joined, a row an example or cluster.
+        a: The rows of one.
+        b: The rows of the other.
+        level: The level of the interval.
+        bounds: The ends of the scale of the value.
+    """
     values = both.of(a), both.of(b)
     if bounds is None:
         sides = between(both, values[0], a), between(both, values[1], b)
@@ -169,7 +184,15 @@ def _apart(one: float, other: float, rho: float) -> float:
 
 
 def resampled_differences(both: Evidences, a: Floats, b: Floats, resamples: int, seed: int) -> Floats:
-    """The differences of the corpus values, in resamples of the pairs."""
+    """The differences of the corpus values, in resamples of the pairs.
+
+    Args:
+        both: The evidence of both, joined.
+        a: The rows of one.
+        b: The rows of the other.
+        resamples: How many are drawn.
+        seed: Of what is drawn.
+    """
     width = a.shape[1]
     blocks = resampled(np.hstack([a, b]), resamples, seed)
     return np.concatenate([both.values(sums[:, :width]) - both.values(sums[:, width:]) for sums in blocks])
@@ -203,7 +226,7 @@ def classical(test: str, differences: Floats) -> tuple[float, float]:
             raise GoldassayError("a t test needs at least two examples")
         if constant(differences):
             return float(np.copysign(np.inf, differences[0])), 0.0
-        found = stats.ttest_1samp(differences, 0.0)
+        found: Any = stats.ttest_1samp(differences, 0.0)
     elif test == "wilcoxon":
         found = stats.wilcoxon(differences)
     else:

@@ -47,6 +47,9 @@ def examples_needed(difference: float, standard_error: float, n: int, power: flo
 
     The standard error falls with the square root of n.
 
+    Args:
+        alpha: The level of the test, such as 0.05.
+
     >>> examples_needed(0.05, standard_error=0.05, n=100)
     785
     """

@@ -46,6 +46,9 @@ def corrected(
 
     ``bounds`` are the ends of the scale: no value and no interval leaves it.
 
+    Args:
+        level: The level of the interval, such as 0.95.
+
     >>> found = corrected([1, 1, 0, 0, 1, 0], [1, 1, 1, 0, 1, 0], [1, 1, 1, 0, 1, 1, 0, 1, 1, 0, 1, 0])
     >>> round(found.naive.value, 3), round(found.corrected.value, 3), round(found.trust, 3)
     (0.667, 0.5, 0.567)

@@ -43,6 +43,14 @@ def ranks(
 ) -> list[Rank]:
     """The set of ranks of each system: tallies (or plain numbers) of the same examples.
 
+    Args:
+        systems: For each system its tallies or numbers.
+        zero: An empty tally of the kind compared; none for plain numbers.
+        clusters: The document (or another cluster) of each example; whole clusters are resampled.
+        level: With which probability no difference that is called sure is chance.
+        lower_is_better: Whether the lowest value is first.
+        seed: Of everything that is drawn at random.
+
     >>> strong, weak = [1.0] * 30, [0.0] * 30
     >>> [str(one) for one in ranks([strong, weak, strong], resamples=500)]
     ['1–2', '3', '1–2']

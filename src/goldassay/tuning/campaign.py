@@ -11,7 +11,6 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from goldassay.exceptions import GoldassayError, LeakError
-from goldassay.measure import Error
 from goldassay.running.identity import fingerprint
 from goldassay.running.run import Case
 from goldassay.tuning.acceptance import ALPHA, EARLY, KEEP, Verdict, keeps, proves
@@ -20,7 +19,7 @@ from goldassay.tuning.documents import dealt
 from goldassay.tuning.leaks import check_patch
 from goldassay.tuning.measuring import Bench, Outcome, total
 from goldassay.tuning.patches import Effect, Patch, apply
-from goldassay.tuning.patterns import find
+from goldassay.tuning.patterns import find, right, worded
 from goldassay.tuning.proposing import Part
 from goldassay.tuning.results import Ledger
 
@@ -45,7 +44,16 @@ class Settings:
 
 
 class Campaign:
-    """One campaign: what is kept so far, for each fold and as the final program (the last of ``programs``)."""
+    """One campaign: what is kept so far, for each fold and as the final program (the last of ``programs``).
+
+    Args:
+        asked: What the campaign tries, and how much of it.
+        bench: What measures programs on the examples, within the budget.
+        student: The program as it is.
+        train: The examples that edits may show.
+        dev: The examples that come first among those of the bench.
+        ledger: Where each test is written down.
+    """
 
     def __init__(
         self, asked: Settings, bench: Bench, student: Any, train: list[Any], dev: list[Any], ledger: Ledger
@@ -71,13 +79,13 @@ class Campaign:
         )
         self.bench.check()
         self.cases = dict(self.base)
-        wrong = [index for index, case in self.base.items() if not _right(case)]
+        wrong = [index for index, case in self.base.items() if not right(case)]
         self._heard()
         if not wrong:
             return self.start
         learnt = self.everything[len(self.dev) :]
-        right = [_right(self.base[index]) for index in learnt]
-        self.traces = traced(self.start, [self.bench.examples[index] for index in learnt], right)
+        good = [right(self.base[index]) for index in learnt]
+        self.traces = traced(self.start, [self.bench.examples[index] for index in learnt], good)
         if any(isinstance(part, (Covering, NearestExamples)) for bundle in self.asked.bundles for part in bundle):
             check_fits(self.start, self.train, self.traces)
         for number in range(1, self.asked.rounds + 1):
@@ -91,7 +99,7 @@ class Campaign:
     def _bundle(self, number: int, parts: Sequence[Part]) -> None:
         """Propose a bundle for every fold, test it, keep it, drop what carries nothing; else its edits alone."""
         self.cases = self._completed(self.programs, self.cases)
-        if all(_right(case) for case in self.cases.values()):
+        if all(right(case) for case in self.cases.values()):
             return
         made = [self._proposed(parts, fold) for fold in range(self.asked.folds + 1)]
         slots = list(dict.fromkeys(slot for bundle in (made[-1], *made[:-1]) for slot in bundle))
@@ -265,7 +273,7 @@ class Campaign:
             for name, found in self.traces.items()
             if found
         }
-        patterns = find([_worded(self.cases[index]) for index in others])
+        patterns = find([worded(self.cases[index]) for index in others])
         if fold == self.asked.folds:
             self.ledger.patterns.append(patterns)
         found = Found(patterns, self.programs[fold], train, shown, self.ledger.tried)
@@ -334,16 +342,3 @@ def _turned(effect: Effect) -> Effect:
         "high": -one.low,
     }
     return effect.model_copy(update=turned)
-
-
-def _right(case: Case) -> bool:
-    """Whether nothing is left to gain in an example."""
-    return not case.errors and float(case.evidence.value) >= 1 - 1e-9
-
-
-def _worded(case: Case) -> Case:
-    """The case; where a metric names no error of an example that is not right, its low score is one."""
-    if case.errors or _right(case):
-        return case
-    error = Error("low_score", f"Scored {float(case.evidence.value):.3f}.")
-    return Case(case.id, case.evidence, (error,), case.strata)

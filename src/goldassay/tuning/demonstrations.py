@@ -202,7 +202,14 @@ def cover(pool: Sequence[Any], patterns: Sequence[Pattern], predictor: Any, most
 
 
 def shown(found: Found, name: str, example: Any, predictor: Any, proposer: str, why: str) -> Patch:
-    """The patch that adds an example to a predictor's demonstrations."""
+    """The patch that adds an example to a predictor's demonstrations.
+
+    Args:
+        found: The example as it was found, and for which patterns.
+        name: The predictor's name.
+        proposer: What proposes it.
+        why: Why, in words.
+    """
     keys = [key for key in predictor.signature.fields if example.get(key) is not None]
     return Patch(
         predictor=name,

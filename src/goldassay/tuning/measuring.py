@@ -257,6 +257,12 @@ def effect(
     """The paired difference of the corpus values on these examples, and what measuring it cost.
 
     ``after`` and ``before`` are the cases of ``examples``; those that share a document are resampled together.
+
+    Args:
+        zero: Empty evidence of the metric.
+        split: The split that the examples come from.
+        seed: Of everything that is drawn at random.
+        resamples: How many resamples the bootstrap draws.
     """
     found = compare(
         [case.evidence for case in after],

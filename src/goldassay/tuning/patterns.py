@@ -132,7 +132,8 @@ def _clusters(
     from sklearn.cluster import AgglomerativeClustering
 
     vectors = _vectors(forms, embedder)
-    found = AgglomerativeClustering(n_clusters=None, distance_threshold=near, metric="cosine", linkage="average")
+    none: Any = None  # scikit-learn's stubs know no number
+    found = AgglomerativeClustering(n_clusters=none, distance_threshold=near, metric="cosine", linkage="average")
     label = dict(zip(forms, found.fit_predict(vectors).tolist(), strict=True))
     sizes = Counter(label.get(error.gold or error.pred, -1) for _, error in members)
     out: dict[int, list[tuple[int, Error]]] = {}
@@ -222,3 +223,16 @@ def place(errors: Sequence[Error]) -> str:
         if count >= max(LEAST, SHARE * len(errors)):
             return f'{side} "{word}"'
     return ""
+
+
+def right(case: Case) -> bool:
+    """Whether nothing is left to gain in an example."""
+    return not case.errors and float(case.evidence.value) >= 1 - 1e-9
+
+
+def worded(case: Case) -> Case:
+    """The case; where a metric names no error of an example that is not right, its low score is one."""
+    if case.errors or right(case):
+        return case
+    error = Error("low_score", f"Scored {float(case.evidence.value):.3f}.")
+    return Case(case.id, case.evidence, (error,), case.strata)

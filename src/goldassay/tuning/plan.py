@@ -145,7 +145,14 @@ def sized(optimizer: str, splits: Mapping[str, Sequence[Any]]) -> Plan:
 def piloted(
     optimizer: str, program: Any, splits: Mapping[str, Sequence[Any]], metric: Any, pilot: int = 16, **options: Any
 ) -> Plan:
-    """The plan with what a pilot measures on ``pilot`` examples of dev; ``options`` go to the runs (lm, adapter, …)."""
+    """The plan with what a pilot measures on ``pilot`` examples of dev; ``options`` go to the runs (lm, adapter, …).
+
+    Args:
+        optimizer: The optimizer's name.
+        program: The program.
+        splits: Examples by split: train, dev, and test where there is one.
+        metric: A `Metric`, or any function of (gold, prediction).
+    """
     train, dev = list(splits["train"]), list(splits["dev"])
     if not train or not dev:
         raise DataError("a plan needs examples in train and in dev")

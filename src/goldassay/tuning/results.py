@@ -63,7 +63,15 @@ class Ledger:
     def note(
         self, round_: int, candidate: str, patches: Sequence[Patch], status: str, reason: str, effect: Effect | None
     ) -> None:
-        """Write down a test of a candidate, and how it ended."""
+        """Write down a test of a candidate, and how it ended.
+
+        Args:
+            round_: The round, from 1.
+            patches: The patches of the candidate.
+            status: How it ended.
+            reason: Why.
+            effect: The paired difference, where it was measured.
+        """
         about = {"patches": [patch.id for patch in patches], "edits": [patch.edit for patch in patches]}
         measured = {effect.split: effect.model_dump(exclude={"split"})} if effect else {}
         verdict = {"status": status, "reason": reason}
@@ -121,6 +129,12 @@ def trial(
     """Both programs on the same examples, and the paired difference of the metric.
 
     A program that fails on all of them has no value there, and is no loss or tie by 0: that is an error.
+
+    Args:
+        before: The program as it was.
+        after: The program to compare with it.
+        split: The split that the examples come from.
+        folder: Where both runs go; nowhere without it.
     """
     runs: list[Run] = []
     for name, program in (("before", before), ("after", after)):

@@ -40,7 +40,14 @@ SCHEMA = 1
 
 
 def save(tuned: Tuned, before: Any, folder: Path, plan: Mapping[str, Any], adapter: Any = None) -> Path:
-    """Write a tuned program; ``state.json`` is DSPy's own and loads with ``program.load``."""
+    """Write a tuned program; ``state.json`` is DSPy's own and loads with ``program.load``.
+
+    Args:
+        before: The program as it was.
+        folder: Where it goes.
+        plan: What must be the same when the tuning goes on.
+        adapter: How prompts are written and answers read.
+    """
     folder.mkdir(parents=True, exist_ok=True)
     tuned.program.save(str(folder / "state.json"))
     (folder / "prompt.diff").write_text(diff(before, tuned.program, adapter), encoding="utf-8")
@@ -180,7 +187,15 @@ def begin(folder: Path, resume: bool, optimizer: str, **about: Any) -> None:
 def plan(
     program: Any, splits: Mapping[str, Sequence[Any]], seed: int, options: Mapping[str, Any], lm: Any
 ) -> dict[str, Any]:
-    """What must be the same when a tuning goes on."""
+    """What must be the same when a tuning goes on.
+
+    Args:
+        program: The program.
+        splits: Examples by split: train, dev, and test where there is one.
+        seed: Of everything that is drawn at random.
+        options: The optimizer's options.
+        lm: The language model that examples are run with.
+    """
     return {
         "seed": seed,
         "program": fingerprint(program),

@@ -40,7 +40,13 @@ def proposed(
     proposers: Sequence[Proposer] = (),
     most: int | None = None,
 ) -> list[Patch]:
-    """Patches for these patterns, most costly first: each edit once, at most ``most``, numbered by priority."""
+    """Patches for these patterns, most costly first: each edit once, at most ``most``, numbered by priority.
+
+    Args:
+        program: The program.
+        train: The examples that demonstrations may come from.
+        proposers: What makes edits of a pattern; the usual ones without them.
+    """
     found: dict[str, Patch] = {}
     for pattern in patterns:
         for proposer in list(proposers) or [Rules(), Examples()]:
@@ -134,6 +140,11 @@ class PatchFolder:
 
         A patch that is applied already is measured against the program without it. ``passages`` are what a program
         searches; ``options`` go to `goldassay.running.evaluate`.
+
+        Args:
+            examples: The examples of the split.
+            metric: A `Metric`, or any function of (gold, prediction).
+            any_version: Measure patches of another version of the program, too.
         """
         if split not in SPLITS:
             raise GoldassayError(f"patches are measured on dev, and on test for the final proof, not on {split}")

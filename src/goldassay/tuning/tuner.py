@@ -54,6 +54,16 @@ def tune(
     ``budget`` reads like ``"calls=200,minutes=5"``; when it is spent, the best program that was evaluated on the whole
     dev split is taken. With ``folder`` everything is saved there, and ``resume`` goes on with a tuning that was
     interrupted or stopped there (see `goldassay.tuning.saved`).
+
+    Args:
+        metric: A `Metric`, or any function of (gold, prediction).
+        lm: The language model that examples are run with.
+        reflection_lm: The model that writes instructions; ``lm`` without it.
+        adapter: How prompts are written and answers read.
+        seed: Of everything that is drawn at random.
+        threads: How many examples are worked on at once.
+        progress: Show a bar.
+        options: The optimizer's own options.
     """
     lm, adapter = named(lm, adapter)
     reflection_lm, _ = named(reflection_lm, None)
@@ -81,7 +91,7 @@ def tune(
             with ExitStack() as stack:
                 watch = stack.enter_context(Watch(metric, dev, progress))
                 watched = models(program, metric, lm, reflection_lm, dspy.settings.lm)
-                around = {"callbacks": [*dspy.settings.get("callbacks", []), watch]}
+                around: dict[str, Any] = {"callbacks": [*dspy.settings.get("callbacks", []), watch]}
                 around[ACCOUNT] = stack.enter_context(watching(watched, meter))
                 around |= {key: value for key, value in (("lm", lm), ("adapter", adapter)) if value is not None}
                 stack.enter_context(dspy.context(**around))

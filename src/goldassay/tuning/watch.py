@@ -73,7 +73,16 @@ class Watch(BaseCallback):  # type: ignore[misc]
         program_trace: Any = None,
     ) -> Any:
         """The metric's score. A metric that raises is remembered, since optimizers hide it; one whose judge cannot be
-        reached stops the tuning at once, since every call of the program after it would be for nothing."""
+        reached stops the tuning at once, since every call of the program after it would be for nothing.
+
+        Args:
+            gold: The gold example.
+            pred: The prediction.
+            trace: As DSPy hands it over, like all that follows.
+            pred_name: The predictor that feedback is for.
+            pred_trace: Its calls.
+            program_trace: The whole program's calls.
+        """
         try:
             score = self.metric(*(gold, pred, trace, pred_name, pred_trace, program_trace)[: self._takes])
         except Exception as error:
@@ -97,7 +106,7 @@ class Watch(BaseCallback):  # type: ignore[misc]
         if len(devset) == len(self.dev) and all(a is b or a == b for a, b in zip(devset, self.dev, strict=True)):
             self._open[call_id] = inputs.get("program")
 
-    def on_evaluate_end(self, call_id: str, outputs: Any, exception: Exception | None = None) -> None:
+    def on_evaluate_end(self, call_id: str, outputs: Any, exception: BaseException | None = None) -> None:
         """Keep the best program."""
         program = self._open.pop(call_id, None)
         if program is None or outputs is None:
@@ -127,14 +136,14 @@ class Watch(BaseCallback):  # type: ignore[misc]
         fields = ", ".join(getattr(inputs.get("signature"), "output_fields", ()))
         self._asked[call_id] = f"none of {{}} answers for {fields} could be read", fields
 
-    def on_lm_end(self, call_id: str, outputs: Any, exception: Exception | None = None) -> None:
+    def on_lm_end(self, call_id: str, outputs: Any, exception: BaseException | None = None) -> None:
         """Count what a model refuses: optimizers hide it."""
         says, what = self._asked.pop(call_id, ("", None))
         with self._lock:
             found = self._tries.setdefault((says, what if isinstance(what, str) else id(what)), [])
             found.append("" if exception is None else f"{type(exception).__name__}: {' '.join(str(exception).split())}")
 
-    def on_adapter_parse_end(self, call_id: str, outputs: Any, exception: Exception | None = None) -> None:
+    def on_adapter_parse_end(self, call_id: str, outputs: Any, exception: BaseException | None = None) -> None:
         """Count an answer that an adapter cannot read."""
         self.on_lm_end(call_id, outputs, exception)
 

@@ -31,6 +31,11 @@ class WikidataClient:
     """Items from an endpoint: an address, a file or folder of statements, or an `Endpoint`.
 
     ``excluded`` names the data types whose statements are left out (identifiers, images, addresses, …), ``()`` none.
+
+    Args:
+        languages: The languages of labels and aliases.
+        web: The client that asks.
+        cache: Where answers are kept.
     """
 
     def __init__(

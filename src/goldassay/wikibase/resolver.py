@@ -174,6 +174,10 @@ class EntityResolver:
 
     ``titles`` are article titles of items; ``redirects`` lead from an id or a title to another.
 
+    Args:
+        hierarchy: Classes and their superclasses, for kinds.
+        threshold: From which ratio (0 to 1) names are nearly alike.
+
     >>> curie = Candidate("Q7186", ("Marie Curie", "Maria Skłodowska"), frozenset(["Q5"]))
     >>> resolver = EntityResolver([curie], titles={"Marie Curie": "Q7186"}, redirects={"Madame Curie": "Marie Curie"})
     >>> [resolver.resolve(name).kind for name in ("ex:Marie_Curie", "Madame Curie", "MARIA SKŁODOWSKA", "Paris")]

@@ -132,6 +132,10 @@ def evaluate(
     parallel: Annotated[
         int, typer.Option("--threads", "--parallel", metavar="N", min=1, help="How many articles at once.")
     ] = 1,
+    timeout: Annotated[
+        float | None, typer.Option("--timeout", metavar="SECONDS", help="How long one article may take.")
+    ] = None,
+    max_failures: use.MaxFailures = 0.5,
     endpoint: Endpoint = None,
     seed: use.Seed = 0,
     fail_below_f1: Annotated[
@@ -180,7 +184,18 @@ def evaluate(
     metadata = {**about, "profile": profile, "language": chosen.language, "endpoint": clients.endpoint}
     if annotations:
         metadata["annotations"] = str(annotations)
-    result = run(asked, made, clients, scoring, metadata, rows.place(place), chosen, parallel)
+    result = run(
+        asked,
+        made,
+        clients,
+        scoring,
+        metadata,
+        rows.place(place),
+        chosen,
+        parallel,
+        timeout=timeout,
+        max_failures=1.0 if article is not None else max_failures,
+    )
     result["run_metadata"].setdefault("warnings", []).extend(notes)
     save_json(place, result)
     if before := result["run_metadata"]["resumed_articles"]:

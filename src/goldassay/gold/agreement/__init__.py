@@ -46,6 +46,12 @@ def agree(
     A pair is compared on the records that both have, Fleiss' kappa on those that all have, alpha on all that two or
     more have. ``level`` is Krippendorff's: nominal, and ordinal for the grades of retrieval unless said otherwise.
     Intervals resample records, since what stands in one record hangs together.
+
+    Args:
+        given: Each annotator's records, by name.
+        task: The task.
+        resamples: How many resamples the bootstrap draws.
+        seed: Of everything that is drawn at random.
     """
     if task not in TASKS:
         raise GoldassayError(f"no task {task!r}; the tasks are {', '.join(TASKS)}")
@@ -69,7 +75,15 @@ def agree(
 def agree_files(
     paths: Sequence[str | Path], task: str, *, format: str | None = None, level: str | None = None, seed: int = 0
 ) -> Agreement:
-    """The same from files, one an annotator, named after the file (or its folder too, where files are named alike)."""
+    """The same from files, one an annotator, named after the file (or its folder too, where files are named alike).
+
+    Args:
+        paths: The files.
+        task: The task.
+        format: The format; told by the file without one.
+        level: Krippendorff's level, as in `agree`.
+        seed: Of everything that is drawn at random.
+    """
     files = [Path(path) for path in paths]
     names = [file.stem for file in files]
     if len(set(names)) < len(names):

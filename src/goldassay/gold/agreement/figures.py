@@ -88,7 +88,16 @@ class Resampling:
     def figure(
         self, name: str, between: Sequence[str], tallies: Sequence[Any], zero: Any, units: int, type: str | None = None
     ) -> Figure:
-        """The figure of one tally a record."""
+        """The figure of one tally a record.
+
+        Args:
+            name: The figure's name.
+            between: The annotators that it is between.
+            tallies: A tally a record.
+            zero: The empty tally.
+            units: How many units were compared.
+            type: The type or label that it is of, where it is of one.
+        """
         total = zero
         for tally in tallies:
             total = total + tally

@@ -46,6 +46,10 @@ def audit(
 
     ``near`` is from how many per cent of similar characters two texts are nearly the same; ``agreement`` is what was
     measured between annotators, by task; ``reading`` are options of the reader, such as ``column`` and ``map``.
+
+    Args:
+        name_or_path: A set's name, its folder, or a file.
+        format: The format; told by the file without one.
     """
     place = sets.find(name_or_path)
     if place.is_file() and place.suffix in YAML:

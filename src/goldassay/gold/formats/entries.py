@@ -188,11 +188,13 @@ def _put_label(entry: dict[str, Any], record: Mapping[str, Any]) -> None:
 
 
 def _put_links(entry: dict[str, Any], record: Mapping[str, Any]) -> None:
-    linked: dict[str, dict[str, Any]] = {}
+    linked: dict[str, dict[Any, Any]] = {}
     spans = []
     for link in record["links"]:
         mention = entry["text"][link["start"] : link["end"]]
-        ids = {KEYS.get(kb, kb): found[0] if len(found) == 1 else found for kb, found in link["ids"].items() if found}
+        ids: dict[Any, Any] = {
+            KEYS.get(kb, kb): found[0] if len(found) == 1 else found for kb, found in link["ids"].items() if found
+        }
         ids |= {key: link[key] for key in ABOUT if key in link}
         if linked.setdefault(mention, ids) != ids:
             raise DataError(

@@ -55,7 +55,15 @@ def read(
     wrong: Wrong = stop,
     **options: Any,
 ) -> list[dict[str, Any]]:
-    """The records of a HIPE file, one a document; ``repeated`` ids are an error, under a protocol they are numbered."""
+    """The records of a HIPE file, one a document; ``repeated`` ids are an error, under a protocol they are numbered.
+
+    Args:
+        path: The file.
+        task: The task.
+        side: ``gold`` or ``pred``.
+        column: The column; the usual one of the task without it.
+        wrong: What is done with a fault: ``stop`` raises it, another function gathers it.
+    """
     found = documents(path, task, column, repeated, wrong, protocol)
     if protocol:
         _one_case(task, found)
@@ -73,7 +81,16 @@ def pairs(
     wrong: Wrong = stop,
     **options: Any,
 ) -> tuple[list[dict[str, Any]], list[dict[str, Any]], list[str]]:
-    """Both sides, the system's tokens laid on gold's; what a person should know is said in the warnings."""
+    """Both sides, the system's tokens laid on gold's; what a person should know is said in the warnings.
+
+    Args:
+        task: The task.
+        pred: The system's file.
+        column: The column of tags, such as ``NE-COARSE-LIT``.
+        repeated: What an id that stands twice is: ``error``, ``number`` (the second is ``ID#2``) or ``keep``.
+        protocol: The official protocol whose reading rules count, ``hipe`` or ``hipe2020``; none without one.
+        wrong: What is done with a fault: ``stop`` raises it, another function gathers it.
+    """
     left = documents(gold, task, column, repeated, wrong, protocol)
     theirs = documents(pred, task, column, repeated, wrong, protocol)
     warnings: list[str] = []
@@ -126,7 +143,19 @@ def records(
     tokens: bool = False,
     wrong: Wrong = stop,
 ) -> list[dict[str, Any]]:
-    """Tokenised documents as records of the task."""
+    """Tokenised documents as records of the task.
+
+    Args:
+        found: The documents.
+        side: ``gold`` or ``pred``.
+        path: The file that errors name.
+        scheme: The tagging scheme, such as IOB2; told by the tags without one.
+        malformed: How tags outside the scheme are read: ``conlleval`` or ``strict``.
+        adjacent: Which of neighbouring mentions begin one of their own: ``nil``, ``all`` or ``none``.
+        protocol: The official protocol whose reading rules count, ``hipe`` or ``hipe2020``; none without one.
+        tokens: Whether records keep their tokenisation.
+        wrong: What is done with a fault: ``stop`` raises it, another function gathers it.
+    """
     if task == "extraction":
         return tagged.records(found, side, file=path, scheme=scheme, malformed=malformed, tokens=tokens, wrong=wrong)
     if protocol == "hipe2020":
@@ -153,7 +182,15 @@ def documents(
     wrong: Wrong = stop,
     protocol: str | None = None,
 ) -> list[Document]:
-    """The tokenised documents of a file, with the cells of one column."""
+    """The tokenised documents of a file, with the cells of one column.
+
+    Args:
+        path: The file.
+        task: The task.
+        repeated: What an id that stands twice is: ``error``, ``number`` (the second is ``ID#2``) or ``keep``.
+        wrong: What is done with a fault: ``stop`` raises it, another function gathers it.
+        protocol: The official protocol whose reading rules count, ``hipe`` or ``hipe2020``; none without one.
+    """
     if task not in DEFAULT:
         raise GoldassayError(f"format hipe holds {' and '.join(DEFAULT)}, not {task}")
     if protocol not in PROTOCOLS:
@@ -315,7 +352,16 @@ def write(
     scheme: str | None = None,
     repeated: str = "error",
 ) -> None:
-    """Write a HIPE file; with ``source``, that file with the cells of the column replaced, all else byte for byte."""
+    """Write a HIPE file; with ``source``, that file with the cells of the column replaced, all else byte for byte.
+
+    Args:
+        path: The file.
+        records: The records to write.
+        task: The task.
+        side: ``gold`` or ``pred``.
+        scheme: The tagging scheme, such as IOB2; told by the tags without one.
+        repeated: What an id that stands twice is: ``error``, ``number`` (the second is ``ID#2``) or ``keep``.
+    """
     if task not in DEFAULT:
         raise GoldassayError(f"format hipe holds {' and '.join(DEFAULT)}, not {task}")
     name = column or DEFAULT[task]

@@ -45,7 +45,16 @@ def read(
     wrong: Wrong = stop,
     **options: Any,
 ) -> list[dict[str, Any]]:
-    """The records of a file, one a document (or a sentence, where it marks no documents)."""
+    """The records of a file, one a document (or a sentence, where it marks no documents).
+
+    Args:
+        path: The file.
+        task: The task.
+        side: ``gold`` or ``pred``.
+        column: The column of tags, such as ``NE-COARSE-LIT``.
+        repeated: What an id that stands twice is: ``error``, ``number`` (the second is ``ID#2``) or ``keep``.
+        wrong: What is done with a fault: ``stop`` raises it, another function gathers it.
+    """
     found = documents(path, task, column, repeated, wrong)
     return tagged.records(found, side, file=path, sentences=True, wrong=wrong, **options)
 
@@ -60,7 +69,15 @@ def pairs(
     wrong: Wrong = stop,
     **options: Any,
 ) -> tuple[list[dict[str, Any]], list[dict[str, Any]], list[str]]:
-    """Both sides, the system's tokens laid on gold's."""
+    """Both sides, the system's tokens laid on gold's.
+
+    Args:
+        task: The task.
+        pred: The system's file.
+        column: The column of tags, such as ``NE-COARSE-LIT``.
+        repeated: What an id that stands twice is: ``error``, ``number`` (the second is ``ID#2``) or ``keep``.
+        wrong: What is done with a fault: ``stop`` raises it, another function gathers it.
+    """
     left = documents(gold, task, column, repeated, wrong)
     right = align(left, documents(pred, task, column, repeated, wrong), file=pred)
     return (
@@ -73,7 +90,15 @@ def pairs(
 def documents(
     path: str | Path, task: str, column: str | None = None, repeated: str = "error", wrong: Wrong = stop
 ) -> list[Document]:
-    """The tokenised documents of a file."""
+    """The tokenised documents of a file.
+
+    Args:
+        path: The file.
+        task: The task.
+        column: The column of tags, such as ``NE-COARSE-LIT``.
+        repeated: What an id that stands twice is: ``error``, ``number`` (the second is ``ID#2``) or ``keep``.
+        wrong: What is done with a fault: ``stop`` raises it, another function gathers it.
+    """
     if task != "extraction":
         raise GoldassayError(f"format iob2 holds extraction, not {task}")
     index = column_index(column)
@@ -162,6 +187,13 @@ def write(
 
     With ``source``, that file with other tags where the spans are others (everywhere, if a scheme is named), all else
     byte for byte.
+
+    Args:
+        path: The file.
+        records: The records to write.
+        task: The task.
+        side: ``gold`` or ``pred``.
+        column: The column of tags, such as ``NE-COARSE-LIT``.
     """
     if task != "extraction":
         raise GoldassayError(f"format iob2 holds extraction, not {task}")

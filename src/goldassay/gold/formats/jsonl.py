@@ -37,7 +37,17 @@ def read(path: str | Path, task: str, side: Side = "gold", *, wrong: Wrong = sto
 def by_line(
     block: bytes, path: str | Path, number: int, place: int, task: str, side: Side, wrong: Wrong = stop
 ) -> Iterator[dict[str, Any]]:
-    """The records of a block, one at a time: what is wrong is told with its line."""
+    """The records of a block, one at a time: what is wrong is told with its line.
+
+    Args:
+        block: Whole lines.
+        path: The file that errors name.
+        number: The number of its first line.
+        place: How many bytes stand before it.
+        task: The task.
+        side: ``gold`` or ``pred``.
+        wrong: What is done with a fault: ``stop`` raises it, another function gathers it.
+    """
     for line in files.decoded(block, path, number, place).split("\n"):
         if line and not line.isspace():
             try:

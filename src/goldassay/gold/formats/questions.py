@@ -118,7 +118,14 @@ def from_table(
     side: Side,
     wrong: Wrong = stop,
 ) -> list[dict[str, Any]]:
-    """The records of a table's rows, each with its line."""
+    """The records of a table's rows, each with its line.
+
+    Args:
+        header: The names of the columns.
+        path: The file that errors name.
+        side: ``gold`` or ``pred``.
+        wrong: What is done with a fault: ``stop`` raises it, another function gathers it.
+    """
     places = _places(header, side)
     _needed(places, header, side, path, line=1)
     known = {header.index(name): field for field, name in places.items()}

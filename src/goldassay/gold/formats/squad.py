@@ -29,7 +29,15 @@ def read(
     na_probs: str | Path | None = None,
     wrong: Wrong = stop,
 ) -> list[dict[str, Any]]:
-    """One record a question."""
+    """One record a question.
+
+    Args:
+        path: The file.
+        task: The task.
+        side: ``gold`` or ``pred``.
+        na_probs: SQuAD's file of probabilities of no answer, beside predictions.
+        wrong: What is done with a fault: ``stop`` raises it, another function gathers it.
+    """
     if task not in TASKS:
         raise GoldassayError(f"format squad holds {' and '.join(TASKS)}, not {task}")
     found = files.json_value(path)

@@ -54,7 +54,16 @@ def read(
     delimiter: str | None = None,
     wrong: Wrong = stop,
 ) -> list[dict[str, Any]]:
-    """The records of a table."""
+    """The records of a table.
+
+    Args:
+        path: The file.
+        task: The task.
+        side: ``gold`` or ``pred``.
+        labels: The labels that may stand in the table; any without them.
+        delimiter: What separates the columns; told by the file's name without it.
+        wrong: What is done with a fault: ``stop`` raises it, another function gathers it.
+    """
     if task not in TASKS:
         raise GoldassayError(f"formats tsv and csv hold {' and '.join(TASKS)}, not {task}")
     header, rows = _rows(path, delimiter)

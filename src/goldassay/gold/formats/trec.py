@@ -1,10 +1,12 @@
 """``trec``: judgements (qrels: ``query 0 document grade``) and runs (``query Q0 document rank score tag``).
 
-A run's rank column is ignored, as in trec_eval: the scores give the order. So is what follows its sixth column. Grades
-are 0 or more. The text of the queries is not in either file; ``topics`` names a file that has it (``id<TAB>text`` a
+A run's rank column is ignored, as in trec_eval: the scores give the order. So is what follows its sixth column, and in
+both files a line that begins with ``#``. A grade under 0 says that a document of the pool was not judged (-1; the web
+tracks' -2 is spam): it is left out, which gives what trec_eval gives for every measure here (its infAP would need to
+know of the pool). The text of the queries is not in either file; ``topics`` names a file that has it (``id<TAB>text`` a
 line), else the query's id stands for it.
 
-Source: https://trec.nist.gov/data/qrels_eng/ and trec_eval's README
+Source: https://trec.nist.gov/data/qrels_eng/, trec_eval's README and its get_qrels.c
 """
 
 from __future__ import annotations
@@ -16,7 +18,7 @@ from typing import Any
 
 from goldassay import files
 from goldassay.exceptions import DataError, GoldassayError
-from goldassay.files import Wrong, stop
+from goldassay.files import Skipping, Wrong, stop
 from goldassay.gold.records import Side
 
 TASKS = ("retrieval",)
@@ -26,7 +28,15 @@ KINDS = {4: "qrels (query 0 document grade)", 6: "a run (query Q0 document rank 
 def read(
     path: str | Path, task: str, side: Side = "gold", *, topics: str | Path | None = None, wrong: Wrong = stop
 ) -> list[dict[str, Any]]:
-    """One record a query, in the order in which they appear."""
+    """One record a query, in the order in which they appear.
+
+    Args:
+        path: The file.
+        task: The task.
+        side: ``gold`` or ``pred``.
+        topics: The file of the queries' texts.
+        wrong: What is done with a fault: ``stop`` raises it, another function gathers it.
+    """
     if task not in TASKS:
         raise GoldassayError(f"format trec holds retrieval, not {task}")
     with files.uncollected():
@@ -34,15 +44,18 @@ def read(
 
 
 def remarks(path: str | Path) -> list[str]:
-    """What is to be said of a run that was read: how many lines go on after the sixth column."""
-    longer = sum(len(line.split()) > 6 for line in files.lines(path))
-    return [f"{longer} lines of {path} have more than six columns; what follows is ignored"] if longer else []
+    """What is to be said of a file that was read: lines of a run that go on after the sixth column, grades under 0."""
+    rows = [line.split() for line in files.lines(path) if not line.startswith("#")]
+    longer = sum(len(cells) > 6 for cells in rows)
+    under = sum(len(cells) == 4 and cells[3].startswith("-") and cells[3] != "-0" for cells in rows)
+    said = [f"{longer} lines of {path} have more than six columns; what follows is ignored"] if longer else []
+    return said + ([f"{under} grades of {path} are under 0; these documents count as not judged"] if under else [])
 
 
 def _rows(path: str | Path, width: int, wrong: Wrong = stop) -> Iterator[tuple[int, list[str]]]:
     for number, line in enumerate(files.lines(path), start=1):
         cells = line.split()
-        if not cells:
+        if not cells or line.startswith("#"):
             continue
         if len(cells) > width == 6:
             cells = cells[:width]
@@ -56,21 +69,25 @@ def _rows(path: str | Path, width: int, wrong: Wrong = stop) -> Iterator[tuple[i
 def _qrels(path: str | Path, topics: str | Path | None, wrong: Wrong) -> list[dict[str, Any]]:
     queries = _topics(topics) if topics else {}
     found: dict[str, dict[str, float]] = {}
+    seen: dict[str, set[str]] = {}
     for number, (query, _, document, cell) in _rows(path, 4, wrong):
         try:
-            grade = int(cell)
+            grade = int(cell.removesuffix(".0"))
         except ValueError:
             said = f"a grade is a whole number, not {cell!r}"
             wrong(DataError(said, file=path, line=number, record=query), "schema")
             continue
-        if grade < 0:
-            said = f"grade {grade} of {document} is negative; grades are 0 or more"
+        if grade < 0 and wrong is not stop and not isinstance(wrong, Skipping):  # an audit tells it; reading goes on
+            said = f"grade {grade} of {document} is under 0: it counts as not judged"
             wrong(DataError(said, file=path, line=number, record=query), "schema")
-        elif document in found.setdefault(query, {}):
+            continue
+        judged = found.setdefault(query, {})
+        if document in seen.setdefault(query, set()):
             wrong(DataError(f"document {document} is judged twice", file=path, line=number, record=query), "repeated")
-        else:
-            found[query][document] = grade
-    return [{"id": query, "query": queries.get(query, query), "relevant": judged} for query, judged in found.items()]
+        elif grade >= 0:
+            judged[document] = grade
+        seen[query].add(document)
+    return [{"id": query, "query": queries.get(query, query), "relevant": kept} for query, kept in found.items()]
 
 
 def _run(path: str | Path) -> list[dict[str, Any]]:
@@ -113,7 +130,14 @@ def write(
     *,
     topics: str | Path | None = None,
 ) -> None:
-    """Write qrels or a run; ranks are counted in the order of the results. ``topics`` gets the queries' texts."""
+    """Write qrels or a run; ranks are counted in the order of the results. ``topics`` gets the queries' texts.
+
+    Args:
+        path: The file.
+        records: The records to write.
+        task: The task.
+        side: ``gold`` or ``pred``.
+    """
     if task not in TASKS:
         raise GoldassayError(f"format trec holds retrieval, not {task}")
     lines, texts = [], []

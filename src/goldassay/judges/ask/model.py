@@ -119,6 +119,13 @@ class BoundModel:
     def __deepcopy__(self, memo: dict[int, Any]) -> Self:
         return self  # modules that hold a judge are copied by optimizers; its verdicts and counts are one
 
+    def __getstate__(self) -> dict[str, Any]:
+        """All but the locks, so that a judge in a measure travels to the processes that work on the examples."""
+        return {**self.__dict__, "_lock": None, "_busy": {}}
+
+    def __setstate__(self, state: Mapping[str, Any]) -> None:
+        self.__dict__ |= {**state, "_lock": threading.Lock()}
+
     @property
     def unknown(self) -> int:
         """How many distinct questions have no verdict, those of an earlier run's store among them."""

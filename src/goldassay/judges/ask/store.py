@@ -28,6 +28,9 @@ class Verdicts(MutableMapping[str, Fields | None]):
         if self.file.is_file():
             self._read()
 
+    def __reduce__(self) -> tuple[type[Verdicts], tuple[Path]]:
+        return Verdicts, (self.file,)  # elsewhere the file is read anew, and several processes may write to it
+
     def _read(self) -> None:
         for row in jsonl.rows(self.file, what="a verdict: expected {key, fields}", check=_checked):
             self._found[row["key"]] = row["fields"]

@@ -261,7 +261,7 @@ class BERTScore(Batched[Mean]):
     @property
     def key(self) -> str:
         """``bertscore_f1``, ``bertscore_precision``, ``bertscore_recall``."""
-        return f"{self.name}_{dict(zip(PARTS, ('precision', 'recall', 'f1'), strict=True))[self.part]}"
+        return f"{self.name}_{('precision', 'recall', 'f1')[PARTS.index(self.part)]}"
 
     def tallies(self, batch: Batch) -> Mean:
         """All at once."""

@@ -45,7 +45,7 @@ class _LabelMeasure(Measure[Any]):
     pred_fields: ClassVar[tuple[str, ...]] = ("label",)
     source: ClassVar[str] = SOURCE
 
-    counted: ClassVar[str] = ""
+    counted: ClassVar[str] = ""  # pyright: ignore[reportIncompatibleMethodOverride]
 
     def tally(self, read: Read) -> Any:
         """The evidence of one example."""

@@ -209,7 +209,13 @@ def semeval(gold: Sequence[Span], pred: Sequence[Span]) -> dict[str, SemEvalCoun
 
 
 def schema_counts(schema: str, correct: Any, pairs: Any, gold: Any, pred: Any) -> SemEvalCounts:
-    """A pair that is not correct is INC, or PAR in the schema ``partial``; what is in no pair is MIS or SPU."""
+    """A pair that is not correct is INC, or PAR in the schema ``partial``; what is in no pair is MIS or SPU.
+
+    Args:
+        pairs: How many pairs there are.
+        gold: How many gold spans.
+        pred: How many predicted ones.
+    """
     rest = (0 * pairs, pairs - correct) if schema == "partial" else (pairs - correct, 0 * pairs)
     return SemEvalCounts(correct, *rest, gold - pairs, pred - pairs)
 

@@ -67,7 +67,7 @@ def hipe(found: Iterable[tuple[str, str]]) -> dict[str, Scheme]:
     out: dict[str, Scheme] = {}
     for name, seen in by_id.items():
         for place, scheme in enumerate(SCHEMES):
-            here = dict.fromkeys(KINDS, 0)
+            here: dict[str, int] = dict.fromkeys(KINDS, 0)
             for fate, n in seen.items():
                 here[FATES[fate][place]] += n
             out.setdefault(name, {})[scheme] = SemEvalCounts(**here)

@@ -45,7 +45,7 @@ class LinkMeasure(Measure[Any]):
     pred_fields: ClassVar[tuple[str, ...]] = ("links",)
     source: ClassVar[str] = HIPE
     shares: ClassVar[tuple[str, ...]] = ("equivalent", "bounds")
-    counted: ClassVar[str] = ""
+    counted: ClassVar[str] = ""  # pyright: ignore[reportIncompatibleMethodOverride]
 
     equivalent: Pairs = field(default=(), kw_only=True)
     bounds: str = field(default="given", kw_only=True)

@@ -51,6 +51,9 @@ def scorecard(
     the document do. ``protocol="hipe"`` counts in the order of the official HIPE scorer (``hipe2020`` counts so, too;
     they differ in what the format ``hipe`` reads). ``bounds="word"`` widens spans to whole words first.
 
+    Args:
+        pred: The predictions, aligned with gold.
+
     >>> gold = [{"text": "Paris", "links": [{"start": 0, "end": 5, "ids": {"wikidata": ["Q90"]}}]}]
     >>> card = scorecard(gold, [{"links": [{"start": 0, "end": 5, "candidates": ["Q1", "Q90"]}]}])
     >>> card.values["hits@1"], card.values["hits@5"], card.values["mrr"], card.values["link_f1"]

@@ -122,6 +122,10 @@ Rows = Sequence[Mapping[str, float]]
 def numbers(rows: Rows, sizes: Array, noun: str, field: str, kind: Any, name: Callable[[int], str]) -> Array:
     """The values of all rows, one after the other; ``noun`` and ``field`` say what they are, ``name`` which row.
 
+    Args:
+        sizes: How many values each row has.
+        kind: The type of the array.
+
     >>> numbers([{"a": 1}, {"b": 2, "c": 3}], np.array([1, 2]), "grade", "relevant", np.float64, str).tolist()
     [1.0, 2.0, 3.0]
     """

@@ -34,6 +34,10 @@ def scorecard(
     ``measures`` are names (see `named`) or measures; ``ties`` and ``missing`` are the conventions of the names that do
     not say otherwise.
 
+    Args:
+        gold: Records with ``relevant``.
+        pred: Records with ``results``, aligned with them.
+
     >>> card = scorecard([{"id": "1", "relevant": ["a"]}], [{"results": ["b", "a"]}], measures=["RR", "P@5"])
     >>> card.values, card.conventions["RR"]
     ({'RR': 0.5, 'P@5': 0.2}, 'RR[ties=docno_desc, missing=0]')
@@ -70,6 +74,11 @@ def evaluate(
     Every query of ``qrels`` is in the answer; those of the run that are not judged are an error. A value that does not
     apply is absent.
 
+    Args:
+        measures: Names or measures; the usual eight without them.
+        ties: How documents of one score are ordered: ``docno_desc`` or ``stable``.
+        missing: What a query without results counts: 0, or ``skip``.
+
     >>> evaluate({"q": {"a": 1}}, {"q": {"a": 0.5, "b": 0.9}}, ["RR"])
     {'RR': {'q': 0.5}}
     """
@@ -95,6 +104,12 @@ def means(
     missing: int | str = 0,
 ) -> dict[str, float | None]:
     """The mean of each measure, from judgements and a run as mappings.
+
+    Args:
+        qrels: The grade of each judged document, by query.
+        measures: As in `evaluate`.
+        ties: As in `evaluate`.
+        missing: As in `evaluate`.
 
     >>> means({"q": {"a": 1}, "p": {"b": 1}}, {"q": {"a": 0.5, "b": 0.9}}, ["RR"])
     {'RR': 0.25}

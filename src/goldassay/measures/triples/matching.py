@@ -67,6 +67,11 @@ def match(
 ) -> Matching:
     """The matching of one example; statements of the ``excluded`` value types are left out on both sides.
 
+    Args:
+        table: Which predicates mean a property.
+        comparing: How objects compare: thresholds and tolerances.
+        equivalents: Ids that are counted as another one.
+
     >>> gold = {"triples": [{"subject": "Rijksmuseum", "predicate": "P571", "object": "1798-11-19"}]}
     >>> pred = {"triples": [{"subject": "rijksmuseum", "predicate": "wdt:P571", "object": "19 November 1798"}]}
     >>> match(gold, pred).pairs

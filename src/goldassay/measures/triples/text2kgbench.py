@@ -198,7 +198,7 @@ def _joined(triple: tuple[str, str, str]) -> str:
 def _stemmed(text: str) -> str:
     """Stemmed words without spaces, cut sentence by sentence: the last full stop of each is no part of a word."""
     words = (word for sentence in ENDS.split(text) for word in _WORDS.tokenize(sentence))
-    return GAPS.sub("", "".join(_STEMMER.stem(word) for word in words)).lower()
+    return GAPS.sub("", "".join(str(_STEMMER.stem(word)) for word in words)).lower()
 
 
 def _entity(text: str) -> str:

@@ -38,6 +38,10 @@ def run(
 ) -> list[SuiteResult]:
     """Replay the suites named, or all whose data is there; ``hipe2022`` is asked for by its three folders.
 
+    Args:
+        gold: The folder of gold of HIPE-2022.
+        systems: That of its system files.
+
     >>> run(Path("nowhere"))
     Traceback (most recent call last):
     goldassay.exceptions.GoldassayError: nowhere: no such folder; name the folder of official data with --data

@@ -188,10 +188,11 @@ def _field(one: Any, name: str) -> Any:
 
 def _with(one: Any, **values: Any) -> Any:
     """A record, or a span, with other values."""
-    if isinstance(one, tuple) and not hasattr(one, "_replace"):
+    replaced = getattr(one, "_replace", None)
+    if replaced is not None:
+        return replaced(**values)
+    if isinstance(one, tuple):
         return (*one[:2], values.get("type", one[2]), *one[3:])
-    if hasattr(one, "_replace"):
-        return one._replace(**values)
     if isinstance(one, list):
         return values["entities"]
     return {**{name: read(one, name) for name in names(one)}, **values}

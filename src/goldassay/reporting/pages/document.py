@@ -136,6 +136,9 @@ def page(
 
     ``scripts`` are names of assets, ``charts`` the figures that the template places by their number, ``data`` packed
     texts by the id of the element that they stand in; ``connect`` is for pages that ask their own server.
+
+    Args:
+        context: What the template is filled with.
     """
     library = plotly() if charts else None
     sources = [asset(name) for name in ("page.js", *scripts)]

@@ -91,10 +91,10 @@ class Tuning:
         tested = {name for entry in self.ledger for name in entry["patches"]}
         for patch in self.patches:
             if str(patch["id"]) not in tested:
-                effects = patch.get("effects") or [None]
+                effect = (patch.get("effects") or [None])[-1]
                 edit = _edit(patch)
-                split = effects[-1]["split"] if effects[-1] else ""
-                out.append(Node(edit["id"], str(patch["status"]), str(patch["reason"]), effects[-1], [edit], split))
+                split = effect["split"] if effect else ""
+                out.append(Node(edit["id"], str(patch["status"]), str(patch["reason"]), effect, [edit], split))
         return out
 
 

@@ -37,7 +37,7 @@ def scikit_learn(result: SuiteResult) -> None:
     for name, value in theirs.items():
         result.maybe(name, float(value), card.values[name])
     names = sorted({*gold, *pred})
-    rows = metrics.precision_recall_fscore_support(gold, pred, labels=names, **options)
+    rows: Any = metrics.precision_recall_fscore_support(gold, pred, labels=names, **options)
     for rate, each in zip(("precision", "recall", "f1", "support"), rows, strict=True):
         for name, value in zip(names, each, strict=True):
             result.near(f"{rate} of {name}", float(value), float(card.by["label"][name][rate] or 0.0))
@@ -96,19 +96,21 @@ def statsmodels(result: SuiteResult) -> None:
         first, second = [row[0] for row in grades], [row[1] for row in grades]
         square = np.zeros((3, 3))
         np.add.at(square, (np.array(first) - 1, np.array(second) - 1), 1)
-        kappa = float(inter_rater.cohens_kappa(square, return_results=False))
-        result.maybe(f"Cohen's kappa of set {number}", kappa, cohen_kappa(first, second))
+        kappa: Any = inter_rater.cohens_kappa(square, return_results=False)
+        result.maybe(f"Cohen's kappa of set {number}", float(kappa), cohen_kappa(first, second))
         n = rng.randint(1, 500)
         hits = rng.randint(0, n)
-        for end, theirs, ours in zip(
-            ("low", "high"), proportion_confint(hits, n, method="wilson"), wilson(hits, n), strict=True
-        ):
+        ends: Any = proportion_confint(hits, n, method="wilson")
+        for end, theirs, ours in zip(("low", "high"), ends, wilson(hits, n), strict=True):
             result.near(f"Wilson's interval of {hits} of {n}, {end}", float(theirs), ours)
         chances = [rng.random() ** 3 for _ in range(rng.randint(1, 12))]
-        for at, (theirs, ours) in enumerate(zip(multipletests(chances, method="holm")[1], holm(chances), strict=True)):
+        corrected: Any = multipletests(chances, method="holm")
+        for at, (theirs, ours) in enumerate(zip(corrected[1], holm(chances), strict=True)):
             result.near(f"Holm's correction of set {number}, p-value {at}", float(theirs), ours)
         both, won, lost, neither = (rng.randint(1, 12) for _ in range(4))
         a = [1.0] * (both + won) + [0.0] * (lost + neither)
         b = [1.0] * both + [0.0] * won + [1.0] * lost + [0.0] * neither
-        p = float(mcnemar([[both, won], [lost, neither]], exact=True).pvalue)
-        result.near(f"McNemar's p of {won} against {lost}", p, compare(a, b, test="mcnemar", resamples=1).p)
+        tested: Any = mcnemar([[both, won], [lost, neither]], exact=True)
+        result.near(
+            f"McNemar's p of {won} against {lost}", float(tested.pvalue), compare(a, b, test="mcnemar", resamples=1).p
+        )

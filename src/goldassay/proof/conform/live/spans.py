@@ -26,7 +26,7 @@ def seqeval(result: SuiteResult) -> None:
     def report(gold: Tags, pred: Tags, **options: Any) -> Mapping[str, Mapping[str, float]]:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            found: Any = classification_report(gold, pred, output_dict=True, zero_division=0, **options)
+            found: Any = classification_report(gold, pred, **{**options, "output_dict": True, "zero_division": 0})
         return dict(found)
 
     sets = {"heritage": ("IOB2", *tagged())}
