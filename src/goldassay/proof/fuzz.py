@@ -25,7 +25,9 @@ SEED_RECORDS: dict[str, list[dict[str, Any]]] = {
             {"start": 20, "end": 26, "type": "TOP", "text": "Leiden"}], "strata": {"tier": 1}, "language": "nl"},
         {"id": "b", "text": "Niets.", "entities": []},
     ],
-    "classification": [{"id": "a", "text": "x", "label": "M", "secondary_labels": ["L"]}, {"id": "b", "text": "y", "label": "A"}],
+    "classification": [
+        {"id": "a", "text": "x", "label": "M", "secondary_labels": ["L"]}, {"id": "b", "text": "y", "label": "A"},
+    ],
     "linking": [
         {"id": "a", "text": "In Leiden.", "links": [
             {"start": 3, "end": 9, "text": "Leiden", "ids": {"wikidata": ["Q43631"], "viaf": []}}]},
