@@ -10,12 +10,12 @@ from goldassay.measure import Assessment, Error, failed
 
 
 def feedback(
-    gold: Any,
-    pred: Any,
+    gold: object,
+    pred: object,
     assessed: Mapping[str, Assessment[Any]],
     value: float,
     pred_name: str | None = None,
-    pred_trace: Any = None,
+    pred_trace: object = None,
     limit: int = 1500,
 ) -> str:
     """What was right, what was wrong and what the measures ask, for the predictor ``pred_name`` when it is named.

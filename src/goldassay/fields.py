@@ -17,7 +17,7 @@ Columns = Mapping[str, Column]
 _ABSENT = object()
 
 
-def read(record: Any, path: str, default: Any = _ABSENT) -> Any:
+def read(record: object, path: str, default: object = _ABSENT) -> Any:
     """The value at a dotted path.
 
     >>> read({"rag": {"contexts": ["a"]}}, "rag.contexts")
@@ -55,7 +55,7 @@ def _step(record: Any, key: str) -> Any:
     return _ABSENT if callable(value) else value
 
 
-def names(record: Any) -> list[str]:
+def names(record: object) -> list[str]:
     """The names of the fields that a record has."""
     store = getattr(record, STORE, None)
     known: Iterable[Any] = store if isinstance(store, dict) else record if isinstance(record, Mapping) else ()
@@ -71,7 +71,7 @@ class Renamed(Mapping[str, Any]):
     ['a']
     """
 
-    def __init__(self, record: Any, columns: Columns) -> None:
+    def __init__(self, record: object, columns: Columns) -> None:
         self.record, self.columns = record, columns
 
     def __getitem__(self, key: str) -> Any:
@@ -90,7 +90,7 @@ class Renamed(Mapping[str, Any]):
         return len(list(iter(self)))
 
 
-def sides(columns: Columns | None, gold: Any, pred: Any) -> tuple[Any, Any]:
+def sides(columns: Columns | None, gold: object, pred: object) -> tuple[Any, Any]:
     """Gold and prediction as a measure reads them.
 
     A key ``gold.NAME`` or ``pred.NAME`` renames on that side alone. A bare key renames on the prediction, and on the

@@ -221,7 +221,7 @@ def json_lines(path: str | Path) -> Iterator[tuple[int, Any]]:
             yield number, jsonl.value(line, file=path, line=number)
 
 
-def save_json(path: str | Path, value: Any) -> None:
+def save_json(path: str | Path, value: object) -> None:
     """Write a JSON file, indented."""
     save(path, json.dumps(value, ensure_ascii=False, indent=2, allow_nan=False) + "\n")
 

@@ -79,13 +79,13 @@ def found(place: str, name: str) -> Any:
         ) from None
 
 
-def fields_of(prediction: Any) -> MutableMapping[str, Any]:
+def fields_of(prediction: object) -> MutableMapping[str, Any]:
     """The fields of a prediction or example, as DSPy keeps them."""
     held: MutableMapping[str, Any] = getattr(prediction, STORE)
     return held
 
 
-def input_keys(example: Any) -> Collection[str] | None:
+def input_keys(example: object) -> Collection[str] | None:
     """The fields that ``with_inputs`` named; None where it was forgotten, or where this is no example of DSPy."""
     keys: Collection[str] | None = getattr(example, INPUT_KEYS, None)
     return keys

@@ -89,7 +89,7 @@ def _float(written: str) -> float:
     return found
 
 
-def dumps(value: Any, indent: int | None = None) -> str:
+def dumps(value: object, indent: int | None = None) -> str:
     """JSON of whatever a program returned: a run is not lost because of one odd value.
 
     >>> print(dumps({("a", 1): {3}, "score": float("nan")}))
@@ -133,7 +133,7 @@ def _text(value: Any) -> str:
         return f"<{type(value).__name__}>"
 
 
-def plain(value: Any) -> Any:
+def plain(value: object) -> Any:
     """What JSON cannot write by itself: models as dicts, arrays as lists, the rest as text."""
     for method in ("model_dump", "toDict", "tolist"):
         if hasattr(value, method):

@@ -83,10 +83,10 @@ class Measure(Generic[T]):
         """The evidence and the errors of one pair."""
         raise GoldassayError(f"{type(self).__name__} does not say how to assess a pair")
 
-    def __call__(self, gold: Any, pred: Any, /) -> Assessment[T]:
+    def __call__(self, gold: object, pred: object, /) -> Assessment[T]:
         return self.assess(gold, pred)
 
-    def batch(self, gold: Sequence[Any], pred: Sequence[Any]) -> Any:
+    def batch(self, gold: Sequence[object], pred: Sequence[object]) -> Any:
         """What measures share over aligned examples; without work to share, the pairs themselves."""
         return list(zip(gold, pred, strict=True))
 
@@ -120,12 +120,12 @@ class Measure(Generic[T]):
         return f"{self.key}[{text}]"
 
 
-def plain(value: Any) -> str:
+def plain(value: object) -> str:
     """A convention as it is shown."""
     return "+".join(map(str, value)) if isinstance(value, (tuple, frozenset)) else str(value)
 
 
-def gold_field(gold: Any, name: str, default: Any = ...) -> Any:
+def gold_field(gold: object, name: str, default: object = ...) -> Any:
     """A field of a gold example; a FieldError that lists what it has."""
     try:
         return read(gold, name) if default is ... else read(gold, name, default)
@@ -136,7 +136,7 @@ def gold_field(gold: Any, name: str, default: Any = ...) -> Any:
         ) from None
 
 
-def pred_field(pred: Any, name: str, default: Any = ...) -> Any:
+def pred_field(pred: object, name: str, default: object = ...) -> Any:
     """A field of a prediction; empty where the program failed, else a FieldError that lists what it has."""
     try:
         return read(pred, name) if default is ... else read(pred, name, default)
@@ -152,7 +152,7 @@ def pred_field(pred: Any, name: str, default: Any = ...) -> Any:
 FAILURE = "goldassay_failure"
 
 
-def failed(pred: Any) -> str:
+def failed(pred: object) -> str:
     """What went wrong in the program that should have made this prediction; empty when nothing did.
 
     A prediction of ``None`` and one without any field (what dspy puts where a program raised) count as failures.

@@ -114,12 +114,12 @@ class Metric:
 
     def __call__(
         self,
-        gold: Any,
-        pred: Any,
-        trace: Any = None,
+        gold: object,
+        pred: object,
+        trace: object = None,
         pred_name: str | None = None,
-        pred_trace: Any = None,
-        program_trace: Any = None,
+        pred_trace: object = None,
+        program_trace: object = None,
     ) -> Score:
         """Score a prediction, as DSPy calls a metric.
 

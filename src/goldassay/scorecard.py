@@ -23,7 +23,7 @@ from goldassay.measure import Measure
 class Batches:
     """Aligned gold and predictions, and what measures share over them: made once, when first asked for."""
 
-    def __init__(self, gold: Sequence[Any], pred: Sequence[Any]) -> None:
+    def __init__(self, gold: Sequence[object], pred: Sequence[object]) -> None:
         if len(gold) != len(pred):
             raise DataError(f"{len(gold)} gold records against {len(pred)} predictions; they must be aligned")
         self.gold, self.pred = gold, pred

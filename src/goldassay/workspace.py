@@ -140,7 +140,7 @@ def metric(task: str, place: str | None = None) -> Any:
     return found if isinstance(found, Metric) else Metric.of(found)
 
 
-def judged(task: str, judge: Any, place: str | None = None) -> Any:
+def judged(task: str, judge: object, place: str | None = None) -> Any:
     """The metric with a judge: what ``metric_with(judge)`` of its file gives."""
     file = Path(place.partition(":")[0]) if place else root() / "metrics" / f"{task}.py"
     if not hasattr(load(file), "metric_with"):

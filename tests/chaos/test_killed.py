@@ -76,6 +76,7 @@ def test_a_run_killed_at_random_moments_comes_to_the_same_values(tmp_path: Path,
     assert done.returncode == 0, done.stderr
     found = json.loads(done.stdout)
     assert (found["values"], found["examples"]) == (wanted, 60)
+    (folder,) = (tmp_path / "killed").iterdir()
     before = (folder / "rows.jsonl").read_bytes()
     again = subprocess.run(command(*more), capture_output=True, text=True, check=False, cwd=tmp_path)
     assert json.loads(again.stdout)["values"] == wanted  # finished: asked for again it is as it is

@@ -142,7 +142,7 @@ class Gaps:
         ]
 
 
-def gaps(rows: Iterable[Mapping[str, Any]], table: PropertyAlignmentTable, least: int = 1) -> list[dict[str, Any]]:
+def gaps(rows: Iterable[Mapping[str, object]], table: PropertyAlignmentTable, least: int = 1) -> list[dict[str, Any]]:
     """The proposals of all rows."""
     collected = Gaps(table)
     for row in rows:

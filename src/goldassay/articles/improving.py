@@ -105,7 +105,7 @@ def _error(kind: str, title: str, label: str, gold: str, pred: str, context: str
 SHOWN = 5
 
 
-def report(errors: Errors, program: Any, most: int = 12) -> dict[str, Any]:
+def report(errors: Errors, program: object, most: int = 12) -> dict[str, Any]:
     """``false_positive_patterns``, ``false_negative_patterns`` and ``prompt_patches``, and the articles they are of.
 
     A program without predictors has no prompt, and so no patches.
@@ -133,7 +133,7 @@ class Sentences:
 
     errors: Errors
 
-    def propose(self, pattern: Pattern, program: Any, train: Sequence[Any]) -> list[Patch]:
+    def propose(self, pattern: Pattern, program: object, train: Sequence[object]) -> list[Patch]:
         """The sentence first, then the rule; ``train`` is not looked at, since articles are no examples."""
         label = pattern.gold_type
         quoted = ", ".join(f'"{surface}"' for surface in pattern.surfaces[:3])

@@ -87,7 +87,7 @@ def resolver(subject: Subject, hierarchy: Hierarchy) -> EntityResolver:
 
 
 def predictions(
-    triples: Iterable[Any], subject: Subject, table: PropertyAlignmentTable, hierarchy: Hierarchy
+    triples: Iterable[object], subject: Subject, table: PropertyAlignmentTable, hierarchy: Hierarchy
 ) -> list[dict[str, Any]]:
     """The program's triples, read; the same statement in other words is kept once, with its greatest confidence."""
     entities = resolver(subject, hierarchy)

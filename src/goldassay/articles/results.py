@@ -186,7 +186,7 @@ KEPT = (
 
 
 def folded(
-    file: Path, asked: Iterable[ArticleRef], metadata: Mapping[str, Any], table: PropertyAlignmentTable
+    file: Path, asked: Iterable[ArticleRef], metadata: Mapping[str, object], table: PropertyAlignmentTable
 ) -> dict[str, Any]:
     """The result of the rows in ``file``, for the articles that were asked for, in their order."""
     whole, domains, gaps = Totals(), dict[str, Totals](), Gaps(table)

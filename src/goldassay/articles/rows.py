@@ -26,7 +26,7 @@ def place(output: Path) -> Path:
 class ArticleRows(RowLog):
     """The rows file of a run, open for writing; ``done`` are the keys of the articles that need not be done again."""
 
-    def __init__(self, file: Path, run: Mapping[str, Any], secrets: tuple[str, ...] = ()) -> None:
+    def __init__(self, file: Path, run: Mapping[str, object], secrets: tuple[str, ...] = ()) -> None:
         super().__init__(file, secrets)
         try:
             first = _first(file)

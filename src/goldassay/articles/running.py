@@ -133,10 +133,10 @@ def said_by(program: Any, subject: Subject) -> list[Any]:
 
 def run(
     asked: Sequence[ArticleRef],
-    program: Any,
+    program: object,
     sources: Sources,
     scoring: Scoring,
-    metadata: Mapping[str, Any],
+    metadata: Mapping[str, object],
     file: Path,
     profile: Profile,
     parallel: int = 1,

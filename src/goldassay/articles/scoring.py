@@ -162,7 +162,7 @@ class Scoring:
     excluded: tuple[str, ...] = objects.EXCLUDED
     verdicts: Verdicts = field(default_factory=dict)
 
-    def score(self, subject: Subject, triples: Iterable[Any]) -> dict[str, Any]:
+    def score(self, subject: Subject, triples: Iterable[object]) -> dict[str, Any]:
         """The counts and the evidence of one article, as JSON."""
         said = preparing.predictions(triples, subject, self.table, self.hierarchy)
         for one in said:

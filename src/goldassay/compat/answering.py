@@ -113,7 +113,7 @@ def _row(name: str, given: Scorecard | Values, weights: Mapping[str, float]) -> 
 
 
 def context_entity_recall(
-    rows: Sequence[Any],
+    rows: Sequence[object],
     *,
     retrieved_contexts_column: Column = "retrieved_contexts",
     reference_column: Column = "reference",

@@ -38,7 +38,7 @@ def token_level_metrics(
 
 
 def entity_level_metrics(
-    pred_entities: Sequence[Any], gold_entities: Sequence[Any], match_type: str = "strict"
+    pred_entities: Sequence[object], gold_entities: Sequence[object], match_type: str = "strict"
 ) -> dict[str, Any]:
     """Precision, recall, F1 and counts of entities, strict (span and type) or partial (overlap and type).
 
@@ -81,7 +81,7 @@ def _is_document(item: Any) -> bool:
 
 
 def type_distribution_analysis(
-    pred_entities: Sequence[Any], gold_entities: Sequence[Any]
+    pred_entities: Sequence[object], gold_entities: Sequence[object]
 ) -> dict[str, dict[str, float | None]]:
     """How often each type is predicted and stands in gold; ``ratio`` is ``None`` without gold.
 

@@ -65,7 +65,7 @@ class ScorePack:
     tokens: Any = None
     weights: Mapping[str, float] = field(default_factory=lambda: dict(WEIGHTS))
 
-    def score(self, questions: Sequence[Mapping[str, Any]], answers: Sequence[Mapping[str, Any]]) -> Scorecard:
+    def score(self, questions: Sequence[Mapping[str, object]], answers: Sequence[Mapping[str, object]]) -> Scorecard:
         """The scorecard of aligned questions and answers."""
         asked = [*FIVE, "final_score"]
         return scorecard(

@@ -74,7 +74,7 @@ class PromptTuner:
     """
 
     def __init__(
-        self, program: Any, train: Sequence[Any], *, proposers: Sequence[Proposer] = (), most: int = 12
+        self, program: object, train: Sequence[object], *, proposers: Sequence[Proposer] = (), most: int = 12
     ) -> None:
         self.program, self.train, self.most = program, demonstrations(program, train), most
         self.proposers = list(proposers)
@@ -90,7 +90,7 @@ class PromptTuner:
             patches,
         )
 
-    def measure(self, report: TuningReport, dev: Sequence[Any], metric: Any, *, threads: int = 1) -> TuningReport:
+    def measure(self, report: TuningReport, dev: Sequence[object], metric: object, *, threads: int = 1) -> TuningReport:
         """The report with every patch measured on dev, paired; clearly worse ones are stopped early."""
         bench = Bench(list(dev), metric, threads=threads)
         everything = range(len(dev))

@@ -81,19 +81,19 @@ class RAGEvaluator(founding.RAGEvaluator):
         return self.similarity(one, other) if self.similarity is not None else super()._cosine(one, other)
 
 
-def faithful(judge: Any, question: str, answer: str, context: str) -> float | None:
+def faithful(judge: object, question: str, answer: str, context: str) -> float | None:
     """The share of the answer's claims that the context supports; ``None`` where it makes none or none is known."""
     tally = Faithfulness(judge)({"question": question}, {"answer": answer, "retrieved_contexts": [context]}).tally
     return _known(tally)
 
 
-def relevant(judge: Any, question: str, answer: str) -> float | None:
+def relevant(judge: object, question: str, answer: str) -> float | None:
     """In full 1, in part 0.5, not at all or by an evasion 0."""
     tally = Relevance(judge)({"question": question}, {"answer": answer}).tally
     return _known(tally)
 
 
-def correctness(judge: Any, question: str, answer: str, gold: str) -> float | None:
+def correctness(judge: object, question: str, answer: str, gold: str) -> float | None:
     """The worth of an answer's level beside the gold answer."""
     asked = {"question": f"{question}\nGold answer: {gold}"}
     tally = Rubric(judge, CORRECTNESS, "correctness")(asked, {"answer": answer}).tally

@@ -45,7 +45,7 @@ def _dcg(relevance: Sequence[float], gain: str) -> float:
 
 
 def compute_retrieval_metrics(
-    queries: Sequence[Mapping[str, Any]], k_values: Sequence[int] = (5, 10, 20)
+    queries: Sequence[Mapping[str, object]], k_values: Sequence[int] = (5, 10, 20)
 ) -> dict[str, float | None]:
     """``ndcg@k``, ``precision@k`` and ``recall@k`` for each k, and ``mrr``: means over the queries.
 
@@ -67,7 +67,7 @@ def compute_retrieval_metrics(
     return out
 
 
-def retrieval_source_analysis(query_results: Sequence[Any], depth: int = 10) -> dict[str, dict[str, float]]:
+def retrieval_source_analysis(query_results: Sequence[object], depth: int = 10) -> dict[str, dict[str, float]]:
     """How much each source contributes: its share of the first ``depth`` results, of the first, of the first five.
 
     All three are over the results that exist: five queries with one result each have five results among their first

@@ -65,7 +65,7 @@ class TokenEmbedder(Protocol):
         ...
 
 
-def checked(vectors: Any, n: int, name: str) -> Array:
+def checked(vectors: object, n: int, name: str) -> Array:
     """The vectors as float32, if there is a row for each text and every number is one.
 
     >>> checked([[1.0, 0.0]], 2, "bad")

@@ -162,7 +162,7 @@ def _typed(name: str, cells: Sequence[str]) -> list[Any]:
     return list(cells)
 
 
-def fields(records: Iterable[Mapping[str, Any]]) -> dict[str, str]:
+def fields(records: Iterable[Mapping[str, object]]) -> dict[str, str]:
     """The fields of records and their types as a signature of DSPy writes them; few words that repeat are a Literal.
 
     >>> fields([{"id": "1", "text": "a b", "year": 1784}, {"id": "2", "text": "c d", "year": 1913}])
@@ -190,7 +190,7 @@ def _type(values: Sequence[Any]) -> str:
     return kinds.pop().__name__ if len(kinds) == 1 else "Any"
 
 
-def counted(records: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+def counted(records: Sequence[Mapping[str, object]]) -> dict[str, Any]:
     """How many records have each field, and how often each value of it occurs where they are few."""
     found: dict[str, Any] = {}
     for name in fields(records):

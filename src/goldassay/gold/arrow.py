@@ -68,7 +68,7 @@ def dataset(name: str) -> Iterator[dict[str, Any]]:
             yield {**row, "split": SIDES.get(str(side), str(side))} if side and "split" not in row else row
 
 
-def plain(row: Mapping[str, Any], place: str | Path) -> dict[str, Any]:
+def plain(row: Mapping[str, object], place: str | Path) -> dict[str, Any]:
     """A row with values that JSON can hold; raises `DataError` where a field is an image, bytes or the like."""
     return {str(name): _plain(value, str(name), place) for name, value in row.items()}
 

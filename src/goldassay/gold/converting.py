@@ -94,7 +94,7 @@ def convert(
     return Conversion(len(records), lost, left)
 
 
-def differences(before: Sequence[Mapping[str, Any]], after: Sequence[Mapping[str, Any]]) -> dict[str, int]:
+def differences(before: Sequence[Mapping[str, object]], after: Sequence[Mapping[str, object]]) -> dict[str, int]:
     """In how many records each field changed; ``tokens`` are a means and not compared."""
     found: Counter[str] = Counter()
     there = {record["id"]: record for record in after}

@@ -32,7 +32,7 @@ def prove(text: str, spans: Sequence[Mapping[str, Any]], field: str, record: obj
             raise DataError(what, record=record, field=f"{field}[{index}]")
 
 
-def unplaced(span: Mapping[str, Any], field: str, record: object = None) -> None:
+def unplaced(span: Mapping[str, object], field: str, record: object = None) -> None:
     """Raise if a span without offsets is not whole: both are ``null``, and the words that were given are there."""
     if span["start"] is not None or span["end"] is not None:
         raise DataError("start and end are both numbers or both null", record=record, field=field)

@@ -128,7 +128,7 @@ def _stand(records: list[dict[str, Any]], field: str) -> bool:
 
 
 @cache
-def decoder(shape: Any) -> msgspec.json.Decoder[Any]:
+def decoder(shape: object) -> msgspec.json.Decoder[Any]:
     """The decoder of a task's records."""
     return msgspec.json.Decoder(_type(shape))
 

@@ -173,7 +173,7 @@ def _readable(path: str | Path, format: str, task: str, options: Mapping[str, An
 
 def write(
     path: str | Path,
-    records: Iterable[Mapping[str, Any]],
+    records: Iterable[Mapping[str, object]],
     *,
     format: str | None = None,
     task: str,
@@ -263,7 +263,7 @@ def _placed(records: Iterable[Mapping[str, Any]], spans: str, name: str) -> None
                 )
 
 
-def given(name: str, task: str, column: str | None, options: Mapping[str, Any]) -> dict[str, Any]:
+def given(name: str, task: str, column: str | None, options: Mapping[str, object]) -> dict[str, Any]:
     """The options that were given, if the format's reader has them; a column is only for formats that have several."""
     if column is not None and name not in TOKENISED:
         raise GoldassayError(f"--column is for hipe and iob2, not for {name}")

@@ -55,7 +55,7 @@ def adapter(task: str, side: Side = "gold") -> TypeAdapter[dict[str, Any]]:
     return TypeAdapter((GOLD if side == "gold" else PRED)[task])
 
 
-def check(record: Any, task: str, side: Side = "gold") -> dict[str, Any]:
+def check(record: object, task: str, side: Side = "gold") -> dict[str, Any]:
     """One record, validated; what is wrong is one line with the field.
 
     >>> check({"id": "a", "text": "x", "entities": [{"start": "0", "end": 1, "type": "TOP"}]}, "extraction")
@@ -69,7 +69,7 @@ def check(record: Any, task: str, side: Side = "gold") -> dict[str, Any]:
         raise plain(error, record=known) from None
 
 
-def plain(error: ValidationError, record: Any = None) -> DataError:
+def plain(error: ValidationError, record: object = None) -> DataError:
     """Pydantic's first complaint as one line of ours."""
     return _plain(error.errors(include_url=False, include_context=False)[0], record)
 

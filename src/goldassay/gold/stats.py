@@ -75,7 +75,7 @@ def counted(task: str, records: Sequence[Record]) -> Found:
     return found | (count(records) if count else anyfields.counted(records))
 
 
-def tally(values: Iterable[Any]) -> dict[str, int]:
+def tally(values: Iterable[object]) -> dict[str, int]:
     """How often each value occurs; the keys are text, in the order of first use."""
     return dict(Counter(_name(value) for value in values))
 

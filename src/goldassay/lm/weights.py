@@ -31,7 +31,7 @@ class _Reader:
     place: int = 0
 
     def take(self, form: str) -> Any:
-        found = struct.unpack_from(f"<{form}", self.data, self.place)
+        found: tuple[Any, ...] = struct.unpack_from(f"<{form}", self.data, self.place)
         self.place += struct.calcsize(f"<{form}")
         return found if len(found) > 1 else found[0]
 

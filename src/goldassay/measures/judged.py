@@ -139,7 +139,7 @@ class JudgedMeasure(Measure[Judged]):
         return f"{self.key}[{', '.join(f'{name}={plain(value)}' for name, value in told.items())}]"
 
 
-def called(judge: Any) -> str:
+def called(judge: object) -> str:
     """The name of a judge, or of a function in its place.
 
     >>> called(len), called(type("Mine", (), {"name": "mine"})())

@@ -97,7 +97,7 @@ class Account(UsageTracker):  # type: ignore[misc]
 
 
 @contextmanager
-def watching(models: Sequence[Any], meter: Meter) -> Iterator[Account]:
+def watching(models: Sequence[object], meter: Meter) -> Iterator[Account]:
     """Watch these models; gives the account of the calls that belong to no example."""
     loose = Account(meter)
     with _lock:
@@ -143,7 +143,7 @@ class _Watched:
         vars(self)["num_retries"] = value
 
     @with_callbacks  # type: ignore[untyped-decorator]
-    def __call__(self, prompt: Any = None, *, messages: Any = None, **options: Any) -> Any:
+    def __call__(self, prompt: object = None, *, messages: object = None, **options: Any) -> Any:
         call = prepare(self, prompt, messages, options)
         account, started = _account(), time.perf_counter()
         result = _cached(self, call, False)
@@ -156,7 +156,7 @@ class _Watched:
         return _record(self, account, call, result, finalize(self, call, result), started)
 
     @with_callbacks  # type: ignore[untyped-decorator]
-    async def acall(self, prompt: Any = None, *, messages: Any = None, **options: Any) -> Any:
+    async def acall(self, prompt: object = None, *, messages: object = None, **options: Any) -> Any:
         call = await asyncio.to_thread(prepare, self, prompt, messages, options, asynchronous=True)
         account, started = _account(), time.perf_counter()
         result = await asyncio.to_thread(_cached, self, call, True) if call.cache else None
@@ -316,7 +316,7 @@ def messages(inputs: dict[str, Any]) -> list[dict[str, str]]:
     ]
 
 
-def answer(outputs: Any) -> str:
+def answer(outputs: object) -> str:
     """What came back as text; several completions follow each other.
 
     >>> answer(["Delft", {"text": "Gouda", "logprobs": None}])
@@ -326,7 +326,7 @@ def answer(outputs: Any) -> str:
     return "\n\n".join(text(one.get("text", one) if isinstance(one, dict) else one) for one in found)
 
 
-def text(content: Any) -> str:
+def text(content: object) -> str:
     """The text of a message's content; parts that are no text (pictures, files) are only named."""
     if isinstance(content, list):
         return "\n".join(text(part) for part in content)

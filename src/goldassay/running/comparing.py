@@ -190,8 +190,8 @@ def alike(a: Run, b: Run) -> None:
 
 
 def given(
-    gold: Sequence[Any],
-    pred: Sequence[Any],
+    gold: Sequence[object],
+    pred: Sequence[object],
     measures: Mapping[str, Measure[Any]],
     *,
     name: str,

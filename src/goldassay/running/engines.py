@@ -43,7 +43,7 @@ class Died(Exception):
 class Remote(Protocol):
     """A worker somewhere else."""
 
-    def ask(self, index: int, example: Any) -> Answer:
+    def ask(self, index: int, example: object) -> Answer:
         """What came of an example; `Died` where the worker is gone."""
         ...
 
@@ -131,7 +131,7 @@ class Process:
         self._send(packed)
         threading.Thread(target=self._listen, daemon=True).start()
 
-    def ask(self, index: int, example: Any) -> Answer:
+    def ask(self, index: int, example: object) -> Answer:
         import cloudpickle
 
         number, future = next(self.numbers), Future[Any]()
@@ -192,7 +192,7 @@ class Actor:
         kind: Any = ray.remote(Worker)
         self.actor: Any = kind.options(max_concurrency=max(1, at_once), num_cpus=0).remote(packed)
 
-    def ask(self, index: int, example: Any) -> Answer:
+    def ask(self, index: int, example: object) -> Answer:
         import ray
         from ray.exceptions import RayActorError, RayTaskError
 

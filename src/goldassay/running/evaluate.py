@@ -219,7 +219,7 @@ def evaluate(
     return run
 
 
-async def aevaluate(program: Any, gold: Sequence[Any], metric: Any, **options: Any) -> Run:
+async def aevaluate(program: object, gold: Sequence[object], metric: object, **options: Any) -> Run:
     """`evaluate` for asynchronous code: the same words, and the loop stays free.
 
     >>> import asyncio, dspy
@@ -231,7 +231,7 @@ async def aevaluate(program: Any, gold: Sequence[Any], metric: Any, **options: A
     return await asyncio.to_thread(evaluate, program, gold, metric, **options)
 
 
-def named(lm: Any, adapter: Any) -> tuple[Any, Any]:
+def named(lm: object, adapter: object) -> tuple[Any, Any]:
     """A language model that was given by its name, with the adapter that suits it."""
     if not isinstance(lm, str):
         return lm, adapter

@@ -79,7 +79,7 @@ class Writer:
         """One more row; the place in the file where it starts."""
         return self._rows.add(row)
 
-    def about(self, about: Mapping[str, Any]) -> None:
+    def about(self, about: Mapping[str, object]) -> None:
         """Replace ``run.json``, whole or not at all."""
         text = jsonl.dumps(scrub(json.loads(jsonl.dumps(about)), self.secrets), indent=1)
         jsonl.replace(self.folder / ABOUT, f"{text}\n")

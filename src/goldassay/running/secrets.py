@@ -125,7 +125,7 @@ def redact(text: str, secrets: tuple[str, ...] = ()) -> str:
     return text
 
 
-def scrub(value: Any, secrets: tuple[str, ...] = ()) -> Any:
+def scrub(value: object, secrets: tuple[str, ...] = ()) -> Any:
     """A JSON value without secrets: in every text and key, and whatever stands under a name such as ``api_key``.
 
     >>> scrub({"api_key": "abc", "max_tokens": 5, "urls": ["https://me:pw@host/"]})

@@ -22,7 +22,7 @@ from goldassay.running.calls import ACCOUNT, Account, watching
 READY = -1  # the number of a worker's first answer: it is built, or why not
 
 
-def pack(program: Any, metric: Any, lm: Any, adapter: Any, trace: bool, workers: int) -> bytes:
+def pack(program: object, metric: object, lm: object, adapter: object, trace: bool, workers: int) -> bytes:
     """All that a worker needs, as bytes; it is one of so many, which share the limits of an endpoint.
 
     Args:
@@ -84,7 +84,7 @@ class Worker:
     def built(self) -> None:
         """Nothing: an answer says that the worker is there."""
 
-    def measure(self, index: int, example: Any) -> tuple[Any, dict[str, Any], str, dict[str, Any]]:
+    def measure(self, index: int, example: object) -> tuple[Any, dict[str, Any], str, dict[str, Any]]:
         """The evidence and the row of an example, why all others will fail too (or nothing), and what was used so far.
 
         ``loose`` among the latter is what no example could be charged with.

@@ -60,10 +60,10 @@ class Gate:
 
 def gate(
     tallies: Values,
-    zero: Any = None,
+    zero: object = None,
     *,
     target: float,
-    clusters: Sequence[Any] | None = None,
+    clusters: Sequence[object] | None = None,
     bounds: Bounds | None = None,
     lower_is_better: bool = False,
     look: int = 1,

@@ -11,7 +11,6 @@ is no second definition of any measure.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
@@ -22,7 +21,7 @@ STEP = 1e-5  # of a sum: what the derivative is taken over
 NODES = np.polynomial.legendre.leggauss(5)  # points and weights of the mean on the way from B to A
 
 
-def influences(tallies: Values, zero: Any = None, *, clusters: Sequence[Any] | None = None) -> Floats:
+def influences(tallies: Values, zero: object = None, *, clusters: Sequence[object] | None = None) -> Floats:
     """The empirical influence of each example (or cluster): how far it draws the corpus value, per share of the whole.
 
     With n examples, V(all) + influence is each example's own value in a mean (for plain numbers and equal weights it is
@@ -36,7 +35,7 @@ def influences(tallies: Values, zero: Any = None, *, clusters: Sequence[Any] | N
     return len(rows) * (rows @ slope(evidences, rows.sum(axis=0)))
 
 
-def contributions(a: Values, b: Values, zero: Any = None, *, clusters: Sequence[Any] | None = None) -> Floats:
+def contributions(a: Values, b: Values, zero: object = None, *, clusters: Sequence[object] | None = None) -> Floats:
     """What each example (or cluster) adds to the corpus value of A minus that of B.
 
     The parts add up to the difference, but for the rounding of the derivative; an example with the same evidence on

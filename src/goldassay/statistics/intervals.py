@@ -52,9 +52,9 @@ class Interval:
 
 def interval(
     tallies: Values,
-    zero: Any = None,
+    zero: object = None,
     *,
-    clusters: Sequence[Any] | None = None,
+    clusters: Sequence[object] | None = None,
     method: str = "auto",
     bounds: Bounds | None = None,
     resamples: int = 2000,
@@ -154,7 +154,7 @@ def between(evidences: Evidences, value: float, rows: Floats) -> Bounds:
 
 
 def worth(
-    tallies: Values, zero: Any = None, *, clusters: Sequence[Any] | None = None, bounds: Bounds = (0.0, 1.0)
+    tallies: Values, zero: object = None, *, clusters: Sequence[object] | None = None, bounds: Bounds = (0.0, 1.0)
 ) -> tuple[int, float]:
     """How many examples with any evidence there are, and how many examples of a rate their value is worth.
 

@@ -56,9 +56,9 @@ class Comparison:
 def compare(
     a: Values,
     b: Values,
-    zero: Any = None,
+    zero: object = None,
     *,
-    clusters: Sequence[Any] | None = None,
+    clusters: Sequence[object] | None = None,
     test: str = "permutation",
     bounds: Bounds | None = None,
     resamples: int = 10_000,

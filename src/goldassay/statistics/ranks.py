@@ -33,9 +33,9 @@ class Rank:
 
 def ranks(
     systems: Sequence[Sequence[Any]],
-    zero: Any = None,
+    zero: object = None,
     *,
-    clusters: Sequence[Any] | None = None,
+    clusters: Sequence[object] | None = None,
     level: float = 0.95,
     lower_is_better: bool = False,
     resamples: int = 5000,

@@ -126,10 +126,10 @@ class Bets:
 def sequential_test(
     a: Values,
     b: Values,
-    zero: Any = None,
+    zero: object = None,
     *,
     looks: Sequence[int] | None = None,
-    clusters: Sequence[Any] | None = None,
+    clusters: Sequence[object] | None = None,
     gain: float = 0.0,
     alpha: float = 0.05,
     beta: float = 0.1,

@@ -120,7 +120,7 @@ def text(words: str, language: str) -> Any:
         return library().Literal(words, language="und")
 
 
-def term(value: Any, kind: str = "wikibase-item") -> Any:
+def term(value: object, kind: str = "wikibase-item") -> Any:
     """A value as RDF's term; an unknown value is a blank node, and what looks like an id is one where ids stand."""
     o = library()
     if value is None:

@@ -210,7 +210,7 @@ class EntityResolver:
         self._names = list(self._named)
         self._known: dict[tuple[str, frozenset[str]], Resolution] = {}
 
-    def resolve(self, name: Any, kinds: Iterable[str] = ()) -> Resolution:
+    def resolve(self, name: object, kinds: Iterable[str] = ()) -> Resolution:
         """The item that ``name`` means; ``kinds`` (person, place, …) are those that are wanted."""
         wanted = frozenset(kinds)
         read = items.read(name)

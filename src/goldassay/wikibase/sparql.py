@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from typing import Any
 from urllib.parse import quote
 
 from goldassay.exceptions import GoldassayError
@@ -143,7 +142,7 @@ def page(query: str, limit: int, offset: int) -> str:
 MOST = 50
 
 
-def classes(client: Any, qids: Sequence[str]) -> dict[str, frozenset[str]]:
+def classes(client: object, qids: Sequence[str]) -> dict[str, frozenset[str]]:
     """The classes of each item, as far as the client's endpoint knows; empty for a client that has no endpoint."""
     endpoint = getattr(client, "endpoint", None)
     if endpoint is None or not qids:
@@ -167,7 +166,7 @@ def query(qids: Sequence[str]) -> str:
     return f"SELECT DISTINCT ?item ?class WHERE {{ VALUES ?item {{ {items} }} {edges} }} ORDER BY ?item ?class"
 
 
-def merged_into(client: Any, qid: str) -> str | None:
+def merged_into(client: object, qid: str) -> str | None:
     """The item that this one was merged into; None where it stands for itself, or nothing can be asked."""
     endpoint = getattr(client, "endpoint", None)
     if endpoint is None or not QID.fullmatch(qid):

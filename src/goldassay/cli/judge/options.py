@@ -150,7 +150,7 @@ class JudgeOptions:
         return judge_of(self.state, model, **options) if self.state else Judge(model, **options)
 
     @contextmanager
-    def within_budget(self, judge: Any) -> Iterator[None]:
+    def within_budget(self, judge: object) -> Iterator[None]:
         """What is asked in here may use the budget; when it is spent, the verdicts so far are those of the store."""
         from goldassay.running.budget import BudgetSpent, Meter
         from goldassay.running.calls import watching

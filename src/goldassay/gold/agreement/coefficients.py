@@ -232,7 +232,7 @@ def differences(values: Any, margin: Any, level: str) -> Any:
     return (gap**2).reshape(*gap.shape, *extra)
 
 
-def number(value: Any) -> float:
+def number(value: object) -> float:
     """A value of a scale."""
     if isinstance(value, bool) or not isinstance(value, (int, float, np.number)) or not np.isfinite(value):
         raise DataError(f"ordinal, interval and ratio values are finite numbers, not {value!r}; use level='nominal'")

@@ -263,7 +263,7 @@ def statement_figures(given: Given, how: Resampling) -> list[Figure]:
     return figures
 
 
-def triple(one: Mapping[str, Any]) -> tuple[str, ...]:
+def triple(one: Mapping[str, object]) -> tuple[str, ...]:
     """A statement as it is compared."""
     return tuple(" ".join(str(one[part]).split()).casefold() for part in ("subject", "predicate", "object"))
 

@@ -195,7 +195,7 @@ def own_task(rows: Sequence[Row], near: float) -> Iterator[Finding]:
 Rows = Mapping[str, Sequence[Row]]
 
 
-def across_tasks(card: Mapping[str, Any], rows: Rows, passages: Mapping[str, str] | None) -> Iterator[Finding]:
+def across_tasks(card: Mapping[str, object], rows: Rows, passages: Mapping[str, str] | None) -> Iterator[Finding]:
     """The findings across tasks."""
     for task, found in rows.items():
         yield from _labels(cards.allowed(card, task), task, found)
@@ -299,7 +299,7 @@ def _flat(text: str) -> str:
 FILE = "passages.jsonl"
 
 
-def collection(passages: Sequence[Mapping[str, Any]], rows: Mapping[str, Sequence[Row]]) -> Iterator[Finding]:
+def collection(passages: Sequence[Mapping[str, object]], rows: Mapping[str, Sequence[Row]]) -> Iterator[Finding]:
     """What is off in a collection, beside the tasks that use it."""
     texts: dict[str, tuple[str, str]] = {}
     for task in rows:

@@ -255,7 +255,7 @@ FIELD = "inter_annotator_agreement"
 ROUNDING = 0.5e-4 + 1e-9
 
 
-def stated(task: str, said: Mapping[str, Any], folder: Path) -> Iterator[Finding]:
+def stated(task: str, said: Mapping[str, object], folder: Path) -> Iterator[Finding]:
     """What a card states of a task's agreement, measured again; a card that states no figures is left alone."""
     stated = said.get(FIELD)
     if not isinstance(stated, Mapping):

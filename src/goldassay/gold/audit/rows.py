@@ -100,7 +100,7 @@ class Row:
     line: int | None = None
 
     def finding(
-        self, kind: str, message: str, field: str | None = None, fix: Mapping[str, Any] | None = None
+        self, kind: str, message: str, field: str | None = None, fix: Mapping[str, object] | None = None
     ) -> Finding:
         """Something that is off in this record."""
         return Finding(kind, message, self.file, self.line, str(self.record["id"]), field, fix)

@@ -79,7 +79,7 @@ def _as_written(checked: Any, written: Any) -> Any:
     return checked
 
 
-def dumps(records: Iterable[Mapping[str, Any]]) -> str:
+def dumps(records: Iterable[Mapping[str, object]]) -> str:
     """Records as JSON Lines: what is about a record stands after what it says, and a whole grade is a whole number.
 
     >>> dumps([{"id": "q", "strata": {"tier": 1}, "query": "x", "relevant": {"d": 2.0}}])
@@ -98,7 +98,7 @@ def _laid_out(record: Mapping[str, Any]) -> dict[str, Any]:
     return made | {key: record[key] for key in LAST if key in record}
 
 
-def write(path: str | Path, records: Iterable[Mapping[str, Any]], task: str, side: Side = "gold") -> None:
+def write(path: str | Path, records: Iterable[Mapping[str, object]], task: str, side: Side = "gold") -> None:
     """Write records, one a line."""
     files.save(path, dumps(records))
 

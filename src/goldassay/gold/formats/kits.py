@@ -44,7 +44,7 @@ def save(path: str | Path, content: Mapping[str, Any]) -> None:
     files.save(path, yaml.safe_dump(dict(content), allow_unicode=True, sort_keys=False, width=1000))
 
 
-def text(entry: Mapping[str, Any], key: str, path: str | Path, where: str) -> str:
+def text(entry: Mapping[str, object], key: str, path: str | Path, where: str) -> str:
     """A field that must be text."""
     if not isinstance(entry.get(key), str) or not entry[key]:
         raise DataError(f"this field must be text, found {entry.get(key)!r}", file=path, field=f"{where}.{key}")

@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from goldassay.exceptions import DataError
 from goldassay.gold.formats import kits
@@ -42,7 +41,7 @@ def read_properties(path: str | Path) -> list[Property]:
     return found
 
 
-def write_properties(path: str | Path, rows: Iterable[Property], head: Mapping[str, Any] | None = None) -> None:
+def write_properties(path: str | Path, rows: Iterable[Property], head: Mapping[str, object] | None = None) -> None:
     """Write the table under ``head`` (version, description, …) with its true count."""
     entries = [
         {

@@ -64,7 +64,7 @@ VALUES = ("meta", "strata", "citations", "answer_starts")  # JSON in a cell
 NAMED = ("answer", "answers")  # an empty cell says that there is none; of other fields it says nothing
 
 
-def flat(found: Any) -> bool:
+def flat(found: object) -> bool:
     """Whether the content of a JSON file is a list of questions or answers, and no list of whole entries."""
     return isinstance(found, list) and all(
         isinstance(one, dict) and not any(part in one for part in ENTRIES) for one in found
@@ -83,7 +83,7 @@ def asks(path: str | Path) -> bool:
 
 
 def from_objects(
-    found: Sequence[Mapping[str, Any]], path: str | Path, side: Side, wrong: Wrong = stop
+    found: Sequence[Mapping[str, object]], path: str | Path, side: Side, wrong: Wrong = stop
 ) -> list[dict[str, Any]]:
     """The records of a JSON list."""
     records = []

@@ -57,7 +57,7 @@ def _said(row: Mapping[str, Any], side: Side) -> Mapping[str, Any] | None:
     return {key: value for part in kept if isinstance(part, Mapping) for key, value in part.items()}
 
 
-def write(path: str | Path, records: Any, task: str, side: Side = "pred") -> None:
+def write(path: str | Path, records: object, task: str, side: Side = "pred") -> None:
     """Runs are written by ``eval`` alone."""
     raise GoldassayError("a run is written by goldassay eval; write jsonl")
 

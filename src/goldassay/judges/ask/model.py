@@ -93,7 +93,7 @@ class BoundModel:
         self,
         lm: Any,
         *,
-        adapter: Any = None,
+        adapter: object = None,
         retries: int = 1,
         version: str = "1",
         programs: Mapping[str, Any] | None = None,
@@ -143,7 +143,7 @@ class BoundModel:
             f"{self.unknown} verdicts of {self} are unknown: they stay in the denominator and do not count as true{why}"
         )
 
-    def ask(self, signature: Any, accept: Accept | None = None, /, **inputs: str) -> Fields | None:
+    def ask(self, signature: object, accept: Accept | None = None, /, **inputs: str) -> Fields | None:
         """The fields of an answer; ``None`` where none came back that can be read and that ``accept`` takes."""
         key = self._key(signature, inputs)
         with self._lock:

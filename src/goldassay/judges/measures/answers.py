@@ -28,7 +28,7 @@ class Rated(JudgedMeasure):
 
     judge: Any
 
-    def verdict(self, gold: Any, pred: Any) -> Verdict | None:
+    def verdict(self, gold: object, pred: object) -> Verdict | None:
         """What the judge says; ``None`` where there is nothing to judge."""
         raise GoldassayError(f"{type(self).__name__} does not say how to ask")
 
@@ -36,7 +36,7 @@ class Rated(JudgedMeasure):
         """A label's value from 0 to 1."""
         return float(label == "yes")
 
-    def says(self, label: str, gold: Any) -> str:
+    def says(self, label: str, gold: object) -> str:
         """What is wrong, in words."""
         return f"The judge says {label!r}."
 
@@ -78,7 +78,7 @@ class Preference(Rated):
 
     over: str = "reference"
 
-    def verdict(self, gold: Any, pred: Any) -> Verdict | None:
+    def verdict(self, gold: object, pred: object) -> Verdict | None:
         """First, second or tie."""
         other = gold_field(gold, self.over, None)
         if not other:
@@ -90,7 +90,7 @@ class Preference(Rated):
         """Half for a tie."""
         return {"first": 1.0, "tie": 0.5, "second": 0.0}[label]
 
-    def says(self, label: str, gold: Any) -> str:
+    def says(self, label: str, gold: object) -> str:
         """With the other answer."""
         return f"The answer is {'worse' if label == 'second' else 'no better'} than “{gold_field(gold, self.over)}”."
 
@@ -135,7 +135,7 @@ class Rubric(Rated):
         named = "<".join(name for name, _ in self.levels)
         return f"{self.key}[judge={self.judge}, levels={named}, unknown={self.fixed['unknown']}]"
 
-    def verdict(self, gold: Any, pred: Any) -> Verdict | None:
+    def verdict(self, gold: object, pred: object) -> Verdict | None:
         """The judge's level."""
         found: Verdict = self.bound.rubric(dict(self.levels), question(gold), answer_or_nothing(pred, gold))
         return found
@@ -144,7 +144,7 @@ class Rubric(Rated):
         """Its place."""
         return [name for name, _ in self.levels].index(label) / (len(self.levels) - 1)
 
-    def says(self, label: str, gold: Any) -> str:
+    def says(self, label: str, gold: object) -> str:
         """With the level's meaning and the best one's."""
         return (
             f"{self.title}: {label} ({dict(self.levels)[label]}); best is {self.levels[-1][0]} ({self.levels[-1][1]})."
@@ -179,11 +179,11 @@ class Criterion(Rated):
         """Its title."""
         return self.title
 
-    def verdict(self, gold: Any, pred: Any) -> Verdict | None:
+    def verdict(self, gold: object, pred: object) -> Verdict | None:
         """Yes or no."""
         found: Verdict = self.bound.criterion(self.criterion, question(gold), answer_or_nothing(pred, gold))
         return found
 
-    def says(self, label: str, gold: Any) -> str:
+    def says(self, label: str, gold: object) -> str:
         """With the criterion."""
         return f"The answer does not meet the criterion “{self.criterion}”."

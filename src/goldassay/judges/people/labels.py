@@ -140,7 +140,7 @@ def _item(
     )
 
 
-def known(label: Any, question: Question, asked: Question, where: str) -> str:
+def known(label: object, question: Question, asked: Question, where: str) -> str:
     """A label as the question names it; ``asked`` is the question with as many labels as the file has."""
     text = _fold(label)
     for name in (*asked.labels, *question.labels):
@@ -180,7 +180,7 @@ def labelled_rows(path: str | Path, columns: Mapping[str, str] | None = None) ->
     return found
 
 
-def labels_of(row: Mapping[str, Any]) -> dict[str, Any]:
+def labels_of(row: Mapping[str, object]) -> dict[str, Any]:
     """Each annotator's label, those without one left out.
 
     >>> labels_of({"label_ann": "yes", "label_bob": ""}), labels_of({"label": None})

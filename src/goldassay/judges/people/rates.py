@@ -87,7 +87,7 @@ class Estimate:
         return asdict(self)
 
 
-def estimate(labels: Labels, votes: Sequence[Vote], judge: Any = "") -> Estimate:
+def estimate(labels: Labels, votes: Sequence[Vote], judge: object = "") -> Estimate:
     """The counts and rates of votes on items.
 
     >>> from goldassay.judges.people.labels import JudgedItem

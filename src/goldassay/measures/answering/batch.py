@@ -23,7 +23,7 @@ Array = Any  # numpy arrays
 class Batch:
     """Both sides of many questions, read once, and what measures share over them; made when first asked for."""
 
-    def __init__(self, gold: Sequence[Any], pred: Sequence[Any]) -> None:
+    def __init__(self, gold: Sequence[object], pred: Sequence[object]) -> None:
         self.gold, self.pred = gold, pred
         self.broken = [bool(failed(one)) for one in pred]
         self.found = [answer(one, other) for one, other in zip(pred, gold, strict=True)]
@@ -96,7 +96,7 @@ class Batched(Measure[T]):
 
     task: ClassVar[str] = "answering"
 
-    def batch(self, gold: Sequence[Any], pred: Sequence[Any]) -> Batch:
+    def batch(self, gold: Sequence[object], pred: Sequence[object]) -> Batch:
         """Both sides, read once."""
         return Batch(gold, pred)
 

@@ -122,7 +122,7 @@ class _Citations(Measure[Judged]):
         return sum(row.possible for row in rows) / total if total else 0.0
 
 
-def verdicts(pred: Any) -> list[Cited] | None:
+def verdicts(pred: object) -> list[Cited] | None:
     """The prediction's ``citations``, where they come with verdicts (``together``, ``alone``, ``without``)."""
     found = pred_field(pred, "citations", None)
     if not isinstance(found, (list, tuple)) or not found:

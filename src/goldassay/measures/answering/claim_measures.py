@@ -77,7 +77,7 @@ class _ClaimValue(JudgedMeasure):
         return claims.asked(self.bound, mine, told(gold, expected or ""), texts, self.tables)
 
 
-def told(gold: Any, text: str) -> str:
+def told(gold: object, text: str) -> str:
     """An answer as a text that says something by itself: a short one with its question before it.
 
     >>> told({"question": "When did it open?"}, "1885"), told({"question": "When?"}, "It opened in 1885.")

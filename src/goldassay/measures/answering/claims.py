@@ -82,7 +82,7 @@ class Support:
     gold_by_context: tuple[tuple[Entailed, ...], ...] | None = None
 
     @classmethod
-    def of(cls, tables: Mapping[str, Any], record: object = None) -> Support:
+    def of(cls, tables: Mapping[str, object], record: object = None) -> Support:
         """From a record with our names or RAGChecker's, and verdicts as words or truth values.
 
         >>> Support.of({"answer2response": ["Entailment", "Neutral", None]}).answer_by_gold
@@ -226,14 +226,14 @@ def _table(rows: Sequence[Sequence[Entailed]] | None) -> Truth | None:
     return Truth(made.sure.reshape(len(rows), width), made.maybe.reshape(len(rows), width))
 
 
-def verdicts(found: Any, record: object, field: str) -> tuple[Entailed, ...]:
+def verdicts(found: object, record: object, field: str) -> tuple[Entailed, ...]:
     """A list of verdicts."""
     if isinstance(found, str) or not isinstance(found, Sequence):
         raise DataError(f"expected a list of verdicts, found {found!r}", record=record, field=field)
     return tuple(verdict(one, record, field) for one in found)
 
 
-def verdict(found: Any, record: object, field: str) -> Entailed:
+def verdict(found: object, record: object, field: str) -> Entailed:
     """A verdict as a truth value, or by its word.
 
     >>> verdict("Entailment", "a", "together"), verdict("no", "a", "together"), verdict(None, "a", "together")
@@ -278,7 +278,7 @@ def _text(claim: Any) -> str:
     return " ".join(map(str, claim)) if isinstance(claim, (list, tuple)) else str(claim)
 
 
-def given(pred: Any) -> Claimed | None:
+def given(pred: object) -> Claimed | None:
     """The verdicts that stand with a prediction, in ``support`` or under RAGChecker's names; ``None`` where none do.
 
     >>> found = given({"support": {"answer_by_gold": [True, None]}, "answer_claims": ["a", "b"]})

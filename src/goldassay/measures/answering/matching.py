@@ -95,7 +95,7 @@ def found_entities(text: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(out))
 
 
-def distinct(entities: Iterable[Any], match: str = "normalised", aliases: Aliases = ()) -> dict[str, Any]:
+def distinct(entities: Iterable[object], match: str = "normalised", aliases: Aliases = ()) -> dict[str, Any]:
     """Each entity once, by what is compared.
 
     >>> list(distinct(["The Hague", "the hague", "Den Haag"], "alias", (("The Hague", "Den Haag"),)))
@@ -119,7 +119,7 @@ def distinct(entities: Iterable[Any], match: str = "normalised", aliases: Aliase
 
 
 def lacking(
-    wanted: Iterable[Any], texts: Sequence[str], listed: Iterable[Any] | None, match: str, aliases: Aliases = ()
+    wanted: Iterable[object], texts: Sequence[str], listed: Iterable[Any] | None, match: str, aliases: Aliases = ()
 ) -> list[str]:
     """The entities that are not there, as texts.
 

@@ -52,7 +52,7 @@ class _Answered(Batched[Mean]):
         """How well two normalised texts agree."""
         return float(one == other)
 
-    def worth(self, found: str, expected: Sequence[str], gold: Any = None) -> float:
+    def worth(self, found: str, expected: Sequence[str], gold: object = None) -> float:
         """The agreement with the nearest acceptable answer."""
         mine = self.normalised(found)
         return max(self.agreement(mine, text) for text in asked([self.normalised(text) for text in expected]))
@@ -175,14 +175,14 @@ class MLQAExactMatch(_Answered):
 
     language: str = "gold"
 
-    def worth(self, found: str, expected: Sequence[str], gold: Any = None) -> float:
+    def worth(self, found: str, expected: Sequence[str], gold: object = None) -> float:
         """The agreement with the nearest acceptable answer, by the rules of one language."""
         code = self.language.lower()[:2] if self.language != "gold" else language_of(gold)
         mine = normal.mlqa(found, code)
         return max(self.agreement(mine, text) for text in asked([normal.mlqa(text, code) for text in expected]))
 
 
-def language_of(gold: Any) -> str:
+def language_of(gold: object) -> str:
     """The language of a question, as two letters."""
     given = str(read(gold, "language", None) or "").lower()[:2]
     return given or normal.joined(" ".join([question(gold), *answers(gold)])) or "en"

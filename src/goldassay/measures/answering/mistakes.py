@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from goldassay.fields import read
 from goldassay.measure import Error, failed
@@ -17,7 +16,7 @@ AGAINST = {
 }
 
 
-def wrong(gold: Any, pred: Any, expected: Sequence[str], found: str) -> tuple[Error, ...]:
+def wrong(gold: object, pred: object, expected: Sequence[str], found: str) -> tuple[Error, ...]:
     """The error of a wrong answer, in words; none when the program failed (feedback says that by itself)."""
     if failed(pred):
         return ()

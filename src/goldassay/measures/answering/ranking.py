@@ -218,7 +218,7 @@ class Robustness(_Rule):
         return Assessment(Mean.of(robustness_score(bool(answers(gold)), text, error)))
 
 
-def broken(pred: Any) -> bool:
+def broken(pred: object) -> bool:
     """Whether the program failed, here or as the prediction's ``error`` says."""
     return bool(failed(pred)) or bool(extra(pred, "error"))
 
@@ -229,7 +229,7 @@ class Parts(By[str, Any]):
     weights: Mapping[str, float] = WEIGHTS
 
     @classmethod
-    def of(cls, tallies: Mapping[str, Any], weights: Mapping[str, float]) -> Parts:
+    def of(cls, tallies: Mapping[str, object], weights: Mapping[str, float]) -> Parts:
         """Tallies with their weights."""
         made = cls(tallies)
         made.weights = weights

@@ -10,7 +10,7 @@ from goldassay.fields import read
 from goldassay.measure import failed, gold_field, pred_field
 
 
-def answers(gold: Any) -> tuple[str, ...]:
+def answers(gold: object) -> tuple[str, ...]:
     """The acceptable short answers; none is an unanswerable question.
 
     A gold example that has only a ``reference`` is answered by it.
@@ -36,7 +36,7 @@ def answers(gold: Any) -> tuple[str, ...]:
     return tuple(found)
 
 
-def reference(gold: Any) -> str:
+def reference(gold: object) -> str:
     """The long answer, or an empty text."""
     found = gold_field(gold, "reference", None)
     if found is not None and not isinstance(found, str):
@@ -44,30 +44,30 @@ def reference(gold: Any) -> str:
     return found or ""
 
 
-def references(gold: Any) -> tuple[str, ...]:
+def references(gold: object) -> tuple[str, ...]:
     """All texts that an answer may be compared with: the short answers and the long one, each once."""
     short, long = answers(gold), reference(gold)
     return tuple(dict.fromkeys([*short, long] if short and long else short))
 
 
-def expected_text(gold: Any) -> str | None:
+def expected_text(gold: object) -> str | None:
     """What gold answers in one text: its reference, else its first answer; ``None`` where it has neither."""
     if read(gold, "answers", None) is None and read(gold, "reference", None) is None:
         return None
     return reference(gold) or next(iter(answers(gold)), None)
 
 
-def unanswerable(gold: Any) -> bool:
+def unanswerable(gold: object) -> bool:
     """Whether gold says that there is no answer."""
     return read(gold, "answers", None) is not None and not answers(gold)
 
 
-def question(gold: Any) -> str:
+def question(gold: object) -> str:
     """The question, or an empty text."""
     return str(read(gold, "question", "") or "")
 
 
-def answer(pred: Any, gold: Any = None) -> str:
+def answer(pred: object, gold: object = None) -> str:
     """What was answered; empty where the program abstained or failed."""
     found = pred_field(pred, "answer")
     if found is None:
@@ -77,12 +77,12 @@ def answer(pred: Any, gold: Any = None) -> str:
     return found
 
 
-def answer_or_nothing(pred: Any, gold: Any) -> str:
+def answer_or_nothing(pred: object, gold: object) -> str:
     """What was answered; empty also where the program failed."""
     return "" if failed(pred) else answer(pred, gold)
 
 
-def confidence(pred: Any) -> float | None:
+def confidence(pred: object) -> float | None:
     """How sure the program was, from 0 to 1; ``None`` where it does not say."""
     found = pred_field(pred, "confidence", None)
     if found is None:
@@ -92,7 +92,7 @@ def confidence(pred: Any) -> float | None:
     return float(found)
 
 
-def contexts(pred: Any) -> tuple[str, ...] | None:
+def contexts(pred: object) -> tuple[str, ...] | None:
     """The texts that were retrieved; ``None`` where the prediction does not say."""
     found = pred_field(pred, "retrieved_contexts", None)
     if found is None:
@@ -108,13 +108,13 @@ def contexts(pred: Any) -> tuple[str, ...] | None:
     return tuple(texts)
 
 
-def extra(record: Any, name: str) -> Any:
+def extra(record: object, name: str) -> Any:
     """Evidence that not every record has: a field of its own, or one under ``meta``; ``None`` without it."""
     found = read(record, name, None)
     return read(record, f"meta.{name}", None) if found is None else found
 
 
-def aligned(gold: Sequence[Any], pred: Sequence[Any]) -> None:
+def aligned(gold: Sequence[object], pred: Sequence[object]) -> None:
     """Both sides have the same length, and ids that say the same where both have them."""
     if len(gold) != len(pred):
         raise GoldassayError(f"{len(gold)} gold records against {len(pred)} predictions; they must be aligned")
@@ -130,7 +130,7 @@ def aligned(gold: Sequence[Any], pred: Sequence[Any]) -> None:
             raise DataError(f"aligned with the prediction for {_id(other)}; sort both by id", record=name, field="id")
 
 
-def all_texts(values: Sequence[Any], side: str, why: str) -> None:
+def all_texts(values: Sequence[object], side: str, why: str) -> None:
     """Raise unless every value is a text; ``why`` says who wants them.
 
     >>> all_texts(["a", None], "prediction", "ROUGE compares texts")

@@ -43,8 +43,8 @@ QUALITY, ACCURACY = ("semantic_similarity", "quality"), ("bertscore_f1", "accura
 
 
 def scorecard(
-    gold: Sequence[Any],
-    pred: Sequence[Any],
+    gold: Sequence[object],
+    pred: Sequence[object],
     *,
     measures: Sequence[str | Measure[Any]] | None = None,
     embedder: Embedder | str | None = None,

@@ -41,7 +41,7 @@ MEASURES: tuple[Measure[Any], ...] = (
 )
 
 
-def perfect(gold: Any) -> dict[str, Any]:
+def perfect(gold: object) -> dict[str, Any]:
     """The prediction that gets everything right."""
     return {
         "label": gold_field(gold, "label"),

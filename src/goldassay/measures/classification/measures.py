@@ -51,7 +51,7 @@ class _LabelMeasure(Measure[Any]):
         """The evidence of one example."""
         raise GoldassayError(f"{type(self).__name__} does not say how to count")
 
-    def batch(self, gold: Sequence[Any], pred: Sequence[Any]) -> Batch:
+    def batch(self, gold: Sequence[object], pred: Sequence[object]) -> Batch:
         """The labels of every example."""
         return Batch([sides(*pair) for pair in zip(gold, pred, strict=True)])
 

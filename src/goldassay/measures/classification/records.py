@@ -31,7 +31,7 @@ class Read(NamedTuple):
         return self.pred_others | ({self.pred} if self.pred != NONE else frozenset())
 
 
-def sides(gold: Any, pred: Any) -> Read:
+def sides(gold: object, pred: object) -> Read:
     """The labels of a pair of records, or of two bare labels.
 
     A missing prediction (``None``, empty) is an error wherever it is counted: it never matches a gold label, not even

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 from goldassay.measures.classification import measures as of
 from goldassay.measures.classification.labels import institutions
@@ -17,8 +16,8 @@ CHOICES = frozenset("ABCDEFGHI")  # what the answers of a multiple choice are ca
 
 
 def scorecard(
-    gold: Sequence[Any],
-    pred: Sequence[Any],
+    gold: Sequence[object],
+    pred: Sequence[object],
     *,
     labels: Sequence[str] | str | None = None,
     hierarchy: Mapping[str, Sequence[str]] | None = None,

@@ -46,7 +46,7 @@ class Columns:
 
 
 def columns(
-    gold: Sequence[Any], pred: Sequence[Any], record: Callable[[int], object] = lambda number: number
+    gold: Sequence[object], pred: Sequence[object], record: Callable[[int], object] = lambda number: number
 ) -> tuple[Columns, Columns, list[str]]:
     """Both sides, and the names of the types; ``record`` names a document in an error.
 

@@ -34,7 +34,7 @@ def known_types(gold: Sequence[Sequence[Span]]) -> frozenset[str]:
     return HIPE_TYPES | {span.type.casefold() for spans in gold for span in spans}
 
 
-def known(gold: Sequence[Any], pred: Sequence[Any]) -> tuple[list[Any], list[Any], int]:
+def known(gold: Sequence[object], pred: Sequence[object]) -> tuple[list[Any], list[Any], int]:
     """Both sides as records without predictions of types that do not count, and how many those were."""
     left, right, texts = fields(gold, pred)
     names = [name(one) for one in gold]

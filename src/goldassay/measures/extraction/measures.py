@@ -75,7 +75,7 @@ class SpanMeasure(Measure[Any]):
         found, good = errors(left, right, text)
         return Assessment(self.tally(left, right, text), found, good)
 
-    def batch(self, gold: Sequence[Any], pred: Sequence[Any]) -> Batch:
+    def batch(self, gold: Sequence[object], pred: Sequence[object]) -> Batch:
         """The spans of all documents, matched."""
         return Batch.of(gold, pred, self.bounds)
 

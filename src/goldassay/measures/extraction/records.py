@@ -18,7 +18,7 @@ from goldassay.text.locate import widened
 GOLD, PRED = "gold entities", "predicted entities"
 
 
-def sides(gold: Any, pred: Any, bounds: str = "given") -> tuple[list[Span], list[Span], str]:
+def sides(gold: object, pred: object, bounds: str = "given") -> tuple[list[Span], list[Span], str]:
     """Gold spans, predicted spans and the text of one pair of records (or bare lists of spans)."""
     (left,), (right,), (text,) = fields([gold], [pred])
     try:
@@ -93,7 +93,7 @@ def _wide(span: Span, text: str) -> Span:
     return span._replace(start=start, end=end, text=text[start:end], fragments=parts)
 
 
-def fields(gold: Sequence[Any], pred: Sequence[Any]) -> tuple[list[Any], list[Any], list[str]]:
+def fields(gold: Sequence[object], pred: Sequence[object]) -> tuple[list[Any], list[Any], list[str]]:
     """The entities of both sides and the texts of aligned records, as they stand there."""
     if len(gold) != len(pred):
         raise GoldassayError(f"{len(gold)} gold records against {len(pred)} predictions; they must be aligned")
@@ -120,7 +120,7 @@ def name(gold: Any) -> Any:
     return None if isinstance(gold, list) else read(gold, "id", None)
 
 
-def perfect(gold: Any) -> dict[str, Any]:
+def perfect(gold: object) -> dict[str, Any]:
     """The prediction that gets everything right.
 
     >>> perfect({"text": "in Delft", "entities": [(3, 8, "TOP")]})["entities"][0].type

@@ -37,7 +37,7 @@ def listed(matching: str = "one-to-one", bounds: str = "given") -> list[Measure[
 
 
 def scorecard(
-    gold: Sequence[Any], pred: Sequence[Any], *, protocol: str | None = None, bounds: str = "given"
+    gold: Sequence[object], pred: Sequence[object], *, protocol: str | None = None, bounds: str = "given"
 ) -> Scorecard:
     """All values over aligned records; ``protocol="hipe"`` counts in the order of the official HIPE scorer.
 

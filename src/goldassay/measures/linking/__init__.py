@@ -63,7 +63,7 @@ MEASURES: tuple[Measure[Any], ...] = (
 )
 
 
-def perfect(gold: Any) -> dict[str, Any]:
+def perfect(gold: object) -> dict[str, Any]:
     """The prediction that gets everything right."""
     links = []
     for link in gold_field(gold, "links"):

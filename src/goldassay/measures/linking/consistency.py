@@ -72,7 +72,9 @@ class Identified(Consistency):
         return divide(self.consistent + self.inconsistent + self.partial, self.entities, empty=1.0)
 
 
-def cross_kb_consistency(linked_entities: Sequence[Any], resolver: Resolver | None = None) -> dict[str, float | None]:
+def cross_kb_consistency(
+    linked_entities: Sequence[object], resolver: Resolver | None = None
+) -> dict[str, float | None]:
     """How far the ids of entities (``wikidata_id``, ``viaf_id``, ``isil_code``; one each or several) belong together.
 
     ``resolver`` is a table (id → ``{"wikidata": …, "viaf": …, "isil": …}``) or a callable that gives such a mapping, or
@@ -152,7 +154,7 @@ def together(links: Iterable[Mapping[str, Sequence[str]]]) -> dict[str, dict[str
     return out
 
 
-def bases_of(bases: Mapping[str, Any]) -> Bases:
+def bases_of(bases: Mapping[str, object]) -> Bases:
     """Sets of ids by knowledge base."""
     return {base: _set(bases.get(base), base) for base in BASES}
 

@@ -63,7 +63,7 @@ class LinkMeasure(Measure[Any]):
         """The evidence of one document."""
         raise GoldassayError(f"{type(self).__name__} does not say how to count")
 
-    def batch(self, gold: Sequence[Any], pred: Sequence[Any]) -> list[Matched]:
+    def batch(self, gold: Sequence[object], pred: Sequence[object]) -> list[Matched]:
         """Every document, read and matched once."""
         return [Matched(sides(*pair, self.equivalent, self.bounds)) for pair in zip(gold, pred, strict=True)]
 

@@ -72,7 +72,7 @@ class Read(NamedTuple):
     repeated: int
 
 
-def sides(gold: Any, pred: Any, equivalent: Pairs = (), bounds: str = "given") -> Read:
+def sides(gold: object, pred: object, equivalent: Pairs = (), bounds: str = "given") -> Read:
     """The mentions and answers of a pair of records, or of two bare lists of links.
 
     With ``bounds="word"`` both are widened to whole words of the text first (`widened`).
@@ -115,7 +115,7 @@ def rank(mention: Mention, answer: Answer) -> int:
     return next((place for place, one in enumerate(answer.candidates, start=1) if one in right), 0)
 
 
-def value(item: Any, name: str, default: Any = None) -> Any:
+def value(item: object, name: str, default: object = None) -> Any:
     """A field of a link; a plain dict, as most are, is asked without ceremony."""
     return item.get(name, default) if type(item) is dict else read_field(item, name, default)
 

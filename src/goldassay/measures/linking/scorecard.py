@@ -36,8 +36,8 @@ DEFINED = ("link_", "strong_link_", "macro_doc_")  # what the HIPE scorer counts
 
 
 def scorecard(
-    gold: Sequence[Any],
-    pred: Sequence[Any],
+    gold: Sequence[object],
+    pred: Sequence[object],
     *,
     equivalent: Mapping[str, str] | Pairs | None = None,
     resolver: Resolver | None = None,

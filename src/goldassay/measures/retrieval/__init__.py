@@ -46,7 +46,7 @@ MEASURES: tuple[Ranked, ...] = (
 )
 
 
-def perfect(gold: Any) -> dict[str, Any]:
+def perfect(gold: object) -> dict[str, Any]:
     """The prediction that ranks the relevant documents first, best grades on top.
 
     >>> perfect({"relevant": {"a": 1, "b": 3, "c": 0}})["results"][0]

@@ -13,7 +13,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain, repeat
-from typing import Any
 
 import numpy as np
 
@@ -75,7 +74,7 @@ class Batch:
         self._relevant: dict[float, Array] = {}
 
     @classmethod
-    def of(cls, gold: Sequence[Any], pred: Sequence[Any]) -> Batch:
+    def of(cls, gold: Sequence[object], pred: Sequence[object]) -> Batch:
         """The batch of aligned gold examples and predictions."""
         if len(gold) != len(pred):
             raise DataError(f"{len(gold)} gold examples and {len(pred)} predictions; they must be aligned")

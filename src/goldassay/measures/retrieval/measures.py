@@ -64,7 +64,7 @@ class Ranked(Measure[Mean]):
         """1 for each query that counts, 0 for those left out."""
         return (batch.retrieved > 0).astype(float) if self.missing == "skip" else (batch.retrieved >= 0).astype(float)
 
-    def batch(self, gold: Sequence[Any], pred: Sequence[Any]) -> Batch:
+    def batch(self, gold: Sequence[object], pred: Sequence[object]) -> Batch:
         """Where the judged documents of every query stand."""
         return Batch.of(gold, pred)
 

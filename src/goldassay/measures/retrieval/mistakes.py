@@ -12,7 +12,9 @@ DEEP = 100  # below this rank a relevant document counts as buried, and what sta
 SHOWN = 3
 
 
-def found(batch: Batch, gold: Any, pred: Any, ties: str = "docno_desc") -> tuple[tuple[Error, ...], tuple[str, ...]]:
+def found(
+    batch: Batch, gold: object, pred: object, ties: str = "docno_desc"
+) -> tuple[tuple[Error, ...], tuple[str, ...]]:
     """The errors of one query, and what was right."""
     judged = batch.judged[0]
     relevant = sorted((document for document, grade in judged.items() if grade > 0), key=lambda d: (-judged[d], d))

@@ -27,7 +27,7 @@ Scores = Mapping[str, float]
 _ID_AND_SCORE = itemgetter("doc_id", "score")
 
 
-def grades(gold: Any) -> Grades:
+def grades(gold: object) -> Grades:
     """The judged documents of a gold example and their grades.
 
     >>> grades({"query": "museum", "relevant": ["a", "b"]})
@@ -47,7 +47,7 @@ def grades(gold: Any) -> Grades:
     return judged
 
 
-def scores(pred: Any, record: object = None) -> Scores:
+def scores(pred: object, record: object = None) -> Scores:
     """The retrieved documents of a prediction and their scores.
 
     >>> scores({"results": [{"doc_id": "a", "score": 2.5}, {"doc_id": "b", "score": 1.0}]})

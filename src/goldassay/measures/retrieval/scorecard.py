@@ -21,8 +21,8 @@ Wanted = Sequence[str | Ranked]
 
 
 def scorecard(
-    gold: Sequence[Any],
-    pred: Sequence[Any],
+    gold: Sequence[object],
+    pred: Sequence[object],
     *,
     measures: Wanted | None = None,
     ties: str = "docno_desc",
@@ -119,7 +119,9 @@ def means(
     return {name: _mean(measure.tallies(batch)) for name, measure in asked.items()}
 
 
-def band(gold: Sequence[Any], pred: Sequence[Any], measures: Wanted | None = None) -> dict[str, tuple[float, float]]:
+def band(
+    gold: Sequence[object], pred: Sequence[object], measures: Wanted | None = None
+) -> dict[str, tuple[float, float]]:
     """The least and the greatest mean over all orders of documents with one score.
 
     Every measure here rises when a document of a higher grade moves up, so the extremes are the orders by grade.

@@ -34,7 +34,7 @@ class Coordinate:
     globe: str = ""
 
 
-def read(raw: Any) -> Coordinate | None:
+def read(raw: object) -> Coordinate | None:
     """A place from Wikidata's form, ``Point(4.88 52.36)`` (longitude first), ``52.36, 4.88`` or ``52°21′36″N 4°53′E``.
 
     >>> read("Point(4.885 52.36)")

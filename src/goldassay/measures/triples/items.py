@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any
 from urllib.parse import unquote
 
 from goldassay.text.fuzzy import normal
@@ -27,7 +26,7 @@ class NamedItem:
     names: frozenset[str]
 
 
-def read(raw: Any, known: str | None = None, labels: Iterable[str] = ()) -> NamedItem | None:
+def read(raw: object, known: str | None = None, labels: Iterable[str] = ()) -> NamedItem | None:
     """An item from an id, an IRI, a label, or a mapping with ``id``, ``label``, ``labels`` or ``aliases``.
 
     >>> read("wd:Q190804").id, sorted(read("ex:Marie_Curie").names), read({"id": "Q1", "label": "universe"}).id

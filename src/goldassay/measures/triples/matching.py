@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 from goldassay.fields import read
 from goldassay.measures.triples import items, objects, records
@@ -58,8 +57,8 @@ def _one_subject(gold: Statement, pred: Statement, equivalents: Mapping[str, str
 
 
 def match(
-    gold: Any,
-    pred: Any,
+    gold: object,
+    pred: object,
     table: Alignment = NO_TABLE,
     comparing: Comparing = AS_USUAL,
     equivalents: Mapping[str, str] | None = None,

@@ -99,13 +99,13 @@ class Matched(Measure[T]):
         if not 0.0 < self.threshold <= 1.0 or self.tolerance < 0 or self.kilometres < 0:
             raise GoldassayError("threshold lies in (0, 1]; tolerance and kilometres are not negative")
 
-    def match(self, gold: Any, pred: Any) -> Matching:
+    def match(self, gold: object, pred: object) -> Matching:
         """The matching under this measure's conventions."""
         table = alignment(self.alignment, self.prefixes)
         comparing = Comparing(self.threshold, self.tolerance, self.kilometres, self.times)
         return match(gold, pred, table, comparing, _table(self.equivalents), self.excluded)
 
-    def batch(self, gold: Sequence[Any], pred: Sequence[Any]) -> Batch:
+    def batch(self, gold: Sequence[object], pred: Sequence[object]) -> Batch:
         return Batch(gold, [self.match(*pair) for pair in zip(gold, pred, strict=True)])
 
     def tally(self, found: Matching) -> T:

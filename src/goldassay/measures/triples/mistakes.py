@@ -16,7 +16,7 @@ AROUND = 30
 YEAR = re.compile(r"(?<!\d)\d{3,4}(?!\d)")
 
 
-def found(matching: Matching, gold: Any) -> tuple[tuple[Error, ...], tuple[str, ...]]:
+def found(matching: Matching, gold: object) -> tuple[tuple[Error, ...], tuple[str, ...]]:
     """The errors of one example, and what was right."""
     text = str(read(gold, "text", None) or "")
     free = list(matching.unmatched)

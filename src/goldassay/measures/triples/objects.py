@@ -52,7 +52,7 @@ class Comparing:
     times: str = "gold"
 
 
-def kind(triple: Mapping[str, Any]) -> str:
+def kind(triple: Mapping[str, object]) -> str:
     """The type of a gold triple's object.
 
     >>> kind({"object": "1885-07-13"}), kind({"object": 100}), kind({"object": "Q5"})
@@ -64,7 +64,7 @@ def kind(triple: Mapping[str, Any]) -> str:
     return found or ("item" if triple.get("object_id") else _looks(triple.get("object")))
 
 
-def excluded(triple: Mapping[str, Any], types: Iterable[str] = EXCLUDED) -> bool:
+def excluded(triple: Mapping[str, object], types: Iterable[str] = EXCLUDED) -> bool:
     """Whether the triple's declared type is one of those left out.
 
     >>> excluded({"object": "NL-0000", "object_type": "external-id"}), excluded({"object": "NL-0000"})
@@ -106,7 +106,7 @@ def _looks(value: Any) -> str:
     return "quantity" if NUMERAL.fullmatch(text) else "text"
 
 
-def read(triple: Mapping[str, Any], as_kind: str) -> Value | None:
+def read(triple: Mapping[str, object], as_kind: str) -> Value | None:
     """The object of a triple as a value of that type; None where it cannot be one.
 
     >>> read({"object": "52.36, 4.885"}, "coordinate") is None, read({"object": ["a", "b"]}, "coordinate") is None
@@ -130,7 +130,7 @@ def _read(triple: Mapping[str, Any], raw: Any, as_kind: str) -> Value | None:
     return Identifier("".join(written(raw).split())) if as_kind == "identifier" else written(raw)
 
 
-def written(raw: Any) -> str:
+def written(raw: object) -> str:
     """A value as a person would read it.
 
     >>> written({"text": "Rijksmuseum", "language": "nl"}), written("ex:Marie_Curie"), written(100)

@@ -135,7 +135,7 @@ class Hallucination(Grounding):
 NUMBERS = re.compile(r"\d+(?:[.,\s'’]\d{3})*(?:[.,]\d+)?")
 
 
-def stands_in(value: Any, text: str) -> bool | None:
+def stands_in(value: object, text: str) -> bool | None:
     """True or False; None for an id without a label, which cannot be looked for.
 
     >>> stands_in("ex:Marie_Curie", "Marie Curie was born in Warsaw."), stands_in("Q90", "in Paris")

@@ -90,7 +90,7 @@ class Quantity:
     high: float | None = None
 
 
-def read(raw: Any) -> Quantity | None:
+def read(raw: object) -> Quantity | None:
     """A quantity from a number, from Wikidata's form or as written.
 
     >>> read("1,000 m²"), read("1.5 million").readings, read("many") is None

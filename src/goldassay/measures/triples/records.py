@@ -48,7 +48,7 @@ class Statement:
         return f"({', '.join(self.key)})"
 
 
-def wanted(gold: Any, table: Alignment = NO_TABLE, excluded: Iterable[str] = objects.EXCLUDED) -> list[Statement]:
+def wanted(gold: object, table: Alignment = NO_TABLE, excluded: Iterable[str] = objects.EXCLUDED) -> list[Statement]:
     """The statements of a gold example, by their words."""
     name = read(gold, "id", None)
     found = [_statement(triple, table, name) for triple in _triples(gold_field(gold, "triples"), name)]
@@ -57,7 +57,7 @@ def wanted(gold: Any, table: Alignment = NO_TABLE, excluded: Iterable[str] = obj
 
 
 def said(
-    pred: Any, table: Alignment = NO_TABLE, excluded: Iterable[str] = objects.EXCLUDED, name: Any = None
+    pred: object, table: Alignment = NO_TABLE, excluded: Iterable[str] = objects.EXCLUDED, name: object = None
 ) -> list[Statement]:
     """The statements of a prediction, the most confident first; ``name`` is the record's, for what is wrong in it."""
     found = [_statement(triple, table, name) for triple in _triples(pred_field(pred, "triples"), name)]
@@ -65,7 +65,7 @@ def said(
     return sorted(kept, key=lambda statement: (-_confidence(statement.triple, name), statement.key))
 
 
-def perfect(gold: Any) -> dict[str, Any]:
+def perfect(gold: object) -> dict[str, Any]:
     """The prediction that says what gold says, without its deprecated statements and its annotations.
 
     >>> perfect({"triples": [{"subject": "a", "predicate": "b", "object": "c", "rank": "normal", "supported": True}]})

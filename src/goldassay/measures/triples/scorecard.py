@@ -20,11 +20,11 @@ from goldassay.tally import Counts
 
 
 def scorecard(
-    gold: Sequence[Any],
-    pred: Sequence[Any],
+    gold: Sequence[object],
+    pred: Sequence[object],
     *,
     protocol: str | None = None,
-    ontology: Any = None,
+    ontology: object = None,
     **options: Any,
 ) -> Scorecard:
     """Every value of design §7 for triples.

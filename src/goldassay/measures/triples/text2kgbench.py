@@ -70,7 +70,7 @@ class Sentence:
     object_hallucination: float = 0.0
 
 
-def sentence(gold: Any, pred: Any, ontology: Ontology) -> Sentence:
+def sentence(gold: object, pred: object, ontology: Ontology) -> Sentence:
     """The protocol on one sentence.
 
     >>> ontology = Ontology.of({"relations": [{"label": "author"}], "concepts": [{"label": "book"}]})
@@ -160,7 +160,7 @@ class Official(Measure[Mean]):
     def assess(self, gold: Any, pred: Any) -> Assessment[Mean]:
         return Assessment(Mean.of(getattr(sentence(gold, pred, self.ontology), self.value)))
 
-    def batch(self, gold: Sequence[Any], pred: Sequence[Any]) -> Any:
+    def batch(self, gold: Sequence[object], pred: Sequence[object]) -> Any:
         """The numbers of all sentences, a column each."""
         return np.array([astuple(sentence(*pair, self.ontology)) for pair in zip(gold, pred, strict=True)]).T
 
@@ -169,7 +169,7 @@ class Official(Measure[Mean]):
         return Mean(column, np.ones(len(column)))
 
 
-def scorecard(shared: Batches, ontology: Any) -> Scorecard:
+def scorecard(shared: Batches, ontology: object) -> Scorecard:
     """The means over all sentences, and the numbers of each sentence."""
     if ontology is None:
         raise GoldassayError("the protocol text2kgbench needs the benchmark's ontology file: --ontology FILE")

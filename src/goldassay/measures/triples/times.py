@@ -18,7 +18,6 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
 
 MILLENNIUM, CENTURY, DECADE, YEAR, MONTH, DAY = 6, 7, 8, 9, 10, 11
 Date = tuple[int, int, int, int]
@@ -117,7 +116,7 @@ def _date(year: int, month: int, day: int) -> Date | None:
     return year, month, day, DAY if day and month else MONTH if month else YEAR
 
 
-def read(raw: Any) -> Time | None:
+def read(raw: object) -> Time | None:
     """A time from Wikidata's form, ISO 8601 or a date as written in English, Dutch, German or French.
 
     >>> read("+1958-00-00T00:00:00Z").year, read("14 juli 1885")

@@ -166,7 +166,7 @@ def _documents(folder: Path, case: Reference) -> Documents:
     return counted(both.gold, both.pred)
 
 
-def counted(gold: Sequence[Any], pred: Sequence[Any]) -> Documents:
+def counted(gold: Sequence[object], pred: Sequence[object]) -> Documents:
     """The counts of entities by document, in the official order."""
     read = [extraction.sides(one, other)[:2] for one, other in zip(gold, pred, strict=True)]
     types = known_types([wanted for wanted, _ in read])

@@ -32,12 +32,12 @@ class Change:
     made: Callable[[Sequence[Any], Sequence[Any]], Sides]
     kind: str = "data"
 
-    def __call__(self, gold: Sequence[Any], pred: Sequence[Any]) -> Sides:
+    def __call__(self, gold: Sequence[object], pred: Sequence[object]) -> Sides:
         """Both sides after it."""
         return self.made(gold, pred)
 
 
-def changes(task: str, gold: Sequence[Any], pred: Sequence[Any]) -> Iterator[Change]:
+def changes(task: str, gold: Sequence[object], pred: Sequence[object]) -> Iterator[Change]:
     """Every change of these data that makes a difference, the commonest first.
 
     >>> [change.says for change in changes("classification", [{"label": "A"}], [{"label": "a"}])]

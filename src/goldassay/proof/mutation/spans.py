@@ -18,7 +18,7 @@ OTHER_TYPE = {
 UNRELATED = 5  # characters of a span that holds no name
 
 
-def fields(item: Any) -> dict[str, Any]:
+def fields(item: object) -> dict[str, Any]:
     """A span as a mapping."""
     if isinstance(item, Mapping):
         return dict(item)
@@ -54,14 +54,14 @@ def retyped(item: Record, _gold: Record, _other: Record) -> Record:
     return made | {"type": OTHER_TYPE[made["type"]]}
 
 
-def added(items: Sequence[Any], gold: Record, _other: Record) -> Sequence[Any]:
+def added(items: Sequence[object], gold: Record, _other: Record) -> Sequence[Any]:
     """A span at the end of the text, where there is no name."""
     end = len(gold["text"]) - 1
     span = {"start": end - UNRELATED, "end": end, "type": "TOP", "text": gold["text"][end - UNRELATED : end]}
     return [*items, span]
 
 
-def elsewhere(items: Sequence[Any], gold: Record, _other: Record) -> Sequence[Any]:
+def elsewhere(items: Sequence[object], gold: Record, _other: Record) -> Sequence[Any]:
     """Every span, with its type, at a place where there is no name: the end of the text, from behind."""
     out, end = [], len(gold["text"]) - 1
     for item in items:
@@ -70,7 +70,7 @@ def elsewhere(items: Sequence[Any], gold: Record, _other: Record) -> Sequence[An
     return out
 
 
-def linked(items: Sequence[Any], gold: Record, other: Record) -> Sequence[Any]:
+def linked(items: Sequence[object], gold: Record, other: Record) -> Sequence[Any]:
     """A link at the end of the text, where there is no mention."""
     *kept, span = added(items, gold, other)
     return [*kept, {**span, "candidates": [{"id": "Q1"}]}]
