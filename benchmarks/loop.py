@@ -1,13 +1,19 @@
-"""The evaluation loop beside dspy.Evaluate: trivial program, trivial metric, so that only the loop is measured."""
+"""The evaluation loop beside dspy.Evaluate: trivial program, trivial metric, so that only the loop is measured.
+
+Then a ``dspy.Predict`` whose model answers at once, beside the same called bare (CPU), and one whose model takes 50 ms,
+128 in flight, beside ``dspy.Evaluate`` (seconds).
+"""
 
 from __future__ import annotations
 
 import logging
+import time
 from collections.abc import Callable
 from typing import Any
 
 import dspy
 from benchmarks.harness import close, versus
+from dspy.lm15 import Message, Response, TextPart, Usage
 
 from goldassay import Counts, Metric
 from goldassay.measure import Assessment, Measure
@@ -36,6 +42,58 @@ def plain(gold: Any, pred: Any, trace: Any = None) -> float:
     return float(gold.label == pred.label)
 
 
+class Engine:
+    """A model that always answers the same, after a while."""
+
+    def __init__(self, seconds: float) -> None:
+        self.seconds = seconds
+
+    def complete(self, request: Any) -> Any:
+        time.sleep(self.seconds)
+        said = Message.assistant([TextPart("[[ ## label ## ]]\nM\n\n[[ ## completed ## ]]")])
+        used = Usage(input_tokens=1, output_tokens=1, total_tokens=2)
+        return Response(id=None, model=request.model, message=said, finish_reason="stop", usage=used)
+
+
+def predictors(metric: Any) -> None:
+    """What the loop adds to calls of a model."""
+    predict, gold = dspy.Predict("text -> label"), examples(1280)
+    lm = dspy.LM("fake/m", engine=Engine(0), cache=False)
+
+    def bare() -> None:
+        with dspy.context(lm=lm):
+            for example in gold:
+                predict(**example.inputs())
+
+    def run(model: Any, threads: int, **options: Any) -> None:
+        evaluate(predict, gold, metric, lm=model, threads=threads, progress=False, **options)
+
+    def cpu(work: Callable[[], None]) -> float:
+        before = time.process_time()
+        work()
+        return (time.process_time() - before) / len(gold) * 1e6
+
+    ways = {"bare": bare, "loop": lambda: run(lm, 1), "loop, nothing kept": lambda: run(lm, 1, keep_prompts=False)}
+    times = {name: min(cpu(work) for _ in range(6)) for name, work in ways.items()}
+    for name, found in times.items():
+        print(f"Predict, {name:<20} {found:6.0f} us of CPU a call, {found / times['bare']:.2f}x bare", flush=True)
+
+    slow = dspy.LM("fake/m", engine=Engine(0.05), cache=False)
+
+    def theirs() -> None:
+        with dspy.context(lm=slow):
+            dspy.Evaluate(devset=gold, metric=metric, num_threads=128, display_progress=False)(predict)
+
+    for name, work in (("dspy.Evaluate", theirs), ("ours", lambda: run(slow, 128))):
+        seconds = []
+        for _ in range(3):
+            before = time.perf_counter()
+            work()
+            seconds.append(time.perf_counter() - before)
+        ideal = len(gold) * 0.05 / 128
+        print(f"Predict of 50 ms, 128 in flight, {name}: {min(seconds):.2f} s, {ideal / min(seconds):.0%} of the ideal")
+
+
 def main() -> None:
     logging.disable(logging.CRITICAL)
     gold, metric = examples(10_000), Metric(Hit())
@@ -58,6 +116,7 @@ def main() -> None:
         0.67,
         runs=1,
     )
+    predictors(metric)
 
 
 if __name__ == "__main__":

@@ -1,11 +1,19 @@
 """Engines on a program that waits 50 ms, as a model on the network does: how near to the ideal each comes.
 
 The ideal is examples × 50 ms / examples in flight. A run has to start its processes first; that time is told apart.
+
+Before that, the memory of ``goldassay eval`` on gold of two sizes (``GOLDASSAY_EXAMPLES=1000000`` for another largest).
 """
 
 from __future__ import annotations
 
+import json
+import os
+import sys
+import tempfile
 import time
+from pathlib import Path
+from subprocess import DEVNULL, Popen
 from typing import Any
 
 import dspy
@@ -23,7 +31,27 @@ def waits(text: str) -> Any:
     return dspy.Prediction(label="M")
 
 
+def memory(examples: int) -> None:
+    """The peak memory and the CPU seconds of a whole ``goldassay eval``, in a process of its own."""
+    with tempfile.TemporaryDirectory() as place:
+        folder = Path(place)
+        with (folder / "classification.jsonl").open("w") as out:
+            for number in range(examples):
+                text = f"Museum number {number} stands in a town by a river and keeps paintings."
+                out.write(json.dumps({"id": f"d{number}", "text": text, "label": "MG"[number % 2]}) + "\n")
+        (folder / "program.py").write_text("def program(text):\n    return {'label': 'M'}\n")
+        call = "from goldassay.cli import main; main()"
+        options = ["--gold", str(folder / "classification.jsonl"), "--split", "all", "--runs", str(folder / "runs")]
+        words = ["eval", f"{folder}/program.py:program", "--task", "classification", *options, "--no-trace", "--json"]
+        process = Popen([sys.executable, "-c", call, *words], stdout=DEVNULL, stderr=DEVNULL)
+        _, status, used = os.wait4(process.pid, 0)
+    seconds, peak = used.ru_utime + used.ru_stime, used.ru_maxrss / 1024
+    print(f"eval of {examples:,} examples: {seconds:.0f} s of CPU, peak {peak:.0f} MB, status {status}", flush=True)
+
+
 def main() -> None:
+    for examples in (20_000, int(os.environ.get("GOLDASSAY_EXAMPLES", "200000"))):
+        memory(examples)
     metric = Metric(classification.Accuracy())
     for engine, workers, threads, n in (
         ("threads", None, 128, 4096),
@@ -44,10 +72,13 @@ def main() -> None:
 
 
 def _seconds(metric: Any, engine: str, workers: int | None, threads: int, n: int) -> float:
-    before = time.perf_counter()
-    gold = (GOLD * (n // len(GOLD) + 1))[:n]
-    evaluate(waits, gold, metric, threads=threads, engine=engine, workers=workers, progress=False)
-    return time.perf_counter() - before
+    """The shorter of two runs: the first one also pays for imports."""
+    gold, seconds = (GOLD * (n // len(GOLD) + 1))[:n], []
+    for _ in range(2):
+        before = time.perf_counter()
+        evaluate(waits, gold, metric, threads=threads, engine=engine, workers=workers, progress=False)
+        seconds.append(time.perf_counter() - before)
+    return min(seconds)
 
 
 if __name__ == "__main__":

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import importlib
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, fields
+from dataclasses import dataclass, fields
 from typing import Any, ClassVar, Generic
 
 from goldassay.exceptions import FieldError, GoldassayError
@@ -41,7 +41,8 @@ class Error:
 
     def state(self) -> dict[str, Any]:
         """As JSON: only what is known."""
-        return {key: value for key, value in asdict(self).items() if value not in ("", None)}
+        known = ((one.name, getattr(self, one.name)) for one in fields(self))
+        return {key: value for key, value in known if value not in ("", None)}
 
 
 @dataclass(frozen=True, slots=True)

@@ -43,6 +43,13 @@ def test_whatever_bytes_are_read_or_refused(tmp_path: Path, label: str, content:
     assert fuzz.attempt(READERS[label], raw, tmp_path / label.replace(" ", "-")) in (None, "")
 
 
+@pytest.mark.parametrize("qas", ["1", "null", '"x"', "{}"])
+def test_questions_that_are_no_list_are_one_line(tmp_path: Path, qas: str) -> None:
+    paragraph = f'{{"context": "In Leiden.", "qas": {qas}}}'
+    (tmp_path / "x.json").write_text(f'{{"data": [{{"title": "t", "paragraphs": [{paragraph}]}}]}}', encoding="utf-8")
+    refused(tmp_path / "x.json", "'qas' is a list of questions", task="answering", form="squad")
+
+
 def refused(path: Path, says: str, task: str = "extraction", form: str | None = "jsonl") -> None:
     with pytest.raises(GoldassayError, match=says) as caught:
         read(path, task=task, format=form)

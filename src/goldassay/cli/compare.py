@@ -46,6 +46,7 @@ def compare(
     ontology: Annotated[Path | None, typer.Option(metavar="FILE", help="The ontology, as for score.")] = None,
     equivalent: Annotated[Path | None, typer.Option(metavar="FILE", help="Equivalent ids, as for score.")] = None,
     labels: Annotated[str | None, typer.Option(metavar="A,B|FILE", help="The list of labels, as for score.")] = None,
+    bounds: Annotated[str | None, typer.Option(metavar="NAME", help="word, as for score.")] = None,
     test: Annotated[
         str, typer.Option(metavar="NAME", help="permutation, bootstrap, paired_t, wilcoxon or mcnemar.")
     ] = "permutation",
@@ -56,7 +57,14 @@ def compare(
     from goldassay.reporting import runs as tables
     from goldassay.running.comparing import by_stratum, compared, errors_by_type, ranked, worked
 
-    asked = {"column": column, "protocol": protocol, "ontology": ontology, "equivalent": equivalent, "labels": labels}
+    asked = {
+        "column": column,
+        "protocol": protocol,
+        "ontology": ontology,
+        "equivalent": equivalent,
+        "labels": labels,
+        "bounds": bounds,
+    }
     if gold is None and not pred:
         extra = next((name for name, value in {"measure": measure, "format": format, **asked}.items() if value), None)
         if extra:

@@ -137,7 +137,7 @@ def breakdown(title: str, facet: str, keys: Mapping[str, Values], out: Console, 
     for name in names:
         table.add_column(name, justify="right")
     for key, values in rows[:most]:
-        table.add_row(key, *(_cell(values.get(name)) for name in names))
+        table.add_row(key, *(_cell(name, values.get(name)) for name in names))
     out.print(table)
     _more(len(rows) - most, out)
 
@@ -165,8 +165,17 @@ def _more(n: int, out: Console) -> None:
         out.print(f"… and {n} more (all with --json)")
 
 
-def _cell(value: float | None) -> str:
-    return f"{value:g}" if isinstance(value, int) or (value is not None and value > 1) else number(value)
+COUNTS = ("tp", "fp", "fn", "support", "predicted")
+
+
+def _cell(name: str, value: float | None) -> str:
+    """A value of a part; a count is no rate, however small.
+
+    >>> _cell("support", 1.0), _cell("f1", 1.0), _cell("pairs", 12.0)
+    ('1', '1.0000', '12')
+    """
+    count = name in COUNTS or isinstance(value, int)
+    return f"{value:g}" if value is not None and (count or value > 1) else number(value)
 
 
 def explanations(card: Scorecard) -> None:
