@@ -56,7 +56,6 @@ def refused(path: Path, says: str, task: str = "extraction", form: str | None = 
     assert "\n" not in str(caught.value)
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="devices and pipes of Unix")
 def test_what_has_no_end_is_refused_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     refused(Path("/dev/zero"), "a device or a socket, which has no end")
     refused(tmp_path, "this is a folder")
@@ -75,7 +74,6 @@ def test_what_has_no_end_is_refused_at_once(tmp_path: Path, monkeypatch: pytest.
     assert stat.S_ISFIFO((tmp_path / "pipe").stat().st_mode)
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="pipes of Unix")
 def test_a_pipe_with_a_writer_is_read_also_twice(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe.jsonl")
 
@@ -92,7 +90,6 @@ def test_a_pipe_with_a_writer_is_read_also_twice(tmp_path: Path) -> None:
     assert read(tmp_path / "pipe.jsonl", task="extraction") == first
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="bash")
 def test_process_substitution_works(tmp_path: Path) -> None:
     (tmp_path / "x.jsonl").write_bytes(LINE)
     score = f"{sys.executable} -m goldassay.cli score extraction --format jsonl"
