@@ -103,7 +103,7 @@ class Store:
                         raise  # locked, full, not to be opened
                     self._put_aside(str(error))
                     return work(self._open())
-            except (OSError, sqlite3.Error) as error:
+            except (OSError, sqlite3.Error, UnicodeDecodeError) as error:
                 self.close()
                 said = error.strerror if isinstance(error, OSError) else str(error)
                 raise StorageError(f"{self.path}: nothing can be kept here ({said})") from None

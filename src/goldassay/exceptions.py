@@ -50,7 +50,8 @@ class DataError(GoldassayError):
         if file is None and line is not None:
             place = f"line {line}"
         inside = ", ".join(([f"record {record}"] if record is not None else []) + ([field] if field else []))
-        super().__init__(": ".join(part for part in (place, inside, what) if part))
+        told = ": ".join(part for part in (place, inside, what) if part)
+        super().__init__(told.replace("\n", "\\n").replace("\r", "\\r"))  # a name in a file may hold either
 
     def at(self, **place: object) -> DataError:
         """The same error with more of its place known (file, line, record, field)."""

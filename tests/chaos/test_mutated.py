@@ -43,13 +43,19 @@ def test_whatever_bytes_are_read_or_refused(tmp_path: Path, label: str, content:
     assert fuzz.attempt(READERS[label], raw, tmp_path / label.replace(" ", "-")) in (None, "")
 
 
+@pytest.mark.parametrize("qas", ["1", "null", '"x"', "{}"])
+def test_questions_that_are_no_list_are_one_line(tmp_path: Path, qas: str) -> None:
+    paragraph = f'{{"context": "In Leiden.", "qas": {qas}}}'
+    (tmp_path / "x.json").write_text(f'{{"data": [{{"title": "t", "paragraphs": [{paragraph}]}}]}}', encoding="utf-8")
+    refused(tmp_path / "x.json", "'qas' is a list of questions", task="answering", form="squad")
+
+
 def refused(path: Path, says: str, task: str = "extraction", form: str | None = "jsonl") -> None:
     with pytest.raises(GoldassayError, match=says) as caught:
         read(path, task=task, format=form)
     assert "\n" not in str(caught.value)
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="devices and pipes of Unix")
 def test_what_has_no_end_is_refused_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     refused(Path("/dev/zero"), "a device or a socket, which has no end")
     refused(tmp_path, "this is a folder")
@@ -68,7 +74,6 @@ def test_what_has_no_end_is_refused_at_once(tmp_path: Path, monkeypatch: pytest.
     assert stat.S_ISFIFO((tmp_path / "pipe").stat().st_mode)
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="pipes of Unix")
 def test_a_pipe_with_a_writer_is_read_also_twice(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe.jsonl")
 
@@ -85,7 +90,6 @@ def test_a_pipe_with_a_writer_is_read_also_twice(tmp_path: Path) -> None:
     assert read(tmp_path / "pipe.jsonl", task="extraction") == first
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="bash")
 def test_process_substitution_works(tmp_path: Path) -> None:
     (tmp_path / "x.jsonl").write_bytes(LINE)
     score = f"{sys.executable} -m goldassay.cli score extraction --format jsonl"

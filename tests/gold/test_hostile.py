@@ -33,7 +33,6 @@ def saved(folder: Path, content: str | bytes, name: str = "extraction.jsonl") ->
     return file
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="peak memory is read from resource, which is for Unix")
 def test_a_line_of_200_megabytes_is_an_error_within_bounds(tmp_path: Path) -> None:
     file = tmp_path / "extraction.jsonl"
     with file.open("w", encoding="utf-8") as out:

@@ -79,3 +79,17 @@ def test_a_file_that_only_begins_like_gguf(tmp_path: Path) -> None:
     lm = resolve(f"local:{file}", cache=False)
     with pytest.raises(ModelError, match=r"^llama.cpp cannot load .*broken.gguf"):
         lm("hello")
+
+
+@pytest.mark.parametrize(
+    ("name", "options", "says"),
+    [
+        ("openai/m", {"num_retries": -1}, "openai/m: num_retries must be a nonnegative integer"),
+        ("openai/", {}, "has a provider prefix but no model id"),
+        ("openai/o1", {"temperature": 0.5, "max_tokens": 9}, "reasoning models require"),
+    ],
+)
+def test_options_that_dspy_refuses_are_one_line(name: str, options: dict[str, Any], says: str) -> None:
+    with pytest.raises(ModelError, match=says) as caught:
+        resolve(name, **options)
+    assert "\n" not in str(caught.value)

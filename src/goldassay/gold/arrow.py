@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from datetime import date, datetime, time
 from decimal import Decimal
+from os.path import isfile  # a name that no file can have is none, not an error
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +22,7 @@ SIDES = {"validation": "dev"}
 
 def is_dataset(place: str | Path) -> bool:
     """Whether this names a data set: ``hf:…``, or a folder of one."""
-    return str(place).startswith(HF) or any((Path(place) / mark).is_file() for mark in MARKS)
+    return str(place).startswith(HF) or any(isfile(Path(place) / mark) for mark in MARKS)
 
 
 def columnar(place: str | Path, format: str | None = None) -> bool:

@@ -112,5 +112,4 @@ class Examples(Sequence[Any]):
 
 def streams(path: str | Path) -> bool:
     """Whether a file is so large that its records stay in it."""
-    place = Path(path)
-    return place.is_file() and place.stat().st_size >= LARGE
+    return os.path.isfile(path) and os.path.getsize(path) >= LARGE  # a name that no file can have is none

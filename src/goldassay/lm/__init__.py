@@ -28,6 +28,7 @@ from difflib import get_close_matches
 from typing import Any
 
 import dspy
+from dspy.utils.exceptions import LMError
 
 from goldassay.exceptions import DataError, GoldassayError, ModelError
 from goldassay.files import yaml_value
@@ -64,7 +65,10 @@ def resolve(name: str | None = None, **options: Any) -> dspy.LM:
         name, options = found[0], {**{key: value for key, value in found[1].items() if key != "adapter"}, **options}
     limits = {key: options.pop(key) for key in ("rpm", "tpm") if key in options}
     if not name.startswith(LOCAL):
-        made = dspy.LM(name, **options)
+        try:
+            made = dspy.LM(name, **options)
+        except (TypeError, ValueError, LMError) as error:
+            raise ModelError(f"{name}: {' '.join(str(error).split())}") from None
         return limited(made, **limits) if limits else made
     own = {key: options.pop(key) for key in ("context", "items", "characters", "slots") if key in options}
     engine = LlamaEngine(name, **own)

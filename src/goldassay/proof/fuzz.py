@@ -25,7 +25,9 @@ SEED_RECORDS: dict[str, list[dict[str, Any]]] = {
             {"start": 20, "end": 26, "type": "TOP", "text": "Leiden"}], "strata": {"tier": 1}, "language": "nl"},
         {"id": "b", "text": "Niets.", "entities": []},
     ],
-    "classification": [{"id": "a", "text": "x", "label": "M", "secondary_labels": ["L"]}, {"id": "b", "label": "A"}],
+    "classification": [
+        {"id": "a", "text": "x", "label": "M", "secondary_labels": ["L"]}, {"id": "b", "text": "y", "label": "A"},
+    ],
     "linking": [
         {"id": "a", "text": "In Leiden.", "links": [
             {"start": 3, "end": 9, "text": "Leiden", "ids": {"wikidata": ["Q43631"], "viaf": []}}]},
@@ -50,14 +52,60 @@ PIECES: tuple[bytes, ...] = (
 )  # fmt: skip
 
 
+VALUES: tuple[Any, ...] = (
+    1,
+    -1,
+    0.5,
+    10**30,
+    True,
+    None,
+    "",
+    "x",
+    "1",
+    [],
+    {},
+    [1],
+    ["x"],
+    [None],
+    [[]],
+    {"x": 1},
+    [{}],
+)
+
+
+def _otherwise(content: bytes, draw: random.Random) -> bytes:
+    """JSON, or a line of it, in which one value is another: sound as JSON, and not what the reader expects."""
+    lines = [content] if draw.random() < 0.5 else content.split(b"\n")
+    number = draw.randrange(len(lines))
+    try:
+        whole = json.loads(lines[number])
+    except (ValueError, RecursionError):
+        return content
+    places: list[tuple[Any, Any]] = []
+    todo = [whole]
+    while todo:
+        one = todo.pop()
+        keys = one.keys() if isinstance(one, dict) else range(len(one)) if isinstance(one, list) else ()
+        places += [(one, key) for key in keys]
+        todo += [one[key] for key in keys]
+    if not places:
+        return content
+    inside, key = draw.choice(places)
+    inside[key] = draw.choice(VALUES)
+    lines[number] = json.dumps(whole, ensure_ascii=draw.random() < 0.5).encode("utf-8", "surrogatepass")
+    return b"\n".join(lines)
+
+
 def damaged(content: bytes, draw: random.Random) -> bytes:
     """The content with one to four damages."""
     found = bytearray(content)
     for _ in range(draw.randint(1, 4)):
         place = draw.randint(0, len(found))
         much = draw.choice((1, 1, 2, 5, 20, 100))
-        how = draw.randrange(7)
-        if how == 0:
+        how = draw.randrange(9)
+        if how >= 7:
+            found = bytearray(_otherwise(bytes(found), draw))
+        elif how == 0:
             found[place : place + much] = draw.choice(PIECES)
         elif how == 1:
             found[place:place] = draw.choice(PIECES)

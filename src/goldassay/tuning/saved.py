@@ -109,7 +109,7 @@ def load_state(program: Any, place: Path) -> Any:
     try:
         made = rebuilt(program, json.loads(file.read_bytes()))
         made.load(str(file))
-    except (KeyError, ValueError, TypeError, AttributeError) as error:  # among them what is not JSON
+    except (KeyError, ValueError, TypeError, AttributeError, RecursionError) as error:  # among them what is not JSON
         raise DataError(f"not the state of this program: {type(error).__name__}: {error}", file=file) from None
     return made
 

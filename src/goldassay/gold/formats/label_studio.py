@@ -57,11 +57,16 @@ def _record(one: Any, number: int, task: str, side: Side) -> dict[str, Any] | No
     if not isinstance(text, str):
         raise DataError("a task has no text", record=name, field="data.text")
     made = one.get("predictions" if side == "pred" else "annotations") or ()
+    if not isinstance(made, (list, tuple)):
+        raise DataError(f"annotations are a list, not {made!r:.40}", record=name, field="annotations")
     first = next((each for each in made if isinstance(each, Mapping) and not each.get("was_cancelled")), None)
     if first is None:
         return None
     kept = {key: value for key, value in data.items() if key not in (*NOTES, "id")}
-    regions = [each for each in first.get("result") or () if isinstance(each, Mapping)]
+    found = first.get("result") or []
+    if not isinstance(found, list):
+        raise DataError(f"a result is a list of regions, not {found!r:.40}", record=name, field="result")
+    regions = [each for each in found if isinstance(each, Mapping)]
     if task == "extraction":
         spans = [_entity(each.get("value"), text, name) for each in regions if each.get("type") == "labels"]
         return {"id": name, **kept, "entities": sorted(spans, key=lambda span: (span["start"], span["end"]))}

@@ -82,7 +82,11 @@ def _paragraphs(found: Any, path: str | Path, wrong: Wrong = stop) -> Iterator[t
 
 def _questions(found: Any, path: str | Path, wrong: Wrong) -> Iterator[tuple[dict[str, Any], dict[str, Any], str, str]]:
     for paragraph, name, title in _paragraphs(found, path, wrong):
-        for qa in paragraph.get("qas", []):
+        qas = paragraph.get("qas", [])
+        if not isinstance(qas, list):
+            wrong(DataError(f"'qas' is a list of questions, not {qas!r:.40}", file=path, field=name), "schema")
+            continue
+        for qa in qas:
             if not isinstance(qa, dict) or "id" not in qa or not isinstance(qa.get("question"), str):
                 wrong(DataError("a question has an 'id' and a 'question'", file=path, field=name), "schema")
                 continue

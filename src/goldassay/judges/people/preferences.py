@@ -65,6 +65,8 @@ def read(path: str | Path, aspect: str = "overall", *, limit: int | None = None,
         try:
             key = (str(row["dataset"]), row["query"], row["model1"]["response"], row["model2"]["response"])
             label = row[f"{aspect}_label"]
+            if not all(isinstance(text, str) for text in key):
+                raise TypeError
         except (KeyError, TypeError):
             needs = f"query, model1.response, model2.response, dataset and {aspect}_label"
             raise DataError(f"a preference needs {needs}", file=path, record=number) from None
