@@ -79,6 +79,43 @@ def learner() -> Learner:
     return Learner()
 
 
+NAMES = """
+import dspy
+from pydantic import BaseModel
+from goldassay.text.locate import locate
+
+class Mention(BaseModel):
+    text: str
+    type: str
+
+class Names(dspy.Module):
+    def __init__(self):
+        super().__init__()
+        signature = dspy.Signature("text: str -> mentions", "Find names.")
+        self.extract = dspy.Predict(signature.with_updated_fields("mentions", type_=list[Mention]))
+
+    def forward(self, text):
+        found = self.extract(text=text).mentions
+        places = locate(text, [one.text for one in found])
+        return dspy.Prediction(entities=[
+            {"start": at and at[0], "end": at and at[1], "type": one.type, "text": one.text}
+            for one, at in zip(found, places)
+        ])
+
+    def to_demo(self, example):
+        return {"mentions": [{"text": e["text"], "type": e["type"]} for e in example["entities"]]}
+
+
+program = Names
+"""
+
+
+@pytest.fixture
+def names_source() -> str:
+    """The same program as the text of a user's file."""
+    return NAMES
+
+
 @pytest.fixture
 def names_program() -> Any:
     """A program over the scripted model: names with types, offsets by code."""

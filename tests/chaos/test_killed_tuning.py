@@ -20,38 +20,9 @@ from goldassay.measures import extraction
 from goldassay.tuning.measuring import CHUNK
 from goldassay.tuning.saved import alone
 
-PROGRAM = """
-import dspy
-from pydantic import BaseModel
-from goldassay.text.locate import locate
 
-class Mention(BaseModel):
-    text: str
-    type: str
-
-class Names(dspy.Module):
-    def __init__(self):
-        super().__init__()
-        signature = dspy.Signature("text: str -> mentions", "Find names.")
-        self.extract = dspy.Predict(signature.with_updated_fields("mentions", type_=list[Mention]))
-
-    def forward(self, text):
-        found = self.extract(text=text).mentions
-        places = locate(text, [one.text for one in found])
-        return dspy.Prediction(entities=[
-            {"start": at and at[0], "end": at and at[1], "type": one.type, "text": one.text}
-            for one, at in zip(found, places)
-        ])
-
-    def to_demo(self, example):
-        return {"mentions": [{"text": e["text"], "type": e["type"]} for e in example["entities"]]}
-
-program = Names()
-"""
-
-
-def workspace(folder: Path, names_gold: list[Any]) -> None:
-    (folder / "extraction.py").write_text(PROGRAM, encoding="utf-8")
+def workspace(folder: Path, names_gold: list[Any], names_source: str) -> None:
+    (folder / "extraction.py").write_text(names_source, encoding="utf-8")
     splits = ["train"] * 12 + ["dev"] * 16 + ["test"] * 12
     rows = [{**example.toDict(), "split": split} for example, split in zip(names_gold, splits, strict=True)]
     (folder / "gold.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows), encoding="utf-8")
@@ -65,7 +36,7 @@ def command(endpoint: Any) -> list[str]:
 
 
 def test_a_tuning_killed_twice_comes_to_the_same_program(
-    endpoint: Any, learner: Any, names_gold: list[Any], tmp_path: Path
+    endpoint: Any, learner: Any, names_gold: list[Any], names_source: str, tmp_path: Path
 ) -> None:
     def reply(messages: list[dict[str, str]]) -> str:
         turns = [SimpleNamespace(parts=[TextPart(one["content"])]) for one in messages if one["role"] != "system"]
@@ -75,7 +46,7 @@ def test_a_tuning_killed_twice_comes_to_the_same_program(
         return str(made.message.parts[0].text)
 
     endpoint.reply = reply
-    workspace(tmp_path, names_gold)
+    workspace(tmp_path, names_gold, names_source)
     words = command(endpoint)
     whole = subprocess.run([*words, "--out", "whole"], capture_output=True, text=True, check=False, cwd=tmp_path)
     assert whole.returncode == 0, whole.stderr
@@ -108,8 +79,10 @@ def test_a_tunings_folder_belongs_to_one_process(names_program: Any, names_gold:
     assert not list((tmp_path / "t").iterdir())
 
 
-def test_a_full_disk_stops_a_tuning_with_one_line(tmp_path: Path, endpoint: Any, names_gold: list[Any]) -> None:
-    workspace(tmp_path, names_gold)
+def test_a_full_disk_stops_a_tuning_with_one_line(
+    tmp_path: Path, endpoint: Any, names_gold: list[Any], names_source: str
+) -> None:
+    workspace(tmp_path, names_gold, names_source)
     limited = ["bash", "-c", 'ulimit -f 20; exec "$@"', "bash", *command(endpoint), "--out", "t"]
     done = subprocess.run(limited, capture_output=True, text=True, check=False, cwd=tmp_path)
     said = done.stderr.strip().splitlines()[-1]

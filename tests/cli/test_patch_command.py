@@ -14,34 +14,6 @@ from typer.testing import CliRunner
 from goldassay.cli import app
 from goldassay.exceptions import GoldassayError
 
-PROGRAM = """
-import dspy
-from pydantic import BaseModel
-from goldassay.text.locate import locate
-
-class Mention(BaseModel):
-    text: str
-    type: str
-
-class Names(dspy.Module):
-    def __init__(self):
-        super().__init__()
-        signature = dspy.Signature("text: str -> mentions", "Find names.")
-        self.extract = dspy.Predict(signature.with_updated_fields("mentions", type_=list[Mention]))
-
-    def forward(self, text):
-        found = self.extract(text=text).mentions
-        places = locate(text, [one.text for one in found])
-        return dspy.Prediction(entities=[
-            {"start": at and at[0], "end": at and at[1], "type": one.type, "text": one.text}
-            for one, at in zip(found, places)
-        ])
-
-    def to_demo(self, example):
-        return {"mentions": [{"text": e["text"], "type": e["type"]} for e in example["entities"]]}
-
-program = Names
-"""
 METRIC = """
 from goldassay import Metric
 from goldassay.measures import extraction
@@ -52,9 +24,11 @@ def broken(gold, pred, trace=None):
 
 
 @pytest.fixture
-def workspace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, names_gold: list[Any], learner: Any) -> Path:
+def workspace(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, names_gold: list[Any], names_source: str, learner: Any
+) -> Path:
     """A workspace with a program, a metric and forty texts; every model is the scripted one."""
-    for file, text in (("programs/extraction.py", PROGRAM), ("metrics/extraction.py", METRIC)):
+    for file, text in (("programs/extraction.py", names_source), ("metrics/extraction.py", METRIC)):
         (tmp_path / file).parent.mkdir()
         (tmp_path / file).write_text(text)
     gold = tmp_path / "gold" / "names" / "extraction.jsonl"
@@ -308,9 +282,9 @@ def test_a_patch_that_was_edited_into_nonsense_is_one_line(workspace: Path, body
     assert not (folder / "state.json").exists()
 
 
-def test_a_patch_for_another_version_of_the_program_says_so(workspace: Path, proposed: Path) -> None:
+def test_a_patch_for_another_version_of_the_program_says_so(workspace: Path, proposed: Path, names_source: str) -> None:
     name = next(file.stem for file in proposed.glob("add_instruction*"))
-    other = PROGRAM.replace("Find names.", "Find all names.")
+    other = names_source.replace("Find names.", "Find all names.")
     (workspace / "programs" / "other.py").write_text(other)
     (workspace / "programs" / "patches" / "extraction-program2").mkdir()
     changed = next(proposed.glob("add_instruction*"))
@@ -324,14 +298,16 @@ def test_a_patch_for_another_version_of_the_program_says_so(workspace: Path, pro
     assert json.loads((proposed / "applied.json").read_text()) == [name]
 
 
-def test_nothing_to_patch_and_nothing_there(workspace: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_nothing_to_patch_and_nothing_there(
+    workspace: Path, monkeypatch: pytest.MonkeyPatch, names_source: str
+) -> None:
     assert "No patches yet." in run("patch", "list", "extraction")
     assert "there are no patches in" in refused("patch", "test", "extraction", "--gold", "names")
     assert "no patch 'x'" in refused("patch", "apply", "extraction", "x")
     assert "no run at" in refused("patch", "patterns", workspace)
     dev = evaluated("dev")["folder"]
     assert "not in train" in refused("patch", "propose", "extraction", "--run", dev, "--gold", "names")
-    (workspace / "programs" / "extraction.py").write_text(PROGRAM.replace("Find names.", "A number, a museum."))
+    (workspace / "programs" / "extraction.py").write_text(names_source.replace("Find names.", "A number, a museum."))
     monkeypatch.setattr("goldassay.workspace.load", fresh())
     right = evaluated("train")["folder"]
     assert "No errors." in run("patch", "patterns", right)
