@@ -64,7 +64,7 @@ def test_messages_are_the_same(kind: type[dspy.Adapter], signature: Any, inputs:
 def test_another_instruction_or_description_is_rendered_anew() -> None:
     plain: Any = dspy.ChatAdapter()
     kept: Any = keeping(plain)
-    signature = dspy.Signature("question -> answer")
+    signature: Any = dspy.Signature("question -> answer")
     kept.format(signature, [], {"question": "?"})
     signature.instructions = "Another task."
     assert kept.format(signature, [], {"question": "?"}) == plain.format(signature, [], {"question": "?"})

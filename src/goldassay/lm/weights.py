@@ -31,9 +31,9 @@ class _Reader:
     place: int = 0
 
     def take(self, form: str) -> Any:
-        found: tuple[Any, ...] = struct.unpack_from(f"<{form}", self.data, self.place)
+        first, *others = struct.unpack_from(f"<{form}", self.data, self.place)
         self.place += struct.calcsize(f"<{form}")
-        return found if len(found) > 1 else found[0]
+        return (first, *others) if others else first
 
     def text(self) -> bytes:
         size = self.take("Q")
