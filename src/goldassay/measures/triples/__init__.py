@@ -18,14 +18,10 @@ from __future__ import annotations
 from typing import Any
 
 from goldassay.measure import Measure
+from goldassay.measures.triples.confidence import ECE, Brier, BrierScore, Calibration, CalibrationPearson
 from goldassay.measures.triples.matching import Matching, match
 from goldassay.measures.triples.measures import (
-    ECE,
     F1,
-    Brier,
-    BrierScore,
-    Calibration,
-    CalibrationPearson,
     MacroF1,
     MacroPrecision,
     MacroRecall,

@@ -1,11 +1,9 @@
-"""Precision, recall and F1 of statements, their macro averages, open-world precision, novelty and calibration.
+"""Precision, recall and F1 of statements, their macro averages, open-world precision and novelty.
 
 All count in the one-to-one matching (`matching`) under the same conventions, so that a batch is matched once.
 
 Closed world: what gold does not have is wrong. Open world: it is unknown, and precision lies between `PrecisionMin` and
-`PrecisionMax`, which people's verdicts narrow; of the judged, `NovelDiscovery` is the share that is right. Whether
-confidence says how often a prediction is right: `CalibrationPearson` as the founding kit asks, `Calibration` (1 − ECE)
-and `Brier` (1 − the score), which mean more.
+`PrecisionMax`, which people's verdicts narrow; of the judged, `NovelDiscovery` is the share that is right.
 """
 
 from __future__ import annotations
@@ -25,9 +23,7 @@ from goldassay.measures.triples.objects import Comparing
 from goldassay.measures.triples.predicates import Pairs, alignment
 from goldassay.measures.triples.tally import (
     VERDICTS,
-    Buckets,
     ByProperty,
-    Calibrated,
     Known,
     KnownOrUnknown,
     PrecisionByProperty,
@@ -35,8 +31,7 @@ from goldassay.measures.triples.tally import (
 )
 from goldassay.statistics.evidence import stacked
 from goldassay.statistics.intervals import wilson
-from goldassay.tally import Bins, Counts, Mean, PrecisionCounts, RecallCounts, T
-from goldassay.tally.sums import brier_evidence
+from goldassay.tally import Counts, PrecisionCounts, RecallCounts, T
 from goldassay.text.fuzzy import normal
 
 MATCHING = "one-to-one on subject, aligned predicate and object by type"
@@ -171,7 +166,13 @@ class F1(Matched[Counts]):
 
 @dataclass(frozen=True, kw_only=True)
 class Precision(F1):
-    """Precision: tp / (tp + fp) over aligned predictions, closed world (see `PrecisionInterval` for the open one)."""
+    """Precision: tp / (tp + fp) over aligned predictions, closed world (see `PrecisionInterval` for the open one).
+
+    >>> gold = {"triples": [{"subject": "Louvre", "predicate": "P571", "object": "1793"}]}
+    >>> found = [{**gold["triples"][0], "confidence": 0.9}, {**gold["triples"][0], "object": "1802", "confidence": 0.2}]
+    >>> round(Precision()(gold, {"triples": found}).tally.value, 6)
+    0.5
+    """
 
     name: ClassVar[str] = "precision"
     zero: ClassVar[PrecisionCounts] = PrecisionCounts()
@@ -183,6 +184,11 @@ class Recall(F1):
     """Recall: covered gold statements / gold statements of aligned properties.
 
     With ``supported`` over the gold statements that are annotated as said by the text.
+
+    >>> gold = {"triples": [{"subject": "Louvre", "predicate": "P571", "object": "1793"}]}
+    >>> found = [{**gold["triples"][0], "confidence": 0.9}, {**gold["triples"][0], "object": "1802", "confidence": 0.2}]
+    >>> round(Recall()(gold, {"triples": found}).tally.value, 6)
+    1.0
     """
 
     name: ClassVar[str] = "recall"
@@ -208,7 +214,13 @@ class Recall(F1):
 
 @dataclass(frozen=True, kw_only=True)
 class MacroF1(Matched[ByProperty]):
-    """The mean F1 over the properties that gold has: rare properties count as much as common ones."""
+    """The mean F1 over the properties that gold has: rare properties count as much as common ones.
+
+    >>> gold = {"triples": [{"subject": "Louvre", "predicate": "P571", "object": "1793"}]}
+    >>> found = [{**gold["triples"][0], "confidence": 0.9}, {**gold["triples"][0], "object": "1802", "confidence": 0.2}]
+    >>> round(MacroF1()(gold, {"triples": found}).tally.value, 6)
+    0.666667
+    """
 
     name: ClassVar[str] = "macro_f1"
     zero: ClassVar[ByProperty] = ByProperty()
@@ -225,7 +237,13 @@ class MacroF1(Matched[ByProperty]):
 
 @dataclass(frozen=True, kw_only=True)
 class MacroPrecision(MacroF1):
-    """The mean precision over the properties that gold has."""
+    """The mean precision over the properties that gold has.
+
+    >>> gold = {"triples": [{"subject": "Louvre", "predicate": "P571", "object": "1793"}]}
+    >>> found = [{**gold["triples"][0], "confidence": 0.9}, {**gold["triples"][0], "object": "1802", "confidence": 0.2}]
+    >>> round(MacroPrecision()(gold, {"triples": found}).tally.value, 6)
+    0.5
+    """
 
     name: ClassVar[str] = "macro_precision"
     zero: ClassVar[ByProperty] = PrecisionByProperty()
@@ -234,7 +252,13 @@ class MacroPrecision(MacroF1):
 
 @dataclass(frozen=True, kw_only=True)
 class MacroRecall(MacroF1):
-    """The mean recall over the properties that gold has."""
+    """The mean recall over the properties that gold has.
+
+    >>> gold = {"triples": [{"subject": "Louvre", "predicate": "P571", "object": "1793"}]}
+    >>> found = [{**gold["triples"][0], "confidence": 0.9}, {**gold["triples"][0], "object": "1802", "confidence": 0.2}]
+    >>> round(MacroRecall()(gold, {"triples": found}).tally.value, 6)
+    1.0
+    """
 
     name: ClassVar[str] = "macro_recall"
     zero: ClassVar[ByProperty] = RecallByProperty()
@@ -247,6 +271,11 @@ class PrecisionMin(Matched[Known]):
 
     A statement that gold does not have is unknown, not wrong. Annotated verdicts (correct, incorrect, in_wikidata)
     narrow the distance to `PrecisionMax`; uncertain leaves it.
+
+    >>> gold = {"triples": [{"subject": "Louvre", "predicate": "P571", "object": "1793"}]}
+    >>> found = [{**gold["triples"][0], "confidence": 0.9}, {**gold["triples"][0], "object": "1802", "confidence": 0.2}]
+    >>> round(PrecisionMin()(gold, {"triples": found}).tally.value, 6)
+    0.5
     """
 
     name: ClassVar[str] = "precision_min"
@@ -265,7 +294,13 @@ class PrecisionMin(Matched[Known]):
 
 @dataclass(frozen=True, kw_only=True)
 class PrecisionMax(PrecisionMin):
-    """The greatest precision under open-world knowledge: every unknown statement taken as true."""
+    """The greatest precision under open-world knowledge: every unknown statement taken as true.
+
+    >>> gold = {"triples": [{"subject": "Louvre", "predicate": "P571", "object": "1793"}]}
+    >>> found = [{**gold["triples"][0], "confidence": 0.9}, {**gold["triples"][0], "object": "1802", "confidence": 0.2}]
+    >>> round(PrecisionMax()(gold, {"triples": found}).tally.value, 6)
+    1.0
+    """
 
     name: ClassVar[str] = "precision_max"
     zero: ClassVar[Known] = KnownOrUnknown()
@@ -309,88 +344,3 @@ def novel_discovery_rate(verdicts: Iterable[str], level: float = 0.95) -> dict[s
         "high": high,
         **{verdict: float(counts[verdict]) for verdict in VERDICTS},
     }
-
-
-@dataclass(frozen=True, kw_only=True)
-class Confident(Matched[T]):
-    """A measure on confidence and correctness of the predictions that have both."""
-
-    fixed: ClassVar[dict[str, str]] = {**Matched.fixed, "unaligned": "wrong", "uncertain": "left out"}
-
-    @property
-    def counted(self) -> str:
-        return ""
-
-    def told(self, pairs: Sequence[tuple[float, float]]) -> T:
-        """The evidence of pairs of confidence and correctness."""
-        raise GoldassayError(f"{type(self).__name__} does not say what it counts")
-
-    def tally(self, found: Matching) -> T:
-        return self.told(evidence.confidences(found))
-
-    def tallies(self, batch: Batch) -> T:
-        made: T = stacked([self.told(pairs) for pairs in batch.confidences], self.zero)
-        return made
-
-
-@dataclass(frozen=True, kw_only=True)
-class CalibrationPearson(Confident[Bins]):
-    """Pearson's ρ between the midpoints of the confidence buckets 0–.25–.5–.75–1 and the accuracy observed in them.
-
-    It does not apply (weight 0) to fewer than two filled buckets, nor where accuracy is the same in all of them.
-    """
-
-    name: ClassVar[str] = "calibration_pearson"
-    zero: ClassVar[Bins] = Calibrated()
-    limits: ClassVar[tuple[float, float]] = (-1.0, 1.0)
-    fixed: ClassVar[dict[str, str]] = {**Confident.fixed, "buckets": "4"}
-    formula: ClassVar[str] = "Pearson's ρ of bucket midpoints and observed accuracy, over filled buckets"
-
-    def told(self, pairs: Sequence[tuple[float, float]]) -> Bins:
-        return type(self.zero)(evidence.bins(pairs))
-
-
-@dataclass(frozen=True, kw_only=True)
-class Calibration(CalibrationPearson):
-    """1 − ECE: how far confidence stands from accuracy, over four buckets."""
-
-    name: ClassVar[str] = "calibration"
-    zero: ClassVar[Bins] = Bins()
-    limits: ClassVar[tuple[float, float]] = (0.0, 1.0)
-    formula: ClassVar[str] = "1 − Σ_b n_b/n · |accuracy_b − mean confidence_b|, four equal buckets"
-
-
-@dataclass(frozen=True, kw_only=True)
-class ECE(Calibration):
-    """The expected calibration error over four buckets; lower is better."""
-
-    name: ClassVar[str] = "ece"
-    zero: ClassVar[Bins] = Buckets()
-    lower_is_better: ClassVar[bool] = True
-    formula: ClassVar[str] = "Σ_b n_b/n · |accuracy_b − mean confidence_b| over the buckets 0–.25–.5–.75–1"
-
-
-@dataclass(frozen=True, kw_only=True)
-class Brier(Confident[Mean]):
-    """1 − the Brier score: the mean squared distance of confidence from the truth (0 or 1)."""
-
-    name: ClassVar[str] = "brier_skill"
-    zero: ClassVar[Mean] = Mean()
-    formula: ClassVar[str] = "1 − mean (confidence − correct)²"
-    source: ClassVar[str] = "Brier, Verification of forecasts expressed in terms of probability, 1950"
-
-    def told(self, pairs: Sequence[tuple[float, float]]) -> Mean:
-        found = sum((brier_evidence(confidence, correct) for confidence, correct in pairs), Mean())
-        return Mean(found.weight - found.total, found.weight)
-
-
-@dataclass(frozen=True, kw_only=True)
-class BrierScore(Brier):
-    """The Brier score: the mean squared distance of confidence from the truth (0 or 1); lower is better."""
-
-    name: ClassVar[str] = "brier"
-    lower_is_better: ClassVar[bool] = True
-    formula: ClassVar[str] = "mean (confidence − correct)²"
-
-    def told(self, pairs: Sequence[tuple[float, float]]) -> Mean:
-        return sum((brier_evidence(confidence, correct) for confidence, correct in pairs), Mean())

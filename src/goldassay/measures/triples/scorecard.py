@@ -9,6 +9,7 @@ from typing import Any
 from goldassay.exceptions import DataError, GoldassayError
 from goldassay.fields import read
 from goldassay.measure import Measure
+from goldassay.measures.triples import confidence as c
 from goldassay.measures.triples import measures as m
 from goldassay.measures.triples.measures import OPTIONS, Batch
 from goldassay.measures.triples.objects import excluded
@@ -88,9 +89,9 @@ def _measures(settings: Mapping[str, Any], relations: tuple[str, ...], batch: Ba
         m.MacroF1(**settings),
         m.PrecisionMin(**settings),
         m.PrecisionMax(**settings),
-        m.CalibrationPearson(**settings),
-        m.ECE(**settings),
-        m.BrierScore(**settings),
+        c.CalibrationPearson(**settings),
+        c.ECE(**settings),
+        c.BrierScore(**settings),
         *supported,
         m.NovelDiscovery(**settings),
         OntologyConformance(relations),
