@@ -203,7 +203,7 @@ class Log:
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     with Log(Path(folder) / "x.jsonl") as log:
-    ...         log.add({"a": 1})
+    ...         _ = log.add({"a": 1})
     ...     log.file.read_text()
     '{"a": 1}\\n'
     """

@@ -12,8 +12,6 @@ from copy import copy
 from pathlib import Path
 from typing import Any, overload
 
-import numpy as np
-
 from goldassay import files
 from goldassay.gold import quick
 from goldassay.gold.formats.jsonl import by_line
@@ -38,6 +36,8 @@ class Records(Sequence[Record]):
     """
 
     def __init__(self, path: Path, task: str) -> None:
+        import numpy as np  # small gold is read without it
+
         self.path, self.task = path, task
         self.places, splits, names, ids = array("q"), array("b"), dict[Any, int](), array("q")
         for number, place, block in files.blocks(path):

@@ -28,10 +28,10 @@ from difflib import get_close_matches
 from typing import Any
 
 import dspy
-from dspy.utils.exceptions import LMError
 
 from goldassay.exceptions import DataError, GoldassayError, ModelError
 from goldassay.files import yaml_value
+from goldassay.insides import LMError
 from goldassay.lm.engine import AsyncLlamaEngine, LlamaEngine
 from goldassay.lm.limits import limited
 from goldassay.lm.lines import Copied
