@@ -16,8 +16,18 @@ from goldassay.cli import app
 from goldassay.measure import TASKS
 
 
+ORACLES = {
+    "extraction": "seqeval, nervaluate, scikit-learn, HIPE-scorer's unit data and the counts of official system files",
+    "classification": "scikit-learn",
+    "linking": "HIPE-scorer's unit data and the counts of official system files",
+    "retrieval": "trec_eval's own files, pytrec_eval and ir_measures",
+    "answering": "SQuAD's official evaluation, torchmetrics, rouge-score, bert-score and RAGChecker's example",
+    "triples": "Text2KGBench's published per-sentence results",
+}
+
+
 def measures() -> str:
-    """Every registered measure: what it says, its formula, its conventions, its source."""
+    """Every registered measure: what it says, its formula, its conventions, its source, its oracle, an example."""
     out = [
         "# Measures",
         "",
@@ -25,10 +35,12 @@ def measures() -> str:
     ]
     for task in TASKS:
         room = import_module(f"goldassay.measures.{task}")
-        out += ["", f"## {task.capitalize()}", "", _first(room), "", "| value | as a measure | formula | source |"]
-        out += ["|---|---|---|---|"]
+        out += ["", f"## {task.capitalize()}", "", _first(room), "", f"Held by tests to {ORACLES[task]}."]
+        out += ["", "| value | as a measure | formula | source |", "|---|---|---|---|"]
         for measure in room.MEASURES:
-            cells = (f"`{measure.conventions}`", f"`{task}.{measure!r}`", measure.formula, measure.source)
+            kind = type(measure)
+            made = f"`{task}.{measure!r}` ([example][{kind.__module__}.{kind.__qualname__}])"
+            cells = (f"`{measure.conventions}`", made, measure.formula, measure.source)
             out.append("| " + " | ".join(cell.replace("|", "\\|").replace("\n", " ") for cell in cells) + " |")
     return "\n".join(out) + "\n"
 

@@ -13,12 +13,14 @@ import os
 import re
 import shlex
 from collections.abc import Iterator
+from importlib import import_module
 from pathlib import Path
 
 import pytest
 from typer.testing import CliRunner
 
 from goldassay.cli import app
+from goldassay.measure import TASKS
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGES = sorted(file for file in (ROOT / "docs").rglob("*.md") if "decisions" not in file.parts)
@@ -70,6 +72,12 @@ def test_the_blocks_of_a_page_run(page: Path, tmp_path: Path, monkeypatch: pytes
                 if out:
                     (tmp_path / out).write_text(done.stdout, encoding="utf-8")
     assert os.getcwd() == str(tmp_path)
+
+
+def test_every_measure_has_an_example() -> None:
+    for task in TASKS:
+        for measure in import_module(f"goldassay.measures.{task}").MEASURES:
+            assert ">>>" in (type(measure).__doc__ or ""), measure
 
 
 def test_every_page_is_in_the_navigation() -> None:

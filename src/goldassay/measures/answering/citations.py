@@ -159,7 +159,12 @@ class CitationRecall(_Citations):
 
 @dataclass(frozen=True)
 class CitationPrecision(_Citations):
-    """The share of citations that are needed or suffice."""
+    """The share of citations that are needed or suffice.
+
+    >>> row = {"sentence": "a", "together": True, "alone": [True, False], "without": [False, True]}
+    >>> CitationPrecision()({}, {"citations": [row]}).tally.value
+    0.5
+    """
 
     name: ClassVar[str] = "citation_precision"
     place: ClassVar[int] = 1

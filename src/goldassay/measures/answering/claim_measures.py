@@ -106,7 +106,11 @@ class ClaimPrecision(_ClaimValue):
 
 @dataclass(frozen=True)
 class ClaimRecall(_ClaimValue):
-    """The share of the gold claims that the answer supports."""
+    """The share of the gold claims that the answer supports.
+
+    >>> ClaimRecall()({}, {"support": {"gold_by_answer": [True, False]}}).tally.value
+    0.5
+    """
 
     name: ClassVar[str] = "claim_recall"
     value: ClassVar[str] = "recall"
@@ -119,7 +123,11 @@ class ClaimRecall(_ClaimValue):
 
 @dataclass(frozen=True)
 class ClaimF1(_ClaimValue):
-    """The harmonic mean of claim precision and claim recall, for each answer."""
+    """The harmonic mean of claim precision and claim recall, for each answer.
+
+    >>> ClaimF1()({}, {"support": {"answer_by_gold": [True], "gold_by_answer": [True, False]}}).tally.value
+    0.6666666666666666
+    """
 
     name: ClassVar[str] = "claim_f1"
     value: ClassVar[str] = "f1"
@@ -159,7 +167,11 @@ class Faithfulness(_ClaimValue):
 
 @dataclass(frozen=True)
 class RetrievedClaimRecall(_ClaimValue):
-    """The share of the gold claims that a retrieved passage supports: RAGChecker's claim recall of the retriever."""
+    """The share of the gold claims that a retrieved passage supports: RAGChecker's claim recall of the retriever.
+
+    >>> RetrievedClaimRecall()({}, {"support": {"gold_by_context": [[True, False], [False, False]]}}).tally.value
+    0.5
+    """
 
     name: ClassVar[str] = "retrieved_claim_recall"
     value: ClassVar[str] = "claim_recall"
@@ -172,7 +184,11 @@ class RetrievedClaimRecall(_ClaimValue):
 
 @dataclass(frozen=True)
 class ContextPrecision(_ClaimValue):
-    """The share of the retrieved passages that support a gold claim."""
+    """The share of the retrieved passages that support a gold claim.
+
+    >>> ContextPrecision()({}, {"support": {"gold_by_context": [[True, False], [False, False]]}}).tally.value
+    0.5
+    """
 
     name: ClassVar[str] = "context_precision"
     value: ClassVar[str] = "context_precision"
@@ -184,7 +200,12 @@ class ContextPrecision(_ClaimValue):
 
 @dataclass(frozen=True)
 class ContextUtilization(_ClaimValue):
-    """Of the gold claims that were retrieved, the share that the answer has."""
+    """Of the gold claims that were retrieved, the share that the answer has.
+
+    >>> both = {"gold_by_answer": [True, False], "gold_by_context": [[True], [True]]}
+    >>> ContextUtilization()({}, {"support": both}).tally.value
+    0.5
+    """
 
     name: ClassVar[str] = "context_utilization"
     value: ClassVar[str] = "context_utilization"
@@ -196,7 +217,12 @@ class ContextUtilization(_ClaimValue):
 
 @dataclass(frozen=True)
 class Hallucination(_ClaimValue):
-    """The share of the answer's claims that neither a passage nor gold supports; lower is better."""
+    """The share of the answer's claims that neither a passage nor gold supports; lower is better.
+
+    >>> both = {"answer_by_gold": [True, False], "answer_by_context": [[False], [False]]}
+    >>> Hallucination()({}, {"support": both}).tally.value
+    0.5
+    """
 
     name: ClassVar[str] = "hallucination"
     value: ClassVar[str] = "hallucination"
@@ -209,7 +235,12 @@ class Hallucination(_ClaimValue):
 
 @dataclass(frozen=True)
 class SelfKnowledge(_ClaimValue):
-    """The share of the answer's claims that are right without a passage that says so; lower is more grounded."""
+    """The share of the answer's claims that are right without a passage that says so; lower is more grounded.
+
+    >>> both = {"answer_by_gold": [True, False], "answer_by_context": [[False], [False]]}
+    >>> SelfKnowledge()({}, {"support": both}).tally.value
+    0.5
+    """
 
     name: ClassVar[str] = "self_knowledge"
     value: ClassVar[str] = "self_knowledge"

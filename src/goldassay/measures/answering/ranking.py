@@ -138,7 +138,11 @@ class _Rule(Measure[Any]):
 
 @dataclass(frozen=True)
 class Confidence(_Rule):
-    """The ranking's confidence: does the program own up where there is no answer? It never looks at correctness."""
+    """The ranking's confidence: does the program own up where there is no answer? It never looks at correctness.
+
+    >>> Confidence()({"answers": []}, {"answer": "", "confidence": 0.1}).tally.value
+    1.0
+    """
 
     name: ClassVar[str] = "confidence"
     pred_fields: ClassVar[tuple[str, ...]] = ("answer", "confidence")

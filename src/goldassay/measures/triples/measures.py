@@ -310,7 +310,12 @@ class PrecisionMax(PrecisionMin):
 
 @dataclass(frozen=True, kw_only=True)
 class NovelDiscovery(Matched[PrecisionCounts]):
-    """NDR: correct / (correct + incorrect) among the annotated predictions that gold does not have."""
+    """NDR: correct / (correct + incorrect) among the annotated predictions that gold does not have.
+
+    >>> found = [{"subject": "Louvre", "predicate": "P571", "object": "1793", "verdict": "correct"}]
+    >>> NovelDiscovery()({"triples": []}, {"triples": found}).tally.value
+    1.0
+    """
 
     name: ClassVar[str] = "novel_discovery_rate"
     zero: ClassVar[PrecisionCounts] = PrecisionCounts()

@@ -61,7 +61,12 @@ class OntologyConformance(Measure[Mean]):
 
 @dataclass(frozen=True)
 class RelationHallucination(OntologyConformance):
-    """The share of predicted statements whose relation the ontology does not have; lower is better."""
+    """The share of predicted statements whose relation the ontology does not have; lower is better.
+
+    >>> RelationHallucination(("author",))({"triples": []}, {"triples": [
+    ...     {"subject": "a", "predicate": "likes", "object": "b"}]}).tally.value
+    1.0
+    """
 
     name: ClassVar[str] = "relation_hallucination"
     lower_is_better: ClassVar[bool] = True
@@ -118,7 +123,12 @@ class Grounding(Measure[Mean]):
 
 @dataclass(frozen=True)
 class Hallucination(Grounding):
-    """The share of predicted subjects (or objects) that do not stand in the text; lower is better."""
+    """The share of predicted subjects (or objects) that do not stand in the text; lower is better.
+
+    >>> Hallucination("subject")({"text": "Delft is old."}, {"triples": [
+    ...     {"subject": "Gouda", "predicate": "P31", "object": "city"}]}).tally.value
+    1.0
+    """
 
     lower_is_better: ClassVar[bool] = True
     formula: ClassVar[str] = "predictions whose part does not stand in the text / predictions; 1 − grounding"
