@@ -15,13 +15,12 @@ import goldassay
 from goldassay.cli import app
 from goldassay.measure import TASKS
 
-
 ORACLES = {
     "extraction": "seqeval, nervaluate, scikit-learn, HIPE-scorer's unit data and the counts of official system files",
     "classification": "scikit-learn",
     "linking": "HIPE-scorer's unit data and the counts of official system files",
     "retrieval": "trec_eval's own files, pytrec_eval and ir_measures",
-    "answering": "SQuAD's official evaluation, torchmetrics, rouge-score, bert-score and RAGChecker's example",
+    "answering": "the SQuAD scores of DSPy and torchmetrics, rouge-score, bert-score and RAGChecker's example",
     "triples": "Text2KGBench's published per-sentence results",
 }
 
