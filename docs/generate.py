@@ -7,7 +7,6 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-import click
 import mkdocs_gen_files
 import typer
 
@@ -53,7 +52,7 @@ def commands() -> str:
         if rows:
             out += ["| | |", "|---|---|"]
         for parameter in rows:
-            shown = ", ".join(parameter.opts) if isinstance(parameter, click.Option) else str(parameter.name).upper()
+            shown = ", ".join(parameter.opts) if parameter.param_type_name == "option" else str(parameter.name).upper()
             said = " ".join(str(getattr(parameter, "help", None) or "").split()).replace("|", "\\|")
             out.append(f"| `{shown}` | {said} |")
     return "\n".join(out) + "\n"

@@ -25,6 +25,12 @@ def site(root: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+def test_the_reference_shows_options_as_they_are_typed(site: Path) -> None:
+    text = (site / "reference" / "commands.html").read_text(encoding="utf-8")
+    assert "<code>--gold</code>" in text
+    assert "<code>--fail-under</code>" in text
+
+
 @pytest.mark.parametrize("width", [390, 900, 1400])
 def test_the_site_is_read_and_searched_from_disk(site: Path, chromium: Any, width: int) -> None:
     said: list[str] = []

@@ -68,6 +68,7 @@ def export(
     ] = None,
     experiment: Annotated[str, typer.Option(metavar="NAME", help="--mlflow: the experiment.")] = "goldassay",
     state: use.State = None,
+    force: use.Force = False,
 ) -> None:
     """Write a run for other tools: csv, LaTeX, JUnit, Label Studio; MLflow, with the program (--state: as tuned)."""
     from goldassay.reporting import exports, terminal
@@ -76,6 +77,8 @@ def export(
     asked = {"csv": csv, "latex": latex, "junit": junit, "label-studio": label_studio}
     if not any(asked.values()) and mlflow is None:
         raise GoldassayError(f"say which form: {', '.join(f'--{form} FILE' for form in asked)} or --mlflow URI")
+    for place in filter(None, asked.values()):
+        use.free(place, force)
     found = Run.load(run)
     for form, file in asked.items():
         if file is not None:
