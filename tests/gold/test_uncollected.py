@@ -62,4 +62,4 @@ def test_what_a_person_froze_stays_frozen() -> None:
     frozen = gc.get_freeze_count()
     with uncollected():
         pass
-    assert gc.get_freeze_count() == frozen > 0
+    assert 0.99 * frozen < gc.get_freeze_count() <= frozen  # some of them die meanwhile; none are given back
