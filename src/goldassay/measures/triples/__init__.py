@@ -6,7 +6,7 @@ covered once. Precision and recall are closed-world; since a knowledge base is n
 as an interval under open-world knowledge, which verdicts narrow.
 
 Read in this order: `records` (what is read), `matching`, `tally`, `measures` and `confidence` (what counts), `mistakes`
-(what was got wrong, in words), `scorecard` (everything over a set). Beside them `objects` and what it compares (`items`,
+(what was got wrong, in words), `scorecard` (everything over a set). Beside: `objects` and what it compares (`items`,
 `times`, `quantities`, `coordinates`), `predicates`, `ontology`, and the protocol `text2kgbench`.
 
 Source: Mihindukulasooriya et al., Text2KGBench, ISWC 2023; Wikidata's data model,
