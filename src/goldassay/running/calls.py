@@ -55,17 +55,13 @@ _lock = threading.Lock()
 class Account(UsageTracker):  # type: ignore[misc]
     """What an example asked of models: calls, cached answers, tokens, and (``record``) prompts with raw answers.
 
-    As DSPy's usage tracker it also hears of models that are not watched. Threads of one example share it.
+    As DSPy's usage tracker it also hears of models that are not watched. Threads of one example share it. Each example
+    has one of its own, so that a thread which outlives its example cannot be put down to the next.
     """
 
     def __init__(self, meter: Meter | None = None, record: bool = False) -> None:
         super().__init__()
-        self.meter, self.record = meter or Meter(), record
-        self.clear()
-
-    def clear(self) -> None:
-        """Begin again, for the next example."""
-        self.usage_data.clear()
+        self.meter, self.record, self.ended = meter or Meter(), record, False
         self.counted: dict[str, Counter[str]] = {}
         self.recorded: list[dict[str, Any]] = []
         self.waited = 0.0
@@ -74,9 +70,17 @@ class Account(UsageTracker):  # type: ignore[misc]
         return self  # DSPy copies trackers for its threads, and forgets what the copies heard
 
     def note(self, model: str, **counts: int) -> None:
-        """Add to what one model was asked."""
+        """Add to what one model was asked; once the example has ended, to what the run cannot put down to any."""
         with _lock:
-            self.counted.setdefault(model, Counter()).update(counts)
+            kept = _open[-1] if self.ended and _open else self
+            kept.counted.setdefault(model, Counter()).update(counts)
+
+    def end(self) -> tuple[dict[str, int], list[dict[str, Any]]]:
+        """The example is over: what it used, and its prompts with raw answers where they are kept."""
+        with _lock:
+            self.ended = True
+            recorded = list(self.recorded)
+        return self.usage, recorded
 
     @property
     def usage(self) -> dict[str, int]:

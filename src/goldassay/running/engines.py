@@ -73,7 +73,6 @@ class Elsewhere:
     def __call__(self, index: int, account: Account) -> tuple[Evidence, dict[str, Any]]:
         """Measure one example somewhere, if the budget allows it; what it costs stands in its row."""
         self.meter.check()
-        account.clear()
         started = time.perf_counter()
         for _ in range(TRIES):
             place = next(self.turn) % len(self.workers)

@@ -55,7 +55,6 @@ class Measuring:
 
     def __call__(self, index: int, account: Account) -> tuple[Evidence, Row]:
         """Run one example and measure it; ``account`` hears what it asks of models."""
-        account.clear()
         account.meter.check()
         example = self.gold[index]
         cut = truncation.watch()
@@ -69,7 +68,7 @@ class Measuring:
             if isinstance(error, HOPELESS):
                 self.hopeless = said(error)
         latency = max(0.0, time.perf_counter() - started - account.waited)
-        usage, calls = account.usage, list(account.recorded)  # before a judge is asked
+        usage, calls = account.end()  # before a judge is asked
         evidence, row = self.row(index, pred, latency)
         if usage:
             row["usage"] = usage

@@ -100,7 +100,7 @@ class Loop:
     """Makes what is missing: ``todo`` are indices, ``make`` gives their evidence and row, ``keep`` takes each row.
 
     Each worker runs in a copy of the caller's context, so dspy's settings, its call id and every other context
-    variable are what they are outside; what a worker sets stays in it. ``make`` is given the worker's account, which
+    variable are what they are outside; what a worker sets stays in it. ``make`` is given the example's account, which
     hears of every call of a model (`goldassay.running.calls`); ``account`` makes one. ``keep`` is called by one worker
     at a time; ``timeout`` (seconds) with ``late``, which makes the row of what did not come back. ``total`` is the
     evidence that the bar starts from, ``done`` the number; ``name`` is the field of a row that it is called by.
@@ -164,18 +164,18 @@ class Loop:
 
     def _take(self, me: _Worker) -> None:
         try:
-            account = me.account = self.account()
-            with dspy.context(**{ACCOUNT: account, "usage_tracker": account}):
-                while not self.stop.is_set() and not me.left_behind:
-                    try:
-                        index = self.todo.popleft()  # safe between threads; a lock here would make them queue for it
-                    except IndexError:
-                        return
-                    me.since = time.monotonic()
-                    me.index = index
+            while not self.stop.is_set() and not me.left_behind:
+                try:
+                    index = self.todo.popleft()  # safe between threads; a lock here would make them queue for it
+                except IndexError:
+                    return
+                account = me.account = self.account()
+                me.since = time.monotonic()
+                me.index = index
+                with dspy.context(**{ACCOUNT: account, "usage_tracker": account}):
                     evidence, row = self.make(index, account)
-                    me.index = None
-                    self._settle(me, index, row, evidence)
+                me.index = None
+                self._settle(me, index, row, evidence)
         except Abandoned:
             return
         except BaseException as error:  # noqa: BLE001  what stops a worker must stop the run, and be seen
