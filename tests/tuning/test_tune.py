@@ -230,3 +230,12 @@ def test_a_metric_without_words_is_learnt_from_all_the_same(
     assert {pattern.kind for pattern in made.ledger.patterns[0]} == {"wrong_value"}
     assert made.ledger.kept
     assert made.dev.after.value > made.dev.before.value
+
+
+def test_the_diff_shows_the_nearest_examples_as_they_are_sent(
+    lm: Any, names_program: Any, gold: dict[str, list[Any]], tmp_path: Path
+) -> None:
+    tune(names_program, gold, METRIC, "knn", lm=lm, folder=tmp_path / "t", progress=False)
+    text = (tmp_path / "t" / "prompt.diff").read_text()
+    assert any(line.startswith("+") and any(one["text"] in line for one in gold["train"]) for line in text.splitlines())
+    assert "=== extract" not in [line[1:] for line in text.splitlines() if line.startswith(("+", "-"))]

@@ -91,12 +91,14 @@ def clusters(run: Run) -> list[Any] | None:
 
 
 def overall(run: Run) -> Value:
-    """The metric's weighted value, which tuning optimises, with its interval."""
-    drawn = None
-    if run.rows:
-        drawn = interval(run.evidence, run.zero, clusters=clusters(run))
-    weights = {key: float(about.get("weight", 1.0)) for key, about in run.about.get("measures", {}).items()}
-    said = " + ".join(f"{weight:g} {key}" for key, weight in weights.items() if weight)
+    """The metric's weighted value, which tuning optimises, with its interval: that of its measure, if it is of one."""
+    given = {key: float(about.get("weight", 1.0)) for key, about in run.about.get("measures", {}).items()}
+    weights = {key: weight for key, weight in given.items() if weight}
+    if len(weights) == 1:
+        (key,) = weights
+        return Value("metric", run.value, run.intervals.get(key) if run.rows else None, key)
+    drawn = interval(run.evidence, run.zero, clusters=clusters(run)) if run.rows else None
+    said = " + ".join(f"{weight:g} {key}" for key, weight in weights.items())
     return Value("metric", run.value, drawn, f"weighted mean of {said}")
 
 

@@ -39,7 +39,14 @@ from goldassay.tuning.wrappers import Formed, predictors, rebuilt, unfolded, wra
 SCHEMA = 1
 
 
-def save(tuned: Tuned, before: Any, folder: Path, plan: Mapping[str, Any], adapter: Any = None) -> Path:
+def save(
+    tuned: Tuned,
+    before: Any,
+    folder: Path,
+    plan: Mapping[str, Any],
+    adapter: Any = None,
+    asked: Mapping[str, Any] | None = None,
+) -> Path:
     """Write a tuned program; ``state.json`` is DSPy's own and loads with ``program.load``.
 
     Args:
@@ -47,10 +54,11 @@ def save(tuned: Tuned, before: Any, folder: Path, plan: Mapping[str, Any], adapt
         folder: Where it goes.
         plan: What must be the same when the tuning goes on.
         adapter: How prompts are written and answers read.
+        asked: Inputs for which the prompts are shown, where what is shown depends on them.
     """
     folder.mkdir(parents=True, exist_ok=True)
     tuned.program.save(str(folder / "state.json"))
-    (folder / "prompt.diff").write_text(diff(before, tuned.program, adapter), encoding="utf-8")
+    (folder / "prompt.diff").write_text(diff(before, tuned.program, adapter, asked), encoding="utf-8")
     about = {
         "schema": SCHEMA,
         "status": "stopped" if tuned.stopped else "finished",
@@ -146,11 +154,14 @@ def _text(content: Any) -> str:
     return content if isinstance(content, str) else json.dumps(content, ensure_ascii=False, indent=1, default=str)
 
 
-def diff(before: Any, after: Any, adapter: Any = None) -> str:
-    """The rendered prompts of two programs as a unified diff; empty when they are the same."""
-    lines = difflib.unified_diff(
-        rendered(before, adapter).splitlines(), rendered(after, adapter).splitlines(), "before", "after", lineterm=""
-    )
+def diff(before: Any, after: Any, adapter: Any = None, asked: Mapping[str, Any] | None = None) -> str:
+    """The rendered prompts of two programs as a unified diff; empty when they are the same.
+
+    A wrapper shows other examples for other inputs, so with one the prompts are those for the inputs ``asked``.
+    """
+    inputs = asked if wrappers(before) or wrappers(after) else None
+    old, new = (rendered(made, adapter, inputs).splitlines() for made in (before, after))
+    lines = difflib.unified_diff(old, new, "before", "after", lineterm="")
     text = "\n".join(lines)
     return f"{text}\n" if text else ""
 

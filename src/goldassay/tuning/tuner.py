@@ -125,7 +125,7 @@ def tune(
         tuned = Tuned(made, optimizer, on_dev, on_test, cost, seed, stopped, ledger, note)
         if folder is not None:
             with jsonl.writing(folder):
-                save(tuned, program, folder, plan, adapter)
+                save(tuned, program, folder, plan, adapter, dict(dev[0].inputs()) if dev else None)
         return tuned
 
 
