@@ -172,7 +172,16 @@ def replaced(
     scheme: str | None,
     repeated: str,
 ) -> str:
-    """The source with new cells; where nothing is to be said, a cell that said nothing stays as it was."""
+    """The source with new cells; where nothing is to be said, a cell that said nothing stays as it was.
+
+    Args:
+        source: The file.
+        records: What its documents have now; one without a record has nothing.
+        task: The task.
+        column: The column whose cells are written.
+        scheme: The tagging scheme, such as IOB2; told by the tags without one.
+        repeated: What an id that stands twice is: ``error``, ``number`` (the second is ``ID#2``) or ``keep``.
+    """
     given = {record["id"]: record for record in records}
     found = documents(source, task, column, repeated)
     content = files.text(source)

@@ -28,6 +28,7 @@ ByType = dict[str, Counts]
 class Batch:
     """Aligned documents; what overlaps what is found at once, and each count when it is first asked for.
 
+    >>> from goldassay.statistics.evidence import summed
     >>> found = Batch([[(0, 5, "A"), (7, 9, "B")]], [[(0, 4, "A"), (7, 9, "C")]])
     >>> summed(found.counts("partial")), found.confusion
     (Counts(tp=1, fp=1, fn=1), {'A': {'A': 1}, 'B': {'C': 1}})

@@ -11,7 +11,7 @@
 
 P = tp / (tp + fp), R = tp / (tp + fn), F1 = 2 tp / (2 tp + fp + fn). Matching is within a document,
 one-to-one, and does not depend on order (`matching`), or in the order of the official HIPE scorer (`hipe`). Beside:
-`semeval`, whose ``partial`` ignores the type.
+`schemas`, SemEval's four, whose ``partial`` ignores the type.
 """
 
 from __future__ import annotations

@@ -10,7 +10,7 @@ from goldassay.measure import Measure
 from goldassay.measures.extraction import averages, hipe, measures
 from goldassay.measures.extraction.batch import Batch
 from goldassay.measures.extraction.matching import SCHEMAS
-from goldassay.measures.extraction.semeval import SemEval
+from goldassay.measures.extraction.schemas import SemEval
 from goldassay.scorecard import Batches, Scorecard, fold, rates
 from goldassay.tally import Counts
 
