@@ -43,8 +43,8 @@ from goldassay.measures.extraction.measures import (
 )
 from goldassay.measures.extraction.mistakes import errors
 from goldassay.measures.extraction.records import Span, perfect, sides, spans
-from goldassay.measures.extraction.scorecard import listed, scorecard
 from goldassay.measures.extraction.schemas import SemEval, evaluate_spans, evaluate_spans_by_type
+from goldassay.measures.extraction.scorecard import listed, scorecard
 from goldassay.measures.extraction.tags import evaluate_tags
 
 MEASURES: tuple[Measure[Any], ...] = (
