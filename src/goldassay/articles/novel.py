@@ -16,7 +16,7 @@ from goldassay.articles.scoring import NOVEL, verdict_key
 from goldassay.exceptions import DataError, GoldassayError
 from goldassay.gold.formats import kits
 from goldassay.measures.triples.matching import NO_MATCH
-from goldassay.measures.triples.measures import novel_discovery_rate
+from goldassay.measures.triples.tally import novel_discovery_rate
 
 KEYS = {"c": "correct", "i": "incorrect", "u": "uncertain", "w": "in_wikidata"}
 VERDICTS = tuple(KEYS.values())

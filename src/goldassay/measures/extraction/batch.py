@@ -19,7 +19,6 @@ from goldassay.measures.extraction.matching import SCHEMAS, schema_counts
 from goldassay.measures.extraction.records import fields, marked, name, sides, spans
 from goldassay.measures.extraction.tally import SemEvalCounts
 from goldassay.measures.extraction.tokens import token_columns
-from goldassay.statistics.evidence import summed
 from goldassay.tally import Counts
 
 T = TypeVar("T")
@@ -30,6 +29,7 @@ ByType = dict[str, Counts]
 class Batch:
     """Aligned documents; what overlaps what is found at once, and each count when it is first asked for.
 
+    >>> from goldassay.statistics.evidence import summed
     >>> found = Batch([[(0, 5, "A"), (7, 9, "B")]], [[(0, 4, "A"), (7, 9, "C")]])
     >>> summed(found.counts("partial")), found.confusion
     (Counts(tp=1, fp=1, fn=1), {'A': {'A': 1}, 'B': {'C': 1}})
@@ -207,24 +207,3 @@ class Batch:
         for i, j in zip(*(side.tolist() for side in np.nonzero(table)), strict=True):
             out.setdefault(rows[i], {})[names[j]] = int(table[i, j])
         return out
-
-
-def evaluate_spans(gold: Sequence[Any], pred: Sequence[Any]) -> dict[str, SemEvalCounts]:
-    """COR, INC, PAR, MIS and SPU of many documents in the four schemas, at once.
-
-    Each document is a list of ``{"start", "end", "type"}`` (end exclusive) or of ``(start, end, type)``.
-
-    >>> evaluate_spans([[(0, 5, "A")]], [[(0, 4, "A")]])["type"].correct
-    1
-    """
-    batch = Batch(gold, pred)
-    return {schema: summed(batch.semeval(schema)) for schema in SCHEMAS}
-
-
-def evaluate_spans_by_type(gold: Sequence[Any], pred: Sequence[Any]) -> dict[str, dict[str, SemEvalCounts]]:
-    """The same within each type: spans of other types do not stand in the way, and none is incorrect for its type.
-
-    >>> evaluate_spans_by_type([[(0, 5, "A")]], [[(0, 5, "B")]])["A"]["strict"].missed
-    1
-    """
-    return Batch(gold, pred).semeval_by_type

@@ -11,6 +11,7 @@ from goldassay.measure import Measure
 from goldassay.measures.extraction import averages, hipe, measures
 from goldassay.measures.extraction.batch import MISSED, Batch
 from goldassay.measures.extraction.matching import SCHEMAS
+from goldassay.measures.extraction.schemas import SemEval
 from goldassay.scorecard import Batches, Scorecard, fold, rates
 from goldassay.tally import Counts
 
@@ -27,7 +28,7 @@ def listed(matching: str = "one-to-one", bounds: str = "given") -> list[Measure[
         out += [getattr(measures, f"{match}{rate}")(**how) for rate in RATES]
     out += [getattr(measures, f"Type{rate}")(within="document", bounds=bounds) for rate in RATES]
     out += [getattr(measures, f"Token{rate}")(bounds=bounds) for rate in RATES]
-    out += [measures.SemEval(schema, rate.lower(), **how) for schema in SCHEMAS for rate in RATES]
+    out += [SemEval(schema, rate.lower(), **how) for schema in SCHEMAS for rate in RATES]
     for match in averages.MATCHES:
         for rate in RATES:
             macro = getattr(averages, f"Macro{rate}")

@@ -9,23 +9,17 @@ from typing import Any
 from goldassay.exceptions import GoldassayError
 from goldassay.measures.linking.consistency import ConsistencyRate, CoverageRate, Resolver, known
 from goldassay.measures.linking.hipe import hipe
-from goldassay.measures.linking.matching import OVER, Matched
-from goldassay.measures.linking.measures import (
-    MRR,
-    NILF1,
-    Coverage,
-    HitsAt,
+from goldassay.measures.linking.links import (
     LinkF1,
-    LinkMeasure,
     LinkPrecision,
     LinkRecall,
     MacroDocLink,
-    NILPrecision,
-    NILRecall,
     StrongLinkF1,
     StrongLinkPrecision,
     StrongLinkRecall,
 )
+from goldassay.measures.linking.matching import OVER, Matched
+from goldassay.measures.linking.measures import MRR, NILF1, Coverage, HitsAt, LinkMeasure, NILPrecision, NILRecall
 from goldassay.measures.linking.records import Pairs, pairs
 from goldassay.scorecard import Batches, Scorecard, fold, valued
 

@@ -9,7 +9,7 @@ from typing import Any
 from goldassay.exceptions import DataError, GoldassayError
 from goldassay.fields import read
 from goldassay.measure import Measure
-from goldassay.measures.triples import confidence as c
+from goldassay.measures.triples import calibration as c
 from goldassay.measures.triples import measures as m
 from goldassay.measures.triples.measures import OPTIONS, Batch
 from goldassay.measures.triples.objects import excluded
