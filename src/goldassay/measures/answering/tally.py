@@ -60,12 +60,12 @@ class ByConfidence(dict[float, Numbers]):
         """The evidence of all examples together."""
         return type(self)(self)
 
-    def laid_out(self) -> dict[str, Array]:
+    def laid_out(self) -> dict[str, Any]:
         """The rows, one column each: all that the evidence of many examples comes from."""
         given, rows = self.rows if self.rows is not None else (np.zeros(0), np.zeros((0, 3)))
         return {"given": given, **dict(zip(NAMES, rows.T, strict=True))}
 
-    def gathered(self, columns: Mapping[str, Array]) -> Self:
+    def gathered(self, columns: Mapping[str, Any]) -> Self:
         """The evidence of the examples that these columns lay out."""
         return self.of(columns["given"], np.column_stack([columns[name] for name in NAMES]))
 
