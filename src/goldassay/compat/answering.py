@@ -39,8 +39,8 @@ class RAGEvaluator:
     A `Judge` gives ``faithfulness``, ``relevance`` and ``llm_judge`` (from 0 wrong to 1 right, by the levels of
     `CORRECTNESS`); a judge of support alone (an entailment model) gives faithfulness only. A value that it cannot give
     is ``None``. Without a judge ``faithfulness`` and ``relevance`` are ``None`` and ``llm_judge`` is absent; what can
-    be said without stands under its own name: ``lexical_support`` and ``question_similarity`` (the cosine to the question,
-    which an echo of the question wins).
+    be said without stands under its own name: ``lexical_support`` and ``question_similarity`` (the cosine to the
+    question, which an echo of the question wins).
 
     Args:
         llm_judge: a `Judge`, a judge of support, or a function of (question, answer, gold answer).
