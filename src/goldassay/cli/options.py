@@ -78,7 +78,9 @@ LmOption = Annotated[
 ]
 Adapter = Annotated[
     str | None,
-    typer.Option("--adapter", metavar="NAME", help="chat, json, xml, terse (default of local models), terse-lines."),
+    typer.Option(
+        "--adapter", metavar="NAME", help="chat, json, xml, terse (default of local models), terse-lines, -types."
+    ),
 ]
 Engine = Annotated[
     str, typer.Option("--engine", metavar="NAME", help="Where examples are worked on: threads, processes or ray.")

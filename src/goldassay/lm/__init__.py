@@ -129,7 +129,7 @@ def for_program(
     return Model(str(model.model), model, adapter_of(chosen) if chosen else adapter(model))
 
 
-ADAPTERS = ("chat", "json", "xml", "terse", "terse-json", "terse-lines")
+ADAPTERS = ("chat", "json", "xml", "terse", "terse-json", "terse-lines", "terse-types")
 
 
 def options_of(words: Sequence[str]) -> dict[str, Any]:
