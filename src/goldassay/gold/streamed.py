@@ -14,9 +14,9 @@ from typing import Any, overload
 
 from goldassay import files
 from goldassay.exceptions import DataError
-from goldassay.gold import offsets, quick
+from goldassay.gold import quick
 from goldassay.gold.formats.jsonl import by_line
-from goldassay.gold.records import Side, once
+from goldassay.gold.records import SPANS, Side, once, prove
 
 LARGE = 32_000_000  # bytes of a file from which its records are streamed
 SPLITS = 127  # names of splits that a byte tells apart
@@ -122,7 +122,7 @@ class Answers(Sequence[Record]):
         place = np.searchsorted(pred.hashes[by_hash], gold.hashes)
         nearest = by_hash[np.minimum(place, len(by_hash) - 1)]
         self.order = np.where(pred.hashes[nearest] == gold.hashes, nearest, -1)
-        self._field = offsets.FIELDS.get(gold.task)
+        self._field = SPANS.get(gold.task)
 
     @property
     def unknown(self) -> Iterator[Record]:
@@ -168,7 +168,7 @@ class Answers(Sequence[Record]):
             answer = next(found) if index >= 0 else {"id": record["id"], **self.empty()}
             if self._field and index >= 0:
                 try:
-                    offsets.prove(record["text"], answer[self._field], self._field, record["id"])
+                    prove(record["text"], answer[self._field], self._field, record["id"])
                 except DataError as error:
                     raise error.at(file=self.pred.path) from None
             yield answer
