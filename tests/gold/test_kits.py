@@ -10,7 +10,7 @@ from goldassay.exceptions import DataError, GoldassayError
 from goldassay.gold import read, write
 from goldassay.gold.formats import kits
 from goldassay.gold.formats.judged import discovery
-from goldassay.gold.formats.property_alignment import mapping, read_properties, write_properties
+from goldassay.gold.formats.kits import mapping, read_properties, write_properties
 
 
 def test_the_real_articles(shared_data: Path, tmp_path: Path) -> None:

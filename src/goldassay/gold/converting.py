@@ -15,9 +15,8 @@ from typing import Any
 from goldassay.exceptions import GoldassayError
 from goldassay.gold import formats
 from goldassay.gold.formats import hipe_table
-from goldassay.gold.offsets import FIELDS as SPANS
 from goldassay.gold.reading import TOKENISED, read, write
-from goldassay.gold.records import Side
+from goldassay.gold.records import SPANS, Side
 from goldassay.measure import TASKS
 
 

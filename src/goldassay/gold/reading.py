@@ -12,10 +12,11 @@ from typing import Any
 from goldassay import workspace
 from goldassay.exceptions import DataError, GoldassayError
 from goldassay.files import Skipping, Wrong, stop
-from goldassay.gold import anyfields, arrow, formats, offsets
+from goldassay.gold import anyfields, formats
 from goldassay.gold import tokens as tagged
-from goldassay.gold.predictions import of_gold
-from goldassay.gold.records import Side
+from goldassay.gold.anyfields import columnar
+from goldassay.gold.records import SPANS, Side, prove
+from goldassay.gold.shapes import of_gold
 from goldassay.measure import FAILURE, TASKS
 
 TOKENISED = ("hipe", "iob2", "conll")
@@ -63,7 +64,7 @@ def read(
     """
     workspace.known(task)
     renamed = anyfields.mapping(options.pop("map", None))
-    if task not in TASKS or renamed or arrow.columnar(path, format):
+    if task not in TASKS or renamed or columnar(path, format):
         foreign = anyfields.read(path, task, renamed, format)
         once(foreign, path)
         return foreign
@@ -189,8 +190,8 @@ def write(
     """
     name = format or formats.by_name(path)
     rows = list(records)
-    if name != "jsonl" and task in offsets.FIELDS:
-        _placed(rows, offsets.FIELDS[task], name)
+    if name != "jsonl" and task in SPANS:
+        _placed(rows, SPANS[task], name)
     formats.module(name).write(path, rows, task, side, **options)
 
 
@@ -217,7 +218,7 @@ def aligned(
         if record["id"] not in known:
             raise DataError(f"prediction for a {noun} that gold does not have", file=file, record=record["id"])
         by_id[record["id"]] = dict(record)
-    spans = offsets.FIELDS.get(task)
+    spans = SPANS.get(task)
     found, missing = [], []
     for record in gold:
         answer = by_id.get(record["id"])
@@ -226,7 +227,7 @@ def aligned(
             answer = {"id": record["id"], **EMPTY[task]()}
         elif spans:
             try:
-                offsets.prove(record["text"], answer[spans], spans, record["id"])
+                prove(record["text"], answer[spans], spans, record["id"])
             except DataError as error:
                 wrong(error.at(file=file))
                 answer = {"id": record["id"], **EMPTY[task]()}

@@ -117,7 +117,7 @@ def _others() -> Iterator[Reader]:
     from goldassay.articles.truth import read_truth
     from goldassay.gold import load, read
     from goldassay.gold.audit import audit
-    from goldassay.judges.ask.store import Verdicts
+    from goldassay.judges.ask.judge import Verdicts
     from goldassay.judges.people import labels
     from goldassay.running import Run
     from goldassay.sources.labels import LabelTable

@@ -15,8 +15,7 @@ from unicodedata import category
 
 from goldassay.gold.audit.rows import SPANS, Finding, Row
 from goldassay.gold.formats.judged import VERDICTS
-from goldassay.gold.offsets import covered, fault, nearest
-from goldassay.gold.records import INPUTS
+from goldassay.gold.records import INPUTS, covered, fault, nearest
 
 Place = tuple[int, int]
 

@@ -27,11 +27,10 @@ from typing import Any
 from goldassay import files
 from goldassay.exceptions import DataError, GoldassayError
 from goldassay.files import Wrong, stop
-from goldassay.gold import offsets
 from goldassay.gold import tokens as tokenised
 from goldassay.gold.alignment import align, by_position
 from goldassay.gold.formats.hipe_table import DEFAULT, FACTS, bounded, cells_of, documents, link_of, linked, replaced
-from goldassay.gold.records import Side
+from goldassay.gold.records import SPANS, Side
 from goldassay.gold.tokens import Document, mentions
 
 TASKS = tuple(DEFAULT)
@@ -203,7 +202,7 @@ def write(
             lines.append(f"# hipe2022:language = {record['language']}\n")
         said = record.get("strata") or {}
         lines += [f"# hipe2022:{key} = {said[key]}\n" for key in FACTS if said.get(key)]
-        places = tokenised.places(record, offsets.FIELDS[task])
+        places = tokenised.places(record, SPANS[task])
         cells = cells_of(record, places, task, scheme or "IOB2")
         marks = _marks(record, places) if task == "linking" else []
         for index, (start, end) in enumerate(places):

@@ -11,9 +11,8 @@ from typing import Any
 from goldassay import files
 from goldassay.exceptions import DataError, GoldassayError
 from goldassay.files import Wrong, stop
-from goldassay.gold import offsets
 from goldassay.gold import tokens as tokenised
-from goldassay.gold.records import Side
+from goldassay.gold.records import SPANS, Side
 from goldassay.gold.tokens import Document, once
 from goldassay.text import tagging
 
@@ -152,7 +151,7 @@ def _token(
 
 def cells_of(record: Mapping[str, Any], places: Sequence[tuple[int, int]], task: str, scheme: str) -> list[str]:
     """One cell a token."""
-    spans = record[offsets.FIELDS[task]]
+    spans = record[SPANS[task]]
     runs = tokenised.covered(spans, places, record["id"])
     if task == "extraction":
         return tokenised.tags([(start, end, spans[number]["type"]) for start, end, number in runs], len(places), scheme)
@@ -189,7 +188,7 @@ def replaced(
     index = rows[0].rstrip("\r").split("\t").index(column)
     known = tagging.named(scheme, {tag for document in found for tag in document.cells}) if task == "extraction" else ""
     for document in found:
-        record = given.pop(document.id, {"id": document.id, offsets.FIELDS[task]: []})
+        record = given.pop(document.id, {"id": document.id, SPANS[task]: []})
         cells = cells_of(record, document.places(), task, known)
         for number, old, new in zip(document.lines, document.cells, cells, strict=True):
             if old != new and not (old in UNLINKED and new in UNLINKED):
