@@ -134,7 +134,7 @@ def test_runs_are_bounded_and_stand_on_one_line() -> None:
     assert copied(field, " ", 24) == field
 
 
-def rule(kind: Any, **bounds: float) -> str:
+def rule(kind: Any, **bounds: Any) -> str:
     """The rule of a number in the grammar of a signature's answer."""
     made = create_model("Outputs", value=(kind, FieldInfo(**bounds)))
     form = Lines.of(made.model_json_schema())
