@@ -109,9 +109,9 @@ def test_misses_become_examples_and_rules_that_apply(root: Path, result: Any) ->
     errors = run_errors.from_rows(stored.latest(result[1]), TABLE)
     report = prompt_tuning.report(errors, articles)
     assert set(report) >= {"false_positive_patterns", "false_negative_patterns", "prompt_patches"}
-    assert [one["property"] for one in report["false_positive_patterns"]] == ["place of birth"]
+    assert [one["gold_type"] for one in report["false_positive_patterns"]] == ["place of birth"]
     assert report["false_positive_patterns"][0]["count"] == 6
-    assert {one["property"] for one in report["false_negative_patterns"]} == {
+    assert {one["gold_type"] for one in report["false_negative_patterns"]} == {
         "place of birth", "date of birth", "given name",
     }  # fmt: skip
     # novel triples (ex:likes) are no errors
@@ -266,6 +266,6 @@ def test_a_gap_is_seen_at_the_precision_of_the_value(sources: Any, tmp_path: Pat
 
     asked, file = [ArticleRef("Marie Curie")], tmp_path / "r.rows.jsonl"
     found = run(asked, says, Sources(sources, sources, "test"), Scoring(), {}, file, Profile("p", "p"))
-    assert {(one["predicate"], one["property"]) for one in found["alignment_gaps"]} == {
+    assert {(one["predicate"], one["gold_type"]) for one in found["alignment_gaps"]} == {
         ("ex:opening", "P1619"), ("ex:age", "P571"),
     }  # fmt: skip

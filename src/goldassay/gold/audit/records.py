@@ -14,8 +14,8 @@ from typing import Any
 from unicodedata import category
 
 from goldassay.gold.audit.rows import SPANS, Finding, Row
-from goldassay.gold.formats.judged import VERDICTS
 from goldassay.gold.records import INPUTS, covered, fault, nearest
+from goldassay.measures.triples.tally import VERDICTS
 
 Place = tuple[int, int]
 
