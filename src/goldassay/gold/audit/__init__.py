@@ -26,7 +26,7 @@ from goldassay.gold.audit.across import across_tasks, collection, duplicates, ow
 from goldassay.gold.audit.card import absent, parts, promised, recounted, shared, stated
 from goldassay.gold.audit.mending import repaired
 from goldassay.gold.audit.records import PROPERTY, content, identifiers, malformed, spans
-from goldassay.gold.audit.rows import KINDS, Audit, Finding, Row, rows, unreadable
+from goldassay.gold.audit.rows import KINDS, Audit, Finding, LocatedRecord, rows, unreadable
 from goldassay.gold.formats import kits
 from goldassay.measure import TASKS
 from goldassay.measures.triples.tally import VERDICTS, novel_discovery_rate
@@ -65,7 +65,7 @@ def audit(
     if task is not None and place.is_dir() and _is_set(place, format) and format is None:
         return _part(audit(place, near=near, agreement=agreement), task, place)
     about: dict[str, Any] = {}
-    by: dict[str, list[Row]] = {}
+    by: dict[str, list[LocatedRecord]] = {}
     findings: list[Finding] = []
     for job, file, options in _files(place, task, format, reading):
         shown = file.relative_to(place).as_posix() if place.is_dir() and file.is_relative_to(place) else file.name
@@ -122,7 +122,7 @@ def _part(whole: Audit, task: str, place: Path) -> Audit:
     return Audit(whole.name, ours, {task: whole.records.get(task, 0)}, whole.figures)
 
 
-def _rows(file: Path, job: str, shown: str, options: Mapping[str, Any]) -> tuple[list[Row], list[Finding]]:
+def _rows(file: Path, job: str, shown: str, options: Mapping[str, Any]) -> tuple[list[LocatedRecord], list[Finding]]:
     split = options.get("split")
     made, wrong = rows(file, job, shown, **{key: value for key, value in options.items() if key != "split"})
     for row in made:

@@ -17,7 +17,7 @@ from goldassay.measures.linking.links import (
     StrongLinkPrecision,
     StrongLinkRecall,
 )
-from goldassay.measures.linking.matching import OVER, Matched
+from goldassay.measures.linking.matching import OVER, Matching
 from goldassay.measures.linking.measures import MRR, NILF1, Coverage, HitsAt, LinkMeasure, NILPrecision, NILRecall
 from goldassay.measures.linking.records import Pairs, pairs
 from goldassay.scorecard import Batches, Scorecard, fold
@@ -57,7 +57,7 @@ def scorecard(
         raise GoldassayError(f"no protocol {protocol!r} for linking; there are hipe and hipe2020")
     same, matching = pairs(equivalent), "hipe" if protocol else "one-to-one"
     shared = Batches(gold, pred)
-    batch: list[Matched] = shared.of(Coverage(equivalent=same, bounds=bounds))
+    batch: list[Matching] = shared.of(Coverage(equivalent=same, bounds=bounds))
     told = known(resolver, (one.bases for found in batch for one in found.pred)) if resolver else ()
     card = fold("linking", _measures(matching, told, equivalent=same, bounds=bounds), shared)
     answered = card.totals["coverage"]
@@ -96,7 +96,7 @@ def _part(over: str, matching: str, batches: Batches, **shared: Any) -> dict[str
     return {**card.values, "mentions": card.totals["coverage"].weight}
 
 
-def _warned(card: Scorecard, batch: Sequence[Matched]) -> None:
+def _warned(card: Scorecard, batch: Sequence[Matching]) -> None:
     repeated = sum(found.read.repeated for found in batch)
     lost = sum(answer.start < 0 for found in batch for answer in found.pred)
     if repeated:

@@ -9,7 +9,7 @@ from typing import ClassVar
 
 from goldassay.exceptions import DataError
 from goldassay.measures.triples.matching import Matching
-from goldassay.measures.triples.records import Statement
+from goldassay.measures.triples.records import Triple
 from goldassay.statistics.intervals import wilson
 from goldassay.tally import Bins, Counts, Macro, Number, PrecisionCounts, divide
 from goldassay.tally.sums import Sums
@@ -148,7 +148,7 @@ def by_property(found: Matching, *, unaligned: str = "skip", supported: bool = F
     return ByProperty({name: Counts(*counts) for name, counts in sorted(out.items())})
 
 
-def _counted(said: Statement, found: Matching) -> str:
+def _counted(said: Triple, found: Matching) -> str:
     """The property that a wrong prediction counts under: one that gold has, if its predicate may mean several."""
     here = {name for gold in found.gold for name in gold.properties} & said.properties
     return min(here) if here else said.counted_as
