@@ -75,7 +75,7 @@ def judged(judge: Any) -> list[Measure[Any]]:
     claims = [
         getattr(answering, name)
         for name in answering.__all__
-        if getattr(answering, name).__module__.endswith("claim_measures") and name != "NoiseSensitivity"
+        if getattr(getattr(answering, name), "__module__", "").endswith("claim_measures") and name != "NoiseSensitivity"
     ]
     made = [kind(judge) for kind in claims]
     made += [answering.NoiseSensitivity(side, judge) for side in ("relevant", "irrelevant")]
