@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import cache
+from operator import itemgetter
 from typing import Any, Literal
 
 from pydantic import TypeAdapter, ValidationError
@@ -206,3 +207,14 @@ def schema(task: str, side: Side = "gold") -> dict[str, Any]:
     ['id', 'query', 'relevant']
     """
     return adapter(task, side).json_schema()
+
+
+def once(records: Sequence[Mapping[str, Any]], file: object) -> None:
+    """Raise if an id is used twice."""
+    if len(set(map(itemgetter("id"), records))) == len(records):
+        return
+    seen: set[str] = set()
+    for record in records:
+        if record["id"] in seen:
+            raise DataError("duplicate document id; each record needs its own", file=file, record=record["id"])
+        seen.add(record["id"])

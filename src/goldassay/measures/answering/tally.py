@@ -17,8 +17,7 @@ from goldassay.tally import Bins, divide
 from goldassay.tally.sums import Number, State
 
 COLUMNS = 200
-
-
+NAMES = ("n", "score", "nothing")
 Numbers = tuple[Number, Number, Number]
 """How many questions, the sum of their scores, the sum of what an empty answer would score."""
 
@@ -61,6 +60,15 @@ class ByConfidence(dict[float, Numbers]):
         """The evidence of all examples together."""
         return type(self)(self)
 
+    def laid_out(self) -> dict[str, Any]:
+        """The rows, one column each: all that the evidence of many examples comes from."""
+        given, rows = self.rows if self.rows is not None else (np.zeros(0), np.zeros((0, 3)))
+        return {"given": given, **dict(zip(NAMES, rows.T, strict=True))}
+
+    def gathered(self, columns: Mapping[str, Any]) -> Self:
+        """The evidence of the examples that these columns lay out."""
+        return self.of(columns["given"], np.column_stack([columns[name] for name in NAMES]))
+
     @property
     def weight(self) -> Number:
         """How many questions."""
@@ -74,14 +82,13 @@ class ByConfidence(dict[float, Numbers]):
     def state(self) -> dict[str, dict[str, Any]]:
         """As JSON. Of many examples arrays, a number an example, for at most `COLUMNS` confidences: above that,
         neighbours are taken together under the highest of them, so that resampling stays linear."""
-        names = ("n", "score", "nothing")
         if self.rows is None:
-            return {repr(level): dict(zip(names, self[level], strict=True)) for level in sorted(self)}
+            return {repr(level): dict(zip(NAMES, self[level], strict=True)) for level in sorted(self)}
         given, rows = self.rows
         out = {}
         for group in np.array_split(np.array(sorted(self)), min(len(self), COLUMNS)) if self else ():
             here = (given >= group[0]) & (given <= group[-1])
-            out[repr(float(group[-1]))] = dict(zip(names, (rows * here[:, None]).T, strict=True))
+            out[repr(float(group[-1]))] = dict(zip(NAMES, (rows * here[:, None]).T, strict=True))
         return out
 
     def from_state(self, state: State) -> Self:

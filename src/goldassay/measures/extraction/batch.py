@@ -7,8 +7,8 @@ All counts are by document: a tally whose fields are arrays, one number a docume
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import cache, cached_property
-from typing import Any
+from functools import cached_property
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -21,6 +21,7 @@ from goldassay.measures.extraction.tally import SemEvalCounts
 from goldassay.measures.extraction.tokens import token_columns
 from goldassay.tally import Counts
 
+T = TypeVar("T")
 MISSED, SPURIOUS = "MISSED", "SPURIOUS"
 ByType = dict[str, Counts]
 
@@ -49,9 +50,7 @@ class Batch:
         for side in (self.gold, self.pred):
             np.maximum.at(extent, side.document, side.end + 1)
         self.found = paired(self.gold, self.pred, np.cumsum(extent) - extent)
-        self.counts = cache(self._counts)
-        self.by_type = cache(self._by_type)
-        self.semeval = cache(self._semeval)
+        self._kept: dict[tuple[str, ...], Any] = {}  # a cache of bound methods would keep itself, and all spans, alive
 
     @classmethod
     def of(cls, gold: Sequence[Any], pred: Sequence[Any], bounds: str = "given") -> Batch:
@@ -67,8 +66,26 @@ class Batch:
         """How many predicted spans do not stand in their text."""
         return int((self.pred.start < 0).sum())
 
-    def _counts(self, match: str, matching: str = "one-to-one") -> Counts:
+    def counts(self, match: str, matching: str = "one-to-one") -> Counts:
         """Counts by document; ``match`` is strict, partial, exact, type, type_anywhere or token."""
+        return self._once(self._counts, match, matching)
+
+    def by_type(self, match: str, matching: str = "one-to-one") -> ByType:
+        """The same for each type by itself; types that occur."""
+        return self._once(self._by_type, match, matching)
+
+    def semeval(self, schema: str, matching: str = "one-to-one") -> SemEvalCounts:
+        """COR, INC, PAR, MIS, SPU by document."""
+        return self._once(self._semeval, schema, matching)
+
+    def _once(self, make: Callable[[str, str], T], what: str, matching: str) -> T:
+        key = (make.__name__, what, matching)
+        if key not in self._kept:
+            self._kept[key] = make(what, matching)
+        found: T = self._kept[key]
+        return found
+
+    def _counts(self, match: str, matching: str) -> Counts:
         if match == "token":
             return Counts(*(part.sum(axis=0) for part in self._tokens.state().values()))
         if match == "type_anywhere":
@@ -81,8 +98,7 @@ class Batch:
         hits, gold, pred = (np.bincount(side, minlength=n) for side in sides)
         return Counts(hits, pred - hits, gold - hits)
 
-    def _by_type(self, match: str, matching: str = "one-to-one") -> ByType:
-        """The same for each type by itself; types that occur."""
+    def _by_type(self, match: str, matching: str) -> ByType:
         if match == "token":
             table = list(self._tokens.state().values())
         elif matching == "hipe":
@@ -97,8 +113,7 @@ class Batch:
         by_kind = zip(self.types, *table, strict=True)
         return {kind: Counts(*parts) for kind, *parts in by_kind if any(part.any() for part in parts)}
 
-    def _semeval(self, schema: str, matching: str = "one-to-one") -> SemEvalCounts:
-        """COR, INC, PAR, MIS, SPU by document."""
+    def _semeval(self, schema: str, matching: str) -> SemEvalCounts:
         if matching == "hipe":
             return self._column("ALL", schema)
         pairs, correct = self._schema(schema)
@@ -179,7 +194,7 @@ class Batch:
         }
 
     @cached_property
-    def confusion(self) -> dict[str, dict[str, float | None]]:
+    def confusion(self) -> dict[str, dict[str, int]]:
         """Which type was given for which, over the pairs of SemEval's strict schema."""
         n, pairs = len(self.types), self.found.aims["strict"]
         gold, pred = self.found.gold[pairs], self.found.pred[pairs]
@@ -188,7 +203,7 @@ class Batch:
         table[:n, n] = np.bincount(self.gold.type, minlength=n) - table[:n].sum(axis=1)
         table[n, :n] = np.bincount(self.pred.type, minlength=n) - table[:n, :n].sum(axis=0)
         rows, names = [*self.types, SPURIOUS], [*self.types, MISSED]
-        out: dict[str, dict[str, float | None]] = {}
+        out: dict[str, dict[str, int]] = {}
         for i, j in zip(*(side.tolist() for side in np.nonzero(table)), strict=True):
             out.setdefault(rows[i], {})[names[j]] = int(table[i, j])
         return out

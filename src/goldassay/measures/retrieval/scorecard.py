@@ -122,17 +122,22 @@ def scorecard(
         raise GoldassayError(f"retrieval has no option {', '.join(map(repr, options))}; it has measures, ties, missing")
     asked = chosen(measures, ties=ties, missing=missing)
     shared = Batches(gold, pred)
-    card = fold("retrieval", asked, shared)
-    batch = shared.of(next(iter(asked.values())))
+    empty = idle = 0
+
+    def look(part: Batches) -> None:
+        nonlocal empty, idle
+        batch: Batch = part.of(next(iter(asked.values())))
+        empty += int((batch.retrieved == 0).sum())
+        idle += int((batch.relevant() == 0).sum())
+
+    card = fold("retrieval", asked, shared, look)
     card.by["query"] = _by_query(card.tallies, _ids(gold))
-    empty = int((batch.retrieved == 0).sum())
     if empty:
         counted = "left out" if missing == "skip" else "counted 0"
-        card.warnings.append(f"{empty} of {batch.n} queries have no results and are {counted}")
-    idle = int((batch.relevant() == 0).sum())
+        card.warnings.append(f"{empty} of {card.examples} queries have no results and are {counted}")
     if idle:
         card.warnings.append(
-            f"{idle} of {batch.n} queries have no relevant document: they count 0, and are left out of recall"
+            f"{idle} of {card.examples} queries have no relevant document: they count 0, and are left out of recall"
         )
     return card
 
