@@ -2,10 +2,10 @@
 
     python -m benchmarks.edits TASK [--n 40] [--tokens 80] EDIT…
 
-An EDIT is parts joined by ``+``: ``lines`` or ``json`` (the form of the answer), ``nearK`` (K nearest demonstrations of
-the other train examples), ``free`` (names are not copied), ``baseline`` (the task's own, without a model, fitted on the
-train examples that are not measured). The first EDIT is what the others are compared with. Dev and test are not looked
-at.
+An EDIT is parts joined by ``+``: ``lines``, ``json`` or ``types`` (the form of the answer), ``nearK`` (K nearest
+demonstrations of the other train examples), ``free`` (names are not copied), ``baseline`` (the task's own, without a
+model, fitted on the train examples that are not measured). The first EDIT is what the others are compared with. Dev and
+test are not looked at.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ def edited(task: str, parts: Sequence[str], gold: Any, measured: Sequence[Any]) 
         return (made.fit([one for one in train if one not in measured]) if hasattr(made, "fit") else made), None
     made = workspace.target(task).load()
     made = made.deepcopy().index(gold.passages) if hasattr(made, "index") and gold.passages else made
-    form = next((part for part in parts if part in ("json", "lines")), "auto")
+    form = next((part for part in parts if part in ("json", "lines", "types")), "auto")
     for part in parts:
         if part.startswith("near"):
             made = NearestDemos(int(part[4:])).compile(made, trainset=demonstrations(made, train))

@@ -9,6 +9,7 @@ import os
 import time
 
 from goldassay.proof import fuzz
+from goldassay.proof.readers import readers
 
 
 def main() -> None:
@@ -16,7 +17,7 @@ def main() -> None:
     started = time.perf_counter()
     found = fuzz.run(int(times), int(seed or 0))
     seconds = time.perf_counter() - started
-    print(f"fuzz: {int(times):,} damaged files through {len(fuzz.readers())} readers in {seconds:.0f} s")
+    print(f"fuzz: {int(times):,} damaged files through {len(readers())} readers in {seconds:.0f} s")
     print(f"  read {found.read.total():,}, refused in one line {found.refused.total():,}, faults {len(found.faults):,}")
     for label, why, content in found.faults[:20]:
         print(f"  {label}: {why[:200]} on {content[:200]!r}")

@@ -18,6 +18,7 @@ from pydantic import Field, create_model
 
 from goldassay.articles.baseline import ArticlePatterns as ArticlePatterns
 from goldassay.articles.chunks import ArticleReader
+from goldassay.lm import Copied
 from goldassay.measures.triples import match
 from goldassay.wikibase.alignment import PropertyAlignmentTable
 
@@ -64,9 +65,9 @@ class Triples(dspy.Module):  # type: ignore[misc]
         predicate: Any = Literal[tuple(self.properties)]
         statement: Any = create_model(
             "Statement",
-            subject=(str, ...),
+            subject=(Copied, ...),
             predicate=(predicate, ...),
-            object=(str, ...),
+            object=(Copied, ...),
             confidence=(float, Field(default=1.0, ge=0.0, le=1.0)),
         )
         self.say = dspy.Predict(Say.with_updated_fields("statements", type_=list[statement]))

@@ -7,17 +7,23 @@
 Nothing here computes a number of its own. Each measure gives one tally whose fields are arrays, a number an example
 (`Measure.tallies`); its sum is the corpus evidence, the sum's ``value`` the value, and the spread of its rows
 the interval. What ``eval`` folds example by example is the same evidence.
+
+Records that stay in their file (`goldassay.gold.streamed`) are measured some thousands at a time, and only their
+evidence is kept; the numbers are the same to the last bit.
 """
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Any
 
 from goldassay.exceptions import DataError
 from goldassay.fields import read
 from goldassay.measure import Measure
+
+CHUNK = 10_000  # records of a file that are in memory at once
 
 
 class Batches:
@@ -35,6 +41,14 @@ class Batches:
         if key not in self._made:
             self._made[key] = measure.batch(self.gold, self.pred)
         return self._made[key]
+
+    def chunks(self) -> Iterator[Batches]:
+        """These examples; of records that stay in their file some thousands at a time."""
+        if isinstance(self.gold, (list, tuple)) or len(self.gold) <= CHUNK:
+            yield self
+            return
+        for at in range(0, len(self.gold), CHUNK):
+            yield Batches(list(self.gold[at : at + CHUNK]), list(self.pred[at : at + CHUNK]))
 
     @property
     def documents(self) -> list[Any] | None:
@@ -68,7 +82,7 @@ class Scorecard:
     protocol: str = ""
     undefined: tuple[str, ...] = ()
     measures: dict[str, Measure[Any]] = field(default_factory=dict, repr=False)
-    tallies: dict[str, Any] = field(default_factory=dict, repr=False)
+    tallies: Mapping[str, Any] = field(default_factory=dict, repr=False)
     totals: dict[str, Any] = field(default_factory=dict, repr=False)
     shared: Batches | None = field(default=None, repr=False)
 
@@ -87,10 +101,10 @@ class Scorecard:
         from goldassay.statistics.intervals import interval
 
         documents = self.shared.documents if self.shared else None
-        for name, tallies in self.tallies.items():
-            if self.values[name] is not None:
-                measure = self.measures[name]
-                found = interval(tallies, measure.zero, clusters=documents, bounds=measure.limits, level=level)
+        for name, measure in self.measures.items():
+            if self.values[name] is not None and name in self.tallies:
+                tallies, limits = self.tallies[name], measure.limits
+                found = interval(tallies, measure.zero, clusters=documents, bounds=limits, level=level)
                 self.intervals[name], self.methods[name] = (found.low, found.high), found.method
 
     def __repr__(self) -> str:
@@ -130,24 +144,38 @@ class Scorecard:
         }
 
 
-def fold(task: str, measures: Mapping[str, Measure[Any]] | Iterable[Measure[Any]], shared: Batches) -> Scorecard:
+Look = Callable[[Batches], object]
+
+
+def fold(
+    task: str,
+    measures: Mapping[str, Measure[Any]] | Iterable[Measure[Any]],
+    shared: Batches,
+    look: Look | None = None,
+    beside: Mapping[str, Measure[Any]] = MappingProxyType({}),
+) -> Scorecard:
     """The scorecard of these measures over aligned examples; a mapping names the values, else their keys do.
+
+    Args:
+        task: The task.
+        measures: What the values are, in their order.
+        shared: The examples.
+        look: It is shown every chunk of the examples, for what a task tells beside values.
+        beside: Measures that have no value of their own: their totals stand with those of the others.
 
     >>> from goldassay.measures.retrieval import RR
     >>> card = fold("retrieval", [RR()], Batches([{"relevant": ["a"]}], [{"results": ["b", "a"]}]))
     >>> card.values, card.counts, card.conventions
     ({'RR': 0.5}, {'RR': {'total': 0.5, 'weight': 1.0}}, {'RR': 'RR[ties=docno_desc, missing=0]'})
     """
-    from goldassay.statistics.evidence import flat, summed
+    from goldassay.statistics.evidence import flat
 
     named: Any = measures if isinstance(measures, Mapping) else {measure.key: measure for measure in measures}
-    card = Scorecard(task, len(shared.gold), shared=shared)
-    sums: dict[int, tuple[Any, Any]] = {}
+    card = Scorecard(task, len(shared.gold), shared=shared, measures=dict(named))
+    card.tallies, card.totals = _evidence({**named, **beside}, shared, look)
     for name, measure in named.items():
-        tallies = measure.tallies(shared.of(measure))
-        total = summed(tallies, sums)
-        card.measures[name], card.tallies[name], card.totals[name] = measure, tallies, total
-        card.values[name] = float(total.value) if total.weight else None
+        total = card.totals[name]
+        card.values[name] = valued(total)
         card.conventions[name] = measure.conventions
         card.explain[name] = measure.explained
         state = dict(flat(total.state()))
@@ -155,6 +183,30 @@ def fold(task: str, measures: Mapping[str, Measure[Any]] | Iterable[Measure[Any]
         if counted and all(len(path) == 1 for path in state):
             card.counts.setdefault(counted, {path[0]: number for path, number in state.items()})
     return card
+
+
+def valued(total: Any) -> float | None:
+    """The value of summed evidence; ``None`` where there is none."""
+    return float(total.value) if total.weight else None
+
+
+def _evidence(
+    measures: Mapping[str, Measure[Any]], shared: Batches, look: Look | None
+) -> tuple[Mapping[str, Any], dict[str, Any]]:
+    """The evidence of each measure, example by example and over all of them."""
+    from goldassay.statistics.chunks import Chunks
+    from goldassay.statistics.evidence import summed
+
+    many = Chunks({name: measure.zero for name, measure in measures.items()})
+    for part in shared.chunks():
+        if look is not None:
+            look(part)
+        found = {name: measure.tallies(part.of(measure)) for name, measure in measures.items()}
+        if part is shared:
+            sums: dict[int, tuple[Any, Any]] = {}
+            return found, {name: summed(tallies, sums) for name, tallies in found.items()}
+        many.add(found, len(part.gold))
+    return many, {name: many.total(name) for name in measures}
 
 
 def rates(counts: Mapping[str, float], prefix: str = "") -> dict[str, float | None]:

@@ -16,8 +16,8 @@ from goldassay.judges.ask.panel import Panel, count
 from goldassay.judges.ask.questions import question, rubric
 from goldassay.judges.people import sample_size as needed
 from goldassay.judges.people.agreement import align
-from goldassay.judges.people.calibration import fit, threshold
 from goldassay.judges.people.labels import JudgedItem, Labels
+from goldassay.judges.people.rates import fit, threshold
 from goldassay.judges.people.verdicts import poll, recorded
 
 YES = question("criterion")

@@ -11,8 +11,7 @@ import pytest
 from dspy.lm15 import Message, Response, TextPart, Usage
 
 from goldassay.exceptions import DataError, GoldassayError
-from goldassay.judges.ask.judge import Judge
-from goldassay.judges.ask.store import Verdicts
+from goldassay.judges.ask.judge import Judge, Verdicts
 
 
 class Engine:

@@ -19,9 +19,8 @@ from dspy.lm15 import Message, Response, TextPart, Usage
 import goldassay
 from goldassay import Metric
 from goldassay.exceptions import ModelError
-from goldassay.judges.ask.judge import Judge
-from goldassay.judges.ask.store import Verdicts
-from goldassay.judges.measures import Relevance
+from goldassay.judges.ask.judge import Judge, Verdicts
+from goldassay.measures.answering import Relevance
 from goldassay.running import evaluate
 from goldassay.running.budget import Budget, BudgetSpent, Meter
 from goldassay.running.calls import watching

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any, Literal
 
 import dspy
@@ -9,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import BaseModel, create_model
+from pydantic import Field as FieldInfo
 
 from goldassay.lm import Copied, TerseAdapter
 from goldassay.lm.lines import Lines, copied
@@ -130,3 +132,30 @@ def test_runs_are_bounded_and_stand_on_one_line() -> None:
     assert "b c" not in copied(field, "a b\nc", 80)["enum"]
     assert max(len(run.split()) for run in copied(field, "a b c d e f g", 24)["enum"]) == 3
     assert copied(field, " ", 24) == field
+
+
+def rule(kind: Any, **bounds: Any) -> str:
+    """The rule of a number in the grammar of a signature's answer."""
+    made = create_model("Outputs", value=(kind, FieldInfo(**bounds)))
+    form = Lines.of(made.model_json_schema())
+    assert form is not None
+    return form.grammar("", 4, 20, 20).splitlines()[-1].split(": ", 1)[1]
+
+
+def test_a_number_stays_within_its_bounds_where_the_grammar_can_say_them() -> None:
+    share = re.compile(rule(float, ge=0, le=1).strip("/"))
+    assert all(share.fullmatch(text) for text in ("0", "0.25", "1", "1.0"))
+    assert not any(share.fullmatch(text) for text in ("1972", "1.5", "-0.1", "2"))
+    assert rule(int, ge=1, le=5) == '"1" | "2" | "3" | "4" | "5"'
+    anything = re.compile(rule(float, ge=0, le=1000).strip("/"))
+    assert anything.fullmatch("250.5")
+
+
+def test_what_is_copied_does_not_begin_like_the_mark_that_ends_a_list() -> None:
+    """Else a model that wants to end goes on with the hyphen of a word such as Sint-Janskathedraal."""
+    form = Lines.of({"properties": {"names": {"type": "array", "items": {"type": "string", "copied": True}}}})
+    assert form is not None
+    (found,) = re.findall(r"\) & /(.*)/", form.grammar("Sint-Jan in 's-Hertogenbosch (1380)", 4, 40, 20))
+    words = re.compile(found.replace(r"\p{L}\p{N}", "A-Za-z0-9"))
+    assert all(words.fullmatch(text) for text in ("Sint-Jan", "'s-Hertogenbosch", "(1380)", "in 's"))
+    assert not any(words.fullmatch(text) for text in ("-", "-Jan", "(", "' in"))

@@ -20,8 +20,7 @@ from typer.testing import CliRunner
 from goldassay.cli import app
 from goldassay.exceptions import GoldassayError
 from goldassay.reporting.history import entries, lines
-from goldassay.reporting.pages.dashboard import dashboard
-from goldassay.reporting.serving import Server
+from goldassay.reporting.pages.dashboard import Server, dashboard
 from goldassay.running import Run
 
 CLI = CliRunner()

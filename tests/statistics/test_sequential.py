@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from goldassay.exceptions import GoldassayError
-from goldassay.statistics.influence import contributions, influences
+from goldassay.statistics.evidence import contributions, influences
 from goldassay.statistics.sequential import Bets, sequential_test
 from goldassay.tally import By, Counts, Mean, Tally
 

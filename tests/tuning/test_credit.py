@@ -125,3 +125,43 @@ def test_gepa_takes_the_program_of_the_higher_corpus_value(lm: Any) -> None:
     assert ours.program.find.signature.instructions == "Find many."
     # Of 44 names: 33 found (66/77); the other finds 12 (24/56), though its mean F1 is .78 against .46.
     assert ours.dev.after.value == pytest.approx(66 / 77)
+
+
+class Adviser:
+    """Advises SIMBA to find many, then the short ones, and so on."""
+
+    def __init__(self) -> None:
+        self.said = 0
+
+    def complete(self, request: Any) -> Any:
+        from dspy.lm15 import Message, Response, TextPart, Usage
+
+        self.said += 1
+        rule = "Find many." if self.said % 2 else "Find short."
+        text = f'[[ ## discussion ## ]]\nx\n\n[[ ## module_advice ## ]]\n{{"find": "{rule}"}}\n\n[[ ## completed ## ]]'
+        said = Message.assistant([TextPart(text)])
+        return Response(id=None, model=request.model, message=said, finish_reason="stop", usage=Usage())
+
+
+def test_simba_takes_the_program_of_the_higher_corpus_value(lm: Any) -> None:
+    """DSPy's SIMBA on the mean of the examples' F1 takes the other one, from the same advice."""
+
+    def advising() -> Any:
+        return dspy.LM("scripted/adviser", engine=Adviser(), cache=False)
+
+    def mean(gold: Any, pred: Any, trace: Any = None) -> float:
+        return float(METRIC(gold, pred).score)
+
+    train, dev = texts(1), texts(2)
+    given: dict[str, Any] = {"bsize": 6, "num_candidates": 4, "max_steps": 1, "max_demos": 0}
+    with dspy.context(lm=lm):
+        theirs = dspy.SIMBA(metric=mean, prompt_model=advising(), num_threads=1, **given).compile(
+            Finder(), trainset=train, seed=0
+        )
+    ours = tune(
+        Finder(), {"train": train, "dev": dev}, METRIC, "simba", lm=lm, reflection_lm=advising(), progress=False,
+        options=given,
+    )  # fmt: skip
+    assert theirs.find.signature.instructions == "Find.\n\nFind short."
+    assert ours.program.find.signature.instructions == "Find.\n\nFind many."
+    assert ours.dev.after.value == pytest.approx(66 / 77)

@@ -7,6 +7,7 @@ from typing import Any, Literal
 
 import dspy
 import pytest
+from pydantic import BaseModel
 
 from goldassay.exceptions import GoldassayError
 from goldassay.lm.terse import TerseAdapter
@@ -14,7 +15,7 @@ from goldassay.running.identity import fingerprint
 from goldassay.tuning.demonstrations import Found
 from goldassay.tuning.nearest import NearestDemos
 from goldassay.tuning.patches import Patch, apply
-from goldassay.tuning.proposing import AnswerForm
+from goldassay.tuning.proposing import AnswerForm, OneCallAType
 from goldassay.tuning.saved import load_state, rendered
 from goldassay.tuning.service import PatchFolder
 from goldassay.tuning.wrappers import Formed, Nearest, predictors, wrappers
@@ -68,6 +69,35 @@ def test_the_other_form_is_an_edit_where_a_local_model_is_asked() -> None:
         assert AnswerForm().edits(Found([], apply(Label(), patch), TRAIN)) == {}
     with dspy.context(adapter=TerseAdapter("lines")):
         assert AnswerForm().edits(found)["form of the answer"][0].text == "json"
+
+
+class Site(BaseModel):
+    text: str
+    type: Literal["TOP", "TMP"]
+
+
+class Sites(dspy.Module):  # type: ignore[misc]
+    """A list of labelled objects."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.find = dspy.Predict(dspy.Signature("text -> sites: list[Site]", custom_types={"Site": Site}))
+
+    def forward(self, text: str) -> dspy.Prediction:
+        return self.find(text=text)
+
+
+def test_one_call_a_type_is_an_edit_where_there_are_few_types() -> None:
+    found = Found([], Sites(), TRAIN)
+    assert OneCallAType().edits(found) == {}
+    with dspy.context(adapter=TerseAdapter()):
+        (patch,) = OneCallAType().edits(found)["one call a type"]
+        assert (patch.text, patch.rationale) == ("types", "all of TOP, TMP are asked for at once now")
+        assert OneCallAType(most=1).edits(found) == {}
+        assert OneCallAType().edits(Found([], Label(), TRAIN)) == {}
+        made = apply(Sites(), patch)
+        assert OneCallAType().edits(Found([], made, TRAIN)) == {}
+        assert made.asking(dspy.settings.adapter).form == "types"
 
 
 def test_the_form_is_asked_for_and_the_demonstrations_are_written_in_it() -> None:

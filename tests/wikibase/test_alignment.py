@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from goldassay.exceptions import DataError
-from goldassay.gold.formats.property_alignment import mapping
+from goldassay.gold.formats.kits import mapping
 from goldassay.wikibase.alignment import OURS, PropertyAlignmentTable, read_table
 from goldassay.wikibase.alignment_checks import contradictions, problems
 

@@ -85,7 +85,9 @@ LmOption = Annotated[
 ]
 Adapter = Annotated[
     str | None,
-    of_model("--adapter", metavar="NAME", help="chat, json, xml, terse (default of local models), terse-lines."),
+    of_model(
+        "--adapter", metavar="NAME", help="chat, json, xml, terse (default of local models), terse-lines, -types."
+    ),
 ]
 Engine = Annotated[
     str,

@@ -21,7 +21,7 @@ def view(
     """Look at a folder of runs in the browser: list, history, progress, comparing by ticking. Ctrl-C ends it."""
     import webbrowser
 
-    from goldassay.reporting.serving import Server
+    from goldassay.reporting.pages.dashboard import Server
 
     with Server(runs, port) as server:
         print(server.address, flush=True)

@@ -16,7 +16,7 @@ _HOME = {
     "Entity": "compat.extraction",
     "ModelRanking": "compat.model_ranking",
     "PromptTuner": "compat.prompt_tuner",
-    "RAGEvaluator": "compat.rag_evaluator",
+    "RAGEvaluator": "compat.answering",
     "ScorePack": "compat.model_ranking",
     "TuningReport": "compat.prompt_tuner",
     "compute_ner_metrics": "compat.extraction",
@@ -40,7 +40,9 @@ _HOME = {
     "type_distribution_analysis": "compat.extraction",
 }
 
-__all__ = list(_HOME)
+
+def __dir__() -> list[str]:
+    return list(_HOME)
 
 
 def __getattr__(name: str) -> Any:

@@ -1,11 +1,10 @@
-"""The founding document's class: one answer, all values that need no judge, and the judge's where there is one.
+"""What the founding documents name of answering: `RAGEvaluator`, `rankings`, `context_entity_recall`.
 
-The ranking of several models by their final score: the founding document's table, with its columns.
+The ranking of several models by their final score is the founding document's table, with its columns. The best stands
+first; models with the same final score share a rank, and the next one's counts them (1, 2, 2, 4). A model that lacks
+one of the five values has no final score and no rank: it stands last.
 
-The best stands first; models with the same final score share a rank, and the next one's counts them (1, 2, 2, 4). A
-model that lacks one of the five values has no final score and no rank: it stands last.
-
-Context entity recall over rows of any shape: where the texts stand is said by name, dotted path or function.
+Context entity recall is over rows of any shape: where the texts stand is said by name, dotted path or function.
 """
 
 from __future__ import annotations
@@ -16,6 +15,8 @@ from typing import Any
 from goldassay.embedding import Embedder, available
 from goldassay.exceptions import DataError, FieldError, GoldassayError
 from goldassay.fields import Column, read
+from goldassay.judges.measures import Rubric
+from goldassay.measures.answering import Faithfulness, Judged, Relevance
 from goldassay.measures.answering.grounding import lexical_support
 from goldassay.measures.answering.matching import Aliases, distinct, found_entities, lacking
 from goldassay.measures.answering.measures import rouge
@@ -24,15 +25,32 @@ from goldassay.measures.answering.records import all_texts, contexts, reference
 from goldassay.measures.answering.semantic import similarity
 from goldassay.scorecard import Scorecard
 
+CORRECTNESS = {
+    "wrong": "says nothing that the gold answer says, or contradicts it",
+    "mostly wrong": "has a little of what the gold answer says",
+    "half right": "has about half of what the gold answer says",
+    "mostly right": "lacks a little of what the gold answer says, or adds a small mistake",
+    "right": "says what the gold answer says",
+}
+
 
 class RAGEvaluator:
-    """End-to-end evaluation of one answer; every part can be replaced, and the judge is really optional.
+    """End-to-end evaluation of one answer; every part can be replaced by a function, and the judge is really optional.
 
-    ``llm_judge`` is called with (question, generated answer, gold answer). ``faithfulness`` is called with (answer,
-    context) and ``relevance`` with (question, answer): both take a judge or an entailment model, and are ``None``
-    without one. What can be said without is said under its own name: ``lexical_support`` and ``question_similarity``
-    (the cosine to the question, which an echo of the question wins). ``embedder`` is a name or an embedder; the one
-    at hand without.
+    A `Judge` gives ``faithfulness``, ``relevance`` and ``llm_judge`` (from 0 wrong to 1 right, by the levels of
+    `CORRECTNESS`); a judge of support alone (an entailment model) gives faithfulness only. A value that it cannot give
+    is ``None``. Without a judge ``faithfulness`` and ``relevance`` are ``None`` and ``llm_judge`` is absent; what can
+    be said without stands under its own name: ``lexical_support`` and ``question_similarity`` (the cosine to the
+    question, which an echo of the question wins).
+
+    Args:
+        llm_judge: a `Judge`, a judge of support, or a function of (question, answer, gold answer).
+        embedder: a name or an embedder; the one at hand by default, ``None`` for none.
+        faithfulness: a function of (answer, context) in the judge's place.
+        relevance: a function of (question, answer) in the judge's place.
+        rouge: called with (answer, gold answer).
+        similarity: called with two texts.
+        support: called with (answer, [context]).
 
     >>> fact = "It opened in 1800."
     >>> found = RAGEvaluator(embedder=None).evaluate_answer("When?", "In 1800.", fact, fact)
@@ -40,33 +58,43 @@ class RAGEvaluator:
     ['rouge', 'semantic_similarity', 'faithfulness', 'relevance', 'lexical_support', 'question_similarity']
     >>> found["rouge"]["rouge1"], found["lexical_support"], found["faithfulness"]
     (0.6666666666666666, 1.0, None)
+    >>> found = RAGEvaluator(embedder=None, similarity=lambda one, other: float(one == other))
+    >>> found.evaluate_answer("When?", "1885", "1885", "It opened in 1885.")["semantic_similarity"]
+    1.0
     """
 
     def __init__(
         self,
-        llm_judge: Callable[[str, str, str], Any] | None = None,
+        llm_judge: Any = None,
         *,
         embedder: Embedder | str | None = "auto",
         faithfulness: Callable[[str, str], float | None] | None = None,
         relevance: Callable[[str, str], float | None] | None = None,
+        rouge: Callable[[str, str], dict[str, float]] | None = None,
+        similarity: Callable[[str, str], float | None] | None = None,
+        support: Callable[[str, list[str]], float | None] | None = None,
     ) -> None:
-        self.llm_judge = llm_judge
+        judge = llm_judge if hasattr(llm_judge, "support") else None
+        rates = hasattr(judge, "rubric")
+        self.llm_judge = (lambda *asked: correctness(judge, *asked)) if rates else llm_judge if judge is None else None
         self.embedder = available() if embedder == "auto" else embedder
-        self.faithfulness, self.relevance = faithfulness, relevance
+        self.faithfulness, self.judge = faithfulness, judge if faithfulness is None else None
+        self.relevance = relevance or ((lambda q, a: relevant(judge, q, a)) if rates else None)
+        self.rouge, self.similarity, self.support = rouge or _rouge, similarity, support or lexical_support
 
     def evaluate_answer(
         self, question: str, generated_answer: str, gold_answer: str, retrieved_context: str
     ) -> dict[str, Any]:
-        """The values of one answer; ``None`` where what would give one is not there."""
+        """The values of one answer; ``None`` where what would give one is not there, or cannot say."""
         given = {"question": question, "answer": generated_answer, "reference": gold_answer}
         for name, text in (given | {"context": retrieved_context}).items():
             all_texts([text], name, "no answer is an empty text, and several contexts are one, with lines between")
         values: dict[str, Any] = {
-            "rouge": {f"rouge{kind}": rouge(generated_answer, gold_answer, kind)[2] for kind in ("1", "2", "L")},
+            "rouge": self.rouge(generated_answer, gold_answer),
             "semantic_similarity": self._cosine(generated_answer, gold_answer),
-            "faithfulness": self.faithfulness(generated_answer, retrieved_context) if self.faithfulness else None,
+            "faithfulness": self._faithful(question, generated_answer, retrieved_context),
             "relevance": self.relevance(question, generated_answer) if self.relevance else None,
-            "lexical_support": lexical_support(generated_answer, [retrieved_context]),
+            "lexical_support": self.support(generated_answer, [retrieved_context]),
             "question_similarity": self._cosine(question, generated_answer),
         }
         if self.llm_judge is not None:
@@ -77,8 +105,43 @@ class RAGEvaluator:
         """The values of many answers, given as mappings with the four arguments of `evaluate_answer`."""
         return [self.evaluate_answer(**row) for row in rows]
 
+    def _faithful(self, question: str, answer: str, context: str) -> float | None:
+        if self.judge is not None:
+            return faithful(self.judge, question, answer, context)
+        return self.faithfulness(answer, context) if self.faithfulness else None
+
     def _cosine(self, one: str, other: str) -> float | None:
+        if self.similarity is not None:
+            return self.similarity(one, other)
         return None if self.embedder is None else float(similarity([one], [other], self.embedder)[0])
+
+
+def _rouge(answer: str, gold: str) -> dict[str, float]:
+    return {f"rouge{kind}": rouge(answer, gold, kind)[2] for kind in ("1", "2", "L")}
+
+
+def faithful(judge: object, question: str, answer: str, context: str) -> float | None:
+    """The share of the answer's claims that the context supports; ``None`` where it makes none or none is known."""
+    tally = Faithfulness(judge)({"question": question}, {"answer": answer, "retrieved_contexts": [context]}).tally
+    return _known(tally)
+
+
+def relevant(judge: object, question: str, answer: str) -> float | None:
+    """In full 1, in part 0.5, not at all or by an evasion 0."""
+    tally = Relevance(judge)({"question": question}, {"answer": answer}).tally
+    return _known(tally)
+
+
+def correctness(judge: object, question: str, answer: str, gold: str) -> float | None:
+    """The worth of an answer's level beside the gold answer."""
+    asked = {"question": f"{question}\nGold answer: {gold}"}
+    tally = Rubric(judge, CORRECTNESS, "correctness")(asked, {"answer": answer}).tally
+    return _known(tally)
+
+
+def _known(tally: Judged) -> float | None:
+    """The value; ``None`` where nothing was judged, or no verdict came back."""
+    return None if not tally.weight or (tally.unknown and tally.band == (0.0, 1.0)) else float(tally.value)
 
 
 COLUMNS = ("Rank", "Model", "Accuracy", "Quality", "Confidence", "Speed", "Robustness", "Final_Score")

@@ -9,7 +9,7 @@ from typing import Any
 
 from goldassay.exceptions import GoldassayError
 from goldassay.measures.classification.labels import institutions
-from goldassay.measures.classification.matching import matrix
+from goldassay.measures.classification.matching import confusion, matrix
 from goldassay.measures.classification.records import Read, sides
 from goldassay.measures.classification.scorecard import scorecard
 
@@ -33,7 +33,7 @@ def type_classification_metrics(
     per_class = card.by["label"]
     if not any(row["support"] for row in per_class.values()):
         warnings.warn("no label of the list stands in gold; weighted_f1 is 0", stacklevel=2)
-    rows = matrix(read, names)
+    rows = matrix(confusion(read), names)
     shown = list(rows)
     return {
         "accuracy": card.values["accuracy"] or 0.0,

@@ -8,6 +8,9 @@ A mapping (``text=body.content,label=category``, or a JSON file of the same) nam
 that the task has, at the right where it stands in the row, as a dotted path. With a mapping the six tasks read foreign
 files, too; their records are checked as always.
 
+Of a data set a class label becomes its name, a date its ISO form, ``validation`` is dev; a folder that ``save_to_disk``
+wrote is one too. Nothing of it is executed.
+
 >>> import tempfile
 >>> from pathlib import Path
 >>> file = Path(tempfile.mkdtemp()) / "years.csv"
@@ -22,15 +25,94 @@ import csv
 import io
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from datetime import date, datetime, time
+from decimal import Decimal
+from os.path import isfile  # a name that no file can have is none, not an error
 from pathlib import Path
 from typing import Any
 
 from goldassay import files, jsonl
-from goldassay.exceptions import DataError, FieldError, GoldassayError
+from goldassay.exceptions import DataError, FieldError, GoldassayError, MissingExtra
 from goldassay.fields import read as field_at
-from goldassay.gold import arrow, offsets
-from goldassay.gold.records import check
+from goldassay.gold.records import SPANS, check, prove
 from goldassay.measure import TASKS
+
+HF = "hf:"
+MARKS = ("state.json", "dataset_dict.json")  # what a folder of `save_to_disk` holds
+SIDES = {"validation": "dev"}
+
+
+def is_dataset(place: str | Path) -> bool:
+    """Whether this names a data set: ``hf:…``, or a folder of one."""
+    return str(place).startswith(HF) or any(isfile(Path(place) / mark) for mark in MARKS)
+
+
+def columnar(place: str | Path, format: str | None = None) -> bool:
+    """Whether this is read here: a data set, or a Parquet file."""
+    return is_dataset(place) or (format or Path(place).suffix.lower().lstrip(".")) == "parquet"
+
+
+def parquet(file: Path) -> Iterator[dict[str, Any]]:
+    """The rows of a Parquet file, a batch at a time."""
+    try:
+        from pyarrow import ArrowException
+        from pyarrow.parquet import ParquetFile
+    except ImportError:
+        raise MissingExtra("pyarrow", "datasets") from None
+    try:
+        for batch in ParquetFile(file).iter_batches():
+            yield from batch.to_pylist()
+    except (ArrowException, OSError) as error:
+        raise DataError(f"no Parquet that can be read ({_first(error)})", file=file) from None
+
+
+def dataset(name: str) -> Iterator[dict[str, Any]]:
+    """The rows of a data set; those of one with several splits say theirs."""
+    try:
+        import datasets
+    except ImportError:
+        raise MissingExtra("datasets", "datasets") from None
+    try:
+        if name.startswith(HF):
+            whole, _, split = name.removeprefix(HF).partition(":")
+            found = datasets.load_dataset(whole, split=split or None)
+        else:
+            found = datasets.load_from_disk(name)
+    except Exception as error:  # noqa: BLE001 - the library raises what its many back ends raise
+        raise DataError(f"no data set that can be read ({_first(error)})", file=name) from None
+    for side, part in found.items() if isinstance(found, dict) else [(None, found)]:
+        names = {column: kind for column, kind in part.features.items() if isinstance(kind, datasets.ClassLabel)}
+        for raw in part:
+            row = dict(raw)
+            for column, kind in names.items():
+                if isinstance(row[column], int) and row[column] >= 0:
+                    row[column] = kind.int2str(row[column])
+            yield {**row, "split": SIDES.get(str(side), str(side))} if side and "split" not in row else row
+
+
+def plain(row: Mapping[str, object], place: str | Path) -> dict[str, Any]:
+    """A row with values that JSON can hold; raises `DataError` where a field is an image, bytes or the like."""
+    return {str(name): _plain(value, str(name), place) for name, value in row.items()}
+
+
+def _plain(value: Any, name: str, place: str | Path) -> Any:
+    if value is None or isinstance(value, (str, bool, int, float)):
+        return value
+    if isinstance(value, (date, datetime, time)):
+        return value.isoformat()
+    if isinstance(value, Decimal):
+        return float(value)
+    if isinstance(value, Mapping):
+        return {str(key): _plain(one, name, place) for key, one in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_plain(one, name, place) for one in value]
+    said = f"{name} holds {type(value).__name__}, which no record can hold; name the fields you want with --map"
+    raise DataError(said, file=place)
+
+
+def _first(error: BaseException) -> str:
+    return (str(error).strip().splitlines() or [type(error).__name__])[0]
+
 
 ABOUT = ("id", "split", "language", "document", "strata", "meta")  # what is about a record, and no field of a task
 FEW = 30  # values of a field that are counted one by one
@@ -60,19 +142,19 @@ def read(
 ) -> list[dict[str, Any]]:
     """The records of a file, renamed; those of the six tasks are checked, and their spans proved."""
     found = []
-    columnar = arrow.columnar(place, format)
+    typed = columnar(place, format)
     for number, row in enumerate(rows(place, format), start=1):
         record = _renamed(row, renamed, place, number) if renamed else dict(row)
-        if columnar:
-            record = arrow.plain(record, place)
+        if typed:
+            record = plain(record, place)
         record = {"id": str(record.pop("id", "") or number), **record}
         if record.get("split") is not None:
             record["split"] = str(record["split"])
         if task in TASKS:
             try:
                 record = check(record, task)
-                if task in offsets.FIELDS and "text" in record:
-                    offsets.prove(record["text"], record[offsets.FIELDS[task]], offsets.FIELDS[task], record["id"])
+                if task in SPANS and "text" in record:
+                    prove(record["text"], record[SPANS[task]], SPANS[task], record["id"])
             except DataError as error:
                 raise error.at(file=place, line=number) from None
         found.append(record)
@@ -93,8 +175,8 @@ def _renamed(row: Mapping[str, Any], renamed: Mapping[str, str], place: object, 
 
 def rows(place: str | Path, format: str | None = None) -> Iterator[Mapping[str, Any]]:
     """The rows of a file or data set, as they are."""
-    if arrow.is_dataset(place):
-        yield from arrow.dataset(str(place))
+    if is_dataset(place):
+        yield from dataset(str(place))
         return
     file = Path(place)
     if not file.is_file():
@@ -111,7 +193,7 @@ def rows(place: str | Path, format: str | None = None) -> Iterator[Mapping[str, 
     elif kind in ("csv", "tsv"):
         yield from _table(file, "," if kind == "csv" else "\t")
     elif kind == "parquet":
-        yield from arrow.parquet(file)
+        yield from parquet(file)
     else:
         raise DataError(f"records are read from jsonl, json, csv, tsv and parquet, not from {kind!r}", file=file)
 

@@ -14,10 +14,9 @@ from typing import Any
 
 from goldassay.exceptions import GoldassayError
 from goldassay.gold import formats
-from goldassay.gold.formats import hipe
-from goldassay.gold.offsets import FIELDS as SPANS
+from goldassay.gold.formats import hipe_table
 from goldassay.gold.reading import TOKENISED, read, write
-from goldassay.gold.records import Side
+from goldassay.gold.records import SPANS, Side
 from goldassay.measure import TASKS
 
 
@@ -90,7 +89,7 @@ def convert(
     records = read(source, format=before, task=task, side=side, column=column, **reading, **options)
     write(target, records, format=after, task=task, side=side, **writing)
     lost = differences(records, read(target, format=after, task=task, side=side, **again))
-    left = hipe.others(source, column or hipe.DEFAULT[task]) if before == "hipe" and not same else {}
+    left = hipe_table.others(source, column or hipe_table.DEFAULT[task]) if before == "hipe" and not same else {}
     return Conversion(len(records), lost, left)
 
 

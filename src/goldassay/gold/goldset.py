@@ -11,8 +11,8 @@ from goldassay import files, workspace
 from goldassay.exceptions import DataError
 from goldassay.gold import anyfields, formats, streamed
 from goldassay.gold.formats import squad
-from goldassay.gold.reading import once, read
-from goldassay.gold.records import INPUTS
+from goldassay.gold.reading import read
+from goldassay.gold.records import INPUTS, once
 from goldassay.measure import TASKS
 
 

@@ -26,8 +26,7 @@ from annotated_types import Ge, MinLen
 from typing_extensions import TypedDict, is_typeddict
 
 from goldassay.exceptions import DataError
-from goldassay.gold import offsets
-from goldassay.gold.records import GOLD, PRED, Side
+from goldassay.gold.records import GOLD, PRED, SPANS, Side, prove
 
 LONG = re.compile(rb"\d{300}")  # a number that is longer is none; msgspec takes some of them
 STEP = 32  # of so long a number, nine of the bytes that are this far apart are digits
@@ -50,7 +49,7 @@ def rows(block: bytes, task: str, side: Side = "gold") -> list[dict[str, Any]] |
         found = list(map(decode, filter(bytes.strip, block.split(b"\n"))))
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
         return None
-    field = offsets.FIELDS.get(task)  # of spans
+    field = SPANS.get(task)  # of spans
     if _long(block) or _lost(block, found, shape) or (field and not _stand(found, field)):
         return None
     return found
@@ -120,7 +119,7 @@ def _stand(records: list[dict[str, Any]], field: str) -> bool:
             words, end = span.get("text"), span["end"]
             if not words or text[span["start"] : end] != words or end is None or end > length:
                 try:
-                    offsets.prove(text, record[field], field)
+                    prove(text, record[field], field)
                 except DataError:
                     return False
                 break

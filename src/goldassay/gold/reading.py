@@ -5,19 +5,20 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from inspect import signature
-from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
 from goldassay import workspace
 from goldassay.exceptions import DataError, GoldassayError
 from goldassay.files import Skipping, Wrong, stop
-from goldassay.gold import anyfields, arrow, formats, offsets
+from goldassay.gold import anyfields, formats, streamed
 from goldassay.gold import tokens as tagged
-from goldassay.gold.predictions import of_gold
-from goldassay.gold.records import Side
+from goldassay.gold.anyfields import columnar
+from goldassay.gold.records import SPANS, Side, once, prove
+from goldassay.gold.shapes import of_gold
 from goldassay.measure import FAILURE, TASKS
 
+NAMED = 3  # records that a warning names
 TOKENISED = ("hipe", "iob2", "conll")
 EMPTY: dict[str, Callable[[], dict[str, Any]]] = {
     "extraction": lambda: {"entities": []},
@@ -33,8 +34,8 @@ EMPTY: dict[str, Callable[[], dict[str, Any]]] = {
 class Pairs:
     """Gold records and their predictions, in gold's order, and what a person should know about them."""
 
-    gold: list[dict[str, Any]]
-    pred: list[dict[str, Any]]
+    gold: Sequence[dict[str, Any]]
+    pred: Sequence[dict[str, Any]]
     warnings: list[str] = field(default_factory=list)
 
     def __len__(self) -> int:
@@ -63,7 +64,7 @@ def read(
     """
     workspace.known(task)
     renamed = anyfields.mapping(options.pop("map", None))
-    if task not in TASKS or renamed or arrow.columnar(path, format):
+    if task not in TASKS or renamed or columnar(path, format):
         foreign = anyfields.read(path, task, renamed, format)
         once(foreign, path)
         return foreign
@@ -92,6 +93,7 @@ def pairs(
     document is an error. Tokenised formats are aligned by their tokens. ``pred_format`` is for predictions in another
     format than gold's; a run folder (or its ``rows.jsonl``) needs none, and a file of gold is its own prediction.
     ``skip_bad`` is how many faults (a bad tag, a bad line) may be passed over; they are counted in a warning.
+    Large files of JSON Lines stay where they are: their records are read again whenever they are asked for.
 
     Args:
         pred: The file, or the run folder, of predictions.
@@ -106,6 +108,11 @@ def pairs(
     if skip_bad and "wrong" not in signature(getattr(module, "pairs", module.read)).parameters:
         raise GoldassayError(f"faults cannot be passed over in {name}; mend them (gold validate finds all)")
     skipping = {"wrong": wrong} if skip_bad else {}
+    if name == other == "jsonl" and not skip_bad and any(map(streamed.streams, (gold, pred))):
+        given(name, task, column, options)
+        found = _in_their_files(task, Path(gold), Path(pred))
+        if found is not None:
+            return found
     if module is formats.module(other) and hasattr(module, "pairs"):
         there = given(name, task, column, options)
         try:
@@ -132,6 +139,20 @@ def pairs(
         warnings.append(f"{len(wrong.found)} faults were passed over; the first: {wrong.found[0]}")
     both.warnings[:0] = warnings
     return both
+
+
+def _in_their_files(task: str, gold: Path, pred: Path) -> Pairs | None:
+    """The pairs of two large files; None where the second holds no predictions, which reading it whole tells of."""
+    left = streamed.Records(gold, task)
+    try:
+        right = streamed.Records(pred, task, "pred")
+    except GoldassayError:
+        return None
+    answers = streamed.Answers(left, right, EMPTY[task])
+    for record in answers.unknown:
+        raise _unasked(task, record["id"], pred)
+    missing = [left[at]["id"] for at in answers.missing[:NAMED]]
+    return Pairs(left, answers, _said_of(missing, len(answers.missing), len(left)))
 
 
 def _predictions(
@@ -189,8 +210,8 @@ def write(
     """
     name = format or formats.by_name(path)
     rows = list(records)
-    if name != "jsonl" and task in offsets.FIELDS:
-        _placed(rows, offsets.FIELDS[task], name)
+    if name != "jsonl" and task in SPANS:
+        _placed(rows, SPANS[task], name)
     formats.module(name).write(path, rows, task, side, **options)
 
 
@@ -210,14 +231,13 @@ def aligned(
         file: The file of predictions, for errors.
         wrong: What is done with a fault: ``stop`` raises it, another function gathers it.
     """
-    noun = {"retrieval": "query", "answering": "question"}.get(task, "document")
     known = {record["id"] for record in gold}
     by_id: dict[str, dict[str, Any]] = {}
     for record in pred:
         if record["id"] not in known:
-            raise DataError(f"prediction for a {noun} that gold does not have", file=file, record=record["id"])
+            raise _unasked(task, record["id"], file)
         by_id[record["id"]] = dict(record)
-    spans = offsets.FIELDS.get(task)
+    spans = SPANS.get(task)
     found, missing = [], []
     for record in gold:
         answer = by_id.get(record["id"])
@@ -226,29 +246,25 @@ def aligned(
             answer = {"id": record["id"], **EMPTY[task]()}
         elif spans:
             try:
-                offsets.prove(record["text"], answer[spans], spans, record["id"])
+                prove(record["text"], answer[spans], spans, record["id"])
             except DataError as error:
                 wrong(error.at(file=file))
                 answer = {"id": record["id"], **EMPTY[task]()}
         found.append(answer)
-    warnings = []
-    if missing:
-        some = ", ".join(missing[:3]) + (", …" if len(missing) > 3 else "")
-        warnings.append(
-            f"{len(missing)} of {len(gold)} gold records have no prediction and are counted as empty ones ({some})"
-        )
-    return Pairs(list(gold), found, warnings)
+    return Pairs(list(gold), found, _said_of(missing[:NAMED], len(missing), len(gold)))
 
 
-def once(records: Sequence[Mapping[str, Any]], file: object) -> None:
-    """Raise if an id is used twice."""
-    if len(set(map(itemgetter("id"), records))) == len(records):
-        return
-    seen: set[str] = set()
-    for record in records:
-        if record["id"] in seen:
-            raise DataError("duplicate document id; each record needs its own", file=file, record=record["id"])
-        seen.add(record["id"])
+def _unasked(task: str, record: str, file: object) -> DataError:
+    noun = {"retrieval": "query", "answering": "question"}.get(task, "document")
+    return DataError(f"prediction for a {noun} that gold does not have", file=file, record=record)
+
+
+def _said_of(missing: Sequence[str], count: int, among: int) -> list[str]:
+    """What is to be said of gold records without a prediction, by the first of their ids."""
+    if not count:
+        return []
+    some = ", ".join(missing) + (", …" if count > len(missing) else "")
+    return [f"{count} of {among} gold records have no prediction and are counted as empty ones ({some})"]
 
 
 def _placed(records: Iterable[Mapping[str, Any]], spans: str, name: str) -> None:

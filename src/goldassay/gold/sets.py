@@ -13,7 +13,8 @@ from typing import Any
 
 from goldassay import files, jsonl, workspace
 from goldassay.exceptions import DataError
-from goldassay.gold import arrow, formats
+from goldassay.gold import formats
+from goldassay.gold.anyfields import HF, columnar, is_dataset
 from goldassay.gold.formats import entries, questions
 from goldassay.gold.goldset import GoldSet, Source, TaskSet, passages
 from goldassay.measure import TASKS
@@ -40,7 +41,7 @@ def load(
 ) -> GoldSet:
     """A gold set by its name under ``gold/``, its folder, or one file of it."""
     place = find(name_or_path)
-    if place.is_dir() and format is None and not arrow.is_dataset(place):
+    if place.is_dir() and format is None and not is_dataset(place):
         if not standoff(place):
             return _folder(place, task)
         task = task or "extraction"
@@ -52,7 +53,7 @@ def load(
 def find(name_or_path: str | Path) -> Path:
     """Where a set is: the path itself, or ``gold/NAME`` here, in the workspace, or in what came with goldassay."""
     direct = Path(name_or_path)
-    if direct.exists() or str(name_or_path).startswith(arrow.HF):
+    if direct.exists() or str(name_or_path).startswith(HF):
         return direct
     for base in (Path.cwd(), workspace.root(), workspace.installed()):
         if (base / "gold" / direct).is_dir():
@@ -123,7 +124,7 @@ def _task(file: Path, given: str | None, column: str | None) -> str:
     """The task of a single file, from its format and its name."""
     if file.stem in TASKS:
         return file.stem
-    if arrow.columnar(file, given):
+    if columnar(file, given):
         raise DataError("name the task of a data set with --task", file=file)
     name = given or formats.guess(file, "")
     if name == "hipe":

@@ -1,24 +1,26 @@
-"""Gold that stays in its file: the records of a large file of JSON Lines, checked once, read again when asked for.
+"""Records that stay in their file: a large file of JSON Lines, checked once, read again when they are asked for.
 
-Only the place of each record and its split are kept, nine bytes a record.
+Only the place of each record, its split and a hash of its id are kept, 17 bytes a record.
 """
 
 from __future__ import annotations
 
 import os
 from array import array
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from copy import copy
 from pathlib import Path
 from typing import Any, overload
 
 from goldassay import files
+from goldassay.exceptions import DataError
 from goldassay.gold import quick
 from goldassay.gold.formats.jsonl import by_line
-from goldassay.gold.reading import once
+from goldassay.gold.records import SPANS, Side, once, prove
 
 LARGE = 32_000_000  # bytes of a file from which its records are streamed
 SPLITS = 127  # names of splits that a byte tells apart
+BLOCK = 1000  # records that are read at once
 
 Record = dict[str, Any]
 
@@ -35,10 +37,10 @@ class Records(Sequence[Record]):
     (2, 'L', ['a'])
     """
 
-    def __init__(self, path: Path, task: str) -> None:
+    def __init__(self, path: Path, task: str, side: Side = "gold") -> None:
         import numpy as np  # small gold is read without it
 
-        self.path, self.task = path, task
+        self.path, self.task, self.side = path, task, side
         self.places, splits, names, ids = array("q"), array("b"), dict[Any, int](), array("q")
         for number, place, block in files.blocks(path):
             for record in self._checked(block, number, place):
@@ -48,17 +50,19 @@ class Records(Sequence[Record]):
                 if line.strip():
                     self.places.append(place)
                 place += len(line) + 1
-        self.names = list(names)
+        if not ids:
+            raise DataError("the file is empty", file=path)
+        self.names, self.hashes = list(names), np.frombuffer(ids, np.int64)
         self._splits = np.frombuffer(splits, np.int8)
         self.order = np.arange(len(self.places))
         self._file = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
         self.places.append(os.fstat(self._file).st_size)
-        if len(np.unique(np.frombuffer(ids, np.int64))) < len(ids):
-            once([{"id": record["id"]} for record in self], path)
+        if len(np.unique(self.hashes)) < len(ids):
+            once(self, path)
 
     def _checked(self, block: bytes, number: int, place: int) -> list[Record]:
-        found = quick.rows(block, self.task)
-        return list(by_line(block, self.path, number, place, self.task, "gold")) if found is None else found
+        found = quick.rows(block, self.task, self.side)
+        return list(by_line(block, self.path, number, place, self.task, self.side)) if found is None else found
 
     @property
     def splits(self) -> list[str]:
@@ -84,13 +88,90 @@ class Records(Sequence[Record]):
     def __getitem__(self, at: int | slice) -> Record | Records:
         if isinstance(at, slice):
             return self._some(self.order[at])
-        index = int(self.order[at])
-        start, end = self.places[index], self.places[index + 1]
-        (record,) = self._checked(os.pread(self._file, end - start, start), index + 1, start)
-        return record
+        return self.read(self.order[at : at + 1 or None])[0]
 
     def __iter__(self) -> Iterator[Record]:
-        return (self[at] for at in range(len(self)))
+        for at in range(0, len(self), BLOCK):
+            yield from self.read(self.order[at : at + BLOCK])
+
+    def read(self, some: Any) -> list[Record]:
+        """The records with these numbers; those that stand together are read together."""
+        first, last = int(some[0]), int(some[-1])
+        together = last - first == len(some) - 1 and (some[1:] > some[:-1]).all()
+        parts = [(first, last + 1)] if together else [(one, one + 1) for one in some.tolist()]
+        raw = b"\n".join(self._bytes(*part) for part in parts)
+        with files.uncollected():
+            return self._checked(raw, first + 1, self.places[first])
+
+    def _bytes(self, first: int, last: int) -> bytes:
+        start = self.places[first]
+        return os.pread(self._file, self.places[last] - start, start)
+
+
+class Answers(Sequence[Record]):
+    """The predictions of a file in the order of gold's records; an empty one where there is none.
+
+    Spans are proved against gold's text whenever they are read.
+    """
+
+    def __init__(self, gold: Records, pred: Records, empty: Callable[[], Mapping[str, Any]]) -> None:
+        import numpy as np
+
+        self.gold, self.pred, self.empty = gold, pred, empty
+        by_hash = np.argsort(pred.hashes, kind="stable")
+        place = np.searchsorted(pred.hashes[by_hash], gold.hashes)
+        nearest = by_hash[np.minimum(place, len(by_hash) - 1)]
+        self.order = np.where(pred.hashes[nearest] == gold.hashes, nearest, -1)
+        self._field = SPANS.get(gold.task)
+
+    @property
+    def unknown(self) -> Iterator[Record]:
+        """The predictions for records that gold does not have."""
+        import numpy as np
+
+        return (self.pred[int(at)] for at in np.setdiff1d(np.arange(len(self.pred)), self.order))
+
+    @property
+    def missing(self) -> list[int]:
+        """Which gold records have no prediction."""
+        found: list[int] = (self.order < 0).nonzero()[0].tolist()
+        return found
+
+    def __len__(self) -> int:
+        return len(self.order)
+
+    @overload
+    def __getitem__(self, at: int) -> Record: ...
+    @overload
+    def __getitem__(self, at: slice) -> Answers: ...
+    def __getitem__(self, at: int | slice) -> Record | Answers:
+        some = copy(self)
+        some.gold, some.order = self.gold[at if isinstance(at, slice) else slice(at, at + 1 or None)], self.order[at]
+        if isinstance(at, slice):
+            return some
+        some.order = self.order[at : at + 1 or None]
+        return next(iter(some))
+
+    def __iter__(self) -> Iterator[Record]:
+        for at in range(0, len(self), BLOCK):
+            some = self.order[at : at + BLOCK]
+            there = some[some >= 0]
+            found = iter(self.pred.read(there)) if len(there) else iter(())
+            gold = self.gold[at : at + BLOCK] if self._field or len(there) < len(some) else ()
+            yield from self._placed(some, found, gold)
+
+    def _placed(self, order: Any, found: Iterator[Record], gold: Sequence[Record]) -> Iterator[Record]:
+        if not len(gold):
+            yield from found
+            return
+        for index, record in zip(order.tolist(), gold, strict=True):
+            answer = next(found) if index >= 0 else {"id": record["id"], **self.empty()}
+            if self._field and index >= 0:
+                try:
+                    prove(record["text"], answer[self._field], self._field, record["id"])
+                except DataError as error:
+                    raise error.at(file=self.pred.path) from None
+            yield answer
 
 
 class Examples(Sequence[Any]):

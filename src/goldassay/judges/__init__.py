@@ -11,8 +11,7 @@ Read in this order:
 * ``audit``: planted `faults`, the `checks` that a judge is put to, and the `audit` that they make.
 """
 
-from goldassay.judges.ask.judge import Judge, named
-from goldassay.judges.ask.store import Verdicts
+from goldassay.judges.ask.judge import Judge, Verdicts, named
 from goldassay.measures.judged import Verdict
 
 __all__ = ["Judge", "Verdict", "Verdicts", "named"]

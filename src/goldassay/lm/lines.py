@@ -19,6 +19,7 @@ Grammar: llguidance's Lark syntax and its ``substring_words``, https://github.co
 from __future__ import annotations
 
 import json
+import math
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -44,6 +45,8 @@ class Scalar:
     copied: bool = False
     empty: bool = False
     longest: int | None = None
+    lowest: float | None = None
+    highest: float | None = None
 
     def render(self, value: Any) -> str:
         """The value as it is written."""
@@ -210,7 +213,9 @@ def _scalar(part: Schema, root: Schema) -> Scalar | None:
     kind = part.get("type")
     if kind == "string" and not part.keys() & {"pattern", "format"}:
         return Scalar("text", (), copied or bool(part.get("copied")), empty, part.get("maxLength"))
-    return Scalar(str(kind), empty=empty) if kind in ("number", "integer", "boolean") else None
+    if kind not in ("number", "integer", "boolean"):
+        return None
+    return Scalar(str(kind), empty=empty, lowest=part.get("minimum"), highest=part.get("maximum"))
 
 
 def _resolved(part: Schema, root: Schema) -> Schema:
@@ -342,11 +347,12 @@ class _Grammar:
         if field.labels:
             rule = " | ".join(_quoted(label) for label in field.labels)
         elif field.kind in ("number", "integer"):
-            rule = r"/-?[0-9]{1,12}/" if field.kind == "integer" else r"/-?[0-9]{1,12}(\.[0-9]{1,6})?/"
+            rule = _number(field)
         elif field.kind == "boolean":
             rule = '"true" | "false"'
         elif field.copied and self.source:
-            words = f"/[^ ]+( [^ ]+){{0,{max(1, (field.longest or longest) // LETTERS) - 1}}}/"
+            # a letter or digit first, or a mark before it other than the hyphen, which ends a list
+            words = rf"/[^ \-]*[\p{{L}}\p{{N}}][^ ]*( [^ ]+){{0,{max(1, (field.longest or longest) // LETTERS) - 1}}}/"
             rule = f"({self._copied()}) & {words}"
         else:
             rule = f"/[^\\n|]{{1,{field.longest or longest}}}/"
@@ -366,6 +372,16 @@ class _Grammar:
         name = f"VALUE_{len(self.rules)}"
         self.rules[name] = rule
         return name
+
+
+def _number(field: Scalar) -> str:
+    """A number within its bounds, where a grammar can say them: from 0 to 1, or one of a hundred whole numbers."""
+    low, high = field.lowest, field.highest
+    if low is not None and high is not None and field.kind == "integer" and high - low <= 100:
+        return " | ".join(_quoted(str(one)) for one in range(math.ceil(low), math.floor(high) + 1))
+    if (low, high) == (0, 1):
+        return r"/0(\.[0-9]{1,6})?|1(\.0)?/"
+    return r"/-?[0-9]{1,12}/" if field.kind == "integer" else r"/-?[0-9]{1,12}(\.[0-9]{1,6})?/"
 
 
 def _quoted(text: str) -> str:

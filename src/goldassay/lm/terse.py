@@ -11,18 +11,20 @@ from pydantic import BaseModel, PydanticUserError, create_model
 
 from goldassay.exceptions import GoldassayError
 from goldassay.insides import serialize_for_json
+from goldassay.lm.by_type import ByType
 from goldassay.lm.lines import Lines
 from goldassay.lm.server import COPY, FORM
 
-FORMS = ("auto", "json", "lines")
+FORMS = ("auto", "json", "lines", "types")
 
 
 class TerseAdapter(dspy.JSONAdapter):  # type: ignore[misc]
     """Typed answers under a grammar, with about half the words of DSPy's own prompt.
 
-    ``form`` is how an answer is written: ``json``, ``lines`` (see `goldassay.lm.lines`), or ``auto``: lines where an
-    output is a list, which is where JSON costs most tokens, else JSON. ``copied`` says whether a local model may only
-    copy the words of fields that are copied from the input.
+    ``form`` is how an answer is written: ``json``, ``lines`` (see `goldassay.lm.lines`), ``types`` (lines, and a call
+    for each label: `goldassay.lm.by_type`), or ``auto``: lines where an output is a list, which is where JSON costs
+    most tokens, else JSON. ``copied`` says whether a local model may only copy the words of fields that are copied from
+    the input.
 
     What a field means stays in the prompt when the signature describes it, and so do the labels of an output that is a
     choice of a few; the form of the answer is left to the schema.
@@ -52,6 +54,50 @@ class TerseAdapter(dspy.JSONAdapter):  # type: ignore[misc]
             return None
         form = _lines(signature)
         return form if form is None or self.form == "lines" or form.lists else None
+
+    def __call__(
+        self, lm: Any, lm_kwargs: dict[str, Any], signature: Any, demos: list[dict[str, Any]], inputs: dict[str, Any]
+    ) -> list[dict[str, Any]]:
+        """The answers to one request; in the form ``types`` one call of the model for each label.
+
+        Args:
+            lm: The model.
+            lm_kwargs: The settings of the call.
+            signature: What is asked.
+            demos: The demonstrations.
+            inputs: The inputs.
+        """
+        parted = ByType.of(signature) if self.form == "types" else None
+        if parted is None:
+            found: list[dict[str, Any]] = super().__call__(lm, lm_kwargs, signature, demos, inputs)
+            return found
+        answers = {}
+        for label in parted.labels:
+            asked, shown = parted.asking(label), parted.shown(demos, label)
+            answers[label] = super().__call__(lm, dict(lm_kwargs), asked, shown, inputs)
+        return parted.together(answers)
+
+    async def acall(
+        self, lm: Any, lm_kwargs: dict[str, Any], signature: Any, demos: list[dict[str, Any]], inputs: dict[str, Any]
+    ) -> list[dict[str, Any]]:
+        """The same, asynchronously.
+
+        Args:
+            lm: The model.
+            lm_kwargs: The settings of the call.
+            signature: What is asked.
+            demos: The demonstrations.
+            inputs: The inputs.
+        """
+        parted = ByType.of(signature) if self.form == "types" else None
+        if parted is None:
+            found: list[dict[str, Any]] = await super().acall(lm, lm_kwargs, signature, demos, inputs)
+            return found
+        answers = {}
+        for label in parted.labels:
+            asked, shown = parted.asking(label), parted.shown(demos, label)
+            answers[label] = await super().acall(lm, dict(lm_kwargs), asked, shown, inputs)
+        return parted.together(answers)
 
     def _prepare_response_format(self, lm: Any, lm_kwargs: dict[str, Any], signature: Any) -> None:
         """The schema as DSPy makes it, with the form of the answer and the fields that are copied."""

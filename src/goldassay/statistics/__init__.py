@@ -1,6 +1,6 @@
 """Intervals, paired tests, power: seeded, on tallies or on plain numbers."""
 
-from goldassay.statistics.influence import contributions, influences
+from goldassay.statistics.evidence import contributions, influences
 from goldassay.statistics.intervals import Interval, interval, wilson
 from goldassay.statistics.paired import Comparison, compare, holm
 from goldassay.statistics.power import (

@@ -23,8 +23,7 @@ import numpy as np
 from scipy import stats
 
 from goldassay.exceptions import GoldassayError
-from goldassay.statistics.evidence import Evidences, Floats, Values
-from goldassay.statistics.influence import slope
+from goldassay.statistics.evidence import Evidences, Floats, Values, slope
 from goldassay.statistics.resampling import bootstrap, check
 from goldassay.tally import Confusion, Mean
 

@@ -20,8 +20,7 @@ from typing import Any
 import numpy as np
 
 from goldassay.exceptions import GoldassayError
-from goldassay.statistics.evidence import Evidences, Floats, Values, clustered
-from goldassay.statistics.influence import slope_between
+from goldassay.statistics.evidence import Evidences, Floats, Values, clustered, slope_between
 
 STAKES = np.array([0.03, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9])
 FAR = 100_000  # more examples than this are not asked for
@@ -149,7 +148,7 @@ def sequential_test(
         alpha: the chance of accepting where the two could be exchanged: at any look, not at each.
         beta: rejected where the evidence that there is no such gain reaches 1 / beta.
 
-    Each example counts by what it adds to the corpus value (see `goldassay.statistics.influence`), by the derivative at
+    Each example counts by what it adds to the corpus value (see `goldassay.statistics.evidence`), by the derivative at
     the look that it first stood in: that is the same with A and B exchanged, so the bets are fair. Rejecting is only
     about stopping early: it does not touch the level of accepting.
 

@@ -9,14 +9,242 @@ since where there was nothing to find nothing was got wrong (``empty=1``). The b
 ``f1`` are 0.0 where they are not defined, as in scikit-learn with ``zero_division=0``.
 """
 
-from goldassay.tally.counts import By, Confusion, Counts, PrecisionCounts, RecallCounts
-from goldassay.tally.sums import Bins, Mean, Number, State, T, Tally, divide, mean
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar, Self, TypeVar
+
+from goldassay.tally.sums import Bins, Mean, Number, State, Sums, T, Tally, divide, mean, positive
+
+FORMULAS = {"f1": "2 tp / (2 tp + fp + fn)", "precision": "tp / (tp + fp)", "recall": "tp / (tp + fn)"}
+
+
+@dataclass(frozen=True, slots=True)
+class Counts(Sums):
+    """True positives, false positives and false negatives; ``value`` is F1.
+
+    P = tp / (tp + fp), R = tp / (tp + fn), F1 = 2 tp / (2 tp + fp + fn).
+
+    >>> counts = Counts(tp=1, fp=1) + Counts(tp=1, fn=2)
+    >>> counts, counts.precision, counts.recall
+    (Counts(tp=2, fp=1.0, fn=2.0), 0.6666666666666666, 0.5)
+    >>> Counts().value, Counts().f1     # nothing to find, nothing found: no evidence, and nothing wrong
+    (1.0, 0.0)
+    """
+
+    tp: Number = 0.0
+    fp: Number = 0.0
+    fn: Number = 0.0
+
+    @property
+    def precision(self) -> Number:
+        return divide(self.tp, self.tp + self.fp)
+
+    @property
+    def recall(self) -> Number:
+        return divide(self.tp, self.tp + self.fn)
+
+    @property
+    def f1(self) -> Number:
+        return divide(2 * self.tp, 2 * self.tp + self.fp + self.fn)
+
+    @property
+    def weight(self) -> Number:
+        return self.tp + self.fp + self.fn
+
+    @property
+    def value(self) -> Number:
+        return divide(2 * self.tp, 2 * self.tp + self.fp + self.fn, empty=1.0)
+
+
+@dataclass(frozen=True, slots=True)
+class PrecisionCounts(Counts):
+    """The same evidence; ``value`` is precision (1.0 where nothing is predicted and nothing was to find)."""
+
+    @property
+    def value(self) -> Number:
+        return _or_empty(self.precision, self.weight)
+
+
+@dataclass(frozen=True, slots=True)
+class RecallCounts(Counts):
+    """The same evidence; ``value`` is recall (1.0 where nothing is predicted and nothing was to find)."""
+
+    @property
+    def value(self) -> Number:
+        return _or_empty(self.recall, self.weight)
+
+
+def _or_empty(rate: Number, weight: Number) -> Number:
+    """``rate``, and 1.0 where there is no evidence at all (a rate without evidence is 0)."""
+    return rate + (1.0 - positive(weight))
+
+
+class Confusion(dict[tuple[str, str], Number]):
+    """Counts of (gold label, predicted label); ``value`` is accuracy, the share on the diagonal.
+
+    >>> seen = Confusion({("M", "M"): 3, ("M", "G"): 1}) + Confusion({("G", "G"): 1})
+    >>> seen.value, seen.labels, seen.counts("M")
+    (0.8, ('G', 'M'), Counts(tp=3, fp=0, fn=1))
+    """
+
+    def __add__(self, other: Confusion, /) -> Self:
+        if not isinstance(other, Confusion):
+            return NotImplemented
+        out = type(self)(self)
+        for pair, count in other.items():
+            out[pair] = out.get(pair, 0.0) + count
+        return out
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """All labels seen, on either side, sorted."""
+        return tuple(sorted({label for pair in self for label in pair}))
+
+    @property
+    def weight(self) -> Number:
+        return sum(self.values())
+
+    @property
+    def correct(self) -> Number:
+        return sum(count for (gold, pred), count in self.items() if gold == pred)
+
+    @property
+    def value(self) -> Number:
+        return divide(self.correct, self.weight, empty=1.0)
+
+    def counts(self, label: str) -> Counts:
+        """The label against all others."""
+        return self.by_label((label,))[label]
+
+    def by_label(self, labels: tuple[str, ...] | None = None) -> dict[str, Counts]:
+        """Each label against all others, in one pass."""
+        out = {label: Counts(0, 0, 0) for label in (self.labels if labels is None else labels)}
+        for (gold, pred), count in self.items():
+            if gold == pred:
+                if gold in out:
+                    out[gold] += Counts(count, 0, 0)
+                continue
+            if gold in out:
+                out[gold] += Counts(0, 0, count)
+            if pred in out:
+                out[pred] += Counts(0, count, 0)
+        return out
+
+    def state(self) -> dict[str, Any]:
+        out: dict[str, dict[str, Any]] = {}
+        for (gold, pred), count in self.items():
+            out.setdefault(gold, {})[pred] = count
+        return out
+
+    def from_state(self, state: State) -> Self:
+        return type(self)({(gold, pred): count for gold, row in state.items() for pred, count in row.items()})
+
+
+K = TypeVar("K", bound=Hashable)
+
+
+class By(dict[K, T]):
+    """Tallies by type, stratum or measure name; itself a tally.
+
+    ``value`` and ``micro`` pool the evidence, ``macro`` is the unweighted mean over the keys that have evidence,
+    ``weighted`` is the mean weighted by support (tp + fn, or the tally's weight).
+
+    >>> by = By({"MUS": Counts(1, 0, 0)}) + By({"MUS": Counts(0, 0, 1), "TOP": Counts(2, 0, 0)})
+    >>> by["MUS"], round(by.micro, 3), round(by.macro, 3)
+    (Counts(tp=1, fp=0, fn=1), 0.857, 0.833)
+    """
+
+    inner: ClassVar[Any] = Counts()
+
+    def __add__(self, other: Mapping[K, T], /) -> Self:
+        if not isinstance(other, Mapping):
+            return NotImplemented
+        out = type(self)(self)
+        for key, tally in other.items():
+            mine = out.get(key)
+            out[key] = tally if mine is None else mine + tally
+        return out
+
+    @property
+    def pooled(self) -> T:
+        """The evidence of all keys together."""
+        tallies = iter(self.values())
+        first = next(tallies, None)
+        if first is None:
+            return self.inner  # type: ignore[no-any-return]
+        return sum(tallies, first)
+
+    @property
+    def weight(self) -> Number:
+        return sum(tally.weight for tally in self.values())
+
+    @property
+    def value(self) -> Number:
+        return self.pooled.value
+
+    @property
+    def micro(self) -> Number:
+        return self.pooled.value
+
+    @property
+    def macro(self) -> Number:
+        return mean([(tally.value, positive(tally.weight)) for tally in self.values()])
+
+    @property
+    def weighted(self) -> Number:
+        return mean([(tally.value, _support(tally)) for tally in self.values()])
+
+    def state(self) -> dict[str, Any]:
+        return {str(key): tally.state() for key, tally in self.items()}
+
+    def from_state(self, state: State) -> Self:
+        kinds: dict[Any, Any] = dict(self)
+        made: Any = {key: kinds.get(key, self.inner).from_state(inner) for key, inner in state.items()}
+        return type(self)(made)
+
+
+class Macro(By[str, Counts]):
+    """Counts by key; ``value`` is the mean over the keys of ``rate``, each key weighing its ``share``.
+
+    >>> by = Macro({"MUS": Counts(1, 0, 0), "TOP": Counts(1, 2, 0), "ORG": Counts(0, 1, 0)})
+    >>> by.value, round(by.mean_of("precision"), 3)       # (1 + 0.5) / 2; ORG does not stand in gold
+    (0.75, 0.667)
+    """
+
+    rate: ClassVar[str] = "f1"
+
+    @staticmethod
+    def share(counts: Counts) -> Number:
+        """1 for a key that stands in gold, else 0."""
+        return positive(counts.tp + counts.fn)
+
+    def mean_of(self, rate: str) -> Number:
+        """The mean of a rate over the keys."""
+        return mean([(getattr(counts, rate), self.share(counts)) for counts in self.values()])
+
+    @property
+    def weight(self) -> Number:
+        """The weights of all keys; 0 is no value."""
+        return sum(self.share(counts) for counts in self.values())
+
+    @property
+    def value(self) -> Number:
+        return self.mean_of(self.rate)
+
+
+def _support(tally: Tally) -> Number:
+    return tally.tp + tally.fn if isinstance(tally, Counts) else tally.weight
+
 
 __all__ = [
+    "FORMULAS",
     "Bins",
     "By",
     "Confusion",
     "Counts",
+    "Macro",
     "Mean",
     "Number",
     "PrecisionCounts",

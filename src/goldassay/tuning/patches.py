@@ -78,8 +78,8 @@ class Patch(BaseModel):
 
     ``status`` is ``kept`` where it was best on the examples that it was chosen on, and ``proven`` where examples that
     had no part in that say so. ``show_nearest`` edits the whole program: ``example`` holds its number ``k``, the
-    ``keys`` that are compared and the ``examples`` to choose from; so does ``set_form``, whose ``text`` is ``json`` or
-    ``lines``.
+    ``keys`` that are compared and the ``examples`` to choose from; so does ``set_form``, whose ``text`` is ``json``,
+    ``lines`` or ``types``.
 
     >>> patch = Patch(predictor="extract", action="add_instruction", text="Extract years.", rationale="18 years missed")
     >>> patch.section, patch.status, patch.id

@@ -5,7 +5,7 @@ Rules that no model has to write are in `goldassay.tuning.rules`.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
 
@@ -14,6 +14,7 @@ from pydantic import BaseModel
 from pydantic_core import to_jsonable_python
 
 from goldassay.exceptions import GoldassayError
+from goldassay.lm.by_type import ByType
 from goldassay.lm.terse import TerseAdapter
 from goldassay.running.identity import fingerprint
 from goldassay.tuning.demonstrations import Found
@@ -199,21 +200,46 @@ class AnswerForm:
 
     def edits(self, found: Found) -> dict[str, list[Patch]]:
         """One edit of the whole program; none where another adapter asks, or where lines cannot show the outputs."""
-        adapter = dspy.settings.adapter
-        if not isinstance(adapter, TerseAdapter) or any(isinstance(one, Formed) for one in wrappers(found.program)):
-            return {}
-        signatures = {name: predictor.signature for name, predictor in predictors(found.program).items()}
-        if not any(TerseAdapter("lines").lines(one) for one in signatures.values()):
+        adapter, signatures = _free(found)
+        if adapter is None or not any(TerseAdapter("lines").lines(one) for one in signatures.values()):
             return {}
         now, other = "json", "lines"
         if any(adapter.lines(one) for one in signatures.values()):
             now, other = other, now
-        patch = Patch(
-            predictor=next(iter(signatures)),
-            action="set_form",
-            text=other,
-            proposer="form",
-            rationale=f"answers are written as {now} now",
-            program=fingerprint(found.program),
-        )
-        return {"form of the answer": [patch]}
+        return {"form of the answer": [_formed(found, signatures, other, f"answers are written as {now} now")]}
+
+
+@dataclass(frozen=True)
+class OneCallAType:
+    """A call for each label of a list of labelled objects (slot ``one call a type``), where there are at most ``most``:
+    it costs as many calls."""
+
+    most: int = 4
+
+    def edits(self, found: Found) -> dict[str, list[Patch]]:
+        """One edit of the whole program; none where another adapter asks, or where no output is such a list."""
+        adapter, signatures = _free(found)
+        parted = [form for one in signatures.values() if (form := ByType.of(one)) is not None]
+        if adapter is None or not parted or max(len(form.labels) for form in parted) > self.most:
+            return {}
+        labels = ", ".join(parted[0].labels)
+        return {"one call a type": [_formed(found, signatures, "types", f"all of {labels} are asked for at once now")]}
+
+
+def _free(found: Found) -> tuple[Any, dict[str, Any]]:
+    """The adapter whose form is still free to change, if there is one, and the signatures that it asks."""
+    adapter = dspy.settings.adapter
+    free = isinstance(adapter, TerseAdapter) and adapter.form != "types"
+    free = free and not any(isinstance(one, Formed) for one in wrappers(found.program))
+    return adapter if free else None, {name: one.signature for name, one in predictors(found.program).items()}
+
+
+def _formed(found: Found, signatures: Mapping[str, Any], form: str, why: str) -> Patch:
+    return Patch(
+        predictor=next(iter(signatures)),
+        action="set_form",
+        text=form,
+        proposer="form",
+        rationale=why,
+        program=fingerprint(found.program),
+    )

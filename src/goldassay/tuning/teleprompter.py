@@ -3,11 +3,11 @@
 Every example of train and dev is measured with edits that were made without it: examples are dealt into folds, and what
 a fold is measured with comes from the errors of the others (demonstrations always from train). So all examples that are
 not test say whether the edits help. The order of a campaign is fixed, and what moves models most comes first (see
-docs/how-to/tuning.md): the nearest demonstrations for each input; the other form of the answer; the demonstrations that
-cover the most costly errors, with those that are there kept, replaced or dropped; edits in words. Each bundle is tested
-alone, the first at the full level, and kept if it is better than what was kept before (see
-`goldassay.tuning.acceptance`); leave-one-out drops what carries nothing. The program that comes out has the edits made
-from all examples.
+docs/how-to/tuning.md): the nearest demonstrations for each input; the other form of the answer; one call a type, where
+there are few; the demonstrations that cover the most costly errors, with those that are there kept, replaced or
+dropped; edits in words. Each bundle is tested alone, the first at the full level, and kept if it is better than what
+was kept before (see `goldassay.tuning.acceptance`); leave-one-out drops what carries nothing. The program that comes
+out has the edits made from all examples.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from goldassay.tuning.acceptance import ALPHA, KEEP, WINS
 from goldassay.tuning.campaign import Campaign, Settings
 from goldassay.tuning.demonstrations import CounterExample, Covering, NearestExamples, Revised
 from goldassay.tuning.measuring import Bench, guards
-from goldassay.tuning.proposing import AnswerForm, Part, PerPattern, Proposer, Reflection
+from goldassay.tuning.proposing import AnswerForm, OneCallAType, Part, PerPattern, Proposer, Reflection
 from goldassay.tuning.results import Ledger
 from goldassay.tuning.rules import Bounds, Definitions, LabelOrder, Rules
 
@@ -130,4 +130,4 @@ def strongest_first(nearest: int = 4, reflection_lm: Any = None) -> list[list[Pa
     if reflection_lm is not None:
         words.insert(0, PerPattern(Reflection(reflection_lm), 2))
     first: list[list[Part]] = [[NearestExamples(nearest)]] if nearest else []
-    return [*first, [AnswerForm()], [Revised(), Covering(), CounterExample()], words]
+    return [*first, [AnswerForm()], [OneCallAType()], [Revised(), Covering(), CounterExample()], words]

@@ -15,7 +15,7 @@ import dspy
 from goldassay.exceptions import GoldassayError
 from goldassay.lm.terse import TerseAdapter
 
-WRITTEN = ("json", "lines")
+WRITTEN = ("json", "lines", "types")
 
 
 class Wrapper(dspy.Module):  # type: ignore[misc]
@@ -120,7 +120,9 @@ class Nearest(Wrapper):
 
 
 class Formed(Wrapper):
-    """A program whose answers are written as ``json`` or as ``lines``, whatever the adapter's own form is.
+    """A program whose answers are written as ``json``, as ``lines``, or in a call for each of its ``types``.
+
+    That holds whatever the adapter's own form is.
 
     It concerns answers that `goldassay.lm.TerseAdapter` asks for, that is those of local models; under another adapter
     the program is as it was.

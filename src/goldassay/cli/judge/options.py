@@ -135,8 +135,8 @@ class JudgeOptions:
 
     def made(self, question: str) -> Any:
         """The judge or the panel that answers a question."""
+        from goldassay.judges.ask.judge import Verdicts
         from goldassay.judges.ask.panel import Panel
-        from goldassay.judges.ask.store import Verdicts
 
         logging.getLogger("dspy").setLevel(logging.ERROR)
         names: Sequence[str | None] = self.lm or [None]

@@ -27,7 +27,8 @@ from goldassay.gold.agreement.figures import (
     value_disagreements,
     value_figures,
 )
-from goldassay.gold.reading import once, read
+from goldassay.gold.reading import read
+from goldassay.gold.records import once
 from goldassay.measure import TASKS
 
 __all__ = ["Agreement", "Disagreement", "Figure", "agree", "agree_files", "alpha", "cohen_kappa", "fleiss_kappa"]

@@ -19,8 +19,7 @@ from typing import Any
 from goldassay import files
 from goldassay.exceptions import DataError, GoldassayError
 from goldassay.files import Wrong, stop
-from goldassay.gold import offsets
-from goldassay.gold.records import Side
+from goldassay.gold.records import SPANS, Side, covered, fault
 
 TASKS = ("extraction", "linking", "triples")
 BOUND = re.compile(r"(T\S+)\t(\S+) (\d{1,15} \d{1,15}(?:;\d{1,15} \d{1,15})*)\t(.*)$")
@@ -129,10 +128,10 @@ def _span(
     if len(pieces) > 1:
         span["fragments"] = pieces
     if text is not None:
-        stands = offsets.covered(text, span)
+        stands = covered(text, span)
         if span["end"] <= len(text) and SPACE.sub(" ", stands) == SPACE.sub(" ", found[4]):
             span["text"] = stands
-        elif proved and (what := offsets.fault(text, span)):
+        elif proved and (what := fault(text, span)):
             raise DataError(what, file=file, line=number, record=name, field=found[1])
     return span
 
@@ -183,12 +182,12 @@ def _annotations(record: Mapping[str, Any], task: str) -> str:
 def _lines(record: Mapping[str, Any], task: str) -> tuple[list[str], list[str]]:
     """The lines of the spans, and those of their references."""
     lines, notes = [], []
-    for number, span in enumerate(record[offsets.FIELDS[task]], start=1):
+    for number, span in enumerate(record[SPANS[task]], start=1):
         kind = span.get("type") or "Mention"
         if kind.split() != [kind]:
             raise DataError(f"a type with white space ({kind!r}) cannot stand in brat", record=record["id"])
         places = ";".join(f"{start} {end}" for start, end in span.get("fragments") or [(span["start"], span["end"])])
-        stands = offsets.covered(record["text"], span) if "text" in record else span.get("text", "")
+        stands = covered(record["text"], span) if "text" in record else span.get("text", "")
         lines.append(f"T{number}\t{kind} {places}\t{SPACE.sub(' ', stands)}\n")
         if task == "linking":
             ids = [(kb, one) for kb, found in span.get("ids", {}).items() for one in found]

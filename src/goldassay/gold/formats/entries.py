@@ -15,9 +15,8 @@ from typing import Any
 from goldassay import files
 from goldassay.exceptions import DataError, GoldassayError
 from goldassay.files import Wrong, stop
-from goldassay.gold import offsets
 from goldassay.gold.formats import questions
-from goldassay.gold.records import Side, check
+from goldassay.gold.records import SPANS, Side, check, prove
 
 TASKS = ("extraction", "classification", "linking", "answering")
 OTHERS = ("gnd", "isni", "orcid", "ror", "geonames")  # bases that the founding sample does not name
@@ -54,8 +53,8 @@ def read(path: str | Path, task: str, side: Side = "gold", *, wrong: Wrong = sto
             continue
         try:
             for record in READERS[task](entry):
-                if task in offsets.FIELDS:
-                    offsets.prove(entry["text"], record[offsets.FIELDS[task]], offsets.FIELDS[task], entry["id"])
+                if task in SPANS:
+                    prove(entry["text"], record[SPANS[task]], SPANS[task], entry["id"])
                 records.append(check(record if side == "gold" else predicted(record, task), task, side))
         except DataError as error:
             wrong(error.at(file=path, record=entry["id"]))

@@ -21,8 +21,7 @@ from typing import Any
 from goldassay import files
 from goldassay.exceptions import DataError, GoldassayError
 from goldassay.files import Wrong, stop
-from goldassay.gold import tokens as marking
-from goldassay.gold import tokens as tagged
+from goldassay.gold import tokens as tokenised
 from goldassay.gold.alignment import align
 from goldassay.gold.records import Side
 from goldassay.gold.tokens import Document, once
@@ -56,7 +55,7 @@ def read(
         wrong: What is done with a fault: ``stop`` raises it, another function gathers it.
     """
     found = documents(path, task, column, repeated, wrong)
-    return tagged.records(found, side, file=path, sentences=True, wrong=wrong, **options)
+    return tokenised.records(found, side, file=path, sentences=True, wrong=wrong, **options)
 
 
 def pairs(
@@ -81,8 +80,8 @@ def pairs(
     left = documents(gold, task, column, repeated, wrong)
     right = align(left, documents(pred, task, column, repeated, wrong), file=pred)
     return (
-        tagged.records(left, "gold", file=gold, sentences=True, wrong=wrong, **options),
-        tagged.records(right, "pred", file=pred, sentences=True, wrong=wrong, **options),
+        tokenised.records(left, "gold", file=gold, sentences=True, wrong=wrong, **options),
+        tokenised.records(right, "pred", file=pred, sentences=True, wrong=wrong, **options),
         [],
     )
 
@@ -206,11 +205,11 @@ def write(
         if "text" not in record:
             raise DataError("iob2 needs the text; give these predictions theirs, or write jsonl", record=record["id"])
         lines.append(f"# document_id = {record['id']}\n")
-        tokens = marking.places(record, "entities")
-        runs = marking.covered(record["entities"], tokens, record["id"])
+        tokens = tokenised.places(record, "entities")
+        runs = tokenised.covered(record["entities"], tokens, record["id"])
         spans = [(start, end, record["entities"][number]["type"]) for start, end, number in runs]
         breaks = _breaks(record["text"], tokens, runs)
-        for index, tag in enumerate(marking.tags(spans, len(tokens), name, breaks)):
+        for index, tag in enumerate(tokenised.tags(spans, len(tokens), name, breaks)):
             start, end = tokens[index]
             lines.append(("\n" if index in breaks else "") + f"{record['text'][start:end]}\t{tag}\n")
         lines.append("\n")
@@ -236,11 +235,11 @@ def _replaced(source: str | Path, records: Sequence[Mapping[str, Any]], column: 
     name = tagging.named(scheme, ()) if scheme else known
     for document in found:
         record = given.pop(document.id, {"id": document.id, "entities": []})
-        runs = marking.covered(record["entities"], document.places(), record["id"])
+        runs = tokenised.covered(record["entities"], document.places(), record["id"])
         spans = [(start, end, record["entities"][number]["type"]) for start, end, number in runs]
-        if scheme is None and spans == tagged.spans(document, known, "conlleval", source, sentences=True):
+        if scheme is None and spans == tokenised.spans(document, known, "conlleval", source, sentences=True):
             continue
-        tags = marking.tags(spans, len(document.forms), name, set(document.breaks))
+        tags = tokenised.tags(spans, len(document.forms), name, set(document.breaks))
         for number, tag in zip(document.lines, tags, strict=True):
             row = rows[number - 1]
             cells = [*re.finditer(r"[^\t]+" if "\t" in row else r"\S+", row.rstrip("\r"))]

@@ -13,8 +13,8 @@ from goldassay import files
 from goldassay import jsonl as strict
 from goldassay.exceptions import DataError
 from goldassay.files import Wrong, stop
-from goldassay.gold import offsets, quick
-from goldassay.gold.records import Side, adapter, plain
+from goldassay.gold import quick
+from goldassay.gold.records import SPANS, Side, adapter, plain, prove
 from goldassay.measure import TASKS as TASKS
 
 LAST = ("strata", "meta")
@@ -64,9 +64,9 @@ def _record(line: str, task: str, side: Side) -> dict[str, Any]:
     except ValidationError as error:
         raise plain(error, record=_id(line)) from None
     record: dict[str, Any] = _as_written(checked, strict.value(line))
-    field = offsets.FIELDS.get(task)
+    field = SPANS.get(task)
     if field and "text" in record:
-        offsets.prove(record["text"], record[field], field, record["id"])
+        prove(record["text"], record[field], field, record["id"])
     return record
 
 

@@ -13,9 +13,8 @@ from typing import Any, get_type_hints
 
 from goldassay import files
 from goldassay.exceptions import DataError, GoldassayError
-from goldassay.gold.predictions import Candidate, PredictedLink, PredictedSpan, Result
 from goldassay.gold.records import GOLD, PRED, Side, check
-from goldassay.gold.shapes import Link, Span, Triple
+from goldassay.gold.shapes import Candidate, Link, PredictedLink, PredictedSpan, Result, Span, Triple
 from goldassay.measure import TASKS as TASKS
 
 LISTS: dict[Side, dict[str, Any]] = {

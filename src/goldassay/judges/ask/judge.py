@@ -6,16 +6,17 @@ judge of a model's name, as ``--judge-lm`` has it.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import threading
+from collections.abc import Iterator, Mapping, MutableMapping, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
 import dspy
 
+from goldassay import jsonl
 from goldassay.exceptions import GoldassayError
 from goldassay.judges.ask import signatures as asks
 from goldassay.judges.ask.model import BoundModel, Fields, stands
-from goldassay.judges.ask.store import Verdicts
 from goldassay.measures.answering.claim_measures import RELEVANCE
 from goldassay.measures.answering.claims import TABLES, asked
 from goldassay.measures.judged import Verdict
@@ -145,7 +146,7 @@ ENTAILMENT = "nli:"
 def named(name: str, *, verdicts: Path | str | None = None, version: str = "1", **options: Any) -> Any:
     """The judge of a model's name, which `goldassay.lm.resolve` knows; ``nli:MODEL`` is an entailment model.
 
-    ``verdicts`` is a file that keeps what was said (see `goldassay.judges.ask.store`); ``options`` go to the model.
+    ``verdicts`` is a file that keeps what was said (see `goldassay.judges.ask.judge`); ``options`` go to the model.
     Local models answer under a schema (constrained output), with short prompts.
 
     >>> str(named("openai/gpt-4o-mini"))
@@ -164,6 +165,56 @@ def named(name: str, *, verdicts: Path | str | None = None, version: str = "1", 
     model = lm.resolve(name, **options)
     store = None if verdicts is None else Verdicts(verdicts)
     return Judge(model, adapter=lm.adapter(model), version=version, verdicts=store)
+
+
+class Verdicts(MutableMapping[str, Fields | None]):
+    """Verdicts in a file, so that a run that is begun again asks for none twice.
+
+    ``Judge(lm, verdicts=Verdicts("runs/verdicts.jsonl"))`` takes it.
+
+    A mapping that is written as it grows, one JSON object a line: the key of a question (a hash of judge, version,
+    model, signature and inputs) and the fields of the answer, ``null`` for an unknown one. A last line that was cut
+    off is overlooked.
+    """
+
+    def __init__(self, file: Path | str) -> None:
+        self.file = Path(file)
+        self._found: dict[str, Fields | None] = {}
+        self._lock = threading.Lock()
+        self._log: jsonl.Log | None = None
+        if self.file.is_file():
+            self._read()
+
+    def __reduce__(self) -> tuple[type[Verdicts], tuple[Path]]:
+        return Verdicts, (self.file,)  # elsewhere the file is read anew, and several processes may write to it
+
+    def _read(self) -> None:
+        for row in jsonl.rows(self.file, what="a verdict: expected {key, fields}", check=_checked):
+            self._found[row["key"]] = row["fields"]
+
+    def __getitem__(self, key: str) -> Fields | None:
+        return self._found[key]
+
+    def __setitem__(self, key: str, fields: Fields | None) -> None:
+        with self._lock:
+            self._found[key] = fields
+            if self._log is None:
+                self._log = jsonl.Log(self.file)
+        self._log.add({"key": key, "fields": fields})
+
+    def __delitem__(self, key: str) -> None:
+        raise GoldassayError(f"a verdict is not taken back; delete {self.file} to ask for all of them again")
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(list(self._found))
+
+    def __len__(self) -> int:
+        return len(self._found)
+
+
+def _checked(row: Fields) -> None:
+    if not isinstance(row["key"], str) or not isinstance(row["fields"], (dict, type(None))):
+        raise TypeError
 
 
 __all__ = ["RELEVANCE", "Judge", "Verdict", "folded", "levels_told"]

@@ -81,7 +81,7 @@ class BoundModel:
         retries: how often an answer that cannot be taken is asked for again.
         version: stands in the name, and in the keys of the store: another version asks again.
         programs: replaces what answers a signature, by its name (``{"Supports": my_module}``), such as a tuned one.
-        verdicts: the store, a mapping from keys to fields (see `goldassay.judges.ask.store` for one that is a file).
+        verdicts: the store, a mapping from keys to fields (see `goldassay.judges.ask.judge` for one that is a file).
         sample: 0 asks at temperature 0; every other number is a sample of its own, with a temperature.
 
     Raises:

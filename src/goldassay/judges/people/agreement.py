@@ -19,10 +19,9 @@ from goldassay.gold.agreement.coefficients import Alpha, Coefficient, Cohen, Sca
 from goldassay.judges.ask.panel import Vote
 from goldassay.judges.ask.questions import Question
 from goldassay.judges.people import sample_size as needed
-from goldassay.judges.people.calibration import Fitted, fit
 from goldassay.judges.people.grades import Graded, graded
 from goldassay.judges.people.labels import JudgedItem, Labels
-from goldassay.judges.people.rates import Rates, rate, rates
+from goldassay.judges.people.rates import Fitted, Rates, fit, rate, rates
 from goldassay.statistics.intervals import Interval, interval
 from goldassay.statistics.ppi import Corrected, corrected
 

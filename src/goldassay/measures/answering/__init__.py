@@ -2,8 +2,8 @@
 
 Read in this order: `records` (what a question and an answer are), `matching` (when texts are alike, by their words),
 `measures` (SQuAD's two and ROUGE, of which `rouge` has the counts) with `batch` (many at once), `semantic`
-(embeddings), `claims` (tables of verdicts) with `claim_measures`, `citations`, `grounding` (entities,
-lexical support, facts), `calibration`, `ranking`, `mistakes` (what was got wrong, in words),
+and `bertscore` (embeddings), `claims` (tables of verdicts) with `claim_measures`, `citations`, `grounding` (entities,
+lexical support, facts), `calibration` with its `tally`, `ranking`, `mistakes` (what was got wrong, in words),
 `scorecard` (everything over a set).
 """
 
@@ -13,6 +13,7 @@ from typing import Any
 
 from goldassay.measure import Measure
 from goldassay.measures.answering.batch import squad
+from goldassay.measures.answering.bertscore import BERTScore, bertscore, rescaled
 from goldassay.measures.answering.calibration import (
     AURC,
     ECE,
@@ -38,7 +39,7 @@ from goldassay.measures.answering.claim_measures import (
     RetrievedClaimRecall,
     SelfKnowledge,
 )
-from goldassay.measures.answering.claims import Share, Support
+from goldassay.measures.answering.claims import Support
 from goldassay.measures.answering.grounding import (
     ContextEntityRecall,
     FactualAccuracy,
@@ -71,15 +72,8 @@ from goldassay.measures.answering.ranking import (
 from goldassay.measures.answering.records import answers, reference
 from goldassay.measures.answering.rouge import rouge_batch
 from goldassay.measures.answering.scorecard import scorecard
-from goldassay.measures.answering.semantic import (
-    BERTScore,
-    SemanticSimilarity,
-    SemanticSupport,
-    bertscore,
-    rescaled,
-    semantic_support,
-    similarity,
-)
+from goldassay.measures.answering.semantic import SemanticSimilarity, SemanticSupport, semantic_support, similarity
+from goldassay.measures.answering.tally import Share
 from goldassay.measures.judged import Judged
 from goldassay.text.words import sentences
 

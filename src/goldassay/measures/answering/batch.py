@@ -13,11 +13,9 @@ from goldassay.measure import Assessment, Measure, failed
 from goldassay.measures.answering.matching import asked, overlap
 from goldassay.measures.answering.records import all_texts, answer, answers, references
 from goldassay.measures.answering.rouge import Words
-from goldassay.statistics.evidence import summed
+from goldassay.statistics.evidence import Floats, summed
 from goldassay.tally import Mean, T
 from goldassay.text import normal
-
-Array = Any  # numpy arrays
 
 
 class Batch:
@@ -36,7 +34,7 @@ class Batch:
         return [references(one) for one in self.gold]
 
     @cached_property
-    def answerable(self) -> Array:
+    def answerable(self) -> Floats:
         """1 for each question with an answer, 0 for the others."""
         return np.array([bool(one) for one in self.texts], float)
 
@@ -51,25 +49,25 @@ class Batch:
         return mine, [text for several in self.texts for text in several]
 
     @cached_property
-    def _squad(self) -> tuple[Array, Array]:
+    def _squad(self) -> tuple[Floats, Floats]:
         kept = 1.0 - np.array(self.broken, float)
         exact, f1 = squad(self.found, self.expected)
         return np.array(exact, float) * kept, np.array(f1, float) * kept
 
     @property
-    def exact(self) -> Array:
+    def exact(self) -> Floats:
         """SQuAD's exact match of each; 0 for a program that failed."""
         return self._squad[0]
 
     @property
-    def f1(self) -> Array:
+    def f1(self) -> Floats:
         """SQuAD's F1 of each; 0 for a program that failed."""
         return self._squad[1]
 
-    def rouge(self, kind: str, stem: bool, tokenizer: str) -> Array:
+    def rouge(self, kind: str, stem: bool, tokenizer: str) -> Floats:
         """ROUGE of each pair: precision, recall and F1."""
         words = self.once(("words", stem, tokenizer), lambda: Words(*self.pairs, stem=stem, tokenizer=tokenizer))
-        found: Array = self.once(("rouge", kind, stem, tokenizer), lambda: words.rouge(kind))
+        found: Floats = self.once(("rouge", kind, stem, tokenizer), lambda: words.rouge(kind))
         return found
 
     def once(self, key: Hashable, make: Callable[[], Any]) -> Any:
@@ -78,7 +76,7 @@ class Batch:
             self._kept[key] = make()
         return self._kept[key]
 
-    def best(self, values: Array, by: Array | None = None) -> Mean:
+    def best(self, values: Floats, by: Floats | None = None) -> Mean:
         """Of each question the value of its best reference (the first that is highest ``by``); none for the others."""
         out, ranks = np.zeros(len(self.gold)), values if by is None else by
         sizes = np.array([len(several) for several in self.texts], int)

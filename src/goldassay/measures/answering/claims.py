@@ -18,17 +18,15 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
-import numpy as np
-
 from goldassay.exceptions import DataError, GoldassayError
 from goldassay.fields import read
 from goldassay.measure import Error
 from goldassay.measures.answering.mistakes import unsupported
 from goldassay.measures.answering.records import extra
+from goldassay.measures.answering.tally import Kleene, Share, line_of, share_of, table_of
 from goldassay.measures.judged import ClaimJudge, Verdict
 
 Entailed = bool | None
-Array = Any  # numpy arrays of booleans
 ENTAILED = ("entailment", "supported", "yes", "true")
 NOT = ("neutral", "contradiction", "contradicted", "not_stated", "unsupported", "no", "false")
 RAGCHECKER = {
@@ -38,33 +36,6 @@ RAGCHECKER = {
     "retrieved2answer": "gold_by_context",
 }
 TABLES = tuple(RAGCHECKER.values())
-
-
-@dataclass(frozen=True, eq=False)
-class Truth:
-    """Statements that are certainly true (``sure``) and those that may be (``maybe``): Kleene's three values."""
-
-    sure: Array
-    maybe: Array
-
-    def __and__(self, other: Truth) -> Truth:
-        return Truth(self.sure & other.sure, self.maybe & other.maybe)
-
-    def __invert__(self) -> Truth:
-        return Truth(~self.maybe, ~self.sure)
-
-    def any(self, axis: int) -> Truth:
-        """Whether one along this axis is true; where there is none, it is not."""
-        return Truth(self.sure.any(axis=axis), self.maybe.any(axis=axis))
-
-
-@dataclass(frozen=True)
-class Share:
-    """A value between what is certain and the ``most`` it could be, over ``n`` claims or passages."""
-
-    value: float
-    most: float
-    n: int
 
 
 @dataclass(frozen=True)
@@ -131,15 +102,18 @@ class Support:
     @cached_property
     def unknown(self) -> int:
         """How many verdicts did not come back."""
-        flat = [*(self.answer_by_gold or ()), *(self.gold_by_answer or ())]
-        flat += [verdict for row in [*(self.answer_by_context or ()), *(self.gold_by_context or ())] for verdict in row]
-        return sum(verdict is None for verdict in flat)
+        return sum(row.count(None) for row in self._rows)
 
     @cached_property
     def asked(self) -> int:
         """How many verdicts were asked for."""
-        tables = [self.answer_by_gold or (), self.gold_by_answer or ()]
-        return sum(map(len, [*tables, *(self.answer_by_context or ()), *(self.gold_by_context or ())]))
+        return sum(map(len, self._rows))
+
+    @cached_property
+    def _rows(self) -> list[tuple[Entailed, ...]]:
+        """The verdicts of all tables."""
+        rows = [*(self.answer_by_context or ()), *(self.gold_by_context or ())]
+        return [self.answer_by_gold or (), self.gold_by_answer or (), *rows]
 
     @cached_property
     def values(self) -> dict[str, Share]:
@@ -148,40 +122,46 @@ class Support:
         A share over no claims is left out; F1 is 0 where one side alone has claims, for what says nothing misses all.
         """
         made: dict[str, Share | None] = {}
-        correct, recalled = _line(self.answer_by_gold), _line(self.gold_by_answer)
-        used, useful = _table(self.answer_by_context), _table(self.gold_by_context)
+        correct, recalled = line_of(self.answer_by_gold), line_of(self.gold_by_answer)
+        used, useful = table_of(self.answer_by_context), table_of(self.gold_by_context)
         if correct:
-            made["precision"] = _share(correct)
+            made["precision"] = share_of(correct)
         if recalled:
-            made["recall"] = _share(recalled)
+            made["recall"] = share_of(recalled)
         if correct and recalled:
             made["f1"] = _f1(made["precision"], made["recall"])
         if useful:
             found, relevant = useful.any(1), useful.any(0)
-            made |= {"claim_recall": _share(found), "context_precision": _share(relevant, empty=len(found.sure) > 0)}
+            made |= {
+                "claim_recall": share_of(found),
+                "context_precision": share_of(relevant, empty=len(found.sure) > 0),
+            }
             if recalled:
                 made["context_utilization"] = _utilization(found, recalled)
         if used:
             grounded = used.any(1)
-            made["faithfulness"] = _share(grounded)
+            made["faithfulness"] = share_of(grounded)
             if correct:
-                made |= {"hallucination": _share(~grounded & ~correct), "self_knowledge": _share(~grounded & correct)}
+                made |= {
+                    "hallucination": share_of(~grounded & ~correct),
+                    "self_knowledge": share_of(~grounded & correct),
+                }
         if used and useful and correct and len(used.sure) and len(useful.sure):
             made |= _noise(used, useful.any(0), correct)
         return {name: share for name, share in made.items() if share is not None}
 
 
-def _noise(used: Truth, relevant: Truth, correct: Truth) -> dict[str, Share | None]:
+def _noise(used: Kleene, relevant: Kleene, correct: Kleene) -> dict[str, Share | None]:
     """Wrong claims that come from a relevant passage, and those that come from irrelevant ones alone."""
     by_relevant = (used & relevant).any(1)
     by_irrelevant = (used & ~relevant).any(1) & ~by_relevant
     return {
-        "noise_sensitivity_in_relevant": _share(by_relevant & ~correct),
-        "noise_sensitivity_in_irrelevant": _share(by_irrelevant & ~correct),
+        "noise_sensitivity_in_relevant": share_of(by_relevant & ~correct),
+        "noise_sensitivity_in_irrelevant": share_of(by_irrelevant & ~correct),
     }
 
 
-def _utilization(found: Truth, recalled: Truth) -> Share | None:
+def _utilization(found: Kleene, recalled: Kleene) -> Share | None:
     """Of the gold claims that a passage has, the share that the answer has too."""
     both = found & recalled
     most, lost = int(both.maybe.sum()), int((found & ~recalled).sure.sum())
@@ -201,29 +181,6 @@ def _f1(precision: Share | None, recall: Share | None) -> Share | None:
 
     low, high = harmonic(precision.value, recall.value), harmonic(precision.most, recall.most)
     return Share(low, high, precision.n + recall.n)
-
-
-def _share(truth: Truth, empty: bool = False) -> Share | None:
-    """The share of true ones; of none at all it is no number, or 0 where ``empty`` says that there should be some."""
-    n = len(truth.sure)
-    return Share(float(truth.sure.mean()), float(truth.maybe.mean()), n) if n else Share(0.0, 0.0, 0) if empty else None
-
-
-def _line(verdicts: Sequence[Entailed] | None) -> Truth | None:
-    if verdicts is None:
-        return None
-    return Truth(np.array([v is True for v in verdicts], bool), np.array([v is not False for v in verdicts], bool))
-
-
-def _table(rows: Sequence[Sequence[Entailed]] | None) -> Truth | None:
-    if rows is None:
-        return None
-    width = len(rows[0]) if rows else 0
-    flat = [verdict for row in rows for verdict in row]
-    made = _line(flat)
-    if made is None:
-        return None
-    return Truth(made.sure.reshape(len(rows), width), made.maybe.reshape(len(rows), width))
 
 
 def verdicts(found: object, record: object, field: str) -> tuple[Entailed, ...]:

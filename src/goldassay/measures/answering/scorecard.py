@@ -9,6 +9,7 @@ record has it.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from goldassay.embedding import Embedder, TokenEmbedder, available, available_tokens, register
@@ -17,12 +18,13 @@ from goldassay.fields import read
 from goldassay.measure import Measure, failed, parse
 from goldassay.measures.answering import claim_measures, claims, ranking
 from goldassay.measures.answering.batch import Batch
+from goldassay.measures.answering.bertscore import Baseline, BERTScore
 from goldassay.measures.answering.calibration import AURC, ECE, BestThreshold, Brier
 from goldassay.measures.answering.citations import CitationPrecision, CitationRecall, verdicts
 from goldassay.measures.answering.grounding import ContextEntityRecall, FactualAccuracy, LexicalSupport, LostByRetrieval
 from goldassay.measures.answering.measures import F1, MLQAF1, ROUGE, ExactMatch, MLQAExactMatch, language_of
 from goldassay.measures.answering.records import aligned, confidence
-from goldassay.measures.answering.semantic import Baseline, BERTScore, SemanticSimilarity
+from goldassay.measures.answering.semantic import SemanticSimilarity
 from goldassay.scorecard import Batches, Scorecard, fold
 from goldassay.text import normal
 
@@ -39,6 +41,7 @@ CLAIMS: tuple[Measure[Any], ...] = (
     claim_measures.Hallucination(),
     claim_measures.SelfKnowledge(),
 )
+EMBEDDING = (SemanticSimilarity, BERTScore, ranking.FinalScore)
 QUALITY, ACCURACY = ("semantic_similarity", "quality"), ("bertscore_f1", "accuracy")
 
 
@@ -75,8 +78,8 @@ def scorecard(
     >>> card.values["exact_match"], round(card.values["f1"], 4), card.values["semantic_similarity"]
     (0.5, 0.8333, None)
     """
-    aligned(gold, pred)
     shared = Batches(gold, pred)
+    held = _held(shared)
     asked = [one for one in measures or () if isinstance(one, str)]
     needs_texts = any(one in (*QUALITY, "final_score") for one in asked)
     needs_tokens = any(one in (*ACCURACY, "final_score") for one in asked)
@@ -87,10 +90,14 @@ def scorecard(
     if words is not None:
         accuracy = BERTScore(_named(words), baseline=baseline, idf=idf)
     final = ranking.FinalScore(tuple(weights.items()), quality.embedder, accuracy.model, baseline, idf)
-    known = _known(gold, pred, quality, accuracy, final)
+    known = _known(held, quality, accuracy, final)
     chosen = known if measures is None else _chosen(measures, {**_more(), **known})
     lacks = {name: lacking for name in chosen if (lacking := _lacking(name, texts is None, words is None, weights))}
-    card = fold("answering", {name: one for name, one in chosen.items() if name not in lacks}, shared)
+    counted = {name: one for name, one in chosen.items() if name not in lacks}
+    if any(isinstance(one, EMBEDDING) for one in counted.values()):
+        shared = Batches(list(gold), list(pred))  # texts are embedded together, and idf is over all of them
+    told = _Told()
+    card = fold("answering", counted, shared, told.look)
     for name, measure in chosen.items():
         if name in lacks:
             unasked = not (needs_tokens if lacks[name] == "tokens" else needs_texts)
@@ -98,9 +105,8 @@ def scorecard(
         elif card.values[name] is None:
             _absent(card, name, measure, _no_evidence(measure))
     card.values = {name: card.values[name] for name in chosen}
-    rows: Batch = shared.of(ExactMatch())
-    card.by.update(_by_kind(card, gold, rows))
-    card.warnings += _warnings(card, gold, pred, rows)
+    card.by.update(_by_kind(card, told.kinds))
+    card.warnings += _warnings(card, told)
     return card
 
 
@@ -115,22 +121,47 @@ def _named(embedder: Embedder | TokenEmbedder | str) -> str:
     return embedder if isinstance(embedder, str) else register(embedder)
 
 
-def _known(
-    gold: Sequence[Any], pred: Sequence[Any], quality: Measure[Any], accuracy: Measure[Any], final: Measure[Any]
-) -> dict[str, Measure[Any]]:
+@dataclass(slots=True)
+class _Held:
+    """Which evidence any of the records has; ``unsure`` is a prediction without a confidence."""
+
+    joined: bool = False
+    claims: bool = False
+    citations: bool = False
+    results: bool = False
+    unsure: bool = False
+    unanswerable: bool = False
+
+
+def _held(shared: Batches) -> _Held:
+    """What there is to measure; the two sides are proved to be aligned."""
+    held = _Held()
+    for part in shared.chunks():
+        aligned(part.gold, part.pred)
+        gold, pred = part.gold, part.pred
+        held.joined |= any(language_of(one) in normal.JOINED for one in gold)
+        held.claims |= any(claims.given(one) for one in pred)
+        held.citations |= any(verdicts(one) for one in pred if not failed(one))
+        held.results |= any(read(one, "results", None) is not None for one in pred if one is not None)
+        held.unsure |= any(one is None or confidence(one) is None for one in pred)
+        held.unanswerable |= any(read(one, "answers", None) is not None and not read(one, "answers") for one in gold)
+    return held
+
+
+def _known(held: _Held, quality: Measure[Any], accuracy: Measure[Any], final: Measure[Any]) -> dict[str, Measure[Any]]:
     """The measures of these records by the names of their values."""
     some: list[Measure[Any]] = [ExactMatch(), F1()]
-    some += [MLQAExactMatch(), MLQAF1()] if any(language_of(one) in normal.JOINED for one in gold) else []
+    some += [MLQAExactMatch(), MLQAF1()] if held.joined else []
     some += [ROUGE("1"), ROUGE("2"), ROUGE("L"), quality, accuracy, ContextEntityRecall()]
     some += [claim_measures.Faithfulness(), claim_measures.Relevance(), FactualAccuracy(), LexicalSupport()]
-    if any(claims.given(one) for one in pred):
+    if held.claims:
         some += CLAIMS
-    if any(verdicts(one) for one in pred if not failed(one)):
+    if held.citations:
         some += [CitationRecall(), CitationPrecision()]
-    if any(read(one, "results", None) is not None for one in pred if one is not None):
+    if held.results:
         some.append(LostByRetrieval())
     some += [Brier(), ECE(), AURC()]
-    if _thresholds(gold, pred):
+    if held.unanswerable and not held.unsure:
         some += [BestThreshold(score, part) for score in ("exact", "f1") for part in ("value", "threshold")]
     five = {"accuracy": accuracy, "quality": quality}
     rules: list[Measure[Any]] = [ranking.Confidence(), ranking.Speed(), ranking.Robustness(), final]
@@ -160,13 +191,6 @@ def _chosen(measures: Sequence[str | Measure[Any]], known: Mapping[str, Measure[
     return out
 
 
-def _thresholds(gold: Sequence[Any], pred: Sequence[Any]) -> bool:
-    """Whether some questions have no answer, and every prediction that is there has a confidence."""
-    if any(one is None or confidence(one) is None for one in pred):
-        return False
-    return any(read(one, "answers", None) is not None and not read(one, "answers") for one in gold)
-
-
 def _absent(card: Scorecard, name: str, measure: Measure[Any], why: str) -> None:
     """A value that is not there, and why."""
     card.values[name] = None
@@ -187,51 +211,65 @@ def _no_evidence(measure: Measure[Any]) -> str:
     return f"no record has the evidence ({', '.join(measure.pred_fields)})"
 
 
-def _by_kind(card: Scorecard, gold: Sequence[Any], rows: Batch) -> dict[str, dict[str, dict[str, float | None]]]:
+class _Told:
+    """What is told beside values: which questions are of which kind, and what warnings count."""
+
+    def __init__(self) -> None:
+        self.kinds: dict[str, dict[str, list[int]]] = {"answerable": {}}
+        self.examples = self.joined = self.broken = self.unknown = self.asked = 0
+
+    def look(self, part: Batches) -> None:
+        """The next chunk."""
+        rows: Batch = part.of(ExactMatch())
+        for place, (one, expected) in enumerate(zip(part.gold, rows.expected, strict=True), self.examples):
+            self.kinds["answerable"].setdefault("answerable" if expected else "unanswerable", []).append(place)
+            for facet in ("answer_type", "language"):
+                kind = read(one, facet, None)
+                if kind is not None:
+                    self.kinds.setdefault(facet, {}).setdefault(str(kind), []).append(place)
+        found = [one.support for one in map(claims.given, part.pred) if one is not None]
+        self.unknown += sum(one.unknown for one in found)
+        self.asked += sum(one.asked for one in found)
+        self.joined += sum(any(normal.joined(text) for text in several) for several in rows.expected)
+        self.broken += sum(rows.broken)
+        self.examples += len(part.gold)
+
+
+def _by_kind(card: Scorecard, kinds: Mapping[str, Mapping[str, Sequence[int]]]) -> dict[str, Any]:
     """Exact match and F1 by kind of question: with and without an answer, by type of answer, by language."""
-    facets: dict[str, dict[str, list[int]]] = {"answerable": {}}
-    for place, (one, expected) in enumerate(zip(gold, rows.expected, strict=True)):
-        facets["answerable"].setdefault("answerable" if expected else "unanswerable", []).append(place)
-        for facet in ("answer_type", "language"):
-            kind = read(one, facet, None)
-            if kind is not None:
-                facets.setdefault(facet, {}).setdefault(str(kind), []).append(place)
-    shown = {name: card.tallies[name] for name in ("exact_match", "f1", "mlqa_f1") if name in card.tallies}
+    shown = {name: card.tallies[name].total for name in ("exact_match", "f1", "mlqa_f1") if name in card.tallies}
     if not shown:
         return {}
     return {
         facet: {
             kind: {
-                **{name: float(tally.total[places].sum() / len(places)) for name, tally in shown.items()},
+                **{name: float(total[places].sum() / len(places)) for name, total in shown.items()},
                 "support": len(places),
             }
-            for kind, places in sorted(kinds.items())
+            for kind, places in sorted(found.items())
         }
-        for facet, kinds in facets.items()
+        for facet, found in kinds.items()
     }
 
 
-def _warnings(card: Scorecard, gold: Sequence[Any], pred: Sequence[Any], rows: Batch) -> list[str]:
+def _warnings(card: Scorecard, told: _Told) -> list[str]:
     out = []
-    found = [one.support for one in map(claims.given, pred) if one is not None]
-    lost, asked = sum(one.unknown for one in found), sum(one.asked for one in found)
-    if lost:
+    if told.unknown:
         total = card.totals.get("faithfulness")
         between = ""
         if total is not None and total.weight:
             between = f"; faithfulness lies between {total.value:.4f} and {total.highest:.4f}"
-        out.append(f"{lost} of {asked} verdicts did not come back and count as not supported{between}")
+        out.append(f"{told.unknown} of {told.asked} verdicts did not come back and count as not supported{between}")
     owned = card.totals.get("confidence")
     if owned is not None and owned.unsaid and owned.said:
-        told = f"{owned.unsaid:.0f} of {owned.said + owned.unsaid:.0f} answers have no confidence"
-        out.append(f"{told} and are left out of confidence")
-    joined = sum(any(normal.joined(text) for text in several) for several in rows.expected)
-    if joined and set(card.values) & {"f1", "rouge1", "rouge2", "rougeL"}:
+        unsaid = f"{owned.unsaid:.0f} of {owned.said + owned.unsaid:.0f} answers have no confidence"
+        out.append(f"{unsaid} and are left out of confidence")
+    if told.joined and set(card.values) & {"f1", "rouge1", "rouge2", "rougeL"}:
         out.append(
-            f"{joined} of {len(gold)} questions have answers in a script that does not separate words: f1 and ROUGE "
-            "compare whole runs of them; read mlqa_f1, where each character is a word (MLQA's rule)"
+            f"{told.joined} of {told.examples} questions have answers in a script that does not separate words: f1 and "
+            "ROUGE compare whole runs of them; read mlqa_f1, where each character is a word (MLQA's rule)"
         )
-    if any(rows.broken):
-        gone = f"{sum(rows.broken)} of {len(rows.broken)} questions"
+    if told.broken:
+        gone = f"{told.broken} of {told.examples} questions"
         out.append(f"{gone} have no answer because the program failed; they count 0")
     return out

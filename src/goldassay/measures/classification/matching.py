@@ -7,7 +7,7 @@ which prediction over many examples.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cached_property, lru_cache
 
 import numpy as np
@@ -55,10 +55,10 @@ class Batch:
 
     @cached_property
     def pairs(self) -> dict[tuple[str, str], NDArray[np.int8]]:
-        """For each (gold, predicted) that occurs, 1 at the examples that have it."""
+        """For each (gold, predicted) that occurs, 1 at the examples that have it; in alphabetical order."""
         known: dict[tuple[str, str], int] = {}
         codes = np.array([known.setdefault((one.gold, one.pred), len(known)) for one in self.read], dtype=np.int64)
-        return {pair: (codes == code).astype(np.int8) for pair, code in known.items()}
+        return {pair: (codes == code).astype(np.int8) for pair, code in sorted(known.items())}
 
 
 def codes(labels: Listed) -> tuple[str, ...]:
@@ -71,10 +71,12 @@ def confusion(read: Sequence[Read]) -> Confusion:
     return Confusion(Counter((one.gold, one.pred) for one in read))
 
 
-def matrix(read: Sequence[Read], labels: Sequence[str]) -> dict[str, dict[str, int]]:
+def matrix(seen: Mapping[tuple[str, str], int], labels: Sequence[str]) -> dict[str, dict[str, int]]:
     """Rows of gold, columns of predictions, over ``labels``; OTHER takes what they do not have, where there is any."""
     rest = OTHER if OTHER not in labels else "OTHER (outside the list)"
     known = set(labels) - {NONE}
-    pairs = Counter((one.gold if one.gold in known else rest, one.pred if one.pred in known else rest) for one in read)
+    pairs = Counter[tuple[str, str]]()
+    for (gold, pred), count in seen.items():
+        pairs[gold if gold in known else rest, pred if pred in known else rest] += count
     names = [*labels, *([rest] if any(rest in pair for pair in pairs) else [])]
     return {gold: {pred: pairs[gold, pred] for pred in names} for gold in names}

@@ -7,9 +7,8 @@ from collections.abc import Mapping, Sequence
 
 from goldassay.measures.classification import measures as of
 from goldassay.measures.classification.labels import institutions
-from goldassay.measures.classification.matching import INSTITUTIONS, Batch, Hierarchy, Listed, matrix
-from goldassay.measures.classification.records import Read
-from goldassay.measures.classification.tally import NONE
+from goldassay.measures.classification.matching import INSTITUTIONS, Hierarchy, Listed, matrix
+from goldassay.measures.classification.tally import NONE, Labelled
 from goldassay.scorecard import Batches, Scorecard, fold
 
 CHOICES = frozenset("ABCDEFGHI")  # what the answers of a multiple choice are called, and some institution types, too
@@ -33,8 +32,7 @@ def scorecard(
     (0.5, 1.0, 1.0)
     """
     shared = Batches(gold, pred)
-    batch: Batch = shared.of(of.Accuracy())
-    listed, said = _listed(labels, batch)
+    listed, said = _listed(labels, shared)
     tree: Hierarchy = tuple((name, tuple(members)) for name, members in (hierarchy or {}).items()) or INSTITUTIONS
     macro = of.MacroF1(labels=listed)
     measures = (
@@ -42,31 +40,35 @@ def scorecard(
         of.HierarchyGap(tree), of.Kappa(), of.MultiLabelF1(), of.PrimaryOrSecondary(),
     )  # fmt: skip
     card = fold("classification", measures, shared)
-    over = card.totals[macro.key].counted
-    by_label = card.totals[macro.key].by_label(over)
+    seen: Labelled = card.totals[macro.key]
+    over, by_label = seen.counted, seen.by_label(seen.counted)
     card.by["label"] = {
         label: {"precision": c.precision, "recall": c.recall, "f1": c.f1, "support": int(c.tp + c.fn)}
         for label, c in by_label.items()
     }
-    card.by["confusion"] = {g: {p: n for p, n in row.items() if n} for g, row in matrix(batch.read, over).items()}
+    card.by["confusion"] = {g: {p: n for p, n in row.items() if n} for g, row in matrix(seen, over).items()}
     card.by["confusion"] = {g: row for g, row in card.by["confusion"].items() if row}
     right = card.totals["accuracy"]
     card.counts["label"] = {"right": right.total, "all": right.weight}
     if not any(c.tp + c.fn for c in by_label.values()):
         card.values["weighted_f1"] = 0.0
         card.warnings.append("no label of the list stands in gold; weighted_f1 is 0")
-    _warned(card, batch.read, over)
+    _warned(card, seen, over)
     card.warnings += said
     return card
 
 
-def _listed(labels: Sequence[str] | str | None, batch: Batch) -> tuple[Listed, list[str]]:
+def _listed(labels: Sequence[str] | str | None, shared: Batches) -> tuple[Listed, list[str]]:
     """The list of labels as a convention, and what is to be said of it."""
     if labels:
         given = labels if isinstance(labels, str) else tuple(labels)
         return INSTITUTIONS if given == institutions().codes else given, []
-    found = {one.gold for one in batch.read}
-    if not found or not found <= {*institutions().codes}:
+    found, codes = set[str](), {*institutions().codes}
+    for part in shared.chunks():
+        found |= {one.gold for one in part.of(of.Accuracy()).read}
+        if not found <= codes:
+            return "seen", []
+    if not found:
         return "seen", []
     if found <= CHOICES:
         said = "macro_f1 runs over the labels seen; if they are institution types, --labels institutions takes all 19"
@@ -77,13 +79,14 @@ def _listed(labels: Sequence[str] | str | None, batch: Batch) -> tuple[Listed, l
     return INSTITUTIONS, [said]
 
 
-def _warned(card: Scorecard, read: Sequence[Read], over: tuple[str, ...]) -> None:
+def _warned(card: Scorecard, seen: Labelled, over: tuple[str, ...]) -> None:
     known = set(over)
-    none = sum(one.pred == NONE for one in read)
-    for side, outside in (
-        ("gold", Counter(one.gold for one in read if one.gold not in known)),
-        ("predicted", Counter(one.pred for one in read if one.pred not in known and one.pred != NONE)),
-    ):
+    none = sum(count for (_, pred), count in seen.items() if pred == NONE)
+    for place, side in enumerate(("gold", "predicted")):
+        outside = Counter[str]()
+        for pair, count in seen.items():
+            if pair[place] not in known and (side == "gold" or pair[place] != NONE):
+                outside[pair[place]] += count
         if outside:
             named = ", ".join(repr(label) for label, _ in outside.most_common(3))
             card.warnings.append(f"{outside.total()} {side} labels are outside the list and count as OTHER: {named}")

@@ -1,9 +1,9 @@
 """Extraction: spans of a text with a type.
 
 Read in this order: `records` (what a span is, and where it comes from), `matching` (one-to-one within a document, and
-what that counts), `tokens`, `tally`, `measures` and `averages` (what is reported), `mistakes` (what was got wrong, in
-words), `scorecard`. Many documents at once: `columns` (spans as columns, and their pairs) and `batch` (every count of
-them). `tags` scores tag sequences; `hipe` counts as the official HIPE scorer does.
+what that counts), `tokens`, `tally`, `measures`, `averages` and `schemas` (what is reported), `mistakes` (what was got
+wrong, in words), `scorecard`. Many documents at once: `columns` (spans as columns, and their pairs) and `batch` (every
+count of them). `tags` scores tag sequences; `hipe` counts as the official HIPE scorer does.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from goldassay.measures.extraction.averages import (
     WeightedPrecision,
     WeightedRecall,
 )
-from goldassay.measures.extraction.batch import Batch, evaluate_spans, evaluate_spans_by_type
+from goldassay.measures.extraction.batch import Batch
 from goldassay.measures.extraction.matching import counts, pairs, semeval
 from goldassay.measures.extraction.measures import (
     ExactF1,
@@ -31,7 +31,6 @@ from goldassay.measures.extraction.measures import (
     PartialF1,
     PartialPrecision,
     PartialRecall,
-    SemEval,
     StrictF1,
     StrictPrecision,
     StrictRecall,
@@ -44,6 +43,7 @@ from goldassay.measures.extraction.measures import (
 )
 from goldassay.measures.extraction.mistakes import errors
 from goldassay.measures.extraction.records import Span, perfect, sides, spans
+from goldassay.measures.extraction.schemas import SemEval, evaluate_spans, evaluate_spans_by_type
 from goldassay.measures.extraction.scorecard import listed, scorecard
 from goldassay.measures.extraction.tags import evaluate_tags
 

@@ -11,9 +11,9 @@ from goldassay.measure import EMPTY
 from goldassay.measures.extraction import tally
 from goldassay.measures.extraction.batch import Batch
 from goldassay.measures.extraction.matching import MATCH
-from goldassay.measures.extraction.measures import FORMULA, Matched
+from goldassay.measures.extraction.measures import Matched
 from goldassay.measures.extraction.records import Span
-from goldassay.tally import By, Counts, Mean
+from goldassay.tally import FORMULAS, By, Counts, Macro, Mean
 
 MATCHES = ("strict", "partial")
 
@@ -60,7 +60,7 @@ class _OverTypes(_Average):
     @property
     def formula(self) -> str:  # type: ignore[override]
         """The mean of the rate."""
-        return f"mean over types of {FORMULA[self.rate]}"
+        return f"mean over types of {FORMULAS[self.rate]}"
 
     def tally(self, gold: Sequence[Span], pred: Sequence[Span], text: str) -> By[str, Counts]:
         """Counts by type."""
@@ -85,7 +85,7 @@ class MacroF1(_OverTypes):
 
     over: str = "gold"  # type: ignore[misc]
     what: ClassVar[str] = "macro"
-    kinds: ClassVar[dict[str, Any]] = {"gold": tally.MacroGold, "seen": tally.MacroSeen}
+    kinds: ClassVar[dict[str, Any]] = {"gold": Macro, "seen": tally.MacroSeen}
     fixed: ClassVar[dict[str, str]] = {"average": "macro by type", "empty": EMPTY}
 
     def __post_init__(self) -> None:
@@ -138,7 +138,7 @@ class WeightedF1(_OverTypes):
     @property
     def formula(self) -> str:  # type: ignore[override]
         """The weighted mean of the rate."""
-        return f"Σ support · {self.rate} / Σ support, with {self.rate} = {FORMULA[self.rate]}"
+        return f"Σ support · {self.rate} / Σ support, with {self.rate} = {FORMULAS[self.rate]}"
 
 
 @dataclass(frozen=True)
@@ -180,7 +180,7 @@ class _MacroDoc(_Average):
     def formula(self) -> str:  # type: ignore[override]
         """The mean of the rate."""
         return (
-            f"mean over documents of {FORMULA[self.rate]}; those without predictions leave P and F1, "
+            f"mean over documents of {FORMULAS[self.rate]}; those without predictions leave P and F1, "
             "those without gold leave R and F1"
         )
 

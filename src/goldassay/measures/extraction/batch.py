@@ -7,8 +7,8 @@ All counts are by document: a tally whose fields are arrays, one number a docume
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import cache, cached_property
-from typing import Any
+from functools import cached_property
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -19,9 +19,9 @@ from goldassay.measures.extraction.matching import SCHEMAS, schema_counts
 from goldassay.measures.extraction.records import fields, marked, name, sides, spans
 from goldassay.measures.extraction.tally import SemEvalCounts
 from goldassay.measures.extraction.tokens import token_columns
-from goldassay.statistics.evidence import summed
 from goldassay.tally import Counts
 
+T = TypeVar("T")
 MISSED, SPURIOUS = "MISSED", "SPURIOUS"
 ByType = dict[str, Counts]
 
@@ -29,6 +29,7 @@ ByType = dict[str, Counts]
 class Batch:
     """Aligned documents; what overlaps what is found at once, and each count when it is first asked for.
 
+    >>> from goldassay.statistics.evidence import summed
     >>> found = Batch([[(0, 5, "A"), (7, 9, "B")]], [[(0, 4, "A"), (7, 9, "C")]])
     >>> summed(found.counts("partial")), found.confusion
     (Counts(tp=1, fp=1, fn=1), {'A': {'A': 1}, 'B': {'C': 1}})
@@ -49,9 +50,7 @@ class Batch:
         for side in (self.gold, self.pred):
             np.maximum.at(extent, side.document, side.end + 1)
         self.found = paired(self.gold, self.pred, np.cumsum(extent) - extent)
-        self.counts = cache(self._counts)
-        self.by_type = cache(self._by_type)
-        self.semeval = cache(self._semeval)
+        self._kept: dict[tuple[str, ...], Any] = {}  # a cache of bound methods would keep itself, and all spans, alive
 
     @classmethod
     def of(cls, gold: Sequence[Any], pred: Sequence[Any], bounds: str = "given") -> Batch:
@@ -67,8 +66,26 @@ class Batch:
         """How many predicted spans do not stand in their text."""
         return int((self.pred.start < 0).sum())
 
-    def _counts(self, match: str, matching: str = "one-to-one") -> Counts:
+    def counts(self, match: str, matching: str = "one-to-one") -> Counts:
         """Counts by document; ``match`` is strict, partial, exact, type, type_anywhere or token."""
+        return self._once(self._counts, match, matching)
+
+    def by_type(self, match: str, matching: str = "one-to-one") -> ByType:
+        """The same for each type by itself; types that occur."""
+        return self._once(self._by_type, match, matching)
+
+    def semeval(self, schema: str, matching: str = "one-to-one") -> SemEvalCounts:
+        """COR, INC, PAR, MIS, SPU by document."""
+        return self._once(self._semeval, schema, matching)
+
+    def _once(self, make: Callable[[str, str], T], what: str, matching: str) -> T:
+        key = (make.__name__, what, matching)
+        if key not in self._kept:
+            self._kept[key] = make(what, matching)
+        found: T = self._kept[key]
+        return found
+
+    def _counts(self, match: str, matching: str) -> Counts:
         if match == "token":
             return Counts(*(part.sum(axis=0) for part in self._tokens.state().values()))
         if match == "type_anywhere":
@@ -81,8 +98,7 @@ class Batch:
         hits, gold, pred = (np.bincount(side, minlength=n) for side in sides)
         return Counts(hits, pred - hits, gold - hits)
 
-    def _by_type(self, match: str, matching: str = "one-to-one") -> ByType:
-        """The same for each type by itself; types that occur."""
+    def _by_type(self, match: str, matching: str) -> ByType:
         if match == "token":
             table = list(self._tokens.state().values())
         elif matching == "hipe":
@@ -97,8 +113,7 @@ class Batch:
         by_kind = zip(self.types, *table, strict=True)
         return {kind: Counts(*parts) for kind, *parts in by_kind if any(part.any() for part in parts)}
 
-    def _semeval(self, schema: str, matching: str = "one-to-one") -> SemEvalCounts:
-        """COR, INC, PAR, MIS, SPU by document."""
+    def _semeval(self, schema: str, matching: str) -> SemEvalCounts:
         if matching == "hipe":
             return self._column("ALL", schema)
         pairs, correct = self._schema(schema)
@@ -179,7 +194,7 @@ class Batch:
         }
 
     @cached_property
-    def confusion(self) -> dict[str, dict[str, float | None]]:
+    def confusion(self) -> dict[str, dict[str, int]]:
         """Which type was given for which, over the pairs of SemEval's strict schema."""
         n, pairs = len(self.types), self.found.aims["strict"]
         gold, pred = self.found.gold[pairs], self.found.pred[pairs]
@@ -188,28 +203,7 @@ class Batch:
         table[:n, n] = np.bincount(self.gold.type, minlength=n) - table[:n].sum(axis=1)
         table[n, :n] = np.bincount(self.pred.type, minlength=n) - table[:n, :n].sum(axis=0)
         rows, names = [*self.types, SPURIOUS], [*self.types, MISSED]
-        out: dict[str, dict[str, float | None]] = {}
+        out: dict[str, dict[str, int]] = {}
         for i, j in zip(*(side.tolist() for side in np.nonzero(table)), strict=True):
             out.setdefault(rows[i], {})[names[j]] = int(table[i, j])
         return out
-
-
-def evaluate_spans(gold: Sequence[Any], pred: Sequence[Any]) -> dict[str, SemEvalCounts]:
-    """COR, INC, PAR, MIS and SPU of many documents in the four schemas, at once.
-
-    Each document is a list of ``{"start", "end", "type"}`` (end exclusive) or of ``(start, end, type)``.
-
-    >>> evaluate_spans([[(0, 5, "A")]], [[(0, 4, "A")]])["type"].correct
-    1
-    """
-    batch = Batch(gold, pred)
-    return {schema: summed(batch.semeval(schema)) for schema in SCHEMAS}
-
-
-def evaluate_spans_by_type(gold: Sequence[Any], pred: Sequence[Any]) -> dict[str, dict[str, SemEvalCounts]]:
-    """The same within each type: spans of other types do not stand in the way, and none is incorrect for its type.
-
-    >>> evaluate_spans_by_type([[(0, 5, "A")]], [[(0, 5, "B")]])["A"]["strict"].missed
-    1
-    """
-    return Batch(gold, pred).semeval_by_type

@@ -171,6 +171,14 @@ MATCH = {
     "type_anywhere": "type",
     "token": "token+type",
 }
+ALSO = {
+    "strict": "HIPE strict, CoNLL, seqeval, SemEval strict",
+    "partial": "HIPE fuzzy, SemEval type",
+    "exact": "SemEval exact",
+    "type": "the same as partial, HIPE fuzzy, SemEval type; SemEval's own partial ignores the type",
+    "type_anywhere": "types of the document, wherever they stand",
+    "token": r"a token (\S+) has the types of the spans that overlap it",
+}
 
 
 def counts(gold: Sequence[Span], pred: Sequence[Span], match: str) -> Counts:

@@ -8,10 +8,10 @@
 | ``Type…`` | same type and any overlap, so the same as ``Partial…`` | HIPE fuzzy, SemEval type |
 | ``Type…(within="document")`` | same type, anywhere in the document | |
 | ``Token…`` | a token (`tokens`) has the same type on both sides | |
-| ``SemEval(schema)`` | as the schema says; its ``partial`` ignores the type | nervaluate |
 
 P = tp / (tp + fp), R = tp / (tp + fn), F1 = 2 tp / (2 tp + fp + fn). Matching is within a document,
-one-to-one, and does not depend on order (`matching`), or in the order of the official HIPE scorer (`hipe`).
+one-to-one, and does not depend on order (`matching`), or in the order of the official HIPE scorer (`hipe`). Beside:
+`schemas`, SemEval's four, whose ``partial`` ignores the type.
 """
 
 from __future__ import annotations
@@ -24,25 +24,15 @@ from goldassay.exceptions import GoldassayError
 from goldassay.measure import EMPTY, Assessment, Measure
 from goldassay.measures.extraction import hipe, matching
 from goldassay.measures.extraction.batch import Batch
-from goldassay.measures.extraction.matching import MATCH, SCHEMAS
+from goldassay.measures.extraction.matching import ALSO, MATCH
 from goldassay.measures.extraction.mistakes import errors
 from goldassay.measures.extraction.records import Span, sides
-from goldassay.measures.extraction.tally import SemEvalCounts, SemEvalPrecision, SemEvalRecall
 from goldassay.measures.extraction.tokens import token_counts
-from goldassay.tally import Counts, PrecisionCounts, RecallCounts
+from goldassay.tally import FORMULAS, Counts, PrecisionCounts, RecallCounts
 
 SOURCE = "Tjong Kim Sang & De Meulder 2003 (CoNLL); Ehrmann et al. 2022 (HIPE: strict, fuzzy)"
-FORMULA = {"f1": "2 tp / (2 tp + fp + fn)", "precision": "tp / (tp + fp)", "recall": "tp / (tp + fn)"}
 BOUNDS = ("given", "word")
 COUNTING = {"one-to-one": matching, "hipe": hipe}
-ALSO = {
-    "strict": "HIPE strict, CoNLL, seqeval, SemEval strict",
-    "partial": "HIPE fuzzy, SemEval type",
-    "exact": "SemEval exact",
-    "type": "the same as partial, HIPE fuzzy, SemEval type; SemEval's own partial ignores the type",
-    "type_anywhere": "types of the document, wherever they stand",
-    "token": r"a token (\S+) has the types of the spans that overlap it",
-}
 
 
 @dataclass(frozen=True)
@@ -110,7 +100,7 @@ class _Pooled(SpanMeasure):
     def __init_subclass__(cls) -> None:
         if cls.match:
             rate = {PrecisionCounts: "precision", RecallCounts: "recall"}.get(type(cls.zero), "f1")
-            cls.name, cls.formula = f"{cls.match}_{rate}", FORMULA[rate]
+            cls.name, cls.formula = f"{cls.match}_{rate}", FORMULAS[rate]
             cls.fixed = {"match": MATCH[cls.match], "average": "micro", "empty": EMPTY}
 
     @property
@@ -351,63 +341,3 @@ class TokenRecall(_Tokens):
 
     match: ClassVar[str] = "token"
     zero: ClassVar[Counts] = RecallCounts()
-
-
-RATES = {"f1": SemEvalCounts(), "precision": SemEvalPrecision(), "recall": SemEvalRecall()}
-
-
-@dataclass(frozen=True)
-class SemEval(Matched):
-    """F1, precision or recall of SemEval'13 task 9 in one of its four schemas.
-
-    | schema | COR | else, for two spans that overlap |
-    |---|---|---|
-    | ``strict`` | same boundaries and type | INC |
-    | ``exact`` | same boundaries | INC |
-    | ``partial`` | same boundaries, any type | PAR, which counts half |
-    | ``type`` | overlap and same type | INC |
-
-    Each schema is counted with the one-to-one matching that gives it the most correct pairs, so ``strict``, ``exact``
-    and ``type`` have as many as the measures of these names.
-
-    >>> SemEval("partial")([(0, 5, "A")], [(0, 4, "B")]).tally
-    SemEvalCounts(correct=0, incorrect=0, partial=1, missed=0, spurious=0)
-    >>> SemEval("partial", rate="recall")([(0, 5, "A")], [(0, 4, "B")]).tally.value
-    0.5
-    """
-
-    schema: str = "strict"
-    rate: str = "f1"
-    fixed: ClassVar[dict[str, str]] = {"average": "micro", "partial credit": "0.5", "empty": EMPTY}
-    formula: ClassVar[str] = "P = (COR + ½ PAR) / ACT, R = (COR + ½ PAR) / POS, F1 their harmonic mean"
-    source: ClassVar[str] = "Segura-Bedmar et al. 2013 (SemEval-2013 task 9)"
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if self.schema not in SCHEMAS:
-            raise GoldassayError(f"a SemEval schema is one of {', '.join(SCHEMAS)}, not {self.schema!r}")
-        if self.rate not in RATES:
-            raise GoldassayError(f"a rate is one of {', '.join(RATES)}, not {self.rate!r}")
-
-    @property
-    def name(self) -> str:  # type: ignore[override]
-        """``semeval_strict_f1`` and so on."""
-        return f"semeval_{self.schema}_{self.rate}"
-
-    @property
-    def counted(self) -> str:
-        """``semeval_strict`` and so on: the three rates have the same counts."""
-        return f"semeval_{self.schema}"
-
-    @property
-    def zero(self) -> SemEvalCounts:  # type: ignore[override]
-        """No evidence."""
-        return RATES[self.rate]
-
-    def tally(self, gold: Sequence[Span], pred: Sequence[Span], text: str) -> SemEvalCounts:
-        """COR, INC, PAR, MIS, SPU of one document."""
-        return self.zero.from_state(self.counting.semeval(gold, pred)[self.schema].state())
-
-    def tallies(self, batch: Batch) -> SemEvalCounts:
-        """COR, INC, PAR, MIS, SPU of every document."""
-        return self.zero.from_state(batch.semeval(self.schema, self.matching).state())

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
 from goldassay.exceptions import GoldassayError
 from goldassay.measure import Measure
 from goldassay.measures.extraction import averages, hipe, measures
-from goldassay.measures.extraction.batch import Batch
+from goldassay.measures.extraction.batch import MISSED, Batch
 from goldassay.measures.extraction.matching import SCHEMAS
+from goldassay.measures.extraction.schemas import SemEval
 from goldassay.scorecard import Batches, Scorecard, fold, rates
 from goldassay.tally import Counts
 
@@ -26,7 +28,7 @@ def listed(matching: str = "one-to-one", bounds: str = "given") -> list[Measure[
         out += [getattr(measures, f"{match}{rate}")(**how) for rate in RATES]
     out += [getattr(measures, f"Type{rate}")(within="document", bounds=bounds) for rate in RATES]
     out += [getattr(measures, f"Token{rate}")(bounds=bounds) for rate in RATES]
-    out += [measures.SemEval(schema, rate.lower(), **how) for schema in SCHEMAS for rate in RATES]
+    out += [SemEval(schema, rate.lower(), **how) for schema in SCHEMAS for rate in RATES]
     for match in averages.MATCHES:
         for rate in RATES:
             macro = getattr(averages, f"Macro{rate}")
@@ -54,16 +56,24 @@ def scorecard(
     unknown = 0
     if protocol:
         gold, pred, unknown = hipe.known(gold, pred)
-    shared = Batches(gold, pred)
-    card = fold("extraction", asked, shared)
-    batch: Batch = shared.of(asked[0])
+    confused, unlocated = Counter[tuple[str, str]](), 0
+
+    def look(part: Batches) -> None:
+        nonlocal unlocated
+        batch: Batch = part.of(asked[0])
+        confused.update({(kind, said): n for kind, row in batch.confusion.items() for said, n in row.items()})
+        unlocated += batch.unlocated
+
+    card = fold("extraction", asked, Batches(gold, pred), look)
     if protocol:
         card.protocol = protocol
         card.undefined = tuple(name for name in card.values if any(part in name for part in UNDEFINED))
     card.by["type"] = by_type(card)
-    card.by["confusion"] = {kind: dict(row) for kind, row in sorted(batch.confusion.items())}
-    if batch.unlocated:
-        card.warnings.append(f"{batch.unlocated} predicted spans do not stand in their text and count as spurious")
+    card.by["confusion"] = {}
+    for (kind, said), n in sorted(confused.items(), key=lambda cell: (cell[0][0], cell[0][1] == MISSED, cell[0][1])):
+        card.by["confusion"].setdefault(kind, {})[said] = n
+    if unlocated:
+        card.warnings.append(f"{unlocated} predicted spans do not stand in their text and count as spurious")
     if unknown:
         card.warnings.append(f"{unknown} predicted spans have a type that neither gold nor HIPE knows and are left out")
     return card

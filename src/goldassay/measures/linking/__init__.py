@@ -1,7 +1,8 @@
 """Linking: mentions of a text with the ids that a knowledge base gives them, or NIL.
 
 Read in this order: `records` (what is read from a pair, ids that mean the same), `matching` (which answers fit which
-mentions; `hipe` is the official scorer's order), `measures`, `consistency` (ids of several knowledge bases), `mistakes`
+mentions; `hipe` is the official scorer's order), `measures` (ranks, NIL) and `links` (a mention and its id
+together), `consistency` (ids of several knowledge bases), `mistakes`
 (what was got wrong, in words), `scorecard` (everything over a set).
 """
 
@@ -11,22 +12,17 @@ from typing import Any
 
 from goldassay.measure import Measure, gold_field
 from goldassay.measures.linking.consistency import ConsistencyRate, CoverageRate, cross_kb_consistency
-from goldassay.measures.linking.matching import Matched, overlapping
-from goldassay.measures.linking.measures import (
-    MRR,
-    NILF1,
-    Coverage,
-    HitsAt,
+from goldassay.measures.linking.links import (
     LinkF1,
     LinkPrecision,
     LinkRecall,
     MacroDocLink,
-    NILPrecision,
-    NILRecall,
     StrongLinkF1,
     StrongLinkPrecision,
     StrongLinkRecall,
 )
+from goldassay.measures.linking.matching import Matching, overlapping
+from goldassay.measures.linking.measures import MRR, NILF1, Coverage, HitsAt, NILPrecision, NILRecall
 from goldassay.measures.linking.mistakes import errors
 from goldassay.measures.linking.records import Answer, Mention, rank, sides
 from goldassay.measures.linking.scorecard import scorecard
@@ -86,7 +82,7 @@ __all__ = [
     "LinkPrecision",
     "LinkRecall",
     "MacroDocLink",
-    "Matched",
+    "Matching",
     "Mention",
     "NILPrecision",
     "NILRecall",

@@ -1,37 +1,35 @@
-"""Linking's measures: where the right id stands, the mention and its id together, NIL, and means over documents.
+"""Linking's measures of ranks and of NIL: where the right id stands, and which mentions have none.
+
+Those of a mention and its id together are in `links`.
 
 A mention is keyed by (document, start, end). Ranks (hits@k, MRR) have one denominator, every gold mention that counts
 (``over``: ``all``, ``inkb`` or ``nil``); a mention without an answer has rank 0, one that is NIL is right at rank 1
-when the answer is NIL. Links count a mention and its id together: by overlap (HIPE fuzzy) or on the same span (HIPE
-strict).
+when the answer is NIL.
 
 ``equivalent`` holds pairs of ids that mean the same (redirects). With ``bounds="word"`` spans of both sides are widened
 to whole words first, as ELEVANT does; its optional and child labels are a link's ``optional`` and ``parent``.
-``matching`` is ``one-to-one`` with the most pairs, or ``hipe``, the order in which the official HIPE scorer takes
-answers.
 
 P = tp / (tp + fp), R = tp / (tp + fn), F1 = 2 tp / (2 tp + fp + fn).
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, fields
 from hashlib import sha256
 from typing import Any, ClassVar
 
 from goldassay.exceptions import GoldassayError
 from goldassay.measure import EMPTY, Assessment, Measure
-from goldassay.measures.linking.matching import MATCHINGS, OVER, Matched
+from goldassay.measures.linking.matching import MATCHINGS, OVER, Matching
 from goldassay.measures.linking.mistakes import errors
 from goldassay.measures.linking.records import Pairs, sides
 from goldassay.statistics.evidence import stacked
-from goldassay.tally import Counts, Mean, PrecisionCounts, RecallCounts
+from goldassay.tally import FORMULAS, Counts, Mean, PrecisionCounts, RecallCounts
 
 HIPE = "Ehrmann et al. 2022 (HIPE: fuzzy, strict, @k); Hachey et al. 2014 (neleval)"
 KEY = "document, start, end"
 BOUNDS = ("given", "word")
-FORMULAS = {"f1": "2 tp / (2 tp + fp + fn)", "precision": "tp / (tp + fp)", "recall": "tp / (tp + fn)"}
 RATES: dict[str, Counts] = {"f1": Counts(), "precision": PrecisionCounts(), "recall": RecallCounts()}
 TABLES = ("equivalent", "resolver")  # conventions that may be thousands of pairs
 
@@ -51,23 +49,23 @@ class LinkMeasure(Measure[Any]):
     bounds: str = field(default="given", kw_only=True)
 
     def __post_init__(self) -> None:
-        _among("bounds", self.bounds, BOUNDS)
-        _among("over", getattr(self, "over", "all"), OVER)
-        _among("match", getattr(self, "match", "span"), ("overlap", "span"))
-        _among("matching", getattr(self, "matching", "hipe"), MATCHINGS)
+        among("bounds", self.bounds, BOUNDS)
+        among("over", getattr(self, "over", "all"), OVER)
+        among("match", getattr(self, "match", "span"), ("overlap", "span"))
+        among("matching", getattr(self, "matching", "hipe"), MATCHINGS)
         k = getattr(self, "k", 1)
         if not isinstance(k, int) or k < 1:
             raise GoldassayError(f"k is a whole number from 1, not {k!r}")
 
-    def tally(self, found: Matched) -> Any:
+    def tally(self, found: Matching) -> Any:
         """The evidence of one document."""
         raise GoldassayError(f"{type(self).__name__} does not say how to count")
 
-    def batch(self, gold: Sequence[object], pred: Sequence[object]) -> list[Matched]:
+    def batch(self, gold: Sequence[object], pred: Sequence[object]) -> list[Matching]:
         """Every document, read and matched once."""
-        return [Matched(sides(*pair, self.equivalent, self.bounds)) for pair in zip(gold, pred, strict=True)]
+        return [Matching(sides(*pair, self.equivalent, self.bounds)) for pair in zip(gold, pred, strict=True)]
 
-    def tallies(self, batch: Sequence[Matched]) -> Any:
+    def tallies(self, batch: Sequence[Matching]) -> Any:
         """The evidence of each document."""
         return stacked([self.tally(found) for found in batch], self.zero)
 
@@ -75,7 +73,7 @@ class LinkMeasure(Measure[Any]):
         """The evidence of one document and its errors."""
         read = sides(gold, pred, self.equivalent, self.bounds)
         found, right = errors(read)
-        return Assessment(self.tally(Matched(read)), found, right)
+        return Assessment(self.tally(Matching(read)), found, right)
 
     @property
     def conventions(self) -> str:
@@ -89,12 +87,14 @@ def _told(table: Pairs) -> str:
     return f"{len(table)} pairs #{sha256(repr(table).encode()).hexdigest()[:8]}"
 
 
-def _among(name: str, value: str, choices: Sequence[str]) -> None:
+def among(name: str, value: str, choices: Sequence[str]) -> None:
+    """Raise where an argument is none of its choices."""
     if value not in choices:
         raise GoldassayError(f"{name} is {', '.join(choices[:-1])} or {choices[-1]}, not {value!r}")
 
 
-def _suffix(over: str) -> str:
+def suffix(over: str) -> str:
+    """What the name of a value has where not all mentions count."""
     return "" if over == "all" else f"_{over}"
 
 
@@ -122,9 +122,9 @@ class HitsAt(LinkMeasure):
     @property
     def name(self) -> str:  # type: ignore[override]
         """``hits@1`` and so on."""
-        return f"hits@{self.k}{_suffix(self.over)}"
+        return f"hits@{self.k}{suffix(self.over)}"
 
-    def tally(self, found: Matched) -> Mean:
+    def tally(self, found: Matching) -> Mean:
         """Hits of one document."""
         ranks = found.ranked(self.over)
         return Mean(float(sum(0 < place <= self.k for place in ranks)), len(ranks))
@@ -147,9 +147,9 @@ class MRR(LinkMeasure):
     @property
     def name(self) -> str:  # type: ignore[override]
         """``mrr`` and so on."""
-        return f"mrr{_suffix(self.over)}"
+        return f"mrr{suffix(self.over)}"
 
-    def tally(self, found: Matched) -> Mean:
+    def tally(self, found: Matching) -> Mean:
         """Reciprocal ranks of one document."""
         ranks = found.ranked(self.over)
         return Mean(sum(1 / place for place in ranks if place), len(ranks))
@@ -171,133 +171,12 @@ class Coverage(LinkMeasure):
     @property
     def name(self) -> str:  # type: ignore[override]
         """``coverage`` and so on."""
-        return f"coverage{_suffix(self.over)}"
+        return f"coverage{suffix(self.over)}"
 
-    def tally(self, found: Matched) -> Mean:
+    def tally(self, found: Matching) -> Mean:
         """Answered mentions of one document."""
         counted = found.wanted(self.over)
         return Mean(sum(i in found.answered for i in counted), len(counted))
-
-
-@dataclass(frozen=True)
-class _Link(LinkMeasure):
-    k: int = 1
-    over: str = "all"
-    matching: str = "one-to-one"
-    match: ClassVar[str] = "overlap"
-    rate: ClassVar[str] = "f1"
-
-    @property
-    def name(self) -> str:  # type: ignore[override]
-        """``link_f1``, ``strong_link_inkb_f1@3`` and so on."""
-        return f"{self._what}_{self.rate}{self._at}"
-
-    @property
-    def counted(self) -> str:  # type: ignore[override]
-        """``link``, ``strong_link@3`` and so on."""
-        return f"{self._what}{self._at}"
-
-    @property
-    def _what(self) -> str:
-        return f"{'strong_' if self.match == 'span' else ''}link{_suffix(self.over)}"
-
-    @property
-    def _at(self) -> str:
-        return f"@{self.k}" if self.k > 1 else ""
-
-    @property
-    def zero(self) -> Counts:
-        """No evidence."""
-        return RATES[self.rate]
-
-    @property
-    def formula(self) -> str:  # type: ignore[override]
-        """How it is computed, and what the field calls it."""
-        also = "HIPE fuzzy" if self.match == "overlap" else "HIPE strict"
-        return f"{FORMULAS[self.rate]}; also known as {also}"
-
-    def tally(self, found: Matched) -> Counts:
-        """Counts of one document."""
-        counts = found.counts(self.match, self.k, self.over, self.matching)
-        return type(self.zero)(counts.tp, counts.fp, counts.fn)
-
-
-OVERLAP = {"match": "overlap+id", "average": "micro", "empty": EMPTY}
-SPAN = {"match": "span+id", "average": "micro", "empty": EMPTY}
-
-
-@dataclass(frozen=True)
-class LinkF1(_Link):
-    """F1 of links: the mentions overlap and the right id is among the first ``k`` candidates (HIPE fuzzy).
-
-    >>> gold = [{"start": 0, "end": 5, "ids": {"wikidata": ["Q1"]}}]
-    >>> LinkF1()(gold, [{"start": 2, "end": 9, "candidates": ["Q1"]}]).tally
-    Counts(tp=1, fp=0, fn=0)
-    """
-
-    fixed: ClassVar[dict[str, str]] = OVERLAP
-
-
-@dataclass(frozen=True)
-class LinkPrecision(_Link):
-    """Precision of links: the mentions overlap and the right id is among the first ``k`` candidates (HIPE fuzzy).
-
-    >>> LinkPrecision()([], [{"start": 2, "end": 9, "candidates": ["Q1"]}]).tally.value
-    0.0
-    """
-
-    rate: ClassVar[str] = "precision"
-    fixed: ClassVar[dict[str, str]] = OVERLAP
-
-
-@dataclass(frozen=True)
-class LinkRecall(_Link):
-    """Recall of links: the mentions overlap and the right id is among the first ``k`` candidates (HIPE fuzzy).
-
-    >>> LinkRecall()([{"start": 0, "end": 5, "ids": {}}], [{"start": 0, "end": 4, "candidates": []}]).tally.value
-    1.0
-    """
-
-    rate: ClassVar[str] = "recall"
-    fixed: ClassVar[dict[str, str]] = OVERLAP
-
-
-@dataclass(frozen=True)
-class StrongLinkF1(_Link):
-    """F1 of links: the mention is the same and the right id is among the first ``k`` candidates (HIPE strict).
-
-    >>> StrongLinkF1()([{"start": 0, "end": 5, "ids": {}}], [{"start": 0, "end": 4, "candidates": []}]).tally
-    Counts(tp=0, fp=1, fn=1)
-    """
-
-    match: ClassVar[str] = "span"
-    fixed: ClassVar[dict[str, str]] = SPAN
-
-
-@dataclass(frozen=True)
-class StrongLinkPrecision(_Link):
-    """Precision of links: the mention is the same and the right id is among the first ``k`` candidates (HIPE strict).
-
-    >>> StrongLinkPrecision()([], []).tally.value
-    1.0
-    """
-
-    match: ClassVar[str] = "span"
-    rate: ClassVar[str] = "precision"
-    fixed: ClassVar[dict[str, str]] = SPAN
-
-
-@dataclass(frozen=True)
-class StrongLinkRecall(_Link):
-    """Recall of links: the mention is the same and the right id is among the first ``k`` candidates (HIPE strict).
-
-    >>> StrongLinkRecall()([{"start": 0, "end": 5, "ids": {}}], []).tally.value
-    0.0
-    """
-
-    match: ClassVar[str] = "span"
-    rate: ClassVar[str] = "recall"
-    fixed: ClassVar[dict[str, str]] = SPAN
 
 
 @dataclass(frozen=True)
@@ -306,7 +185,7 @@ class _Nil(LinkMeasure):
     counted: ClassVar[str] = "nil"
     fixed: ClassVar[dict[str, str]] = {"key": KEY, "average": "micro", "empty": EMPTY}
 
-    def tally(self, found: Matched) -> Counts:
+    def tally(self, found: Matching) -> Counts:
         """Answered NIL and NIL; answered NIL and not (or no mention); NIL and not answered so."""
         hits = sum(found.gold[i].nil and found.pred[j].nil for i, j in found.answered.items())
         made, wanted = sum(one.nil for one in found.pred), sum(one.nil for one in found.gold)
@@ -350,52 +229,3 @@ class NILF1(_Nil):
     name: ClassVar[str] = "nil_f1"
     zero: ClassVar[Counts] = Counts()
     formula: ClassVar[str] = FORMULAS["f1"]
-
-
-@dataclass(frozen=True)
-class MacroDocLink(LinkMeasure):
-    """The mean over documents of their links' precision, recall or F1, by overlap or on the span.
-
-    A document that is empty on both sides has 1 (GERBIL). With ``matching="hipe"`` documents without answers leave
-    precision and F1, and those without mentions leave recall and F1.
-
-    >>> MacroDocLink()([], []).tally, MacroDocLink(matching="hipe")([], []).tally
-    (Mean(total=1.0, weight=1.0), Mean(total=0.0, weight=0.0))
-    """
-
-    rate: str = "f1"
-    match: str = "overlap"
-    matching: str = "one-to-one"
-    zero: ClassVar[Mean] = Mean()
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        _among("rate", self.rate, tuple(RATES))
-
-    @property
-    def name(self) -> str:  # type: ignore[override]
-        """``macro_doc_link_f1``, ``macro_doc_strong_link_recall`` and so on."""
-        return f"macro_doc_{'strong_' if self.match == 'span' else ''}link_{self.rate}"
-
-    @property
-    def fixed(self) -> Mapping[str, str]:  # type: ignore[override]
-        """What an empty document gives is part of the protocol."""
-        return {"average": "macro by document", "empty document": "left out" if self.matching == "hipe" else "1"}
-
-    @property
-    def formula(self) -> str:  # type: ignore[override]
-        """The mean of the rate's formula."""
-        return f"mean over documents of {FORMULAS[self.rate]}; empty documents: {self.fixed['empty document']}"
-
-    @property
-    def source(self) -> str:  # type: ignore[override]
-        """Whose mean it is."""
-        return HIPE if self.matching == "hipe" else "Röder et al. 2018 (GERBIL)"
-
-    def tally(self, found: Matched) -> Mean:
-        """The rate of the document."""
-        counts = found.counts(self.match, matching=self.matching)
-        made, wanted = counts.tp + counts.fp > 0, counts.tp + counts.fn > 0
-        if self.matching == "hipe" and not {"precision": made, "recall": wanted, "f1": made and wanted}[self.rate]:
-            return Mean(0.0, 0.0)
-        return Mean.of(float(getattr(counts, self.rate)) if counts.weight else 1.0)

@@ -2,31 +2,26 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from goldassay.exceptions import GoldassayError
 from goldassay.measures.linking.consistency import ConsistencyRate, CoverageRate, Resolver, known
 from goldassay.measures.linking.hipe import hipe
-from goldassay.measures.linking.matching import OVER, Matched
-from goldassay.measures.linking.measures import (
-    MRR,
-    NILF1,
-    Coverage,
-    HitsAt,
+from goldassay.measures.linking.links import (
     LinkF1,
-    LinkMeasure,
     LinkPrecision,
     LinkRecall,
     MacroDocLink,
-    NILPrecision,
-    NILRecall,
     StrongLinkF1,
     StrongLinkPrecision,
     StrongLinkRecall,
 )
+from goldassay.measures.linking.matching import OVER, Matching
+from goldassay.measures.linking.measures import MRR, NILF1, Coverage, HitsAt, LinkMeasure, NILPrecision, NILRecall
 from goldassay.measures.linking.records import Pairs, pairs
-from goldassay.scorecard import Batches, Scorecard, fold
+from goldassay.scorecard import Batches, Scorecard, fold, valued
 
 PROTOCOLS = (None, "hipe", "hipe2020")
 KS = (1, 3, 5, 10)
@@ -62,19 +57,36 @@ def scorecard(
     if protocol not in PROTOCOLS:
         raise GoldassayError(f"no protocol {protocol!r} for linking; there are hipe and hipe2020")
     same, matching = pairs(equivalent), "hipe" if protocol else "one-to-one"
-    shared = Batches(gold, pred)
-    batch: list[Matched] = shared.of(Coverage(equivalent=same, bounds=bounds))
-    told = known(resolver, (one.bases for found in batch for one in found.pred)) if resolver else ()
-    card = fold("linking", _measures(matching, told, equivalent=same, bounds=bounds), shared)
+    shared, cover = Batches(gold, pred), Coverage(equivalent=same, bounds=bounds)
+    answers = (one.bases for part in shared.chunks() for found in part.of(cover) for one in found.pred)
+    told = known(resolver, answers) if resolver else ()
+    parts = {over: _part(over, matching, equivalent=same, bounds=bounds) for over in OVER}
+    fates, repeated, lost = Counter[str](), 0, 0
+
+    def look(part: Batches) -> None:
+        nonlocal repeated, lost
+        batch: list[Matching] = part.of(cover)
+        repeated += sum(found.read.repeated for found in batch)
+        lost += sum(answer.start < 0 for found in batch for answer in found.pred)
+        if protocol:
+            fates.update(fate for found in batch for _, fate in found.fates())
+
+    named = _measures(matching, told, equivalent=same, bounds=bounds)
+    apart = {f"{over} {name}": measure for over, part in parts.items() for name, measure in part.items()}
+    card = fold("linking", named, shared, look, beside=apart)
     answered = card.totals["coverage"]
     card.counts["mentions"] = {"gold": answered.weight, "answered": answered.total}
-    card.by["over"] = {over: _part(over, matching, shared, equivalent=same, bounds=bounds) for over in OVER}
+    card.by["over"] = {
+        over: {name: valued(card.totals[f"{over} {name}"]) for name in part}
+        | {"mentions": card.totals[f"{over} {cover.key}"].weight}
+        for over, part in parts.items()
+    }
     if protocol:
         card.protocol = protocol
         card.undefined = tuple(name for name in card.values if not name.startswith(DEFINED))
-        for scheme, counts in hipe(one for found in batch for one in found.fates())["ALL"].items():
+        for scheme, counts in hipe(("", fate) for fate in fates.elements())["ALL"].items():
             card.counts[f"hipe_{scheme}"] = counts.state()
-    _warned(card, batch)
+    _warned(card, repeated, lost)
     return card
 
 
@@ -93,18 +105,14 @@ def _measures(matching: str, told: Pairs, **shared: Any) -> list[LinkMeasure]:
     ]
 
 
-def _part(over: str, matching: str, batches: Batches, **shared: Any) -> dict[str, float | None]:
+def _part(over: str, matching: str, **shared: Any) -> dict[str, LinkMeasure]:
     """The ranks and the links of what is in the knowledge base, or is NIL, by themselves."""
     measures: dict[str, LinkMeasure] = {HitsAt(k).key: HitsAt(k, over, **shared) for k in KS}
     measures |= {kind().key: kind(over, **shared) for kind in (MRR, Coverage)}
-    measures |= {kind().key: kind(1, over, matching, **shared) for kind in LINKS}
-    card = fold("linking", measures, batches)
-    return {**card.values, "mentions": card.totals["coverage"].weight}
+    return measures | {kind().key: kind(1, over, matching, **shared) for kind in LINKS}
 
 
-def _warned(card: Scorecard, batch: Sequence[Matched]) -> None:
-    repeated = sum(found.read.repeated for found in batch)
-    lost = sum(answer.start < 0 for found in batch for answer in found.pred)
+def _warned(card: Scorecard, repeated: int, lost: int) -> None:
     if repeated:
         card.warnings.append(
             f"{repeated} predictions repeat a mention; their candidates were put together, each counts once"

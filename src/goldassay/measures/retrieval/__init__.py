@@ -6,8 +6,8 @@ judged documents. A query in the judgements that the run lacks counts 0. Each of
 and stands in their ``conventions``; the names are those of ir_measures (`named`).
 
 Read in this order: `records` (judgements and results), `matching` (where the judged documents stand), `measures` (what
-all share, and what ranks are worth), `shares` (P, R and their kin), `names` (measures by name), `mistakes` (what went
-wrong, in words), `scorecard` (everything over a set).
+all share, and what ranks are worth), `shares` (P, R and their kin), `mistakes` (what went
+wrong, in words), `scorecard` (by the names of measures, everything over a set).
 
 Measures: `nDCG`, `P`, `R`, `RR`, `AP`, `Bpref`, `RBP`, `Rprec`, `Judged`, `Success`. `scorecard` computes any of them
 for many queries at once; `band` says between which values a mean lies over all orders of equal scores.
@@ -21,9 +21,8 @@ from typing import Any
 
 from goldassay.measures.retrieval.matching import Batch
 from goldassay.measures.retrieval.measures import AP, RBP, RR, Bpref, Ranked, bpref, nDCG
-from goldassay.measures.retrieval.names import named
 from goldassay.measures.retrieval.records import grades, scores
-from goldassay.measures.retrieval.scorecard import DEFAULT, band, evaluate, means, scorecard
+from goldassay.measures.retrieval.scorecard import DEFAULT, band, evaluate, means, named, scorecard
 from goldassay.measures.retrieval.shares import Judged, P, R, Rprec, Success
 
 MEASURES: tuple[Ranked, ...] = (

@@ -5,9 +5,9 @@ means which property), objects compare by type (`objects`), deprecated statement
 covered once. Precision and recall are closed-world; since a knowledge base is never complete, precision is also given
 as an interval under open-world knowledge, which verdicts narrow.
 
-Read in this order: `records` (what is read), `matching`, `tally`, `measures` and `confidence` (what counts), `mistakes`
-(what was got wrong, in words), `scorecard` (everything over a set). Beside: `objects` and what it compares (`items`,
-`times`, `quantities`, `coordinates`), `predicates`, `ontology`, and the protocol `text2kgbench`.
+Read in this order: `records` (what is read), `matching`, `tally`, `measures` and `calibration` (what counts),
+`mistakes` (what was got wrong, in words), `scorecard` (everything over a set). Beside: `objects` and what it compares
+(`items`, `times`, `quantities`, `coordinates`), `predicates`, `ontology`, and the protocol `text2kgbench`.
 
 Source: Mihindukulasooriya et al., Text2KGBench, ISWC 2023; Wikidata's data model,
 https://www.mediawiki.org/wiki/Wikibase
@@ -18,7 +18,7 @@ from __future__ import annotations
 from typing import Any
 
 from goldassay.measure import Measure
-from goldassay.measures.triples.confidence import ECE, Brier, BrierScore, Calibration, CalibrationPearson
+from goldassay.measures.triples.calibration import ECE, Brier, BrierScore, Calibration, CalibrationPearson
 from goldassay.measures.triples.matching import Matching, match
 from goldassay.measures.triples.measures import (
     F1,
@@ -30,13 +30,13 @@ from goldassay.measures.triples.measures import (
     PrecisionMax,
     PrecisionMin,
     Recall,
-    novel_discovery_rate,
 )
 from goldassay.measures.triples.objects import EXCLUDED, Comparing
 from goldassay.measures.triples.ontology import Grounding, Hallucination, OntologyConformance, RelationHallucination
 from goldassay.measures.triples.predicates import Alignment, alignment, canonical, pairs
 from goldassay.measures.triples.records import perfect
 from goldassay.measures.triples.scorecard import scorecard
+from goldassay.measures.triples.tally import novel_discovery_rate
 
 MEASURES: tuple[Measure[Any], ...] = (
     Precision(),

@@ -8,13 +8,12 @@ Closed world: what gold does not have is wrong. Open world: it is unknown, and p
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar
 
-from goldassay.exceptions import DataError, GoldassayError
+from goldassay.exceptions import GoldassayError
 from goldassay.measure import EMPTY, Assessment, Measure
 from goldassay.measures.triples import mistakes, objects
 from goldassay.measures.triples import tally as evidence
@@ -22,7 +21,6 @@ from goldassay.measures.triples.matching import Matching, match
 from goldassay.measures.triples.objects import Comparing
 from goldassay.measures.triples.predicates import Pairs, alignment
 from goldassay.measures.triples.tally import (
-    VERDICTS,
     ByProperty,
     Known,
     KnownOrUnknown,
@@ -30,7 +28,6 @@ from goldassay.measures.triples.tally import (
     RecallByProperty,
 )
 from goldassay.statistics.evidence import stacked
-from goldassay.statistics.intervals import wilson
 from goldassay.tally import Counts, PrecisionCounts, RecallCounts, T
 from goldassay.text.fuzzy import normal
 
@@ -328,24 +325,3 @@ class NovelDiscovery(Matched[PrecisionCounts]):
 
     def tally(self, found: Matching) -> PrecisionCounts:
         return evidence.novel(found)
-
-
-def novel_discovery_rate(verdicts: Iterable[str], level: float = 0.95) -> dict[str, float | None]:
-    """NDR = correct / (correct + incorrect), with its Wilson interval and the counts of all four verdicts.
-
-    >>> found = novel_discovery_rate(["correct", "correct", "correct", "incorrect", "uncertain", "in_wikidata"])
-    >>> found["novel_discovery_rate"], found["uncertain"]
-    (0.75, 1.0)
-    """
-    counts = Counter(verdicts)
-    wrong = next((verdict for verdict in counts if verdict not in VERDICTS), None)
-    if wrong is not None:
-        raise DataError(f"a verdict is one of {', '.join(VERDICTS)}, not {wrong!r}")
-    judged = counts["correct"] + counts["incorrect"]
-    low, high = wilson(counts["correct"], judged, level) if judged else (None, None)
-    return {
-        "novel_discovery_rate": counts["correct"] / judged if judged else None,
-        "low": low,
-        "high": high,
-        **{verdict: float(counts[verdict]) for verdict in VERDICTS},
-    }

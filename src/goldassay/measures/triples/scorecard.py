@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from goldassay.exceptions import DataError, GoldassayError
 from goldassay.fields import read
 from goldassay.measure import Measure
-from goldassay.measures.triples import confidence as c
+from goldassay.measures.triples import calibration as c
 from goldassay.measures.triples import measures as m
 from goldassay.measures.triples.measures import OPTIONS, Batch
 from goldassay.measures.triples.objects import excluded
@@ -58,28 +58,38 @@ def scorecard(
         options["excluded"] = tuple(options["excluded"])
     settings: dict[str, Any] = {**tables, **options}
     matched = m.F1(**settings)
-    batch: Batch = shared.of(matched)
-    verdicts = _verdicts(batch)
-    card = fold("triples", _measures(settings, _relations(ontology), batch), shared)
-    unaligned = sum(not found.pred[index].aligned for found in batch.found for index in found.unmatched)
+    verdicts: dict[str, float] = dict.fromkeys(VERDICTS, 0.0)
+    left_out, domains = Counter[str](), dict[str, ByProperty]()
+    unaligned, annotated = 0, False
+
+    def look(part: Batches) -> None:
+        nonlocal unaligned, annotated
+        batch: Batch = part.of(matched)
+        _judge(batch, verdicts)
+        left_out.update(_left_out(part.gold, matched.excluded))
+        unaligned += sum(not found.pred[index].aligned for found in batch.found for index in found.unmatched)
+        annotated |= any(one.triple.get("supported") is not None for found in batch.found for one in found.gold)
+        for example, counts in zip(part.gold, batch.by_property, strict=True):
+            if domain := _domain(example):
+                domains[domain] = domains.get(domain, ByProperty()) + counts
+
+    supported = m.Recall(**settings, supported=True)
+    card = fold("triples", _measures(settings, _relations(ontology), supported), shared, look)
+    if not annotated:
+        for known in (card.values, card.counts, card.conventions, card.explain, card.measures, card.totals):
+            known.pop(supported.key, None)
     card.counts["triples"]["unaligned"] = float(unaligned)
     card.counts["novel"] = verdicts
     properties: ByProperty = card.totals["macro_f1"]
     card.by["property"] = {name: _row(counts) for name, counts in sorted(properties.items(), key=_support)}
-    domains: dict[str, ByProperty] = {}
-    for example, counts in zip(gold, batch.by_property, strict=True):
-        if domain := _domain(example):
-            domains[domain] = domains.get(domain, ByProperty()) + counts
     if domains:
         card.by["domain"] = {name: _row(sum(by.values(), Counts())) for name, by in sorted(domains.items())}
-    card.warnings += _warnings(gold, matched.excluded, unaligned)
+    card.warnings += _warnings(left_out, unaligned)
     return card
 
 
-def _measures(settings: Mapping[str, Any], relations: tuple[str, ...], batch: Batch) -> list[Measure[Any]]:
-    """What a scorecard holds; recall over what the text supports where anything is annotated so."""
-    annotated = any(one.triple.get("supported") is not None for found in batch.found for one in found.gold)
-    supported = [m.Recall(**settings, supported=True)] if annotated else []
+def _measures(settings: Mapping[str, Any], relations: tuple[str, ...], supported: Measure[Any]) -> list[Measure[Any]]:
+    """What a scorecard holds, with recall over what the text supports, which is for gold that is annotated so."""
     return [
         m.Precision(**settings),
         m.Recall(**settings),
@@ -92,7 +102,7 @@ def _measures(settings: Mapping[str, Any], relations: tuple[str, ...], batch: Ba
         c.CalibrationPearson(**settings),
         c.ECE(**settings),
         c.BrierScore(**settings),
-        *supported,
+        supported,
         m.NovelDiscovery(**settings),
         OntologyConformance(relations),
         RelationHallucination(relations),
@@ -118,9 +128,8 @@ def _relations(found: Any) -> tuple[str, ...]:
     return tuple(relations)
 
 
-def _verdicts(batch: Batch) -> dict[str, float]:
-    """How often each verdict was given on a prediction that gold does not have."""
-    counts: dict[str, float] = dict.fromkeys(VERDICTS, 0.0)
+def _judge(batch: Batch, counts: dict[str, float]) -> None:
+    """Count how often each verdict was given on a prediction that gold does not have."""
     for gold, found in zip(batch.gold, batch.found, strict=True):
         for index in found.unmatched:
             verdict = found.pred[index].triple.get("verdict")
@@ -132,16 +141,17 @@ def _verdicts(batch: Batch) -> dict[str, float]:
                 )
             if verdict is not None:
                 counts[verdict] += 1
-    return counts
 
 
-def _warnings(gold: Sequence[Any], types: tuple[str, ...], unaligned: int) -> list[str]:
-    left_out = Counter(
-        str(triple.get("object_type"))
-        for example in gold
-        for triple in read(example, "triples")
-        if isinstance(triple, Mapping) and excluded(triple, types)
-    )
+def _left_out(gold: Sequence[Any], types: tuple[str, ...]) -> Iterator[str]:
+    """The value types of gold statements that are excluded."""
+    for example in gold:
+        for triple in read(example, "triples"):
+            if isinstance(triple, Mapping) and excluded(triple, types):
+                yield str(triple.get("object_type"))
+
+
+def _warnings(left_out: Counter[str], unaligned: int) -> list[str]:
     out = []
     if left_out:
         kinds = ", ".join(f"{kind} ({count})" for kind, count in left_out.most_common())

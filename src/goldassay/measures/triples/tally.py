@@ -2,35 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
+from goldassay.exceptions import DataError
 from goldassay.measures.triples.matching import Matching
-from goldassay.measures.triples.records import Statement
-from goldassay.tally import Bins, By, Counts, Number, PrecisionCounts, divide, mean
-from goldassay.tally.sums import Sums, positive
+from goldassay.measures.triples.records import Triple
+from goldassay.statistics.intervals import wilson
+from goldassay.tally import Bins, Counts, Macro, Number, PrecisionCounts, divide
+from goldassay.tally.sums import Sums
 
 VERDICTS = ("correct", "incorrect", "uncertain", "in_wikidata")
 TRUE = ("correct", "in_wikidata")
 
 
-class ByProperty(By[str, Counts]):
+class ByProperty(Macro):
     """Counts by property; ``value`` is the mean F1 over the properties that gold has."""
-
-    rate: ClassVar[str] = "f1"
-
-    def mean(self, rate: str) -> Number:
-        """The unweighted mean of a rate over the properties with gold statements."""
-        return mean([(getattr(counts, rate), positive(counts.tp + counts.fn)) for counts in self.values()])
 
     @property
     def weight(self) -> Number:
         return sum(counts.tp + counts.fn for counts in self.values())
-
-    @property
-    def value(self) -> Number:
-        return self.mean(self.rate)
 
 
 class PrecisionByProperty(ByProperty):
@@ -155,7 +148,7 @@ def by_property(found: Matching, *, unaligned: str = "skip", supported: bool = F
     return ByProperty({name: Counts(*counts) for name, counts in sorted(out.items())})
 
 
-def _counted(said: Statement, found: Matching) -> str:
+def _counted(said: Triple, found: Matching) -> str:
     """The property that a wrong prediction counts under: one that gold has, if its predicate may mean several."""
     here = {name for gold in found.gold for name in gold.properties} & said.properties
     return min(here) if here else said.counted_as
@@ -198,3 +191,24 @@ def bins(pairs: Sequence[tuple[float, float]]) -> Bins:
     for confidence, correct in pairs:
         out += Bins.of(confidence, correct)
     return out
+
+
+def novel_discovery_rate(verdicts: Iterable[str], level: float = 0.95) -> dict[str, float | None]:
+    """NDR = correct / (correct + incorrect), with its Wilson interval and the counts of all four verdicts.
+
+    >>> found = novel_discovery_rate(["correct", "correct", "correct", "incorrect", "uncertain", "in_wikidata"])
+    >>> found["novel_discovery_rate"], found["uncertain"]
+    (0.75, 1.0)
+    """
+    counts = Counter(verdicts)
+    wrong = next((verdict for verdict in counts if verdict not in VERDICTS), None)
+    if wrong is not None:
+        raise DataError(f"a verdict is one of {', '.join(VERDICTS)}, not {wrong!r}")
+    judged = counts["correct"] + counts["incorrect"]
+    low, high = wilson(counts["correct"], judged, level) if judged else (None, None)
+    return {
+        "novel_discovery_rate": counts["correct"] / judged if judged else None,
+        "low": low,
+        "high": high,
+        **{verdict: float(counts[verdict]) for verdict in VERDICTS},
+    }

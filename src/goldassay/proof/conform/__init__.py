@@ -13,17 +13,17 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from goldassay.exceptions import GoldassayError
+from goldassay.proof.conform import answering, hipe2022, text2kgbench, trec_eval
 from goldassay.proof.conform import hipe as hipe_scorer
-from goldassay.proof.conform import hipe2022, hipe_official, ragchecker, squad, text2kgbench, trec_eval
 from goldassay.proof.conform.suite import SuiteResult
 
 SUITES: dict[str, tuple[str, Callable[[Path], SuiteResult]]] = {
     hipe_scorer.NAME: ("hipe-scorer", hipe_scorer.run),
-    hipe_official.NAME: ("hipe-official", hipe_official.run),
+    hipe_scorer.DAMAGED: ("hipe-official", hipe_scorer.damaged),
     trec_eval.NAME: ("trec", trec_eval.run),
     text2kgbench.NAME: ("text2kgbench", text2kgbench.run),
-    ragchecker.NAME: ("ragchecker", ragchecker.run),
-    squad.NAME: ("xquad", squad.run),
+    "ragchecker": ("ragchecker", answering.ragchecker),
+    "squad": ("xquad", answering.squad),
 }
 """By name: the folder of the data that it needs, and what replays it."""
 

@@ -1,8 +1,13 @@
-"""Replay of the HIPE scorer's unit data: NERC in every column, NEL with adjacent NIL mentions joined and apart.
+"""Replays of the HIPE scorer: its unit data, NERC in every column, NEL with adjacent NIL mentions joined and apart.
 
 Every figure of its reference files is compared, but for averages in three files, which were filled in by hand and which
 its own tests do not compare (they leave out what has "macro" in its name there). `figures` are the scorer's names and
 averages from our counts by document.
+
+`damaged` replays the HIPE-2022 scorer's counts on 14 system files, entities and links, strict and fuzzy. The files were
+made from gold by what real submissions do to it: forms written otherwise, tags in capitals, all documents as one,
+mentions split, cut, mistyped and invented, links that change inside a mention. ``expected.json`` beside them holds, for
+each, the gold file and the official TP, FP and FN.
 
 Source: https://github.com/hipe-eval/HIPE-scorer, hipe_evaluation/tests/data
 """
@@ -13,6 +18,7 @@ import json
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -171,3 +177,25 @@ def counted(gold: Sequence[object], pred: Sequence[object]) -> Documents:
     read = [extraction.sides(one, other)[:2] for one, other in zip(gold, pred, strict=True)]
     types = known_types([wanted for wanted, _ in read])
     return [entities(wanted, said, types) for wanted, said in read]
+
+
+DAMAGED = "hipe-official"
+PARTS = {
+    "nerc": ("extraction", {"strict": "strict", "fuzzy": "partial"}),
+    "nel": ("linking", {"strict": "strong_link", "fuzzy": "link"}),
+}
+"""By name there: the task, and what we call the two counts."""
+
+
+def damaged(data: Path) -> SuiteResult:
+    """Every damaged system file, both tasks: TP, FP and FN together are one number each."""
+    result = SuiteResult(DAMAGED)
+    expected = json.loads((data / DAMAGED / "expected.json").read_text(encoding="utf-8"))
+    for system, official in expected.items():
+        for part, (task, names) in PARTS.items():
+            both = pairs(task, data / official["gold"], data / DAMAGED / system, format="hipe", protocol="hipe")
+            scorecard: Any = import_module(f"goldassay.measures.{task}").scorecard
+            counts = scorecard(both.gold, both.pred, protocol="hipe").counts
+            for theirs, ours in names.items():
+                result.add(f"{system} {part} {theirs} TP FP FN", official[part][theirs], [*counts[ours].values()])
+    return result

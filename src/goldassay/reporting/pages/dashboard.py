@@ -1,16 +1,27 @@
-"""The folder of runs as pages: a list, the history of each program, and a report of any run or of several."""
+"""The folder of runs as pages: a list, the history of each program, and a report of any run or of several.
+
+A server for one person: on the loopback, with a token in the address, for no other host's name.
+
+The token keeps other users of the machine out, the check of the host keeps out pages of the web that point their own
+name at the loopback. It answers GET alone and changes nothing.
+"""
 
 from __future__ import annotations
 
+import json
 import re
+import secrets
+import sys
 from collections.abc import Sequence
 from html import escape  # plotly reads a few tags in what a mark says
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
+from urllib.parse import parse_qs, urlsplit
 
 from goldassay import __version__
 from goldassay.exceptions import GoldassayError
-from goldassay.reporting.history import Entry, Line, entries, lines
+from goldassay.reporting.history import Line, RunEntry, entries, lines
 from goldassay.reporting.pages import charts
 from goldassay.reporting.pages.document import page
 from goldassay.reporting.pages.report import report, sources
@@ -19,7 +30,7 @@ MOST = 12  # programs whose history is drawn
 BESIDE = 4  # runs of one program on the same gold that the static pages show beside each other
 
 
-def listing(found: Sequence[Entry], title: str, *, live: bool, links: dict[str, str] | None = None) -> str:
+def listing(found: Sequence[RunEntry], title: str, *, live: bool, links: dict[str, str] | None = None) -> str:
     """The page of a folder of runs.
 
     ``live`` pages ask their server how far running runs are, and compare what is ticked; for static ones ``links``
@@ -43,14 +54,14 @@ def listing(found: Sequence[Entry], title: str, *, live: bool, links: dict[str, 
     return page("history.html", context, scripts=["history.js"], charts=figures, connect=live)
 
 
-def _main(one: Entry) -> tuple[float, float] | None:
+def _main(one: RunEntry) -> tuple[float, float] | None:
     """The interval beside the value, where the metric is one measure."""
     measures = [name for name, about in one.about["measures"].items() if about.get("weight", 1)]
     ends = one.about.get("intervals", {}).get(measures[0]) if len(measures) == 1 else None
     return (float(ends[0]), float(ends[1])) if ends else None
 
 
-def _history(found: Sequence[Entry], name: str, figures: list[charts.Figure]) -> dict[str, Any] | None:
+def _history(found: Sequence[RunEntry], name: str, figures: list[charts.Figure]) -> dict[str, Any] | None:
     """One program over time: a chart for its first measure, a table of all its values, and where lines break."""
     mine = [one for one in found if one.name == name and one.about.get("values")]
     if len(mine) < 2:
@@ -116,13 +127,13 @@ def dashboard(runs: Path, out: Path) -> list[Path]:
     return [out / file for file in texts]
 
 
-def beside(found: Sequence[Entry]) -> dict[str, list[Entry]]:
+def beside(found: Sequence[RunEntry]) -> dict[str, list[RunEntry]]:
     """The runs of each task on the same gold that are worth a look beside each other, the earliest first."""
-    groups: dict[tuple[str, str], list[Entry]] = {}
+    groups: dict[tuple[str, str], list[RunEntry]] = {}
     for one in found:
         if one.status == "finished" and one.gold and "/" not in one.key:
             groups.setdefault((one.name.partition("-")[0], one.gold), []).append(one)
-    out: dict[str, list[Entry]] = {}
+    out: dict[str, list[RunEntry]] = {}
     for (task, gold), group in groups.items():
         if len(group) > 1:
             out[f"{task} on gold {gold}"] = sorted(group[:BESIDE], key=lambda one: one.started)
@@ -132,3 +143,108 @@ def beside(found: Sequence[Entry]) -> dict[str, list[Entry]]:
 def safe(text: str) -> str:
     """A name that is a file's name everywhere."""
     return re.sub(r"[^\w.-]+", "-", text).strip("-.")[:150] or "run"
+
+
+KEPT = 8  # reports that are kept, since they take a while
+
+
+class Server(ThreadingHTTPServer):
+    """Serves a folder of runs; ``address`` is what to open."""
+
+    daemon_threads = True
+
+    def __init__(self, runs: Path, port: int = 0, token: str | None = None) -> None:
+        entries(runs)  # a folder that is not there is said now
+        self.runs, self.token = runs, token or secrets.token_urlsafe(18)
+        self.kept: dict[Any, str] = {}
+        try:
+            super().__init__(("127.0.0.1", port), Handler)
+        except OSError as error:
+            raise GoldassayError(f"port {port} cannot be used: {error.strerror}; choose another with --port") from None
+
+    @property
+    def address(self) -> str:
+        """The address with its token."""
+        return f"http://127.0.0.1:{self.server_address[1]}/{self.token}/"
+
+    def report(self, keys: list[str]) -> str:
+        """The report of some runs of the folder, made again when one of them changed."""
+        known = {one.key: one for one in entries(self.runs)}
+        unknown = [key for key in keys if key not in known]
+        if unknown or not keys:
+            raise GoldassayError(f"no run {unknown[0]!r} in {self.runs}" if unknown else "no run is named")
+        folders = [known[key].folder for key in keys]
+        stamp = tuple((str(one), *(_changed(one / name) for name in ("run.json", "rows.jsonl"))) for one in folders)
+        if stamp not in self.kept:
+            while len(self.kept) >= KEPT:
+                self.kept.pop(next(iter(self.kept)))
+            self.kept[stamp] = report(sources(folders).runs)
+        return self.kept[stamp]
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """Whoever closes the page or goes on before it has come is no error; anything else is told as it is."""
+        if not isinstance(sys.exception(), ConnectionError):
+            super().handle_error(request, client_address)
+
+
+def _changed(file: Path) -> tuple[int, int]:
+    try:
+        found = file.stat()
+    except OSError:
+        return 0, 0
+    return found.st_mtime_ns, found.st_size
+
+
+class Handler(BaseHTTPRequestHandler):
+    """Answers one request."""
+
+    server: Server
+    server_version = "goldassay"
+    sys_version = ""
+
+    def do_GET(self) -> None:
+        port = self.server.server_address[1]
+        if self.headers.get("Host") not in (f"127.0.0.1:{port}", f"localhost:{port}"):
+            return self._answer(403, "this server answers on the loopback alone")
+        found = urlsplit(self.path)
+        token, _, place = found.path.strip("/").partition("/")
+        if not secrets.compare_digest(token.encode(), self.server.token.encode()):
+            return self._answer(403, "the address lacks its token; open the one that goldassay view printed")
+        try:
+            if not place:
+                if not found.path.endswith("/"):
+                    return self._answer(404, f"open {self.server.address}")
+                title = f"Runs in {self.server.runs.resolve().name}"
+                return self._answer(200, listing(entries(self.server.runs), title, live=True), "text/html")
+            if place == "progress":
+                runs = [
+                    {"key": one.key, "status": one.status, "examples": one.examples}
+                    | ({"done": one.done()} if one.status == "running" else {})
+                    for one in entries(self.server.runs)
+                ]
+                return self._answer(200, json.dumps({"runs": runs}), "application/json")
+            if place == "report":
+                return self._answer(200, self.server.report(parse_qs(found.query).get("run", [])), "text/html")
+        except GoldassayError as error:
+            return self._answer(404, str(error))
+        return self._answer(404, "nothing there")
+
+    def _answer(self, code: int, text: str, kind: str = "text/plain") -> None:
+        body = text.encode("utf-8", "replace")
+        self.send_response(code)
+        for name, value in (
+            ("Content-Type", f"{kind}; charset=utf-8"),
+            ("Content-Length", str(len(body))),
+            ("Cache-Control", "no-store"),
+            ("X-Content-Type-Options", "nosniff"),
+            ("X-Frame-Options", "DENY"),
+            ("Referrer-Policy", "no-referrer"),
+            ("Cross-Origin-Opener-Policy", "same-origin"),
+            ("Cross-Origin-Resource-Policy", "same-origin"),
+        ):
+            self.send_header(name, value)
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, format: str, *args: Any) -> None:
+        """Say nothing: the address holds the token."""

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from importlib.util import find_spec
 
 from goldassay.exceptions import GoldassayError
-from goldassay.proof.conform.live import labels, spans, texts
+from goldassay.proof.conform.live import packages
 from goldassay.proof.conform.suite import SuiteResult
 
 
@@ -31,14 +31,14 @@ class Oracle:
 
 
 ORACLES = {
-    "seqeval": Oracle("seqeval", "seqeval==1.2.2", spans.seqeval),
-    "nervaluate": Oracle("nervaluate", "nervaluate==1.2.1", spans.nervaluate),
-    "scikit-learn": Oracle("sklearn", "scikit-learn", labels.scikit_learn),
-    "krippendorff": Oracle("krippendorff", "krippendorff==0.9.0", labels.krippendorff),
-    "statsmodels": Oracle("statsmodels", "statsmodels==0.15.0", labels.statsmodels),
-    "pytrec_eval": Oracle("pytrec_eval", "pytrec-eval-terrier==0.5.11", texts.pytrec_eval),
-    "ir_measures": Oracle("ir_measures", "ir-measures==0.4.3", texts.ir_measures),
-    "rouge-score": Oracle("rouge_score", "rouge-score==0.1.2", texts.rouge_score),
+    "seqeval": Oracle("seqeval", "seqeval==1.2.2", packages.seqeval),
+    "nervaluate": Oracle("nervaluate", "nervaluate==1.2.1", packages.nervaluate),
+    "scikit-learn": Oracle("sklearn", "scikit-learn", packages.scikit_learn),
+    "krippendorff": Oracle("krippendorff", "krippendorff==0.9.0", packages.krippendorff),
+    "statsmodels": Oracle("statsmodels", "statsmodels==0.15.0", packages.statsmodels),
+    "pytrec_eval": Oracle("pytrec_eval", "pytrec-eval-terrier==0.5.11", packages.pytrec_eval),
+    "ir_measures": Oracle("ir_measures", "ir-measures==0.4.3", packages.ir_measures),
+    "rouge-score": Oracle("rouge_score", "rouge-score==0.1.2", packages.rouge_score),
 }
 
 

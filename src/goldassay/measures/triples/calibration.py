@@ -1,4 +1,4 @@
-"""Confidence: whether it says how often a prediction is right, by calibration over buckets and by the Brier score.
+"""Calibration: whether confidence says how often a prediction is right, over buckets and by the Brier score.
 
 `CalibrationPearson` is as the founding kit asks; `Calibration` (1 − ECE) and `Brier` (1 − the score) mean more. They
 count in the same matchings as the other measures (`measures`).

@@ -1,0 +1,96 @@
+"""SemEval'13 task 9: precision, recall and F1 in its four schemas, and the counts of many documents by themselves."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from goldassay.exceptions import GoldassayError
+from goldassay.measure import EMPTY
+from goldassay.measures.extraction.batch import Batch
+from goldassay.measures.extraction.matching import SCHEMAS
+from goldassay.measures.extraction.measures import Matched
+from goldassay.measures.extraction.records import Span
+from goldassay.measures.extraction.tally import SemEvalCounts, SemEvalPrecision, SemEvalRecall
+from goldassay.statistics.evidence import summed
+
+RATES = {"f1": SemEvalCounts(), "precision": SemEvalPrecision(), "recall": SemEvalRecall()}
+
+
+@dataclass(frozen=True)
+class SemEval(Matched):
+    """F1, precision or recall of SemEval'13 task 9 in one of its four schemas.
+
+    | schema | COR | else, for two spans that overlap |
+    |---|---|---|
+    | ``strict`` | same boundaries and type | INC |
+    | ``exact`` | same boundaries | INC |
+    | ``partial`` | same boundaries, any type | PAR, which counts half |
+    | ``type`` | overlap and same type | INC |
+
+    Each schema is counted with the one-to-one matching that gives it the most correct pairs, so ``strict``, ``exact``
+    and ``type`` have as many as the measures of these names.
+
+    >>> SemEval("partial")([(0, 5, "A")], [(0, 4, "B")]).tally
+    SemEvalCounts(correct=0, incorrect=0, partial=1, missed=0, spurious=0)
+    >>> SemEval("partial", rate="recall")([(0, 5, "A")], [(0, 4, "B")]).tally.value
+    0.5
+    """
+
+    schema: str = "strict"
+    rate: str = "f1"
+    fixed: ClassVar[dict[str, str]] = {"average": "micro", "partial credit": "0.5", "empty": EMPTY}
+    formula: ClassVar[str] = "P = (COR + ½ PAR) / ACT, R = (COR + ½ PAR) / POS, F1 their harmonic mean"
+    source: ClassVar[str] = "Segura-Bedmar et al. 2013 (SemEval-2013 task 9)"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.schema not in SCHEMAS:
+            raise GoldassayError(f"a SemEval schema is one of {', '.join(SCHEMAS)}, not {self.schema!r}")
+        if self.rate not in RATES:
+            raise GoldassayError(f"a rate is one of {', '.join(RATES)}, not {self.rate!r}")
+
+    @property
+    def name(self) -> str:  # type: ignore[override]
+        """``semeval_strict_f1`` and so on."""
+        return f"semeval_{self.schema}_{self.rate}"
+
+    @property
+    def counted(self) -> str:
+        """``semeval_strict`` and so on: the three rates have the same counts."""
+        return f"semeval_{self.schema}"
+
+    @property
+    def zero(self) -> SemEvalCounts:  # type: ignore[override]
+        """No evidence."""
+        return RATES[self.rate]
+
+    def tally(self, gold: Sequence[Span], pred: Sequence[Span], text: str) -> SemEvalCounts:
+        """COR, INC, PAR, MIS, SPU of one document."""
+        return self.zero.from_state(self.counting.semeval(gold, pred)[self.schema].state())
+
+    def tallies(self, batch: Batch) -> SemEvalCounts:
+        """COR, INC, PAR, MIS, SPU of every document."""
+        return self.zero.from_state(batch.semeval(self.schema, self.matching).state())
+
+
+def evaluate_spans(gold: Sequence[Any], pred: Sequence[Any]) -> dict[str, SemEvalCounts]:
+    """COR, INC, PAR, MIS and SPU of many documents in the four schemas, at once.
+
+    Each document is a list of ``{"start", "end", "type"}`` (end exclusive) or of ``(start, end, type)``.
+
+    >>> evaluate_spans([[(0, 5, "A")]], [[(0, 4, "A")]])["type"].correct
+    1
+    """
+    batch = Batch(gold, pred)
+    return {schema: summed(batch.semeval(schema)) for schema in SCHEMAS}
+
+
+def evaluate_spans_by_type(gold: Sequence[Any], pred: Sequence[Any]) -> dict[str, dict[str, SemEvalCounts]]:
+    """The same within each type: spans of other types do not stand in the way, and none is incorrect for its type.
+
+    >>> evaluate_spans_by_type([[(0, 5, "A")]], [[(0, 5, "B")]])["A"]["strict"].missed
+    1
+    """
+    return Batch(gold, pred).semeval_by_type

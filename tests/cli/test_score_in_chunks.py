@@ -1,0 +1,180 @@
+"""``score`` of large files, read some records at a time: every number is that of reading and measuring them whole."""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from goldassay import scorecard
+from goldassay.cli.score import scored
+from goldassay.exceptions import DataError
+from goldassay.gold import pairs, streamed
+from goldassay.scorecard import Scorecard
+
+Record = dict[str, Any]
+WORDS = ["the", "museum", "of", "Delft", "was", "founded", "in", "1911", "by", "Jan", "Steen", "and", "friends"]
+
+
+def spans(rng: random.Random, text: str) -> list[Record]:
+    """Words of a text, some of them, none twice."""
+    starts = [at for at in range(len(text)) if at == 0 or text[at - 1] == " "]
+    found = []
+    for start in sorted(rng.sample(starts, rng.randrange(0, 4))):
+        end = start + len(text[start:].split(" ")[0])
+        found.append({"start": start, "end": end, "text": text[start:end], "type": rng.choice(["LOC", "PER", "ORG"])})
+    return found
+
+
+def extraction(rng: random.Random, text: str) -> tuple[Record, Record]:
+    said = spans(rng, text)
+    if rng.random() < 0.1:
+        said.append({"start": None, "end": None, "text": "Rotterdam", "type": rng.choice(["LOC", "MISC"])})
+    return {"text": text, "entities": spans(rng, text)}, {"entities": said}
+
+
+def classification(rng: random.Random, text: str) -> tuple[Record, Record]:
+    label = rng.choice("MMGLN")
+    said = rng.choice([label, rng.choice(["M", "G", "Z", "other", None])])
+    return {"text": text, "label": label, "secondary_labels": rng.choice([[], ["A"]])}, {"label": said}
+
+
+def linking(rng: random.Random, text: str) -> tuple[Record, Record]:
+    gold = [{**span, "ids": {"wikidata": rng.choice([[], ["Q1"], ["Q2"]])}} for span in spans(rng, text)]
+    said = [
+        {**span, "candidates": [{"id": f"Q{n}"} for n in rng.sample(range(4), rng.randrange(3))]}
+        for span in spans(rng, text)
+    ]
+    return {"text": text, "links": gold}, {"links": said}
+
+
+def retrieval(rng: random.Random, text: str) -> tuple[Record, Record]:
+    judged = {f"d{n}": rng.randrange(4) for n in rng.sample(range(30), rng.randrange(1, 9))}
+    ranked = [{"doc_id": f"d{n}", "score": rng.choice([0.5, rng.random()])} for n in rng.sample(range(30), 12)]
+    return {"query": text, "relevant": judged}, {"results": rng.choice([ranked, ranked, []])}
+
+
+def answering(rng: random.Random, text: str) -> tuple[Record, Record]:
+    answers = [] if rng.random() < 0.2 else [" ".join(rng.sample(WORDS, 3)) for _ in range(2)]
+    said = {"answer": rng.choice(["", " ".join(rng.sample(WORDS, 4)), *answers]), "confidence": rng.random()}
+    gold = {"question": text, "answers": answers, "language": rng.choice(["nl", "en"])}
+    return gold, {**said, "latency_ms": rng.random() * 900}
+
+
+def triples(rng: random.Random, text: str) -> tuple[Record, Record]:
+    def some() -> list[Record]:
+        return [
+            {"subject": rng.choice(["Delft", "Jan"]), "predicate": f"P{rng.randrange(6)}", "object": rng.choice(WORDS)}
+            for _ in range(rng.randrange(4))
+        ]
+
+    said = [
+        {**one, "confidence": rng.random(), "verdict": rng.choice(["correct", "incorrect", "uncertain"])}
+        for one in some()
+    ]
+    supported = [{**one, "supported": True} if rng.random() < 0.1 else one for one in some()]
+    return {"text": text, "triples": supported, "domain": rng.choice(["art", "city"])}, {"triples": said}
+
+
+MADE: dict[str, Callable[[random.Random, str], tuple[Record, Record]]] = {
+    one.__name__: one for one in (extraction, classification, linking, retrieval, answering, triples)
+}
+
+
+def written(folder: Path, task: str, order: str, n: int = 97) -> tuple[Path, Path]:
+    rng = random.Random(task)
+    gold, pred = [], []
+    for number in range(n):
+        left, right = MADE[task](rng, " ".join(rng.sample(WORDS, 6)))
+        gold.append({"id": f"r{number}", **left})
+        if order == "same" or number % 9:
+            pred.append({"id": f"r{number}", **right})
+    if order == "other":
+        rng.shuffle(pred)
+    files = folder / "gold.jsonl", folder / "pred.jsonl"
+    for file, records in zip(files, (gold, pred), strict=True):
+        file.write_text("".join(json.dumps(one) + "\n" for one in records), encoding="utf-8")
+    return files
+
+
+@pytest.fixture
+def small(monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
+    """Makes every file large, and what is read at once a few records."""
+
+    def shrink() -> None:
+        monkeypatch.setattr(streamed, "LARGE", 1)
+        monkeypatch.setattr(streamed, "BLOCK", 5)
+        monkeypatch.setattr(scorecard, "CHUNK", 13)
+
+    return shrink
+
+
+def told(card: Scorecard) -> str:
+    return json.dumps([card.state(), card.explain], default=dict)
+
+
+@pytest.mark.parametrize("order", ["same", "other"])
+@pytest.mark.parametrize("task", MADE)
+def test_every_number_is_the_same_to_the_last_bit(
+    task: str, order: str, tmp_path: Path, small: Callable[[], None]
+) -> None:
+    gold, pred = written(tmp_path, task, order)
+    whole = scored(task, gold, pred, intervals=True)
+    small()
+    chunked = scored(task, gold, pred, intervals=True)
+    assert isinstance(pairs(task, gold, pred).gold, streamed.Records)
+    assert chunked.intervals
+    assert told(chunked) == told(whole)
+
+
+@pytest.mark.parametrize(
+    ("task", "options"),
+    [
+        ("extraction", {"bounds": "word"}),
+        ("extraction", {"protocol": "hipe"}),
+        ("linking", {"protocol": "hipe"}),
+        ("classification", {"labels": "M,G,L,N,A"}),
+        ("retrieval", {"measures": ["nDCG@3", "R(rel=2)@5", "AP"]}),
+        ("answering", {"measures": ["f1", "ROUGE('Lsum')", "best_exact_thresh"]}),
+    ],
+)
+def test_with_options_too(task: str, options: Record, tmp_path: Path, small: Callable[[], None]) -> None:
+    gold, pred = written(tmp_path, task, "same")
+    whole = scored(task, gold, pred, intervals=True, **options)
+    small()
+    assert told(scored(task, gold, pred, intervals=True, **options)) == told(whole)
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ('{"id": "r0", "entities": []}', "record r0: duplicate document id"),
+        ('{"id": "x", "entities": []}', "record x: prediction for a document that gold does not have"),
+        ('{"id": "x", "entities": 7}', r"pred.jsonl:98: record x, entities: "),
+        ('{"id": "r1", "entities": [{"start": 0, "end": 2, "text": "no", "type": "A"}]}', "text.0:2. is "),
+    ],
+)
+def test_what_is_wrong_is_said_in_the_same_words(
+    line: str, said: str, tmp_path: Path, small: Callable[[], None]
+) -> None:
+    gold, pred = written(tmp_path, "extraction", "same")
+    lines = pred.read_text().splitlines()
+    lines = [one for one in lines if json.loads(one)["id"] != "r1"] if '"r1"' in line else lines
+    pred.write_text("\n".join([*lines, line]))
+    with pytest.raises(DataError, match=said) as whole:
+        scored("extraction", gold, pred)
+    small()
+    with pytest.raises(DataError) as chunked:
+        scored("extraction", gold, pred)
+    assert str(chunked.value) == str(whole.value)
+
+
+def test_gold_as_its_own_prediction(tmp_path: Path, small: Callable[[], None]) -> None:
+    gold, _ = written(tmp_path, "linking", "same")
+    whole = scored("linking", gold, gold)
+    small()
+    assert told(scored("linking", gold, gold)) == told(whole)
