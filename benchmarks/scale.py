@@ -2,7 +2,8 @@
 
 The ideal is examples × 50 ms / examples in flight. A run has to start its processes first; that time is told apart.
 
-Before that, the memory of ``goldassay eval`` on gold of two sizes (``GOLDASSAY_EXAMPLES=1000000`` for another largest).
+Before that, the memory of ``goldassay score`` and ``eval`` on gold of two sizes (``GOLDASSAY_EXAMPLES=1000000`` for
+another largest); ``python -m benchmarks.scale memory`` stops there.
 """
 
 from __future__ import annotations
@@ -31,27 +32,37 @@ def waits(text: str) -> Any:
     return dspy.Prediction(label="M")
 
 
-def memory(examples: int) -> None:
-    """The peak memory and the CPU seconds of a whole ``goldassay eval``, in a process of its own."""
+def memory(command: str, examples: int) -> None:
+    """The peak memory and the CPU seconds of a whole ``goldassay score`` or ``eval``, in a process of its own."""
     with tempfile.TemporaryDirectory() as place:
         folder = Path(place)
-        with (folder / "classification.jsonl").open("w") as out:
+        gold, pred = folder / "classification.jsonl", folder / "pred.jsonl"
+        with gold.open("w") as out, pred.open("w") as said:
             for number in range(examples):
                 text = f"Museum number {number} stands in a town by a river and keeps paintings."
                 out.write(json.dumps({"id": f"d{number}", "text": text, "label": "MG"[number % 2]}) + "\n")
+                said.write(json.dumps({"id": f"d{number}", "label": "MGL"[number % 3]}) + "\n")
         (folder / "program.py").write_text("def program(text):\n    return {'label': 'M'}\n")
+        options = ["--split", "all", "--runs", str(folder / "runs"), "--no-trace"]
+        words = {
+            "score": ["score", "classification", "--pred", str(pred)],
+            "eval": ["eval", f"{folder}/program.py:program", "--task", "classification", *options],
+        }[command]
         call = "from goldassay.cli import main; main()"
-        options = ["--gold", str(folder / "classification.jsonl"), "--split", "all", "--runs", str(folder / "runs")]
-        words = ["eval", f"{folder}/program.py:program", "--task", "classification", *options, "--no-trace", "--json"]
-        process = Popen([sys.executable, "-c", call, *words], stdout=DEVNULL, stderr=DEVNULL)
+        process = Popen([sys.executable, "-c", call, *words, "--gold", str(gold), "--json"], stdout=DEVNULL)
         _, status, used = os.wait4(process.pid, 0)
     seconds, peak = used.ru_utime + used.ru_stime, used.ru_maxrss / 1024
-    print(f"eval of {examples:,} examples: {seconds:.0f} s of CPU, peak {peak:.0f} MB, status {status}", flush=True)
+    print(
+        f"{command} of {examples:,} examples: {seconds:.0f} s of CPU, peak {peak:.0f} MB, status {status}", flush=True
+    )
 
 
 def main() -> None:
-    for examples in (20_000, int(os.environ.get("GOLDASSAY_EXAMPLES", "200000"))):
-        memory(examples)
+    for command in ("score", "eval"):
+        for examples in (20_000, int(os.environ.get("GOLDASSAY_EXAMPLES", "200000"))):
+            memory(command, examples)
+    if "memory" in sys.argv:
+        return
     metric = Metric(classification.Accuracy())
     for engine, workers, threads, n in (
         ("threads", None, 128, 4096),

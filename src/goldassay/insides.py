@@ -16,6 +16,7 @@ from goldassay.exceptions import GoldassayError
 PLACES = {
     "dspy.adapters.utils": ("serialize_for_json",),
     "dspy.clients.execution": ("_cached", "_store", "aexecute", "execute", "finalize", "prepare"),
+    "dspy.primitives.base_module": ("BaseModule",),
     "dspy.lm15": ("Message", "Response", "TextPart", "Usage"),
     "dspy.teleprompt": ("Teleprompter",),
     "dspy.utils.callback": ("BaseCallback", "with_callbacks"),
@@ -32,6 +33,7 @@ PLACES = {
     ),
     "dspy.utils.usage_tracker": ("UsageTracker",),
 }
+ADAPTING = ("dspy.adapters.utils", "dspy.adapters.xml_adapter")  # where a ``TypeAdapter`` is made at every call
 STORE = "_store"  # of dspy.Example and dspy.Prediction: their fields
 INPUT_KEYS = "_input_keys"  # of dspy.Example: what `with_inputs` named
 
@@ -47,6 +49,7 @@ if TYPE_CHECKING:
     from dspy.lm15 import Response as Response
     from dspy.lm15 import TextPart as TextPart
     from dspy.lm15 import Usage as Usage
+    from dspy.primitives.base_module import BaseModule as BaseModule
     from dspy.teleprompt import Teleprompter as Teleprompter
     from dspy.utils.callback import BaseCallback as BaseCallback
     from dspy.utils.callback import with_callbacks as with_callbacks

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import enum
+import importlib
 from typing import Any, Literal
 
 import cloudpickle
@@ -10,7 +11,8 @@ import dspy
 import pydantic
 import pytest
 
-from goldassay.lm.kept import Kept, keeping
+from goldassay.lm import kept
+from goldassay.lm.kept import Kept, Types, keeping, types_kept
 
 
 class Kind(enum.Enum):
@@ -98,3 +100,59 @@ def test_it_travels_and_leaves_other_adapters_alone() -> None:
 
     own = Own()
     assert keeping(own) is own
+
+
+class Dated(pydantic.BaseModel):
+    model_config = pydantic.ConfigDict(extra="forbid")
+    year: int = pydantic.Field(ge=0)
+
+
+VALUES: list[Any] = [
+    "text", 7, 2.5, None, True, [1, "2"], {"a": PLACE}, PLACE, Kind.LIBRARY, (1, 2), {3}, b"x", object(), Dated(year=3),
+]  # fmt: skip
+READ: list[tuple[Any, str]] = [
+    (list[Place], '[{"name": "Delft", "kind": "M"}]'),
+    (list[Place], '[{"name": "Delft", "kind": "X"}]'),
+    (int | str, "1"),
+    (str | int, "1"),
+    (dict[str, float], '{"a": 1}'),
+    (Dated, '{"year": -1}'),
+    (Dated | None, "null"),
+    (Literal["a", "b"], "c"),
+    (float, "much"),
+]
+
+
+def outcome(make: Any, *given: Any) -> Any:
+    try:
+        return make(*given)
+    except Exception as error:
+        return type(error), str(error)
+
+
+def test_types_are_made_once_and_values_are_written_and_read_the_same() -> None:
+    utils: Any = importlib.import_module("dspy.adapters.utils")
+    plain = utils.TypeAdapter
+
+    def all_of_it() -> list[Any]:
+        written = [outcome(utils.serialize_for_json, value) for value in VALUES if type(value) is not object]
+        return written + [outcome(utils.parse_value, said, kind) for kind, said in READ]
+
+    want = all_of_it()
+    with types_kept():
+        with types_kept():
+            assert all_of_it() == want
+        assert all_of_it() == want  # as kept
+        assert utils.TypeAdapter(Dated) is utils.TypeAdapter(Dated)
+        one, other = int | str, str | int
+        assert utils.TypeAdapter(one) is not utils.TypeAdapter(other)
+    assert utils.TypeAdapter is plain
+    assert all_of_it() == want
+
+
+def test_a_program_that_makes_types_as_it_goes_fills_no_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(kept, "MOST", 2)
+    make = Types()
+    kinds = [type(f"Kind{number}", (Place,), {}) for number in range(5)]
+    assert all(make(kind).validate_python({"name": "x", "kind": "M"}).name == "x" for kind in kinds)
+    assert len(make.made) == 2

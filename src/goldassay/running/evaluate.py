@@ -14,7 +14,7 @@ from typing import Any
 import dspy
 
 from goldassay.exceptions import ConventionError, GoldassayError, RunStopped, StorageError
-from goldassay.lm.kept import keeping
+from goldassay.lm.kept import keeping, types_kept
 from goldassay.metric import Metric
 from goldassay.running.budget import Budget, BudgetSpent, Meter
 from goldassay.running.calls import ACCOUNT, TOKENS, Account, watching
@@ -92,8 +92,8 @@ def evaluate(
         unfinished: Told of a run beside ``folder`` that was made with the same things and did not end.
         judge_labels: What people say of some examples, by the name of a judged value (``{"relevance": {"q1": 0.5}}``):
             with them the run has corrected values beside the judge's (`goldassay.running.corrected`).
-        keep_prompts: Whether DSPy's own adapters keep the system messages that they rendered (`goldassay.lm.kept`);
-            what is sent is the same.
+        keep_prompts: Whether DSPy's own adapters keep the system messages that they rendered and the pydantic adapters
+            of types (`goldassay.lm.kept`); what is sent and what is read is the same.
 
     Raises:
         GoldassayError: The call is wrong.
@@ -189,7 +189,8 @@ def evaluate(
     around = {key: value for key, value in (("lm", lm), ("adapter", used)) if value is not None}
     status, why, loose = "interrupted", "", Account()
     try:
-        with dspy.context(**around), watching(asked, meter) as loose, _few_collections():
+        types = types_kept() if keep_prompts else nullcontext()
+        with dspy.context(**around), watching(asked, meter) as loose, types, _few_collections():
             why = loop.work(at_once)
         why = why if len(rows) < len(gold) else watch.all
         status = "finished" if len(rows) == len(gold) else "stopped"

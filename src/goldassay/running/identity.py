@@ -15,6 +15,7 @@ import platform
 import site
 import sys
 import sysconfig
+from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from functools import lru_cache
@@ -28,6 +29,7 @@ import dspy
 
 from goldassay import __version__, jsonl
 from goldassay.exceptions import ConventionError, GoldassayError
+from goldassay.insides import BaseModule
 from goldassay.measure import stored
 from goldassay.running.folder import being_written, read_about
 from goldassay.running.secrets import SETTING
@@ -105,13 +107,35 @@ def _settings(program: Any) -> str | None:
     Numbers are left out: a program may count in them what it does.
     """
     found: dict[str, Any] = {}
-    for name, part in program.named_sub_modules() if hasattr(program, "named_sub_modules") else ():
+    for name, part in _modules(program):
         own = {} if type(part).__module__.startswith("dspy.") else vars(part)
         set_by = {key: value for key, value in own.items() if isinstance(value, (str, bool)) and key[0] != "_"}
         set_by |= {"config": part.config} if getattr(part, "config", None) else {}
         if set_by:
             found[name] = set_by
     return hashlib.sha256(json.dumps(found, sort_keys=True, default=str).encode()).hexdigest()[:16] if found else None
+
+
+def _modules(program: Any) -> Iterator[tuple[str, Any]]:
+    """The modules that a program is made of, by their names: what DSPy's ``named_sub_modules`` gives.
+
+    That also looks through the history of every module: thousands of prompts, for a program that was run before.
+    """
+    waiting, seen = deque([("self", program)]) if isinstance(program, BaseModule) else deque(), {id(program)}
+    while waiting:
+        name, part = waiting.popleft()
+        inside: list[tuple[str, Any]] = []
+        if isinstance(part, BaseModule):
+            yield name, part
+            inside = [(f"{name}.{key}", one) for key, one in vars(part).items() if key != "history"]
+        elif isinstance(part, (list, tuple)):
+            inside = [(f"{name}[{place}]", one) for place, one in enumerate(part)]
+        elif isinstance(part, dict):
+            inside = [(f"{name}[{key}]", one) for key, one in part.items()]
+        for key, one in inside:
+            if id(one) not in seen:
+                seen.add(id(one))
+                waiting.append((key, one))
 
 
 def described(lm: Any) -> dict[str, Any] | None:
@@ -171,9 +195,7 @@ def code_hash(made: Any) -> str:
     and installed packages. What was made without a file (at a prompt) counts by its compiled code.
     """
     made_of: list[Any] = [made if inspect.isroutine(made) else type(made)]
-    parts = getattr(made, "named_sub_modules", None)
-    if parts is not None:
-        made_of += [type(part) for _, part in parts()]
+    made_of += [type(part) for _, part in _modules(made)]
     digest, files = hashlib.sha256(), dict[str, None]()
     for kind in dict.fromkeys(base for one in made_of for base in getattr(one, "__mro__", (one,))):
         home = str(getattr(kind, "__module__", None) or "")

@@ -60,6 +60,7 @@ class Worker:
 
         from goldassay import workspace
         from goldassay.lm import limits
+        from goldassay.lm.kept import types_kept
         from goldassay.running.budget import Meter
         from goldassay.running.example import Measuring
         from goldassay.running.secrets import models
@@ -77,6 +78,7 @@ class Worker:
         self.meter = Meter()
         self.watch = ExitStack()  # kept, since what leaves it is watched no more
         self.loose = self.watch.enter_context(watching(models(program, metric, lm), self.meter))
+        self.watch.enter_context(types_kept())
         self.around = {name: value for name, value in (("lm", lm), ("adapter", adapter)) if value is not None}
         self.trace = trace
         self._dspy = dspy
