@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from goldassay.articles.benchmark import Asked
-from goldassay.articles.profile import Profile, Sources
+from goldassay.articles.profile import Clients, Profile
 from goldassay.articles.running import run
 from goldassay.articles.scoring import Scoring
 from goldassay.sources.wikipedia import WikipediaClient
@@ -112,7 +112,7 @@ def main(articles: int = 1000) -> None:
             return {"triples": says[title]}
 
         for size in (articles // 40, articles // 4, articles // 2, articles):
-            sources = Sources(
+            sources = Clients(
                 WikipediaClient(folder=folder / "cache", cache_only=True), WikidataClient(store), "the local store"
             )
             asked = [Asked(f"Person {number}", domain=f"d{number % 7}") for number in range(size)]

@@ -7,7 +7,7 @@ lost, and lexical support, which is the stand-in without a judge and no faithful
 
 ``metric_with(judge)`` has faithfulness and relevance by a judge (``--judge-lm``); in ``metric``, which has none, they
 have a value only where verdicts stand with the prediction. Both have the targets of the project's design and weight 0:
-who wants to tune on them gives them weights here, or adds others of `goldassay.judges.measures`, such as ClaimF1.
+who wants to tune on them gives them weights here, or adds others of `goldassay.measures.answering`, such as ClaimF1.
 """
 
 from typing import Any

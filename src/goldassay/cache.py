@@ -33,7 +33,7 @@ ASKED = 500  # SQLite takes at least 999 parameters in a statement
 TABLE = "CREATE TABLE IF NOT EXISTS kept (kind BLOB, key BLOB, value BLOB, written TEXT, PRIMARY KEY (kind, key))"
 Use = Literal["normal", "none", "only"]
 Key = TypeVar("Key", str, bytes)
-Found = TypeVar("Found")
+T = TypeVar("T")
 
 
 class Store:
@@ -93,7 +93,7 @@ class Store:
                 self._file.close()
             self._file = None
 
-    def _with(self, work: Callable[[sqlite3.Connection], Found]) -> Found:
+    def _with(self, work: Callable[[sqlite3.Connection], T]) -> T:
         with self._lock:
             try:
                 try:

@@ -16,7 +16,7 @@ import pytest
 from goldassay.articles import rows as stored
 from goldassay.articles.baseline import ArticlePatterns
 from goldassay.articles.benchmark import ArticleRef
-from goldassay.articles.profile import Profile, Sources
+from goldassay.articles.profile import Clients, Profile
 from goldassay.articles.results import load
 from goldassay.articles.running import run
 from goldassay.articles.scoring import Scoring
@@ -52,7 +52,7 @@ def asked(n: int) -> list[ArticleRef]:
 def ran(clients: Any, articles: list[ArticleRef], file: Path, **options: Any) -> dict[str, Any]:
     program = options.pop("program", ArticlePatterns())
     metadata = options.pop("metadata", {"mode": "dataset", "dataset": "towns"})
-    return run(articles, program, Sources(clients, clients, "test"), Scoring(), metadata, file, PROFILE, **options)
+    return run(articles, program, Clients(clients, clients, "test"), Scoring(), metadata, file, PROFILE, **options)
 
 
 def test_the_shape_and_its_numbers(make_sources: Any, tmp_path: Path) -> None:
@@ -193,6 +193,22 @@ def _killed(make: Any, file: Path) -> None:
     ran(towns(Dying, 10), asked(10), file)
 
 
+def test_two_runs_do_not_write_to_one_result(make_sources: Any, tmp_path: Path) -> None:
+    file, clients = tmp_path / "r.rows.jsonl", towns(make_sources, 2)
+    ran(clients, asked(2), file)
+    first = json.loads(file.read_text().splitlines()[0])["run"]
+    other = stored.ArticleRows(file, first)
+    before = file.read_bytes()
+    for begin in (lambda: ran(clients, asked(2), file), lambda: stored.remove(file)):
+        with pytest.raises(GoldassayError, match="r.rows.jsonl: is being written by another run; wait until it ends"):
+            begin()
+    assert file.read_bytes() == before
+    other.close()
+    assert ran(clients, asked(2), file)["run_metadata"]["resumed_articles"] == 2
+    stored.remove(file)
+    assert not file.exists()
+
+
 def test_a_killed_run_goes_on(make_sources: Any, tmp_path: Path) -> None:
     file = tmp_path / "r.rows.jsonl"
     process = multiprocessing.get_context("fork").Process(target=_killed, args=(make_sources, file))
@@ -213,7 +229,7 @@ def test_rows_of_another_run_are_not_mixed_in(make_sources: Any, tmp_path: Path)
     clients = towns(make_sources, 1)
     other = Profile("test", "another")
     with pytest.raises(GoldassayError, match=r"rows of another run \(program was 'test', now 'another'\)"):
-        run(asked(1), ArticlePatterns(), Sources(clients, clients, "test"), Scoring(), {}, file, other)
+        run(asked(1), ArticlePatterns(), Clients(clients, clients, "test"), Scoring(), {}, file, other)
     file.write_text("what is this\n")
     with pytest.raises(GoldassayError, match="holds no rows of a run"):
         ran(clients, asked(1), file)
@@ -323,7 +339,7 @@ def test_the_kits_table_serves_too(shared_data: Path, sources: Any, tmp_path: Pa
         return {"triples": [{"subject": title, "predicate": name, "object": value} for name, value in said]}
 
     found = run(
-        [ArticleRef("Marie Curie")], program, Sources(sources, sources, "test"), Scoring(table=table), {},
+        [ArticleRef("Marie Curie")], program, Clients(sources, sources, "test"), Scoring(table=table), {},
         tmp_path / "r.rows.jsonl", PROFILE,
     )  # fmt: skip
     assert found["aggregate"]["true_positives"] == 3

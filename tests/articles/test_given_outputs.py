@@ -43,7 +43,7 @@ def test_errors_become_patterns_and_patches(root: Path, shared_data: Path, syste
     report = prompt_tuning.report(errors, program)
     missed = report["false_negative_patterns"]
     assert missed[0]["loss"] > 0.05
-    assert missed[0]["property"] in relations
+    assert missed[0]["gold_type"] in relations
     patches = [
         Patch.model_validate({name: value for name, value in one.items() if name not in ("id", "section")})
         for one in report["prompt_patches"]

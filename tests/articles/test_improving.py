@@ -16,7 +16,7 @@ from goldassay.articles import novel
 from goldassay.articles import rows as stored
 from goldassay.articles.benchmark import ArticleRef
 from goldassay.articles.gaps import gaps
-from goldassay.articles.profile import Profile, Sources
+from goldassay.articles.profile import Clients, Profile
 from goldassay.articles.results import load
 from goldassay.articles.running import run
 from goldassay.articles.scoring import Scoring
@@ -66,7 +66,7 @@ def result(make_sources: Any, tmp_path: Path) -> Any:
     clients = make_sources(texts, items, names)
     asked = [ArticleRef(one, domain="biography_living" if i < 4 else "other") for i, one in enumerate(people)]
     file = tmp_path / "r.rows.jsonl"
-    sources = Sources(clients, clients, "test")
+    sources = Clients(clients, clients, "test")
     metadata = {"mode": "dataset", "dataset": "people"}
     return run(asked, program, sources, Scoring(), metadata, file, Profile("p", "p")), file
 
@@ -109,9 +109,9 @@ def test_misses_become_examples_and_rules_that_apply(root: Path, result: Any) ->
     errors = run_errors.from_rows(stored.latest(result[1]), TABLE)
     report = prompt_tuning.report(errors, articles)
     assert set(report) >= {"false_positive_patterns", "false_negative_patterns", "prompt_patches"}
-    assert [one["property"] for one in report["false_positive_patterns"]] == ["place of birth"]
+    assert [one["gold_type"] for one in report["false_positive_patterns"]] == ["place of birth"]
     assert report["false_positive_patterns"][0]["count"] == 6
-    assert {one["property"] for one in report["false_negative_patterns"]} == {
+    assert {one["gold_type"] for one in report["false_negative_patterns"]} == {
         "place of birth", "date of birth", "given name",
     }  # fmt: skip
     # novel triples (ex:likes) are no errors
@@ -199,7 +199,7 @@ def test_an_example_shows_what_was_found_too(root: Path, sources: Any, tmp_path:
     run(
         [ArticleRef("Marie Curie")],
         half,
-        Sources(sources, sources, "test"),
+        Clients(sources, sources, "test"),
         Scoring(),
         {},
         file,
@@ -220,7 +220,7 @@ def test_a_wrong_value_is_told_in_the_texts_own_words(root: Path, sources: Any, 
     run(
         [ArticleRef("Marie Curie")],
         late,
-        Sources(sources, sources, "test"),
+        Clients(sources, sources, "test"),
         Scoring(),
         {},
         file,
@@ -265,7 +265,7 @@ def test_a_gap_is_seen_at_the_precision_of_the_value(sources: Any, tmp_path: Pat
         return {"triples": [{"subject": title, "predicate": name, "object": value} for name, value in pairs]}
 
     asked, file = [ArticleRef("Marie Curie")], tmp_path / "r.rows.jsonl"
-    found = run(asked, says, Sources(sources, sources, "test"), Scoring(), {}, file, Profile("p", "p"))
+    found = run(asked, says, Clients(sources, sources, "test"), Scoring(), {}, file, Profile("p", "p"))
     assert {(one["predicate"], one["property"]) for one in found["alignment_gaps"]} == {
         ("ex:opening", "P1619"), ("ex:age", "P571"),
     }  # fmt: skip

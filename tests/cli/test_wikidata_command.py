@@ -237,14 +237,14 @@ def test_rows_of_another_local_store_are_not_mixed_in(place: Path) -> None:
 
 
 def test_no_cache_begins_again_where_a_run_was_finished(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from goldassay.articles import profile as sources
+    from goldassay.articles import profile
 
-    offline = sources.sources
+    offline = profile.clients
 
     def cached(**options: Any) -> Any:
         return offline(**{**options, "no_cache": False, "cache_only": True})
 
-    monkeypatch.setattr(sources, "sources", cached)
+    monkeypatch.setattr(profile, "clients", cached)
     command = ["evaluate", "--dataset", "bench.yaml", "--profile", "triples:ArticlePatterns", "--endpoint", "store.nt",
                "--output", "out/n.json", "--no-cache"]  # fmt: skip
     call(*command)

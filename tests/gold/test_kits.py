@@ -9,8 +9,8 @@ import pytest
 from goldassay.exceptions import DataError, GoldassayError
 from goldassay.gold import read, write
 from goldassay.gold.formats import kits
-from goldassay.gold.formats.judged import discovery
 from goldassay.gold.formats.kits import mapping, read_properties, write_properties
+from goldassay.measures.triples.tally import novel_discovery_rate
 
 
 def test_the_real_articles(shared_data: Path, tmp_path: Path) -> None:
@@ -34,8 +34,8 @@ def test_the_real_statements(shared_data: Path, tmp_path: Path) -> None:
     assert found[0]["triples"][0]["verdict"] == "in_wikidata"
     assert found[0]["meta"]["article"] == "Marie Curie"
     # 170 correct and 18 incorrect: 170 / 188
-    rate = discovery(triple["verdict"] for record in found for triple in record["triples"])
-    assert rate == pytest.approx(170 / 188)
+    rates = novel_discovery_rate(triple["verdict"] for record in found for triple in record["triples"])
+    assert rates["novel_discovery_rate"] == pytest.approx(170 / 188)
     write(tmp_path / "again.yaml", found, format="annotations", task="triples")
     assert read(tmp_path / "again.yaml", task="triples") == found
 

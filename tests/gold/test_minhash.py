@@ -8,7 +8,7 @@ import pytest
 from rapidfuzz import fuzz
 
 from goldassay.gold.audit.across import duplicates
-from goldassay.gold.audit.rows import Row
+from goldassay.gold.audit.rows import LocatedRecord
 from goldassay.gold.splits import grouped
 from goldassay.text import similarity
 from goldassay.text.similarity import candidates, grams, signatures
@@ -54,7 +54,8 @@ def test_a_large_collection_finds_what_a_small_one_does(monkeypatch: pytest.Monk
 
 def test_many_times_the_same_text_is_told_once_a_record() -> None:
     rows = [
-        Row("classification", {"id": str(i), "text": "Delft", "label": "M", "split": "train"}, "x") for i in range(500)
+        LocatedRecord("classification", {"id": str(i), "text": "Delft", "label": "M", "split": "train"}, "x")
+        for i in range(500)
     ]
     rows[300].record["split"] = "test"
     found = list(duplicates(rows))
@@ -66,7 +67,7 @@ def test_many_times_the_same_text_is_told_once_a_record() -> None:
 def test_a_text_that_is_near_to_many_is_told_once_and_of_its_leak() -> None:
     text = "Registration {}: the museum of the town keeps a collection of old things and is open on appointment."
     rows = [
-        Row("classification", {"id": str(i), "text": text.format(i), "label": "M", "split": "train"}, "x")
+        LocatedRecord("classification", {"id": str(i), "text": text.format(i), "label": "M", "split": "train"}, "x")
         for i in range(6)
     ]
     rows[3].record["split"] = "test"

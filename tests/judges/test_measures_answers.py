@@ -9,15 +9,8 @@ import pytest
 
 from goldassay import Metric
 from goldassay.exceptions import GoldassayError
-from goldassay.judges.measures import (
-    ContextEntityRecall,
-    Criterion,
-    LinkPlausibility,
-    Preference,
-    Relevance,
-    Rubric,
-    TypePlausibility,
-)
+from goldassay.judges.measures import Criterion, LinkPlausibility, Preference, Rubric, TypePlausibility
+from goldassay.measures.answering import ContextEntityRecall, Relevance
 from goldassay.measures.judged import Judged, Verdict
 from goldassay.sources.labels import LabelTable
 

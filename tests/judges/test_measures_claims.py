@@ -14,23 +14,24 @@ from dspy.lm15 import Message, Response, TextPart, Usage
 
 from goldassay import Metric
 from goldassay.exceptions import GoldassayError
-from goldassay.judges import measures as judged
 from goldassay.judges.ask.judge import Judge
+from goldassay.judges.measures import Criterion
 from goldassay.measure import Measure
+from goldassay.measures import answering
 from goldassay.measures.judged import Judged
 
 ELEVEN: dict[str, Callable[[Any], Measure[Any]]] = {
-    "precision": judged.ClaimPrecision,
-    "recall": judged.ClaimRecall,
-    "f1": judged.ClaimF1,
-    "claim_recall": judged.RetrievedClaimRecall,
-    "context_precision": judged.ContextPrecision,
-    "context_utilization": judged.ContextUtilization,
-    "faithfulness": judged.Faithfulness,
-    "hallucination": judged.Hallucination,
-    "self_knowledge": judged.SelfKnowledge,
-    "noise_sensitivity_in_relevant": lambda judge: judged.NoiseSensitivity("relevant", judge),
-    "noise_sensitivity_in_irrelevant": lambda judge: judged.NoiseSensitivity("irrelevant", judge),
+    "precision": answering.ClaimPrecision,
+    "recall": answering.ClaimRecall,
+    "f1": answering.ClaimF1,
+    "claim_recall": answering.RetrievedClaimRecall,
+    "context_precision": answering.ContextPrecision,
+    "context_utilization": answering.ContextUtilization,
+    "faithfulness": answering.Faithfulness,
+    "hallucination": answering.Hallucination,
+    "self_knowledge": answering.SelfKnowledge,
+    "noise_sensitivity_in_relevant": lambda judge: answering.NoiseSensitivity("relevant", judge),
+    "noise_sensitivity_in_irrelevant": lambda judge: answering.NoiseSensitivity("irrelevant", judge),
 }
 
 
@@ -135,12 +136,12 @@ def test_the_hand_table(name: str) -> None:
 
 def test_errors_carry_the_quote_that_contradicts() -> None:
     judge, _ = judge_of(CLAIMS, LABELS)
-    (error,) = judged.ClaimPrecision(judge)(GOLD, PRED).errors
+    (error,) = answering.ClaimPrecision(judge)(GOLD, PRED).errors
     assert (error.kind, error.pred) == ("incorrect", "is blue")
     assert error.message == (
         "The answer says “is blue”, which the gold answer does not say. It says otherwise: “It opened in 1885. I”."
     )
-    score = Metric(judged.ClaimPrecision(judge))(GOLD, PRED)
+    score = Metric(answering.ClaimPrecision(judge))(GOLD, PRED)
     assert "It says otherwise" in score.feedback
 
 
@@ -149,7 +150,7 @@ def test_an_unknown_claim_stays_in_the_denominator_with_a_band() -> None:
     claims = {ANSWER: ["a", "b", "c"]}
     labels = {(REFERENCE, "a"): "supported", (REFERENCE, "b"): "contradicted"}
     judge, _ = judge_of(claims, {**labels, (REFERENCE, "c"): "perhaps"})
-    found = judged.ClaimPrecision(judge)(GOLD, PRED)
+    found = answering.ClaimPrecision(judge)(GOLD, PRED)
     # of the three one holds for certain; with the third for it 2/3
     assert found.tally.band == pytest.approx((1 / 3, 2 / 3))
     assert (found.tally.unknown, judge.unknown) == (1, 1)
@@ -159,30 +160,30 @@ def test_an_unknown_claim_stays_in_the_denominator_with_a_band() -> None:
 def test_an_unknown_decomposition_is_one_claim_of_unknown_standing() -> None:
     judge, _ = judge_of({ANSWER: []}, {})
     judge.programs["Claims"] = lambda **inputs: dspy.Prediction(claims=None)
-    tally = judged.Faithfulness(judge)(GOLD, PRED).tally
+    tally = answering.Faithfulness(judge)(GOLD, PRED).tally
     assert (tally.weight, tally.unknown, tally.band) == (1, 2, (0, 1))  # one claim, two passages
 
 
 def test_what_is_left_out() -> None:
     judge, engine = judge_of({**CLAIMS, "When did the museum open? 1885": ["opened 1885"]}, LABELS)
-    assert judged.ClaimPrecision(judge)({"question": "q", "answers": []}, PRED).tally == Judged()
-    assert judged.ClaimPrecision(judge)({"question": "q"}, PRED).tally == Judged()
-    assert judged.Faithfulness(judge)(GOLD, {"answer": "x y z z"}).tally == Judged()
-    assert judged.Faithfulness(judge)(GOLD, {"answer": "", "retrieved_contexts": ["x"]}).tally == Judged()
+    assert answering.ClaimPrecision(judge)({"question": "q", "answers": []}, PRED).tally == Judged()
+    assert answering.ClaimPrecision(judge)({"question": "q"}, PRED).tally == Judged()
+    assert answering.Faithfulness(judge)(GOLD, {"answer": "x y z z"}).tally == Judged()
+    assert answering.Faithfulness(judge)(GOLD, {"answer": "", "retrieved_contexts": ["x"]}).tally == Judged()
     assert engine.calls == 0
     # a short answer is read with its question; nothing retrieved supports nothing
     short = {"answer": "1885", "retrieved_contexts": []}
-    assert judged.Faithfulness(judge)(GOLD, short).tally.value == 0
-    assert judged.ClaimPrecision(judge)(GOLD, short).tally.value == 1
+    assert answering.Faithfulness(judge)(GOLD, short).tally.value == 0
+    assert answering.ClaimPrecision(judge)(GOLD, short).tally.value == 1
     # a program that failed answers nothing: gold's claims are missed
-    assert judged.ClaimRecall(judge)(GOLD, None).tally == Judged(0.0, 1.0, 0.0, 0.0)
+    assert answering.ClaimRecall(judge)(GOLD, None).tally == Judged(0.0, 1.0, 0.0, 0.0)
 
 
 def test_the_repr_is_a_value_and_names_the_judge() -> None:
     judge, _ = judge_of(CLAIMS, LABELS)
-    one = judged.NoiseSensitivity("irrelevant", judge)
+    one = answering.NoiseSensitivity("irrelevant", judge)
     assert repr(one) == "NoiseSensitivity(passages='irrelevant', judge='scripted/judge@1')"
-    again = judged.NoiseSensitivity("irrelevant", "scripted/judge@1")
+    again = answering.NoiseSensitivity("irrelevant", "scripted/judge@1")
     assert (again == one, hash(again) == hash(one), again.bound is judge) == (True, True, True)
     assert one.conventions == (
         "noise_sensitivity_in_irrelevant[judge=scripted/judge@1, passages=irrelevant, average=answers, "
@@ -192,9 +193,9 @@ def test_the_repr_is_a_value_and_names_the_judge() -> None:
 
 def test_errors_for_people() -> None:
     with pytest.raises(GoldassayError, match="needs a judge"):
-        judged.Criterion(None, "It is short.")
+        Criterion(None, "It is short.")
     with pytest.raises(GoldassayError, match="no judge 'nobody@9' is in use"):
-        judged.Faithfulness("nobody@9")(GOLD, PRED)
+        answering.Faithfulness("nobody@9")(GOLD, PRED)
     judge, _ = judge_of(CLAIMS, LABELS)
     with pytest.raises(GoldassayError, match="relevant or irrelevant"):
-        judged.NoiseSensitivity("some", judge)
+        answering.NoiseSensitivity("some", judge)

@@ -12,9 +12,8 @@ import pytest
 from goldassay.embedding import Function, register
 from goldassay.exceptions import GoldassayError, MissingExtra, ModelError
 from goldassay.judges.ask.judge import named
-from goldassay.judges.measures import ClaimPrecision, Faithfulness
 from goldassay.judges.nli import NLI, Entailment, EntailmentJudge, classes
-from goldassay.measures.answering import SemanticSupport, semantic_support
+from goldassay.measures.answering import ClaimPrecision, Faithfulness, SemanticSupport, semantic_support
 from goldassay.measures.judged import Verdict
 
 

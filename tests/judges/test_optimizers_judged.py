@@ -20,7 +20,7 @@ import goldassay
 from goldassay import Metric
 from goldassay.exceptions import ModelError
 from goldassay.judges.ask.judge import Judge, Verdicts
-from goldassay.judges.measures import Relevance
+from goldassay.measures.answering import Relevance
 from goldassay.running import evaluate
 from goldassay.running.budget import Budget, BudgetSpent, Meter
 from goldassay.running.calls import watching

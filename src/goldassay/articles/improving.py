@@ -102,9 +102,6 @@ def _error(kind: str, title: str, label: str, gold: str, pred: str, context: str
     return Error(kind, message, gold, pred, label, label if pred else "", context=context, field="statements")
 
 
-SHOWN = 5
-
-
 def report(errors: Errors, program: object, most: int = 12) -> dict[str, Any]:
     """``false_positive_patterns``, ``false_negative_patterns`` and ``prompt_patches``, and the articles they are of.
 
@@ -114,8 +111,8 @@ def report(errors: Errors, program: object, most: int = 12) -> dict[str, Any]:
     patches = proposed(patterns, program, (), [Sentences(errors)], most) if prompts(program) else []
     return {
         "articles": [case.id for case in errors.cases],
-        "false_positive_patterns": [_shown(one) for one in patterns if one.kind != MISSED],
-        "false_negative_patterns": [_shown(one) for one in patterns if one.kind == MISSED],
+        "false_positive_patterns": [one.reported() for one in patterns if one.kind != MISSED],
+        "false_negative_patterns": [one.reported() for one in patterns if one.kind == MISSED],
         "prompt_patches": [
             {"id": one.id, "section": one.section, **one.model_dump(exclude_none=True)} for one in patches
         ],
@@ -172,16 +169,3 @@ def _demonstration(pattern: Pattern, program: Any, errors: Errors) -> dict[str, 
 
 def _named(key: tuple[str, str], errors: Errors) -> bool:
     return all(str(one["subject"]).casefold() in key[1].casefold() for one in errors.said[key])
-
-
-def _shown(pattern: Pattern) -> dict[str, Any]:
-    return {
-        "kind": pattern.kind,
-        "property": pattern.gold_type,
-        "name": pattern.name,
-        "count": pattern.count,
-        "articles": len(pattern.documents),
-        "loss": pattern.loss,
-        "surfaces": list(pattern.surfaces[:SHOWN]),
-        "examples": [error.state() for error in pattern.errors[:SHOWN]],
-    }

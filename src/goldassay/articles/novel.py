@@ -16,10 +16,9 @@ from goldassay.articles.scoring import NOVEL, verdict_key
 from goldassay.exceptions import DataError, GoldassayError
 from goldassay.gold.formats import kits
 from goldassay.measures.triples.matching import NO_MATCH
-from goldassay.measures.triples.tally import novel_discovery_rate
+from goldassay.measures.triples.tally import VERDICTS, novel_discovery_rate
 
 KEYS = {"c": "correct", "i": "incorrect", "u": "uncertain", "w": "in_wikidata"}
-VERDICTS = tuple(KEYS.values())
 
 
 def drawn(rows: Iterable[Mapping[str, Any]], share: float = 0.1, seed: int = 0) -> list[dict[str, Any]]:

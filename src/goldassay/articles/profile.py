@@ -93,7 +93,7 @@ def _file(path: Path) -> Profile:
 
 
 @dataclass(frozen=True)
-class Sources:
+class Clients:
     """Where articles and items come from, what to call that in the run's metadata, and a hash of a local store."""
 
     wikipedia: Any
@@ -102,9 +102,9 @@ class Sources:
     version: str = ""
 
 
-def sources(
+def clients(
     *, language: str = "en", endpoint: str | None = None, no_cache: bool = False, cache_only: bool = False
-) -> Sources:
+) -> Clients:
     """The clients that the options of a command ask for."""
     from goldassay.cache import Cache
     from goldassay.sources.wikipedia import WikipediaClient
@@ -117,7 +117,7 @@ def sources(
         languages=languages,
         cache=Cache(use="none" if no_cache else "only" if cache_only else "normal"),
     )
-    return Sources(wikipedia, wikidata, str(endpoint or WDQS), version(endpoint))
+    return Clients(wikipedia, wikidata, str(endpoint or WDQS), version(endpoint))
 
 
 def version(endpoint: str | None) -> str:

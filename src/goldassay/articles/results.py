@@ -90,7 +90,7 @@ class Totals:
             "articles": self.articles,
             **rates(_state(total)),
             **{
-                f"macro_{n}": float(self.properties.mean(n)) if any_gold else None
+                f"macro_{n}": float(self.properties.mean_of(n)) if any_gold else None
                 for n in ("precision", "recall", "f1")
             },
             "precision_min": float(self.known.low) if any_known else None,

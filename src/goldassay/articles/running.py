@@ -21,7 +21,7 @@ from goldassay import __version__
 from goldassay.articles import preparing, results, rows
 from goldassay.articles.benchmark import ArticleRef
 from goldassay.articles.preparing import Subject
-from goldassay.articles.profile import Profile, Sources
+from goldassay.articles.profile import Clients, Profile
 from goldassay.articles.rows import DONE, FAILED
 from goldassay.articles.scoring import Scoring
 from goldassay.exceptions import DataError, FetchError, GoldassayError, RunStopped
@@ -134,7 +134,7 @@ def said_by(program: Any, subject: Subject) -> list[Any]:
 def run(
     asked: Sequence[ArticleRef],
     program: object,
-    sources: Sources,
+    sources: Clients,
     scoring: Scoring,
     metadata: Mapping[str, object],
     file: Path,

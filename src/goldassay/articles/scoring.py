@@ -24,7 +24,7 @@ from goldassay.measures.triples import coordinates, items, objects, quantities, 
 from goldassay.measures.triples import tally as evidence
 from goldassay.measures.triples.matching import AS_USUAL, EXACT, NO_MATCH, PARTIAL, Matching, match, related
 from goldassay.measures.triples.objects import Comparing
-from goldassay.measures.triples.records import Statement
+from goldassay.measures.triples.records import Triple
 from goldassay.text.fuzzy import normal
 from goldassay.wikibase.alignment import PropertyAlignmentTable
 from goldassay.wikibase.resolver import Hierarchy
@@ -63,7 +63,7 @@ class ArticleText:
         self._ages: list[tuple[times.Time, tuple[int, int]]] | None = None
         self._numbers: dict[float, tuple[int, int]] | None = None
 
-    def says(self, statement: Statement) -> tuple[int, int] | bool | None:
+    def says(self, statement: Triple) -> tuple[int, int] | bool | None:
         """Where the text says the value; False where it does not; None where that cannot be told."""
         value = statement.value
         if isinstance(value, coordinates.Coordinate):
@@ -221,7 +221,7 @@ def verdict_key(article: str, subject: str, predicate: str, value: str) -> tuple
     return normal(article), normal(subject), predicate.strip(), normal(value) or value.strip()
 
 
-def shown(statement: Statement) -> dict[str, Any]:
+def shown(statement: Triple) -> dict[str, Any]:
     """A statement of Wikidata as data."""
     triple = statement.triple
     return {
@@ -234,7 +234,7 @@ def shown(statement: Statement) -> dict[str, Any]:
     }
 
 
-def _missed(statement: Statement, at: Any, text: ArticleText | None) -> dict[str, Any]:
+def _missed(statement: Triple, at: Any, text: ArticleText | None) -> dict[str, Any]:
     """A statement that no prediction covers, with the words in which the text says it."""
     out = {**shown(statement), "supported": statement.triple["supported"]}
     if text and isinstance(at, tuple):

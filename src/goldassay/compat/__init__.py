@@ -40,7 +40,9 @@ _HOME = {
     "type_distribution_analysis": "compat.extraction",
 }
 
-__all__ = list(_HOME)
+
+def __dir__() -> list[str]:
+    return list(_HOME)
 
 
 def __getattr__(name: str) -> Any:

@@ -15,7 +15,8 @@ from typing import Any
 from goldassay.embedding import Embedder, available
 from goldassay.exceptions import DataError, FieldError, GoldassayError
 from goldassay.fields import Column, read
-from goldassay.judges.measures import Faithfulness, Judged, Relevance, Rubric
+from goldassay.judges.measures import Rubric
+from goldassay.measures.answering import Faithfulness, Judged, Relevance
 from goldassay.measures.answering.grounding import lexical_support
 from goldassay.measures.answering.matching import Aliases, distinct, found_entities, lacking
 from goldassay.measures.answering.measures import rouge

@@ -47,8 +47,8 @@ class TuningReport:
     def state(self) -> dict[str, Any]:
         """As JSON."""
         return {
-            "false_positive_patterns": [_pattern(one) for one in self.false_positive_patterns],
-            "false_negative_patterns": [_pattern(one) for one in self.false_negative_patterns],
+            "false_positive_patterns": [one.reported() for one in self.false_positive_patterns],
+            "false_negative_patterns": [one.reported() for one in self.false_negative_patterns],
             "prompt_patches": [self._patch(one) for one in self.prompt_patches],
         }
 
@@ -111,19 +111,3 @@ class PromptTuner:
             patch.effects = [tested.effect]
         adjusted = corrected([patch for patch in patches if patch.effects])
         return TuningReport(report.false_positive_patterns, report.false_negative_patterns, patches, adjusted)
-
-
-def _pattern(one: Pattern) -> dict[str, Any]:
-    return {
-        "name": one.name,
-        "kind": one.kind,
-        "gold_type": one.gold_type,
-        "pred_type": one.pred_type,
-        "place": one.place,
-        "count": one.count,
-        "documents": list(one.documents),
-        "loss": one.loss,
-        "surfaces": list(one.surfaces),
-        "strata": {name: dict(counts) for name, counts in one.strata.items()},
-        "examples": [error.state() for error in one.errors[:5]],
-    }

@@ -17,7 +17,6 @@ from goldassay.gold import anyfields
 from goldassay.gold.goldset import GoldSet
 
 Record = Mapping[str, Any]
-Found = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,9 +64,9 @@ def of(task: str, records: Sequence[Record]) -> TaskStats:
     )
 
 
-def counted(task: str, records: Sequence[Record]) -> Found:
+def counted(task: str, records: Sequence[Record]) -> dict[str, Any]:
     """All that can be counted of a task, by the names that cards use."""
-    found: Found = {"records": len(records)}
+    found: dict[str, Any] = {"records": len(records)}
     for name, key in (("splits", "split"), ("languages", "language")):
         if any(record.get(key) for record in records):
             found[name] = tally(record.get(key) for record in records if record.get(key))
@@ -92,17 +91,17 @@ def _name(value: Any) -> str:
     return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
 
 
-def _extraction(records: Sequence[Record]) -> Found:
+def _extraction(records: Sequence[Record]) -> dict[str, Any]:
     found = [span["type"] for record in records for span in record["entities"]]
     return {"entities": len(found), "types": tally(found)}
 
 
-def _classification(records: Sequence[Record]) -> Found:
+def _classification(records: Sequence[Record]) -> dict[str, Any]:
     second = sum(len(record.get("secondary_labels") or ()) for record in records)
     return {"labels": tally(record["label"] for record in records), "secondary_labels": second}
 
 
-def _linking(records: Sequence[Record]) -> Found:
+def _linking(records: Sequence[Record]) -> dict[str, Any]:
     links = [link for record in records for link in record["links"]]
     return {
         "links": len(links),
@@ -112,7 +111,7 @@ def _linking(records: Sequence[Record]) -> Found:
     }
 
 
-def _retrieval(records: Sequence[Record]) -> Found:
+def _retrieval(records: Sequence[Record]) -> dict[str, Any]:
     grades = [
         grade
         for record in records
@@ -123,23 +122,23 @@ def _retrieval(records: Sequence[Record]) -> Found:
     return {"queries": len(records), "judgements": len(grades), "grades": dict(sorted(tally(grades).items()))}
 
 
-def _answering(records: Sequence[Record]) -> Found:
+def _answering(records: Sequence[Record]) -> dict[str, Any]:
     types = [record["answer_type"] for record in records if record.get("answer_type")]
     return {"questions": len(records), "unanswerable": sum(not record["answers"] for record in records)} | (
         {"answer_types": tally(types)} if types else {}
     )
 
 
-def _triples(records: Sequence[Record]) -> Found:
+def _triples(records: Sequence[Record]) -> dict[str, Any]:
     triples = [triple for record in records for triple in record["triples"]]
-    found: Found = {"triples": len(triples), "predicates": tally(triple["predicate"] for triple in triples)}
+    found: dict[str, Any] = {"triples": len(triples), "predicates": tally(triple["predicate"] for triple in triples)}
     for name, key in (("object_types", "object_type"), ("verdicts", "verdict")):
         if any(triple.get(key) for triple in triples):
             found[name] = tally(triple[key] for triple in triples if triple.get(key))
     return found
 
 
-COUNTERS: dict[str, Callable[[Sequence[Record]], Found]] = {
+COUNTERS: dict[str, Callable[[Sequence[Record]], dict[str, Any]]] = {
     "extraction": _extraction,
     "classification": _classification,
     "linking": _linking,

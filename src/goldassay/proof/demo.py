@@ -60,7 +60,7 @@ def run(*, runs: Path = Path("runs"), lm: str | None = None, limit: int | None =
         f"[bold]{TASK}[/] on gold/heritage: {len(train)} train examples may be shown, {len(dev)} of dev choose, "
         f"{len(test)} of test are looked at once; " + ("no model" if missing else f"{model.name}, temperature 0")
     )
-    rows = [tables.Row("patterns (no model)", measured(patterns, "patterns", Model()))]
+    rows = [tables.NamedRun("patterns (no model)", measured(patterns, "patterns", Model()))]
     if missing:
         tables.demo_table(TASK, VALUE, rows, {})
         terminal.line(f"Only the part without a model ran: {missing}")
@@ -71,10 +71,10 @@ def run(*, runs: Path = Path("runs"), lm: str | None = None, limit: int | None =
         with terminal.working("patches are made from the errors on dev and tested"), terminal.quiet():
             tuned = unguarded(campaign.compile(guarded(program), trainset=shown, valset=dev))
         _told(campaign, program, tuned, dev, model.adapter)
-    rows.append(tables.Row("the model as it is", measured(program, "as it is", model)))
-    rows.append(tables.Row("tuned", measured(tuned, "tuned", model)))
+    rows.append(tables.NamedRun("the model as it is", measured(program, "as it is", model)))
+    rows.append(tables.NamedRun("tuned", measured(tuned, "tuned", model)))
     both = module.Together(tuned, patterns)  # the model's answers are known by now: nothing is asked again
-    rows.append(tables.Row("patterns + tuned", measured(both, "patterns and tuned", model)))
+    rows.append(tables.NamedRun("patterns + tuned", measured(both, "patterns and tuned", model)))
     terminal.line("")
     tables.demo_table(TASK, VALUE, rows, {})
     _compared(rows, metric)
@@ -130,7 +130,7 @@ def _told(campaign: Patches, before: Any, after: Any, dev: Sequence[Any], adapte
     terminal.plain(f"  {ledger.verdict.words}")
 
 
-def _compared(rows: Sequence[tables.Row], metric: Any) -> None:
+def _compared(rows: Sequence[tables.NamedRun], metric: Any) -> None:
     """The two differences that were asked about before test was looked at, at .025 each, with 97.5 % intervals."""
     zero = metric.measures[VALUE].zero
     for one, other in ((rows[2], rows[1]), (rows[3], rows[0])):

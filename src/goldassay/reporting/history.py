@@ -18,7 +18,7 @@ DEPTH = 3  # a tuning's folder holds its runs, and stands in the folder of runs 
 
 
 @dataclass(frozen=True)
-class Entry:
+class RunEntry:
     """A run in a folder of runs, as its ``run.json`` tells it; rows are not read."""
 
     key: str
@@ -79,7 +79,7 @@ class Entry:
         return min(count, self.examples) if self.examples else count
 
 
-def entries(runs: Path) -> list[Entry]:
+def entries(runs: Path) -> list[RunEntry]:
     """The runs in a folder, the newest first; what is no run is passed over."""
     if not runs.is_dir():
         raise GoldassayError(f"no folder {runs}; runs are written there by goldassay eval and tune")
@@ -92,7 +92,7 @@ def entries(runs: Path) -> list[Entry]:
                 continue
             if isinstance(about, dict) and isinstance(about.get("measures"), dict):
                 key = file.parent.relative_to(runs).as_posix()
-                found.append(Entry(key, file.parent, about))
+                found.append(RunEntry(key, file.parent, about))
     return sorted(found, key=lambda one: (one.started, one.key), reverse=True)
 
 
@@ -100,7 +100,7 @@ def entries(runs: Path) -> list[Entry]:
 class Point:
     """A value at a moment."""
 
-    entry: Entry
+    entry: RunEntry
     value: float
     low: float
     high: float
@@ -115,14 +115,14 @@ class Line:
     why: str = ""
 
 
-def lines(found: Sequence[Entry], name: str, measure: str) -> list[Line]:
+def lines(found: Sequence[RunEntry], name: str, measure: str) -> list[Line]:
     """A measure's values of one program over time: a line for each model, broken where values cannot be joined."""
     out: list[Line] = []
     mine = [one for one in found if one.name == name and measure in one.about.get("values", {})]
     for model in dict.fromkeys(one.model for one in mine):
         points: list[Point] = []
         why = ""
-        earlier: Entry | None = None
+        earlier: RunEntry | None = None
         for one in sorted((each for each in mine if each.model == model), key=lambda each: each.started):
             changed = difference(earlier, one, measure) if earlier else ""
             if changed:
@@ -137,7 +137,7 @@ def lines(found: Sequence[Entry], name: str, measure: str) -> list[Line]:
     return out
 
 
-def difference(earlier: Entry, later: Entry, measure: str) -> str:
+def difference(earlier: RunEntry, later: RunEntry, measure: str) -> str:
     """What keeps two values from being joined; empty where nothing does."""
     before, after = (one.about["measures"].get(measure, {}).get("conventions") for one in (earlier, later))
     changed = []

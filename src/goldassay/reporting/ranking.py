@@ -27,7 +27,7 @@ STORED = "predictions"  # the setting of a run of predictions that existed: it t
 
 
 @dataclass(frozen=True)
-class Ranked:
+class RankedRun:
     """One system of a ranking."""
 
     name: str
@@ -64,7 +64,7 @@ class Ranked:
         }
 
 
-def rank(runs: Sequence[Run], weights: Mapping[str, float] | None = None, *, seed: int = 0) -> list[Ranked]:
+def rank(runs: Sequence[Run], weights: Mapping[str, float] | None = None, *, seed: int = 0) -> list[RankedRun]:
     """Rank runs on the same gold, the best first.
 
     Args:
@@ -105,7 +105,7 @@ def rank(runs: Sequence[Run], weights: Mapping[str, float] | None = None, *, see
     fronts = [_front(spent, [one.value for one in values]) for spent in (costs, seconds)]
     names = labels(runs)
     out = [
-        Ranked(
+        RankedRun(
             names[i],
             run,
             values[i],
@@ -148,7 +148,7 @@ def _tokens(run: Run) -> int:
     return int(run.cost.get("prompt_tokens", 0)) + int(run.cost.get("completion_tokens", 0))
 
 
-def table(found: Sequence[Ranked]) -> list[dict[str, Any]]:
+def table(found: Sequence[RankedRun]) -> list[dict[str, Any]]:
     """A row a system, for a file: place, ranks, value with its interval, each measure, seconds, cost."""
     return [
         {
@@ -176,7 +176,7 @@ def written(rows: Sequence[Mapping[str, Any]]) -> str:
     return out.getvalue()
 
 
-def responses(found: Sequence[Ranked]) -> list[dict[str, Any]]:
+def responses(found: Sequence[RankedRun]) -> list[dict[str, Any]]:
     """A row for each system and example: what was asked and said, the score, the seconds."""
     out = []
     for one in found:
@@ -197,7 +197,7 @@ def responses(found: Sequence[Ranked]) -> list[dict[str, Any]]:
     return out
 
 
-def summary(found: Sequence[Ranked]) -> str:
+def summary(found: Sequence[RankedRun]) -> str:
     """The ranking in words, for a text file."""
     best = found[0]
     lines = [f"Winner: {best.name}, {best.value.value:.4f} [{best.value.low:.3f}, {best.value.high:.3f}]"]
@@ -211,7 +211,7 @@ def summary(found: Sequence[Ranked]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def write(found: Sequence[Ranked], out: Path) -> list[Path]:
+def write(found: Sequence[RankedRun], out: Path) -> list[Path]:
     """Write ``model_rankings.csv``, ``model_responses.csv`` and ``evaluation_summary.txt``."""
     out.mkdir(parents=True, exist_ok=True)
     texts = {

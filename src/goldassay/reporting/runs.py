@@ -13,8 +13,8 @@ from rich.table import Table
 from goldassay.measures.answering.ranking import FIVE
 from goldassay.reporting import facts
 from goldassay.reporting.facts import Value
-from goldassay.reporting.history import Entry
-from goldassay.reporting.ranking import Ranked
+from goldassay.reporting.history import RunEntry
+from goldassay.reporting.ranking import RankedRun
 from goldassay.reporting.terminal import console, number, p_value, plain, under_title, warn, with_interval
 from goldassay.running.run import Run
 from goldassay.running.waterfall import Waterfall
@@ -98,7 +98,7 @@ def strata(done: Run, measure: str, most: int = 8) -> None:
         console().print(f"{measure} by {stratum}: {', '.join(shown)}{more}", markup=False)
 
 
-def ranking(found: Sequence[Ranked]) -> None:
+def ranking(found: Sequence[RankedRun]) -> None:
     """Systems, the best first, with the ranks that each may have."""
     table = under_title(f"{len(found)} systems on {len(found[0].run.rows)} examples")
     for head in ("place", "ranks"):
@@ -153,7 +153,7 @@ def waterfall(found: Waterfall) -> None:
         plain(f"  gold for {' and '.join(names) or 'nothing'}: {value:.4f}")
 
 
-def listed(found: Sequence[Entry]) -> None:
+def listed(found: Sequence[RunEntry]) -> None:
     """Runs in a folder, the newest first."""
     table = under_title(f"{len(found)} runs")
     table.add_column("run", overflow="fold")
@@ -285,14 +285,14 @@ def _some(names: Sequence[str], most: int = 8) -> str:
 
 
 @dataclass(frozen=True)
-class Row:
+class NamedRun:
     """A program in a table of programs."""
 
     name: str
     run: Any
 
 
-def demo_table(task: str, value: str, rows: Sequence[Row], on_dev: Mapping[str, float]) -> None:
+def demo_table(task: str, value: str, rows: Sequence[NamedRun], on_dev: Mapping[str, float]) -> None:
     """What each program is worth on test and what it cost; what the candidates were worth on dev."""
     table = under_title(f"{task} on test")
     table.add_column("program", no_wrap=True)

@@ -45,9 +45,9 @@ def new_folder(runs: Path, name: str, lm: str | None = None) -> Path:
 class RowLog:
     """Rows on disk as soon as they are made, so that a crash loses only what is in flight; no secret among them."""
 
-    def __init__(self, file: Path, secrets: tuple[str, ...]) -> None:
+    def __init__(self, file: Path, secrets: tuple[str, ...], alone: bool = False) -> None:
         self.secrets = secrets
-        self._log = jsonl.Log(file)
+        self._log = jsonl.Log(file, alone=alone)
 
     def add(self, row: Mapping[str, Any]) -> int:
         """One more row; the place in the file where it starts."""

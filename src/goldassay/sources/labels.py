@@ -35,7 +35,7 @@ class Match(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Entry:
+class LabelEntry:
     """One line of the table."""
 
     id: str
@@ -59,13 +59,13 @@ class LabelTable:
     (['Q19675'], 'Q190804')
     """
 
-    entries: tuple[Entry, ...]
+    entries: tuple[LabelEntry, ...]
     workers: int = field(default=1, compare=False)
 
     @classmethod
     def of(cls, names: Mapping[str, Sequence[str]], workers: int = 1) -> LabelTable:
         """A table from ids with their names, the label first."""
-        return cls(tuple(Entry(one, next(iter(all_)), tuple(all_)[1:]) for one, all_ in names.items()), workers)
+        return cls(tuple(LabelEntry(one, next(iter(all_)), tuple(all_)[1:]) for one, all_ in names.items()), workers)
 
     @classmethod
     def load(cls, path: str | Path, workers: int = 1) -> LabelTable:
@@ -75,14 +75,14 @@ class LabelTable:
     def __len__(self) -> int:
         return len(self.entries)
 
-    def __getitem__(self, one: str) -> Entry:
+    def __getitem__(self, one: str) -> LabelEntry:
         return self._by_id[one]
 
     def __contains__(self, one: object) -> bool:
         return one in self._by_id
 
     @cached_property
-    def _by_id(self) -> dict[str, Entry]:
+    def _by_id(self) -> dict[str, LabelEntry]:
         return {entry.id: entry for entry in self.entries}
 
     @cached_property
@@ -177,7 +177,7 @@ def fold(name: str) -> str:
     return " ".join(name.casefold().split())
 
 
-def _entries(path: str | Path) -> Iterator[Entry]:
+def _entries(path: str | Path) -> Iterator[LabelEntry]:
     seen: set[str] = set()
     for number, row in files.json_lines(path):
         if not isinstance(row, dict) or not row.get("id") or not isinstance(row.get("label"), str):
@@ -189,4 +189,4 @@ def _entries(path: str | Path) -> Iterator[Entry]:
             raise DataError("this id stands in the table twice", file=path, line=number, record=row["id"])
         seen.add(str(row["id"]))
         about = (str(row.get(key) or "") for key in ("description", "kind"))
-        yield Entry(str(row["id"]), row["label"], tuple(aliases), *about)
+        yield LabelEntry(str(row["id"]), row["label"], tuple(aliases), *about)

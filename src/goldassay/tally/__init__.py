@@ -205,6 +205,35 @@ class By(dict[K, T]):
         return type(self)(made)
 
 
+class Macro(By[str, Counts]):
+    """Counts by key; ``value`` is the mean over the keys of ``rate``, each key weighing its ``share``.
+
+    >>> by = Macro({"MUS": Counts(1, 0, 0), "TOP": Counts(1, 2, 0), "ORG": Counts(0, 1, 0)})
+    >>> by.value, round(by.mean_of("precision"), 3)       # (1 + 0.5) / 2; ORG does not stand in gold
+    (0.75, 0.667)
+    """
+
+    rate: ClassVar[str] = "f1"
+
+    @staticmethod
+    def share(counts: Counts) -> Number:
+        """1 for a key that stands in gold, else 0."""
+        return positive(counts.tp + counts.fn)
+
+    def mean_of(self, rate: str) -> Number:
+        """The mean of a rate over the keys."""
+        return mean([(getattr(counts, rate), self.share(counts)) for counts in self.values()])
+
+    @property
+    def weight(self) -> Number:
+        """The weights of all keys; 0 is no value."""
+        return sum(self.share(counts) for counts in self.values())
+
+    @property
+    def value(self) -> Number:
+        return self.mean_of(self.rate)
+
+
 def _support(tally: Tally) -> Number:
     return tally.tp + tally.fn if isinstance(tally, Counts) else tally.weight
 
@@ -215,6 +244,7 @@ __all__ = [
     "By",
     "Confusion",
     "Counts",
+    "Macro",
     "Mean",
     "Number",
     "PrecisionCounts",

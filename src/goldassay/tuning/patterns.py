@@ -72,6 +72,16 @@ class Pattern:
             "strata": {name: dict(counts) for name, counts in self.strata.items()},
         }
 
+    def reported(self, most: int = 5) -> dict[str, Any]:
+        """As a report of a tuner has it: with its name, its documents, and its first errors in full."""
+        return {
+            "name": self.name,
+            **self.state(),
+            "count": self.count,
+            "documents": list(self.documents),
+            "examples": [error.state() for error in self.errors[:most]],
+        }
+
 
 def find(cases: Sequence[Case], *, least: int = 1, embedder: Embedder | None = None) -> list[Pattern]:
     """The patterns of a run's errors with at least ``least`` errors, most costly first.

@@ -149,8 +149,8 @@ def evaluate(
 ) -> None:
     """Evaluate a program on one article or on a benchmark; a killed run goes on where it stopped."""
     from goldassay.articles import benchmark, rows
+    from goldassay.articles import profile as profiles
     from goldassay.articles.novel import verdicts
-    from goldassay.articles.profile import read_profile, sources
     from goldassay.articles.running import run
     from goldassay.articles.scoring import Scoring
     from goldassay.files import save_json
@@ -161,7 +161,7 @@ def evaluate(
         raise GoldassayError("name one article (--article TITLE) or a benchmark (--dataset FILE)")
     if no_cache and cache_only:
         raise GoldassayError("--no-cache fetches everything, --cache-only nothing: choose one")
-    chosen = read_profile(profile, lm=lm, language=language)
+    chosen = profiles.read_profile(profile, lm=lm, language=language)
     if article is not None:
         asked: Sequence[benchmark.ArticleRef] = (benchmark.ArticleRef(article),)
         notes: tuple[str, ...] = ()
@@ -174,13 +174,13 @@ def evaluate(
             asked = benchmark.sample(found.articles, sample, seed)
             about |= {"sample": len(asked), "seed": seed}
     place = output or RESULTS / f"{datetime.now(UTC):%Y%m%d-%H%M%S}.json"
-    clients = sources(language=chosen.language, endpoint=endpoint, no_cache=no_cache, cache_only=cache_only)
+    clients = profiles.clients(language=chosen.language, endpoint=endpoint, no_cache=no_cache, cache_only=cache_only)
     scoring = Scoring(
         table=chosen.table, comparing=chosen.comparing, verdicts=verdicts(annotations) if annotations else {}
     )
     made = program(chosen)
     if no_cache and place.exists():  # a run that was killed has no result yet: it goes on
-        rows.place(place).unlink(missing_ok=True)
+        rows.remove(rows.place(place))
     metadata = {**about, "profile": profile, "language": chosen.language, "endpoint": clients.endpoint}
     if annotations:
         metadata["annotations"] = str(annotations)

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -26,10 +26,10 @@ from goldassay.gold.audit.across import across_tasks, collection, duplicates, ow
 from goldassay.gold.audit.card import absent, parts, promised, recounted, shared, stated
 from goldassay.gold.audit.mending import repaired
 from goldassay.gold.audit.records import PROPERTY, content, identifiers, malformed, spans
-from goldassay.gold.audit.rows import KINDS, Audit, Finding, Row, rows, unreadable
+from goldassay.gold.audit.rows import KINDS, Audit, Finding, LocatedRecord, rows, unreadable
 from goldassay.gold.formats import kits
-from goldassay.gold.formats.judged import VERDICTS, discovery
 from goldassay.measure import TASKS
+from goldassay.measures.triples.tally import VERDICTS, novel_discovery_rate
 from goldassay.text.similarity import NEAR
 
 YAML = (".yaml", ".yml")
@@ -65,7 +65,7 @@ def audit(
     if task is not None and place.is_dir() and _is_set(place, format) and format is None:
         return _part(audit(place, near=near, agreement=agreement), task, place)
     about: dict[str, Any] = {}
-    by: dict[str, list[Row]] = {}
+    by: dict[str, list[LocatedRecord]] = {}
     findings: list[Finding] = []
     for job, file, options in _files(place, task, format, reading):
         shown = file.relative_to(place).as_posix() if place.is_dir() and file.is_relative_to(place) else file.name
@@ -122,7 +122,7 @@ def _part(whole: Audit, task: str, place: Path) -> Audit:
     return Audit(whole.name, ours, {task: whole.records.get(task, 0)}, whole.figures)
 
 
-def _rows(file: Path, job: str, shown: str, options: Mapping[str, Any]) -> tuple[list[Row], list[Finding]]:
+def _rows(file: Path, job: str, shown: str, options: Mapping[str, Any]) -> tuple[list[LocatedRecord], list[Finding]]:
     split = options.get("split")
     made, wrong = rows(file, job, shown, **{key: value for key, value in options.items() if key != "split"})
     for row in made:
@@ -169,9 +169,14 @@ def kit_file(path: Path, name: str) -> tuple[list[Finding], int, dict[str, float
     kit = kits.load(path)
     figures: dict[str, float] = {}
     if kit.kind == "annotations":
-        rate = discovery(str(entry.get("verdict")) for entry in kit.entries)
+        rate = _discovery(str(entry.get("verdict")) for entry in kit.entries)
         figures = {} if rate is None else {"discovery_rate": rate}
     return list(CHECKS[kit.kind](kit, name)), len(kit.entries), figures
+
+
+def _discovery(verdicts: Iterable[str]) -> float | None:
+    """The rate of novel discovery; what is no verdict is told by itself."""
+    return novel_discovery_rate(one for one in verdicts if one in VERDICTS)["novel_discovery_rate"]
 
 
 def _benchmark(kit: kits.Kit, name: str) -> Iterator[Finding]:
@@ -202,7 +207,7 @@ def _annotations(kit: kits.Kit, name: str) -> Iterator[Finding]:
     yield from _count("metadata.total_annotations", head.get("total_annotations"), len(kit.entries), name)
     for verdict in VERDICTS:
         yield from _count(f"metadata.{verdict}", head.get(verdict), found[verdict], name)
-    rate, said = discovery(found.elements()), head.get("validated_ndr")
+    rate, said = _discovery(found.elements()), head.get("validated_ndr")
     if isinstance(said, float) and rate is not None and abs(said - rate) > 0.0005:
         message = (
             f"{said:.3f} declared, {rate:.3f} from the verdicts ({found['correct']} correct, {found['incorrect']} not)"

@@ -5,9 +5,10 @@ look like another one, or that occur once where the others occur often, mostly s
 task of one's own; labels of the card, facts that must exist, one split for one text; and the passage collection: ids
 used once, texts that are there, and those of the documents of the same id.
 
->>> from goldassay.gold.audit.rows import Row
+>>> from goldassay.gold.audit.rows import LocatedRecord
 >>> labels = ["museum"] * 20 + ["archive"] * 20 + ["Museum"]
->>> rows = [Row("classification", {"id": str(n), "label": label}, "c.jsonl") for n, label in enumerate(labels)]
+>>> records = [{"id": str(n), "label": label} for n, label in enumerate(labels)]
+>>> rows = [LocatedRecord("classification", record, "c.jsonl") for record in records]
 >>> [found.message for found in slips(rows)]
 ["'Museum' occurs once and looks like 'museum' (20 times); is it the same?"]
 """
@@ -22,15 +23,15 @@ from typing import Any
 from goldassay import workspace
 from goldassay.gold import anyfields
 from goldassay.gold.audit import card as cards
-from goldassay.gold.audit.rows import Finding, Row
+from goldassay.gold.audit.rows import Finding, LocatedRecord
 from goldassay.gold.records import INPUTS
 from goldassay.measure import TASKS
 from goldassay.text.similarity import NEAR, distinct, near_pairs
 
 
-def duplicates(rows: Sequence[Row], near: float = NEAR) -> Iterator[Finding]:
+def duplicates(rows: Sequence[LocatedRecord], near: float = NEAR) -> Iterator[Finding]:
     """Doubles among the records of one task."""
-    seen: dict[str, Row] = {}
+    seen: dict[str, LocatedRecord] = {}
     kept = []
     for row in rows:
         key = str(row.record["id"])
@@ -59,12 +60,12 @@ def duplicates(rows: Sequence[Row], near: float = NEAR) -> Iterator[Finding]:
     yield from told.values()
 
 
-def _leaks(a: Row, b: Row) -> bool:
+def _leaks(a: LocatedRecord, b: LocatedRecord) -> bool:
     one, two = a.record.get("split"), b.record.get("split")
     return bool(one and two and one != two)
 
 
-def _double(a: Row, b: Row, score: float | None) -> Finding:
+def _double(a: LocatedRecord, b: LocatedRecord, score: float | None) -> Finding:
     """The finding for two rows with one text (no score), or with nearly one."""
     exact = score is None
     how = "the same text as" if score is None else f"nearly ({score:.0f} %) the text of"
@@ -78,11 +79,11 @@ def _double(a: Row, b: Row, score: float | None) -> Finding:
     return b.finding("duplicate" if exact else "near", f"{how} {a.record['id']}", INPUTS[b.task])
 
 
-def _text(row: Row) -> str:
+def _text(row: LocatedRecord) -> str:
     return str(row.record.get(INPUTS[row.task]) or "")
 
 
-def _where(row: Row) -> str:
+def _where(row: LocatedRecord) -> str:
     return row.file if row.line is None else f"line {row.line}"
 
 
@@ -90,10 +91,10 @@ OFTEN = 10  # times as often as a slip is the type that was meant
 FEW = 50  # labels of a closed list; what has more is text
 
 
-def slips(rows: Sequence[Row]) -> Iterator[Finding]:
+def slips(rows: Sequence[LocatedRecord]) -> Iterator[Finding]:
     """The slips among the types, labels and closed fields of one task's records."""
     used: dict[str, Counter[str]] = {}
-    first: dict[tuple[str, str], Row] = {}
+    first: dict[tuple[str, str], LocatedRecord] = {}
     for row in rows:
         for field, value in _closed_fields(row):
             used.setdefault(field, Counter())[value] += 1
@@ -147,7 +148,7 @@ def _numbered(one: str, other: str) -> bool:
     return one.rstrip("0123456789") == other.rstrip("0123456789")
 
 
-def _closed_fields(row: Row) -> Iterator[tuple[str, str]]:
+def _closed_fields(row: LocatedRecord) -> Iterator[tuple[str, str]]:
     record: Mapping[str, Any] = row.record
     if row.task == "extraction":
         yield from (("entities", span["type"]) for span in record["entities"])
@@ -159,11 +160,11 @@ def _closed_fields(row: Row) -> Iterator[tuple[str, str]]:
         yield from ((name, value) for name, value in record.items() if isinstance(value, str) and 0 < len(value) <= 40)
 
 
-def own_task(rows: Sequence[Row], near: float) -> Iterator[Finding]:
+def own_task(rows: Sequence[LocatedRecord], near: float) -> Iterator[Finding]:
     """The findings of one task's records.
 
     >>> records = [{"id": "1", "text": "x", "year": 1784}, {"id": "1"}]
-    >>> [found.message for found in own_task([Row("decades", record, "d.jsonl") for record in records], 90.0)]
+    >>> [found.message for found in own_task([LocatedRecord("decades", record, "d.jsonl") for record in records], 90.0)]
     ['another record has this id (d.jsonl); each record needs its own', 'text is missing', 'year is missing']
     """
     if not rows:
@@ -192,7 +193,7 @@ def own_task(rows: Sequence[Row], near: float) -> Iterator[Finding]:
                 yield row.finding("schema", f"{name} is missing", name)
 
 
-Rows = Mapping[str, Sequence[Row]]
+Rows = Mapping[str, Sequence[LocatedRecord]]
 
 
 def across_tasks(card: Mapping[str, object], rows: Rows, passages: Mapping[str, str] | None) -> Iterator[Finding]:
@@ -218,7 +219,7 @@ def across_tasks(card: Mapping[str, object], rows: Rows, passages: Mapping[str, 
                     yield row.finding("reference", f"no passage {key!r} in the collection", "relevant")
 
 
-def _labels(allowed: set[str] | None, task: str, rows: Sequence[Row]) -> Iterator[Finding]:
+def _labels(allowed: set[str] | None, task: str, rows: Sequence[LocatedRecord]) -> Iterator[Finding]:
     if allowed is None:
         return
     for row in rows:
@@ -260,7 +261,7 @@ def _languages(declared: list[str], rows: Rows) -> Iterator[Finding]:
 
 def _documents(rows: Rows) -> Iterator[Finding]:
     """One document in several tasks has one text, one language and one split."""
-    first: dict[str, Row] = {}
+    first: dict[str, LocatedRecord] = {}
     for task, found in rows.items():
         if task in ("retrieval", "answering"):
             continue
@@ -276,7 +277,7 @@ def _documents(rows: Rows) -> Iterator[Finding]:
                     yield row.finding(kind, f"this document has {what} in {other.task}", field)
 
 
-def _facts(row: Row, texts: Mapping[str, str]) -> Iterator[Finding]:
+def _facts(row: LocatedRecord, texts: Mapping[str, str]) -> Iterator[Finding]:
     documents = row.record.get("documents") or []
     known = [key for key in documents if key in texts]
     if texts:
@@ -299,7 +300,9 @@ def _flat(text: str) -> str:
 FILE = "passages.jsonl"
 
 
-def collection(passages: Sequence[Mapping[str, object]], rows: Mapping[str, Sequence[Row]]) -> Iterator[Finding]:
+def collection(
+    passages: Sequence[Mapping[str, object]], rows: Mapping[str, Sequence[LocatedRecord]]
+) -> Iterator[Finding]:
     """What is off in a collection, beside the tasks that use it."""
     texts: dict[str, tuple[str, str]] = {}
     for task in rows:

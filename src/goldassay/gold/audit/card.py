@@ -25,7 +25,7 @@ from typing import Any
 
 from goldassay import files, jsonl
 from goldassay.exceptions import DataError, GoldassayError
-from goldassay.gold.audit.rows import Finding, Row, unreadable
+from goldassay.gold.audit.rows import Finding, LocatedRecord, unreadable
 from goldassay.gold.sets import CARD
 from goldassay.gold.stats import counted, nil_ratio, tally
 from goldassay.measure import TASKS
@@ -67,7 +67,7 @@ def languages(card: Card) -> list[str]:
     return [str(one) for one in found] if isinstance(found, list) else []
 
 
-def recounted(card: Card, task: str, rows: Sequence[Row]) -> Iterator[Finding]:
+def recounted(card: Card, task: str, rows: Sequence[LocatedRecord]) -> Iterator[Finding]:
     """A task's part of the card against its records."""
     records = [row.record for row in rows]
     said = parts(card).get(task, {})
@@ -152,7 +152,7 @@ def _sizes(task: str, said: Mapping[str, Any], found: Mapping[str, Any]) -> Iter
         yield _promise(message, f"tasks.{task}.balanced")
 
 
-def _judgements(said: Mapping[str, Any], rows: Sequence[Row]) -> Iterator[Finding]:
+def _judgements(said: Mapping[str, Any], rows: Sequence[LocatedRecord]) -> Iterator[Finding]:
     wanted = said.get("judgements_per_query", said.get("judgments_per_query"))
     if isinstance(wanted, int):
         for row in rows:
@@ -166,14 +166,14 @@ def _promise(message: str, field: str) -> Finding:
     return Finding("promise", message, CARD, field=field)
 
 
-Tables = Mapping[str, Sequence[Row]]
+Tables = Mapping[str, Sequence[LocatedRecord]]
 
 
 def shared(card: Mapping[str, Any], folder: Path, rows: Tables, passages: Mapping[str, str]) -> Iterator[Finding]:
     """Documents and tables, recounted."""
     said = card.get("documents")
     if isinstance(said, Mapping):
-        documents: dict[str, Row] = {}
+        documents: dict[str, LocatedRecord] = {}
         for task in rows:
             if task not in ("retrieval", "answering"):
                 for row in rows[task]:

@@ -12,8 +12,9 @@ from goldassay import files, jsonl
 from goldassay.exceptions import DataError, GoldassayError, StorageError
 from goldassay.files import go_on
 from goldassay.gold import formats
-from goldassay.gold.audit.rows import SPANS, Finding
+from goldassay.gold.audit.rows import Finding
 from goldassay.gold.formats import brat, entries
+from goldassay.gold.records import SPANS
 
 
 def repaired(source: Path, target: Path, findings: Iterable[Finding], name: str | None = None) -> int:

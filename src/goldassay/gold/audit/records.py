@@ -13,14 +13,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 from unicodedata import category
 
-from goldassay.gold.audit.rows import SPANS, Finding, Row
-from goldassay.gold.formats.judged import VERDICTS
-from goldassay.gold.records import INPUTS, covered, fault, nearest
+from goldassay.gold.audit.rows import Finding, LocatedRecord
+from goldassay.gold.records import INPUTS, SPANS, covered, fault, nearest
+from goldassay.measures.triples.tally import VERDICTS
 
 Place = tuple[int, int]
 
 
-def spans(row: Row) -> Iterator[Finding]:
+def spans(row: LocatedRecord) -> Iterator[Finding]:
     """What is wrong with the spans of a record."""
     if row.task not in SPANS:
         return
@@ -58,7 +58,7 @@ def mended(text: str, span: Mapping[str, Any]) -> dict[str, Any] | None:
     return {"start": place, "end": place + len(wanted)}
 
 
-def _pairs(row: Row, name: str, spans: Sequence[tuple[int, Mapping[str, Any]]]) -> Iterator[Finding]:
+def _pairs(row: LocatedRecord, name: str, spans: Sequence[tuple[int, Mapping[str, Any]]]) -> Iterator[Finding]:
     """Crossing and repeated spans; sorted by start, so that only neighbours that can overlap are compared."""
     ordered = sorted(spans, key=lambda item: (item[1]["start"], -item[1]["end"]))
     open_: list[tuple[int, Mapping[str, Any]]] = []
@@ -110,7 +110,7 @@ def malformed(base: str, value: str) -> str | None:
     return None if pattern is None or pattern.fullmatch(value) else f"{rule}, found {value!r}"
 
 
-def identifiers(row: Row) -> Iterator[Finding]:
+def identifiers(row: LocatedRecord) -> Iterator[Finding]:
     """The identifiers of a record."""
     if row.task == "linking":
         for index, link in enumerate(row.record["links"]):
@@ -128,7 +128,7 @@ def identifiers(row: Row) -> Iterator[Finding]:
                     yield row.finding("identifier", wrong, f"{where}.{key}")
 
 
-def _ids(row: Row, ids: Mapping[str, list[str]], where: str) -> Iterator[Finding]:
+def _ids(row: LocatedRecord, ids: Mapping[str, list[str]], where: str) -> Iterator[Finding]:
     for base, found in ids.items():
         for value in found:
             wrong = malformed(base, value)
@@ -142,7 +142,7 @@ TAG = re.compile(r"[a-z]{2,3}(-[A-Z][a-z]{3})?(-([A-Z]{2}|[0-9]{3}))?(-[0-9A-Za-
 REPLACED = "\ufffd"
 
 
-def content(row: Row) -> Iterator[Finding]:
+def content(row: LocatedRecord) -> Iterator[Finding]:
     """The text, the language and the sense of a record."""
     yield from _text(row)
     language = row.record.get("language")
@@ -153,7 +153,7 @@ def content(row: Row) -> Iterator[Finding]:
     )(row)
 
 
-def _text(row: Row) -> Iterator[Finding]:
+def _text(row: LocatedRecord) -> Iterator[Finding]:
     field = INPUTS[row.task]
     text = row.record.get(field)
     if text is None:
@@ -170,7 +170,7 @@ def _text(row: Row) -> Iterator[Finding]:
         yield row.finding("text", f"the control character U+{ord(text[control]):04X} at {control}", field)
 
 
-def _labels(row: Row) -> Iterator[Finding]:
+def _labels(row: LocatedRecord) -> Iterator[Finding]:
     second = row.record.get("secondary_labels") or []
     if row.record["label"] in second:
         yield row.finding("conflict", f"{row.record['label']!r} is both label and secondary label", "secondary_labels")
@@ -178,7 +178,7 @@ def _labels(row: Row) -> Iterator[Finding]:
         yield row.finding("repeated", "a secondary label stands here twice", "secondary_labels")
 
 
-def _answers(row: Row) -> Iterator[Finding]:
+def _answers(row: LocatedRecord) -> Iterator[Finding]:
     record: Mapping[str, Any] = row.record
     unanswerable = record.get("answer_type") == "unanswerable"
     if unanswerable and record["answers"]:
@@ -205,7 +205,7 @@ def _answers(row: Row) -> Iterator[Finding]:
             yield row.finding("schema", said, "answer_starts")
 
 
-def _triples(row: Row) -> Iterator[Finding]:
+def _triples(row: LocatedRecord) -> Iterator[Finding]:
     keys = [(repr(t["subject"]), t["predicate"], repr(t["object"])) for t in row.record["triples"]]
     for key, count in Counter(keys).items():
         if count > 1:
@@ -228,7 +228,7 @@ def _empty(value: Any) -> bool:
     return isinstance(value, str) and not value.strip()
 
 
-def _grades(row: Row) -> Iterator[Finding]:
+def _grades(row: LocatedRecord) -> Iterator[Finding]:
     judged = row.record["relevant"]
     if isinstance(judged, list) and len(set(judged)) < len(judged):
         yield row.finding("repeated", "a document stands here twice", "relevant")
@@ -236,5 +236,5 @@ def _grades(row: Row) -> Iterator[Finding]:
         yield row.finding("promise", "no document is relevant to this query", "relevant")
 
 
-def _nothing(row: Row) -> Iterator[Finding]:
+def _nothing(row: LocatedRecord) -> Iterator[Finding]:
     return iter(())

@@ -87,11 +87,8 @@ class Audit:
         return {**asdict(self), "clean": self.clean, "kinds": self.kinds}
 
 
-SPANS = {"extraction": "entities", "linking": "links"}
-
-
 @dataclass(frozen=True, slots=True)
-class Row:
+class LocatedRecord:
     """A record that has its task's shape, and where it stands."""
 
     task: str
@@ -108,12 +105,12 @@ class Row:
 
 def rows(
     path: Path, task: str, name: str, format: str | None = None, **options: Any
-) -> tuple[list[Row], list[Finding]]:
+) -> tuple[list[LocatedRecord], list[Finding]]:
     """The records of a file, and what cannot be read in it; ``name`` is how findings call the file."""
     renamed = anyfields.mapping(options.pop("map", None))
     try:
         if task not in TASKS or renamed:
-            return [Row(task, record, name) for record in anyfields.read(path, task, renamed, format)], []
+            return [LocatedRecord(task, record, name) for record in anyfields.read(path, task, renamed, format)], []
         kind = format or formats.guess(path, task)
         asked = given(kind, task, options.pop("column", None), options)
         if kind == "jsonl":
@@ -131,7 +128,9 @@ def unreadable(error: DataError, name: str, kind: str = "unreadable") -> Finding
     return Finding(kind, error.what, name, error.line, record, error.field)
 
 
-def _read(path: Path, task: str, name: str, format: str, options: Mapping[str, Any]) -> tuple[list[Row], list[Finding]]:
+def _read(
+    path: Path, task: str, name: str, format: str, options: Mapping[str, Any]
+) -> tuple[list[LocatedRecord], list[Finding]]:
     """The records of another format, whose reader tells what is wrong and goes on."""
     findings: list[Finding] = []
     inside = "" if name == "." else f"{name}/"
@@ -150,18 +149,18 @@ def _read(path: Path, task: str, name: str, format: str, options: Mapping[str, A
         wrong(error)
         return [], findings
     files_of = {row["id"]: shown(path / f"{row['id']}.ann") for row in records} if path.is_dir() else {}
-    return [Row(task, record, files_of.get(record["id"], name)) for record in records], findings
+    return [LocatedRecord(task, record, files_of.get(record["id"], name)) for record in records], findings
 
 
-def _lines(path: Path, task: str, name: str) -> tuple[list[Row], list[Finding]]:
-    found: list[Row] = []
+def _lines(path: Path, task: str, name: str) -> tuple[list[LocatedRecord], list[Finding]]:
+    found: list[LocatedRecord] = []
     findings: list[Finding] = []
     validate = adapter(task).validate_json
     for number, line in enumerate(files.lines(path), start=1):
         if not line.strip():
             continue
         try:
-            found.append(Row(task, validate(line), name, number))
+            found.append(LocatedRecord(task, validate(line), name, number))
         except ValidationError as error:
             findings += _wrong(error, line, name, number)
     return found, findings
@@ -178,16 +177,16 @@ def _wrong(error: ValidationError, line: str, name: str, number: int) -> Iterato
         yield Finding(kind, complaint.what, name, number, key, complaint.field)
 
 
-def _entries(path: Path, task: str, name: str) -> tuple[list[Row], list[Finding]]:
+def _entries(path: Path, task: str, name: str) -> tuple[list[LocatedRecord], list[Finding]]:
     """The entries of the founding format, whose spans are audited and not proved while reading."""
-    found: list[Row] = []
+    found: list[LocatedRecord] = []
     findings: list[Finding] = []
     content = files.json_value(path)
     if task == questions.TASK and questions.flat(content):
         records = questions.from_objects(
             content, path, "gold", lambda error, kind="unreadable": findings.append(unreadable(error, name, kind))
         )
-        return [Row(task, record, name) for record in records], findings
+        return [LocatedRecord(task, record, name) for record in records], findings
     for number, entry in enumerate(content if isinstance(content, list) else [content]):
         if not isinstance(entry, dict) or "id" not in entry or not isinstance(entry.get("text"), str):
             findings.append(
@@ -195,7 +194,7 @@ def _entries(path: Path, task: str, name: str) -> tuple[list[Row], list[Finding]
             )
         elif entries.PART[task] in entry:
             try:
-                found += [Row(task, check(record, task), name) for record in entries.READERS[task](entry)]
+                found += [LocatedRecord(task, check(record, task), name) for record in entries.READERS[task](entry)]
             except DataError as error:
                 findings.append(Finding("schema", error.what, name, record=str(entry["id"]), field=error.field))
             except (AttributeError, KeyError, TypeError) as error:

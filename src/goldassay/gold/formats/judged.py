@@ -15,9 +15,9 @@ from typing import Any
 from goldassay.exceptions import DataError, GoldassayError
 from goldassay.gold.formats import kits
 from goldassay.gold.records import Side, check
+from goldassay.measures.triples.tally import VERDICTS
 
 TASKS = ("triples",)
-VERDICTS = ("correct", "incorrect", "uncertain", "in_wikidata")
 OWN = ("article", "evidence", "annotator")
 
 
@@ -43,17 +43,6 @@ def read(path: str | Path, task: str, side: Side = "gold") -> list[dict[str, Any
         except DataError as error:
             raise error.at(file=path) from None
     return records
-
-
-def discovery(verdicts: Iterable[str]) -> float | None:
-    """The rate of novel discovery: correct / (correct + incorrect).
-
-    >>> discovery(["correct", "correct", "incorrect", "uncertain", "correct"])
-    0.75
-    """
-    counts = Counter(verdicts)
-    judged = counts["correct"] + counts["incorrect"]
-    return counts["correct"] / judged if judged else None
 
 
 def write(path: str | Path, records: Iterable[Mapping[str, Any]], task: str, side: Side = "gold") -> None:

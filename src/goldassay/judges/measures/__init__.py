@@ -1,49 +1,15 @@
-"""All measures that a judge can give the evidence of, in one place: ``Faithfulness(Judge(lm=…))``.
+"""The measures that only a judge gives: ``Rubric(Judge(lm=…), LEVELS)``.
 
-Those of answers stand in `goldassay.measures.answering`, where each also takes verdicts that are there already; a judge
-makes the tables of verdicts that they count in. `answers` and `plausibility` are only a judge's.
+Those of claims, relevance and entities stand in `goldassay.measures.answering`, where each also takes verdicts that are
+there already; a judge makes the tables of verdicts that they count in.
 """
 
 from typing import Any
 
 from goldassay.judges.measures.answers import Criterion, Preference, Rubric
 from goldassay.judges.measures.plausibility import LinkPlausibility, TypePlausibility
-from goldassay.measures.answering.claim_measures import (
-    ClaimF1,
-    ClaimPrecision,
-    ClaimRecall,
-    ContextPrecision,
-    ContextUtilization,
-    Faithfulness,
-    Hallucination,
-    NoiseSensitivity,
-    Relevance,
-    RetrievedClaimRecall,
-    SelfKnowledge,
-)
-from goldassay.measures.answering.grounding import ContextEntityRecall
-from goldassay.measures.judged import Judged
 
-__all__ = [
-    "ClaimF1",
-    "ClaimPrecision",
-    "ClaimRecall",
-    "ContextEntityRecall",
-    "ContextPrecision",
-    "ContextUtilization",
-    "Criterion",
-    "Faithfulness",
-    "Hallucination",
-    "Judged",
-    "LinkPlausibility",
-    "NoiseSensitivity",
-    "Preference",
-    "Relevance",
-    "RetrievedClaimRecall",
-    "Rubric",
-    "SelfKnowledge",
-    "TypePlausibility",
-]
+__all__ = ["Criterion", "LinkPlausibility", "Preference", "Rubric", "TypePlausibility"]
 
 
 def __getattr__(name: str) -> Any:

@@ -136,7 +136,7 @@ def estimate(labels: Labels, votes: Sequence[Vote], judge: object = "") -> Estim
 
 
 @dataclass(frozen=True, slots=True)
-class Calibration:
+class Calibrator:
     """Scores to probabilities: straight lines between known points, flat outside."""
 
     scores: tuple[float, ...]
@@ -145,7 +145,7 @@ class Calibration:
     def __call__(self, score: float) -> float:
         """The probability that people would call it positive.
 
-        >>> Calibration((0.0, 1.0), (0.2, 0.8))(0.5)
+        >>> Calibrator((0.0, 1.0), (0.2, 0.8))(0.5)
         0.5
         """
         return float(np.interp(score, self.scores, self.probabilities))
@@ -156,7 +156,7 @@ class Fitted:
     """What was fitted on ``fitted`` items, and what it does on the ``held`` others, beside the judge as it is."""
 
     threshold: float
-    calibration: Calibration
+    calibration: Calibrator
     fitted: int
     held: int
     before: Rates
@@ -239,7 +239,7 @@ def threshold(scores: Sequence[float], truths: Sequence[bool]) -> float:
     return chosen
 
 
-def calibrate(scores: Sequence[float], truths: Sequence[bool]) -> Calibration:
+def calibrate(scores: Sequence[float], truths: Sequence[bool]) -> Calibrator:
     """The isotonic calibration.
 
     >>> calibrate([0, 0, 1, 1, 1], [False, True, True, True, False]).probabilities      # 1 of 2, 2 of 3
@@ -247,6 +247,6 @@ def calibrate(scores: Sequence[float], truths: Sequence[bool]) -> Calibration:
     """
     made = IsotonicRegression(y_min=0.0, y_max=1.0, out_of_bounds="clip")
     made.fit(np.asarray(scores, float), np.asarray(truths, float))
-    return Calibration(
+    return Calibrator(
         tuple(float(x) for x in made.X_thresholds_), tuple(float(round(y, 12)) for y in made.y_thresholds_)
     )

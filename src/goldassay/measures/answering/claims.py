@@ -23,7 +23,7 @@ from goldassay.fields import read
 from goldassay.measure import Error
 from goldassay.measures.answering.mistakes import unsupported
 from goldassay.measures.answering.records import extra
-from goldassay.measures.answering.tally import Share, Truth, line_of, share_of, table_of
+from goldassay.measures.answering.tally import Kleene, Share, line_of, share_of, table_of
 from goldassay.measures.judged import ClaimJudge, Verdict
 
 Entailed = bool | None
@@ -151,7 +151,7 @@ class Support:
         return {name: share for name, share in made.items() if share is not None}
 
 
-def _noise(used: Truth, relevant: Truth, correct: Truth) -> dict[str, Share | None]:
+def _noise(used: Kleene, relevant: Kleene, correct: Kleene) -> dict[str, Share | None]:
     """Wrong claims that come from a relevant passage, and those that come from irrelevant ones alone."""
     by_relevant = (used & relevant).any(1)
     by_irrelevant = (used & ~relevant).any(1) & ~by_relevant
@@ -161,7 +161,7 @@ def _noise(used: Truth, relevant: Truth, correct: Truth) -> dict[str, Share | No
     }
 
 
-def _utilization(found: Truth, recalled: Truth) -> Share | None:
+def _utilization(found: Kleene, recalled: Kleene) -> Share | None:
     """Of the gold claims that a passage has, the share that the answer has too."""
     both = found & recalled
     most, lost = int(both.maybe.sum()), int((found & ~recalled).sure.sum())

@@ -182,21 +182,21 @@ class Deciles(Bins):
 
 
 @dataclass(frozen=True, eq=False)
-class Truth:
+class Kleene:
     """Statements that are certainly true (``sure``) and those that may be (``maybe``): Kleene's three values."""
 
     sure: NDArray[np.bool_]
     maybe: NDArray[np.bool_]
 
-    def __and__(self, other: Truth) -> Truth:
-        return Truth(self.sure & other.sure, self.maybe & other.maybe)
+    def __and__(self, other: Kleene) -> Kleene:
+        return Kleene(self.sure & other.sure, self.maybe & other.maybe)
 
-    def __invert__(self) -> Truth:
-        return Truth(~self.maybe, ~self.sure)
+    def __invert__(self) -> Kleene:
+        return Kleene(~self.maybe, ~self.sure)
 
-    def any(self, axis: int) -> Truth:
+    def any(self, axis: int) -> Kleene:
         """Whether one along this axis is true; where there is none, it is not."""
-        return Truth(np.logical_or.reduce(self.sure, axis), np.logical_or.reduce(self.maybe, axis))
+        return Kleene(np.logical_or.reduce(self.sure, axis), np.logical_or.reduce(self.maybe, axis))
 
 
 @dataclass(frozen=True)
@@ -208,23 +208,23 @@ class Share:
     n: int
 
 
-def share_of(truth: Truth, empty: bool = False) -> Share | None:
+def share_of(truth: Kleene, empty: bool = False) -> Share | None:
     """The share of true ones; of none at all it is no number, or 0 where ``empty`` says that there should be some."""
     n = len(truth.sure)
     return Share(float(truth.sure.mean()), float(truth.maybe.mean()), n) if n else Share(0.0, 0.0, 0) if empty else None
 
 
-def line_of(verdicts: Sequence[bool | None] | None) -> Truth | None:
+def line_of(verdicts: Sequence[bool | None] | None) -> Kleene | None:
     """A row of verdicts."""
     if verdicts is None:
         return None
-    return Truth(np.array([v is True for v in verdicts], bool), np.array([v is not False for v in verdicts], bool))
+    return Kleene(np.array([v is True for v in verdicts], bool), np.array([v is not False for v in verdicts], bool))
 
 
-def table_of(rows: Sequence[Sequence[bool | None]] | None) -> Truth | None:
+def table_of(rows: Sequence[Sequence[bool | None]] | None) -> Kleene | None:
     """Rows of verdicts, as wide as the first."""
     made = None if rows is None else line_of([verdict for row in rows for verdict in row])
     if rows is None or made is None:
         return None
     shape = len(rows), len(rows[0]) if rows else 0
-    return Truth(made.sure.reshape(shape), made.maybe.reshape(shape))
+    return Kleene(made.sure.reshape(shape), made.maybe.reshape(shape))

@@ -13,7 +13,7 @@ from goldassay.measures.extraction.batch import Batch
 from goldassay.measures.extraction.matching import MATCH
 from goldassay.measures.extraction.measures import Matched
 from goldassay.measures.extraction.records import Span
-from goldassay.tally import FORMULAS, By, Counts, Mean
+from goldassay.tally import FORMULAS, By, Counts, Macro, Mean
 
 MATCHES = ("strict", "partial")
 
@@ -85,7 +85,7 @@ class MacroF1(_OverTypes):
 
     over: str = "gold"  # type: ignore[misc]
     what: ClassVar[str] = "macro"
-    kinds: ClassVar[dict[str, Any]] = {"gold": tally.MacroGold, "seen": tally.MacroSeen}
+    kinds: ClassVar[dict[str, Any]] = {"gold": Macro, "seen": tally.MacroSeen}
     fixed: ClassVar[dict[str, str]] = {"average": "macro by type", "empty": EMPTY}
 
     def __post_init__(self) -> None:

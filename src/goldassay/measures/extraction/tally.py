@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
 
-from goldassay.tally import By, Counts, Number, divide, mean
+from goldassay.tally import Counts, Macro, Number, divide
 from goldassay.tally.sums import Sums, positive
 
 
@@ -79,44 +78,19 @@ class SemEvalRecall(SemEvalCounts):
         return self.recall + _none(self.weight)
 
 
-class ByType(By[str, Counts]):
-    """Counts by type; ``value`` is the mean over types of ``rate``, each type weighing its ``share``."""
-
-    rate: ClassVar[str] = "f1"
-
-    @staticmethod
-    def share(counts: Counts) -> Number:
-        """1 for a type that stands in gold, else 0."""
-        return positive(counts.tp + counts.fn)
-
-    @property
-    def weight(self) -> Number:
-        """The weights of all types; 0 is no value."""
-        return sum(self.share(counts) for counts in self.values())
-
-    @property
-    def value(self) -> Number:
-        """The mean over types."""
-        return mean([(getattr(counts, self.rate), self.share(counts)) for counts in self.values()])
-
-
-class MacroGold(ByType):
-    """The mean over the types that stand in gold."""
-
-
-class MacroGoldPrecision(MacroGold):
+class MacroGoldPrecision(Macro):
     """The same of precision."""
 
     rate = "precision"
 
 
-class MacroGoldRecall(MacroGold):
+class MacroGoldRecall(Macro):
     """The same of recall."""
 
     rate = "recall"
 
 
-class MacroSeen(ByType):
+class MacroSeen(Macro):
     """The mean over all types seen, in gold or predicted."""
 
     @staticmethod
@@ -137,7 +111,7 @@ class MacroSeenRecall(MacroSeen):
     rate = "recall"
 
 
-class Weighted(ByType):
+class Weighted(Macro):
     """The mean over types, weighted by how often they stand in gold."""
 
     @staticmethod

@@ -21,7 +21,7 @@ from goldassay.measures.linking.links import (
     StrongLinkPrecision,
     StrongLinkRecall,
 )
-from goldassay.measures.linking.matching import Matched, overlapping
+from goldassay.measures.linking.matching import Matching, overlapping
 from goldassay.measures.linking.measures import MRR, NILF1, Coverage, HitsAt, NILPrecision, NILRecall
 from goldassay.measures.linking.mistakes import errors
 from goldassay.measures.linking.records import Answer, Mention, rank, sides
@@ -82,7 +82,7 @@ __all__ = [
     "LinkPrecision",
     "LinkRecall",
     "MacroDocLink",
-    "Matched",
+    "Matching",
     "Mention",
     "NILPrecision",
     "NILRecall",

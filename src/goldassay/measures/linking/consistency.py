@@ -18,7 +18,7 @@ from typing import Any, ClassVar
 
 from goldassay.fields import read
 from goldassay.measure import EMPTY
-from goldassay.measures.linking.matching import Matched
+from goldassay.measures.linking.matching import Matching
 from goldassay.measures.linking.measures import LinkMeasure
 from goldassay.measures.linking.records import Answer, Pairs, plain
 from goldassay.tally import Number, divide
@@ -201,7 +201,7 @@ class ConsistencyRate(LinkMeasure):
         told = {} if self.resolver else {"resolver": "gold's own links"}
         return {"bases": "+".join(BASES), **told, "empty": EMPTY}
 
-    def tally(self, found: Matched) -> Consistency:
+    def tally(self, found: Matching) -> Consistency:
         """The predicted links of one document."""
         table = by_base(self.resolver) if self.resolver else together(m.bases for m in found.gold)
         counts = tallied([_entity(answer) for answer in found.pred], table)

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from goldassay.measure import EMPTY
-from goldassay.measures.linking.matching import Matched
+from goldassay.measures.linking.matching import Matching
 from goldassay.measures.linking.measures import HIPE, RATES, LinkMeasure, among, suffix
 from goldassay.tally import FORMULAS, Counts, Mean
 
@@ -55,7 +55,7 @@ class _Link(LinkMeasure):
         also = "HIPE fuzzy" if self.match == "overlap" else "HIPE strict"
         return f"{FORMULAS[self.rate]}; also known as {also}"
 
-    def tally(self, found: Matched) -> Counts:
+    def tally(self, found: Matching) -> Counts:
         """Counts of one document."""
         counts = found.counts(self.match, self.k, self.over, self.matching)
         return type(self.zero)(counts.tp, counts.fp, counts.fn)
@@ -181,7 +181,7 @@ class MacroDocLink(LinkMeasure):
         """Whose mean it is."""
         return HIPE if self.matching == "hipe" else "Röder et al. 2018 (GERBIL)"
 
-    def tally(self, found: Matched) -> Mean:
+    def tally(self, found: Matching) -> Mean:
         """The rate of the document."""
         counts = found.counts(self.match, matching=self.matching)
         made, wanted = counts.tp + counts.fp > 0, counts.tp + counts.fn > 0

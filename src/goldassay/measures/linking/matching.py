@@ -1,6 +1,6 @@
 """Which answers fit which mentions: on the same span, one-to-one by overlap with the most pairs, or in HIPE's order.
 
-`Matched` is what all measures of a document share. Sides are restricted to what is in the knowledge base (``inkb``) or
+`Matching` is what all measures of a document share. Sides are restricted to what is in the knowledge base (``inkb``) or
 not (``nil``) by each side's own word.
 """
 
@@ -28,11 +28,11 @@ class Edge(NamedTuple):
     same: bool
 
 
-class Matched:
+class Matching:
     """One document: its mentions and answers, and how they meet, each found once.
 
     >>> from goldassay.measures.linking.records import sides
-    >>> found = Matched(sides([{"start": 0, "end": 5, "ids": "Q1"}], [{"start": 2, "end": 9, "candidates": ["Q1"]}]))
+    >>> found = Matching(sides([{"start": 0, "end": 5, "ids": "Q1"}], [{"start": 2, "end": 9, "candidates": ["Q1"]}]))
     >>> found.counts("overlap"), found.counts("span"), found.ranks
     (Counts(tp=1, fp=0, fn=0), Counts(tp=0, fp=1, fn=1), [0])
     """
@@ -155,7 +155,7 @@ def overlapping(
     gold: Sequence[Mention], pred: Sequence[Answer], fits: Callable[[Mention, Answer], bool] | None = None
 ) -> list[Pair]:
     """One-to-one pairs that share a character and fit, as many as can be; same spans first."""
-    edges = Matched(Read(tuple(gold), tuple(pred), "", 0)).edges
+    edges = Matching(Read(tuple(gold), tuple(pred), "", 0)).edges
     edges = [one for one in edges if fits is None or fits(gold[one.mention], pred[one.answer])]
     return paired([(one.mention, one.answer) for one in sorted(edges, key=lambda one: (not one.same, one))])
 

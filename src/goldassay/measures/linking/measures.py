@@ -21,7 +21,7 @@ from typing import Any, ClassVar
 
 from goldassay.exceptions import GoldassayError
 from goldassay.measure import EMPTY, Assessment, Measure
-from goldassay.measures.linking.matching import MATCHINGS, OVER, Matched
+from goldassay.measures.linking.matching import MATCHINGS, OVER, Matching
 from goldassay.measures.linking.mistakes import errors
 from goldassay.measures.linking.records import Pairs, sides
 from goldassay.statistics.evidence import stacked
@@ -57,15 +57,15 @@ class LinkMeasure(Measure[Any]):
         if not isinstance(k, int) or k < 1:
             raise GoldassayError(f"k is a whole number from 1, not {k!r}")
 
-    def tally(self, found: Matched) -> Any:
+    def tally(self, found: Matching) -> Any:
         """The evidence of one document."""
         raise GoldassayError(f"{type(self).__name__} does not say how to count")
 
-    def batch(self, gold: Sequence[object], pred: Sequence[object]) -> list[Matched]:
+    def batch(self, gold: Sequence[object], pred: Sequence[object]) -> list[Matching]:
         """Every document, read and matched once."""
-        return [Matched(sides(*pair, self.equivalent, self.bounds)) for pair in zip(gold, pred, strict=True)]
+        return [Matching(sides(*pair, self.equivalent, self.bounds)) for pair in zip(gold, pred, strict=True)]
 
-    def tallies(self, batch: Sequence[Matched]) -> Any:
+    def tallies(self, batch: Sequence[Matching]) -> Any:
         """The evidence of each document."""
         return stacked([self.tally(found) for found in batch], self.zero)
 
@@ -73,7 +73,7 @@ class LinkMeasure(Measure[Any]):
         """The evidence of one document and its errors."""
         read = sides(gold, pred, self.equivalent, self.bounds)
         found, right = errors(read)
-        return Assessment(self.tally(Matched(read)), found, right)
+        return Assessment(self.tally(Matching(read)), found, right)
 
     @property
     def conventions(self) -> str:
@@ -124,7 +124,7 @@ class HitsAt(LinkMeasure):
         """``hits@1`` and so on."""
         return f"hits@{self.k}{suffix(self.over)}"
 
-    def tally(self, found: Matched) -> Mean:
+    def tally(self, found: Matching) -> Mean:
         """Hits of one document."""
         ranks = found.ranked(self.over)
         return Mean(float(sum(0 < place <= self.k for place in ranks)), len(ranks))
@@ -149,7 +149,7 @@ class MRR(LinkMeasure):
         """``mrr`` and so on."""
         return f"mrr{suffix(self.over)}"
 
-    def tally(self, found: Matched) -> Mean:
+    def tally(self, found: Matching) -> Mean:
         """Reciprocal ranks of one document."""
         ranks = found.ranked(self.over)
         return Mean(sum(1 / place for place in ranks if place), len(ranks))
@@ -173,7 +173,7 @@ class Coverage(LinkMeasure):
         """``coverage`` and so on."""
         return f"coverage{suffix(self.over)}"
 
-    def tally(self, found: Matched) -> Mean:
+    def tally(self, found: Matching) -> Mean:
         """Answered mentions of one document."""
         counted = found.wanted(self.over)
         return Mean(sum(i in found.answered for i in counted), len(counted))
@@ -185,7 +185,7 @@ class _Nil(LinkMeasure):
     counted: ClassVar[str] = "nil"
     fixed: ClassVar[dict[str, str]] = {"key": KEY, "average": "micro", "empty": EMPTY}
 
-    def tally(self, found: Matched) -> Counts:
+    def tally(self, found: Matching) -> Counts:
         """Answered NIL and NIL; answered NIL and not (or no mention); NIL and not answered so."""
         hits = sum(found.gold[i].nil and found.pred[j].nil for i, j in found.answered.items())
         made, wanted = sum(one.nil for one in found.pred), sum(one.nil for one in found.gold)

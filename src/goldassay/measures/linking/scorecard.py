@@ -18,7 +18,7 @@ from goldassay.measures.linking.links import (
     StrongLinkPrecision,
     StrongLinkRecall,
 )
-from goldassay.measures.linking.matching import OVER, Matched
+from goldassay.measures.linking.matching import OVER, Matching
 from goldassay.measures.linking.measures import MRR, NILF1, Coverage, HitsAt, LinkMeasure, NILPrecision, NILRecall
 from goldassay.measures.linking.records import Pairs, pairs
 from goldassay.scorecard import Batches, Scorecard, fold, valued
@@ -65,7 +65,7 @@ def scorecard(
 
     def look(part: Batches) -> None:
         nonlocal repeated, lost
-        batch: list[Matched] = part.of(cover)
+        batch: list[Matching] = part.of(cover)
         repeated += sum(found.read.repeated for found in batch)
         lost += sum(answer.start < 0 for found in batch for answer in found.pred)
         if protocol:

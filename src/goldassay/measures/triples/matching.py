@@ -13,7 +13,7 @@ from goldassay.fields import read
 from goldassay.measures.triples import items, objects, records
 from goldassay.measures.triples.objects import Comparing, Value
 from goldassay.measures.triples.predicates import Alignment
-from goldassay.measures.triples.records import NO_TABLE, Statement
+from goldassay.measures.triples.records import NO_TABLE, Triple
 
 AS_USUAL = Comparing()
 EXACT, PARTIAL, NO_MATCH = "exact", "partial", "no_match"
@@ -23,8 +23,8 @@ EXACT, PARTIAL, NO_MATCH = "exact", "partial", "no_match"
 class Matching:
     """The statements of one example and which prediction covers which gold statement."""
 
-    gold: list[Statement]
-    pred: list[Statement]
+    gold: list[Triple]
+    pred: list[Triple]
     pairs: dict[int, int] = field(default_factory=dict)
     """From the index of a prediction to that of the gold statement that it covers."""
 
@@ -47,12 +47,12 @@ class Matching:
         return PARTIAL if any(related(gold, said) for gold in self.gold) else NO_MATCH
 
 
-def related(gold: Statement, pred: Statement, equivalents: Mapping[str, str] | None = None) -> bool:
+def related(gold: Triple, pred: Triple, equivalents: Mapping[str, str] | None = None) -> bool:
     """Whether both speak of one property of one subject."""
     return bool(gold.properties & pred.properties) and _one_subject(gold, pred, equivalents)
 
 
-def _one_subject(gold: Statement, pred: Statement, equivalents: Mapping[str, str] | None) -> bool:
+def _one_subject(gold: Triple, pred: Triple, equivalents: Mapping[str, str] | None) -> bool:
     return gold.subject is not None and pred.subject is not None and items.same(gold.subject, pred.subject, equivalents)
 
 

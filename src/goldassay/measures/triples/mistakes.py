@@ -9,7 +9,7 @@ from goldassay.fields import read
 from goldassay.measure import Error
 from goldassay.measures.triples import items, objects, quantities, times
 from goldassay.measures.triples.matching import Matching, related
-from goldassay.measures.triples.records import Statement
+from goldassay.measures.triples.records import Triple
 from goldassay.text.fuzzy import normal
 
 AROUND = 30
@@ -39,7 +39,7 @@ def found(matching: Matching, gold: object) -> tuple[tuple[Error, ...], tuple[st
     return tuple(errors), right
 
 
-def place(statement: Statement, text: str) -> tuple[int, int] | None:
+def place(statement: Triple, text: str) -> tuple[int, int] | None:
     """Where the text says the object: its words, or for a time its year, for a quantity its number."""
     spoken = statement.key[2]
     forms = [items.label(spoken), *(str(name) for name in statement.triple.get("object_labels") or ())]
@@ -68,14 +68,14 @@ def around(text: str, at: tuple[int, int]) -> str:
     return " ".join(piece.split())
 
 
-def _said(statement: Statement, text: str) -> tuple[str, tuple[int, int] | None]:
+def _said(statement: Triple, text: str) -> tuple[str, tuple[int, int] | None]:
     at = place(statement, text)
     if at is None:
         return ("" if not text else " The text does not say it in these words."), None
     return f" The text says it: “…{around(text, at)}…”.", at
 
 
-def _error(kind: str, message: str, wanted: Statement | None, said: Statement | None, at: Any, text: str) -> Error:
+def _error(kind: str, message: str, wanted: Triple | None, said: Triple | None, at: Any, text: str) -> Error:
     return Error(
         kind,
         message,
@@ -90,24 +90,24 @@ def _error(kind: str, message: str, wanted: Statement | None, said: Statement | 
     )
 
 
-def _missed(wanted: Statement, text: str) -> Error:
+def _missed(wanted: Triple, text: str) -> Error:
     tail, at = _said(wanted, text)
     return _error("missed", f"Missed {wanted.words}.{tail}", wanted, None, at, text)
 
 
-def _wrong_object(wanted: Statement, said: Statement, text: str) -> Error:
+def _wrong_object(wanted: Triple, said: Triple, text: str) -> Error:
     tail, at = _said(wanted, text)
     message = f"{wanted.key[1]} of {wanted.key[0]} is {wanted.key[2]}, not {said.key[2]}.{tail}"
     return _error("wrong_object", message, wanted, said, at, text)
 
 
-def _wrong_subject(wanted: Statement, said: Statement, text: str) -> Error:
+def _wrong_subject(wanted: Triple, said: Triple, text: str) -> Error:
     tail, at = _said(wanted, text)
     message = f"{wanted.key[1]} {wanted.key[2]} belongs to {wanted.key[0]}, not to {said.key[0]}.{tail}"
     return _error("wrong_subject", message, wanted, said, at, text)
 
 
-def _spurious(matching: Matching, said: Statement, text: str) -> Error:
+def _spurious(matching: Matching, said: Triple, text: str) -> Error:
     at = place(said, text)
     twin = next((g for g in matching.gold if g.properties & said.properties and _twin(g, said)), None)
     if twin is not None:
@@ -119,12 +119,12 @@ def _spurious(matching: Matching, said: Statement, text: str) -> Error:
     return _error("spurious", f"Gold does not have {said.words}{where}.", None, said, at, text)
 
 
-def _only_the_subject(wanted: Statement, said: Statement) -> bool:
+def _only_the_subject(wanted: Triple, said: Triple) -> bool:
     """Whether property and object are right."""
     return bool(wanted.properties & said.properties) and objects.same(
         wanted.value, objects.read(said.triple, wanted.kind)
     )
 
 
-def _twin(gold: Statement, said: Statement) -> bool:
+def _twin(gold: Triple, said: Triple) -> bool:
     return normal(gold.key[0]) == normal(said.key[0]) and objects.same(gold.value, objects.read(said.triple, gold.kind))

@@ -26,7 +26,7 @@ NO_TABLE = Alignment()
 
 
 @dataclass(slots=True)
-class Statement:
+class Triple:
     """A triple, read: its subject as an item, its properties, its value."""
 
     triple: Mapping[str, Any]
@@ -48,7 +48,7 @@ class Statement:
         return f"({', '.join(self.key)})"
 
 
-def wanted(gold: object, table: Alignment = NO_TABLE, excluded: Iterable[str] = objects.EXCLUDED) -> list[Statement]:
+def wanted(gold: object, table: Alignment = NO_TABLE, excluded: Iterable[str] = objects.EXCLUDED) -> list[Triple]:
     """The statements of a gold example, by their words."""
     name = read(gold, "id", None)
     found = [_statement(triple, table, name) for triple in _triples(gold_field(gold, "triples"), name)]
@@ -58,7 +58,7 @@ def wanted(gold: object, table: Alignment = NO_TABLE, excluded: Iterable[str] = 
 
 def said(
     pred: object, table: Alignment = NO_TABLE, excluded: Iterable[str] = objects.EXCLUDED, name: object = None
-) -> list[Statement]:
+) -> list[Triple]:
     """The statements of a prediction, the most confident first; ``name`` is the record's, for what is wrong in it."""
     found = [_statement(triple, table, name) for triple in _triples(pred_field(pred, "triples"), name)]
     kept = [s for s in found if not objects.excluded(s.triple, excluded)]
@@ -80,14 +80,14 @@ def perfect(gold: object) -> dict[str, Any]:
     }
 
 
-def _statement(triple: Any, table: Alignment, name: Any) -> Statement:
+def _statement(triple: Any, table: Alignment, name: Any) -> Triple:
     fields = triple if isinstance(triple, Mapping) else {key: read(triple, key, None) for key in FIELDS}
     for key in ("subject", "predicate", "object"):
         if fields.get(key) is None:
             raise DataError(f"a triple needs a {key!r}, found {dict(fields)!r}", record=name, field="triples")
     predicate = str(fields.get("predicate_id") or fields["predicate"])
     kind = objects.kind(fields)
-    return Statement(
+    return Triple(
         fields,
         items.read(fields["subject"], fields.get("subject_id")),
         table.properties(predicate),

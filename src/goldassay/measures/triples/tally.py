@@ -9,31 +9,21 @@ from typing import ClassVar
 
 from goldassay.exceptions import DataError
 from goldassay.measures.triples.matching import Matching
-from goldassay.measures.triples.records import Statement
+from goldassay.measures.triples.records import Triple
 from goldassay.statistics.intervals import wilson
-from goldassay.tally import Bins, By, Counts, Number, PrecisionCounts, divide, mean
-from goldassay.tally.sums import Sums, positive
+from goldassay.tally import Bins, Counts, Macro, Number, PrecisionCounts, divide
+from goldassay.tally.sums import Sums
 
 VERDICTS = ("correct", "incorrect", "uncertain", "in_wikidata")
 TRUE = ("correct", "in_wikidata")
 
 
-class ByProperty(By[str, Counts]):
+class ByProperty(Macro):
     """Counts by property; ``value`` is the mean F1 over the properties that gold has."""
-
-    rate: ClassVar[str] = "f1"
-
-    def mean(self, rate: str) -> Number:
-        """The unweighted mean of a rate over the properties with gold statements."""
-        return mean([(getattr(counts, rate), positive(counts.tp + counts.fn)) for counts in self.values()])
 
     @property
     def weight(self) -> Number:
         return sum(counts.tp + counts.fn for counts in self.values())
-
-    @property
-    def value(self) -> Number:
-        return self.mean(self.rate)
 
 
 class PrecisionByProperty(ByProperty):
@@ -158,7 +148,7 @@ def by_property(found: Matching, *, unaligned: str = "skip", supported: bool = F
     return ByProperty({name: Counts(*counts) for name, counts in sorted(out.items())})
 
 
-def _counted(said: Statement, found: Matching) -> str:
+def _counted(said: Triple, found: Matching) -> str:
     """The property that a wrong prediction counts under: one that gold has, if its predicate may mean several."""
     here = {name for gold in found.gold for name in gold.properties} & said.properties
     return min(here) if here else said.counted_as

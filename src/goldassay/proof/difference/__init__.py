@@ -24,7 +24,7 @@ import numpy as np
 
 from goldassay.exceptions import GoldassayError
 from goldassay.measure import Measure
-from goldassay.proof.difference.changes import Change, Sides, changes
+from goldassay.proof.difference.changes import DataChange, Sides, changes
 from goldassay.proof.difference.conventions import TOOLS, chosen, differences
 from goldassay.proof.difference.explanation import Claim, Explanation, Way
 from goldassay.scorecard import Batches, Scorecard, fold
@@ -66,7 +66,7 @@ def explain(
     search.under(gold, pred)
     for says, sides in (readings or {}).items():
         search.under(*sides, (says,), ("reading",))
-    plain: list[Change] = [*changes(card.task, gold, pred)]
+    plain: list[DataChange] = [*changes(card.task, gold, pred)]
     for change in plain:
         search.under(*change(gold, pred), (change.says,), (change.kind,))
     order = {id(one): place for place, one in enumerate(plain)}

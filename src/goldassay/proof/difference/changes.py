@@ -25,7 +25,7 @@ MOST = 30  # types, languages and so on that are tried one by one
 
 
 @dataclass(frozen=True)
-class Change:
+class DataChange:
     """What is done to both sides, and how that is said; ``kind`` is ``part`` where it is one of many of its like."""
 
     says: str
@@ -37,7 +37,7 @@ class Change:
         return self.made(gold, pred)
 
 
-def changes(task: str, gold: Sequence[object], pred: Sequence[object]) -> Iterator[Change]:
+def changes(task: str, gold: Sequence[object], pred: Sequence[object]) -> Iterator[DataChange]:
     """Every change of these data that makes a difference, the commonest first.
 
     >>> [change.says for change in changes("classification", [{"label": "A"}], [{"label": "a"}])]
@@ -53,7 +53,7 @@ def changes(task: str, gold: Sequence[object], pred: Sequence[object]) -> Iterat
         ),
     ):
         if not all(keep(*pair) for pair in zip(gold, pred, strict=True)):
-            yield Change(says, _kept(keep))
+            yield DataChange(says, _kept(keep))
     if task in ("extraction", "triples"):
         yield from _of_items(task, gold, pred)
     if task == "classification":
@@ -61,14 +61,14 @@ def changes(task: str, gold: Sequence[object], pred: Sequence[object]) -> Iterat
     if task == "retrieval":
         yield from _of_grades(gold)
     if task == "answering" and any(len(_field(one, "answers") or ()) > 1 for one in gold):
-        yield Change(
+        yield DataChange(
             "only the first answer of gold",
             lambda g, p: ([_with(one, answers=_field(one, "answers")[:1]) for one in g], p),
         )
     yield from _strata(gold, wanted)
 
 
-def _of_items(task: str, gold: Sequence[Any], pred: Sequence[Any]) -> Iterator[Change]:
+def _of_items(task: str, gold: Sequence[Any], pred: Sequence[Any]) -> Iterator[DataChange]:
     """Spans and triples: their types or properties left out, folded or cut."""
     field, kind = ("entities", "type") if task == "extraction" else ("triples", "predicate")
     noun = "type" if task == "extraction" else "property"
@@ -98,26 +98,26 @@ def _of_items(task: str, gold: Sequence[Any], pred: Sequence[Any]) -> Iterator[C
 
     names_ = {*stand, *said}
     if len({name.casefold() for name in names_}) < len(names_):
-        yield Change(f"{noun}s compared without case", folded(str.casefold))
+        yield DataChange(f"{noun}s compared without case", folded(str.casefold))
     if any("." in name for name in names_):
-        yield Change(f"{noun}s cut at the first dot", folded(lambda name: name.partition(".")[0]))
-        yield Change(f"{noun}s cut before the last dot", folded(lambda name: name.rpartition(".")[0] or name))
+        yield DataChange(f"{noun}s cut at the first dot", folded(lambda name: name.partition(".")[0]))
+        yield DataChange(f"{noun}s cut before the last dot", folded(lambda name: name.rpartition(".")[0] or name))
     if set(said) - set(stand):
-        yield Change(
+        yield DataChange(
             f"predictions of a {noun} that gold does not have left out",
             without(_among({*stand}, kind, False), "pred"),
         )
     if any(_twice(_field(one, field) or ()) for one in (*gold, *pred)):
-        yield Change("what is given twice counted once", lambda g, p: (_once(g, field), _once(p, field)))
+        yield DataChange("what is given twice counted once", lambda g, p: (_once(g, field), _once(p, field)))
     if task == "extraction":
-        yield Change("ends of predictions read as inclusive", lambda g, p: (g, _moved(p, 1)))
-        yield Change("ends of gold read as inclusive", lambda g, p: (_moved(g, 1), p))
+        yield DataChange("ends of predictions read as inclusive", lambda g, p: (g, _moved(p, 1)))
+        yield DataChange("ends of gold read as inclusive", lambda g, p: (_moved(g, 1), p))
     for name, _ in (stand + said).most_common(MOST) if len(names_) > 1 else ():
-        yield Change(f"without the {noun} {name}", without(_among({name}, kind)), "part")
-        yield Change(f"the {noun} {name} alone", without(_among({name}, kind, False)), "part")
+        yield DataChange(f"without the {noun} {name}", without(_among({name}, kind)), "part")
+        yield DataChange(f"the {noun} {name} alone", without(_among({name}, kind, False)), "part")
 
 
-def _of_labels(gold: Sequence[Any], pred: Sequence[Any]) -> Iterator[Change]:
+def _of_labels(gold: Sequence[Any], pred: Sequence[Any]) -> Iterator[DataChange]:
     labels = Counter(str(_field(one, "label")) for one in gold)
     seen = {*labels, *(str(_field(one, "label")) for one in pred)}
     if len({label.casefold() for label in seen}) < len(seen):
@@ -127,16 +127,16 @@ def _of_labels(gold: Sequence[Any], pred: Sequence[Any]) -> Iterator[Change]:
                 [_with(one, label=str(_field(one, "label")).casefold()) for one in side] for side in (gold, pred)
             )  # type: ignore[return-value]
 
-        yield Change("labels compared without case", folded)
+        yield DataChange("labels compared without case", folded)
     for label, _ in labels.most_common(MOST):
-        yield Change(
+        yield DataChange(
             f"without the examples whose label is {label}",
             _kept(_stands("label", label, False)),
             "part",
         )
 
 
-def _of_grades(gold: Sequence[Any]) -> Iterator[Change]:
+def _of_grades(gold: Sequence[Any]) -> Iterator[DataChange]:
     if any(
         grade > 1 for one in gold if isinstance(_field(one, "relevant"), dict) for grade in one["relevant"].values()
     ):
@@ -146,10 +146,10 @@ def _of_grades(gold: Sequence[Any]) -> Iterator[Change]:
                 _with(one, relevant={d: float(g > 0) for d, g in dict(_field(one, "relevant")).items()}) for one in gold
             ], pred
 
-        yield Change("grades flattened to 0 and 1", flat)
+        yield DataChange("grades flattened to 0 and 1", flat)
 
 
-def _strata(gold: Sequence[Any], wanted: str) -> Iterator[Change]:
+def _strata(gold: Sequence[Any], wanted: str) -> Iterator[DataChange]:
     """Parts of the data: a field of gold with a few words as its values, such as the language or the split."""
     for name in dict.fromkeys(name for one in gold for name in names(one)):
         values = [_field(one, name) for one in gold]
@@ -157,7 +157,7 @@ def _strata(gold: Sequence[Any], wanted: str) -> Iterator[Change]:
         if name == wanted or not 1 < len(words) <= MOST or len(words) * 2 > len(gold):
             continue
         for word, _ in words.most_common():
-            yield Change(f"the examples whose {name} is {word} alone", _kept(_stands(name, word)), "part")
+            yield DataChange(f"the examples whose {name} is {word} alone", _kept(_stands(name, word)), "part")
 
 
 def _among(words: Collection[str], kind: str, yes: bool = True) -> Callable[[Any], bool]:

@@ -21,7 +21,7 @@ from urllib.parse import parse_qs, urlsplit
 
 from goldassay import __version__
 from goldassay.exceptions import GoldassayError
-from goldassay.reporting.history import Entry, Line, entries, lines
+from goldassay.reporting.history import Line, RunEntry, entries, lines
 from goldassay.reporting.pages import charts
 from goldassay.reporting.pages.document import page
 from goldassay.reporting.pages.report import report, sources
@@ -30,7 +30,7 @@ MOST = 12  # programs whose history is drawn
 BESIDE = 4  # runs of one program on the same gold that the static pages show beside each other
 
 
-def listing(found: Sequence[Entry], title: str, *, live: bool, links: dict[str, str] | None = None) -> str:
+def listing(found: Sequence[RunEntry], title: str, *, live: bool, links: dict[str, str] | None = None) -> str:
     """The page of a folder of runs.
 
     ``live`` pages ask their server how far running runs are, and compare what is ticked; for static ones ``links``
@@ -54,14 +54,14 @@ def listing(found: Sequence[Entry], title: str, *, live: bool, links: dict[str, 
     return page("history.html", context, scripts=["history.js"], charts=figures, connect=live)
 
 
-def _main(one: Entry) -> tuple[float, float] | None:
+def _main(one: RunEntry) -> tuple[float, float] | None:
     """The interval beside the value, where the metric is one measure."""
     measures = [name for name, about in one.about["measures"].items() if about.get("weight", 1)]
     ends = one.about.get("intervals", {}).get(measures[0]) if len(measures) == 1 else None
     return (float(ends[0]), float(ends[1])) if ends else None
 
 
-def _history(found: Sequence[Entry], name: str, figures: list[charts.Figure]) -> dict[str, Any] | None:
+def _history(found: Sequence[RunEntry], name: str, figures: list[charts.Figure]) -> dict[str, Any] | None:
     """One program over time: a chart for its first measure, a table of all its values, and where lines break."""
     mine = [one for one in found if one.name == name and one.about.get("values")]
     if len(mine) < 2:
@@ -127,13 +127,13 @@ def dashboard(runs: Path, out: Path) -> list[Path]:
     return [out / file for file in texts]
 
 
-def beside(found: Sequence[Entry]) -> dict[str, list[Entry]]:
+def beside(found: Sequence[RunEntry]) -> dict[str, list[RunEntry]]:
     """The runs of each task on the same gold that are worth a look beside each other, the earliest first."""
-    groups: dict[tuple[str, str], list[Entry]] = {}
+    groups: dict[tuple[str, str], list[RunEntry]] = {}
     for one in found:
         if one.status == "finished" and one.gold and "/" not in one.key:
             groups.setdefault((one.name.partition("-")[0], one.gold), []).append(one)
-    out: dict[str, list[Entry]] = {}
+    out: dict[str, list[RunEntry]] = {}
     for (task, gold), group in groups.items():
         if len(group) > 1:
             out[f"{task} on gold {gold}"] = sorted(group[:BESIDE], key=lambda one: one.started)

@@ -26,7 +26,7 @@ from goldassay.running.waterfall import Waterfall
 from goldassay.statistics import Comparison, compare
 
 if TYPE_CHECKING:
-    from goldassay.reporting.ranking import Ranked
+    from goldassay.reporting.ranking import RankedRun
 
 
 @dataclass
@@ -69,7 +69,7 @@ def report(
     *,
     tuning: Tuning | None = None,
     judges: Sequence[Mapping[str, Any]] = (),
-    ranked: Sequence[Ranked] = (),
+    ranked: Sequence[RankedRun] = (),
     title: str | None = None,
     seed: int = 0,
 ) -> str:
