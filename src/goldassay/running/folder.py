@@ -146,9 +146,7 @@ def read_about(folder: Path) -> dict[str, Any]:
     try:
         raw = file.read_bytes()
     except OSError:
-        raise GoldassayError(
-            f"no run at {folder}: expected {ABOUT} there (goldassay runs list names them)"
-        ) from None
+        raise GoldassayError(f"no run at {folder}: expected {ABOUT} there (goldassay runs list names them)") from None
     found = jsonl.value(raw, file=file)
     if not isinstance(found, dict):
         raise DataError("not a run", file=file)
