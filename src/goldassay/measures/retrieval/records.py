@@ -16,12 +16,15 @@ from struct import error as StructError
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from goldassay.exceptions import DataError
 from goldassay.fields import read
 from goldassay.measure import gold_field, pred_field
+from goldassay.statistics.evidence import Floats
 
-Array = Any  # numpy arrays of one dimension
+Ints = NDArray[np.int64]
+Numbers = NDArray[Any]  # of whole numbers, or of fractions
 Grades = Mapping[str, float]
 Scores = Mapping[str, float]
 _ID_AND_SCORE = itemgetter("doc_id", "score")
@@ -119,7 +122,14 @@ def _twice(documents: Iterable[str]) -> str:
 Rows = Sequence[Mapping[str, float]]
 
 
-def numbers(rows: Rows, sizes: Array, noun: str, field: str, kind: Any, name: Callable[[int], str]) -> Array:
+def numbers(
+    rows: Rows,
+    sizes: Ints,
+    noun: str,
+    field: str,
+    kind: type[np.float32] | type[np.float64],
+    name: Callable[[int], str],
+) -> Floats:
     """The values of all rows, one after the other; ``noun`` and ``field`` say what they are, ``name`` which row.
 
     Args:
