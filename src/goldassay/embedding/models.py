@@ -45,6 +45,7 @@ class Embedder(Protocol):
 
     def __call__(self, texts: Sequence[str], /) -> Vectors:
         """One row a text."""
+        ...
 
 
 @runtime_checkable

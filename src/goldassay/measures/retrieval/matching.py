@@ -131,7 +131,7 @@ class Batch:
         return list(chain.from_iterable(self.judged))
 
     @cached_property
-    def _found_scores(self) -> Floats:
+    def _found_scores(self) -> NDArray[np.float32]:
         """The score of each judged document; NaN where it was not retrieved."""
         absent, found = repeat(np.nan), list[float]()
         for run, judged in zip(self.runs, self.judged, strict=True):

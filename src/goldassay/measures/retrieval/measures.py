@@ -104,7 +104,7 @@ class Ranked(Measure[Mean]):
         return [(f.name, getattr(self, f.name)) for f in sorted(fields(self), key=lambda f: bool(f.kw_only))]
 
 
-def among(measure: Ranked, name: str, choices: tuple[Any, ...]) -> None:
+def among(measure: Ranked, name: str, choices: tuple[object, ...]) -> None:
     """Raise unless the option is one of its choices."""
     value = getattr(measure, name)
     if value not in choices or isinstance(value, bool):

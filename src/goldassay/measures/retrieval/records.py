@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from operator import itemgetter
 from struct import Struct
 from struct import error as StructError
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -104,7 +104,7 @@ def _by_place(found: Iterable[Any], record: object) -> Scores:
     return pairs
 
 
-def name(gold: Any) -> str | None:
+def name(gold: object) -> str | None:
     """The id of a record, for an error's place."""
     found = read(gold, "id", None)
     return None if found is None else str(found)
@@ -120,6 +120,7 @@ def _twice(documents: Iterable[str]) -> str:
 
 
 Rows = Sequence[Mapping[str, float]]
+F = TypeVar("F", bound=np.floating[Any])
 
 
 def numbers(
@@ -127,9 +128,9 @@ def numbers(
     sizes: Ints,
     noun: str,
     field: str,
-    kind: type[np.float32] | type[np.float64],
+    kind: type[F],
     name: Callable[[int], str],
-) -> Floats:
+) -> NDArray[F]:
     """The values of all rows, one after the other; ``noun`` and ``field`` say what they are, ``name`` which row.
 
     Args:
