@@ -21,7 +21,6 @@ from numpy.typing import NDArray
 from goldassay.exceptions import DataError
 from goldassay.fields import read
 from goldassay.measure import gold_field, pred_field
-from goldassay.statistics.evidence import Floats
 
 Ints = NDArray[np.int64]
 Numbers = NDArray[Any]  # of whole numbers, or of fractions
