@@ -26,7 +26,7 @@ from pathlib import Path
 from threading import Lock
 from typing import Any
 
-from goldassay.exceptions import DataError, StorageError
+from goldassay.exceptions import DataError, GoldassayError, StorageError
 
 DIGITS = 309  # a whole number that is longer is no number that a measure can count with
 ODD = re.compile(rf"\d{{{DIGITS},}}|[eE]\+?\d{{3}}|\\u[dD][89a-fA-F]")
@@ -200,6 +200,8 @@ def _object(
 class Log:
     """A file that objects are appended to, by threads and by processes, whole lines only.
 
+    ``alone``: by this process alone, until the file is closed or the process is gone; what another has is refused.
+
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     with Log(Path(folder) / "x.jsonl") as log:
@@ -208,13 +210,27 @@ class Log:
     '{"a": 1}\\n'
     """
 
-    def __init__(self, file: Path, *, sync: bool = False) -> None:
-        self.file, self.sync, self._lock = file, sync, Lock()
+    def __init__(self, file: Path, *, sync: bool = False, alone: bool = False) -> None:
+        self.file, self.sync, self.alone, self._lock = file, sync, alone, Lock()
         with writing(file):
             file.parent.mkdir(parents=True, exist_ok=True)
             self._handle: int | None = os.open(file, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o666)
+        if alone:
+            self._take()
         with self._held() as handle:
             _mend(handle)
+
+    def _take(self) -> None:
+        handle = self._handle or 0
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            self.close()
+            raise GoldassayError(
+                f"{self.file}: is being written by another run; wait until it ends, or write to another file"
+            ) from None
+        except OSError:  # a file system that knows no locks
+            self.alone = False
 
     def add(self, row: Any) -> int:
         """One more line; it is on its way to the disk when this returns. Gives the place where it starts."""
@@ -248,11 +264,13 @@ class Log:
             handle = self._handle
             if handle is None:
                 raise StorageError(f"{self.file}: is closed")
-            fcntl.flock(handle, fcntl.LOCK_EX)
+            if not self.alone:
+                fcntl.flock(handle, fcntl.LOCK_EX)
             try:
                 yield handle
             finally:
-                fcntl.flock(handle, fcntl.LOCK_UN)
+                if not self.alone:
+                    fcntl.flock(handle, fcntl.LOCK_UN)
 
     def close(self) -> None:
         """No more lines."""

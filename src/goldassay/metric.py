@@ -142,6 +142,7 @@ class Metric:
             evidence=evidence,
             errors=errors,
             passed=value >= self.pass_mark - 1e-12,
+            failure=str(failed(pred) or ""),
         )
 
     def __repr__(self) -> str:

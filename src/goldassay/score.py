@@ -73,7 +73,8 @@ class Total:
     metric was never shown their gold. Each takes the value down as it would take down a mean,
     ``(value * scored + failure scores) / n``, and ``total / n`` warns of it. For means (accuracy, MRR) that is the
     value with the failed gold counted as missed; for P, R and F1 it is at most that. The very value comes from
-    ``goldassay.guard(program)``, which never raises.
+    ``goldassay.guard(program)``, which never raises; where it failed on every example ``Evaluate`` ends with a warning.
+    (A program without a guard that raises on every example is never shown to the metric: only DSPy can tell of it.)
 
     ``dspy.Evaluate`` sums all scores again after every example. So sums of plain counts are kept as bare numbers, and
     become tallies only when a value is asked for.
@@ -84,9 +85,11 @@ class Total:
         plain: The sum of plain numbers among them.
         factor: What the value was multiplied by (``dspy.Evaluate`` takes 100 times the sum).
         numbers: The evidence as bare numbers.
+        failed: How many of the scores are of a program that failed.
+        why: Why the first of these did.
     """
 
-    __slots__ = ("_evidence", "_numbers", "count", "factor", "plain")
+    __slots__ = ("_evidence", "_numbers", "count", "factor", "failed", "plain", "why")
 
     def __init__(
         self,
@@ -95,8 +98,11 @@ class Total:
         plain: float = 0.0,
         factor: float = 1.0,
         numbers: tuple[Layout, tuple[float, ...]] | None = None,
+        failed: int = 0,
+        why: str = "",
     ) -> None:
         self._evidence, self.count, self.plain, self.factor, self._numbers = evidence, count, plain, factor, numbers
+        self.failed, self.why = failed, why
 
     @property
     def evidence(self) -> Evidence:
@@ -113,17 +119,22 @@ class Total:
             mine, flat = self._numbers, other.flat
             if mine is not None and flat is not None and mine[0] is flat[0]:
                 numbers = (mine[0], tuple(map(add, mine[1], flat[1])))
-                return Total(self._evidence, self.count + 1, self.plain, self.factor, numbers)
-            return Total(self.evidence + other.evidence, self.count + 1, self.plain, self.factor)
+                return self._with(self._evidence, 1, 0.0, numbers, other.failure)
+            return self._with(self.evidence + other.evidence, 1, 0.0, None, other.failure)
         if isinstance(other, Total):
-            return Total(
-                self.evidence + other.evidence, self.count + other.count, self.plain + other.plain, self.factor
-            )
+            both = self._with(self.evidence + other.evidence, other.count, other.plain, None, other.why)
+            both.failed = self.failed + other.failed
+            return both
         if isinstance(other, (int, float)):
-            return Total(self._evidence, self.count, self.plain + other, self.factor, self._numbers)
+            return self._with(self._evidence, 0, other, self._numbers, "")
         return NotImplemented
 
     __radd__ = __add__
+
+    def _with(self, evidence: Evidence, count: int, plain: float, numbers: Any, failure: str) -> Total:
+        failed = self.failed + bool(failure)
+        why = self.why or failure
+        return Total(evidence, self.count + count, self.plain + plain, self.factor, numbers, failed, why)
 
     @property
     def value(self) -> float:
@@ -131,7 +142,7 @@ class Total:
         return float(self.evidence.value)
 
     def __mul__(self, factor: float) -> Total:
-        return Total(self._evidence, self.count, self.plain, self.factor * factor, self._numbers)
+        return Total(self._evidence, self.count, self.plain, self.factor * factor, self._numbers, self.failed, self.why)
 
     __rmul__ = __mul__
 
@@ -151,6 +162,9 @@ class Total:
         return self.value * self.factor * self.count
 
     def __format__(self, spec: str) -> str:
+        """Evaluate writes the sum out once, at its end (it divides after every example): there is the time to tell."""
+        if not spec and self.failed == self.count > 0:
+            warnings.warn(f"the program failed on all {self.count} examples; the first: {self.why}", stacklevel=2)
         return format(float(self), spec)
 
     def __repr__(self) -> str:
@@ -167,6 +181,7 @@ class Score(dspy.Prediction):
         evidence: The tallies of the measures.
         errors: What was wrong in the example.
         passed: Whether the pass mark is reached.
+        failure: Why the program failed, if it did.
     """
 
     def __init__(
@@ -178,11 +193,13 @@ class Score(dspy.Prediction):
         evidence: Evidence | None = None,
         errors: tuple[Any, ...] = (),
         passed: bool = False,
+        failure: str = "",
     ) -> None:
         super().__init__(score=float(score), feedback=feedback, objective_scores=dict(objective_scores or {}))
         self.__dict__["_evidence"] = Evidence() if evidence is None else evidence
         self.__dict__["_errors"] = errors
         self.__dict__["_passed"] = passed
+        self.__dict__["_failure"] = failure
 
     @property
     def evidence(self) -> Evidence:
@@ -198,6 +215,11 @@ class Score(dspy.Prediction):
     def errors(self) -> tuple[Any, ...]:
         """The errors found in this example."""
         return self.__dict__["_errors"]  # type: ignore[no-any-return]
+
+    @property
+    def failure(self) -> str:
+        """Why the program failed on this example; nothing where it did not."""
+        return self.__dict__["_failure"]  # type: ignore[no-any-return]
 
     def __bool__(self) -> bool:
         return bool(self.__dict__["_passed"])
@@ -217,7 +239,8 @@ class Score(dspy.Prediction):
         return store["_flat"]  # type: ignore[no-any-return]
 
     def __add__(self, other: Any) -> Total:  # pyright: ignore[reportIncompatibleMethodOverride]
-        total: Total = Total(self.evidence, 1, numbers=self.flat) + other
+        mine = Total(self.evidence, 1, numbers=self.flat, failed=int(bool(self.failure)), why=self.failure)
+        total: Total = mine + other
         return total
 
     def __radd__(self, other: Any) -> Total:  # pyright: ignore[reportIncompatibleMethodOverride]
@@ -225,10 +248,10 @@ class Score(dspy.Prediction):
         return total
 
     def __reduce__(self) -> Any:
-        return _rebuild, (dict(self._store), self.evidence, self.errors, bool(self))
+        return _rebuild, (dict(self._store), self.evidence, self.errors, bool(self), self.failure)
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Score:
-        return _rebuild(dict(self._store), self.evidence, self.errors, bool(self))
+        return _rebuild(dict(self._store), self.evidence, self.errors, bool(self), self.failure)
 
     def __copy__(self) -> Score:
         return self.__deepcopy__({})
@@ -239,7 +262,9 @@ class Score(dspy.Prediction):
         return out
 
 
-def _rebuild(store: dict[str, Any], evidence: Evidence, errors: tuple[Any, ...], passed: bool) -> Score:
-    score = Score(evidence=evidence, errors=errors, passed=passed)
+def _rebuild(
+    store: dict[str, Any], evidence: Evidence, errors: tuple[Any, ...], passed: bool, failure: str = ""
+) -> Score:
+    score = Score(evidence=evidence, errors=errors, passed=passed, failure=failure)
     score._store.update(store)
     return score

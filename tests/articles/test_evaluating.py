@@ -193,6 +193,22 @@ def _killed(make: Any, file: Path) -> None:
     ran(towns(Dying, 10), asked(10), file)
 
 
+def test_two_runs_do_not_write_to_one_result(make_sources: Any, tmp_path: Path) -> None:
+    file, clients = tmp_path / "r.rows.jsonl", towns(make_sources, 2)
+    ran(clients, asked(2), file)
+    first = json.loads(file.read_text().splitlines()[0])["run"]
+    other = stored.ArticleRows(file, first)
+    before = file.read_bytes()
+    for begin in (lambda: ran(clients, asked(2), file), lambda: stored.remove(file)):
+        with pytest.raises(GoldassayError, match="r.rows.jsonl: is being written by another run; wait until it ends"):
+            begin()
+    assert file.read_bytes() == before
+    other.close()
+    assert ran(clients, asked(2), file)["run_metadata"]["resumed_articles"] == 2
+    stored.remove(file)
+    assert not file.exists()
+
+
 def test_a_killed_run_goes_on(make_sources: Any, tmp_path: Path) -> None:
     file = tmp_path / "r.rows.jsonl"
     process = multiprocessing.get_context("fork").Process(target=_killed, args=(make_sources, file))

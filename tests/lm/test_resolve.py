@@ -11,7 +11,7 @@ import dspy
 import pytest
 
 from goldassay.exceptions import ModelError
-from goldassay.lm import DEFAULT, LocalLM, TerseAdapter, adapter, resolve, server
+from goldassay.lm import DEFAULT, LocalLM, TerseAdapter, adapter, options_of, resolve, server
 
 
 def test_any_other_name_is_dspys() -> None:
@@ -93,3 +93,22 @@ def test_options_that_dspy_refuses_are_one_line(name: str, options: dict[str, An
     with pytest.raises(ModelError, match=says) as caught:
         resolve(name, **options)
     assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("name", ["openai/m", DEFAULT])
+@pytest.mark.parametrize(
+    ("word", "says"),
+    [
+        ("temperature=hot", "temperature is a number from 0 on, not 'hot'"),
+        ("temperature=NaN", "temperature is a number from 0 on, not nan"),
+        ("temperature=true", "temperature is a number from 0 on, not True"),
+        ("top_p=-1", "top_p is a number from 0 on, not -1"),
+        ("max_tokens=ten", "max_tokens is a whole number from 1 on, not 'ten'"),
+        ("max_tokens=0.5", "max_tokens is a whole number from 1 on, not 0.5"),
+        ("slots=x", "slots is a whole number from 1 on, not 'x'"),
+        ("context=-5", "context is a whole number from 1 on, not -5"),
+    ],
+)
+def test_what_is_no_number_is_said_before_anything_runs(name: str, word: str, says: str) -> None:
+    with pytest.raises(ModelError, match=f"^{name}: {says}$"):
+        resolve(name, **options_of([word]))

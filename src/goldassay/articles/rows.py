@@ -24,10 +24,13 @@ def place(output: Path) -> Path:
 
 
 class ArticleRows(RowLog):
-    """The rows file of a run, open for writing; ``done`` are the keys of the articles that need not be done again."""
+    """The rows file of a run, open for writing; ``done`` are the keys of the articles that need not be done again.
+
+    It belongs to this process until it is closed: two runs that write to one result would each pay for every article.
+    """
 
     def __init__(self, file: Path, run: Mapping[str, object], secrets: tuple[str, ...] = ()) -> None:
-        super().__init__(file, secrets)
+        super().__init__(file, secrets, alone=True)
         try:
             first = _first(file)
             if first is not None:
@@ -38,6 +41,13 @@ class ArticleRows(RowLog):
             raise
         if first is None:
             self.add({"run": dict(run)})
+
+
+def remove(file: Path) -> None:
+    """Begin anew: the rows are gone, unless another run is writing them."""
+    if file.exists():
+        with jsonl.Log(file, alone=True):
+            file.unlink()
 
 
 def _first(file: Path) -> dict[str, Any] | None:

@@ -28,8 +28,7 @@ AnyVersion = Annotated[bool, typer.Option("--any-version", help="Also patches ma
 
 def place(target: workspace.Target) -> Path:
     """Where the patches of a program live."""
-    own = "" if target.file.stem == target.task else f"{target.file.stem}-"  # a file of any name has its own folder
-    return workspace.root() / "programs" / "patches" / f"{own}{target.label}".replace(":", "-")
+    return workspace.root() / "programs" / "patches" / target.label.replace(":", "-")
 
 
 def _folder(target: workspace.Target) -> PatchFolder:

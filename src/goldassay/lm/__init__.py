@@ -22,7 +22,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Any
@@ -40,6 +40,9 @@ from goldassay.lm.terse import TerseAdapter
 
 DEFAULT = "local/smollm2-135m"
 LOCAL = ("local/", "local:")
+WHOLE = {"max_tokens": 1, "n": 1, "context": 1, "items": 1, "characters": 1, "slots": 1}
+NUMBERS = {"temperature": 0.0, "top_p": 0.0, "presence_penalty": -2.0, "frequency_penalty": -2.0}
+"""Options of models that are numbers, whole or not, with the least that each may be."""
 
 
 def resolve(name: str | None = None, **options: Any) -> dspy.LM:
@@ -63,6 +66,7 @@ def resolve(name: str | None = None, **options: Any) -> dspy.LM:
     found = listed(name)
     if found is not None:
         name, options = found[0], {**{key: value for key, value in found[1].items() if key != "adapter"}, **options}
+    _refuse_no_numbers(name, options)
     limits = {key: options.pop(key) for key in ("rpm", "tpm") if key in options}
     if not name.startswith(LOCAL):
         try:
@@ -76,6 +80,16 @@ def resolve(name: str | None = None, **options: Any) -> dspy.LM:
     settings = {"temperature": 0.0, "max_tokens": 256, **options}
     local = LocalLM(name, engine=engine, async_engine=AsyncLlamaEngine(engine), **settings)
     return limited(local, **limits) if limits else local
+
+
+def _refuse_no_numbers(name: str, options: Mapping[str, Any]) -> None:
+    for key, value in options.items():
+        least = WHOLE.get(key, NUMBERS.get(key))
+        if least is None or value is None:
+            continue
+        kind, said = (int, "a whole number") if key in WHOLE else ((int, float), "a number")
+        if isinstance(value, bool) or not isinstance(value, kind) or not value >= least:
+            raise ModelError(f"{name}: {key} is {said} from {least:g} on, not {value!r}")
 
 
 def _default() -> str:

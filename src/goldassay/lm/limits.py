@@ -6,6 +6,8 @@ answer) stops the growth for a while. What a server says in ``Retry-After`` hold
 
 Requests and tokens a minute are spread evenly, so that no way of counting a minute finds too many. There is one
 `Limiter` for each endpoint (model and address) in a process, whoever asks: threads, a judge, a reflection model.
+Several processes or actors of a run divide the requests and tokens a minute among them (`divide`); how many calls may
+be in flight each finds out for itself, from the refusals that it gets.
 """
 
 from __future__ import annotations

@@ -45,9 +45,9 @@ def new_folder(runs: Path, name: str, lm: str | None = None) -> Path:
 class RowLog:
     """Rows on disk as soon as they are made, so that a crash loses only what is in flight; no secret among them."""
 
-    def __init__(self, file: Path, secrets: tuple[str, ...]) -> None:
+    def __init__(self, file: Path, secrets: tuple[str, ...], alone: bool = False) -> None:
         self.secrets = secrets
-        self._log = jsonl.Log(file)
+        self._log = jsonl.Log(file, alone=alone)
 
     def add(self, row: Mapping[str, Any]) -> int:
         """One more row; the place in the file where it starts."""
@@ -125,6 +125,12 @@ def _process(folder: Path) -> str:
         return ""
 
 
+def run_at(place: Path) -> Path:
+    """A run's folder: as it is given, or by its name in ``runs``, as ``goldassay runs list`` shows it."""
+    named = Path("runs") / place
+    return named if not place.exists() and place.name == str(place) and named.is_dir() else place
+
+
 def being_written(folder: Path) -> bool:
     """Whether a living process writes to a folder."""
     handle = _lock(folder)
@@ -140,7 +146,7 @@ def read_about(folder: Path) -> dict[str, Any]:
     try:
         raw = file.read_bytes()
     except OSError:
-        raise GoldassayError(f"no run at {folder}: expected {ABOUT} there") from None
+        raise GoldassayError(f"no run at {folder}: expected {ABOUT} there (goldassay runs list names them)") from None
     found = jsonl.value(raw, file=file)
     if not isinstance(found, dict):
         raise DataError("not a run", file=file)

@@ -180,7 +180,7 @@ def evaluate(
     )
     made = program(chosen)
     if no_cache and place.exists():  # a run that was killed has no result yet: it goes on
-        rows.place(place).unlink(missing_ok=True)
+        rows.remove(rows.place(place))
     metadata = {**about, "profile": profile, "language": chosen.language, "endpoint": clients.endpoint}
     if annotations:
         metadata["annotations"] = str(annotations)

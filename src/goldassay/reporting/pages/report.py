@@ -20,6 +20,7 @@ from goldassay.reporting.pages.document import page
 from goldassay.reporting.pages.rows import packs
 from goldassay.reporting.pages.tuning import Tuning, effects
 from goldassay.running.comparing import Against, compared, worked
+from goldassay.running.folder import run_at
 from goldassay.running.run import Run
 from goldassay.running.waterfall import Waterfall
 from goldassay.statistics import Comparison, compare
@@ -40,7 +41,7 @@ class Sources:
 def sources(places: Sequence[Path], judges: Sequence[Path] = ()) -> Sources:
     """Run folders, a tuning's folder, and files of ``goldassay judge align --json``."""
     out = Sources()
-    for place in places:
+    for place in map(run_at, places):
         if (place / "tuning.json").is_file():
             if out.tuning is not None:
                 raise GoldassayError(f"{place}: a report shows one tuning; it has {out.tuning.folder} already")
