@@ -69,7 +69,7 @@ def report(
     runs: Sequence[Run],
     *,
     tuning: Tuning | None = None,
-    judges: Sequence[Mapping[str, Any]] = (),
+    judges: Sequence[Mapping[str, object]] = (),
     ranked: Sequence[RankedRun] = (),
     title: str | None = None,
     seed: int = 0,
