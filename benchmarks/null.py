@@ -260,10 +260,12 @@ def main(arguments: Sequence[str] = ()) -> None:
     print(f"{time.perf_counter() - started:.0f} s")
     if given.write:
         page = ROOT / "docs" / "power.md"
-        head = page.read_text(encoding="utf-8").partition("<!-- tables -->")[0]
-        parts = [head.rstrip(), "<!-- tables -->", "## Campaigns on real rows", "\n".join(table)]
-        parts += ["## Whole tunings of a scripted model that no edit helps", "\n".join(whole)]
-        page.write_text("\n\n".join(parts) + "\n", encoding="utf-8")
+        text = page.read_text(encoding="utf-8")
+        for title, lines in (("## Campaigns on real rows", table), ("## Whole tunings of", whole)):
+            start = text.index("\n\n", text.index(f"\n{title}")) + 2  # a table that was not made stays as it is
+            end = (text.find("\n\n", start) + 1 or len(text) + 1) - 1
+            text = text[:start] + "\n".join(lines) + text[end:] if lines else text
+        page.write_text(text.rstrip("\n") + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

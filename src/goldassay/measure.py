@@ -80,7 +80,7 @@ class Measure(Generic[T]):
     lower_is_better: ClassVar[bool] = False  # an error or a rate of mistakes: for reading, not for optimizing
     shares: ClassVar[tuple[str, ...]] = ()  # the conventions that ``batch`` depends on
 
-    def assess(self, gold: Any, pred: Any) -> Assessment[T]:
+    def assess(self, gold: object, pred: object) -> Assessment[T]:
         """The evidence and the errors of one pair."""
         raise GoldassayError(f"{type(self).__name__} does not say how to assess a pair")
 

@@ -57,8 +57,8 @@ class Target:
 
     @property
     def label(self) -> str:
-        """For a person and for the name of a run: ``extraction`` or ``extraction:baseline``."""
-        return self.task if self.name == "program" else f"{self.task}:{self.name}"
+        """For a person and for the name of a run: ``extraction``, ``extraction:baseline``; ``mine`` of ``mine.py``."""
+        return self.file.stem if self.name == "program" else f"{self.file.stem}:{self.name}"
 
 
 def target(text: str, task: str | None = None) -> Target:

@@ -114,7 +114,7 @@ def test_patches_of_an_own_program_have_a_folder_of_their_own_and_show_the_promp
     folder = json.loads(found)["folder"]
     named = ["programs/readers.py:steps", "--task", "extraction"]
     shown = run("patch", "propose", *named, "--run", folder, "--gold", "names")
-    files = sorted((workspace / "programs" / "patches" / "readers-extraction-steps").glob("*.yaml"))
+    files = sorted((workspace / "programs" / "patches" / "readers-steps").glob("*.yaml"))
     assert files or "No errors" in shown
     for file in files[:1]:
         assert "[[ ## mentions ## ]]" in run("patch", "show", *named, file.stem)

@@ -119,7 +119,7 @@ def test_what_is_wrong_in_predictions_is_still_said(tmp_path: Path) -> None:
 def test_a_run_is_scored_again(tmp_path: Path) -> None:
     gold, folder = tmp_path / "gold.jsonl", tmp_path / "run"
     folder.mkdir()
-    texts = {"a": "in Delft", "b": "in Gouda", "c": "in Breda"}
+    texts = {"a": "in Delft", "b": "in Gouda", "c": "in Breda", "d": "in Hoorn"}
     span = {"start": 3, "end": 8, "type": "TOP"}
     gold.write_text(
         "".join(json.dumps({"id": name, "text": text, "entities": [span]}) + "\n" for name, text in texts.items())
@@ -133,13 +133,25 @@ def test_a_run_is_scored_again(tmp_path: Path) -> None:
         },
         {"id": "b", "index": 1, "prediction": {"entities": [{"text": "Amsterdam", "type": "TOP"}]}, "tallies": {}},
         {"id": "c", "index": 2, "error": "it failed", "tallies": {}},
+        {
+            "id": "d",
+            "index": 3,
+            "error": "a str",
+            "prediction": {"entities": "x"},
+            "tallies": {},
+            "gold": {"entities": []},
+        },
     ]
     (folder / "rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
     for place in (folder, folder / "rows.jsonl"):
         both = pairs("extraction", gold, place)
-        assert [len(one["entities"]) for one in both.pred] == [1, 1, 0]
+        assert [len(one["entities"]) for one in both.pred] == [1, 1, 0, 0]
         assert both.pred[1]["entities"][0]["start"] is None
-        assert "1 of 3 gold records have no prediction" in both.warnings[0]
+        assert "2 of 4 gold records have no prediction" in both.warnings[0]
+    rows[0]["prediction"] = {"entities": "x"}
+    (folder / "rows.jsonl").write_text("".join(json.dumps({"gold": {"entities": []}} | row) + "\n" for row in rows))
+    with pytest.raises(DataError, match="entities: input should be a valid list"):  # and never its gold in place of it
+        pairs("extraction", gold, folder)
     with pytest.raises(GoldassayError, match="written by goldassay eval"):
         write(folder, both.pred[:1], format="run", task="extraction", side="pred")
 

@@ -88,10 +88,14 @@ def test_a_line_breaks_where_the_settings_of_the_model_changed(runs: Path) -> No
     assert broken[:2] == ["", "the model's settings changed from temperature 0.0 to temperature 0.8"]
 
 
-def test_runs_list_show_and_prune(runs: Path) -> None:
+def test_runs_list_show_and_prune(runs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     listed = CLI.invoke(app, ["runs", "list", str(runs), "--json"])
     assert [one["run"][:8] for one in json.loads(listed.stdout)][:2] == ["20260105", "20260104"]
     shown = CLI.invoke(app, ["runs", "show", str(runs / "20260101-thirds")])
+    monkeypatch.chdir(runs.parent)
+    named = CLI.invoke(app, ["runs", "show", "20260101-thirds"])  # the name that the list shows
+    assert named.exit_code == 0
+    assert named.output.splitlines()[:-1] == shown.output.splitlines()[:-1]  # the last line is the folder
     assert "metric" in shown.stdout
     assert "precision" in shown.stdout
     assert "strict_f1 by half" in shown.stdout

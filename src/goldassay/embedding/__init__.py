@@ -22,7 +22,6 @@ from goldassay.cache import Store
 from goldassay.embedding.models import (
     DEFAULT,
     WHEELS,
-    Array,
     DSPyEmbedder,
     Embedder,
     Function,
@@ -30,6 +29,7 @@ from goldassay.embedding.models import (
     SentenceTransformers,
     TokenEmbedder,
     Transformer,
+    Vectors,
     checked,
     cosine,
 )
@@ -68,14 +68,14 @@ class Cached:
         self.path = Path(path) if path is not None else cache_folder() / "embeddings.sqlite"
         self._store = Store(self.path)
         self._lock = threading.Lock()
-        self._memory: dict[bytes, Array] = {}
+        self._memory: dict[bytes, Vectors] = {}
 
     @property
     def name(self) -> str:
         """The model's name."""
         return self.embedder.name
 
-    def __call__(self, texts: Sequence[str], /) -> Array:
+    def __call__(self, texts: Sequence[str], /) -> Vectors:
         """One row a text, from the file where it is there."""
         for place, text in enumerate(texts):
             if not isinstance(text, str):

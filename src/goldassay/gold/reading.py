@@ -172,6 +172,8 @@ def _predictions(
     try:
         found = read(path, format=format, task=task, side="pred", column=column, wrong=tried, **options)
     except GoldassayError as error:
+        if format == "run":  # it holds gold beside its predictions, which is no prediction
+            raise
         try:
             records = read(path, format=format, task=task, column=column, **options)
         except GoldassayError:

@@ -40,7 +40,8 @@ class Records(Sequence[Record]):
     def __init__(self, path: Path, task: str, side: Side = "gold") -> None:
         import numpy as np  # small gold is read without it
 
-        self.path, self.task, self.side = path, task, side
+        self.path, self.task = path, task
+        self.side: Side = side
         self.places, splits, names, ids = array("q"), array("b"), dict[Any, int](), array("q")
         for number, place, block in files.blocks(path):
             for record in self._checked(block, number, place):

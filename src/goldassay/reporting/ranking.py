@@ -136,7 +136,7 @@ class Stored:
     def __init__(self, file: Path, records: Mapping[str, Mapping[str, Any]]) -> None:
         self.file, self.records = file, records
 
-    def __call__(self, id: Any, **_: Any) -> Any:
+    def __call__(self, id: object, **_: Any) -> Any:
         import dspy
 
         if str(id) not in self.records:
@@ -166,7 +166,7 @@ def table(found: Sequence[RankedRun]) -> list[dict[str, Any]]:
     ]
 
 
-def written(rows: Sequence[Mapping[str, Any]]) -> str:
+def written(rows: Sequence[Mapping[str, object]]) -> str:
     """Rows as csv; the columns are those of all rows."""
     columns = list(dict.fromkeys(name for row in rows for name in row))
     out = io.StringIO()

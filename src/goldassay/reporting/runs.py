@@ -210,7 +210,7 @@ def comparison(runs: Sequence[Any], found: Sequence[Any], missing: Sequence[str]
         out.print(f"not available: the program of {folder} failed on every example", markup=False)
 
 
-def ranks(found: Mapping[str, Sequence[Any]], places: Sequence[int]) -> None:
+def ranks(found: Mapping[str, Sequence[object]], places: Sequence[int]) -> None:
     """For each value the set of ranks that each run may have; ``places`` are the runs' numbers."""
     if not found:
         return

@@ -80,7 +80,7 @@ def console(error: bool = False) -> Console:
 _answers: IO[str] | None = None
 
 
-def answer(value: Any) -> None:
+def answer(value: object) -> None:
     """The one JSON object that a command prints under ``--json``."""
     print(jsonl.dumps(value), file=_answers or sys.stdout)
 

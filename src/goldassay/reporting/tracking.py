@@ -35,7 +35,7 @@ def log(
     *,
     uri: str | None = None,
     experiment: str = "goldassay",
-    program: Any = None,
+    program: object = None,
     report: bool = True,
     tags: Mapping[str, str] | None = None,
 ) -> str:

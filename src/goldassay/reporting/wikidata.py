@@ -98,7 +98,7 @@ def rated(facet: str, rows: Mapping[str, Mapping[str, Any]]) -> None:
         out.print(f"… and {len(rows) - MOST} more in the result")
 
 
-def told(report: Mapping[str, Any], place: Path | None, as_json: bool, show: Callable[[Any], None]) -> None:
+def told(report: Mapping[str, object], place: Path | None, as_json: bool, show: Callable[[Any], None]) -> None:
     """A report as JSON, or as a table with its place."""
     if as_json:
         terminal.answer(report)

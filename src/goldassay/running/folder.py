@@ -125,6 +125,12 @@ def _process(folder: Path) -> str:
         return ""
 
 
+def run_at(place: Path) -> Path:
+    """A run's folder: as it is given, or by its name in ``runs``, as ``goldassay runs list`` shows it."""
+    named = Path("runs") / place
+    return named if not place.exists() and place.name == str(place) and named.is_dir() else place
+
+
 def being_written(folder: Path) -> bool:
     """Whether a living process writes to a folder."""
     handle = _lock(folder)
@@ -140,7 +146,7 @@ def read_about(folder: Path) -> dict[str, Any]:
     try:
         raw = file.read_bytes()
     except OSError:
-        raise GoldassayError(f"no run at {folder}: expected {ABOUT} there") from None
+        raise GoldassayError(f"no run at {folder}: expected {ABOUT} there (goldassay runs list names them)") from None
     found = jsonl.value(raw, file=file)
     if not isinstance(found, dict):
         raise DataError("not a run", file=file)

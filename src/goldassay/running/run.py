@@ -15,7 +15,7 @@ from goldassay.exceptions import DataError, GoldassayError
 from goldassay.measure import OWN, Error, parse
 from goldassay.running import parts
 from goldassay.running.corrected import corrected
-from goldassay.running.folder import ABOUT, ROWS, read_about
+from goldassay.running.folder import ABOUT, ROWS, read_about, run_at
 from goldassay.running.parts import html, records
 from goldassay.running.rows import Rows
 from goldassay.score import Evidence
@@ -233,8 +233,11 @@ class Run:
 
     @classmethod
     def load(cls, folder: Path | str, metric: Any = None) -> Run:
-        """A run from its folder, also an interrupted one. ``metric`` is needed only for measures of one's own."""
-        return stored(Path(folder), metric)[0]
+        """A run from its folder, or by its name in ``runs``; also an interrupted one.
+
+        ``metric`` is needed only for measures of one's own.
+        """
+        return stored(run_at(Path(folder)), metric)[0]
 
 
 def stored(place: Path, metric: Any = None) -> tuple[Run, Rows]:

@@ -154,7 +154,7 @@ def summed(tally: Any, sums: dict[int, tuple[Any, Any]] | None = None) -> Any:
     return tally.from_state(nested(list(found), [known[id(column)][1] for column in found.values()]))
 
 
-def flat(state: Mapping[str, Any], path: Path = ()) -> Iterator[tuple[Path, Any]]:
+def flat(state: Mapping[str, object], path: Path = ()) -> Iterator[tuple[Path, Any]]:
     """The numbers (or arrays) of a nested state with their paths."""
     for key, value in state.items():
         if isinstance(value, Mapping):
@@ -174,7 +174,7 @@ def nested(paths: Sequence[Path], columns: Any) -> dict[str, Any]:
     return out
 
 
-def clustered(matrix: Floats, clusters: Sequence[Any]) -> Floats:
+def clustered(matrix: Floats, clusters: Sequence[object]) -> Floats:
     """The rows summed within clusters (documents)."""
     if len(clusters) != len(matrix):
         raise GoldassayError(f"{len(clusters)} clusters for {len(matrix)} examples; the lengths must agree")

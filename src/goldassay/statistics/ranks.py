@@ -12,7 +12,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from typing import Any
 
 import numpy as np
 
@@ -32,7 +31,7 @@ class Rank:
 
 
 def ranks(
-    systems: Sequence[Sequence[Any]],
+    systems: Sequence[Sequence[object]],
     zero: object = None,
     *,
     clusters: Sequence[object] | None = None,

@@ -4,7 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar, Protocol, Self, TypeVar, runtime_checkable
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self, TypeVar, overload, runtime_checkable
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
 Number = Any  # a float, or an array of floats: one formula serves both
 State = Mapping[str, Any]
@@ -34,6 +38,14 @@ class Tally(Protocol):
 
 
 T = TypeVar("T", bound=Tally)
+
+
+@overload
+def divide(above: float, below: float, empty: float = 0.0) -> float: ...
+
+
+@overload
+def divide(above: NDArray[Any], below: NDArray[Any], empty: float = 0.0) -> NDArray[np.float64]: ...
 
 
 def divide(above: Number, below: Number, empty: float = 0.0) -> Number:

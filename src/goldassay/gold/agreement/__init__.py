@@ -35,7 +35,7 @@ __all__ = ["Agreement", "Disagreement", "Figure", "agree", "agree_files", "alpha
 
 
 def agree(
-    given: Mapping[str, Sequence[Mapping[str, Any]]],
+    given: Mapping[str, Sequence[Mapping[str, object]]],
     task: str,
     *,
     level: str | None = None,
@@ -96,7 +96,7 @@ def agree_files(
 
 
 def together(
-    given: Mapping[str, Sequence[Mapping[str, Any]]], task: str
+    given: Mapping[str, Sequence[Mapping[str, object]]], task: str
 ) -> tuple[dict[str, list[Mapping[str, Any] | None]], list[str]]:
     """The records that two annotators or more have, None where one lacks it, and what is to be known of the others."""
     by = {}

@@ -48,7 +48,7 @@ class Coefficient:
         """The sums."""
         return dict(self.sums)
 
-    def from_state(self, state: Mapping[Any, Any]) -> Self:
+    def from_state(self, state: Mapping[object, object]) -> Self:
         """The same coefficient of these sums."""
         return replace(self, sums=dict(state))
 

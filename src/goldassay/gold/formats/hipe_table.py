@@ -165,7 +165,7 @@ def cells_of(record: Mapping[str, Any], places: Sequence[tuple[int, int]], task:
 
 def replaced(
     source: str | Path,
-    records: Sequence[Mapping[str, Any]],
+    records: Sequence[Mapping[str, object]],
     task: str,
     column: str,
     scheme: str | None,

@@ -103,7 +103,7 @@ def _entity(value: Any, text: str, name: str) -> dict[str, Any]:
     return {"start": start, "end": end, "type": label, "text": text[start:end]}
 
 
-def write(path: str | Path, records: Iterable[Mapping[str, Any]], task: str, side: Side = "gold") -> None:
+def write(path: str | Path, records: Iterable[Mapping[str, object]], task: str, side: Side = "gold") -> None:
     """Tasks with an annotation each, or with a prediction each."""
     if task not in TASKS:
         raise GoldassayError(f"format label-studio holds {' and '.join(TASKS)}, not {task}")

@@ -1,7 +1,7 @@
 """``run``: the predictions that a run folder keeps (``rows.jsonl``), to be scored again, and the gold beside them.
 
 What a program returned beside the task's fields (its reasoning, say) is left out. An example that failed has no
-prediction, and so counts as an empty one.
+prediction, or one that cannot be one, and so counts as an empty one.
 """
 
 from __future__ import annotations
@@ -41,6 +41,8 @@ def read(path: str | Path, task: str, side: Side = "pred") -> list[dict[str, Any
             try:
                 found[str(row["id"])] = check({**_known(said, shape, side), "id": row["id"]}, task, side)
             except DataError as error:
+                if side == "pred" and "error" in row:  # this is why it failed
+                    continue
                 raise error.at(file=file, line=number) from None
     if not found:
         raise DataError("no predictions; did every example fail?", file=file)

@@ -40,7 +40,7 @@ class Rated(JudgedMeasure):
         """What is wrong, in words."""
         return f"The judge says {label!r}."
 
-    def assess(self, gold: Any, pred: Any) -> Assessment[Judged]:
+    def assess(self, gold: object, pred: object) -> Assessment[Judged]:
         """The worth of one answer, with the judge's reason where it is not the highest."""
         found = self.verdict(gold, pred)
         if found is None:

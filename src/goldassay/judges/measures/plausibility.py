@@ -45,7 +45,7 @@ class TypePlausibility(JudgedMeasure):
     judge: Any
     types: tuple[tuple[str, str], ...] = ()
 
-    def assess(self, gold: Any, pred: Any) -> Assessment[Judged]:
+    def assess(self, gold: object, pred: object) -> Assessment[Judged]:
         """The entities of one text."""
         text = str(gold_field(gold, "text"))
         meant = dict(self.types)
@@ -96,7 +96,7 @@ class LinkPlausibility(JudgedMeasure):
     judge: Any
     described: Any = field(default=None, repr=False, compare=False)
 
-    def assess(self, gold: Any, pred: Any) -> Assessment[Judged]:
+    def assess(self, gold: object, pred: object) -> Assessment[Judged]:
         """The links of one text."""
         if failed(pred):
             return Assessment(Judged())

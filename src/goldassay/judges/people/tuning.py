@@ -74,7 +74,7 @@ class PeopleAgreement(Measure[Mean]):
         """``agreement`` or ``balanced_agreement``."""
         return "balanced_agreement" if self.balanced else "agreement"
 
-    def assess(self, gold: Any, pred: Any) -> Assessment[Mean]:
+    def assess(self, gold: object, pred: object) -> Assessment[Mean]:
         """Agreed or not, and why not."""
         said = None if failed(pred) else read(pred, "verdict", None)
         label, why = read(gold, "label"), _invented(gold, pred, said)

@@ -98,7 +98,7 @@ class Batched(Measure[T]):
         """Both sides, read once."""
         return Batch(gold, pred)
 
-    def assess(self, gold: Any, pred: Any) -> Assessment[T]:
+    def assess(self, gold: object, pred: object) -> Assessment[T]:
         """The evidence of one question."""
         return Assessment(summed(self.tallies(Batch([gold], [pred]))))
 

@@ -181,7 +181,7 @@ class BERTScore(Batched[Mean]):
         said = np.array([bool(text.strip()) for text in batch.pairs[0]], np.float64)
         return np.multiply(rows, said[:, None])
 
-    def assess(self, gold: Any, pred: Any) -> Assessment[Mean]:
+    def assess(self, gold: object, pred: object) -> Assessment[Mean]:
         """The part of the best reference's score."""
         if self.idf:
             raise GoldassayError("BERTScore by idf needs all references at once; score many examples with it")

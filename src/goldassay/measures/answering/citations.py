@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from goldassay.exceptions import DataError
 from goldassay.fields import read
@@ -98,7 +98,7 @@ class _Citations(Measure[Judged]):
     source: ClassVar[str] = "Gao et al., EMNLP 2023 (ALCE)"
     place: ClassVar[int] = 0
 
-    def assess(self, gold: Any, pred: Any) -> Assessment[Judged]:
+    def assess(self, gold: object, pred: object) -> Assessment[Judged]:
         """The citations of one answer."""
         rows = None if failed(pred) else verdicts(pred)
         value = citations(rows)[self.place] if rows else None

@@ -54,7 +54,7 @@ class _ClaimValue(JudgedMeasure):
     shown: ClassVar[str] = ""
     lower_is_better: ClassVar[bool] = False
 
-    def assess(self, gold: Any, pred: Any) -> Assessment[Judged]:
+    def assess(self, gold: object, pred: object) -> Assessment[Judged]:
         """The value of one answer, and the claims that count against it."""
         found = self._given(pred) if self.judge is None else self._asked(gold, pred)
         support = found.support.only(self.tables) if found else None
@@ -313,7 +313,7 @@ class Relevance(JudgedMeasure):
 
     judge: Any = None
 
-    def assess(self, gold: Any, pred: Any) -> Assessment[Judged]:
+    def assess(self, gold: object, pred: object) -> Assessment[Judged]:
         """The worth of one answer, with the judge's reason where it is not the highest."""
         return self._given(gold, pred) if self.judge is None else self._asked(gold, pred)
 

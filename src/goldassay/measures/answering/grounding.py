@@ -82,7 +82,7 @@ class ContextEntityRecall(JudgedMeasure):
         if self.match not in MATCHES:
             raise GoldassayError(f"ContextEntityRecall: match is one of {', '.join(MATCHES)}, not {self.match!r}")
 
-    def assess(self, gold: Any, pred: Any) -> Assessment[Judged]:
+    def assess(self, gold: object, pred: object) -> Assessment[Judged]:
         """The entities of one reference in one set of contexts."""
         listed = extra(pred, "context_entities") if pred is not None else None
         texts = contexts(pred)
@@ -168,7 +168,7 @@ class LexicalSupport(Measure[Mean]):
         weight = np.array([value is not None for value in found], float)
         return Mean(np.array([value or 0.0 for value in found]), weight)
 
-    def assess(self, gold: Any, pred: Any) -> Assessment[Mean]:
+    def assess(self, gold: object, pred: object) -> Assessment[Mean]:
         """The mean over the sentences."""
         if failed(pred):
             return Assessment(Mean())
@@ -248,7 +248,7 @@ class FactualAccuracy(Measure[Mean]):
     formula: ClassVar[str] = "correct / (correct + incorrect + unsupported) over verifiable claims"
     source: ClassVar[str] = "goldassay, after the founding document"
 
-    def assess(self, gold: Any, pred: Any) -> Assessment[Mean]:
+    def assess(self, gold: object, pred: object) -> Assessment[Mean]:
         """The claims of one answer."""
         claims = None if failed(pred) else extra(pred, "claims")
         if claims is None:
@@ -293,7 +293,7 @@ class LostByRetrieval(Measure[Mean]):
     source: ClassVar[str] = "goldassay"
     lower_is_better: ClassVar[bool] = True
 
-    def assess(self, gold: Any, pred: Any) -> Assessment[Mean]:
+    def assess(self, gold: object, pred: object) -> Assessment[Mean]:
         """One answer, if it is lost."""
         wanted = gold_field(gold, "documents", None)
         results = None if pred is None else read(pred, "results", None)

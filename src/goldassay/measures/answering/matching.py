@@ -119,7 +119,7 @@ def distinct(entities: Iterable[object], match: str = "normalised", aliases: Ali
 
 
 def lacking(
-    wanted: Iterable[object], texts: Sequence[str], listed: Iterable[Any] | None, match: str, aliases: Aliases = ()
+    wanted: Iterable[object], texts: Sequence[str], listed: Iterable[object] | None, match: str, aliases: Aliases = ()
 ) -> list[str]:
     """The entities that are not there, as texts.
 

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
@@ -63,7 +63,7 @@ class _Answered(Batched[Mean]):
         values = [0.0 if lost else self.worth(found, expected, gold) for gold, found, expected, lost in rows]
         return Mean(np.array(values, float), np.ones(len(values)))
 
-    def assess(self, gold: Any, pred: Any) -> Assessment[Mean]:
+    def assess(self, gold: object, pred: object) -> Assessment[Mean]:
         """The agreement, and what was expected where it is not whole."""
         expected, found = answers(gold), answer(pred, gold)
         value = 0.0 if failed(pred) else self.worth(found, expected, gold)
@@ -290,7 +290,7 @@ class ROUGE(Batched[Mean]):
         rows = batch.rouge(self.kind, self.stem, self.tokenizer)
         return batch.best(rows[:, PARTS.index(self.part)], by=rows[:, 2])
 
-    def assess(self, gold: Any, pred: Any) -> Assessment[Mean]:
+    def assess(self, gold: object, pred: object) -> Assessment[Mean]:
         """The part of the best reference's score."""
         several, found = references(gold), answer(pred, gold)
         if not several:

@@ -158,7 +158,7 @@ class Confidence(_Rule):
         "unanswerable: 1.0 if empty, 0.9 under 0.3, 0.6 to 0.5, else 0.2; mean"
     )
 
-    def assess(self, gold: Any, pred: Any) -> Assessment[Owned]:
+    def assess(self, gold: object, pred: object) -> Assessment[Owned]:
         """The rule for one answer."""
         if broken(pred):
             return Assessment(Owned(0.0, 1.0))
@@ -189,7 +189,7 @@ class Speed(_Rule):
 
     limit: float = 2000.0
 
-    def assess(self, gold: Any, pred: Any) -> Assessment[Mean]:
+    def assess(self, gold: object, pred: object) -> Assessment[Mean]:
         """The rule for one answer."""
         found = None if pred is None else extra(pred, "latency_ms")
         if found is None or extra(pred, "warmup"):
@@ -216,7 +216,7 @@ class Robustness(_Rule):
         "unanswerable: 1 empty, 0.2 above 30 words, else 0.6; mean"
     )
 
-    def assess(self, gold: Any, pred: Any) -> Assessment[Mean]:
+    def assess(self, gold: object, pred: object) -> Assessment[Mean]:
         """The rule for one answer."""
         error = broken(pred)
         text = "" if error else answer(pred, gold)
@@ -308,7 +308,7 @@ class FinalScore(Batched[Parts]):
         """The weights; what the parts are stands with them."""
         return f"final_score[weights={', '.join(f'{name} {weight:g}' for name, weight in self.weights)}]"
 
-    def assess(self, gold: Any, pred: Any) -> Assessment[Parts]:
+    def assess(self, gold: object, pred: object) -> Assessment[Parts]:
         """The five of one answer."""
         found = {name: part(gold, pred) for name, part in self.parts.items()}
         tallies = {name: one.tally for name, one in found.items()}

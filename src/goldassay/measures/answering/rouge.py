@@ -26,15 +26,17 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from rapidfuzz.distance import LCSseq
 from rapidfuzz.process import cpdist
 
 from goldassay.exceptions import GoldassayError
 from goldassay.measures.answering.records import all_texts
+from goldassay.statistics.evidence import Floats
 from goldassay.tally import divide
 from goldassay.text.words import runs, stemmed, tokens
 
-Array = Any  # numpy arrays of whole numbers
+Ints = NDArray[np.int64]
 ROUNDS = 4
 _WIDTH = 8  # letters in a number of 64 bits
 _BREAK = b"\x01"  # stands as a word between texts
@@ -54,7 +56,7 @@ def rouge_batch(
     *,
     stem: bool = False,
     tokenizer: str = "rouge-score",
-) -> dict[str, Array]:
+) -> dict[str, Floats]:
     """ROUGE of many pairs.
 
     Args:
@@ -95,7 +97,7 @@ class Words:
         self.texts, self.stem, self.tokenizer = (predictions, references), stem, tokenizer
         self.n = len(predictions)
 
-    def rouge(self, kind: str) -> Array:
+    def rouge(self, kind: str) -> Floats:
         """An array of shape (pairs, 3): precision, recall and F1 of each pair."""
         if kind != "Lsum":
             return self.common_subsequence() if kind == "L" else self.grams(int(kind))
@@ -104,23 +106,23 @@ class Words:
         return _rates(*np.asarray(rows, np.int64).reshape(-1, 3).T)
 
     @cached_property
-    def _numbered(self) -> tuple[Array, Array]:
+    def _numbered(self) -> tuple[Ints, Ints]:
         return numbered([*self.texts[0], *self.texts[1]], self.tokenizer, self.stem)
 
     @cached_property
-    def lengths(self) -> tuple[Array, Array]:
+    def lengths(self) -> tuple[Ints, Ints]:
         """How many words each prediction and each reference has."""
         lengths = self._numbered[1]
         return lengths[: self.n], lengths[self.n :]
 
     @cached_property
-    def ids(self) -> tuple[Array, Array]:
+    def ids(self) -> tuple[Ints, Ints]:
         """The words of all predictions and of all references."""
         ids, cut = self._numbered[0], int(self.lengths[0].sum())
         return ids[:cut], ids[cut:]
 
     @cached_property
-    def pair(self) -> tuple[Array, ...]:
+    def pair(self) -> tuple[Ints, ...]:
         """The pair that each word belongs to."""
         return tuple(np.repeat(np.arange(self.n), each) for each in self.lengths)
 
@@ -130,7 +132,7 @@ class Words:
         ids = self._numbered[0]
         return int(ids.max()) + 1 if len(ids) else 1
 
-    def grams(self, n: int) -> Array:
+    def grams(self, n: int) -> Floats:
         """ROUGE-1 or ROUGE-2: the overlap of multisets of words, or of neighbours."""
         if n == 1:
             return self._overlap(self.ids, self.pair, self.size, self.lengths)
@@ -145,11 +147,11 @@ class Words:
 
     def _overlap(
         self,
-        grams: Sequence[Array],
-        pair: Sequence[Array],
+        grams: Sequence[Ints],
+        pair: Sequence[Ints],
         size: int,
-        totals: Sequence[Array],
-    ) -> Array:
+        totals: Sequence[Ints],
+    ) -> Floats:
         """Each (pair, gram) is a key; its lowest bit says the side. Sorted, equal keys stand together."""
         keys = np.concatenate([(p * size + g) * 2 + side for side, (p, g) in enumerate(zip(pair, grams, strict=True))])
         if not len(keys):
@@ -162,7 +164,7 @@ class Words:
         common = np.bincount(gram[first] // size, np.minimum(wanted, both - wanted), self.n)
         return _rates(common, *totals)
 
-    def common_subsequence(self) -> Array:
+    def common_subsequence(self) -> Floats:
         """ROUGE-L: the longest common subsequence of words."""
         sides = [_written(ids, each) for ids, each in zip(self.ids, self.lengths, strict=True)]
         common = cpdist(*sides, scorer=LCSseq.similarity, dtype=np.int64) if self.n else np.zeros(0, np.int64)
@@ -175,7 +177,7 @@ def _lines(text: str, tokenizer: str, stem: bool) -> list[list[str]]:
     return [tokens(line, tokenizer, stem) for line in text.split("\n") if line]
 
 
-def numbered(texts: Sequence[str], tokenizer: str = "rouge-score", stem: bool = False) -> tuple[Array, Array]:
+def numbered(texts: Sequence[str], tokenizer: str = "rouge-score", stem: bool = False) -> tuple[Ints, Ints]:
     """The words of all texts as one array of ids from 1 on, and how many each text has.
 
     >>> ids, lengths = numbered(["a museum", "museum"])
@@ -209,14 +211,14 @@ def _joined(texts: Sequence[str]) -> bytes:
     return b" " + (written + b" \x01" if texts else b"") + b" " * _WIDTH
 
 
-def _bounds(joined: bytes) -> tuple[Array, Array]:
+def _bounds(joined: bytes) -> tuple[Ints, Ints]:
     """Where each word starts and ends; there is a space before the first and after the last."""
     inside = np.frombuffer(joined, np.uint8) != _SPACE
     edges = np.flatnonzero(inside[1:] != inside[:-1]) + 1
     return edges[::2], edges[1::2]
 
 
-def _identified(joined: bytes, starts: Array, ends: Array) -> Array:
+def _identified(joined: bytes, starts: Ints, ends: Ints) -> Ints:
     """A number for each word, the same for the same words; 0 for a break."""
     window = np.ndarray(len(joined) - _WIDTH + 1, "<u8", joined, 0, (1,))  # eight bytes from each place on
     lengths = ends - starts
@@ -238,7 +240,7 @@ def _identified(joined: bytes, starts: Array, ends: Array) -> Array:
     return ids
 
 
-def _by_stem(joined: bytes, starts: Array, ends: Array, ids: Array) -> Array:
+def _by_stem(joined: bytes, starts: Ints, ends: Ints, ids: Ints) -> Ints:
     """The number of each word's stem, from 1 on."""
     where = np.full(int(ids.max()) + 1, -1)
     where[ids] = np.arange(len(ids))  # one place of each word
@@ -250,14 +252,14 @@ def _by_stem(joined: bytes, starts: Array, ends: Array, ids: Array) -> Array:
     return table[ids]
 
 
-def _rates(common: Array, predicted: Array, wanted: Array) -> Array:
+def _rates(common: Ints | Floats, predicted: Ints, wanted: Ints) -> Floats:
     """Precision, recall and F1 of each pair; 0 where a side is empty."""
     precision = common / np.maximum(predicted, 1)
     recall = common / np.maximum(wanted, 1)
     return np.stack([precision, recall, divide(2 * precision * recall, precision + recall)], axis=1)
 
 
-def _written(ids: Array, lengths: Array) -> list[Any]:
+def _written(ids: Ints, lengths: Ints) -> list[Any]:
     """Each text as a string with one character a word; as tuples when there are more words than characters."""
     ends = [0, *np.cumsum(lengths).tolist()]
     codes = ids + 0x800 * (ids >= _SURROGATES)  # surrogates are no characters

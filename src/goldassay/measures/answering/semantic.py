@@ -15,9 +15,9 @@ Reimers and Gurevych, Sentence-BERT, EMNLP 2019.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar, TypeVar
 
 import numpy as np
 from rich.console import Console
@@ -35,13 +35,14 @@ from goldassay.statistics.evidence import Floats
 from goldassay.tally import Mean
 from goldassay.text.words import sentences, tokens
 
+V = TypeVar("V")
 STEP = 64  # texts that are embedded between two looks at the progress bar
 LIKE = 0.8  # below this an answer is shown as an error
 
 
-def embedded(make: Callable[[list[str]], Sequence[Any]], texts: list[str]) -> list[Any]:
+def embedded(make: Callable[[list[str]], Iterable[V]], texts: list[str]) -> list[V]:
     """What is made of each text, some at a time; a progress bar on standard error where that is a terminal."""
-    out: list[Any] = []
+    out: list[V] = []
     console = Console(stderr=True)
     with Progress(console=console, transient=True, disable=len(texts) <= STEP or not console.is_terminal) as bar:
         task = bar.add_task("embedding", total=len(texts))
@@ -106,7 +107,7 @@ class SemanticSimilarity(Batched[Mean]):
         """All at once."""
         return batch.best(batch.once(("cosine", self.embedder), lambda: similarity(*batch.pairs, self.embedder)))
 
-    def assess(self, gold: Any, pred: Any) -> Assessment[Mean]:
+    def assess(self, gold: object, pred: object) -> Assessment[Mean]:
         """The best cosine, and what was expected where it is low."""
         tally = super().assess(gold, pred).tally
         low = tally.weight and tally.value < LIKE
@@ -170,7 +171,7 @@ class SemanticSupport(Measure[Mean]):
 
     embedder: str = DEFAULT
 
-    def assess(self, gold: Any, pred: Any) -> Assessment[Mean]:
+    def assess(self, gold: object, pred: object) -> Assessment[Mean]:
         """The mean over the sentences."""
         if failed(pred):
             return Assessment(Mean())

@@ -59,7 +59,7 @@ class _LabelMeasure(Measure[Any]):
         """The evidence of each example."""
         return stacked([self.tally(read) for read in batch.read], self.zero)
 
-    def assess(self, gold: Any, pred: Any) -> Assessment[Any]:
+    def assess(self, gold: object, pred: object) -> Assessment[Any]:
         """The evidence of one example and its errors."""
         read = sides(gold, pred)
         found, right = errors(read)

@@ -59,7 +59,7 @@ class SpanMeasure(Measure[Any]):
         """The evidence of one document."""
         raise GoldassayError(f"{type(self).__name__} does not say how to count")
 
-    def assess(self, gold: Any, pred: Any) -> Assessment[Any]:
+    def assess(self, gold: object, pred: object) -> Assessment[Any]:
         """The evidence of one document and its errors."""
         left, right, text = sides(gold, pred, self.bounds)
         found, good = errors(left, right, text)

@@ -115,7 +115,7 @@ def _entities(one: Any, field: Callable[[Any, str], Any]) -> Any:
     return one if isinstance(one, list) else field(one, "entities")
 
 
-def name(gold: Any) -> Any:
+def name(gold: object) -> Any:
     """The id of a record, for an error; ``None`` where it has none."""
     return None if isinstance(gold, list) else read(gold, "id", None)
 

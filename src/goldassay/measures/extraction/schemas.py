@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from goldassay.exceptions import GoldassayError
 from goldassay.measure import EMPTY
@@ -75,7 +75,7 @@ class SemEval(Matched):
         return self.zero.from_state(batch.semeval(self.schema, self.matching).state())
 
 
-def evaluate_spans(gold: Sequence[Any], pred: Sequence[Any]) -> dict[str, SemEvalCounts]:
+def evaluate_spans(gold: Sequence[object], pred: Sequence[object]) -> dict[str, SemEvalCounts]:
     """COR, INC, PAR, MIS and SPU of many documents in the four schemas, at once.
 
     Each document is a list of ``{"start", "end", "type"}`` (end exclusive) or of ``(start, end, type)``.
@@ -87,7 +87,7 @@ def evaluate_spans(gold: Sequence[Any], pred: Sequence[Any]) -> dict[str, SemEva
     return {schema: summed(batch.semeval(schema)) for schema in SCHEMAS}
 
 
-def evaluate_spans_by_type(gold: Sequence[Any], pred: Sequence[Any]) -> dict[str, dict[str, SemEvalCounts]]:
+def evaluate_spans_by_type(gold: Sequence[object], pred: Sequence[object]) -> dict[str, dict[str, SemEvalCounts]]:
     """The same within each type: spans of other types do not stand in the way, and none is incorrect for its type.
 
     >>> evaluate_spans_by_type([[(0, 5, "A")]], [[(0, 5, "B")]])["A"]["strict"].missed

@@ -69,7 +69,7 @@ class LinkMeasure(Measure[Any]):
         """The evidence of each document."""
         return stacked([self.tally(found) for found in batch], self.zero)
 
-    def assess(self, gold: Any, pred: Any) -> Assessment[Any]:
+    def assess(self, gold: object, pred: object) -> Assessment[Any]:
         """The evidence of one document and its errors."""
         read = sides(gold, pred, self.equivalent, self.bounds)
         found, right = errors(read)

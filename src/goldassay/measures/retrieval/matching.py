@@ -13,27 +13,30 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain, repeat
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from goldassay.exceptions import DataError
-from goldassay.measures.retrieval.records import Array, Grades, Scores, grades, name, numbers, scores
+from goldassay.measures.retrieval.records import Grades, Ints, Scores, grades, name, numbers, scores
+from goldassay.statistics.evidence import Floats
 
 
 @dataclass(frozen=True, slots=True)
 class Hits:
     """Judged documents that were retrieved, by query and rank (from 0)."""
 
-    query: Array
-    rank: Array
-    grade: Array
+    query: Ints
+    rank: Ints
+    grade: Floats
 
-    def where(self, keep: Array) -> Hits:
+    def where(self, keep: NDArray[np.bool_]) -> Hits:
         """Those for which ``keep`` holds."""
         return self if keep.all() else Hits(self.query[keep], self.rank[keep], self.grade[keep])
 
 
-def places(query: Array, n: int) -> Array:
+def places(query: Ints, n: int) -> Ints:
     """The place of each entry within its query, from 0; entries of a query stand together.
 
     >>> places(np.array([0, 0, 2]), 3).tolist()
@@ -71,7 +74,7 @@ class Batch:
         self._scores = numbers(runs, self.retrieved, "score", "results", np.float32, self._name)
         self._hits: dict[tuple[str, bool], Hits] = {}
         self._cuts: dict[tuple[str, float, int | None], Hits] = {}
-        self._relevant: dict[float, Array] = {}
+        self._relevant: dict[float, Ints] = {}
 
     @classmethod
     def of(cls, gold: Sequence[object], pred: Sequence[object]) -> Batch:
@@ -97,7 +100,7 @@ class Batch:
             self._cuts[key] = whole.where(whole.grade >= rel if k is None else whole.rank < k)
         return self._cuts[key]
 
-    def relevant(self, rel: float = 1) -> Array:
+    def relevant(self, rel: float = 1) -> Ints:
         """How many documents have at least this grade, by query."""
         if rel not in self._relevant:
             self._relevant[rel] = np.bincount(self.query[(self.grade >= rel) & (self.grade > 0)], minlength=self.n)
@@ -111,13 +114,13 @@ class Batch:
         order = np.lexsort((-grade, query))
         return Hits(query, places(query, self.n), grade[order])
 
-    def counts(self, hits: Hits) -> Array:
+    def counts(self, hits: Hits) -> Ints:
         """How many hits each query has."""
         return np.bincount(hits.query, minlength=self.n)
 
-    def total(self, hits: Hits, values: Array) -> Array:
+    def total(self, hits: Hits, values: Floats) -> Floats:
         """The sum of values over each query's hits."""
-        return np.bincount(hits.query, values, self.n)
+        return np.asarray(np.bincount(hits.query, values, self.n), np.float64)
 
     def _name(self, index: int) -> str:
         known = self.names[index] if self.names else None
@@ -128,7 +131,7 @@ class Batch:
         return list(chain.from_iterable(self.judged))
 
     @cached_property
-    def _found_scores(self) -> Array:
+    def _found_scores(self) -> NDArray[np.float32]:
         """The score of each judged document; NaN where it was not retrieved."""
         absent, found = repeat(np.nan), list[float]()
         for run, judged in zip(self.runs, self.judged, strict=True):
@@ -176,7 +179,7 @@ class Batch:
         if low < self.n:
             yield low, self.n
 
-    def _rows(self, low: int, high: int) -> Array:
+    def _rows(self, low: int, high: int) -> NDArray[np.floating[Any]]:
         sizes = self.retrieved[low:high]
         start, width = int(self._starts[low]), max(1, int(sizes.max()))
         flat = self._scores[start : start + int(sizes.sum())]

@@ -17,8 +17,7 @@ from goldassay.exceptions import GoldassayError
 from goldassay.measure import Assessment, Measure
 from goldassay.measures.retrieval import mistakes
 from goldassay.measures.retrieval.matching import TIES, Batch, Hits, places
-from goldassay.measures.retrieval.records import Array
-from goldassay.statistics.evidence import summed
+from goldassay.statistics.evidence import Floats, summed
 from goldassay.tally import Mean, divide
 
 TREC_EVAL = "trec_eval (https://github.com/usnistgov/trec_eval)"
@@ -56,11 +55,11 @@ class Ranked(Measure[Mean]):
         among(self, "ties", TIES)
         among(self, "missing", (0, "skip"))
 
-    def values(self, batch: Batch) -> Array:
+    def values(self, batch: Batch) -> Floats:
         """The value of each query."""
         raise GoldassayError(f"{type(self).__name__} does not say how to compute its values")
 
-    def weights(self, batch: Batch) -> Array:
+    def weights(self, batch: Batch) -> Floats:
         """1 for each query that counts, 0 for those left out."""
         return (batch.retrieved > 0).astype(float) if self.missing == "skip" else (batch.retrieved >= 0).astype(float)
 
@@ -73,7 +72,7 @@ class Ranked(Measure[Mean]):
         weights = self.weights(batch)
         return Mean(self.values(batch) * weights, weights)
 
-    def assess(self, gold: Any, pred: Any) -> Assessment[Mean]:
+    def assess(self, gold: object, pred: object) -> Assessment[Mean]:
         batch = Batch.of([gold], [pred])
         errors, right = mistakes.found(batch, gold, pred, self.ties)
         return Assessment(summed(self.tallies(batch)), errors, right)
@@ -105,7 +104,7 @@ class Ranked(Measure[Mean]):
         return [(f.name, getattr(self, f.name)) for f in sorted(fields(self), key=lambda f: bool(f.kw_only))]
 
 
-def among(measure: Ranked, name: str, choices: tuple[Any, ...]) -> None:
+def among(measure: Ranked, name: str, choices: tuple[object, ...]) -> None:
     """Raise unless the option is one of its choices."""
     value = getattr(measure, name)
     if value not in choices or isinstance(value, bool):
@@ -148,7 +147,7 @@ class nDCG(Ranked):
     def parameters(self) -> tuple[str, ...]:
         return ("dcg='exp-log2'",) if self.gain == "exponential" else ()
 
-    def values(self, batch: Batch) -> Array:
+    def values(self, batch: Batch) -> Floats:
         hits = batch.hits(self.ties)
         return divide(self._dcg(batch, hits), self._dcg(batch, self._best(batch, hits)))
 
@@ -158,7 +157,7 @@ class nDCG(Ranked):
         order = np.lexsort((-hits.grade, hits.query))
         return Hits(hits.query, places(hits.query, batch.n), hits.grade[order])
 
-    def _dcg(self, batch: Batch, hits: Hits) -> Array:
+    def _dcg(self, batch: Batch, hits: Hits) -> Floats:
         hits = hits if self.k is None else hits.where(hits.rank < self.k)
         gain = hits.grade if self.gain == "linear" else np.exp2(hits.grade) - 1
         return batch.total(hits, gain / np.log2(hits.rank + 2.0))
@@ -179,7 +178,7 @@ class RR(Ranked):
     k: int | None = None
     rel: float = 1
 
-    def values(self, batch: Batch) -> Array:
+    def values(self, batch: Batch) -> Floats:
         hits = batch.top(self.ties, self.rel, self.k)
         out = np.zeros(batch.n)
         queries, first = np.unique(hits.query, return_index=True)
@@ -202,7 +201,7 @@ class AP(Ranked):
     k: int | None = None
     rel: float = 1
 
-    def values(self, batch: Batch) -> Array:
+    def values(self, batch: Batch) -> Floats:
         hits = batch.top(self.ties, self.rel, self.k)
         precision = (places(hits.query, batch.n) + 1.0) / (hits.rank + 1.0)
         return divide(batch.total(hits, precision), batch.relevant(self.rel))
@@ -228,7 +227,7 @@ class Bpref(Ranked):
 
     rel: float = 1
 
-    def values(self, batch: Batch) -> Array:
+    def values(self, batch: Batch) -> Floats:
         hits = batch.hits(self.ties, judged=True)
         good = (hits.grade >= self.rel) & (hits.grade > 0)
         bad = np.cumsum(~good)
@@ -270,7 +269,7 @@ class RBP(Ranked):
     def parameters(self) -> tuple[str, ...]:
         return (f"p={self.p}", *super().parameters)
 
-    def values(self, batch: Batch) -> Array:
+    def values(self, batch: Batch) -> Floats:
         hits = batch.top(self.ties, self.rel, self.k)
         return (1.0 - self.p) * batch.total(hits, np.power(self.p, hits.rank.astype(float)))
 

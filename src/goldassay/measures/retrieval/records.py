@@ -13,15 +13,17 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from operator import itemgetter
 from struct import Struct
 from struct import error as StructError
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from goldassay.exceptions import DataError
 from goldassay.fields import read
 from goldassay.measure import gold_field, pred_field
 
-Array = Any  # numpy arrays of one dimension
+Ints = NDArray[np.int64]
+Numbers = NDArray[Any]  # of whole numbers, or of fractions
 Grades = Mapping[str, float]
 Scores = Mapping[str, float]
 _ID_AND_SCORE = itemgetter("doc_id", "score")
@@ -101,7 +103,7 @@ def _by_place(found: Iterable[Any], record: object) -> Scores:
     return pairs
 
 
-def name(gold: Any) -> str | None:
+def name(gold: object) -> str | None:
     """The id of a record, for an error's place."""
     found = read(gold, "id", None)
     return None if found is None else str(found)
@@ -117,9 +119,17 @@ def _twice(documents: Iterable[str]) -> str:
 
 
 Rows = Sequence[Mapping[str, float]]
+F = TypeVar("F", bound=np.floating[Any])
 
 
-def numbers(rows: Rows, sizes: Array, noun: str, field: str, kind: Any, name: Callable[[int], str]) -> Array:
+def numbers(
+    rows: Rows,
+    sizes: Ints,
+    noun: str,
+    field: str,
+    kind: type[F],
+    name: Callable[[int], str],
+) -> NDArray[F]:
     """The values of all rows, one after the other; ``noun`` and ``field`` say what they are, ``name`` which row.
 
     Args:

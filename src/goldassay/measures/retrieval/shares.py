@@ -9,7 +9,7 @@ import numpy as np
 
 from goldassay.measures.retrieval.matching import Batch
 from goldassay.measures.retrieval.measures import TREC_EVAL, Ranked
-from goldassay.measures.retrieval.records import Array
+from goldassay.statistics.evidence import Floats
 from goldassay.tally import divide
 
 
@@ -29,7 +29,7 @@ class P(Ranked):
     k: int = 10
     rel: float = 1
 
-    def values(self, batch: Batch) -> Array:
+    def values(self, batch: Batch) -> Floats:
         return batch.counts(batch.top(self.ties, self.rel, self.k)) / self.k
 
 
@@ -56,11 +56,11 @@ class R(Ranked):
     k: int | None = 10
     rel: float = 1
 
-    def values(self, batch: Batch) -> Array:
+    def values(self, batch: Batch) -> Floats:
         found = batch.counts(batch.top(self.ties, self.rel, self.k))
         return divide(found.astype(float), batch.relevant(self.rel))
 
-    def weights(self, batch: Batch) -> Array:
+    def weights(self, batch: Batch) -> Floats:
         return super().weights(batch) * (batch.relevant(self.rel) > 0)
 
 
@@ -78,7 +78,7 @@ class Rprec(Ranked):
 
     rel: float = 1
 
-    def values(self, batch: Batch) -> Array:
+    def values(self, batch: Batch) -> Floats:
         hits, total = batch.top(self.ties, self.rel), batch.relevant(self.rel)
         return divide(batch.counts(hits.where(hits.rank < total[hits.query])).astype(float), total)
 
@@ -99,7 +99,7 @@ class Judged(Ranked):
 
     k: int = 10
 
-    def values(self, batch: Batch) -> Array:
+    def values(self, batch: Batch) -> Floats:
         hits = batch.hits(self.ties, judged=True)
         found = batch.counts(hits.where(hits.rank < self.k))
         return divide(found.astype(float), np.minimum(batch.retrieved, self.k))
@@ -120,5 +120,5 @@ class Success(Ranked):
     k: int = 10
     rel: float = 1
 
-    def values(self, batch: Batch) -> Array:
+    def values(self, batch: Batch) -> Floats:
         return (batch.counts(batch.top(self.ties, self.rel, self.k)) > 0).astype(float)

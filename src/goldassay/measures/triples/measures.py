@@ -108,7 +108,7 @@ class Matched(Measure[T]):
         made: T = stacked([self.tally(found) for found in batch.found], self.zero)
         return made
 
-    def assess(self, gold: Any, pred: Any) -> Assessment[T]:
+    def assess(self, gold: object, pred: object) -> Assessment[T]:
         found = self.match(gold, pred)
         errors, right = mistakes.found(found, gold)
         return Assessment(self.tally(found), errors, right)

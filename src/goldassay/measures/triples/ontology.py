@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from goldassay.exceptions import GoldassayError
 from goldassay.fields import read
@@ -43,7 +43,7 @@ class OntologyConformance(Measure[Mean]):
 
     relations: tuple[str, ...] = ()
 
-    def assess(self, gold: Any, pred: Any) -> Assessment[Mean]:
+    def assess(self, gold: object, pred: object) -> Assessment[Mean]:
         if not self.relations:
             return Assessment(Mean())
         known = {canonical(relation) for relation in self.relations}
@@ -109,7 +109,7 @@ class Grounding(Measure[Mean]):
         """``subject_grounding`` or ``object_grounding``."""
         return f"{self.part}_grounding"
 
-    def assess(self, gold: Any, pred: Any) -> Assessment[Mean]:
+    def assess(self, gold: object, pred: object) -> Assessment[Mean]:
         text = str(gold_field(gold, "text", None) or "")
         if not text:
             return Assessment(Mean())

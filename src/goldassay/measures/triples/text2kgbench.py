@@ -157,7 +157,7 @@ class Official(Measure[Mean]):
         """The protocol stands for the rest."""
         return f"{self.value}[protocol=text2kgbench, average=sentences, empty=0]"
 
-    def assess(self, gold: Any, pred: Any) -> Assessment[Mean]:
+    def assess(self, gold: object, pred: object) -> Assessment[Mean]:
         return Assessment(Mean.of(getattr(sentence(gold, pred, self.ontology), self.value)))
 
     def batch(self, gold: Sequence[object], pred: Sequence[object]) -> Any:

@@ -35,8 +35,8 @@ EMPTY = ("those without evidence left out", "those without evidence counted 1", 
 
 def explain(
     card: Scorecard,
-    gold: Sequence[Any],
-    pred: Sequence[Any],
+    gold: Sequence[object],
+    pred: Sequence[object],
     claimed: str,
     *,
     tool: str | None = None,

@@ -15,7 +15,6 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from pathlib import Path
-from typing import Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
@@ -125,10 +124,10 @@ def environment() -> Environment:
 
 def page(
     template: str,
-    context: Mapping[str, Any],
+    context: Mapping[str, object],
     *,
     scripts: Sequence[str] = (),
-    charts: Sequence[Mapping[str, Any]] = (),
+    charts: Sequence[Mapping[str, object]] = (),
     data: Mapping[str, str] = {},
     connect: bool = False,
 ) -> str:
