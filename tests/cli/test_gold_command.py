@@ -92,9 +92,9 @@ def test_validate_holds_the_card_to_its_annotators(tmp_path: Path) -> None:
     card = "tasks: {classification: {inter_annotator_agreement: '>0.4'}}"
     (tmp_path / "card.yaml").write_text(card, encoding="utf-8")
     other = save(tmp_path / "other.jsonl", [*rows[:1], {**rows[1], "label": "A"}, *rows[2:]])  # kappa 0.5
-    both = ("--annotator", tmp_path / "classification.jsonl", "--annotator", other)
+    both = ("--annotations", tmp_path / "classification.jsonl", "--annotations", other)
     found = json.loads(run("validate", tmp_path, "--json", code=1))["findings"]
-    assert [one["message"] for one in found] == ["agreement of >0.4 is promised, and none was measured (--annotator)"]
+    assert [one["message"] for one in found] == ["agreement of >0.4 is promised, and none was measured (--annotations)"]
     assert "nothing is off" in run("validate", tmp_path, *both, "--task", "classification")
 
 
@@ -128,7 +128,7 @@ def test_split_writes_a_set_without_leaks(root: Path, tmp_path: Path) -> None:
 
 def test_split_shows_and_writes_nothing_without_out(root: Path) -> None:
     heritage = root / "gold" / "heritage"
-    shown = run("split", heritage, "--task", "extraction", "--ratios", "train=0.5,test=0.5", "--factor", "country")
+    shown = run("split", heritage, "--task", "extraction", "--ratios", "train=0.5,test=0.5", "--by", "country")
     assert "nothing written" in shown
     found = json.loads(run("split", heritage, "--task", "extraction", "--json"))
     assert sum(found["sizes"].values()) == 228

@@ -124,7 +124,8 @@ def test_eval_writes_verdicts_that_align_takes_without_a_model(labels: Path, tmp
 
 
 def test_samples_and_panels(labels: Path) -> None:
-    three = ("--judge", "criterion", "--samples", 2, "--panel", "scripted/other", "--how", "mean", "--limit", 40)
+    members = ("--lm", "scripted/judge", "--lm", "scripted/other", "--samples", 2, "--how", "mean")
+    three = ("--judge", "criterion", *members, "--limit", 40)
     found = json.loads(run("align", "--labels", labels, *three, "--json"))
     assert found["judge"].startswith("panel(scripted/judge@1, scripted/judge@1#1, scripted/other@1, ")
     assert found["judge"].endswith("; mean)")
@@ -192,10 +193,10 @@ def test_a_rubric_of_ones_own(tmp_path: Path) -> None:
     levels.write_text("none: says nothing\nsome: says a part\nfull: says all\n", encoding="utf-8")
     file = tmp_path / "labels.csv"
     file.write_text("id,question,answer,label\n1,q,a,full\n2,q,b,some\n3,q,c,\n", encoding="utf-8")
-    found = json.loads(run("align", "--labels", file, "--judge", "rubric", "--rubric", levels, "--json"))
+    found = json.loads(run("align", "--labels", file, "--judge", levels, "--json"))
     assert (found["question"], found["positive"], found["n"]) == ("rubric", "full", 2)  # the engine says full
     assert found["confusion"]["some"]["full"] == 1
-    assert "a rubric is asked with --rubric FILE (a yaml or json file" in refused(
+    assert "a rubric is asked as --judge FILE (a yaml or json file" in refused(
         "align", "--labels", file, "--judge", "rubric"
     )
 
@@ -205,8 +206,8 @@ def test_a_rubric_is_tuned_and_its_levels_are_kept(tmp_path: Path) -> None:
     rows = [f"{n},{words(n)},{words(1000 + n)},{1 + n % 3}" for n in range(90)]
     file.write_text("nr,question,answer,human\n" + "\n".join(rows) + "\n", encoding="utf-8")
     fresh.write_text("id,question,answer,label\nx,q,a,3\ny,q,b,1\n", encoding="utf-8")
-    command = ["tune", "--judge", "rubric", "--scale", "1-3", "--gold", file, "--column", "label=human"]
-    command += ["--column", "id=nr", "--optimizer", "labeled", "--option", "k=4", "--out", out]
+    command = ["tune", "--judge", "1-3", "--gold", file, "--map", "label=human,id=nr"]
+    command += ["--optimizer", "labeled", "--option", "k=4", "--out", out]
     found = CliRunner().invoke(whole, [str(one) for one in command])
     assert found.exit_code == 0, (found.output, found.exception)
     about = json.loads((out / "judge.json").read_text(encoding="utf-8"))
@@ -215,15 +216,15 @@ def test_a_rubric_is_tuned_and_its_levels_are_kept(tmp_path: Path) -> None:
     beside = json.loads(run("align", "--labels", fresh, "--judge", "rubric", "--state", out, "--json"))
     assert beside["confusion"]["1"]["3"] == 1  # the engine says 3
     assert "was tuned for rubric, not for criterion" in refused(
-        "eval", fresh, "--judge", "criterion", "--state", out, "--column", "criterion=question"
+        "eval", fresh, "--judge", "criterion", "--state", out, "--map", "criterion=question"
     )
 
 
 def test_options_for_programs_alone_are_refused_with_a_judge(labels: Path) -> None:
-    for more in (["--judge", "criterion", "--gold", str(labels), "--metric", "m.py"], ["answering", "--scale", "1-5"]):
-        found = CliRunner().invoke(whole, ["tune", *more])
+    for option, value in (("--metric", "m.py"), ("--column", "x")):
+        found = CliRunner().invoke(whole, ["tune", "--judge", "criterion", "--gold", str(labels), option, value])
         assert isinstance(found.exception, GoldassayError)
-        assert "takes no --metric" in str(found.exception) or "--scale goes with --judge" in str(found.exception)
+        assert f"takes no {option}" in str(found.exception)
 
 
 def test_refusals(labels: Path, tmp_path: Path) -> None:

@@ -70,7 +70,7 @@ def evaluated(split: str = "dev", *more: object) -> dict[str, Any]:
 @pytest.fixture
 def proposed(workspace: Path) -> Path:
     """The folder with the patches that are proposed for the workspace's program."""
-    run("patch", "propose", "extraction", "--run", evaluated("train")["folder"], "--gold", "names", "--most", 6)
+    run("patch", "propose", "extraction", "--run", evaluated("train")["folder"], "--gold", "names", "--limit", 6)
     return workspace / "programs" / "patches" / "extraction"
 
 
@@ -145,7 +145,7 @@ def test_proposing_again_keeps_what_was_measured_and_brings_the_next(workspace: 
     run("patch", "test", "extraction", "--gold", "names")
     before = {file.name: file.read_text() for file in proposed.glob("*.yaml")}
     train = evaluated("train")["folder"]
-    run("patch", "propose", "extraction", "--run", train, "--gold", "names", "--most", 2)
+    run("patch", "propose", "extraction", "--run", train, "--gold", "names", "--limit", 2)
     after = {file.name: file.read_text() for file in proposed.glob("*.yaml")}
     assert {name: after[name] for name in before} == before
     assert len(after) == len(before) + 2
@@ -377,9 +377,12 @@ def test_a_metric_that_raises_is_said_with_the_example(optimizer: str, workspace
             "simba wants at least bsize=30 train examples; there are 12",
         ),
         (["--optimizer", "mipro", "--option", "nonsense=1"], "mipro failed: TypeError: .*nonsense"),
-        (["--option", "rounds"], "an option reads like rounds=5"),
-        (["--guard", "strict_f1"], "--guard belongs to patches"),
-        (["--optimizer", "patches", "--guard", "bleu"], "'bleu' cannot be guarded: the metric has strict_f1, partial"),
+        (["--option", "rounds"], "--option reads like rounds=5"),
+        (["--option", "guarded=strict_f1"], "guarded belongs to patches"),
+        (
+            ["--optimizer", "patches", "--option", "guarded=bleu"],
+            "'bleu' cannot be guarded: the metric has strict_f1, partial",
+        ),
         (["--optimizer", "patches", "--option", "rounds=0"], "at least one round"),
         (["--optimizer", "labeled", "--resume", "runs/x"], "labeled keeps no state"),
         (["--optimizer", "gepa", "--resume", "runs/x"], "no tuning at runs/x"),
@@ -404,7 +407,7 @@ def test_an_interrupted_gepa_says_how_to_go_on(workspace: Path, monkeypatch: pyt
 
 
 def test_tune_with_patches_shows_and_saves_its_ledger(workspace: Path) -> None:
-    shown = run(*TUNE, "--optimizer", "patches", "--out", "t", "--option", "rounds=2", "--guard", "partial_f1")
+    shown = run(*TUNE, "--optimizer", "patches", "--out", "t", "--option", "rounds=2", "--option", "guarded=partial_f1")
     assert "tuned with patches" in shown
     assert "Kept: +" in shown
     assert "proven on test" in shown

@@ -97,9 +97,7 @@ def test_what_can_be_wrong(tmp_path: Path) -> None:
     with pytest.raises(DataError, match=r"label: 7 is not on the scale of 1 to 5"):
         read(file, bounds=(1, 5))
     file.write_text("id,label\na,1\n", encoding="utf-8")
-    with pytest.raises(
-        DataError, match="no column verdict; --column verdict=COLUMN names another; there are id, label"
-    ):
+    with pytest.raises(DataError, match="no column verdict; --map verdict=COLUMN names another; there are id, label"):
         read(file)
 
 
@@ -108,7 +106,7 @@ def test_the_command(tmp_path: Path) -> None:
     said = [round(rng.random(), 2) for _ in range(60)]
     rows = [f"{one},{max(0, one - 0.2):.2f}" if place < 20 else f"{one}," for place, one in enumerate(said)]
     file.write_text("judge,human\n" + "\n".join(rows) + "\n", encoding="utf-8")
-    command = ["mean", str(file), "--column", "verdict=judge", "--column", "label=human", "--scale", "0-1"]
+    command = ["mean", str(file), "--map", "verdict=judge,label=human", "--scale", "0-1"]
     made = CliRunner().invoke(app, [*command, "--json"])
     found = json.loads(made.stdout)
     assert (found["labels"], found["verdicts"], found["high"]) == (20, 60, 1)

@@ -105,11 +105,24 @@ def test_a_model_that_is_not_there_is_one_line(tiny: Path) -> None:
 
 
 def test_it_stands_in_a_ranking_beside_the_baseline(tiny: Path, tmp_path: Path) -> None:
-    asked = ["rank", "answering", "--gold", "shop", "--split", "all", "--program", "baseline", "--reader", str(tiny)]
+    asked = [
+        "rank",
+        "answering",
+        "--gold",
+        "shop",
+        "--split",
+        "all",
+        "--program",
+        "baseline",
+        "--program",
+        f"reader:{tiny}",
+    ]
     done = CliRunner().invoke(app, [*asked, "--out", str(tmp_path / "a"), "--json"], catch_exceptions=False)
     names = {one["name"] for one in json.loads(done.stdout)["systems"]}
     assert names == {"answering-baseline", f"reader-{tiny.name}"}
-    done = CliRunner().invoke(app, [*asked, "--five", "--out", str(tmp_path / "b"), "--json"], catch_exceptions=False)
+    done = CliRunner().invoke(
+        app, [*asked, "--metric", "five", "--out", str(tmp_path / "b"), "--json"], catch_exceptions=False
+    )
     assert {row["Model"] for row in json.loads(done.stdout)["rankings"]} == {"baseline", f"reader-{tiny.name}"}
 
 

@@ -154,7 +154,7 @@ def test_predictions_for_other_gold_are_refused(labelled: tuple[Path, Path, Path
     heritage = ["rank", "classification", "--out", str(tmp_path / "out"), "--pred", good, "--pred", good]
     with pytest.raises(DataError, match="the ids differ"):
         CLI.invoke(app, heritage, catch_exceptions=False)
-    with pytest.raises(GoldassayError, match="is for --five"):
+    with pytest.raises(GoldassayError, match="is for --metric five"):
         CLI.invoke(app, [*asked, good, "--force"], catch_exceptions=False)
 
 
@@ -270,7 +270,7 @@ def test_the_command_ranks_by_five_metrics_from_its_caches(tmp_path: Path) -> No
         "program = Overlap(threshold=0.1)\n"
     )
     register(Function(letters, "letters"))
-    asked = ["rank", "answering", "--five", "--gold", "shop", "--split", "all", "--embedder", "letters"]
+    asked = ["rank", "answering", "--metric", "five", "--gold", "shop", "--split", "all", "--embedder", "letters"]
     asked += ["--program", "baseline", "--program", f"{other}:program", "--out", str(tmp_path / "out"), "--json"]
     weights = ["--weight", "quality=0.5", "--weight", "confidence=0.2", "--weight", "robustness=0.3"]
     done = CLI.invoke(app, [*asked, *weights], catch_exceptions=False)

@@ -123,7 +123,7 @@ def test_what_is_no_run_is_one_line(tmp_path: Path) -> None:
         pages.sources([])
     (tmp_path / "j.json").write_text("[]")
     with pytest.raises(GoldassayError, match="judge align"):
-        pages.sources([], [tmp_path / "j.json"])
+        pages.sources([tmp_path / "j.json"])
 
 
 def test_a_run_without_trace_says_so(two: list[Run], tmp_path: Path) -> None:

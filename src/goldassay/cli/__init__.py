@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from contextlib import nullcontext
 from typing import Annotated
@@ -14,6 +15,7 @@ from goldassay.cli.conform import conform
 from goldassay.cli.demo import demo
 from goldassay.cli.evaluate import evaluate
 from goldassay.cli.gold import app as gold_app
+from goldassay.cli.help import commands
 from goldassay.cli.init import init
 from goldassay.cli.judge import app as judge_app
 from goldassay.cli.patch import app as patch_app
@@ -21,7 +23,7 @@ from goldassay.cli.rank import rank
 from goldassay.cli.report import report
 from goldassay.cli.rescore import rescore
 from goldassay.cli.runs import app as runs_app
-from goldassay.cli.score import CONCERNS, score
+from goldassay.cli.score import score
 from goldassay.cli.tune import tune
 from goldassay.cli.view import dashboard, view
 from goldassay.cli.waterfall import waterfall
@@ -29,13 +31,13 @@ from goldassay.cli.wikidata import app as wikidata_app
 from goldassay.exceptions import GoldassayError, RunStopped
 from goldassay.reporting.terminal import answers_alone, visible
 
-app = use.commands("Score DSPy programs against gold, and tune them in the same loop.")
+app = commands("Score DSPy programs against gold, and tune them in the same loop.")
 app.command()(demo)
 app.command()(init)
-app.command(concerns=CONCERNS)(score)
+app.command(concerns=use.CONCERNS)(use.spelled_out(score))
 app.command()(rescore)
 app.command("eval")(evaluate)
-app.command()(compare)
+app.command(concerns=use.CONCERNS)(use.spelled_out(compare))
 app.command()(tune)
 app.command()(rank)
 app.command()(waterfall)
@@ -68,6 +70,7 @@ def main() -> None:
 
     Exit code 2: the input or the call. Exit code 3: it stopped, or was stopped by Ctrl-C, and can be gone on with.
     """
+    os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")  # else litellm asks a host of its own for prices
     try:
         with answers_alone() if "--json" in sys.argv else nullcontext():
             app()

@@ -27,53 +27,56 @@ VALUES = {
 """What files are compared by unless ``--measure`` says: every value more costs power, since all are corrected for."""
 
 
+Test = Annotated[
+    str, typer.Option("--test", metavar="NAME", help="permutation, bootstrap, paired_t, wilcoxon or mcnemar.")
+]
+
+
 def compare(
     runs: Annotated[
         list[str],
         typer.Argument(metavar="RUN RUN... | TASK", help="Run folders; or a task, with --gold and two --pred or more."),
     ],
-    gold: Annotated[Path | None, typer.Option(metavar="FILE", help="With a task: the gold file or folder.")] = None,
+    reading: use.FileOptions,
+    gold: Annotated[
+        Path | None, use.of_gold("--gold", metavar="FILE", help="With a task: the gold file or folder.")
+    ] = None,
     pred: Annotated[
         list[Path] | None,
-        typer.Option(metavar="FILE", help="With a task: predictions (repeat), the base first."),
+        use.of_gold("--pred", metavar="FILE|RUN", help="With a task: predictions (repeat), the base first."),
     ] = None,
-    format: use.Format = None,
-    column: Annotated[str | None, typer.Option(metavar="NAME", help="hipe: the column, as for score.")] = None,
-    measure: Annotated[
-        list[str] | None, typer.Option(metavar="NAME", help="With a task: a value of its scorecard (repeat).")
-    ] = None,
-    protocol: Annotated[str | None, typer.Option(metavar="NAME", help="An official protocol, as for score.")] = None,
-    ontology: Annotated[Path | None, typer.Option(metavar="FILE", help="The ontology, as for score.")] = None,
-    equivalent: Annotated[Path | None, typer.Option(metavar="FILE", help="Equivalent ids, as for score.")] = None,
-    labels: Annotated[str | None, typer.Option(metavar="A,B|FILE", help="The list of labels, as for score.")] = None,
-    bounds: Annotated[str | None, typer.Option(metavar="NAME", help="word, as for score.")] = None,
-    test: Annotated[
-        str, typer.Option(metavar="NAME", help="permutation, bootstrap, paired_t, wilcoxon or mcnemar.")
-    ] = "permutation",
+    test: Test = "permutation",
     seed: use.Seed = 0,
     json: use.Json = False,
 ) -> None:
     """Compare runs, or files of predictions, on the same gold: paired tests, ranks, what was won and lost."""
-    from goldassay.reporting import runs as tables
-    from goldassay.running.comparing import by_stratum, compared, errors_by_type, ranked, worked
-
-    asked = {
-        "column": column,
-        "protocol": protocol,
-        "ontology": ontology,
-        "equivalent": equivalent,
-        "labels": labels,
-        "bounds": bounds,
-    }
     if gold is None and not pred:
-        extra = next((name for name, value in {"measure": measure, "format": format, **asked}.items() if value), None)
-        if extra:
-            raise GoldassayError(f"--{extra} is for files: goldassay compare TASK --gold FILE --pred FILE --pred FILE")
+        if extra := next(iter(reading.given()), None):
+            flag = "measure" if extra == "measures" else extra.replace("_", "-")
+            raise GoldassayError(f"--{flag} is for files: goldassay compare TASK --gold FILE --pred FILE --pred FILE")
         loaded = _runs(runs)
     elif gold is None or len(runs) != 1:
         raise GoldassayError("files are compared as: goldassay compare TASK --gold FILE --pred FILE --pred FILE")
     else:
-        loaded = _files(runs[0], gold, pred or [], measure or (), format=format, **asked)
+        loaded = _files(runs[0], gold, pred or [], **reading.given())
+    show(loaded, test, seed, json)
+
+
+def compare_runs(
+    runs: Annotated[list[str], typer.Argument(metavar="RUN RUN...", help="Run folders; the first is the base.")],
+    test: Test = "permutation",
+    seed: use.Seed = 0,
+    json: use.Json = False,
+) -> None:
+    """Compare runs on the same gold: what `goldassay compare RUN RUN...` gives."""
+    show(_runs(runs), test, seed, json)
+
+
+def show(loaded: Sequence[Run], test: str, seed: int, json: bool) -> None:
+    """Paired differences, ranks where there are three or more, what was won and lost."""
+    from goldassay.reporting import runs as tables
+    from goldassay.running.comparing import by_stratum, compared, errors_by_type, ranked, worked
+
     usable = [made for made in loaded if worked(made)]
     missing = [str(made.folder) for made in loaded if not worked(made)]
     arms = [made if worked(made) else None for made in loaded]
@@ -106,9 +109,7 @@ def _runs(folders: Sequence[str]) -> list[Run]:
     return [Run.load(Path(folder)) for folder in folders]
 
 
-def _files(
-    task: str, gold: Path, preds: Sequence[Path], names: Sequence[str], *, format: str | None, **asked: Any
-) -> list[Run]:
+def _files(task: str, gold: Path, preds: Sequence[Path], *, measures: Sequence[str] = (), **asked: Any) -> list[Run]:
     """A run of each file of predictions, by the values that were asked for."""
     from goldassay.cli.score import read
     from goldassay.reporting.terminal import warn
@@ -118,16 +119,16 @@ def _files(
         raise GoldassayError("compare needs two files of predictions or more: --pred FILE --pred FILE")
     out = []
     for file in preds:
-        aligned, options = read(task, gold, file, format=format, **asked)
-        if task == "retrieval" and names:
-            options["measures"] = list(names)
+        aligned, options = read(task, gold, file, **asked)
+        if task == "retrieval" and measures:
+            options["measures"] = list(measures)
         card = import_module(f"goldassay.measures.{task}").scorecard(aligned.gold, aligned.pred, **options)
-        chosen = [name for name in names or VALUES[task] if names or name in card.measures]
+        chosen = [name for name in measures or VALUES[task] if measures or name in card.measures]
         unknown = next((name for name in chosen if name not in card.measures), None)
         if unknown:
             raise GoldassayError(f"{task} has no value {unknown!r} here; there are {', '.join(card.measures)}")
         for warning in aligned.warnings:
             warn(f"{file}: {warning}")
-        measures = {name: card.measures[name] for name in chosen}
-        out.append(given(aligned.gold, aligned.pred, measures, name=file.name, file=file))
+        counted = {name: card.measures[name] for name in chosen}
+        out.append(given(aligned.gold, aligned.pred, counted, name=file.name, file=file))
     return out

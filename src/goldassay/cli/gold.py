@@ -10,10 +10,11 @@ from typing import Annotated, Any
 import typer
 
 from goldassay.cli import options as use
+from goldassay.cli.help import commands
 from goldassay.exceptions import DataError, GoldassayError
 from goldassay.reporting import terminal
 
-app = use.commands("Gold: validate, count, split, convert it; measure the agreement of annotators.")
+app = commands("Gold: validate, count, split, convert it; measure the agreement of annotators.")
 
 Near = Annotated[
     float, typer.Option(metavar="N", min=50, max=100, help="Per cent of similar characters that make a near duplicate.")
@@ -30,7 +31,7 @@ def validate(
     column: use.Column = None,
     near: Near = 90.0,
     fix: Annotated[Path | None, typer.Option(metavar="PLACE", help="Write a copy with mended offsets here.")] = None,
-    annotator: Annotated[
+    annotations: Annotated[
         list[Path] | None,
         typer.Option(metavar="FILE", help="An annotator's file (twice or more): hold promised agreement to it."),
     ] = None,
@@ -44,10 +45,10 @@ def validate(
     from goldassay.reporting import terminal
 
     measured = {}
-    if annotator:
+    if annotations:
         if task is None:
-            raise GoldassayError("--annotator needs --task: which task did they annotate?")
-        measured = {task: lowest(agree_files(annotator, task, format=format).figures, task)}
+            raise GoldassayError("--annotations needs --task: what was annotated?")
+        measured = {task: lowest(agree_files(annotations, task, format=format).figures, task)}
     found = audit(gold, task=task, format=format, near=near, agreement=measured, **_reading(map, column))
     made = repaired(find(gold), fix, found.findings) if fix is not None else None
     if json:
@@ -81,7 +82,8 @@ def stats(
     map: use.Map = None,
     column: use.Column = None,
     by: Annotated[
-        list[str] | None, typer.Option(metavar="NAME", help="Only by this: split, language, label or a stratum.")
+        list[str] | None,
+        typer.Option("--by", metavar="NAME", help="Only by this: split, language, label or a stratum (repeat)."),
     ] = None,
     json: use.Json = False,
 ) -> None:
@@ -103,7 +105,9 @@ def stats(
 @app.command()
 def split(
     gold: use.GoldSet,
-    out: Annotated[Path | None, typer.Option(metavar="FOLDER", help="Write the records with their split here.")] = None,
+    out: Annotated[
+        Path | None, typer.Option("--out", metavar="FOLDER", help="Write the records with their split here.")
+    ] = None,
     task: use.OfTask = None,
     format: use.Format = None,
     map: use.Map = None,
@@ -111,8 +115,9 @@ def split(
     ratios: Annotated[
         str | None, typer.Option(metavar="NAME=SHARE,…", help="Default: train=0.7,dev=0.15,test=0.15.")
     ] = None,
-    factor: Annotated[
-        list[str] | None, typer.Option(metavar="NAME", help="Keep this stratum or field in proportion.")
+    by: Annotated[
+        list[str] | None,
+        typer.Option("--by", metavar="NAME", help="Keep this stratum or field in proportion (repeat)."),
     ] = None,
     group: Annotated[str | None, typer.Option(metavar="NAME", help="A field whose value stays on one side.")] = None,
     near: Near = 90.0,
@@ -131,7 +136,7 @@ def split(
 
     loaded = load(gold, task=task, format=format, **_reading(map, column))
     records = [record for found in loaded.tasks.values() for record in found.records]
-    made = divided(records, ratios=shares(ratios), factors=factor or None, group=group, near=near, seed=seed)
+    made = divided(records, ratios=shares(ratios), factors=by or None, group=group, near=near, seed=seed)
     if out is not None:
         for job in loaded.tasks:
             use.free(out / f"{job}.jsonl", force)
@@ -170,7 +175,7 @@ def agree(
         str | None,
         typer.Option(metavar="NAME", help="Krippendorff's level: nominal, ordinal, interval or ratio."),
     ] = None,
-    most: Annotated[int, typer.Option(metavar="N", min=0, help="How many disagreements to list.")] = 20,
+    limit: Annotated[int, use.of_result("--limit", metavar="N", min=0, help="How many disagreements to list.")] = 20,
     seed: use.Seed = 0,
     json: use.Json = False,
 ) -> None:
@@ -182,7 +187,7 @@ def agree(
     if json:
         terminal.answer(found.state())
     else:
-        tables.agreement(found, most)
+        tables.agreement(found, limit)
 
 
 def told(file: Path, format: str | None) -> str:
@@ -201,8 +206,8 @@ def convert(
     source: Annotated[Path, typer.Argument(metavar="FROM", help="The file to read.")],
     target: Annotated[Path, typer.Argument(metavar="TO", help="The file to write.")],
     task: Annotated[str, typer.Option(metavar="TASK", help="What it is gold for.")],
-    from_format: Annotated[str | None, typer.Option("--from", metavar="NAME", help="The format of FROM.")] = None,
-    to_format: Annotated[str | None, typer.Option("--to", metavar="NAME", help="The format of TO.")] = None,
+    format: use.Format = None,
+    to: Annotated[str | None, typer.Option("--to", metavar="NAME", help="The format of TO.")] = None,
     map: use.Map = None,
     column: use.Column = None,
     scheme: Annotated[
@@ -221,8 +226,8 @@ def convert(
         target,
         task=task,
         side="pred" if pred else "gold",
-        source_format=from_format,
-        target_format=to_format,
+        source_format=format,
+        target_format=to,
         column=column,
         map=map,
         scheme=scheme,

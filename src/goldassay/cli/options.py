@@ -8,16 +8,16 @@ from __future__ import annotations
 
 import inspect
 import os
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import fields, is_dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, fields, is_dataclass
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, get_type_hints
 
 import typer
-from typer.core import TyperCommand, TyperGroup
 
+from goldassay.cli.help import SECTIONS
 from goldassay.exceptions import GoldassayError
-from goldassay.measure import TASKS
 from goldassay.watched import QUIET
 
 SIX = "extraction, classification, linking, retrieval, answering or triples"
@@ -31,14 +31,19 @@ def _quiet(context: typer.Context, said: bool) -> bool:
     return said
 
 
+of_gold, of_model, of_running, of_result = (partial(typer.Option, rich_help_panel=name) for name in SECTIONS)
+
 Task = Annotated[str, typer.Argument(help=SIX, metavar="TASK")]
-OfTask = Annotated[str | None, typer.Option("--task", metavar="TASK", help="The task, where nothing else says it.")]
+OfTask = Annotated[
+    str | None,
+    of_gold("--task", metavar="TASK", help="The task, where nothing else says it."),
+]
 Program = Annotated[
     str, typer.Argument(metavar="TASK|FILE", help="A task, TASK:NAME, or FILE:NAME (programs/extraction.py:program).")
 ]
 Gold = Annotated[
     str | None,
-    typer.Option(
+    of_gold(
         "--gold",
         metavar="SET|FILE",
         help="A gold set's name, its folder, or a file (default: gold/TASK, else heritage).",
@@ -46,23 +51,25 @@ Gold = Annotated[
 ]
 Map = Annotated[
     str | None,
-    typer.Option("--map", metavar="NAME=PATH,…", help="Fields of a foreign file: text=body.content,…; or a JSON file."),
+    of_gold("--map", metavar="NAME=PATH,…", help="Fields of a foreign file: text=body.content,…; or a JSON file."),
 ]
 Column = Annotated[
-    str | None, typer.Option("--column", metavar="NAME", help="hipe, iob2: the column of tags, such as NE-COARSE-LIT.")
+    str | None,
+    of_gold("--column", metavar="NAME", help="hipe, iob2: the column of tags, such as NE-COARSE-LIT."),
 ]
 GoldSet = Annotated[str, typer.Argument(metavar="SET|FILE", help="A gold set's name, its folder, or a file.")]
 Format = Annotated[
-    str | None, typer.Option("--format", metavar="NAME", help="The format of a file, where its name does not tell it.")
+    str | None,
+    of_gold("--format", metavar="NAME", help="The format of a file, where its name does not tell it."),
 ]
-Split = Annotated[str, typer.Option("--split", metavar="NAME", help="Which split: train, dev, test or all.")]
+Split = Annotated[str, of_gold("--split", metavar="NAME", help="Which split: train, dev, test or all.")]
 Metric = Annotated[
     str | None,
-    typer.Option("--metric", metavar="FILE[:NAME]", help="A metric (default: metrics/TASK.py:metric)."),
+    of_gold("--metric", metavar="FILE[:NAME]", help="A metric (default: metrics/TASK.py:metric)."),
 ]
 Lm = Annotated[
     str | None,
-    typer.Option(
+    of_model(
         "--lm",
         metavar="MODEL",
         help="local/smollm2-135m (default), local:FILE.gguf, any name that dspy.LM knows, or models.yaml:NAME.",
@@ -70,7 +77,7 @@ Lm = Annotated[
 ]
 LmOption = Annotated[
     list[str] | None,
-    typer.Option(
+    of_model(
         "--lm-option",
         metavar="NAME=VALUE",
         help="Of the model: temperature=0.2, api_base=…, rpm=60, tpm=90000 (repeat).",
@@ -78,106 +85,122 @@ LmOption = Annotated[
 ]
 Adapter = Annotated[
     str | None,
-    typer.Option(
+    of_model(
         "--adapter", metavar="NAME", help="chat, json, xml, terse (default of local models), terse-lines, -types."
     ),
 ]
 Engine = Annotated[
-    str, typer.Option("--engine", metavar="NAME", help="Where examples are worked on: threads, processes or ray.")
+    str,
+    of_running("--engine", metavar="NAME", help="Where examples are worked on: threads, processes or ray."),
 ]
 Workers = Annotated[
     int | None,
-    typer.Option("--workers", metavar="N", min=1, help="How many processes or actors (default: processors)."),
+    of_running("--workers", metavar="N", min=1, help="How many processes or actors (default: processors)."),
 ]
 RayAddress = Annotated[
     str | None,
-    typer.Option("--ray-address", metavar="ADDRESS", help="The Ray cluster to join (default: this machine)."),
+    of_running("--ray-address", metavar="ADDRESS", help="The Ray cluster to join (default: this machine)."),
 ]
 JudgeLm = Annotated[
     str | None,
-    typer.Option("--judge-lm", metavar="MODEL", help="The model that judges, bound apart from --lm; or nli:MODEL."),
+    of_model("--judge-lm", metavar="MODEL", help="The model that judges, bound apart from --lm; or nli:MODEL."),
 ]
 ReflectionLm = Annotated[
     str | None,
-    typer.Option("--reflection-lm", metavar="MODEL", help="The model that writes instructions (default: --lm)."),
+    of_model("--reflection-lm", metavar="MODEL", help="The model that writes instructions (default: --lm)."),
 ]
 State = Annotated[
-    Path | None, typer.Option("--state", metavar="FOLDER", help="A tuned program: its folder or state.json.")
+    Path | None,
+    of_model("--state", metavar="FOLDER", help="A tuned program: its folder or state.json."),
 ]
-Resume = Annotated[Path | None, typer.Option("--resume", metavar="FOLDER", help="Go on with what was interrupted.")]
-Runs = Annotated[Path, typer.Option("--runs", metavar="FOLDER", help="Where run folders go.")]
-Limit = Annotated[int | None, typer.Option("--limit", metavar="N", min=1, help="Only the first N examples.")]
-Timeout = Annotated[float | None, typer.Option("--timeout", metavar="SECONDS", help="How long one example may take.")]
+Resume = Annotated[
+    Path | None,
+    of_running("--resume", metavar="FOLDER", help="Go on with what was interrupted."),
+]
+Runs = Annotated[Path, of_result("--runs", metavar="FOLDER", help="Where run folders go.")]
+Limit = Annotated[int | None, of_gold("--limit", metavar="N", min=1, help="Only the first N examples.")]
+Timeout = Annotated[
+    float | None,
+    of_running("--timeout", metavar="SECONDS", help="How long one example may take."),
+]
 Budget = Annotated[
     str | None,
-    typer.Option("--budget", metavar="WHAT=N", help="Such as calls=500,minutes=10 (calls, tokens, usd, minutes)."),
+    of_running("--budget", metavar="WHAT=N", help="Such as calls=500,minutes=10 (calls, tokens, usd, minutes)."),
 ]
-NoCache = Annotated[bool, typer.Option("--no-cache", help="Ask the model anew, also what DSPy's cache has.")]
+NoCache = Annotated[bool, of_model("--no-cache", help="Ask the model anew, also what DSPy's cache has.")]
 MaxFailures = Annotated[
     float,
-    typer.Option(
+    of_running(
         "--max-failures", metavar="SHARE", min=0, max=1, help="Stop when more examples fail (after 20); 1: never."
     ),
 ]
-Threads = Annotated[int, typer.Option("--threads", metavar="N", min=1, help="How many examples at once.")]
-Seed = Annotated[int, typer.Option("--seed", metavar="N", help="Of everything that is drawn at random.")]
-Json = Annotated[bool, typer.Option("--json", help="Print one JSON object on standard output.")]
-Quiet = Annotated[bool, typer.Option("--quiet", help="Show no progress.", callback=_quiet, is_eager=True)]
-Gate = Annotated[bool, typer.Option("--gate", help="Exit with 1 when what was promised is not reached.")]
-Force = Annotated[bool, typer.Option("--force", help="Write over what exists.")]
-
-Concerns = Mapping[str, Sequence[str]]
-"""The tasks that an option is for, by the option's name."""
+Threads = Annotated[int, of_running("--threads", metavar="N", min=1, help="How many examples at once.")]
+Seed = Annotated[int, of_running("--seed", metavar="N", help="Of everything that is drawn at random.")]
+Json = Annotated[bool, of_result("--json", help="Print one JSON object on standard output.")]
+Quiet = Annotated[bool, of_result("--quiet", help="Show no progress.", callback=_quiet, is_eager=True)]
+Gate = Annotated[bool, of_result("--gate", help="Exit with 1 when what was promised is not reached.")]
+Force = Annotated[bool, of_result("--force", help="Write over what exists.")]
 
 
-class Command(TyperCommand):
-    """A command whose help is plain: no types of Python, and only what concerns the task that was named."""
-
-    concerns: Concerns = {}
-
-    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        ctx.meta["goldassay.words"] = [word for word in args if not word.startswith("-")]
-        return super().parse_args(ctx, args)
-
-    def format_help(self, ctx: Any, formatter: Any) -> None:
-        named = next((word for word in ctx.meta.get("goldassay.words", ()) if word in TASKS), None)
-        params: list[Any] = self.get_params(ctx)
-        for param in params:
-            known = self.concerns.get(str(param.name))
-            if known and named:
-                param.hidden = named not in known
-        _plain(self, ctx)
-        super().format_help(ctx, formatter)
+CONCERNS = {
+    "column": ("extraction", "linking"),
+    "protocol": ("extraction", "linking", "triples"),
+    "ontology": ("triples",),
+    "equivalent": ("linking",),
+    "labels": ("classification",),
+    "na_probs": ("answering",),
+    "bounds": ("extraction", "linking"),
+}
+"""The tasks that an option of `FileOptions` is for, where it is not for all."""
 
 
-class Group(TyperGroup):
-    """Commands under one name, with plain help."""
+@dataclass(frozen=True)
+class FileOptions:
+    """How files of predictions are read and counted beside gold."""
 
-    def format_help(self, ctx: Any, formatter: Any) -> None:
-        _plain(self, ctx)
-        super().format_help(ctx, formatter)
+    format: Format = None
+    column: Annotated[
+        str | None,
+        of_gold("--column", metavar="NAME", help="NE-COARSE-LIT, NEL-LIT (hipe), or a column's number (conll)."),
+    ] = None
+    measures: Annotated[
+        list[str] | None, typer.Option("--measure", metavar="NAME", help="Only this measure, by its name (repeat).")
+    ] = None
+    protocol: Annotated[
+        str | None,
+        typer.Option("--protocol", metavar="NAME", help="An official protocol: hipe, hipe2020, text2kgbench."),
+    ] = None
+    ontology: Annotated[
+        Path | None, typer.Option("--ontology", metavar="FILE", help="The ontology (text2kgbench JSON).")
+    ] = None
+    equivalent: Annotated[
+        Path | None,
+        typer.Option("--equivalent", metavar="FILE", help="A table of equivalent ids: two columns, tsv or csv."),
+    ] = None
+    bounds: Annotated[
+        str | None,
+        typer.Option("--bounds", metavar="NAME", help="word widens spans to whole words first, as ELEVANT does."),
+    ] = None
+    labels: Annotated[
+        str | None,
+        typer.Option(
+            "--labels",
+            metavar="A,B|FILE",
+            help="The list of labels (in a file, one a line), institutions or seen.",
+        ),
+    ] = None
+    na_probs: Annotated[
+        Path | None,
+        of_gold("--na-probs", metavar="FILE", help="SQuAD 2.0: the probabilities of no answer, {id: number}."),
+    ] = None
+    skip_bad: Annotated[
+        int | None,
+        of_gold("--skip-bad", min=1, metavar="N", help="Go on past N bad tags or lines; a warning counts them."),
+    ] = None
 
-
-def _plain(command: Any, ctx: Any) -> None:
-    """A flag takes no value, so no type stands beside it; an argument's name says what it is."""
-    for param in command.get_params(ctx):
-        if param.param_type_name == "argument":
-            param.display_type_rich = lambda ctx: None
-        elif getattr(param, "is_flag", False) and param.metavar is None:
-            param.metavar = ""
-
-
-class Commands(typer.Typer):
-    """A group of commands with plain help; ``concerns`` names the options that are for some tasks only."""
-
-    def command(self, name: str | None = None, *, concerns: Concerns = {}, **settings: Any) -> Callable[[Any], Any]:
-        kind = type("TaskCommand", (Command,), {"concerns": concerns}) if concerns else Command
-        return super().command(name, cls=kind, **settings)
-
-
-def commands(help: str) -> Commands:
-    """An empty group of commands."""
-    return Commands(help=help, cls=Group, no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False)
+    def given(self) -> dict[str, Any]:
+        """Those that were said."""
+        return {name: value for name, value in vars(self).items() if value}
 
 
 def free(place: Path, force: bool) -> None:

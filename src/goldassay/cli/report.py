@@ -14,12 +14,12 @@ from goldassay.exceptions import GoldassayError
 def report(
     runs: Annotated[
         list[Path] | None,
-        typer.Argument(metavar="RUN...", help="Run folders, or a tuning's folder; the first is the baseline."),
+        typer.Argument(
+            metavar="RUN...",
+            help="Run folders, the first is the baseline; a tuning's folder; what `judge align --json` wrote.",
+        ),
     ] = None,
-    out: Annotated[Path, typer.Option(metavar="FILE", help="The file to write.")] = Path("report.html"),
-    judge: Annotated[
-        list[Path] | None, typer.Option(metavar="FILE", help="What `judge align --json` wrote (repeatable).")
-    ] = None,
+    out: Annotated[Path, typer.Option("--out", metavar="FILE", help="The file to write.")] = Path("report.html"),
     title: Annotated[str | None, typer.Option(metavar="TEXT", help="The page's title (default: what was run).")] = None,
     seed: use.Seed = 0,
     force: use.Force = False,
@@ -28,7 +28,7 @@ def report(
     from goldassay.reporting import pages, terminal
 
     use.free(out, force)
-    found = pages.sources(runs or [], judge or [])
+    found = pages.sources(runs or [])
     text = pages.report(found.runs, tuning=found.tuning, judges=found.judges, title=title, seed=seed)
     write(out, text)
     terminal.line(f"Written: {out}, {len(text.encode()) / 1e6:.1f} MB. Open it in a browser.")

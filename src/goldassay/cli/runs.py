@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json as jsons
+import os
 import shutil
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -11,10 +12,11 @@ from typing import Annotated, Any
 import typer
 
 from goldassay.cli import options as use
-from goldassay.cli.compare import compare
+from goldassay.cli.compare import compare_runs
+from goldassay.cli.help import commands
 from goldassay.exceptions import GoldassayError
 
-app = use.commands("What is in a folder of runs.")
+app = commands("What is in a folder of runs.")
 Folder = Annotated[Path, typer.Argument(metavar="[RUNS]", help="The folder of runs.")]
 
 
@@ -64,9 +66,12 @@ def export(
         Path | None, typer.Option(metavar="FILE", help="Tasks with our predictions and errors.")
     ] = None,
     mlflow: Annotated[
-        str | None, typer.Option(metavar="URI", help="A tracking store: sqlite:///mlflow.db, http://host:5000.")
+        str | None,
+        typer.Option(
+            metavar="URI",
+            help="A tracking store: sqlite:///mlflow.db, http://host:5000 (experiment: MLFLOW_EXPERIMENT_NAME).",
+        ),
     ] = None,
-    experiment: Annotated[str, typer.Option(metavar="NAME", help="--mlflow: the experiment.")] = "goldassay",
     state: use.State = None,
     force: use.Force = False,
 ) -> None:
@@ -91,7 +96,9 @@ def export(
         from goldassay.reporting import tracking
 
         program, why = _program(found, state)
-        key = tracking.log(found, uri=mlflow, experiment=experiment, program=program)
+        key = tracking.log(
+            found, uri=mlflow, experiment=os.environ.get("MLFLOW_EXPERIMENT_NAME") or "goldassay", program=program
+        )
         terminal.plain(f"mlflow: {mlflow}, run {key}, {f'without its program: {why}' if why else 'with its program'}")
 
 
@@ -115,7 +122,7 @@ def _program(run: Any, state: Path | None) -> tuple[Any, str]:
     return made, ""
 
 
-app.command()(compare)
+app.command("compare")(compare_runs)
 
 
 @app.command()

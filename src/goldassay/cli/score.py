@@ -20,50 +20,15 @@ from goldassay.scorecard import Scorecard
 
 MOST = 2000  # examples that are given intervals unasked
 ASKED = ("retrieval", "answering")  # whose scorecards take the measures that are wanted
-CONCERNS = {
-    "column": ("extraction", "linking"),
-    "protocol": ("extraction", "linking", "triples"),
-    "ontology": ("triples",),
-    "equivalent": ("linking",),
-    "labels": ("classification",),
-    "na_probs": ("answering",),
-    "skip_bad": TASKS,
-    "bounds": ("extraction", "linking"),
-}
 
 
 def score(
     task: use.Task,
-    gold: Annotated[Path, typer.Option(metavar="FILE", help="The gold file or folder.")],
-    pred: Annotated[Path, typer.Option(metavar="FILE", help="The predictions: in the same format, or a run folder.")],
-    format: use.Format = None,
-    column: Annotated[
-        str | None,
-        typer.Option(metavar="NAME", help="The column: NE-COARSE-LIT, NEL-LIT (hipe) or its number (conll)."),
-    ] = None,
-    measures: Annotated[
-        list[str] | None, typer.Option("--measure", metavar="NAME", help="Only this measure, by its name (repeat).")
-    ] = None,
-    protocol: Annotated[
-        str | None, typer.Option(metavar="NAME", help="An official protocol: hipe, hipe2020, text2kgbench.")
-    ] = None,
-    ontology: Annotated[Path | None, typer.Option(metavar="FILE", help="The ontology (text2kgbench JSON).")] = None,
-    equivalent: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="A table of equivalent ids: two columns, tsv or csv.")
-    ] = None,
-    bounds: Annotated[
-        str | None, typer.Option(metavar="NAME", help="word: widen spans to whole words first, as ELEVANT does.")
-    ] = None,
-    skip_bad: Annotated[
-        int | None, typer.Option(min=1, metavar="N", help="Go on past N bad tags or lines; a warning counts them.")
-    ] = None,
-    na_probs: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="SQuAD 2.0: the probabilities of no answer, {id: number}.")
-    ] = None,
-    labels: Annotated[
-        str | None,
-        typer.Option(metavar="A,B|FILE", help="The list of labels (in a file, one a line), institutions or seen."),
-    ] = None,
+    gold: Annotated[Path, use.of_gold("--gold", metavar="FILE", help="The gold file or folder.")],
+    pred: Annotated[
+        Path, use.of_gold("--pred", metavar="FILE|RUN", help="Predictions in the same format, or a run folder.")
+    ],
+    reading: use.FileOptions,
     against: Annotated[
         Path | None, typer.Option(metavar="FILE", help="An earlier --json output: show the differences.")
     ] = None,
@@ -94,25 +59,11 @@ def score(
         raise GoldassayError("--sure is for --fail-under: name the value and its floor too")
     if tool and not claimed:
         raise GoldassayError("--tool is for --claimed: name the value and what the tool gave for it too")
-    card = scored(
-        task,
-        gold,
-        pred,
-        format=format,
-        intervals=True if sure else intervals,
-        column=column,
-        measures=measures,
-        protocol=protocol,
-        ontology=ontology,
-        equivalent=equivalent,
-        labels=labels,
-        na_probs=na_probs,
-        skip_bad=skip_bad,
-        bounds=bounds,
-    )
+    card = scored(task, gold, pred, intervals=True if sure else intervals, **reading.given())
     earlier = _earlier(against, card) if against else None
-    known = _format(format, gold, task)
-    why = [_explained(card, one, tool, otherwise(task, gold, pred, known, column, protocol)) for one in claimed or []]
+    known = _format(reading.format, gold, task)
+    ways = otherwise(task, gold, pred, known, reading.column, reading.protocol) if claimed else {}
+    why = [_explained(card, one, tool, ways) for one in claimed or []]
     if json:
         more: dict[str, Any] = {"explain": card.explain} if explain else {}
         if claimed:
@@ -126,7 +77,7 @@ def score(
             scorecards.explanations(card)
         for one in why:
             print("\n" + "\n".join(one.lines()))
-        if not protocol and task in ("extraction", "linking") and known == "hipe":
+        if not reading.protocol and task in ("extraction", "linking") and known == "hipe":
             scorecards.hint("counted one-to-one; what the official HIPE scorer gives comes with --protocol hipe")
     failed = under(card, floors, sure)
     for said in failed:
@@ -227,7 +178,7 @@ def scored(
 ) -> Scorecard:
     """Read both sides, align them, and score; with ``intervals``, or unasked where the examples are few, with those.
 
-    ``asked`` are the options that only some tasks have (``CONCERNS``), as they were written.
+    ``asked`` are the options that only some tasks have (``use.CONCERNS``), as they were written.
     """
     with terminal.progress("reading both sides", 3) as tell:
         aligned, options = read(task, gold, pred, format=format, **asked)
@@ -254,9 +205,9 @@ def read(task: str, gold: Path, pred: Path, *, format: str | None = None, **aske
 
     given = {name: value for name, value in asked.items() if value}
     for name in given:
-        if task not in CONCERNS.get(name, TASKS):
+        if task not in use.CONCERNS.get(name, TASKS):
             flag = f"--{name.replace('_', '-')}"
-            raise GoldassayError(f"{flag} is for {' and '.join(CONCERNS[name])}, not for {task}")
+            raise GoldassayError(f"{flag} is for {' and '.join(use.CONCERNS[name])}, not for {task}")
     if "na_probs" in given and {format or formats.guess(file, task) for file in (gold, pred)} != {"squad"}:
         raise GoldassayError("--na-probs is for format squad; elsewhere a prediction has its confidence")
     reading: dict[str, Any] = {name: given.pop(name) for name in ("column", "na_probs", "skip_bad") if name in given}

@@ -26,19 +26,12 @@ def tune(
     ] = "bootstrap",
     gold: use.Gold = None,
     judge: Annotated[
-        str | None, typer.Option(metavar="NAME", help="Tune a judge instead: what judge align --judge takes.")
-    ] = None,
-    rubric: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="With --judge rubric: its levels, the worst first.")
-    ] = None,
-    scale: Annotated[
-        str | None, typer.Option(metavar="LOW-HIGH", help="With --judge rubric: a scale of numbers, as 1-5.")
-    ] = None,
-    column: Annotated[
-        list[str] | None, typer.Option(metavar="NAME=COLUMN", help="With --judge: the labels' own column names.")
+        str | None,
+        typer.Option("--judge", metavar="NAME|FILE|1-5", help="Tune a judge instead: what judge align --judge takes."),
     ] = None,
     format: use.Format = None,
     map: use.Map = None,
+    column: use.Column = None,
     task: use.OfTask = None,
     metric: use.Metric = None,
     lm: use.Lm = None,
@@ -49,10 +42,12 @@ def tune(
     state: use.State = None,
     resume: use.Resume = None,
     option: Annotated[
-        list[str] | None, typer.Option(metavar="NAME=VALUE", help="A setting of the optimizer, such as rounds=5.")
-    ] = None,
-    guard: Annotated[
-        list[str] | None, typer.Option(metavar="MEASURE[=DROP]", help="patches: what must not drop (by more).")
+        list[str] | None,
+        typer.Option(
+            metavar="NAME=VALUE",
+            help="A setting of the optimizer, such as rounds=5; of patches, guarded=recall,f1=.01: what must not drop "
+            "(by more).",
+        ),
     ] = None,
     budget: use.Budget = None,
     seed: use.Seed = 0,
@@ -64,7 +59,7 @@ def tune(
     ] = False,
     out: Annotated[
         Path | None,
-        typer.Option(metavar="FOLDER", help="The folder of the tuned program (default: a new one in runs/)."),
+        use.of_result("--out", metavar="FOLDER", help="The folder of the tuned program (default: a new one in runs/)."),
     ] = None,
     quiet: use.Quiet = False,
     json: use.Json = False,
@@ -78,16 +73,16 @@ def tune(
 
         others: dict[str, object] = {
             "--format": format,
-            "--map": map,
+            "--column": column,
             "--task": task,
             "--metric": metric,
             "--judge-lm": judge_lm,
         }
-        others |= {"--state": state, "--resume": resume, "--guard": guard}
+        others |= {"--state": state, "--resume": resume}
         if unused := [name for name, value in others.items() if value]:
             raise GoldassayError(f"tune --judge takes no {', '.join(unused)}: that is for programs")
         return tune_judge(
-            QuestionOptions(judge, rubric, scale, column),
+            QuestionOptions(judge, map),
             threads=threads,
             limit=limit,
             gold=Path(gold or "heritage"),
@@ -100,8 +95,6 @@ def tune(
             out=out,
             as_json=json,
         )
-    if unused := [name for name, value in (("--rubric", rubric), ("--scale", scale), ("--column", column)) if value]:
-        raise GoldassayError(f"{', '.join(unused)} goes with --judge: tune a judge, or leave it out")
     from goldassay import lm as models
     from goldassay.cli.evaluate import task_gold
     from goldassay.judges.ask.judge import named
@@ -117,7 +110,7 @@ def tune(
     student = target.load()
     if not student.predictors():
         raise GoldassayError(f"{program} has no predictor, so there is no prompt to tune")
-    _, part = task_gold(gold, target, format=format, map=map)
+    _, part = task_gold(gold, target, format=format, map=map, column=column)
     if part.passages and hasattr(student, "index"):
         student = student.deepcopy().index(part.passages)
     splits = {name: list(getattr(part, name))[:limit] for name in ("train", "dev", "test")}
@@ -137,7 +130,9 @@ def tune(
         if planned.refusal:
             raise GoldassayError(planned.refusal)
         return
-    chosen = settings(option or (), guard or (), optimizer)
+    chosen = settings(option or ())
+    if "guarded" in chosen and optimizer != "patches":
+        raise GoldassayError(f"--option guarded belongs to patches; {optimizer} guards nothing")
     folder = resume or out or new_folder(Path("runs"), f"tune-{target.label.replace(':', '-')}-{optimizer}")
     judge = None if judge_lm is None else named(judge_lm, verdicts=folder / "verdicts.jsonl")
     measured = workspace.metric(target.task, metric) if judge is None else workspace.judged(target.task, judge, metric)
@@ -173,10 +168,10 @@ def tune(
     tables.tuned(tuned, folder)
 
 
-def settings(options: Sequence[str], guards: Sequence[str], optimizer: str) -> dict[str, Any]:
-    """The optimizer's settings as they were written.
+def settings(options: Sequence[str]) -> dict[str, Any]:
+    """The optimizer's settings as they were written; what is guarded, with how far it may drop.
 
-    >>> settings(["rounds=5"], ["strict_f1", "partial_f1=0.01"], "patches")
+    >>> settings(["rounds=5", "guarded=strict_f1,partial_f1=0.01"])
     {'rounds': 5, 'guarded': {'strict_f1': 0.0, 'partial_f1': 0.01}}
     """
     import yaml
@@ -185,17 +180,18 @@ def settings(options: Sequence[str], guards: Sequence[str], optimizer: str) -> d
     for text in options:
         name, equals, value = text.partition("=")
         if not (name and equals):
-            raise GoldassayError(f"an option reads like rounds=5, not {text!r}")
+            raise GoldassayError(f"--option reads like rounds=5, not {text!r}")
         try:
-            found[name] = yaml.safe_load(value)
+            found[name] = guards(value) if name == "guarded" else yaml.safe_load(value)
         except yaml.YAMLError:
-            raise GoldassayError(f"the value of option {name} cannot be read: {value!r}") from None
-    if guards and optimizer != "patches":
-        raise GoldassayError(f"--guard belongs to patches; {optimizer} guards nothing")
-    for text in guards:
-        name, _, drop = text.partition("=")
-        try:
-            found.setdefault("guarded", {})[name] = float(drop or 0)
-        except ValueError:
-            raise GoldassayError(f"a guard reads like strict_f1 or strict_f1=0.01, not {text!r}") from None
+            raise GoldassayError(f"the value of --option {name} cannot be read: {value!r}") from None
     return found
+
+
+def guards(said: str) -> dict[str, float]:
+    """Measures that must not drop, each with what it may drop by."""
+    pairs = [text.partition("=") for text in said.split(",")]
+    try:
+        return {name.strip(): float(drop or 0) for name, _, drop in pairs}
+    except ValueError:
+        raise GoldassayError(f"guarded reads like strict_f1 or strict_f1,partial_f1=0.01, not {said!r}") from None

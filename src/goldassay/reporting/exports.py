@@ -110,7 +110,7 @@ def _clean(text: str) -> str:
 def to_label_studio(run: Run) -> list[dict[str, Any]]:
     """Tasks for Label Studio: the text, the program's entities or label as predictions, what was wrong as a note.
 
-    What people make of them is read as gold: ``goldassay gold convert export.json gold.jsonl --from label-studio``.
+    What people make of them is read as gold: ``goldassay gold convert export.json gold.jsonl --format label-studio``.
     """
     tasks = []
     for row in run.rows:

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from goldassay.cli import options as use
-from goldassay.cli.judge.options import Column, JudgeOptions, QuestionOptions, renamed
+from goldassay.cli.help import commands
+from goldassay.cli.judge.options import JudgeOptions, Map, QuestionOptions, renamed
 from goldassay.exceptions import DataError
 from goldassay.reporting import terminal
 
@@ -23,7 +24,9 @@ def evaluate(
     items: Annotated[Path, typer.Argument(metavar="FILE", help="jsonl, csv or tsv with ids and inputs.")],
     question: QuestionOptions,
     judge: JudgeOptions,
-    out: Annotated[Path | None, typer.Option(metavar="FILE", help="Write items with their verdicts (jsonl).")] = None,
+    out: Annotated[
+        Path | None, typer.Option("--out", metavar="FILE", help="Write items with their verdicts (jsonl).")
+    ] = None,
     force: use.Force = False,
     limit: use.Limit = None,
     quiet: use.Quiet = False,
@@ -36,7 +39,7 @@ def evaluate(
     if out is not None:
         use.free(out, force)
     labels = question.labels(items, judge.state, limit, labelled=False)
-    made = judge.made(question.judge)
+    made = judge.made(question.name)
     votes = judge.votes(made, labels)
     found = estimate(labels, votes, made)
     if out is not None:
@@ -91,7 +94,7 @@ def align(
     if people.judged and not judge.names_a_model:
         name, votes = "verdicts of the file", recorded(people)
     else:
-        live = judge.made(question.judge)
+        live = judge.made(question.name)
         votes = judge.votes(live, people)
         name = str(live)
     found = aligned(people, votes, width=width, seed=seed)
@@ -104,7 +107,7 @@ def align(
 def mean(
     numbers: Annotated[Path, typer.Argument(metavar="FILE", help="jsonl, csv or tsv: verdict, and label on some.")],
     scale: Annotated[str | None, typer.Option(metavar="LOW-HIGH", help="The ends of the scale, as 0-1 or 1-5.")] = None,
-    column: Column = None,
+    map: Map = None,
     quiet: use.Quiet = False,
     json: use.Json = False,
 ) -> None:
@@ -115,7 +118,7 @@ def mean(
 
     ends = sorted(levels(scale).unit) if scale else None
     bounds = (ends[0], ends[1]) if ends else None
-    people, said = grades.read(numbers, renamed(column), bounds)
+    people, said = grades.read(numbers, renamed(map), bounds)
     found = grades.estimated(people, said, bounds)
     if found.naive is None:
         raise DataError("a mean with an interval needs the verdicts of 2 items or more", file=numbers)
@@ -161,7 +164,7 @@ def audit(
         raise SystemExit(1)
 
 
-app = use.commands("Judges: ask one on a file, measure it beside people, audit it for biases.")
+app = commands("Judges: ask one on a file, measure it beside people, audit it for biases.")
 app.command("eval")(use.spelled_out(evaluate))
 app.command()(use.spelled_out(align))
 app.command()(mean)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -20,10 +21,15 @@ if TYPE_CHECKING:
     from goldassay.judges.ask.questions import Question
     from goldassay.judges.people.labels import Labels
 
-Column = Annotated[
-    list[str] | None,
-    typer.Option("--column", metavar="NAME=COLUMN", help="Where FILE names it otherwise: label=human (repeat)."),
+Map = Annotated[
+    str | None,
+    use.of_gold("--map", metavar="NAME=COLUMN,…", help="Columns that FILE names otherwise: label=human,id=key."),
 ]
+
+
+RUBRIC = "rubric"
+SCALE = re.compile(r"-?\d+-\d+")
+FILES = (".yaml", ".yml", ".json")
 
 
 @dataclass(frozen=True)
@@ -34,18 +40,12 @@ class QuestionOptions:
         str,
         typer.Option(
             "--judge",
-            metavar="NAME",
-            help="What is asked: support, relevance, criterion, preference, type, link or rubric.",
+            metavar="NAME|FILE|1-5",
+            help="What is asked: support, relevance, criterion, preference, type or link; a file (yaml, json) of "
+            "levels and their meanings, the worst first; or a scale of numbers.",
         ),
     ] = "support"
-    rubric: Annotated[
-        Path | None,
-        typer.Option("--rubric", metavar="FILE", help="yaml or json: levels and meanings, the worst first."),
-    ] = None
-    scale: Annotated[
-        str | None, typer.Option("--scale", metavar="LOW-HIGH", help="A rubric of numbers, the worst first, as 1-5.")
-    ] = None
-    column: Column = None
+    map: Map = None
     positive: Annotated[
         str | None, typer.Option("--positive", metavar="LABEL", help="The label that counts as positive.")
     ] = None
@@ -57,25 +57,29 @@ class QuestionOptions:
         if state:
             from goldassay.judges.people.tuning import question_of
 
-            if (tuned := question_of(state).name) != self.judge:
-                raise GoldassayError(f"the judge of {state} was tuned for {tuned}, not for {self.judge}")
-        graded = self.judge == "rubric" or self.rubric or self.scale
-        found = self._levels(state) if graded else question(self.judge)
+            asked = question_of(state)
+            if asked.name != self.name:
+                raise GoldassayError(f"the judge of {state} was tuned for {asked.name}, not for {self.judge}")
+        found = asked if state and self.judge == RUBRIC else self._graded() or question(self.judge)
         return found.about(self.positive) if self.positive else found
 
-    def _levels(self, state: Path | None) -> Question:
+    @property
+    def name(self) -> str:
+        """The question's name: a scale and a file of levels are rubrics."""
+        return RUBRIC if SCALE.fullmatch(self.judge) or Path(self.judge).suffix in FILES else self.judge
+
+    def _graded(self) -> Question | None:
+        """The rubric, where one was named."""
         from goldassay.judges.ask.questions import rubric, scale
 
-        if self.scale:
-            return scale(self.scale)
-        if state and not self.rubric:
-            from goldassay.judges.people.tuning import question_of
-
-            return question_of(state)
-        levels = files.yaml_value(self.rubric) if self.rubric else None
+        if SCALE.fullmatch(self.judge):
+            return scale(self.judge)
+        if self.name != RUBRIC:
+            return None
+        levels = files.yaml_value(Path(self.judge)) if self.judge != RUBRIC else None
         if not isinstance(levels, dict):
             what = "a yaml or json file with levels and their meanings, the worst first"
-            raise GoldassayError(f"a rubric is asked with --rubric FILE ({what}) or with --scale 1-5")
+            raise GoldassayError(f"a rubric is asked as --judge FILE ({what}) or as a scale, --judge 1-5")
         return rubric(levels)
 
     def labels(self, path: Path, state: Path | None = None, limit: int | None = None, labelled: bool = True) -> Labels:
@@ -86,7 +90,7 @@ class QuestionOptions:
         if self.judge == "preference" and path.suffix == ".json":
             labels = replace(preferences.read(path, limit=limit), question=self.question(state))
         else:
-            labels = read(path, self.question(state), labelled=labelled, columns=renamed(self.column))
+            labels = read(path, self.question(state), labelled=labelled, columns=renamed(self.map))
         if state is not None:
             from goldassay.judges.people.tuning import unseen
             from goldassay.reporting import judge as tables
@@ -102,19 +106,23 @@ class QuestionOptions:
 class JudgeOptions:
     """Which judge or panel answers."""
 
-    lm: use.Lm = None
-    samples: Annotated[
-        int, typer.Option("--samples", metavar="N", min=1, help="Ask the model so often; the samples vote.")
-    ] = 1
-    panel: Annotated[
-        list[str] | None, typer.Option("--panel", metavar="LM", help="Another member of a panel (repeat).")
+    lm: Annotated[
+        list[str] | None,
+        use.of_model(
+            "--lm",
+            metavar="MODEL",
+            help="The model that judges, as for eval, or nli:MODEL; several are a panel (repeat).",
+        ),
     ] = None
-    how: Annotated[str, typer.Option("--how", metavar="NAME", help="How a panel votes: majority or mean.")] = "majority"
+    samples: Annotated[
+        int, use.of_model("--samples", metavar="N", min=1, help="Ask the model so often; the samples vote.")
+    ] = 1
+    how: Annotated[str, use.of_model("--how", metavar="NAME", help="How a panel votes: majority or mean.")] = "majority"
     state: Annotated[
-        Path | None, typer.Option("--state", metavar="FOLDER", help="A judge tuned with tune --judge.")
+        Path | None, use.of_model("--state", metavar="FOLDER", help="A judge tuned with tune --judge.")
     ] = None
     store: Annotated[
-        Path | None, typer.Option("--store", metavar="FILE", help="Keep verdicts here; they are not asked for again.")
+        Path | None, use.of_model("--store", metavar="FILE", help="Keep verdicts here; they are not asked for again.")
     ] = None
     threads: use.Threads = 1
     budget: use.Budget = None
@@ -123,7 +131,7 @@ class JudgeOptions:
     @property
     def names_a_model(self) -> bool:
         """Whether a model was asked for."""
-        return bool(self.lm or self.panel or self.state or self.samples > 1)
+        return bool(self.lm or self.state or self.samples > 1)
 
     def made(self, question: str) -> Any:
         """The judge or the panel that answers a question."""
@@ -131,7 +139,7 @@ class JudgeOptions:
         from goldassay.judges.ask.panel import Panel
 
         logging.getLogger("dspy").setLevel(logging.ERROR)
-        names = [self.lm, *(self.panel or ())]
+        names: Sequence[str | None] = self.lm or [None]
         verdicts = Verdicts(self.store) if self.store else {}
         members = [self._member(question, name, sample, verdicts) for name in names for sample in range(self.samples)]
         return members[0] if len(members) == 1 else Panel(members, how=self.how)
@@ -142,7 +150,7 @@ class JudgeOptions:
         from goldassay.judges.people.tuning import judge_of
 
         if name and name.startswith(ENTAILMENT):
-            if self.samples > 1 or self.panel or self.state or question != "support":
+            if self.samples > 1 or len(self.lm or ()) > 1 or self.state or question != "support":
                 raise GoldassayError(f"{name} judges support alone: no samples, no panel, no tuned state")
             return named(name)
         model = models.resolve(name, **({"cache": False} if self.no_cache else {}))
@@ -177,11 +185,11 @@ class JudgeOptions:
         return votes
 
 
-def renamed(columns: Sequence[str] | None) -> dict[str, str]:
+def renamed(columns: str | None) -> dict[str, str]:
     """The names of a file's columns."""
-    pairs = [text.partition("=") for text in columns or ()]
+    pairs = [text.partition("=") for text in (columns or "").split(",") if columns]
     if wrong := next((f"{a}{b}{c}" for a, b, c in pairs if not a.strip() or not c.strip()), None):
-        raise GoldassayError(f"--column is NAME=COLUMN, such as label=human; not {wrong!r}")
+        raise GoldassayError(f"--map is NAME=COLUMN, such as label=human; not {wrong!r}")
     return {name.strip(): column.strip() for name, _, column in pairs}
 
 
@@ -226,9 +234,9 @@ def tune(
     logging.getLogger("dspy").setLevel(logging.ERROR)
     labels = question.labels(gold, limit=limit)
     model = models.resolve(lm)
-    folder = out or new_folder(Path("runs"), f"tune-judge-{question.judge}-{optimizer}")
+    folder = out or new_folder(Path("runs"), f"tune-judge-{question.name}-{optimizer}")
     chosen: dict[str, Any] = {"budget": budget, "seed": seed, "threads": threads}
-    chosen |= {"adapter": models.adapter(model), "options": settings(options, (), optimizer)}
+    chosen |= {"adapter": models.adapter(model), "options": settings(options)}
     chosen["reflection_lm"] = models.resolve(reflection_lm) if reflection_lm else None
     with terminal.quiet():
         tuned = tune_judge(labels, optimizer, folder=folder, lm=model, **chosen)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from goldassay.cli import options as use
+from goldassay.cli.help import commands
 from goldassay.cli.wikidata.evaluate import check_alignment, evaluate, fetch
 from goldassay.cli.wikidata.improve import app as novel_app
 from goldassay.cli.wikidata.improve import recall_gap_analysis, tune_extraction_prompts
 
-app = use.commands("Measure what a program reads from Wikipedia articles against what Wikidata says.")
+app = commands("Measure what a program reads from Wikipedia articles against what Wikidata says.")
 app.command()(evaluate)
 app.command()(fetch)
 app.command("recall-gap-analysis")(recall_gap_analysis)

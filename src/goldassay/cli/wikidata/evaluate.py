@@ -26,7 +26,7 @@ Endpoint = Annotated[
     typer.Option("--endpoint", metavar="URL|FILE", help="A SPARQL endpoint, or a local file of Wikidata."),
 ]
 Results = Annotated[Path, typer.Option("--results", metavar="FILE", help="The result of an evaluation.")]
-Output = Annotated[Path | None, typer.Option("--output", metavar="FILE", help="Where the report goes.")]
+Output = Annotated[Path | None, typer.Option("--out", "--output", metavar="FILE", help="Where the report goes.")]
 NoCache = Annotated[bool, typer.Option("--no-cache", help="Fetch everything afresh.")]
 CacheOnly = Annotated[bool, typer.Option("--cache-only", help="Fetch nothing: what is not in the cache fails.")]
 Language = Annotated[
@@ -34,7 +34,7 @@ Language = Annotated[
 ]
 Sample = Annotated[
     int | None,
-    typer.Option("--sample", metavar="N", min=1, help="Only N articles; the domains keep their shares."),
+    use.of_gold("--limit", "--sample", metavar="N", min=1, help="Only N articles; the domains keep their shares."),
 ]
 
 
@@ -45,7 +45,9 @@ def fetch(
     article: Annotated[
         list[str] | None, typer.Option(metavar="TITLE", help="An article, by its title (repeat).")
     ] = None,
-    to: Annotated[Path | None, typer.Option(metavar="FILE", help="The local file of Wikidata to write.")] = None,
+    out: Annotated[
+        Path | None, typer.Option("--out", "--to", metavar="FILE", help="The local file of Wikidata to write.")
+    ] = None,
     language: Language = None,
     sample: Sample = None,
     endpoint: Endpoint = None,
@@ -65,7 +67,7 @@ def fetch(
     if dataset is not None:
         asked = benchmark.read_benchmark(dataset).articles
         asked = benchmark.sample(asked, sample) if sample else asked
-    made = freeze(asked, to=to, language=language or "en", endpoint=endpoint, no_cache=no_cache, dump=dump)
+    made = freeze(asked, to=out, language=language or "en", endpoint=endpoint, no_cache=no_cache, dump=dump)
     for line in made.failed:
         terminal.warn(line)
     terminal.line(f"{made.asked - len(made.failed)} of {made.asked} items, {made.triples} triples: {made.file}")
@@ -119,7 +121,8 @@ def evaluate(
     dataset: Annotated[Path | None, typer.Option(metavar="FILE", help="A benchmark: YAML with articles.")] = None,
     profile: Profile = "triples:Articles",
     output: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Where the result goes; its rows stand beside it.")
+        Path | None,
+        typer.Option("--out", "--output", metavar="FILE", help="Where the result goes; its rows stand beside it."),
     ] = None,
     lm: use.Lm = None,
     language: Language = None,
@@ -130,10 +133,10 @@ def evaluate(
     cache_only: CacheOnly = False,
     sample: Sample = None,
     parallel: Annotated[
-        int, typer.Option("--threads", "--parallel", metavar="N", min=1, help="How many articles at once.")
+        int, use.of_running("--threads", "--parallel", metavar="N", min=1, help="How many articles at once.")
     ] = 1,
     timeout: Annotated[
-        float | None, typer.Option("--timeout", metavar="SECONDS", help="How long one article may take.")
+        float | None, use.of_running("--timeout", metavar="SECONDS", help="How long one article may take.")
     ] = None,
     max_failures: use.MaxFailures = 0.5,
     endpoint: Endpoint = None,

@@ -8,6 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from goldassay.cli import options as use
+from goldassay.cli.help import commands
 from goldassay.cli.wikidata.evaluate import Output, Profile, Results, program
 from goldassay.exceptions import DataError, GoldassayError
 
@@ -43,7 +44,7 @@ def tune_extraction_prompts(
     results: Results,
     output: Output = None,
     profile: Profile = "triples:Articles",
-    most: Annotated[int, typer.Option(metavar="N", min=1, help="How many patches to propose.")] = 12,
+    limit: Annotated[int, use.of_result("--limit", metavar="N", min=1, help="How many patches to propose.")] = 12,
     force: use.Force = False,
     json: use.Json = False,
 ) -> None:
@@ -61,7 +62,7 @@ def tune_extraction_prompts(
     made = program(chosen)
     if not prompt_tuning.prompts(made):
         terminal.warn(f"{chosen.program} has no prompt, so there are no patches; another --profile has them")
-    report = prompt_tuning.report(run_errors.from_rows(evidence(results), chosen.table), made, most)
+    report = prompt_tuning.report(run_errors.from_rows(evidence(results), chosen.table), made, limit)
     place = output or results.with_name(f"{results.stem}-tuning.json")
     save_json(place, report)
     for one in report["prompt_patches"]:
@@ -85,7 +86,7 @@ def evidence(results: Path) -> Any:
     return (row for row in rows.latest(file) if row["article_title"] in titles)
 
 
-app = use.commands("Judge what Wikidata does not have: sample, annotate, report.")
+app = commands("Judge what Wikidata does not have: sample, annotate, report.")
 
 Annotations = Annotated[Path, typer.Argument(metavar="FILE", help="The file of annotations.")]
 
@@ -93,7 +94,9 @@ Annotations = Annotated[Path, typer.Argument(metavar="FILE", help="The file of a
 @app.command()
 def sample(
     results: Results,
-    output: Annotated[Path, typer.Option(metavar="FILE", help="The file of annotations to write.")],
+    output: Annotated[
+        Path, typer.Option("--out", "--output", metavar="FILE", help="The file of annotations to write.")
+    ],
     share: Annotated[
         float, typer.Option(metavar="SHARE", min=0.0, max=1.0, help="The share of the unmatched triples.")
     ] = 0.1,
@@ -104,7 +107,7 @@ def sample(
     from goldassay.reporting import terminal
 
     if output.exists():
-        raise GoldassayError(f"{output} exists; name another --output, so that no verdict is lost")
+        raise GoldassayError(f"{output} exists; name another --out, so that no verdict is lost")
     entries = people.drawn(evidence(results), share, seed)
     if not entries:
         raise DataError("no unmatched triple without a verdict is in its rows", file=results)

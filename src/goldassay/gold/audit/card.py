@@ -113,7 +113,7 @@ def promised(card: Card, measured: Mapping[str, float]) -> Iterator[Finding]:
             continue
         where = f"tasks.{task}.inter_annotator_agreement"
         if task not in measured:
-            yield _promise(f"agreement of {wanted} is promised, and none was measured (--annotator)", where)
+            yield _promise(f"agreement of {wanted} is promised, and none was measured (--annotations)", where)
         elif measured[task] < float(number[0]) or (">" in str(wanted) and measured[task] == float(number[0])):
             yield _promise(f"agreement of {wanted} is promised, and {measured[task]:.3f} was measured", where)
 

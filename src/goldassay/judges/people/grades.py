@@ -96,7 +96,7 @@ def read(
     found = label_files.labelled_rows(path, columns)
     if not any("verdict" in row for _, row in found):
         there = label_files.names(found) or "none"
-        raise DataError(f"no column verdict; --column verdict=COLUMN names another; there are {there}", file=path)
+        raise DataError(f"no column verdict; --map verdict=COLUMN names another; there are {there}", file=path)
     for line, row in found:
         place = {"file": path, "line": line, "record": row.get("id")}
         grades = [_number(label, "label", place, bounds) for label in label_files.labels_of(row).values()]

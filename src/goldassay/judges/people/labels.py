@@ -99,7 +99,7 @@ def read(
     said = {line: labels_of(row) for line, row in rows}
     judged = any("verdict" in row for _, row in rows)
     if labelled and not any(said.values()):
-        needs = "write label (or labels, or label_NAME), or --column label=COLUMN"
+        needs = "write label (or labels, or label_NAME), or --map label=COLUMN"
         raise DataError(f"no item has a label; {needs}; there are {names(rows)}", file=path)
     folded = {_fold(label) for found in said.values() for label in found.values()}
     folded |= {_fold(row.get("verdict")) for _, row in rows if row.get("verdict") not in (None, "")}
@@ -130,7 +130,7 @@ def _item(
     inputs = {name: str(given[name]) for name in question.inputs if given and given.get(name) is not None}
     absent = [name for name in question.inputs if name not in inputs]
     if absent and not judged:
-        asks = f"{question.name} asks for {', '.join(question.inputs)}; --column {absent[0]}=COLUMN names another"
+        asks = f"{question.name} asks for {', '.join(question.inputs)}; --map {absent[0]}=COLUMN names another"
         raise DataError(f"no input {absent[0]!r}; {asks}")
     labels = {name: known(label, question, asked, "label") for name, label in said.items()}
     verdict = None if row.get("verdict") in (None, "") else known(row["verdict"], question, asked, "verdict")
@@ -212,7 +212,7 @@ def _renamed(row: Row, columns: Mapping[str, str], path: str | Path, line: int) 
         try:
             value = fields.read(given, column)
         except FieldError as error:
-            raise DataError(f"--column {name}={column}: {error}", file=path, line=line) from None
+            raise DataError(f"--map {name}={column}: {error}", file=path, line=line) from None
         row = {**row, name: value}
         inputs = {**inputs, name: value} if isinstance(inputs, Mapping) else inputs
     return row if inputs is None else {**row, "inputs": inputs}

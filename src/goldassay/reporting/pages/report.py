@@ -38,10 +38,11 @@ class Sources:
     judges: list[Mapping[str, Any]] = field(default_factory=list)
 
 
-def sources(places: Sequence[Path], judges: Sequence[Path] = ()) -> Sources:
+def sources(places: Sequence[Path]) -> Sources:
     """Run folders, a tuning's folder, and files of ``goldassay judge align --json``."""
     out = Sources()
-    for place in map(run_at, places):
+    judges = [place for place in places if place.suffix == ".json" and not place.is_dir()]
+    for place in map(run_at, [place for place in places if place not in judges]):
         if (place / "tuning.json").is_file():
             if out.tuning is not None:
                 raise GoldassayError(f"{place}: a report shows one tuning; it has {out.tuning.folder} already")
@@ -60,7 +61,7 @@ def sources(places: Sequence[Path], judges: Sequence[Path] = ()) -> Sources:
             raise DataError("not the output of goldassay judge align --json", file=file)
         out.judges.append(found)
     if not (out.runs or out.tuning or out.judges):
-        raise GoldassayError("a report needs a run folder, a tuning's folder or --judge FILE")
+        raise GoldassayError("a report needs a run folder, a tuning's folder, or a file of judge align --json")
     return out
 
 
