@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Any
 
@@ -36,3 +37,13 @@ def test_other_exit_codes_stay(monkeypatch: pytest.MonkeyPatch, capsys: pytest.C
     with pytest.raises(SystemExit) as left:
         cli.main()
     assert left.value.code == 2
+
+
+def test_no_host_is_asked_for_prices(monkeypatch: pytest.MonkeyPatch) -> None:
+    """litellm fetches a table of prices when it is imported, unless it is told to take its own."""
+    monkeypatch.setenv("LITELLM_LOCAL_MODEL_COST_MAP", "")
+    monkeypatch.delenv("LITELLM_LOCAL_MODEL_COST_MAP")
+    monkeypatch.setattr("sys.argv", ["goldassay", "--version"])
+    with pytest.raises(SystemExit):
+        cli.main()
+    assert os.environ["LITELLM_LOCAL_MODEL_COST_MAP"] == "True"

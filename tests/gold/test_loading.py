@@ -69,5 +69,6 @@ for ask in (lambda: goldassay.load("mine.jsonl"),
 """
     asked, split, absent = say(code, tmp_path)
     assert asked.startswith("mine.jsonl: which task is this gold for? say it with task=")
-    assert split == "gold.jsonl: no split 'train' of extraction; there are none; its records have no 'split'"
+    said = "there are none; its records have no 'split' (goldassay gold split makes them)"
+    assert split == f"gold.jsonl: no split 'train' of extraction; {said}"
     assert absent == "no gold set 'nowhere': neither a file, nor a folder, nor a name under gold/"

@@ -13,7 +13,8 @@ from pydantic import BaseModel, create_model
 from pydantic import Field as FieldInfo
 
 from goldassay.lm import Copied, TerseAdapter
-from goldassay.lm.lines import Lines, copied
+from goldassay.lm.grammar import copied, of_lines
+from goldassay.lm.lines import Lines
 from goldassay.lm.server import written
 
 WORDS = st.text(st.characters(categories=("L", "N")), min_size=1, max_size=8)
@@ -139,7 +140,7 @@ def rule(kind: Any, **bounds: Any) -> str:
     made = create_model("Outputs", value=(kind, FieldInfo(**bounds)))
     form = Lines.of(made.model_json_schema())
     assert form is not None
-    return form.grammar("", 4, 20, 20).splitlines()[-1].split(": ", 1)[1]
+    return of_lines(form, "", 4, 20, 20).splitlines()[-1].split(": ", 1)[1]
 
 
 def test_a_number_stays_within_its_bounds_where_the_grammar_can_say_them() -> None:
@@ -155,7 +156,7 @@ def test_what_is_copied_does_not_begin_like_the_mark_that_ends_a_list() -> None:
     """Else a model that wants to end goes on with the hyphen of a word such as Sint-Janskathedraal."""
     form = Lines.of({"properties": {"names": {"type": "array", "items": {"type": "string", "copied": True}}}})
     assert form is not None
-    (found,) = re.findall(r"\) & /(.*)/", form.grammar("Sint-Jan in 's-Hertogenbosch (1380)", 4, 40, 20))
+    (found,) = re.findall(r"\) & /(.*)/", of_lines(form, "Sint-Jan in 's-Hertogenbosch (1380)", 4, 40, 20))
     words = re.compile(found.replace(r"\p{L}\p{N}", "A-Za-z0-9"))
     assert all(words.fullmatch(text) for text in ("Sint-Jan", "'s-Hertogenbosch", "(1380)", "in 's"))
     assert not any(words.fullmatch(text) for text in ("-", "-Jan", "(", "' in"))

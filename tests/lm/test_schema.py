@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from goldassay.lm.server import CHARACTERS, ITEMS, TOP_CHARACTERS, bounded, grammar
+from goldassay.lm.grammar import CHARACTERS, ITEMS, TOP_CHARACTERS, bounded
+from goldassay.lm.server import grammar
 
 
 def test_an_open_array_of_open_strings_is_bounded() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from contextlib import nullcontext
 from typing import Annotated
@@ -69,6 +70,7 @@ def main() -> None:
 
     Exit code 2: the input or the call. Exit code 3: it stopped, or was stopped by Ctrl-C, and can be gone on with.
     """
+    os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")  # else litellm asks a host of its own for prices
     try:
         with answers_alone() if "--json" in sys.argv else nullcontext():
             app()

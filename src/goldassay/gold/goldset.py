@@ -122,7 +122,7 @@ class TaskSet:
         if name == "all":
             return self.all
         if name not in self.splits:
-            there = ", ".join(self.splits) or "none; its records have no 'split'"
+            there = ", ".join(self.splits) or "none; its records have no 'split' (goldassay gold split makes them)"
             raise DataError(
                 f"no split {name!r} of {self.task}; there are {there}", file=self.folder or self.sources[0]["path"]
             )

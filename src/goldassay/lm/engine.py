@@ -15,8 +15,9 @@ from typing import Any, ClassVar
 from goldassay.exceptions import GoldassayError
 from goldassay.insides import Message, Response, TextPart, Usage
 from goldassay.lm.files import located
+from goldassay.lm.grammar import CHARACTERS, ITEMS
 from goldassay.lm.local import LocalModelError, PromptTooLongError
-from goldassay.lm.server import CHARACTERS, ITEMS, body, loaded, require
+from goldassay.lm.server import body, loaded, require
 
 
 class LlamaEngine:

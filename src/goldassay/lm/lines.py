@@ -3,7 +3,7 @@ r"""Answers as lines: what a schema asks for, written with as few tokens as it a
 A list of names is ``TOP: Delft``, one a line, where JSON needs braces, quotes and the name of every field for each; a
 line with a hyphen ends it (without that mark a small model goes on until it may no longer). One
 label is the label alone. The same schema gives the lines of a demonstration (`Lines.render`), the grammar that a local
-model's answer keeps to (`Lines.grammar`), and the values that come back (`Lines.read`).
+model's answer keeps to (`goldassay.lm.grammar`), and the values that come back (`Lines.read`).
 
 A field that is *copied* from the input is decoded as a run of the input's own words, so a name cannot be invented:
 
@@ -12,15 +12,11 @@ A field that is *copied* from the input is decoded as a run of the input's own w
 
 Where that does not hold (an answer in other words, a normal form, a translation), do not mark the field. It cannot
 help where the reader's own words are asked for, and it does not stop a wrong name from being copied.
-
-Grammar: llguidance's Lark syntax and its ``substring_words``, https://github.com/guidance-ai/llguidance
 """
 
 from __future__ import annotations
 
 import json
-import math
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any
@@ -32,8 +28,6 @@ Copied = Annotated[str, FieldInfo(json_schema_extra={"copied": True})]
 """The type of a text that is copied from the input, word for word."""
 NOTHING = "-"
 LINE = "\n"
-MARKS = ".,;:!?()[]\"'“”„‘’«»"
-LETTERS = 8  # of a word, so that bounds in characters bound the words of what is copied
 
 
 @dataclass(frozen=True)
@@ -170,14 +164,6 @@ class Lines:
                 out[name] = _read(field, ([head] if head else []) + lines[places[name] + 1 : end])
         return out
 
-    def grammar(self, source: str, items: int, characters: int, longest: int) -> str:
-        """The form as a Lark grammar of llguidance.
-
-        ``source`` is what copied fields are copied from (nothing is copied from an empty one); ``items`` bounds lists,
-        ``characters`` the texts in them and ``longest`` a text of its own, where the schema states no bound.
-        """
-        return _Grammar(source, items, characters, longest).of(self)
-
 
 def _field(part: Schema, root: Schema) -> Field | None:
     part = _resolved(part, root)
@@ -260,129 +246,3 @@ def _read(field: Field, lines: list[str]) -> Any:
             return field.read(" ".join(lines))
         return Lines(field.fields).read(LINE.join(lines))
     return field.read(" ".join(lines))
-
-
-def copied(schema: Any, source: str, characters: int) -> Any:
-    """A JSON schema whose copied fields may only be runs of the source's words, each of them enumerated.
-
-    >>> copied({"type": "string", "copied": True}, "in Delft (1667)", 16)
-    {'enum': ['in', 'in Delft', 'Delft', 'Delft (1667)', 'Delft (1667', '(1667)', '1667', '']}
-    """
-    found = _runs(source, max(1, characters // LETTERS))
-    return _copied(schema, found) if found else schema
-
-
-def _copied(part: Any, found: list[str]) -> Any:
-    if isinstance(part, list):
-        return [_copied(inner, found) for inner in part]
-    if not isinstance(part, Mapping):
-        return part
-    if part.get("type") == "string" and part.get("copied"):
-        return {"enum": [*found, ""]}
-    out = {key: _copied(inner, found) for key, inner in part.items()}
-    fields = part.get("properties", {})
-    text = fields.get("text") if isinstance(fields, Mapping) else None
-    if isinstance(text, Mapping) and fields.keys() & {"type", "label"} and text.get("type") == "string":
-        out["properties"]["text"] = {"enum": found}
-    return out
-
-
-def _runs(source: str, words: int) -> list[str]:
-    """All runs of at most so many words that stand on one line, without the marks around them too."""
-    out: dict[str, None] = {}
-    for line in source.splitlines():
-        found = [place.span() for place in re.finditer(r"\S+", line)]
-        for i, (start, _) in enumerate(found):
-            for _, end in found[i : i + words]:
-                run = line[start:end]
-                out[run] = None
-                if run.strip(MARKS):
-                    out[run.strip(MARKS)] = None
-    return list(out)
-
-
-class _Grammar:
-    """One grammar being written: its rules by name."""
-
-    def __init__(self, source: str, items: int, characters: int, longest: int) -> None:
-        self.items, self.characters, self.longest = items, characters, longest
-        self.rules: dict[str, str] = {}
-        self.source = [line.strip() for line in source.splitlines() if line.strip()]
-
-    def of(self, form: Lines) -> str:
-        """The whole grammar."""
-        if len(form.fields) == 1:
-            start = self._alone(form.fields[0][1])
-        else:
-            start = ' "\\n" '.join(self._titled(name, field) for name, field in form.fields)
-        rules = [f"start: {start}", *(f"{name}: {rule}" for name, rule in self.rules.items())]
-        return "%llguidance {}\n" + "\n".join(rules) + "\n"
-
-    def _alone(self, field: Field) -> str:
-        if isinstance(field, Items):
-            item = self._line(field.item)
-            return f'({item} "\\n"){{0,{field.most or self.items}}} {_quoted(NOTHING)}'
-        if isinstance(field, Row):
-            return ' "\\n" '.join(self._titled(name, inner) for name, inner in field.fields)
-        return self._scalar(field, self.longest)
-
-    def _titled(self, name: str, field: Field) -> str:
-        if isinstance(field, Items):
-            item = f'"\\n- " {self._line(field.item)}'
-            return f'{_quoted(name + ":")} (" -" | ({item}){{1,{field.most or self.items}}})'
-        inner = self._line(field) if isinstance(field, Row) else self._scalar(field, self.longest)
-        return f"{_quoted(name + ': ')} {inner}"
-
-    def _line(self, item: Scalar | Row) -> str:
-        if isinstance(item, Scalar):
-            return self._scalar(item, self.characters, listed=True)
-        fields = dict(item.fields)
-        if item.mention:
-            label, text = item.mention
-            return f'{self._scalar(fields[label], 0)} ": " {self._scalar(fields[text], self.characters, listed=True)}'
-        return ' " | " '.join(self._scalar(field, self.characters, listed=True) for _, field in item.fields)
-
-    def _scalar(self, field: Scalar, longest: int, listed: bool = False) -> str:
-        """A rule for a scalar, written once; what is copied alone may be nothing."""
-        if field.labels:
-            rule = " | ".join(_quoted(label) for label in field.labels)
-        elif field.kind in ("number", "integer"):
-            rule = _number(field)
-        elif field.kind == "boolean":
-            rule = '"true" | "false"'
-        elif field.copied and self.source:
-            # a letter or digit first, or a mark before it other than the hyphen, which ends a list
-            words = rf"/[^ \-]*[\p{{L}}\p{{N}}][^ ]*( [^ ]+){{0,{max(1, (field.longest or longest) // LETTERS) - 1}}}/"
-            rule = f"({self._copied()}) & {words}"
-        else:
-            rule = f"/[^\\n|]{{1,{field.longest or longest}}}/"
-        name = self._named(rule)
-        either = field.empty or (field.copied and not listed)
-        return f"({name} | {_quoted(NOTHING)})" if either else name
-
-    def _copied(self) -> str:
-        """The runs of words of each line of the source."""
-        runs = [f"%regex {json.dumps({'substring_words': line}, ensure_ascii=False)}" for line in self.source]
-        return " | ".join(self._named(run) for run in runs)
-
-    def _named(self, rule: str) -> str:
-        for name, known in self.rules.items():
-            if known == rule:
-                return name
-        name = f"VALUE_{len(self.rules)}"
-        self.rules[name] = rule
-        return name
-
-
-def _number(field: Scalar) -> str:
-    """A number within its bounds, where a grammar can say them: from 0 to 1, or one of a hundred whole numbers."""
-    low, high = field.lowest, field.highest
-    if low is not None and high is not None and field.kind == "integer" and high - low <= 100:
-        return " | ".join(_quoted(str(one)) for one in range(math.ceil(low), math.floor(high) + 1))
-    if (low, high) == (0, 1):
-        return r"/0(\.[0-9]{1,6})?|1(\.0)?/"
-    return r"/-?[0-9]{1,12}/" if field.kind == "integer" else r"/-?[0-9]{1,12}(\.[0-9]{1,6})?/"
-
-
-def _quoted(text: str) -> str:
-    return json.dumps(text, ensure_ascii=False)

@@ -22,7 +22,8 @@ from typing import Any
 
 from goldassay.exceptions import MissingExtra, ModelError
 from goldassay.insides import TextPart
-from goldassay.lm.lines import Lines, copied
+from goldassay.lm.grammar import CHARACTERS, ITEMS, TOP_CHARACTERS, bounded, copied, of_lines
+from goldassay.lm.lines import Lines
 
 
 @dataclass(frozen=True)
@@ -104,9 +105,6 @@ def _load(file: Path, context: int, slots: int = 1) -> Any:
         raise ModelError(f"llama.cpp cannot load {file}: {error}; is the file whole, and is there memory?") from None
 
 
-ITEMS = 12
-CHARACTERS = 64
-TOP_CHARACTERS = 400
 FORM, COPY = "x-form", "x-copy"  # what the adapter says of an answer beside its schema
 SAMPLING = ("top_p", "top_k", "seed", "frequency_penalty", "presence_penalty")
 
@@ -142,7 +140,7 @@ def written(schema: dict[str, Any], asked: str, items: int = ITEMS, characters: 
     )
     form = Lines.of(schema) if schema.get(FORM) == "lines" else None
     if form is not None:
-        return form.grammar(source, items, characters, TOP_CHARACTERS)
+        return of_lines(form, source, items, characters, TOP_CHARACTERS)
     plain = {key: part for key, part in schema.items() if key not in (FORM, COPY)}
     return grammar(bounded(copied(plain, source, characters), items, characters))
 
@@ -153,34 +151,6 @@ def _text(parts: Any) -> str:
 
 # One line, with the separators of json.dumps: what the demonstrations look like, at two thirds of the tokens.
 COMPACT = {"whitespace_flexible": False, "item_separator": ", ", "key_separator": ": "}
-
-
-def bounded(schema: Any, items: int = ITEMS, characters: int = CHARACTERS) -> Any:
-    """The schema with every array and every free string bounded.
-
-    ``characters`` bounds the strings inside arrays and definitions (names, labels); a string that is an output field of
-    its own, such as an answer or a reasoning, may have 400.
-
-    >>> bounded({"type": "array", "items": {"type": "string"}}, items=3, characters=20)
-    {'type': 'array', 'items': {'type': 'string', 'maxLength': 20}, 'maxItems': 3}
-    >>> bounded({"type": "object", "properties": {"answer": {"type": "string"}}})["properties"]["answer"]["maxLength"]
-    400
-    """
-    return _bounded(schema, items, characters, max(characters, TOP_CHARACTERS))
-
-
-def _bounded(schema: Any, items: int, inner: int, here: int) -> Any:
-    if isinstance(schema, list):
-        return [_bounded(part, items, inner, here) for part in schema]
-    if not isinstance(schema, dict):
-        return schema
-    deeper = {"items", "prefixItems", "$defs", "definitions"}
-    out = {key: _bounded(part, items, inner, inner if key in deeper else here) for key, part in schema.items()}
-    if out.get("type") == "array":
-        out.setdefault("maxItems", items)
-    if out.get("type") == "string" and not out.keys() & {"enum", "const", "pattern", "format"}:
-        out.setdefault("maxLength", here)
-    return out
 
 
 def grammar(schema: dict[str, Any]) -> str:
