@@ -69,7 +69,9 @@ def target(text: str, task: str | None = None) -> Target:
         return Target(task or place, root() / "programs" / f"{place}.py", name)
     file = Path(place)
     if file.suffix != ".py":
-        raise GoldassayError(f"no task {place!r}{nearest(place, tasks())} (a file is named as programs/{place}.py:program)")
+        raise GoldassayError(
+            f"no task {place!r}{nearest(place, tasks())} (a file is named as programs/{place}.py:program)"
+        )
     if not file.is_file():
         raise GoldassayError(f"no such file: {place}; the tasks are {', '.join(tasks())}")
     return Target(task or file.stem, file.resolve(), name)
