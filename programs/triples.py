@@ -16,8 +16,8 @@ from typing import Any, Literal
 import dspy
 from pydantic import Field, create_model
 
-from goldassay.articles.baseline import ArticlePatterns as ArticlePatterns
-from goldassay.articles.chunks import ArticleReader
+from goldassay.articles.readers import ArticlePatterns as ArticlePatterns
+from goldassay.articles.readers import ArticleReader
 from goldassay.lm import Copied
 from goldassay.measures.triples import match
 from goldassay.wikibase.alignment import PropertyAlignmentTable

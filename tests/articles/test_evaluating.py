@@ -14,9 +14,9 @@ from typing import Any
 import pytest
 
 from goldassay.articles import rows as stored
-from goldassay.articles.baseline import ArticlePatterns
 from goldassay.articles.benchmark import ArticleRef
 from goldassay.articles.profile import Clients, Profile
+from goldassay.articles.readers import ArticlePatterns
 from goldassay.articles.results import load
 from goldassay.articles.running import run
 from goldassay.articles.scoring import Scoring

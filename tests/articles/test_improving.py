@@ -12,7 +12,7 @@ from goldassay import workspace
 from goldassay.articles import gaps as recall_gaps
 from goldassay.articles import improving as prompt_tuning
 from goldassay.articles import improving as run_errors
-from goldassay.articles import novel
+from goldassay.articles import people
 from goldassay.articles import rows as stored
 from goldassay.articles.benchmark import ArticleRef
 from goldassay.articles.gaps import gaps
@@ -137,34 +137,34 @@ def test_misses_become_examples_and_rules_that_apply(root: Path, result: Any) ->
 def test_a_sample_of_the_unmatched_in_every_domain(result: Any) -> None:
     _, file = result
     # per article two triples are unmatched (ex:firstName, ex:likes): 8 in one domain, 4 in the other
-    entries = novel.drawn(stored.latest(file), 0.25)
+    entries = people.drawn(stored.latest(file), 0.25)
     assert [one["domain"] for one in entries] == ["biography_living"] * 2 + ["other"]
-    assert entries == novel.drawn(stored.latest(file), 0.25)
-    assert len(novel.drawn(stored.latest(file), 1.0)) == 12
-    assert all(one["triple"][1] != "place of birth" for one in novel.drawn(stored.latest(file), 1.0))
+    assert entries == people.drawn(stored.latest(file), 0.25)
+    assert len(people.drawn(stored.latest(file), 1.0)) == 12
+    assert all(one["triple"][1] != "place of birth" for one in people.drawn(stored.latest(file), 1.0))
     with pytest.raises(GoldassayError, match="the share of a sample lies in"):
-        novel.drawn([], 0.0)
+        people.drawn([], 0.0)
 
 
 def test_verdicts_are_saved_reported_and_used(result: Any, tmp_path: Path) -> None:
-    entries = novel.drawn(stored.latest(result[1]), 1.0)
+    entries = people.drawn(stored.latest(result[1]), 1.0)
     for entry in entries:
         if entry["triple"][1] == "ex:likes":
             entry["verdict"] = "incorrect" if entry["article"].startswith("Ann") else "correct"
     file = tmp_path / "annotations.yaml"
-    novel.save(file, entries)
-    report = novel.reported(file)
+    people.save(file, entries)
+    report = people.reported(file)
     # five of six judged are correct; the six first names wait
     assert (report["judged"], report["annotations"]) == (6, 12)
     assert report["novel_discovery_rate"] == 5 / 6
     assert report["low"] < 5 / 6 < report["high"]
     assert report["by_domain"]["other"]["novel_discovery_rate"] == 1.0
     assert report["notes"] == []
-    assert len(novel.verdicts(file)) == 6
+    assert len(people.verdicts(file)) == 6
 
 
 def test_the_kits_annotations_are_counted_again(shared_data: Path) -> None:
-    report = novel.reported(shared_data / "wikidata-benchmark" / "novel-discovery-annotations.yaml")
+    report = people.reported(shared_data / "wikidata-benchmark" / "novel-discovery-annotations.yaml")
     assert report["novel_discovery_rate"] == pytest.approx(170 / 188)
     assert report["notes"][0] == "correct: 134 declared, 170 counted"
     assert len(report["notes"]) == 4
@@ -173,8 +173,8 @@ def test_the_kits_annotations_are_counted_again(shared_data: Path) -> None:
 def test_saving_keeps_what_else_the_head_says(shared_data: Path, tmp_path: Path) -> None:
     file = tmp_path / "a.yaml"
     file.write_bytes((shared_data / "wikidata-benchmark" / "novel-discovery-annotations.yaml").read_bytes())
-    novel.save(file, novel.load(file))
-    report = novel.reported(file)
+    people.save(file, people.load(file))
+    report = people.reported(file)
     assert (report["notes"], report["judged"]) == ([], 212)
     assert "annotation_set: wikidata-eval-v1-novel-discovery" in file.read_text()
     assert "validated_ndr: 0.904" in file.read_text()
@@ -188,7 +188,7 @@ def test_wrong_annotations_are_told(tmp_path: Path) -> None:
     ):
         file.write_text(f"annotations: [{content}]")
         with pytest.raises(DataError, match=message):
-            novel.load(file)
+            people.load(file)
 
 
 def test_an_example_shows_what_was_found_too(root: Path, sources: Any, tmp_path: Path) -> None:

@@ -13,8 +13,8 @@ import pytest
 from dspy.utils import DummyLM
 
 from goldassay import workspace
-from goldassay.articles.chunks import ArticleReader, chunks, merged, subject
 from goldassay.articles.preparing import Subject
+from goldassay.articles.readers import ArticleReader, chunks, merged, subject
 from goldassay.articles.running import said_by
 from goldassay.exceptions import GoldassayError
 from goldassay.wikibase.entities import Item

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from goldassay.articles.baseline import ArticlePatterns
-from goldassay.articles.truth import Truth, problems, read_truth
+from goldassay.articles.people import Truth, problems, read_truth
+from goldassay.articles.readers import ArticlePatterns
 from goldassay.exceptions import DataError
 from goldassay.measures import triples
 from goldassay.wikibase.alignment import PropertyAlignmentTable

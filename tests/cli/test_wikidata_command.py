@@ -131,7 +131,7 @@ def test_a_profile_file_and_a_sample(place: Path) -> None:
 def test_a_run_that_is_killed_goes_on_in_another_process(place: Path) -> None:
     (place / "slow.py").write_text(
         "import time\n"
-        "from goldassay.articles.baseline import ArticlePatterns\n"
+        "from goldassay.articles.readers import ArticlePatterns\n"
         "class Slow(ArticlePatterns):\n"
         "    def __call__(self, text, title):\n"
         "        time.sleep(0 if title == 'Ann Lee' else 1)\n"
@@ -161,7 +161,7 @@ def test_a_run_that_is_killed_goes_on_in_another_process(place: Path) -> None:
 def test_a_program_that_fails_is_said_and_asked_again(place: Path) -> None:
     (place / "shaky.py").write_text(
         "from pathlib import Path\n"
-        "from goldassay.articles.baseline import ArticlePatterns\n"
+        "from goldassay.articles.readers import ArticlePatterns\n"
         "class Shaky(ArticlePatterns):\n"
         "    def __call__(self, text, title):\n"
         "        if title == 'Bob Ray' and not Path('up').exists():\n"
@@ -187,7 +187,7 @@ def test_a_program_that_fails_is_said_and_asked_again(place: Path) -> None:
 def test_an_article_that_takes_too_long_is_one_failed_article(place: Path) -> None:
     (place / "slow.py").write_text(
         "import time\n"
-        "from goldassay.articles.baseline import ArticlePatterns\n"
+        "from goldassay.articles.readers import ArticlePatterns\n"
         "class Slow(ArticlePatterns):\n"
         "    def __call__(self, text, title):\n"
         "        time.sleep(20 if title == 'Bob Ray' else 0)\n"

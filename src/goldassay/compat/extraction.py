@@ -10,8 +10,7 @@ from typing import Any
 from goldassay.exceptions import GoldassayError
 from goldassay.measures.extraction.matching import counts
 from goldassay.measures.extraction.records import GOLD, PRED, spans
-from goldassay.measures.extraction.tags import evaluate_tags
-from goldassay.measures.extraction.tokens import token_counts
+from goldassay.measures.extraction.tokens import evaluate_tags, token_counts
 from goldassay.tally import Counts
 from goldassay.text.tagging import named
 from goldassay.text.tagging import spans as spans_of_tags

@@ -2,13 +2,13 @@
 
 Read in this order:
 
-* ``ask``: `signatures` (what is asked), `quoting` (texts stay data), `model` (bound, asked once, its verdict may be
-  unknown), `judge`, `panel` (several that vote), `questions` (closed labels and what they are worth), `store`;
+* ``ask``: `signatures` (what is asked), `model` (bound, asked once, its verdict may be unknown), `judge` (and its
+  verdicts in a file), `panel` (several that vote), `questions` (closed labels and what they are worth);
 * `nli`: support without a language model;
 * ``measures``: those that only a judge gives; the others stand in `goldassay.measures.answering`;
-* ``people``: their `labels`, the judge's `verdicts` on the same items, `agreement`, `rates` and `grades` corrected by
-  labels, `calibration`, `sample_size`, `preferences`, and `tuning` a judge on labels;
-* ``audit``: planted `faults`, the `checks` that a judge is put to, and the `audit` that they make.
+* ``people``: their `labels`, the judge's `verdicts` on the same items, `agreement`, `rates` (corrected by labels,
+  and calibrated) and `grades`, `sample_size`, `preferences`, and `tuning` a judge on labels;
+* ``audit``: the `checks` that a judge is put to, planted faults among them, and the report that they make.
 """
 
 from goldassay.judges.ask.judge import Judge, Verdicts, named

@@ -114,7 +114,7 @@ CARD = b"name: x\nversion: '1'\nlicence: CC0\nsource: y\nlanguages: [nl]\nfiles:
 
 def _others() -> Iterator[Reader]:
     from goldassay import files, jsonl
-    from goldassay.articles.truth import read_truth
+    from goldassay.articles.people import read_truth
     from goldassay.gold import load, read
     from goldassay.gold.audit import audit
     from goldassay.judges.ask.judge import Verdicts

@@ -13,7 +13,7 @@ from typing import Any
 import typer
 from rich.markup import escape
 
-from goldassay.articles import novel
+from goldassay.articles import people
 from goldassay.reporting import terminal
 from goldassay.reporting.terminal import console, number, under_title
 
@@ -169,7 +169,7 @@ HELP = "c correct   i incorrect   u uncertain   w is in Wikidata   s skip   b ba
 
 def annotate(path: Path, annotator: str) -> None:
     """Ask about each triple without a verdict."""
-    entries = novel.load(path)
+    entries = people.load(path)
     out = console()
     open_ones = [index for index, entry in enumerate(entries) if not entry.get("verdict")]
     out.print(f"{len(entries) - len(open_ones)} of {len(entries)} judged.  {HELP}", markup=False)
@@ -183,11 +183,11 @@ def annotate(path: Path, annotator: str) -> None:
         if key == "b":
             at = max(0, at - 1)
             continue
-        if key in novel.KEYS:
-            entry["verdict"], entry["annotator"] = novel.KEYS[key], annotator
+        if key in people.KEYS:
+            entry["verdict"], entry["annotator"] = people.KEYS[key], annotator
             entry.setdefault("evidence", "")
-            novel.save(path, entries)
-            out.print(f"  [bold]{novel.KEYS[key]}[/]", markup=True)
+            people.save(path, entries)
+            out.print(f"  [bold]{people.KEYS[key]}[/]", markup=True)
         elif key != "s":
             out.print(f"  {HELP}", markup=False)
             continue

@@ -27,6 +27,8 @@ from goldassay.tally import Mean
 from goldassay.tally.sums import Sums
 
 Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+Flags = NDArray[np.bool_]
 Values = Sequence[Any] | NDArray[Any]
 Path = tuple[str, ...]
 

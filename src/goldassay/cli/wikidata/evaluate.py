@@ -90,8 +90,8 @@ def check_alignment(
     """Defects of an alignment table: rows that repeat, that nothing reaches, that contradict; exit code 1 if any."""
     from dataclasses import asdict
 
-    from goldassay.articles.truth import problems as defects
-    from goldassay.articles.truth import read_truth
+    from goldassay.articles.people import problems as defects
+    from goldassay.articles.people import read_truth
     from goldassay.reporting import terminal
     from goldassay.reporting import wikidata as tables
     from goldassay.wikibase.alignment import PropertyAlignmentTable
@@ -153,7 +153,7 @@ def evaluate(
     """Evaluate a program on one article or on a benchmark; a killed run goes on where it stopped."""
     from goldassay.articles import benchmark, rows
     from goldassay.articles import profile as profiles
-    from goldassay.articles.novel import verdicts
+    from goldassay.articles.people import verdicts
     from goldassay.articles.running import run
     from goldassay.articles.scoring import Scoring
     from goldassay.files import save_json

@@ -103,15 +103,15 @@ def sample(
     seed: use.Seed = 0,
 ) -> None:
     """Draw unmatched triples for annotation; the domains keep their shares. What is judged is never written over."""
-    from goldassay.articles import novel
+    from goldassay.articles import people
     from goldassay.reporting import terminal
 
     if output.exists():
         raise GoldassayError(f"{output} exists; name another --out, so that no verdict is lost")
-    entries = novel.drawn(evidence(results), share, seed)
+    entries = people.drawn(evidence(results), share, seed)
     if not entries:
         raise DataError("no unmatched triple without a verdict is in its rows", file=results)
-    novel.save(output, entries)
+    people.save(output, entries)
     terminal.line(f"{len(entries)} triples to judge:  goldassay wikidata novel annotate {output}")
 
 
@@ -129,12 +129,12 @@ def annotate(
 @app.command()
 def report(annotations: Annotations, output: Output = None, force: use.Force = False, json: use.Json = False) -> None:
     """The novel discovery rate with its interval, over all and by domain."""
-    from goldassay.articles import novel
+    from goldassay.articles import people
     from goldassay.files import save_json
     from goldassay.reporting import wikidata as tables
 
     _free(output, force)
-    found = novel.reported(annotations)
+    found = people.reported(annotations)
     if output:
         save_json(output, found)
     tables.told(found, output, json, tables.discovery)

@@ -26,17 +26,15 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from rapidfuzz.distance import LCSseq
 from rapidfuzz.process import cpdist
 
 from goldassay.exceptions import GoldassayError
 from goldassay.measures.answering.records import all_texts
-from goldassay.statistics.evidence import Floats
+from goldassay.statistics.evidence import Floats, Ints
 from goldassay.tally import divide
 from goldassay.text.words import runs, stemmed, tokens
 
-Ints = NDArray[np.int64]
 ROUNDS = 4
 _WIDTH = 8  # letters in a number of 64 bits
 _BREAK = b"\x01"  # stands as a word between texts

@@ -10,19 +10,19 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from goldassay.statistics.evidence import Floats
+from goldassay.statistics.evidence import Flags, Floats
 from goldassay.tally import Bins, divide
 from goldassay.tally.sums import Number, State
 
 COLUMNS = 200
 NAMES = ("n", "score", "nothing")
-Numbers = tuple[Number, Number, Number]
+Scored = tuple[Number, Number, Number]
 """How many questions, the sum of their scores, the sum of what an empty answer would score."""
 
 
-class ByConfidence(dict[float, Numbers]):
+class ByConfidence(dict[float, Scored]):
     """For each confidence (or probability) that was given the evidence of its questions; it adds up exactly.
 
     Of many examples it holds the sums, and ``rows``: the confidence and the three numbers of each. Their arrays, one
@@ -46,7 +46,7 @@ class ByConfidence(dict[float, Numbers]):
         made.rows = given, rows
         return made
 
-    def __add__(self, other: Mapping[float, Numbers], /) -> Self:
+    def __add__(self, other: Mapping[float, Scored], /) -> Self:
         if not isinstance(other, Mapping):
             return NotImplemented
         out = type(self)(self)
@@ -185,8 +185,8 @@ class Deciles(Bins):
 class Kleene:
     """Statements that are certainly true (``sure``) and those that may be (``maybe``): Kleene's three values."""
 
-    sure: NDArray[np.bool_]
-    maybe: NDArray[np.bool_]
+    sure: Flags
+    maybe: Flags
 
     def __and__(self, other: Kleene) -> Kleene:
         return Kleene(self.sure & other.sure, self.maybe & other.maybe)

@@ -3,7 +3,7 @@
 Read in this order: `records` (what a span is, and where it comes from), `matching` (one-to-one within a document, and
 what that counts), `tokens`, `tally`, `measures`, `averages` and `schemas` (what is reported), `mistakes` (what was got
 wrong, in words), `scorecard`. Many documents at once: `columns` (spans as columns, and their pairs) and `batch` (every
-count of them). `tags` scores tag sequences; `hipe` counts as the official HIPE scorer does.
+count of them). `tokens` scores tag sequences, too; `hipe` counts as the official HIPE scorer does.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ from goldassay.measures.extraction.mistakes import errors
 from goldassay.measures.extraction.records import Span, perfect, sides, spans
 from goldassay.measures.extraction.schemas import SemEval, evaluate_spans, evaluate_spans_by_type
 from goldassay.measures.extraction.scorecard import listed, scorecard
-from goldassay.measures.extraction.tags import evaluate_tags
+from goldassay.measures.extraction.tokens import evaluate_tags
 
 MEASURES: tuple[Measure[Any], ...] = (
     *listed(),

@@ -13,12 +13,13 @@ from typing import Any, TypeVar
 import numpy as np
 
 from goldassay.exceptions import GoldassayError
-from goldassay.measures.extraction.columns import Flags, Ints, columns, paired
+from goldassay.measures.extraction.columns import columns, paired
 from goldassay.measures.extraction.hipe import SCHEMA, as_counts, hipe
 from goldassay.measures.extraction.matching import SCHEMAS, schema_counts
 from goldassay.measures.extraction.records import fields, marked, name, sides, spans
 from goldassay.measures.extraction.tally import SemEvalCounts
 from goldassay.measures.extraction.tokens import token_columns
+from goldassay.statistics.evidence import Flags, Ints
 from goldassay.tally import Counts
 
 T = TypeVar("T")

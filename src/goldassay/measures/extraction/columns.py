@@ -15,16 +15,14 @@ from operator import itemgetter
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
 from goldassay.exceptions import DataError
 from goldassay.measures.extraction.matching import AIMS, Edge, chosen
 from goldassay.measures.extraction.records import Parts, Span, spans
+from goldassay.statistics.evidence import Flags, Ints
 
-Ints = NDArray[np.int64]
-Flags = NDArray[np.bool_]
 Raw = tuple[Ints, Ints, Ints, Sequence[str], dict[int, Parts]]  # document, start, end, type, fragments
 
 

@@ -19,8 +19,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from goldassay.exceptions import DataError
-from goldassay.measures.retrieval.records import Grades, Ints, Scores, grades, name, numbers, scores
-from goldassay.statistics.evidence import Floats
+from goldassay.measures.retrieval.records import Grades, Scores, grades, name, numbers, scores
+from goldassay.statistics.evidence import Flags, Floats, Ints
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +31,7 @@ class Hits:
     rank: Ints
     grade: Floats
 
-    def where(self, keep: NDArray[np.bool_]) -> Hits:
+    def where(self, keep: Flags) -> Hits:
         """Those for which ``keep`` holds."""
         return self if keep.all() else Hits(self.query[keep], self.rank[keep], self.grade[keep])
 

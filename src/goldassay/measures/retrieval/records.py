@@ -21,9 +21,8 @@ from numpy.typing import NDArray
 from goldassay.exceptions import DataError
 from goldassay.fields import read
 from goldassay.measure import gold_field, pred_field
+from goldassay.statistics.evidence import Ints
 
-Ints = NDArray[np.int64]
-Numbers = NDArray[Any]  # of whole numbers, or of fractions
 Grades = Mapping[str, float]
 Scores = Mapping[str, float]
 _ID_AND_SCORE = itemgetter("doc_id", "score")
