@@ -23,12 +23,20 @@ def root() -> Path:
 
 
 @pytest.fixture(scope="session")
-def shared_data() -> Path:
-    """The folder of real data beside the checkout; a test that needs it is skipped where it is absent."""
-    folder = ROOT.parent / "shared" / "data"
-    if not folder.is_dir():
-        pytest.skip("the real data (../shared/data) is not on this machine")
-    return folder
+def real_data() -> Path:
+    """Where the real data are, beside the checkout or in ``GOLDASSAY_DATA``; a clean clone has nothing there.
+
+    A test that has own cases takes this, and looks at the real files too where they are.
+    """
+    return Path(os.environ.get("GOLDASSAY_DATA") or ROOT.parent / "shared" / "data")
+
+
+@pytest.fixture(scope="session")
+def shared_data(real_data: Path) -> Path:
+    """The same for a test of which the real data are the point: it is skipped where they are absent."""
+    if not real_data.is_dir():
+        pytest.skip("the real data (../shared/data, or GOLDASSAY_DATA) are not on this machine")
+    return real_data
 
 
 class Learner:

@@ -148,17 +148,17 @@ def test_comments_of_2020_and_comments_spread_over_columns(shared_data: Path) ->
 
 
 @pytest.mark.parametrize("column", ["NE-COARSE-LIT", "NE-COARSE-METO", "NE-FINE-LIT", "NE-FINE-COMP", "NE-NESTED"])
-def test_every_column_of_the_real_files_is_read_with_proved_offsets(shared_data: Path, column: str) -> None:
-    for file in sorted((shared_data / "hipe2022").glob("ajmc-*.tsv")):
+def test_every_column_is_read_with_proved_offsets(own: Path, real_data: Path, column: str) -> None:
+    for file in [own / "hipe.tsv", *sorted((real_data / "hipe2022").glob("ajmc-*.tsv"))]:
         for record in read(file, task="extraction", column=column, repeated="number"):
             for span in record["entities"]:
                 assert record["text"][span["start"] : span["end"]] == span["text"]
 
 
-def test_mentions_of_the_real_files_are_counted_like_their_begin_tags(shared_data: Path) -> None:
+def test_mentions_are_counted_like_their_begin_tags(own: Path, real_data: Path) -> None:
     """Every B- begins an entity; the German training file has one entity more, whose type changes half-way."""
     extra = {"ajmc-train-de.tsv": 1}
-    for file in sorted((shared_data / "hipe2022").glob("*.tsv")):
+    for file in [own / "hipe.tsv", *sorted((real_data / "hipe2022").glob("*.tsv"))]:
         rows = [row.split("\t") for row in file.read_text(encoding="utf-8").split("\n")]
         begins = sum(1 for row in rows if len(row) > 1 and row[1].startswith("B-"))
         found = read(file, task="extraction", format="hipe", repeated="number")

@@ -32,16 +32,16 @@ print(len(gold.retrieval.passages), gold.card["licence"])
     assert say(code, tmp_path) == ["160 dspy text", "23 question", "228 CC0-1.0"]
 
 
-def test_a_folder_and_a_file_with_its_format(tmp_path: Path, root: Path, shared_data: Path) -> None:
+def test_a_folder_and_a_file_with_its_format(tmp_path: Path, root: Path, own: Path) -> None:
     code = """
 import sys, goldassay
 print(goldassay.load(sys.argv[1]))
 gold = goldassay.load(sys.argv[2], format="hipe")
 print(gold, gold.extraction.all[0].inputs().keys())
 """
-    assert say(code, tmp_path, root / "gold" / "heritage", shared_data / "hipe2022" / "ajmc-dev-en.tsv") == [
+    assert say(code, tmp_path, root / "gold" / "heritage", own / "hipe.tsv") == [
         "GoldSet('heritage', extraction, classification, linking, retrieval, answering, triples)",
-        "GoldSet('ajmc-dev-en', extraction) ['text']",
+        "GoldSet('hipe', extraction) ['text']",
     ]
 
 

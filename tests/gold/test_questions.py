@@ -78,9 +78,11 @@ def test_answers_there_and_back(tmp_path: Path, suffix: str, rows: list[tuple[st
     assert read(tmp_path / f"p.{suffix}", task="answering", side="pred") == records
 
 
-def test_xquad_goes_into_a_table_without_loss(shared_data: Path, tmp_path: Path) -> None:
-    made = convert(shared_data / "xquad" / "xquad.de.json", tmp_path / "x.csv", task="answering")
-    assert (made.records, made.lost) == (1190, {})
+def test_squad_goes_into_a_table_without_loss(own: Path, real_data: Path, tmp_path: Path) -> None:
+    real = real_data / "xquad" / "xquad.de.json"
+    for file, count in ((own / "squad.json", 2), *([(real, 1190)] if real.is_file() else [])):
+        made = convert(file, tmp_path / f"{count}.csv", task="answering")
+        assert (made.records, made.lost) == (count, {})
 
 
 @pytest.mark.parametrize("suffix", ["csv", "json"])

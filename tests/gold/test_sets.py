@@ -130,8 +130,8 @@ def test_hostile_and_broken_cards(folder: Path, card: str, expected: str) -> Non
     assert "\n" not in str(caught.value)
 
 
-def test_a_json_file_tells_its_task_where_it_has_one(shared_data: Path, tmp_path: Path) -> None:
-    assert list(load(shared_data / "xquad" / "xquad.en.json").tasks) == ["answering"]
+def test_a_json_file_tells_its_task_where_it_has_one(own: Path, tmp_path: Path) -> None:
+    assert list(load(own / "squad.json").tasks) == ["answering"]
     file = tmp_path / "gold.json"
     file.write_text('[{"id": "a", "text": "Delft", "ner_annotations": []}]', encoding="utf-8")
     assert len(load(file).extraction) == 1

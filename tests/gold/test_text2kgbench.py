@@ -29,6 +29,15 @@ def test_both_sides(tmp_path: Path) -> None:
     assert both.pred == [{"id": "a", "triples": [{"subject": "s", "predicate": "r", "object": "p"}]}]
 
 
+def test_the_last_of_repeated_outputs_counts(tmp_path: Path) -> None:
+    gold = write(tmp_path / "g.jsonl", {"id": "a", "sent": "x", "triples": []}, {"id": "b", "sent": "y", "triples": []})
+    said = [{"id": "a", "triples": [["s", "r", "first"]]}, {"id": "b", "triples": []}]
+    said += [{"id": "a", "triples": [["s", "r", "last"]]}, {"id": "b", "triples": [["t", "r", "o"]]}]
+    both = pairs("triples", gold, write(tmp_path / "p.jsonl", *said))
+    assert both.warnings == ["2 outputs repeat an id; the last line of each counts"]
+    assert [[one["object"] for one in record["triples"]] for record in both.pred] == [["last"], ["o"]]
+
+
 @pytest.mark.parametrize("ontology", ONTOLOGIES)
 def test_responses_are_parsed_as_the_benchmark_parsed_them(shared_data: Path, ontology: str) -> None:
     files = sorted((shared_data / "text2kgbench").glob(f"*llm_responses__ont_{ontology}*"))

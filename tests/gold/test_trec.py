@@ -36,12 +36,16 @@ def test_topics_give_the_queries_their_text(tmp_path: Path) -> None:
     assert read(gold, task="retrieval", topics=topics)[0]["query"] == "wat is een museum?"
 
 
-def test_the_real_files(shared_data: Path) -> None:
-    both = pairs("retrieval", shared_data / "trec/qrels.test", shared_data / "trec/results.test", format="trec")
-    assert len(both) == 3
-    assert sum(len(record["results"]) for record in both.pred) == 1500
-    assert sum(grade > 0 for record in both.gold for grade in record["relevant"].values()) == 561
-    assert both.warnings == []
+def test_judgements_and_a_run_beside_each_other(own: Path, real_data: Path) -> None:
+    real = real_data / "trec"
+    files = [(own / "qrels", own / "run", (2, 3, 2))]
+    files += [(real / "qrels.test", real / "results.test", (3, 1500, 561))] if real.is_dir() else []
+    for judged, run, (queries, results, relevant) in files:
+        both = pairs("retrieval", judged, run, format="trec")
+        assert len(both) == queries
+        assert sum(len(record["results"]) for record in both.pred) == results
+        assert sum(grade > 0 for record in both.gold for grade in record["relevant"].values()) == relevant
+        assert both.warnings == []
 
 
 def complaint(file: Path, side: str = "gold") -> str:
