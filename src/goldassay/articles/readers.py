@@ -80,7 +80,7 @@ def subject(said: str, title: str) -> str:
     return said.strip()
 
 
-def merged(triples: Iterable[Mapping[str, Any]], title: str = "") -> list[dict[str, Any]]:
+def merged(triples: Iterable[Mapping[str, Any]], title: str = "") -> list[dict[str, object]]:
     """Each statement once, in the order of first mention; names of the article's subject are made its title.
 
     >>> said = [("She", "born in", "Warsaw", 0.4), ("Marie Curie", "born_in", "warsaw", 0.9)]

@@ -71,7 +71,7 @@ class Evaluation:
     scoring: Scoring = field(default_factory=Scoring)
     language: str = "en"
 
-    def row(self, asked: ArticleRef) -> dict[str, Any]:
+    def row(self, asked: ArticleRef) -> dict[str, object]:
         """One article as a row, whatever happens to it."""
         started = time.perf_counter()
         row: dict[str, Any] = {"key": asked.key, "article_title": asked.title, "domain": asked.domain}
@@ -98,7 +98,7 @@ class Evaluation:
         about = {"key": asked.key, "article_title": asked.title, "domain": asked.domain}
         return {**about, "status": FAILED, "stage": "program", "error": f"TimeoutError: no answer within {seconds:g} s"}
 
-    def fetch(self, asked: ArticleRef) -> tuple[Subject, dict[str, Any]]:
+    def fetch(self, asked: ArticleRef) -> tuple[Subject, dict[str, object]]:
         """The article with its item, and what there is to say of them."""
         article = self.wikipedia.article(asked.title)
         qid = str(read(article, "qid", None) or "")
@@ -119,7 +119,7 @@ class Evaluation:
         return Subject(title, item, names, asked.domain, text, redirects, types), about
 
 
-def said_by(program: Any, subject: Subject) -> list[Any]:
+def said_by(program: Any, subject: Subject) -> list[object]:
     """What a program says of an article: it is called with ``text``, and with ``title`` where it takes one."""
     # a module's own forward is looked up on its class: DSPy warns of any other look at it
     called = getattr(type(program), "forward", program)

@@ -221,7 +221,7 @@ def verdict_key(article: str, subject: str, predicate: str, value: str) -> tuple
     return normal(article), normal(subject), predicate.strip(), normal(value) or value.strip()
 
 
-def shown(statement: Triple) -> dict[str, Any]:
+def shown(statement: Triple) -> dict[str, object]:
     """A statement of Wikidata as data."""
     triple = statement.triple
     return {

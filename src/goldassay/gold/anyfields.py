@@ -52,7 +52,7 @@ def columnar(place: str | Path, format: str | None = None) -> bool:
     return is_dataset(place) or (format or Path(place).suffix.lower().lstrip(".")) == "parquet"
 
 
-def parquet(file: Path) -> Iterator[dict[str, Any]]:
+def parquet(file: Path) -> Iterator[dict[str, object]]:
     """The rows of a Parquet file, a batch at a time."""
     try:
         from pyarrow import ArrowException
@@ -66,7 +66,7 @@ def parquet(file: Path) -> Iterator[dict[str, Any]]:
         raise DataError(f"no Parquet that can be read ({_first(error)})", file=file) from None
 
 
-def dataset(name: str) -> Iterator[dict[str, Any]]:
+def dataset(name: str) -> Iterator[dict[str, object]]:
     """The rows of a data set; those of one with several splits say theirs."""
     try:
         import datasets

@@ -31,7 +31,7 @@ def passages(file: Path) -> list[dict[str, Any]]:
     return found
 
 
-def paragraphs(sources: Iterable[Mapping[str, Any]], task: str) -> list[dict[str, Any]]:
+def paragraphs(sources: Iterable[Mapping[str, Any]], task: str) -> list[dict[str, object]]:
     """The paragraphs of those sources that are SQuAD files, also such as nobody asked about."""
     if task not in squad.TASKS:
         return []

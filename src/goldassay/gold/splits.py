@@ -277,7 +277,7 @@ def refuse_leaks(records: Sequence[Record], *, near: float = NEAR, group: str | 
         raise LeakError(f"belongs to {one}, which is on another side of the split; keep both on one side", record=other)
 
 
-def value_of(record: Record, factor: str) -> Any:
+def value_of(record: Record, factor: str) -> object:
     """A factor of a record: in its strata, or a field of the record itself."""
     strata = record.get("strata") or {}
     return strata[factor] if factor in strata else record.get(factor)

@@ -138,7 +138,7 @@ def records(
     ]
 
 
-def base(document: Document, side: Side, tokens: bool = False) -> dict[str, Any]:
+def base(document: Document, side: Side, tokens: bool = False) -> dict[str, object]:
     """Id, and on gold's side language, strata and text, and the tokenisation when it is asked for."""
     record: dict[str, Any] = {"id": document.id}
     if side == "gold":

@@ -84,7 +84,7 @@ def wrong(row: Mapping[str, Any]) -> bool:
     return bool(row.get("error") or row.get("errors") or float(row.get("score", 1.0)) < 1 - 1e-9)
 
 
-def clusters(run: Run) -> list[Any] | None:
+def clusters(run: Run) -> list[object] | None:
     """What the intervals of a run count: documents where rows name some, else ``None``."""
     found = [row.get("document", row["index"]) for row in run.rows]
     return found if len(set(found)) < len(found) else None

@@ -176,7 +176,7 @@ def written(rows: Sequence[Mapping[str, object]]) -> str:
     return out.getvalue()
 
 
-def responses(found: Sequence[RankedRun]) -> list[dict[str, Any]]:
+def responses(found: Sequence[RankedRun]) -> list[dict[str, object]]:
     """A row for each system and example: what was asked and said, the score, the seconds."""
     out = []
     for one in found:

@@ -12,7 +12,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 from goldassay.exceptions import DataError, GoldassayError
 from goldassay.gold.agreement.coefficients import alpha, cohen_kappa, fleiss_kappa
@@ -97,7 +96,7 @@ def agree_files(
 
 def together(
     given: Mapping[str, Sequence[Mapping[str, object]]], task: str
-) -> tuple[dict[str, list[Mapping[str, Any] | None]], list[str]]:
+) -> tuple[dict[str, list[Mapping[str, object] | None]], list[str]]:
     """The records that two annotators or more have, None where one lacks it, and what is to be known of the others."""
     by = {}
     for name, records in given.items():

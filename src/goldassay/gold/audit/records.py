@@ -49,7 +49,7 @@ def spans(row: LocatedRecord) -> Iterator[Finding]:
     yield from _pairs(row, name, sound)
 
 
-def mended(text: str, span: Mapping[str, Any]) -> dict[str, Any] | None:
+def mended(text: str, span: Mapping[str, Any]) -> dict[str, object] | None:
     """Where the text of a span really stands, closest to where it should be."""
     wanted = span.get("text")
     place = nearest(text, wanted, min(span["start"], len(text))) if wanted else None

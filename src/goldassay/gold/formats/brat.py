@@ -42,7 +42,7 @@ class Standoff:
     relations: list[tuple[str, str, str, int]] = field(default_factory=list)
     lines: list[str] = field(default_factory=list)
 
-    def meta(self) -> dict[str, Any]:
+    def meta(self) -> dict[str, object]:
         """The lines in their order, a span's as its key alone; nothing where T1, T2 and so on are all."""
         plain = [f"T{number}" for number in range(1, len(self.spans) + 1)]
         return {} if self.lines == plain else {"meta": {LINES: self.lines}}

@@ -239,7 +239,7 @@ def bounded(document: Document, side: Side) -> list[tuple[int, int, str]]:
     return [mention for mention in found if mention[2] not in UNLINKED]
 
 
-def link_of(mention: dict[str, Any], side: Side, protocol: str | None = None) -> dict[str, Any]:
+def link_of(mention: dict[str, Any], side: Side, protocol: str | None = None) -> dict[str, object]:
     """A mention as a link: gold's with its ids, a system's with its candidates; under a protocol gold has one id."""
     cell = mention.pop("type")
     ids = [] if cell == "NIL" else [one for one in cell.split("|") if one]

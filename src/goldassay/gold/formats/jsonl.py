@@ -36,7 +36,7 @@ def read(path: str | Path, task: str, side: Side = "gold", *, wrong: Wrong = sto
 
 def by_line(
     block: bytes, path: str | Path, number: int, place: int, task: str, side: Side, wrong: Wrong = stop
-) -> Iterator[dict[str, Any]]:
+) -> Iterator[dict[str, object]]:
     """The records of a block, one at a time: what is wrong is told with its line.
 
     Args:

@@ -84,7 +84,7 @@ def asks(path: str | Path) -> bool:
 
 def from_objects(
     found: Sequence[Mapping[str, object]], path: str | Path, side: Side, wrong: Wrong = stop
-) -> list[dict[str, Any]]:
+) -> list[dict[str, object]]:
     """The records of a JSON list."""
     records = []
     for number, entry in enumerate(found):
@@ -117,7 +117,7 @@ def from_table(
     path: str | Path,
     side: Side,
     wrong: Wrong = stop,
-) -> list[dict[str, Any]]:
+) -> list[dict[str, object]]:
     """The records of a table's rows, each with its line.
 
     Args:

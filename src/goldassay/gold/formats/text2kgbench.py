@@ -99,7 +99,7 @@ def _pred(row: Any) -> dict[str, Any]:
     return {"id": name, "triples": parse(row["response"])}
 
 
-def parse(response: str) -> list[dict[str, Any]]:
+def parse(response: str) -> list[dict[str, object]]:
     """The statements in a model's answer, as the benchmark's scripts read them.
 
     >>> parse("author(Inkspell,Cornelia Funke), genre(Inkspell,)")

@@ -60,7 +60,7 @@ class ByConfidence(dict[float, Scored]):
         """The evidence of all examples together."""
         return type(self)(self)
 
-    def laid_out(self) -> dict[str, Any]:
+    def laid_out(self) -> dict[str, object]:
         """The rows, one column each: all that the evidence of many examples comes from."""
         given, rows = self.rows if self.rows is not None else (np.zeros(0), np.zeros((0, 3)))
         return {"given": given, **dict(zip(NAMES, rows.T, strict=True))}

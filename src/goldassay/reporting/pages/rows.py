@@ -117,7 +117,7 @@ def _first_words(row: Mapping[str, Any]) -> str:
     return folded[:WORDS] + ("…" if len(folded) > WORDS else "")
 
 
-def example(runs: Sequence[Run], at: int) -> dict[str, Any]:
+def example(runs: Sequence[Run], at: int) -> dict[str, object]:
     """One example: what is the same for all runs once, then each run's own."""
     first = runs[0].rows[at]
     gold = {key: value for key, value in first["gold"].items() if key not in OURS} if "gold" in first else None

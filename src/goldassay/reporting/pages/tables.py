@@ -51,7 +51,7 @@ def parts(told: Sequence[Facts]) -> dict[str, dict[str, Any]]:
     return out
 
 
-def matrix(one: Facts) -> dict[str, Any]:
+def matrix(one: Facts) -> dict[str, object]:
     """The confusion matrix by support, and the largest confusions."""
     found = one.confusion
     if found is None:
@@ -80,7 +80,7 @@ def _shade(count: float, most: float) -> int:
     return 0 if not count else 1 + min(4, int(5 * (count / most) ** 0.5 - 1e-9))
 
 
-def patterns(run: Run) -> list[dict[str, Any]]:
+def patterns(run: Run) -> list[dict[str, object]]:
     """Error patterns, the most costly first, with places to look at."""
     return [
         {
