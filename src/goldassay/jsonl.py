@@ -20,7 +20,7 @@ import math
 import os
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from threading import Lock
@@ -103,6 +103,29 @@ def dumps(value: object, indent: int | None = None) -> str:
     return text
 
 
+def pieces(value: Any) -> Iterator[str]:
+    """What `dumps` gives, piece by piece: a large mapping that is no dict is written row by row and never held whole.
+
+    >>> import types
+    >>> "".join(pieces({"by": {"query": types.MappingProxyType({"q": [1], "p": []})}, "n": 2}))
+    '{"by": {"query": {"q": [1], "p": []}}, "n": 2}'
+    """
+    if not _by_rows(value):
+        yield dumps(value)
+        return
+    yield "{"
+    for place, (key, one) in enumerate(value.items()):
+        yield f"{', ' if place else ''}{dumps(str(key))}: "
+        yield from pieces(one)
+    yield "}"
+
+
+def _by_rows(value: Any) -> bool:
+    if isinstance(value, dict):
+        return all(isinstance(key, str) for key in value) and any(map(_by_rows, value.values()))
+    return isinstance(value, Mapping)
+
+
 def _odd(value: Any, depth: int) -> Any:
     """``value`` with what JSON has no word for: other keys as text, numbers that are not finite as null."""
     if isinstance(value, float):
@@ -138,6 +161,8 @@ def plain(value: object) -> Any:
     for method in ("model_dump", "toDict", "tolist"):
         if hasattr(value, method):
             return getattr(value, method)()
+    if isinstance(value, Mapping):
+        return dict(value)
     return sorted(value, key=str) if isinstance(value, (set, frozenset)) else _text(value)
 
 

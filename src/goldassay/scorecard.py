@@ -14,7 +14,7 @@ evidence is kept; the numbers are the same to the last bit.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, ItemsView, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any
@@ -57,6 +57,71 @@ class Batches:
         return [index if name is None else name for index, name in enumerate(named)] if any(named) else None
 
 
+class Each(Mapping[str, dict[str, float | None]]):
+    """The values of every example by its id: columns of numbers, of which a row is made when it is asked for.
+
+    >>> from goldassay.measures.retrieval import RR
+    >>> found = RR().tallies(Batches([{"relevant": ["a"]}], [{"results": ["b", "a"]}]).of(RR()))
+    >>> table = Each(["q1"], {"RR": found})
+    >>> table["q1"], dict(table) == table == {"q1": {"RR": 0.5}}
+    ({'RR': 0.5}, True)
+    """
+
+    def __init__(self, ids: Sequence[str], tallies: Mapping[str, Any]) -> None:
+        self.ids, self.names = ids, list(tallies)
+        found = [tallies[name] for name in self.names]
+        self.columns = [(one.total, None if one.weight.all() else one.weight) for one in found]
+        self._places: dict[str, int] | None = None
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.ids)
+
+    def __getitem__(self, name: str) -> dict[str, float | None]:
+        if self._places is None:
+            self._places = {one: place for place, one in enumerate(self.ids)}
+        place = self._places[name]
+        return next(self.rows(place, place + 1))[1]
+
+    def items(self) -> ItemsView[str, dict[str, float | None]]:
+        return _Rows(self)
+
+    def rows(self, first: int, last: int) -> Iterator[tuple[str, dict[str, float | None]]]:
+        """The rows from one place to another, with their ids."""
+        columns = [
+            _numbers(total[first:last], None if weight is None else weight[first:last])
+            for total, weight in self.columns
+        ]
+        for name, *values in zip(self.ids[first:last], *columns, strict=True):
+            yield name, dict(zip(self.names, values, strict=True))
+
+
+class _Rows(ItemsView[str, dict[str, float | None]]):
+    """The rows of a table, some thousands at a time."""
+
+    _mapping: Each
+
+    def __iter__(self) -> Iterator[tuple[str, dict[str, float | None]]]:
+        for first in range(0, len(self._mapping), CHUNK):
+            yield from self._mapping.rows(first, first + CHUNK)
+
+
+def _numbers(total: Any, weight: Any) -> list[float | None]:
+    """A column of values; ``None`` where there is no evidence."""
+    values: list[float | None] = total.tolist()
+    if weight is None:
+        return values
+    return [value if known else None for value, known in zip(values, weight.tolist(), strict=True)]
+
+
+def each(ids: Sequence[str], tallies: Mapping[str, Any]) -> Mapping[str, dict[str, float | None]]:
+    """The values of every example by its id; of records that stay in their file only the columns are in memory."""
+    table = Each(ids, tallies)
+    return dict(table.items()) if isinstance(tallies, dict) else table
+
+
 @dataclass(repr=False)
 class Scorecard:
     """Values by name, the counts they come from, the same by facet, and the convention behind each value.
@@ -73,7 +138,7 @@ class Scorecard:
     examples: int
     values: dict[str, float | None] = field(default_factory=dict)
     counts: dict[str, dict[str, float]] = field(default_factory=dict)
-    by: dict[str, dict[str, dict[str, float | None]]] = field(default_factory=dict)
+    by: dict[str, Any] = field(default_factory=dict)
     conventions: dict[str, str] = field(default_factory=dict)
     warnings: list[str] = field(default_factory=list)
     explain: dict[str, str] = field(default_factory=dict)
@@ -178,9 +243,11 @@ def fold(
         card.values[name] = valued(total)
         card.conventions[name] = measure.conventions
         card.explain[name] = measure.explained
-        state = dict(flat(total.state()))
         counted = name if measure.counted == measure.key else measure.counted
-        if counted and all(len(path) == 1 for path in state):
+        if not counted or (isinstance(total, dict) and total):  # tallies by key stand in tables
+            continue
+        state = dict(flat(total.state()))
+        if all(len(path) == 1 for path in state):
             card.counts.setdefault(counted, {path[0]: number for path, number in state.items()})
     return card
 

@@ -10,11 +10,12 @@ from typing import Any
 
 import pytest
 
-from goldassay import scorecard
+from goldassay import jsonl, scorecard
 from goldassay.cli.score import scored
 from goldassay.exceptions import DataError
 from goldassay.gold import pairs, streamed
-from goldassay.scorecard import Scorecard
+from goldassay.reporting import scorecards
+from goldassay.scorecard import Each, Scorecard
 
 Record = dict[str, Any]
 WORDS = ["the", "museum", "of", "Delft", "was", "founded", "in", "1911", "by", "Jan", "Steen", "and", "friends"]
@@ -113,14 +114,20 @@ def small(monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
     return shrink
 
 
-def told(card: Scorecard) -> str:
-    return json.dumps([card.state(), card.explain], default=dict)
+def told(card: Scorecard, capsys: pytest.CaptureFixture[str]) -> list[Any]:
+    """All that is said of a scorecard: as JSON, and on the terminal."""
+    text = "".join(jsonl.pieces(card.state()))
+    assert text == jsonl.dumps(json.loads(text))
+    capsys.readouterr()
+    scorecards.show(card)
+    shown = capsys.readouterr()
+    return [text, card.explain, shown.out, shown.err]
 
 
 @pytest.mark.parametrize("order", ["same", "other"])
 @pytest.mark.parametrize("task", MADE)
 def test_every_number_is_the_same_to_the_last_bit(
-    task: str, order: str, tmp_path: Path, small: Callable[[], None]
+    task: str, order: str, tmp_path: Path, small: Callable[[], None], capsys: pytest.CaptureFixture[str]
 ) -> None:
     gold, pred = written(tmp_path, task, order)
     whole = scored(task, gold, pred, intervals=True)
@@ -128,7 +135,7 @@ def test_every_number_is_the_same_to_the_last_bit(
     chunked = scored(task, gold, pred, intervals=True)
     assert isinstance(pairs(task, gold, pred).gold, streamed.Records)
     assert chunked.intervals
-    assert told(chunked) == told(whole)
+    assert told(chunked, capsys) == told(whole, capsys)
 
 
 @pytest.mark.parametrize(
@@ -142,11 +149,13 @@ def test_every_number_is_the_same_to_the_last_bit(
         ("answering", {"measures": ["f1", "ROUGE('Lsum')", "best_exact_thresh"]}),
     ],
 )
-def test_with_options_too(task: str, options: Record, tmp_path: Path, small: Callable[[], None]) -> None:
+def test_with_options_too(
+    task: str, options: Record, tmp_path: Path, small: Callable[[], None], capsys: pytest.CaptureFixture[str]
+) -> None:
     gold, pred = written(tmp_path, task, "same")
     whole = scored(task, gold, pred, intervals=True, **options)
     small()
-    assert told(scored(task, gold, pred, intervals=True, **options)) == told(whole)
+    assert told(scored(task, gold, pred, intervals=True, **options), capsys) == told(whole, capsys)
 
 
 @pytest.mark.parametrize(
@@ -173,8 +182,24 @@ def test_what_is_wrong_is_said_in_the_same_words(
     assert str(chunked.value) == str(whole.value)
 
 
-def test_gold_as_its_own_prediction(tmp_path: Path, small: Callable[[], None]) -> None:
+def test_gold_as_its_own_prediction(
+    tmp_path: Path, small: Callable[[], None], capsys: pytest.CaptureFixture[str]
+) -> None:
     gold, _ = written(tmp_path, "linking", "same")
     whole = scored("linking", gold, gold)
     small()
-    assert told(scored("linking", gold, gold)) == told(whole)
+    assert told(scored("linking", gold, gold), capsys) == told(whole, capsys)
+
+
+def test_a_table_of_examples_is_columns(tmp_path: Path, small: Callable[[], None]) -> None:
+    gold, pred = written(tmp_path, "retrieval", "other")
+    whole = scored("retrieval", gold, pred).by["query"]
+    small()
+    table = scored("retrieval", gold, pred).by["query"]
+    assert isinstance(whole, dict)
+    assert isinstance(table, Each)
+    assert table == whole
+    assert table["r96"] == whole["r96"]
+    assert list(table) == list(whole)
+    assert "r97" not in table
+    assert jsonl.dumps({"by": table}) == jsonl.dumps({"by": whole})

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from itertools import islice
 
 from rich.console import Console
 from rich.markup import escape
@@ -126,8 +127,8 @@ def breakdown(title: str, facet: str, keys: Mapping[str, Values], out: Console, 
     """
     if not keys:
         return
-    names = list(dict.fromkeys(name for values in keys.values() for name in values))
-    rows = list(keys.items())
+    rows = list(keys.items() if isinstance(keys, dict) else islice(keys.items(), most))  # a row an example: alike all
+    names = list(dict.fromkeys(name for _, values in rows for name in values))
     if "support" in names:
         rows.sort(key=lambda row: -(row[1].get("support") or 0))
     if len(names) > 6:
@@ -139,7 +140,7 @@ def breakdown(title: str, facet: str, keys: Mapping[str, Values], out: Console, 
     for key, values in rows[:most]:
         table.add_row(key, *(_cell(name, values.get(name)) for name in names))
     out.print(table)
-    _more(len(rows) - most, out)
+    _more(len(keys) - most, out)
 
 
 def confusions(rows: Mapping[str, Values], out: Console, most: int = 10) -> None:

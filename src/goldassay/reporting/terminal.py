@@ -82,7 +82,9 @@ _answers: IO[str] | None = None
 
 def answer(value: object) -> None:
     """The one JSON object that a command prints under ``--json``."""
-    print(jsonl.dumps(value), file=_answers or sys.stdout)
+    for piece in jsonl.pieces(value):
+        print(piece, end="", file=_answers or sys.stdout)
+    print(file=_answers or sys.stdout)
 
 
 @contextmanager

@@ -17,7 +17,7 @@ from goldassay.fields import read
 from goldassay.measures.retrieval.matching import Batch
 from goldassay.measures.retrieval.measures import AP, RBP, RR, Bpref, Ranked, nDCG
 from goldassay.measures.retrieval.shares import Judged, P, R, Rprec, Success
-from goldassay.scorecard import Batches, Scorecard, fold
+from goldassay.scorecard import Batches, Scorecard, each, fold
 from goldassay.statistics.evidence import summed
 from goldassay.tally import Mean
 
@@ -123,15 +123,17 @@ def scorecard(
     asked = chosen(measures, ties=ties, missing=missing)
     shared = Batches(gold, pred)
     empty = idle = 0
+    ids: list[str] = []
 
     def look(part: Batches) -> None:
         nonlocal empty, idle
+        ids.extend(_ids(part.gold, len(ids)))
         batch: Batch = part.of(next(iter(asked.values())))
         empty += int((batch.retrieved == 0).sum())
         idle += int((batch.relevant() == 0).sum())
 
     card = fold("retrieval", asked, shared, look)
-    card.by["query"] = _by_query(card.tallies, _ids(gold))
+    card.by["query"] = each(ids, card.tallies)
     if empty:
         counted = "left out" if missing == "skip" else "counted 0"
         card.warnings.append(f"{empty} of {card.examples} queries have no results and are {counted}")
@@ -233,19 +235,6 @@ def _mean(found: Mean) -> float | None:
     return float(total.value) if total.weight else None
 
 
-def _ids(gold: Sequence[Any]) -> list[str]:
+def _ids(gold: Sequence[Any], before: int = 0) -> list[str]:
     found = [example.get("id") if type(example) is dict else read(example, "id", None) for example in gold]
-    return [str(index + 1) if name is None else str(name) for index, name in enumerate(found)]
-
-
-def _by_query(tallies: Mapping[str, Mean], ids: list[str]) -> dict[str, dict[str, float | None]]:
-    columns: list[list[float | None]] = []
-    for tally in tallies.values():
-        column: list[float | None] = tally.total.tolist()
-        if not tally.weight.all():
-            column = [value if weight else None for value, weight in zip(column, tally.weight.tolist(), strict=True)]
-        columns.append(column)
-    return {
-        name: dict(zip(tallies, values, strict=True))
-        for name, values in zip(ids, zip(*columns, strict=True), strict=True)
-    }
+    return [str(before + index) if name is None else str(name) for index, name in enumerate(found, 1)]

@@ -26,7 +26,7 @@ from goldassay.exceptions import DataError, GoldassayError
 from goldassay.fields import read
 from goldassay.measure import Assessment, Measure, failed
 from goldassay.measures.triples.objects import written
-from goldassay.scorecard import Batches, Scorecard, fold
+from goldassay.scorecard import Batches, Scorecard, each, fold
 from goldassay.tally import Mean
 
 GAPS = re.compile(r"_|\s+")
@@ -174,12 +174,13 @@ def scorecard(shared: Batches, ontology: object) -> Scorecard:
     if ontology is None:
         raise GoldassayError("the protocol text2kgbench needs the benchmark's ontology file: --ontology FILE")
     known = ontology if isinstance(ontology, Ontology) else Ontology.of(ontology)
-    card = fold("triples", [Official(name, known) for name in MEASURES], shared)
-    ids = [str(read(example, "id", index + 1)) for index, example in enumerate(shared.gold)]
-    columns = [card.tallies[name].total.tolist() for name in MEASURES]
-    card.by["sentence"] = {
-        name: dict(zip(MEASURES, row, strict=True)) for name, row in zip(ids, zip(*columns, strict=True), strict=True)
-    }
+    ids: list[str] = []
+
+    def look(part: Batches) -> None:
+        ids.extend(str(read(example, "id", index)) for index, example in enumerate(part.gold, len(ids) + 1))
+
+    card = fold("triples", [Official(name, known) for name in MEASURES], shared, look)
+    card.by["sentence"] = each(ids, card.tallies)
     return card
 
 
