@@ -167,7 +167,8 @@ def load(file: Path) -> ModuleType:
     """A workspace file as a module, loaded once per path."""
     path = file.resolve()
     if not path.is_file():
-        raise GoldassayError(f"no such file: {file}")
+        hint = "; goldassay init DIR writes a workspace with the six tasks" if file.stem in TASKS else ""
+        raise GoldassayError(f"no such file: {file}{hint}")
     key = f"_goldassay_workspace_{hashlib.sha256(str(path).encode()).hexdigest()[:16]}"
     if key in sys.modules:
         return sys.modules[key]
