@@ -70,7 +70,7 @@ def target(text: str, task: str | None = None) -> Target:
     file = Path(place)
     if file.suffix != ".py":
         raise GoldassayError(
-            f"no task {place!r}{nearest(place, tasks())}; a file is named as programs/{place}.py:program"
+            f"no task {place!r}{nearest(place, tasks())} (a file is named as programs/{place}.py:program)"
         )
     if not file.is_file():
         raise GoldassayError(f"no such file: {place}; the tasks are {', '.join(tasks())}")
