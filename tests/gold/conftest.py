@@ -28,10 +28,55 @@ TWO = [
     ("Borkum", "B-loc", "O", "B-loc.island", "O", "O", "Q900003", "_"),
 ]
 
+KIT = {
+    "articles.yaml": """articles:
+- title: Hafenmuseum Emden
+  qid: Q900001
+  domain: organization
+- title: Borkum
+  qid: Q900003
+  domain: geographic
+""",
+    "annotations.yaml": """annotations:
+- id: 1
+  domain: organization
+  article: Hafenmuseum Emden
+  triple: [Hafenmuseum Emden, ex:opened, '1931']
+  verdict: correct
+  evidence: the plate at its door
+  annotator: human
+- id: 2
+  domain: geographic
+  article: Borkum
+  triple: [Borkum, ex:likes, tea]
+  verdict: incorrect
+  evidence: nobody says so
+  annotator: human
+""",
+    "properties.yaml": """version: 1
+description: three properties
+count: 2
+alignments:
+- wikidata_pid: P571
+  wikidata_label: inception
+  riverbank_predicates:
+  - ex:opened
+  - ex:founded
+  alignment_confidence: 0.9
+  notes: 'Universal: every house has one'
+- wikidata_pid: P131
+  wikidata_label: located in
+  riverbank_predicates:
+  - ex:in
+  alignment_confidence: 0.8
+  notes: ''
+""",
+}
+
 
 @pytest.fixture(scope="session")
 def own(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with a file of each official format: hipe.tsv, squad.json, qrels, run, text2kgbench.jsonl."""
+    """A folder with a file of each official format: HIPE, SQuAD, trec, Text2KGBench, the kit's three."""
     folder = tmp_path_factory.mktemp("own")
     (folder / "hipe.tsv").write_text(hipe(), encoding="utf-8")
     context = "The harbour museum opened in 1931; its tower is 40 m high."
@@ -49,6 +94,8 @@ def own(tmp_path_factory: pytest.TempPathFactory) -> Path:
     said = [{"id": "own_1", "sent": context, "triples": [triple]}, {"id": "own_2", "sent": "Café!", "triples": []}]
     rows = [json.dumps(one) + "\n" for one in said]
     (folder / "text2kgbench.jsonl").write_text("".join(rows), encoding="utf-8")
+    for name, text in KIT.items():
+        (folder / name).write_text(text, encoding="utf-8")
     return folder
 
 

@@ -40,6 +40,22 @@ def test_the_real_statements(shared_data: Path, tmp_path: Path) -> None:
     assert read(tmp_path / "again.yaml", task="triples") == found
 
 
+def test_articles_statements_and_properties_are_read(own: Path, tmp_path: Path) -> None:
+    articles = read(own / "articles.yaml", task="linking")
+    assert articles[1] == {
+        "id": "2",
+        "text": "Borkum",
+        "links": [{"start": 0, "end": 6, "text": "Borkum", "ids": {"wikidata": ["Q900003"]}}],
+        "strata": {"domain": "geographic"},
+    }
+    statements = read(own / "annotations.yaml", task="triples")
+    assert [one["triples"][0]["verdict"] for one in statements] == ["correct", "incorrect"]
+    assert statements[0]["meta"]["article"] == "Hafenmuseum Emden"
+    rows = read_properties(own / "properties.yaml")
+    assert (rows[0].id, rows[0].predicates, rows[0].confidence) == ("P571", ("ex:opened", "ex:founded"), 0.9)
+    assert ("ex:in", "P131") in mapping(own / "properties.yaml")
+
+
 def test_the_real_table(shared_data: Path) -> None:
     file = shared_data / "wikidata-benchmark" / "property-alignment-v1.yaml"
     rows = read_properties(file)
@@ -93,8 +109,9 @@ def test_formats_hold_what_they_hold(tmp_path: Path) -> None:
         write(tmp_path / "x.yaml", [two], format="annotations", task="triples")
 
 
-def test_the_real_table_is_written_as_it_was_read(shared_data: Path, tmp_path: Path) -> None:
-    file = shared_data / "wikidata-benchmark" / "property-alignment-v1.yaml"
-    write_properties(tmp_path / "again.yaml", read_properties(file), kits.load(file).head)
-    assert read_properties(tmp_path / "again.yaml") == read_properties(file)
-    assert (tmp_path / "again.yaml").read_bytes() == file.read_bytes()
+def test_a_table_is_written_as_it_was_read(own: Path, real_data: Path, tmp_path: Path) -> None:
+    real = real_data / "wikidata-benchmark" / "property-alignment-v1.yaml"
+    for file in (own / "properties.yaml", *([real] if real.is_file() else [])):
+        write_properties(tmp_path / "again.yaml", read_properties(file), kits.load(file).head)
+        assert read_properties(tmp_path / "again.yaml") == read_properties(file)
+        assert (tmp_path / "again.yaml").read_bytes() == file.read_bytes()
