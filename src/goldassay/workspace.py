@@ -70,7 +70,7 @@ def target(text: str, task: str | None = None) -> Target:
     file = Path(place)
     if file.suffix != ".py":
         raise GoldassayError(
-            f"no task {place!r}{nearest(place, tasks())}; a file is named as programs/{place}.py:program"
+            f"no task {place!r}{nearest(place, tasks())} (a file is named as programs/{place}.py:program)"
         )
     if not file.is_file():
         raise GoldassayError(f"no such file: {place}; the tasks are {', '.join(tasks())}")
@@ -167,7 +167,8 @@ def load(file: Path) -> ModuleType:
     """A workspace file as a module, loaded once per path."""
     path = file.resolve()
     if not path.is_file():
-        raise GoldassayError(f"no such file: {file}")
+        hint = "; goldassay init DIR writes a workspace with the six tasks" if file.stem in TASKS else ""
+        raise GoldassayError(f"no such file: {file}{hint}")
     key = f"_goldassay_workspace_{hashlib.sha256(str(path).encode()).hexdigest()[:16]}"
     if key in sys.modules:
         return sys.modules[key]

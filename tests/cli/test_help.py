@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 import re
 from pathlib import Path
@@ -10,6 +11,7 @@ import pytest
 import typer.main
 from typer.testing import CliRunner
 
+import goldassay
 from goldassay.cli import app
 from goldassay.cli.options import CONCERNS, FileOptions
 from goldassay.measure import TASKS
@@ -137,3 +139,21 @@ def test_measure_chooses_for_every_task(tmp_path: Path) -> None:
     assert set(found["intervals"]) <= set(found["values"])
     wrong = RUN.invoke(app, [*asked, "--measure", "strict_f"])
     assert str(wrong.exception).startswith("extraction has no measure 'strict_f'; there are strict_f1")
+
+
+OTHERWISE = {
+    "folder": {"runs", "out"},  # of one run in Python; the command names it after the program and the model
+    "progress": {"quiet"},
+    "options": {"option"},  # of the optimizer: a mapping; NAME=VALUE, repeated
+}
+IN_PYTHON = {"name", "settings", "unfinished", "keep_prompts", "test"}  # what the command knows, or takes from gold
+
+
+@pytest.mark.parametrize(("words", "function"), [("eval", "evaluate"), ("tune", "tune"), ("compare", "compare")])
+def test_python_has_the_words_of_the_command_line(words: str, function: str) -> None:
+    asked = {str(param.name) for param in ALL[words].params}  # type: ignore[attr-defined]
+    taken = inspect.signature(getattr(goldassay, function)).parameters
+    for name in set(taken) - IN_PYTHON:
+        assert OTHERWISE.get(name, {name}) & asked, f"{function}({name}=) has no option of {words}"
+    waited = getattr(goldassay, f"a{function}")
+    assert inspect.iscoroutinefunction(waited)

@@ -261,3 +261,27 @@ def test_an_own_task_takes_a_judge(tones: Path, monkeypatch: pytest.MonkeyPatch)
     done = run("eval", "tone", "--judge-lm", "any", "--json")
     assert done.exit_code == 0, done.exception
     assert json.loads(done.output)["values"] == {"named": 1.0}
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["eval", "ton"], "no task 'ton'; did you mean 'tone'? (a file is named as programs/ton.py:program)"),
+        (["score", "tone", "--gold", "a", "--pred", "b"], "a task of your own is measured by goldassay eval tone"),
+        (["score", "triple", "--gold", "a", "--pred", "b"], "no task 'triple'; did you mean 'triples'?"),
+        (["eval", "tone:baseline", "--map", "text=body"], "says how it is read; --map is for one file"),
+        (["gold", "validate", "gold/tone", "--column", "X"], "says how it is read; --column is for one file"),
+        (["score", "classification", "--gold", "letters.csv", "--pred", "letters.csv"], "--map text=COLUMN,label="),
+    ],
+)
+def test_what_a_newcomer_gets_wrong_is_one_line_that_says_how_to_mend_it(
+    words: list[str], said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    rows = [f"letter {n},{'kind' if n % 2 else 'cross'}" for n in range(30)]
+    Path("letters.csv").write_text("\n".join(["text,tone", *rows]) + "\n", encoding="utf-8")
+    assert run("init", ".", "--task", "tone", "--from", "letters.csv", "--outputs", "tone").exit_code == 0
+    done = run(*words)
+    assert isinstance(done.exception, GoldassayError)
+    assert said in str(done.exception)
+    assert "\n" not in str(done.exception)

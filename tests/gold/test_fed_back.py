@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import importlib
 import json
+import os
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -198,3 +200,18 @@ def test_a_run_may_go_on_after_the_sixth_column(tmp_path: Path) -> None:
     assert both.pred[0]["results"] == [{"doc_id": "d1", "score": 0.5, "source": "tag"}]
     assert "1 lines of" in both.warnings[0]
     assert "more than six columns; what follows is ignored" in both.warnings[0]
+
+
+def test_predictions_without_a_name_that_tells_their_format_are_in_that_of_gold(tmp_path: Path) -> None:
+    """As those of a process are: ``--pred <(make-predictions)``."""
+    gold, pipe = tmp_path / "gold.jsonl", tmp_path / "63"
+    line = json.dumps(
+        {"id": "a", "text": "Delft", "entities": [{"start": 0, "end": 5, "type": "TOP", "text": "Delft"}]}
+    )
+    gold.write_text(f"{line}\n")
+    os.mkfifo(pipe)
+    writer = threading.Thread(target=pipe.write_text, args=[f"{line}\n"])
+    writer.start()
+    both = pairs("extraction", gold, pipe)
+    writer.join()
+    assert [len(one["entities"]) for one in both.pred] == [1]

@@ -11,6 +11,7 @@ import pytest
 from goldassay import Metric
 from goldassay.exceptions import GoldassayError
 from goldassay.measures import answering
+from goldassay.reporting.pages import charts
 from goldassay.reporting.pages.report import waterfall as page
 from goldassay.running.waterfall import waterfall
 
@@ -85,6 +86,17 @@ def test_what_cannot_be_replaced_is_said() -> None:
     many.__dict__.update(dict.fromkeys(names, str))
     with pytest.raises(GoldassayError, match="6 stages need 64 runs"):
         waterfall(many, gold(), METRIC, stages=dict.fromkeys(names, lambda one: one))
+
+
+def test_its_picture_is_a_cascade_from_all_right_down_to_the_program() -> None:
+    figure = charts.waterfall(0.25, [("rest", 0.05, 0.05, 0.05), ("find", -0.1, -0.2, 0.0), ("read", 0.8, 0.7, 0.9)])
+    ends, steps = figure["data"]
+    assert (ends["y"], ends["x"]) == (["all right", "the program"], [1.0, 0.25])
+    assert steps["base"] == pytest.approx([1.0, 0.95, 1.05])  # each step begins where the one before it ended
+    assert steps["x"] == pytest.approx([-0.05, 0.1, -0.8])
+    assert steps["base"][-1] + steps["x"][-1] == pytest.approx(0.25)
+    assert steps["error_x"]["arrayminus"] == pytest.approx([0.0, 0.1, 0.1])  # a higher cost ends further down
+    assert figure["layout"]["yaxis"]["categoryarray"] == ["all right", "rest", "find", "read", "the program"]
 
 
 def test_its_page_holds_the_numbers(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from typing import Annotated, Any
 
 import typer
 
-from goldassay import files
+from goldassay import files, workspace
 from goldassay.cli import options as use
 from goldassay.exceptions import ConventionError, DataError, GoldassayError
 from goldassay.measure import TASKS
@@ -200,7 +200,11 @@ def scored(
 def read(task: str, gold: Path, pred: Path, *, format: str | None = None, **asked: Any) -> tuple[Any, dict[str, Any]]:
     """Both sides, aligned, and the options for the task's scorecard that were asked for."""
     if task not in TASKS:
-        raise GoldassayError(f"no task {task!r}; the tasks are {', '.join(TASKS)}")
+        if task in workspace.tasks():
+            raise GoldassayError(
+                f"score knows {', '.join(TASKS)}; a task of your own is measured by goldassay eval {task}"
+            )
+        raise GoldassayError(f"no task {task!r}{workspace.nearest(task, TASKS)}")
     from goldassay.gold import formats, pairs
 
     given = {name: value for name, value in asked.items() if value}

@@ -102,7 +102,7 @@ def pairs(
     if task not in TASKS:
         raise GoldassayError(f"no task {task!r}; the tasks are {', '.join(TASKS)}")
     name = format or formats.guess(gold, task)
-    other = pred_format or ("run" if formats.is_run(pred) else format or formats.guess(pred, task))
+    other = pred_format or ("run" if formats.is_run(pred) else format or formats.guess(pred, task, name))
     module = formats.module(name)
     wrong = Skipping(skip_bad)
     if skip_bad and "wrong" not in signature(getattr(module, "pairs", module.read)).parameters:

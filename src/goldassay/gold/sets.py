@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from goldassay import files, jsonl, workspace
-from goldassay.exceptions import DataError
+from goldassay.exceptions import DataError, GoldassayError
 from goldassay.gold import formats
 from goldassay.gold.anyfields import HF, columnar, is_dataset
 from goldassay.gold.formats import entries, questions
@@ -43,6 +43,8 @@ def load(
     place = find(name_or_path)
     if place.is_dir() and format is None and not is_dataset(place):
         if not standoff(place):
+            if unused := [f"--{name}" for name, value in options.items() if value is not None]:
+                raise GoldassayError(f"{place} is a set, whose card says how it is read; {unused[0]} is for one file")
             return _folder(place, task)
         task = task or "extraction"
     job = task or _task(place, format, options.get("column"))

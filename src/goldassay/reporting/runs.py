@@ -113,7 +113,8 @@ def ranking(found: Sequence[RankedRun]) -> None:
         spent = ["–" if one.seconds is None else f"{one.seconds:.1f}", "–" if one.cost is None else f"{one.cost:g}"]
         table.add_row(str(one.place), str(one.ranks), escape(name), value, f"{100 * one.first:.0f} %", *spent)
     console().print(table)
-    plain("ranks: those that the data allow; leads: how often it would be first if the weights were any others")
+    plain("value: the weighted mean of the measures; ranks: the places that it may have, by paired tests;")
+    plain("leads: how often it would be first under any other weights")
 
 
 def five(rows: Sequence[Mapping[str, Any]]) -> None:

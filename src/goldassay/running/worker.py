@@ -7,10 +7,12 @@ Models are not copied: a local model is loaded there once, by its name. One exam
 
 from __future__ import annotations
 
+import contextvars
 import os
 import sys
 import threading
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, suppress
 from multiprocessing.connection import Connection
 from pathlib import Path
@@ -19,6 +21,7 @@ from typing import Any
 from goldassay.exceptions import GoldassayError
 from goldassay.running.calls import ACCOUNT, Account, watching
 
+MOST = 10_000  # examples at once
 READY = -1  # the number of a worker's first answer: it is built, or why not
 
 
@@ -117,6 +120,7 @@ def serve(connection: Connection) -> None:
         return
     connection.send_bytes(cloudpickle.dumps((READY, None, None)))
     sending = threading.Lock()
+    at_work = ThreadPoolExecutor(MOST)  # a thread is made where none is free: examples that hang keep theirs
 
     def answer(number: int, index: int, example: Any) -> None:
         try:
@@ -132,7 +136,7 @@ def serve(connection: Connection) -> None:
             number, index, example = cloudpickle.loads(connection.recv_bytes())
         except (EOFError, OSError):
             return
-        threading.Thread(target=answer, args=(number, index, example), daemon=True).start()
+        at_work.submit(contextvars.Context().run, answer, number, index, example)
 
 
 def main(arguments: Sequence[str]) -> None:

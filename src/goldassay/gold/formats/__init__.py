@@ -64,8 +64,8 @@ def is_run(path: str | Path) -> bool:
     return (file / "rows.jsonl").is_file() or (file.name == "rows.jsonl" and '"tallies":' in _head(file))
 
 
-def guess(path: str | Path, task: str) -> str:
-    """The format that a file's name, its first line and the task suggest."""
+def guess(path: str | Path, task: str, otherwise: str = "") -> str:
+    """The format that a file's name, its first line and the task suggest; ``otherwise`` where they suggest none."""
     file = Path(path)
     suffix = file.suffix.lower()
     try:
@@ -93,6 +93,8 @@ def guess(path: str | Path, task: str) -> str:
         return "annotations" if task == "triples" else "benchmark"
     if task == "retrieval":
         return "trec"
+    if otherwise:
+        return otherwise
     raise DataError(f"its format cannot be told from the name; say it with --format ({', '.join(MODULES)})", file=path)
 
 

@@ -42,6 +42,7 @@ FIELDS = {
     "gold": ("id", "text", "label", "secondary_labels", "rationale", "language", "split"),
     "pred": ("id", "text", "label", "secondary_labels", "confidence"),
 }
+FOREIGN = "goldassay gold convert FILE OUT.jsonl --task classification --map text=COLUMN,label=COLUMN renames columns"
 LIST = re.compile(r"\s*[|,;]\s*")
 
 
@@ -71,9 +72,9 @@ def read(
         return questions.from_table(header, rows, path, side, wrong)
     place = {field: _column(header, field, side) for field in FIELDS[side]}
     if place["label"] is None:
-        raise DataError(f"no column {NAMES['label'][0]}; there are {', '.join(header)}", file=path, line=1)
+        raise DataError(f"no column {NAMES['label'][0]}; there are {', '.join(header)}; {FOREIGN}", file=path, line=1)
     if side == "gold" and place["text"] is None:
-        raise DataError(f"no column text; there are {', '.join(header)}", file=path, line=1)
+        raise DataError(f"no column text; there are {', '.join(header)}; {FOREIGN}", file=path, line=1)
     records = []
     for count, (line, row) in enumerate(rows, start=1):
         if len(row) != len(header):

@@ -241,28 +241,78 @@ def lines(
     return _figure(f"{title} over time", data, layout)
 
 
-def waterfall(names: Sequence[str], amounts: Sequence[float], lows: Sequence[float], highs: Sequence[float]) -> Figure:
-    """What each stage costs: from what a perfect pipeline scores down to what the program scores."""
-    data = [
+def waterfall(value: float, falls: Sequence[tuple[str, float, float, float]]) -> Figure:
+    """A cascade: from 1 down to the value, a step a stage; each has a name, its cost and the interval of that.
+
+    A stage that costs less than nothing steps up: the program is better without gold there.
+    """
+    left, bases = 1.0, []
+    for _, cost, _, _ in falls:
+        bases.append(left)
+        left -= cost
+    names = ["all right", *(name for name, *_ in falls), "the program"]
+    costs = [cost for _, cost, _, _ in falls]
+    steps = {
+        "type": "bar",
+        "orientation": "h",
+        "y": names[1:-1],
+        "base": bases,
+        "x": [-cost for cost in costs],
+        "error_x": {
+            "type": "data",
+            "symmetric": False,
+            "array": [cost - low for _, cost, low, _ in falls],
+            "arrayminus": [high - cost for _, cost, _, high in falls],
+            "thickness": 1.5,
+        },
+        "customdata": [[cost, low, high] for _, cost, low, high in falls],
+        "marker": {"color": TINT[1]},
+        "hovertemplate": "%{y} costs %{customdata[0]:.4f} [%{customdata[1]:.3f}, %{customdata[2]:.3f}]" + NO_BOX,
+    }
+    ends = {
+        "type": "bar",
+        "orientation": "h",
+        "y": [names[0], names[-1]],
+        "x": [1.0, value],
+        "marker": {"color": TINT[0]},
+        "hovertemplate": "%{y}: %{x:.4f}" + NO_BOX,
+    }
+    joints = [
         {
-            "type": "bar",
-            "orientation": "h",
-            "y": list(names),
-            "x": list(amounts),
-            "error_x": {
-                "type": "data",
-                "symmetric": False,
-                "array": [high - value for value, high in zip(amounts, highs, strict=True)],
-                "arrayminus": [value - low for value, low in zip(amounts, lows, strict=True)],
-                "thickness": 1.5,
-            },
-            "marker": {"color": TINT[1]},
-            "hovertemplate": "%{y}: %{x:.4f}<extra></extra>",
+            "type": "line",
+            "xref": "x",
+            "yref": "y",
+            "x0": at,
+            "x1": at,
+            "y0": place,
+            "y1": place + 1,
+            "line": {"color": "muted", "width": 1, "dash": "dot"},
         }
+        for place, at in enumerate([*bases, left])
+    ]
+    labels = [
+        {
+            "x": at,
+            "y": name,
+            "text": escape(text),
+            "xanchor": "left",
+            "xshift": 8,
+            "showarrow": False,
+        }
+        for name, at, text in zip(
+            names, [1.0, *bases, value], ["1", *(f"{0.0 - cost:+.3f}" for cost in costs), f"{value:.3f}"], strict=True
+        )
     ]
     layout = {
-        "xaxis": {"title": "what the stage's errors cost (Shapley share)"},
-        "yaxis": {"autorange": "reversed", "automargin": True},
+        "xaxis": {
+            "title": "the metric's value, from all right to one stage after another as the program has it",
+            "range": [0, 1.12],
+        },
+        "yaxis": {"autorange": "reversed", "automargin": True, "categoryorder": "array", "categoryarray": names},
+        "barmode": "overlay",
+        "bargap": 0.35,
+        "shapes": joints,
+        "annotations": labels,
         "showlegend": False,
     }
-    return _figure("What each stage costs", data, layout, 140 + 44 * len(names))
+    return _figure("From all right down to the program, stage by stage", [ends, steps], layout, 150 + 44 * len(names))

@@ -258,11 +258,7 @@ def _spread(values: Sequence[float], most: int = 400) -> list[float]:
 def waterfall(found: Waterfall, title: str) -> str:
     """The page of a pipeline's waterfall."""
     rest = found.rest
-    figure = charts.waterfall(
-        [*(one.stage for one in found.shares), "rest"],
-        [*(one.cost for one in found.shares), rest],
-        [*(one.low for one in found.shares), rest],
-        [*(one.high for one in found.shares), rest],
-    )
+    stages = [(one.stage, one.cost, one.low, one.high) for one in found.shares]
+    figure = charts.waterfall(found.value, [("rest", rest, rest, rest), *stages])
     context = {"title": f"What each stage costs: {title}", "version": __version__, "found": found}
     return page("waterfall.html", context, charts=[figure])
