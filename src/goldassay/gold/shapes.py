@@ -19,6 +19,7 @@ Grade = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 Flag = Annotated[bool, Field(strict=True)]
 Stratum = str | int | float | bool | None
 FORBID = ConfigDict(extra="forbid")
+Record = Mapping[str, Any]  # a record of whichever task
 
 
 class Common(TypedDict):

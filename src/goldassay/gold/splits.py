@@ -26,6 +26,7 @@ from heapq import heapify, heappop, heappush
 from typing import Any
 
 from goldassay.exceptions import GoldassayError, LeakError
+from goldassay.gold.shapes import Record
 from goldassay.text.similarity import NEAR, distinct, near_pairs
 
 Key = tuple[str, str]  # a factor and its value
@@ -216,7 +217,6 @@ def _keys(record: Record, factors: Sequence[str]) -> list[Key]:
 
 
 CONTENT = ("text", "query", "question")
-Record = Mapping[str, Any]
 
 
 def grouped(records: Sequence[Record], *, group: str | None = None, near: float = NEAR) -> list[list[int]]:

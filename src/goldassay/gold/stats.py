@@ -15,8 +15,7 @@ from typing import Any
 
 from goldassay.gold import anyfields
 from goldassay.gold.goldset import GoldSet
-
-Record = Mapping[str, Any]
+from goldassay.gold.shapes import Record
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,9 +15,8 @@ from unicodedata import category
 
 from goldassay.gold.audit.rows import Finding, LocatedRecord
 from goldassay.gold.records import INPUTS, SPANS, covered, fault, nearest
+from goldassay.gold.tokens import Place
 from goldassay.measures.triples.tally import VERDICTS
-
-Place = tuple[int, int]
 
 
 def spans(row: LocatedRecord) -> Iterator[Finding]:

@@ -6,11 +6,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from goldassay.gold.shapes import Record
 from goldassay.measures.answering import found_entities
 from goldassay.text.damage import changed_digit, negated, swapped_name
 from goldassay.text.words import sentences
 
-Record = Mapping[str, Any]
 Apply = Callable[[Record, Record, Record], Record | None]
 """A gold example, its right prediction and another gold example of the task, to a damaged prediction, or ``None`` where
 this example cannot be damaged so."""

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from goldassay.proof.mutation.damages import Damage, Record, each, listed
+from goldassay.gold.shapes import Record
+from goldassay.proof.mutation.damages import Damage, each, listed
 from goldassay.text.damage import changed_digit
 
 OTHER_TYPE = {
