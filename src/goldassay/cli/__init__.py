@@ -15,7 +15,7 @@ from goldassay.cli.conform import conform
 from goldassay.cli.demo import demo
 from goldassay.cli.evaluate import evaluate
 from goldassay.cli.gold import app as gold_app
-from goldassay.cli.help import commands
+from goldassay.cli.help import INTERRUPTED, commands
 from goldassay.cli.init import init
 from goldassay.cli.judge import app as judge_app
 from goldassay.cli.patch import app as patch_app
@@ -60,9 +60,6 @@ def top(version: Annotated[bool, typer.Option("--version", help="Print the versi
 
         typer.echo(__version__)
         raise typer.Exit
-
-
-INTERRUPTED = 130  # what typer makes of a KeyboardInterrupt
 
 
 def main() -> None:

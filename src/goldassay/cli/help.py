@@ -22,6 +22,7 @@ MANY = 12
 SECTIONS = GOLD, MODEL, RUNNING, RESULT = "Gold", "Model", "Running", "Result"
 FIRST = 26  # columns for an option and its value, so that 48 of 80 are left for words
 WIDEST = 100
+INTERRUPTED = 130  # what typer makes of a KeyboardInterrupt
 
 
 class Command(TyperCommand):
@@ -98,6 +99,8 @@ class Group(TyperGroup):
             return run()
         try:
             code = run()
+        except typer.Abort:  # what an older typer makes of Ctrl-C
+            sys.exit(INTERRUPTED)
         except Exception as error:
             if not hasattr(error, "format_message"):  # of typer's own, whichever version of it
                 raise
