@@ -72,7 +72,7 @@ def python() -> str:
         "goldassay.tuning": import_module("goldassay.tuning").__all__,
         "goldassay.lm": import_module("goldassay.lm").__all__,
         "goldassay.judges": import_module("goldassay.judges").__all__,
-        "goldassay.compat": import_module("goldassay.compat").__all__,
+        "goldassay.compat": dir(import_module("goldassay.compat")),
         **{f"goldassay.measures.{task}": [] for task in TASKS},
     }
     out = ["# Python", "", "The public names. Each example in them is run by the tests."]
