@@ -43,7 +43,7 @@ from goldassay.tuning import OPTIMIZERS, tune
 
 DATA = Path(os.environ.get("GOLDASSAY_DATA") or Path(__file__).resolve().parents[2] / "shared" / "data")
 SIZES = {"train": 60, "dev": 40, "test": 100}
-SMALL: dict[str, dict[str, Any]] = {"gepa": {"max_metric_calls": 400}}
+SMALL: dict[str, dict[str, Any]] = {"gepa": {"max_metric_calls": 400}, "patches": {"most": 40}}
 KEEP = 0.2
 Job = tuple[Any, dict[str, list[Any]], Any]
 
@@ -324,7 +324,8 @@ def table(rows: Sequence[dict[str, Any]]) -> str:
             continue
         out.append(
             f"{head} {row['examples']['test']} | {row['before']:.3f} | {row['after']:.3f} | "
-            f"{row['gain']:+.3f} [{row['low']:+.3f}, {row['high']:+.3f}] | {row['p']:.3f} | "
+            f"{row['gain']:+.3f} [{row['low']:+.3f}, {row['high']:+.3f}] | "
+            f"{'<.001' if row['p'] < 0.001 else format(row['p'], '.3f')} | "
             f"{'yes' if row['kept'] else ''} | {'yes' if row['proven'] else ''} | {row['calls']:.0f} | "
             f"{row['minutes']:.1f} |"
         )
