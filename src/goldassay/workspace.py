@@ -13,13 +13,15 @@ import hashlib
 import importlib.util
 import inspect
 import sys
-from collections.abc import Iterable
+import traceback
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from goldassay.exceptions import GoldassayError
+from goldassay.exceptions import DataError, GoldassayError
 from goldassay.measure import TASKS
 
 
@@ -53,7 +55,11 @@ class Target:
         if self.name in baselines:
             return baselines[self.name]
         found = attribute(self.file, self.name, also=baselines)
-        return found() if isinstance(found, type) else found
+        if not callable(found):
+            what = f"{self.name} is of type {type(found).__name__}; a program is a DSPy module or a function"
+            raise DataError(what, file=self.file)
+        with _read(self.file):
+            return found() if isinstance(found, type) else found
 
     @property
     def label(self) -> str:
@@ -178,8 +184,24 @@ def load(file: Path) -> ModuleType:
     module = importlib.util.module_from_spec(spec)
     sys.modules[key] = module
     try:
-        spec.loader.exec_module(module)
+        with _read(file):
+            spec.loader.exec_module(module)
     except BaseException:
         del sys.modules[key]
         raise
     return module
+
+
+@contextmanager
+def _read(file: Path) -> Iterator[None]:
+    """What a user's file raises, as one line that names the file and the line in it."""
+    try:
+        yield
+    except (GoldassayError, KeyboardInterrupt):
+        raise
+    except BaseException as error:
+        path = str(file.resolve())
+        lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == path]
+        line = error.lineno if isinstance(error, SyntaxError) and error.filename == path else (lines or [None])[-1]
+        said = " ".join(str(error.msg if isinstance(error, SyntaxError) else error).split())
+        raise DataError(f"cannot be loaded: {type(error).__name__}: {said}", file=file, line=line) from error

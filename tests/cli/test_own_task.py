@@ -285,3 +285,27 @@ def test_what_a_newcomer_gets_wrong_is_one_line_that_says_how_to_mend_it(
     assert isinstance(done.exception, GoldassayError)
     assert said in str(done.exception)
     assert "\n" not in str(done.exception)
+
+
+@pytest.mark.parametrize(
+    ("source", "said"),
+    [
+        ("def broken(:\n", "mine.py:1: cannot be loaded: SyntaxError: "),
+        ("import dspy\nimport nosuchmodule\n", "mine.py:2: cannot be loaded: ModuleNotFoundError: No module named"),
+        ("import sys\nsys.exit(0)\n", "mine.py:2: cannot be loaded: SystemExit: 0"),
+        (
+            "class P:\n    def __init__(self):\n        raise KeyError('k')\nprogram = P\n",
+            "mine.py:3: cannot be loaded: KeyErr",
+        ),
+        ("program = 3\n", "mine.py: program is of type int; a program is a DSPy module or a function"),
+    ],
+)
+def test_a_program_file_that_cannot_be_loaded_is_one_line(
+    source: str, said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("mine.py").write_text(source)
+    with pytest.raises(GoldassayError) as found:
+        workspace.target("mine.py", "extraction").load()
+    assert f"{tmp_path}/{said}" in str(found.value)
+    assert "\n" not in str(found.value)

@@ -147,7 +147,10 @@ def _ranked(job: Job, lists: Mapping[str, Sequence[Any]], weights: Mapping[str, 
     runs = [Run.load(Path(folder)) for folder in lists["run"]]
     nothing = not any(lists[name] for name in ("program", "run", "pred"))
     programs = ["program", "baseline"] if nothing else lists["program"]
-    runs += matrix(job, systems(job, {**lists, "program": programs}), [Path(file) for file in lists["pred"]])
+    made = systems(job, {**lists, "program": programs})
+    if len(runs) + len(made) + len(lists["pred"]) < 2:  # said before anything is run
+        raise GoldassayError("a ranking needs two systems or more: name another --program, --lm, --run or --pred")
+    runs += matrix(job, made, [Path(file) for file in lists["pred"]])
     found = ranking.rank(runs, weights, seed=job.seed)
     files = ranking.write(found, job.out)
     page = job.out / "report.html"
@@ -192,7 +195,7 @@ def _named(job: Job, name: str, data: Any) -> tuple[str, Any, dict[str, Any]]:
         return f"{job.task}-{Path(name).resolve().name}", program, {"program": job.task, "state": name}
     known = name if Path(name.partition(":")[0]).is_file() else f"{job.task}:{name}"
     target = workspace.target(known, job.task)
-    label = f"{target.task}-{name.rpartition(':')[2]}"
+    label = f"{target.task}-{Path(name.rpartition(':')[2]).stem}"
     return label, prepared(target, data.train, None, data.passages), {"program": name}
 
 
