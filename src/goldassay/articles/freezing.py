@@ -12,7 +12,7 @@ from goldassay.articles.benchmark import ArticleRef
 from goldassay.articles.preparing import INSTANCE_OF, shared
 from goldassay.cache import Cache
 from goldassay.exceptions import FetchError, GoldassayError
-from goldassay.running.loop import standard_error
+from goldassay.progress import standard_error
 from goldassay.sources.wikipedia import WikipediaClient
 from goldassay.wikibase import entities as dumps
 from goldassay.wikibase import rdf

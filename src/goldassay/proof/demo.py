@@ -24,7 +24,7 @@ from goldassay.lm import Model, for_program
 from goldassay.reporting import runs as tables
 from goldassay.reporting import terminal
 from goldassay.running import Run, evaluate, new_folder
-from goldassay.running.guarding import guarded, unguarded
+from goldassay.running.example import guarded, unguarded
 from goldassay.statistics import compare
 from goldassay.tuning import Patches
 from goldassay.tuning.demonstrations import NearestExamples

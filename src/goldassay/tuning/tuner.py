@@ -16,7 +16,7 @@ from goldassay.exceptions import DataError, GoldassayError
 from goldassay.running.budget import Budget, BudgetSpent, Meter
 from goldassay.running.calls import ACCOUNT, watching
 from goldassay.running.evaluate import named
-from goldassay.running.guarding import guarded, unguarded
+from goldassay.running.example import guarded, unguarded
 from goldassay.running.identity import fingerprint
 from goldassay.running.secrets import models
 from goldassay.tuning import leaks, optimizers
