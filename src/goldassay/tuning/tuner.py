@@ -23,10 +23,10 @@ from goldassay.tuning import leaks, optimizers
 from goldassay.tuning import plan as preflight
 from goldassay.tuning import saved as resuming
 from goldassay.tuning.acceptance import ALPHA
-from goldassay.tuning.nearest import demonstrations
 from goldassay.tuning.results import Ledger, Tuned, trial
 from goldassay.tuning.saved import instructions, save
 from goldassay.tuning.watch import Unreachable, Watch
+from goldassay.tuning.wrappers import demonstrations
 
 
 def tune(
