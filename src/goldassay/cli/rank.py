@@ -84,7 +84,7 @@ def rank(
         name: asked[name] for name in ("gold", "split", "limit", "format", "column") if name in asked
     }
     metric, out = asked.get("metric", metric), Path(asked.get("out", out))
-    job = Job(task, metric, threads, seed, out, **options)
+    job = RankJob(task, metric, threads, seed, out, **options)
     if metric == FIVE:
         _five(job, lists, weights, asked.get("embedder", embedder), force, json)
         return
@@ -94,7 +94,7 @@ def rank(
 
 
 @dataclass(frozen=True)
-class Job:
+class RankJob:
     """What a ranking is made with, whatever is ranked."""
 
     task: str
@@ -137,7 +137,7 @@ class System:
         return self.label if self.model is None else f"{self.label} on {self.model}"
 
 
-def _ranked(job: Job, lists: Mapping[str, Sequence[Any]], weights: Mapping[str, float] | None, json: bool) -> None:
+def _ranked(job: RankJob, lists: Mapping[str, Sequence[Any]], weights: Mapping[str, float] | None, json: bool) -> None:
     """Runs of everything that is named, ranked, written and shown."""
     from goldassay.reporting import ranking, terminal
     from goldassay.reporting import runs as tables
@@ -163,7 +163,7 @@ def _ranked(job: Job, lists: Mapping[str, Sequence[Any]], weights: Mapping[str, 
     terminal.plain(f"Written to {job.out}: {', '.join(file.name for file in [*files, page])}")
 
 
-def systems(job: Job, lists: Mapping[str, Sequence[Any]]) -> list[System]:
+def systems(job: RankJob, lists: Mapping[str, Sequence[Any]]) -> list[System]:
     """Each program with each model; what asks no model stands once."""
     from goldassay.lm import for_program
 
@@ -180,7 +180,7 @@ def systems(job: Job, lists: Mapping[str, Sequence[Any]]) -> list[System]:
     return out
 
 
-def _named(job: Job, name: str, data: Any) -> tuple[str, Any, dict[str, Any]]:
+def _named(job: RankJob, name: str, data: Any) -> tuple[str, Any, dict[str, Any]]:
     """A program with its label and its settings: by its name or file, as it was tuned, or an extractive reader."""
     from goldassay.cli.evaluate import prepared
 
@@ -199,7 +199,7 @@ def _named(job: Job, name: str, data: Any) -> tuple[str, Any, dict[str, Any]]:
     return label, prepared(target, data.train, None, data.passages), {"program": name}
 
 
-def matrix(job: Job, found: Sequence[System], preds: Sequence[Path] = ()) -> list[Any]:
+def matrix(job: RankJob, found: Sequence[System], preds: Sequence[Path] = ()) -> list[Any]:
     """A run of each system, and of each file of predictions, in folders of ``out``."""
     from goldassay.reporting import terminal
     from goldassay.reporting.ranking import Stored
@@ -236,7 +236,7 @@ def matrix(job: Job, found: Sequence[System], preds: Sequence[Path] = ()) -> lis
     return made
 
 
-def _stored(job: Job, data: Any, file: Path) -> System:
+def _stored(job: RankJob, data: Any, file: Path) -> System:
     """A file of predictions as a program that gives them back; what the file lacks counts as missed."""
     from goldassay.gold import formats, pairs, read
     from goldassay.reporting.ranking import STORED, Stored
@@ -264,7 +264,7 @@ def _stored(job: Job, data: Any, file: Path) -> System:
 
 
 def _five(
-    job: Job,
+    job: RankJob,
     lists: Mapping[str, Sequence[Any]],
     weights: Mapping[str, float] | None,
     embedder: str | None,

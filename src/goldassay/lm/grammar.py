@@ -13,7 +13,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from goldassay.lm.lines import NOTHING, Field, Items, Lines, Row, Scalar
+from goldassay.lm.lines import NOTHING, Field, Items, Lines, ObjectLine, Scalar
 
 ITEMS = 12
 CHARACTERS = 64
@@ -123,7 +123,7 @@ class _Grammar:
         if isinstance(field, Items):
             item = self._line(field.item)
             return f'({item} "\\n"){{0,{field.most or self.items}}} {_quoted(NOTHING)}'
-        if isinstance(field, Row):
+        if isinstance(field, ObjectLine):
             return ' "\\n" '.join(self._titled(name, inner) for name, inner in field.fields)
         return self._scalar(field, self.longest)
 
@@ -131,10 +131,10 @@ class _Grammar:
         if isinstance(field, Items):
             item = f'"\\n- " {self._line(field.item)}'
             return f'{_quoted(name + ":")} (" -" | ({item}){{1,{field.most or self.items}}})'
-        inner = self._line(field) if isinstance(field, Row) else self._scalar(field, self.longest)
+        inner = self._line(field) if isinstance(field, ObjectLine) else self._scalar(field, self.longest)
         return f"{_quoted(name + ': ')} {inner}"
 
-    def _line(self, item: Scalar | Row) -> str:
+    def _line(self, item: Scalar | ObjectLine) -> str:
         if isinstance(item, Scalar):
             return self._scalar(item, self.characters, listed=True)
         fields = dict(item.fields)

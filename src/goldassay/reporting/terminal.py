@@ -42,7 +42,7 @@ def _number(code: int) -> str:
     return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}"
 
 
-Values = Mapping[str, float | None]
+NamedValues = Mapping[str, float | None]
 
 
 TAG = re.compile(r"(\\*)\[([a-z#/@][^\[]*?)\]")  # what Rich takes for its markup

@@ -32,7 +32,7 @@ from goldassay.score import Evidence
 ENGINES = ("threads", "processes", "ray")
 TRIES = 2  # of an example whose worker died
 STORE = 100 * 2**20  # bytes of Ray's object store: rows are small
-Answer = tuple[Evidence, dict[str, Any], str, dict[str, Any]]
+Reply = tuple[Evidence, dict[str, Any], str, dict[str, Any]]
 
 
 class Died(Exception):
@@ -42,7 +42,7 @@ class Died(Exception):
 class Remote(Protocol):
     """A worker somewhere else."""
 
-    def ask(self, index: int, example: object) -> Answer:
+    def ask(self, index: int, example: object) -> Reply:
         """What came of an example; `Died` where the worker is gone."""
         ...
 
@@ -129,7 +129,7 @@ class Process:
         self._send(packed)
         threading.Thread(target=self._listen, daemon=True).start()
 
-    def ask(self, index: int, example: object) -> Answer:
+    def ask(self, index: int, example: object) -> Reply:
         import cloudpickle
 
         number, future = next(self.numbers), Future[Any]()
@@ -142,7 +142,7 @@ class Process:
             self._send(body)
         except OSError:
             raise Died from None
-        found: Answer = future.result()
+        found: Reply = future.result()
         return found
 
     def ready(self) -> None:
@@ -190,13 +190,13 @@ class Actor:
         kind: Any = ray.remote(Worker)
         self.actor: Any = kind.options(max_concurrency=max(1, at_once), num_cpus=0).remote(packed)
 
-    def ask(self, index: int, example: object) -> Answer:
+    def ask(self, index: int, example: object) -> Reply:
         import ray
         from ray.exceptions import RayActorError, RayTaskError
 
         try:
             found: Any = ray.get(self.actor.measure.remote(index, example))
-            answer: Answer = found
+            answer: Reply = found
             return answer
         except RayActorError:
             raise Died from None

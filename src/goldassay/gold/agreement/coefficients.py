@@ -27,7 +27,7 @@ import numpy as np
 from goldassay.exceptions import DataError, GoldassayError
 from goldassay.tally import Number, divide
 
-Value = Hashable
+Category = Hashable
 Unit = Sequence[Any]  # one value an annotator, None where one gave none
 N, SAME = ("n",), ("same",)
 
@@ -92,7 +92,7 @@ class Cohen(Coefficient):
     """Two annotators: ``n`` units, ``same`` of them alike, and how often each used each value."""
 
     @classmethod
-    def of(cls, pairs: Iterable[tuple[Value, Value]]) -> Cohen:
+    def of(cls, pairs: Iterable[tuple[Category, Category]]) -> Cohen:
         """The evidence of pairs of values."""
         found = list(pairs)
         sums: Counter[Any] = Counter({N: len(found), SAME: sum(a == b for a, b in found)})
@@ -132,7 +132,7 @@ class Fleiss(Coefficient):
         return 1.0 - divide(self.sums.get(SAME, 0.0), n, 1.0), 1.0 - divide(squares, n * n, 1.0)
 
 
-def cohen_kappa(a: Sequence[Value], b: Sequence[Value]) -> float | None:
+def cohen_kappa(a: Sequence[Category], b: Sequence[Category]) -> float | None:
     """Cohen's kappa of two annotators' values.
 
     >>> cohen_kappa(["M", "M", "A", "A"], ["M", "A", "A", "A"])

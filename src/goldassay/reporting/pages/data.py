@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from goldassay.jsonl import dumps
-from goldassay.reporting.facts import Facts, Value, wrong
+from goldassay.reporting.facts import Facts, ReportedValue, wrong
 from goldassay.reporting.pages.document import packed
 from goldassay.running.rows import facets
 from goldassay.running.run import Run
@@ -23,7 +23,7 @@ MOST = 25  # rows of a table before the rest is folded
 LABELS = 24  # labels of a confusion matrix; with more, the largest confusions alone
 
 
-def values(told: Sequence[Facts]) -> list[tuple[Value, list[Value | None]]]:
+def values(told: Sequence[Facts]) -> list[tuple[ReportedValue, list[ReportedValue | None]]]:
     """Each measure: what is said of it once, and its value in each run."""
     found = [{value.name: value for value in one.values} for one in told]
     names = dict.fromkeys(name for values in found for name in values)
