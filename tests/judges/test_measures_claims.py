@@ -97,7 +97,7 @@ def test_all_eleven_of_ragchecker(shared_data: Path) -> None:
         # two decompositions and the distinct questions of the four tables, however many measures ask
         assert engine.calls <= 2 + c + g + k * (c + g)
         assert judge.asked > 2 * engine.calls
-    assert {name: round(100 * total.value, 1) for name, total in totals.items()} == official
+    assert {name: round(100 * float(total.value), 1) for name, total in totals.items()} == official
 
 
 REFERENCE, ANSWER = "It opened in 1885. It is red.", "It opened in 1885. It is blue."

@@ -6,7 +6,8 @@ Where several items answer to a name, the wanted kind (P31, followed upwards) de
 guessed. Every answer says how it was found, how sure that is, and why.
 
 A `ClassHierarchy` says what kind of thing an item is, by its classes (P31) followed upwards (P279) to a few broad
-kinds: person, organization, place, work, event and taxon. A handful of the classes that benchmarks hold is built in; a source's own pairs of class and superclass (P279) can be given and are added.
+kinds: person, organization, place, work, event and taxon. A handful of the classes that benchmarks hold is built in; a
+source's own pairs of class and superclass (P279) can be given and are added.
 
 Source: Wikidata's class tree, https://www.wikidata.org/wiki/Wikidata:WikiProject_Ontology
 """

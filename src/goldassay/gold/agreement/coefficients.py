@@ -48,7 +48,7 @@ class Coefficient:
         """The sums."""
         return dict(self.sums)
 
-    def from_state(self, state: Mapping[object, object]) -> Self:
+    def from_state(self, state: Mapping[Any, Number]) -> Self:
         """The same coefficient of these sums."""
         return replace(self, sums=dict(state))
 
@@ -82,9 +82,9 @@ def defined(tally: Coefficient) -> float | None:
 
 def _clean(expected: Number) -> Number:
     """Rounding leaves 1e-17 where there is no variation."""
-    return (
-        np.where(np.abs(expected) < 1e-12, 0.0, expected) if np.ndim(expected) else expected * (abs(expected) > 1e-12)
-    )
+    if isinstance(expected, (int, float)):
+        return expected if abs(expected) > 1e-12 else 0.0
+    return np.where(np.abs(expected) < 1e-12, 0.0, expected)
 
 
 @dataclass(frozen=True)

@@ -87,13 +87,14 @@ def cross_kb_consistency(
     """
     found = tallied([_own(entity) for entity in linked_entities], resolver)
     covered = Identified(**found.state())
+    counts = found.state()
     return {
-        "consistent": found.consistent,
-        "inconsistent": found.inconsistent,
-        "partial": found.partial,
-        "consistency_rate": found.value if found.weight else None,
-        "coverage_rate": covered.value if covered.weight else None,
-        "total": found.entities,
+        "consistent": counts["consistent"],
+        "inconsistent": counts["inconsistent"],
+        "partial": counts["partial"],
+        "consistency_rate": float(found.value) if found.weight else None,
+        "coverage_rate": float(covered.value) if covered.weight else None,
+        "total": counts["entities"],
     }
 
 

@@ -63,9 +63,9 @@ def parts(told: Sequence[Facts]) -> dict[str, dict[str, Any]]:
 
 def matrix(one: Facts) -> dict[str, object]:
     """The confusion matrix by support, and the largest confusions."""
-    found = one.confusion
-    if found is None:
+    if one.confusion is None:
         return {}
+    found = {pair: float(count) for pair, count in one.confusion.items()}
     support: dict[str, float] = {}
     for (gold, said), count in found.items():
         support[gold] = support.get(gold, 0) + count
@@ -73,7 +73,10 @@ def matrix(one: Facts) -> dict[str, object]:
     ordered = sorted(support, key=lambda label: (-support[label], label))
     most = max(found.values())
     rows = [
-        (gold, [(said, int(found.get((gold, said), 0)), _shade(found.get((gold, said), 0), most)) for said in ordered])
+        (
+            gold,
+            [(said, int(found.get((gold, said), 0)), _shade(found.get((gold, said), 0), most)) for said in ordered],
+        )
         for gold in ordered
         if support[gold]
     ]
