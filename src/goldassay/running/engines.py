@@ -27,8 +27,7 @@ from typing import Any, Protocol
 
 from goldassay.exceptions import GoldassayError, MissingExtra
 from goldassay.running.budget import UNITS, BudgetSpent, Meter
-from goldassay.running.example import Measuring
-from goldassay.running.guarding import failed_with
+from goldassay.running.example import Measuring, failed_with
 from goldassay.running.loop import Loop
 from goldassay.running.worker import Given, Reply
 
