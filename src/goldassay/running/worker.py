@@ -24,8 +24,9 @@ from queue import Empty, SimpleQueue
 from typing import Any
 
 from goldassay.exceptions import GoldassayError
+from goldassay.progress import Bar
 from goldassay.running.calls import Account, watching
-from goldassay.running.loop import Abandoned, Bar, Feed, Loop
+from goldassay.running.loop import Abandoned, Feed, Loop
 
 BEAT = 0.2  # seconds after which a worker with nothing to show shows that it is there
 LINGER = 0.01  # seconds for which a busy worker that has done something waits for more to tell with it
