@@ -1,4 +1,8 @@
-"""``goldassay compare``: runs, or files of predictions, on the same gold, side by side."""
+"""``goldassay compare`` and ``goldassay rescore``: one thing beside another, and what a change comes from.
+
+``compare`` puts runs, or files of predictions, on the same gold side by side; ``rescore`` scores stored predictions
+with other measures or other gold, and says what of a change is the model's, the gold's and the measure's.
+"""
 
 from __future__ import annotations
 
@@ -15,6 +19,7 @@ from goldassay.reporting import terminal
 
 if TYPE_CHECKING:
     from goldassay.running import Run
+
 
 VALUES = {
     "extraction": ("strict_f1", "partial_f1"),
@@ -132,3 +137,51 @@ def _files(task: str, gold: Path, preds: Sequence[Path], *, measures: Sequence[s
         counted = {name: card.measures[name] for name in chosen}
         out.append(given(aligned.gold, aligned.pred, counted, name=file.name, file=file))
     return out
+
+
+def rescore(
+    task: use.Task,
+    gold: Annotated[Path, typer.Option(metavar="FILE|RUN", help="Gold; of a run, the gold that it kept.")],
+    pred: Annotated[Path, typer.Option(metavar="FILE|RUN", help="Stored predictions.")],
+    measures: Annotated[
+        list[str] | None,
+        typer.Option("--measure", metavar="NAME(…)", help='"LinkF1(k=3)" (repeat); of a run by default its metric\'s.'),
+    ] = None,
+    before_gold: Annotated[Path | None, typer.Option(metavar="FILE|RUN", help="Gold at the earlier date.")] = None,
+    before_pred: Annotated[Path | None, typer.Option(metavar="FILE|RUN", help="Predictions then.")] = None,
+    before_measures: Annotated[
+        list[str] | None, typer.Option("--before-measure", metavar="NAME(…)", help="Measures then, in their order.")
+    ] = None,
+    format: use.Format = None,
+    quiet: use.Quiet = False,
+    json: use.Json = False,
+) -> None:
+    """Score stored predictions again; with an earlier date, split each change into model, gold and measure."""
+    from goldassay.running.rescoring import PARTS, Setting, changes
+    from goldassay.running.rescoring import rescore as again
+
+    now = Setting(pred, gold, tuple(measures or ()))
+    if before_measures and not measures:
+        raise GoldassayError("--before-measure needs --measure: what counts now")
+    card = again(task, now, format=format)
+    found = {}
+    if before_gold or before_pred or before_measures:
+        then = Setting(before_pred or pred, before_gold or gold, tuple(before_measures or measures or ()))
+        found = changes(task, then, now, format=format)
+    if json:
+        terminal.answer({**card.state(), "changes": {name: change.state() for name, change in found.items()}})
+        return
+    from goldassay.reporting import scorecards
+
+    if not found:
+        scorecards.show(card)
+        return
+    table = terminal.under_title(f"{task}: what each change comes from")
+    for name in ("value", "before", "after", *PARTS):
+        table.add_column(name, justify="left" if name == "value" else "right")
+    for name, change in found.items():
+        shares = [f"{getattr(change, part):+.4f}" for part in PARTS]
+        table.add_row(name, terminal.number(change.before), terminal.number(change.after), *shares)
+    terminal.console().print(table)
+    for text in card.warnings:
+        terminal.warn(text)

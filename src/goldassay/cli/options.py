@@ -18,7 +18,7 @@ import typer
 
 from goldassay.cli.help import SECTIONS
 from goldassay.exceptions import GoldassayError
-from goldassay.watched import QUIET
+from goldassay.progress import QUIET
 
 SIX = "extraction, classification, linking, retrieval, answering or triples"
 

@@ -23,9 +23,9 @@ from typing import Any
 
 from goldassay.exceptions import MissingExtra, ModelError
 from goldassay.insides import TextPart
+from goldassay.lm.files import end_tokens
 from goldassay.lm.grammar import CHARACTERS, ITEMS, TOP_CHARACTERS, bounded, copied, of_lines
 from goldassay.lm.lines import Lines
-from goldassay.lm.weights import end_tokens
 
 
 @dataclass(frozen=True)

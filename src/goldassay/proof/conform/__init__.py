@@ -3,8 +3,8 @@
 Suites: ``trec_eval`` (its own test files), ``text2kgbench`` (every sentence of the systems that are given),
 ``ragchecker`` (the example of RAGChecker), ``squad`` (the published rules, and gold against itself), ``hipe-scorer``
 (the unit data of the HIPE scorer), ``hipe-official`` (its counts on 14 damaged system files) and ``hipe2022`` (folders
-of system files with official results). ``live`` compares with installed implementations and needs no files;
-``fetching`` gets those that have a public home.
+of system files with official results). `live` compares with installed implementations and needs no files;
+`official` gets those that have a public home.
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from goldassay.exceptions import GoldassayError
-from goldassay.proof.conform import answering, hipe2022, text2kgbench, trec_eval
+from goldassay.proof.conform import answering, text2kgbench, trec_eval
 from goldassay.proof.conform import hipe as hipe_scorer
-from goldassay.proof.conform.suite import SuiteResult
+from goldassay.proof.conform.official import SuiteResult
 
 SUITES: dict[str, tuple[str, Callable[[Path], SuiteResult]]] = {
     hipe_scorer.NAME: ("hipe-scorer", hipe_scorer.run),
@@ -47,15 +47,15 @@ def run(
     goldassay.exceptions.GoldassayError: nowhere: no such folder; name the folder of official data with --data
     """
     if gold is not None and systems is not None and official is not None:
-        others = [name for name in suites or () if name != hipe2022.NAME]
-        return [*(run(data, others) if others else []), hipe2022.run(gold, systems, official)]
-    if hipe2022.NAME in (suites or ()) or gold or systems or official:
+        others = [name for name in suites or () if name != hipe_scorer.CAMPAIGN]
+        return [*(run(data, others) if others else []), hipe_scorer.campaign(gold, systems, official)]
+    if hipe_scorer.CAMPAIGN in (suites or ()) or gold or systems or official:
         raise GoldassayError("the suite hipe2022 needs --gold, --systems and --official together")
     if not data.is_dir():
         raise GoldassayError(f"{data}: no such folder; name the folder of official data with --data")
     wrong = [name for name in suites or () if name not in SUITES]
     if wrong:
-        raise GoldassayError(f"no suite {wrong[0]!r}; there are {', '.join([*SUITES, hipe2022.NAME])}")
+        raise GoldassayError(f"no suite {wrong[0]!r}; there are {', '.join([*SUITES, hipe_scorer.CAMPAIGN])}")
     chosen = suites or [name for name, (folder, _) in SUITES.items() if (data / folder).is_dir()]
     if not chosen:
         raise GoldassayError(f"{data} holds none of {', '.join(folder for folder, _ in SUITES.values())}")
