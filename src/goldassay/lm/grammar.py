@@ -89,9 +89,7 @@ def _runs(source: str, words: int) -> list[str]:
     return list(out)
 
 
-def of_lines(
-    form: Lines, source: str, items: int, characters: int, longest: int, ends: Sequence[int] = ()
-) -> str:
+def of_lines(form: Lines, source: str, items: int, characters: int, longest: int, ends: Sequence[int] = ()) -> str:
     """The grammar of an answer in lines.
 
     Args:
