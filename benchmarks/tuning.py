@@ -227,9 +227,10 @@ def arm(task: str, optimizer: str, seed: int, given: argparse.Namespace) -> dict
         chosen = {name: part[: getattr(given, name)] for name, part in splits.items()}
         row["examples"] = {name: len(part) for name, part in chosen.items()}
         model = models.resolve(given.lm, max_tokens=given.tokens)
+        options = {"most": given.most} if optimizer == "patches" else SMALL.get(optimizer, {})
         done = tune(
             program, chosen, metric, optimizer, lm=model, adapter=models.adapter(model), budget=given.budget,
-            seed=seed, progress=False, options={"most": given.most} if optimizer == "patches" else SMALL.get(optimizer, {}), folder=None,
+            seed=seed, progress=False, options=options, folder=None,
         )  # fmt: skip
     except (GoldassayError, OSError) as error:
         return {**row, "error": " ".join(str(error).split())[:300], "minutes": (time.perf_counter() - started) / 60}
