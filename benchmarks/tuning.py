@@ -373,13 +373,13 @@ def table(rows: Sequence[dict[str, Any]]) -> str:
         out.append(f"* {task}: {', '.join(f'{name} {gain:+.3f}' for name, gain in order)}")
     out += ["", "## Patches beside the best of the others", "", "On the same test examples: what each adds to the "
             "difference (linearised), paired, with Student's interval.", ""]  # fmt: skip
-    arms: dict[tuple[str, str, int], dict[str, Any]] = defaultdict(dict)
+    rivals: dict[tuple[str, str, int], dict[str, dict[str, Any]]] = defaultdict(dict)
     for row in good:
         if row.get("parts"):
-            arms[row["task"], row["lm"], row["seed"]][row["optimizer"]] = row
-    for (task, lm, seed), found in sorted(arms.items()):
-        mine = found.pop("patches", None)
-        best = max(found.values(), key=lambda row: float(row["gain"]), default=None)
+            rivals[row["task"], row["lm"], row["seed"]][row["optimizer"]] = row
+    for (task, lm, seed), arms in sorted(rivals.items()):
+        mine = arms.pop("patches", None)
+        best = max(arms.values(), key=lambda row: float(row["gain"]), default=None)
         if mine is not None and best is not None:
             out.append(f"* {task}, {lm}, seed {seed}: {beside(mine, best)}")
     return "\n".join(out) + "\n"
