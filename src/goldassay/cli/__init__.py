@@ -19,6 +19,7 @@ from goldassay.cli.help import INTERRUPTED, commands
 from goldassay.cli.init import init
 from goldassay.cli.judge import app as judge_app
 from goldassay.cli.patch import app as patch_app
+from goldassay.cli.rank import SETTINGS as RANKED
 from goldassay.cli.rank import rank
 from goldassay.cli.report import report
 from goldassay.cli.rescore import rescore
@@ -34,12 +35,12 @@ from goldassay.reporting.terminal import answers_alone, visible
 app = commands("Score DSPy programs against gold, and tune them in the same loop.")
 app.command()(demo)
 app.command()(init)
-app.command(concerns=use.CONCERNS)(use.spelled_out(score))
+app.command(concerns=use.CONCERNS, settings=use.SETTINGS)(use.spelled_out(score))
 app.command()(rescore)
 app.command("eval")(evaluate)
-app.command(concerns=use.CONCERNS)(use.spelled_out(compare))
+app.command(concerns=use.CONCERNS, settings=use.SETTINGS)(use.spelled_out(compare))
 app.command()(tune)
-app.command()(rank)
+app.command(concerns=use.CONCERNS, settings=RANKED)(rank)
 app.command()(waterfall)
 app.command()(report)
 app.command()(view)

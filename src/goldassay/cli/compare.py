@@ -51,7 +51,7 @@ def compare(
 ) -> None:
     """Compare runs, or files of predictions, on the same gold: paired tests, ranks, what was won and lost."""
     if gold is None and not pred:
-        if extra := next(iter(reading.given()), None):
+        if extra := next((name for name, value in vars(reading).items() if value), None):
             flag = "measure" if extra == "measures" else extra.replace("_", "-")
             raise GoldassayError(f"--{flag} is for files: goldassay compare TASK --gold FILE --pred FILE --pred FILE")
         loaded = _runs(runs)

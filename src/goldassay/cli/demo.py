@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -11,15 +10,12 @@ from goldassay.cli import options as use
 
 
 def demo(
-    runs: use.Runs = Path("runs"),
     lm: use.Lm = None,
     limit: Annotated[
         int | None, typer.Option("--limit", metavar="N", min=2, help="Only N examples of each split, for a quick look.")
     ] = None,
-    threads: use.Threads = 1,
-    quiet: use.Quiet = False,
 ) -> None:
     """The whole loop, offline, in minutes: measure, tune, measure again."""
     from goldassay.proof.demo import run
 
-    run(runs=runs, lm=lm, limit=limit, threads=threads)
+    run(lm=lm, limit=limit)

@@ -25,7 +25,6 @@ def waterfall(
     seed: use.Seed = 0,
     out: Annotated[Path | None, typer.Option("--out", metavar="FILE.html", help="A page with the picture.")] = None,
     force: use.Force = False,
-    quiet: use.Quiet = False,
     json: use.Json = False,
 ) -> None:
     """Replace each stage of a program by gold and run the rest again: what does each stage cost?"""
