@@ -25,7 +25,7 @@ from goldassay.gold import load
 from goldassay.lm import TerseAdapter
 from goldassay.running import evaluate
 from goldassay.statistics import compare
-from goldassay.tuning.nearest import NearestDemos, demonstrations
+from goldassay.tuning.wrappers import NearestDemos, demonstrations
 
 USUAL = ("extraction", "lines", "near4+lines", "near4+json", "near2+lines", "baseline")
 

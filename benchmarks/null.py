@@ -37,7 +37,7 @@ from goldassay.score import Evidence
 from goldassay.statistics import compare, holm, sequential_test, wilson
 from goldassay.tuning import Patches
 from goldassay.tuning.acceptance import ALPHA, EARLY, keeps, proves
-from goldassay.tuning.documents import stages
+from goldassay.tuning.leaks import stages
 from goldassay.tuning.measuring import Outcome
 from goldassay.tuning.patches import Effect
 

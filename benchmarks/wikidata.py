@@ -22,8 +22,7 @@ from goldassay.articles.running import run
 from goldassay.articles.scoring import Scoring
 from goldassay.sources.wikipedia import WikipediaClient
 from goldassay.wikibase import rdf
-from goldassay.wikibase.client import WikidataClient
-from goldassay.wikibase.endpoint import Store
+from goldassay.wikibase.client import Store, WikidataClient
 from goldassay.wikibase.entities import Item, Statement
 
 STATEMENTS, SAID, VALUES = 200, 40, 20_000

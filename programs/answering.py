@@ -26,7 +26,7 @@ from goldassay.gold import load
 from goldassay.lm import Copied
 from goldassay.lm.extractive import ExtractiveReader
 from goldassay.measures.answering import F1, found_entities
-from goldassay.running.guarding import failure
+from goldassay.running.example import failure
 from goldassay.sources.passages import BM25Index, DenseIndex, Embedder, tokens
 from goldassay.text.words import sentences
 

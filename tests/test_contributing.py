@@ -47,7 +47,7 @@ PROOF = {
     "Add a question for judges": """
         import dspy
         from goldassay.judges.ask.judge import Judge
-        from goldassay.judges.people.verdicts import poll
+        from goldassay.judges.ask.panel import poll
         from goldassay.judges.ask.questions import question
         from goldassay.judges.people.labels import read
         from goldassay.judges.people.rates import estimate

@@ -152,7 +152,7 @@ def frozen(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture
 def server(frozen: Path) -> Iterator[Server]:
     pytest.importorskip("pyoxigraph")
-    from goldassay.wikibase.endpoint import TripleStore
+    from goldassay.wikibase.client import TripleStore
 
     made = Server(Answers(TripleStore.load(frozen)))
     yield made

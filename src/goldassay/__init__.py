@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from goldassay.metric import Metric
     from goldassay.running.comparing import acompare, compare
     from goldassay.running.evaluate import aevaluate, evaluate
-    from goldassay.running.guarding import guard
+    from goldassay.running.example import guard
     from goldassay.score import Score, Total
     from goldassay.tally import Bins, By, Confusion, Counts, Mean, Tally
     from goldassay.testing import case
@@ -43,7 +43,7 @@ _HOME = {
     "case": "testing",
     "compare": "running.comparing",
     "evaluate": "running",
-    "guard": "running.guarding",
+    "guard": "running.example",
     "load": "gold",
     "tune": "tuning",
 }

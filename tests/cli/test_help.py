@@ -16,7 +16,7 @@ import goldassay
 from goldassay.cli import app
 from goldassay.cli.options import CONCERNS, SETTINGS, FileOptions
 from goldassay.measure import TASKS
-from goldassay.watched import QUIET
+from goldassay.progress import QUIET
 
 RUN = CliRunner(env={"COLUMNS": "80", "TERM": "dumb"})
 

@@ -16,7 +16,7 @@ from seqeval.scheme import BILOU, IOB1, IOB2, IOBES, IOE1, IOE2
 
 from goldassay.compat import compute_ner_metrics, extract_entities
 from goldassay.measures.extraction import evaluate_tags
-from goldassay.proof.conform.live import cases
+from goldassay.proof.conform import cases
 
 TAGS = ["O", *(f"{letter}-{kind}" for letter in "BI" for kind in ("LOC", "PER", "ORG"))]
 sentences = st.lists(

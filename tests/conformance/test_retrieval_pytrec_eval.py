@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from goldassay.gold import read
 from goldassay.measures import retrieval as r
-from goldassay.proof.conform.live.packages import CUTS, IR_MEASURES, TREC_EVAL
+from goldassay.proof.conform.live import CUTS, IR_MEASURES, TREC_EVAL
 
 ASKED = {f"{name}.{','.join(map(str, CUTS))}" for name in ("ndcg_cut", "P", "recall")} | {
     "success.1,5,10", "map_cut.5,10", "ndcg", "recip_rank", "map", "bpref", "Rprec",

@@ -11,7 +11,7 @@ from dspy import teleprompt
 
 from goldassay import Metric, guard
 from goldassay.measures import extraction
-from goldassay.tuning.nearest import demonstrations
+from goldassay.tuning.wrappers import demonstrations
 
 METRIC = Metric({extraction.StrictF1(): 0.7, extraction.PartialF1(): 0.3})
 

@@ -12,13 +12,12 @@ from sklearn.metrics import cohen_kappa_score
 
 from goldassay.exceptions import DataError, GoldassayError
 from goldassay.judges.ask.judge import Judge
-from goldassay.judges.ask.panel import Panel, count
+from goldassay.judges.ask.panel import Panel, count, poll
 from goldassay.judges.ask.questions import question, rubric
-from goldassay.judges.people import sample_size as needed
 from goldassay.judges.people.agreement import align
 from goldassay.judges.people.labels import JudgedItem, Labels
 from goldassay.judges.people.rates import fit, threshold
-from goldassay.judges.people.verdicts import poll, recorded
+from goldassay.statistics import power as needed
 
 YES = question("criterion")
 SENSITIVITY, SPECIFICITY = 0.85, 0.80
@@ -170,7 +169,7 @@ def test_refusals() -> None:
     with pytest.raises(DataError, match="1 verdicts on 2 items"):
         align(Labels(rows, YES), [count(["yes"])])
     with pytest.raises(DataError, match="no verdicts in this file; name a model with --lm"):
-        recorded(Labels(rows, YES, source="f"))
+        _ = Labels(rows, YES, source="f").votes
     with pytest.raises(DataError, match="record a: no input 'criterion'"):
         poll(Scripted(0), YES, rows)
     with pytest.raises(GoldassayError, match="width is between 0 and 1, not 2"):

@@ -11,7 +11,7 @@ from typing import Any
 import dspy
 import pytest
 
-from goldassay.lm import engine
+from goldassay.lm import local as engine
 from goldassay.lm.server import Loaded
 
 

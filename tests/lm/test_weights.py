@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from goldassay.lm.weights import as_q8_0, quickened
+from goldassay.lm.files import as_q8_0, quickened
 
 
 def q4_1(seed: int, blocks: int) -> bytes:

@@ -27,7 +27,7 @@ from goldassay.measures.answering import (
     robustness_score,
     speed_score,
 )
-from goldassay.running.guarding import failure
+from goldassay.running.example import failure
 
 LONG = " ".join(["word"] * 51)
 MEDIUM = " ".join(["word"] * 31)

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from goldassay.measures.triples import coordinates, items, objects, predicates, quantities, times
-from goldassay.text import fuzzy as texts
+from goldassay.text import normal as texts
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,7 @@ from goldassay.gold import load, read
 from goldassay.gold.formats import squad
 from goldassay.measure import failed
 from goldassay.measures import answering
-from goldassay.running.guarding import failure
+from goldassay.running.example import failure
 from goldassay.running.waterfall import waterfall
 
 PASSAGES = [

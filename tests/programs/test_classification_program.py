@@ -15,7 +15,7 @@ from dspy.lm15 import Message, Response, TextPart, Usage
 from goldassay import workspace
 from goldassay.gold import load
 from goldassay.measures import classification
-from goldassay.tuning.nearest import NearestDemos
+from goldassay.tuning.wrappers import NearestDemos
 
 
 class Engine:

@@ -14,7 +14,7 @@ import pytest
 from goldassay.exceptions import GoldassayError
 from goldassay.gold import pairs
 from goldassay.measures import classification, extraction, retrieval
-from goldassay.proof.conform.live import cases
+from goldassay.proof.conform import cases
 from goldassay.proof.difference import Claim, explain
 
 

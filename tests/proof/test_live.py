@@ -15,8 +15,7 @@ from typer.testing import CliRunner
 from goldassay import workspace
 from goldassay.cli import app
 from goldassay.measures import classification, retrieval
-from goldassay.proof.conform import live
-from goldassay.proof.conform.live import cases, packages
+from goldassay.proof.conform import cases, live
 
 RATES = ("precision", "recall", "f1", "support")
 LEAST = {
@@ -42,13 +41,13 @@ def test_every_number_is_that_of_the_oracle(name: str) -> None:
 @pytest.mark.parametrize(
     ("name", "module", "function", "damage"),
     [
-        ("seqeval", packages, "evaluate_tags", lambda found: {**found, "micro avg": dict.fromkeys(RATES, 0.5)}),
+        ("seqeval", live, "evaluate_tags", lambda found: {**found, "micro avg": dict.fromkeys(RATES, 0.5)}),
         ("scikit-learn", classification, "scorecard", lambda one: replace(one, values=dict.fromkeys(one.values, 0.5))),
-        ("krippendorff", packages, "alpha", lambda value: value + 1e-6),
-        ("statsmodels", packages, "wilson", lambda ends: (ends[0], ends[1] + 1e-6)),
+        ("krippendorff", live, "alpha", lambda value: value + 1e-6),
+        ("statsmodels", live, "wilson", lambda ends: (ends[0], ends[1] + 1e-6)),
         ("pytrec_eval", retrieval, "evaluate", lambda found: {**found, "AP": {}}),
         ("ir_measures", retrieval, "evaluate", lambda found: {**found, "RR": {}}),
-        ("rouge-score", packages, "rouge_batch", lambda made: {**made, "L": np.asarray(made["L"]) + 1e-12}),
+        ("rouge-score", live, "rouge_batch", lambda made: {**made, "L": np.asarray(made["L"]) + 1e-12}),
     ],
 )  # fmt: skip
 def test_a_wrong_number_is_seen(

@@ -22,10 +22,10 @@ from goldassay.compat.model_ranking import CACHES, OUTPUTS, QUESTIONS, reading
 from goldassay.embedding import Function, register
 from goldassay.exceptions import ConventionError, DataError, GoldassayError
 from goldassay.gold import load
+from goldassay.progress import quiet
 from goldassay.reporting import ranking
 from goldassay.running import Run
 from goldassay.statistics.ranks import firsts, front, ranks
-from goldassay.watched import quiet
 
 CLI = CliRunner()
 

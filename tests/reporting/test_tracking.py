@@ -14,7 +14,7 @@ from goldassay import Metric, workspace
 from goldassay.cli import app
 from goldassay.exceptions import GoldassayError
 from goldassay.measures import extraction
-from goldassay.reporting import tracking
+from goldassay.reporting import exports as tracking
 from goldassay.running import Run, evaluate
 
 mlflow = pytest.importorskip("mlflow", reason="no MLflow: pip install 'goldassay[mlflow]'")

@@ -12,7 +12,7 @@ from goldassay import Metric
 from goldassay.exceptions import GoldassayError
 from goldassay.measures import classification
 from goldassay.running import Run, evaluate
-from goldassay.running.looks import LOOKS, counted, gated
+from goldassay.running.gates import LOOKS, counted, gated
 
 METRIC = Metric(classification.Accuracy(), targets={"accuracy": 0.9})
 

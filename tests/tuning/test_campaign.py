@@ -19,12 +19,12 @@ from goldassay.running.run import Case
 from goldassay.score import Evidence
 from goldassay.tuning import Patches
 from goldassay.tuning.acceptance import keeps, proves
-from goldassay.tuning.documents import clusters, dealt
+from goldassay.tuning.leaks import clusters, dealt
 from goldassay.tuning.measuring import Bench, Outcome, guards
-from goldassay.tuning.nearest import demonstrations
 from goldassay.tuning.patches import Effect, Patch
 from goldassay.tuning.proposing import PerPattern, drafted
 from goldassay.tuning.teleprompter import strongest_first
+from goldassay.tuning.wrappers import demonstrations
 
 METRIC = Metric({extraction.StrictF1(): 1.0, extraction.PartialF1(): 0.0})
 

@@ -12,9 +12,8 @@ from goldassay import Counts, Metric
 from goldassay.measures import extraction
 from goldassay.score import Evidence
 from goldassay.tuning import tune
-from goldassay.tuning.credit import Credit
 from goldassay.tuning.gepa import PairedAcceptance
-from goldassay.tuning.watch import Watch
+from goldassay.tuning.watch import Credit, Watch
 
 METRIC = Metric(extraction.StrictF1())
 LONG = [(5 * at, 5 * at + 4, "TOP") for at in range(20)]

@@ -23,10 +23,10 @@ from goldassay.gold.reading import read
 from goldassay.measures import extraction
 from goldassay.running.identity import fingerprint
 from goldassay.tuning import Patches, tune
-from goldassay.tuning.nearest import demonstrations
 from goldassay.tuning.patches import Patch, apply, inverse
 from goldassay.tuning.proposing import PerPattern, drafted
 from goldassay.tuning.rules import Rules
+from goldassay.tuning.wrappers import demonstrations
 
 METRIC = Metric({extraction.StrictF1(): 0.7, extraction.PartialF1(): 0.3})
 

@@ -14,8 +14,7 @@ from pydantic import BaseModel
 
 from goldassay.exceptions import GoldassayError
 from goldassay.running.identity import fingerprint
-from goldassay.tuning.nearest import NearestDemos, demonstrations
-from goldassay.tuning.wrappers import Nearest, rebuilt
+from goldassay.tuning.wrappers import Nearest, NearestDemos, demonstrations, rebuilt
 
 TRAIN = [
     dspy.Example(id="1", text="Stadsarchief Delft bewaart akten", label="A").with_inputs("text"),

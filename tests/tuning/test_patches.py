@@ -10,8 +10,8 @@ import pytest
 
 from goldassay.exceptions import DataError, GoldassayError
 from goldassay.running.identity import fingerprint
-from goldassay.tuning.nearest import NearestDemos
 from goldassay.tuning.patches import Effect, Patch, apply, inverse, read, read_all, write
+from goldassay.tuning.wrappers import NearestDemos
 
 
 class Program(dspy.Module):  # type: ignore[misc]

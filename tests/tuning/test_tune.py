@@ -14,11 +14,11 @@ from goldassay.exceptions import DataError, GoldassayError, LeakError
 from goldassay.measures import extraction
 from goldassay.running.identity import fingerprint
 from goldassay.tuning import Patches, load_state, tune
-from goldassay.tuning.nearest import demonstrations
 from goldassay.tuning.patches import read as read_patch
 from goldassay.tuning.patterns import find
 from goldassay.tuning.proposing import Reflection
 from goldassay.tuning.results import read as read_ledger
+from goldassay.tuning.wrappers import demonstrations
 
 METRIC = Metric({extraction.StrictF1(): 0.7, extraction.PartialF1(): 0.3})
 

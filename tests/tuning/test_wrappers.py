@@ -13,12 +13,11 @@ from goldassay.exceptions import GoldassayError
 from goldassay.lm.terse import TerseAdapter
 from goldassay.running.identity import fingerprint
 from goldassay.tuning.demonstrations import Found
-from goldassay.tuning.nearest import NearestDemos
 from goldassay.tuning.patches import Patch, apply
 from goldassay.tuning.proposing import AnswerForm, OneCallAType
 from goldassay.tuning.saved import load_state, rendered
 from goldassay.tuning.service import PatchFolder
-from goldassay.tuning.wrappers import Formed, Nearest, predictors, wrappers
+from goldassay.tuning.wrappers import Formed, Nearest, NearestDemos, predictors, wrappers
 
 KIND = Literal["museum", "archive"]
 TRAIN = [

@@ -12,8 +12,7 @@ from goldassay.cache import Cache
 from goldassay.exceptions import CacheOnlyError, DataError, FetchError, GoldassayError, NotFoundError
 from goldassay.sources.http import Web
 from goldassay.wikibase import sparql
-from goldassay.wikibase.client import WikidataClient
-from goldassay.wikibase.endpoint import TripleStore
+from goldassay.wikibase.client import TripleStore, WikidataClient
 from goldassay.wikibase.rdf import library
 
 ALL = 9  # the statements of Q42 in conftest

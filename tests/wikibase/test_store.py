@@ -11,8 +11,7 @@ import pytest
 
 from goldassay.exceptions import DataError, NotFoundError
 from goldassay.wikibase import rdf
-from goldassay.wikibase.client import WikidataClient
-from goldassay.wikibase.endpoint import TripleStore
+from goldassay.wikibase.client import TripleStore, WikidataClient
 from goldassay.wikibase.entities import Item, Statement
 
 JULIAN = "http://www.wikidata.org/entity/Q1985786"

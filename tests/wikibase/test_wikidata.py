@@ -10,8 +10,7 @@ import pytest
 from goldassay.cache import Cache
 from goldassay.exceptions import CacheOnlyError, FetchError, GoldassayError, NotFoundError
 from goldassay.sources.http import Web
-from goldassay.wikibase.client import WikidataClient
-from goldassay.wikibase.endpoint import Service
+from goldassay.wikibase.client import Service, WikidataClient
 
 
 @pytest.fixture

@@ -25,7 +25,7 @@ from goldassay.measures.triples import items
 from goldassay.measures.triples.matching import NO_MATCH
 from goldassay.measures.triples.predicates import PROPERTY, Pairs
 from goldassay.measures.triples.tally import VERDICTS, novel_discovery_rate
-from goldassay.text.fuzzy import normal
+from goldassay.text.normal import normal
 from goldassay.wikibase.alignment import PropertyAlignmentTable
 from goldassay.wikibase.alignment_checks import Problem
 

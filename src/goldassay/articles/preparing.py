@@ -9,7 +9,7 @@ from typing import Any
 from goldassay.exceptions import DataError
 from goldassay.fields import read
 from goldassay.measures.triples import objects
-from goldassay.text.fuzzy import normal, signed
+from goldassay.text.normal import normal, signed
 from goldassay.wikibase.alignment import PropertyAlignmentTable, value_kind
 from goldassay.wikibase.entities import Item
 from goldassay.wikibase.resolver import Candidate, EntityResolver, Hierarchy, Resolution

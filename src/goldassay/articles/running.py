@@ -26,11 +26,12 @@ from goldassay.articles.rows import DONE, FAILED
 from goldassay.articles.scoring import Scoring
 from goldassay.exceptions import DataError, FetchError, GoldassayError, RunStopped
 from goldassay.fields import read
+from goldassay.progress import Bar
 from goldassay.running.budget import Meter
 from goldassay.running.calls import watching
-from goldassay.running.guarding import STOPS, said
+from goldassay.running.example import STOPS, said
 from goldassay.running.identity import code_hash, fingerprint
-from goldassay.running.loop import Bar, Failures, Loop
+from goldassay.running.loop import Failures, Loop
 from goldassay.running.secrets import known, models
 from goldassay.score import Evidence
 from goldassay.tally import Counts

@@ -25,7 +25,7 @@ from goldassay.measures.triples import tally as evidence
 from goldassay.measures.triples.matching import AS_USUAL, EXACT, NO_MATCH, PARTIAL, Matching, match, related
 from goldassay.measures.triples.objects import Comparing
 from goldassay.measures.triples.records import Triple
-from goldassay.text.fuzzy import normal
+from goldassay.text.normal import normal
 from goldassay.wikibase.alignment import PropertyAlignmentTable
 from goldassay.wikibase.resolver import Hierarchy
 

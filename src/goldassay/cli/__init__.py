@@ -1,4 +1,7 @@
-"""The command line: parse, call, print; one file a command. What commands have in common is in `options`."""
+"""The command line: parse, call, print; a file holds a command, or a few that belong together.
+
+What commands have in common is in `options`.
+"""
 
 from __future__ import annotations
 
@@ -10,24 +13,20 @@ from typing import Annotated
 import typer
 
 from goldassay.cli import options as use
-from goldassay.cli.compare import compare
+from goldassay.cli.compare import compare, rescore
 from goldassay.cli.conform import conform
-from goldassay.cli.demo import demo
 from goldassay.cli.evaluate import evaluate
 from goldassay.cli.gold import app as gold_app
 from goldassay.cli.help import INTERRUPTED, commands
-from goldassay.cli.init import init
 from goldassay.cli.judge import app as judge_app
 from goldassay.cli.patch import app as patch_app
 from goldassay.cli.rank import SETTINGS as RANKED
 from goldassay.cli.rank import rank
-from goldassay.cli.report import report
-from goldassay.cli.rescore import rescore
+from goldassay.cli.report import dashboard, report, view, waterfall
 from goldassay.cli.runs import app as runs_app
 from goldassay.cli.score import score
+from goldassay.cli.start import demo, init
 from goldassay.cli.tune import tune
-from goldassay.cli.view import dashboard, view
-from goldassay.cli.waterfall import waterfall
 from goldassay.cli.wikidata import app as wikidata_app
 from goldassay.exceptions import GoldassayError, RunStopped
 from goldassay.reporting.terminal import answers_alone, visible

@@ -12,7 +12,7 @@ from goldassay.exceptions import FetchError, GoldassayError
 from goldassay.measure import TASKS
 
 if TYPE_CHECKING:
-    from goldassay.proof.conform.suite import SuiteResult
+    from goldassay.proof.conform.official import SuiteResult
 
 
 def conform(
@@ -77,7 +77,7 @@ def conform(
 def _fetched(folder: Path | None, suites: list[str] | None, mirror: str | None) -> tuple[list[SuiteResult], list[str]]:
     """The official files, as far as they came, replayed; and what did not come."""
     from goldassay.proof import conform as official_results
-    from goldassay.proof.conform import fetching
+    from goldassay.proof.conform import official as fetching
     from goldassay.reporting import terminal
 
     into = folder or fetching.FOLDER

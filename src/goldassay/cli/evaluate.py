@@ -69,7 +69,7 @@ def evaluate(
     from goldassay.reporting import terminal, tuning
     from goldassay.running import evaluate as measure
     from goldassay.running import new_folder
-    from goldassay.running.looks import gated
+    from goldassay.running.gates import gated
     from goldassay.tuning.patterns import find
 
     if sure and not gate:

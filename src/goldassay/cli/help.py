@@ -15,7 +15,7 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 from goldassay.measure import TASKS
-from goldassay.watched import QUIET
+from goldassay.progress import QUIET
 
 Concerns = Mapping[str, Sequence[str]]
 """The tasks that an option is for, by the option's name."""

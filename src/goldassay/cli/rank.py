@@ -88,6 +88,8 @@ def rank(
     embedder = settings.pop("embedder", None)
     reading = {name: value for name in READING if (value := said.pop(name)) is not None}
     metric, out = asked.get("metric", metric), Path(asked.get("out", out))
+    if not lists["pred"] and (unused := [*settings, *(name for name in ("protocol", "skip_bad") if name in reading)]):
+        raise GoldassayError(f"{unused[0].replace('_', '-')} is for files of predictions: --gold FILE --pred FILE")
     job = Job(task, metric, threads, seed, out, not no_cache, reading=reading, settings=settings, **said)
     if metric == FIVE:
         _five(job, lists, weights, embedder, json)
@@ -222,8 +224,6 @@ def matrix(job: Job, found: Sequence[System], preds: Sequence[Path] = ()) -> lis
 
     if not found and not preds:
         return []
-    if not preds and (unused := [*job.settings, *(name for name in ("protocol", "skip_bad") if name in job.reading)]):
-        raise GoldassayError(f"{unused[0].replace('_', '-')} is for files of predictions: --gold FILE --pred FILE")
     measured = workspace.metric(job.task, job.metric)
     data = job.examples(workspace.Target(job.task, Path(), "program"))
     asked = {"gold": data.name, "split": job.split, "limit": job.limit}

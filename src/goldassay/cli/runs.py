@@ -92,7 +92,7 @@ def export(
                 raise GoldassayError(f"cannot write {file}: {error.strerror}") from None
             terminal.plain(f"{form}: {file}")
     if mlflow is not None:
-        from goldassay.reporting import tracking
+        from goldassay.reporting import exports as tracking
 
         program, why = _program(found)
         key = tracking.log(

@@ -19,11 +19,11 @@ from goldassay.running import Run
 from goldassay.tuning.acceptance import corrected
 from goldassay.tuning.leaks import check_patch
 from goldassay.tuning.measuring import Bench
-from goldassay.tuning.nearest import demonstrations
 from goldassay.tuning.patches import Patch, apply
 from goldassay.tuning.patterns import Pattern, find
 from goldassay.tuning.proposing import Proposer
 from goldassay.tuning.service import proposed, refuse_outside
+from goldassay.tuning.wrappers import demonstrations
 
 MISSED = "missed"
 

@@ -14,7 +14,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from goldassay.gold import anyfields
-from goldassay.gold.goldset import GoldSet
+from goldassay.gold.sets import GoldSet
 from goldassay.gold.shapes import Record
 
 

@@ -14,7 +14,7 @@ from typing import Any, overload
 
 from goldassay import files
 from goldassay.exceptions import DataError
-from goldassay.gold import quick
+from goldassay.gold.formats import jsonl
 from goldassay.gold.formats.jsonl import by_line
 from goldassay.gold.records import SPANS, Side, once, prove
 
@@ -62,7 +62,7 @@ class Records(Sequence[Record]):
             once(self, path)
 
     def _checked(self, block: bytes, number: int, place: int) -> list[Record]:
-        found = quick.rows(block, self.task, self.side)
+        found = jsonl.rows(block, self.task, self.side)
         return list(by_line(block, self.path, number, place, self.task, self.side)) if found is None else found
 
     @property

@@ -32,10 +32,9 @@ import dspy
 from goldassay.exceptions import DataError, GoldassayError, ModelError
 from goldassay.files import yaml_value
 from goldassay.insides import LMError
-from goldassay.lm.engine import AsyncLlamaEngine, LlamaEngine
 from goldassay.lm.limits import limited
 from goldassay.lm.lines import Copied
-from goldassay.lm.local import LocalLM
+from goldassay.lm.local import AsyncLlamaEngine, LlamaEngine, LocalLM
 from goldassay.lm.terse import TerseAdapter
 
 DEFAULT = "local/smollm2-135m"

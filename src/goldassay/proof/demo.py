@@ -24,14 +24,14 @@ from goldassay.lm import Model, for_program
 from goldassay.reporting import runs as tables
 from goldassay.reporting import terminal
 from goldassay.running import Run, evaluate, new_folder
-from goldassay.running.guarding import guarded, unguarded
+from goldassay.running.example import guarded, unguarded
 from goldassay.statistics import compare
 from goldassay.tuning import Patches
 from goldassay.tuning.demonstrations import NearestExamples
-from goldassay.tuning.nearest import demonstrations
 from goldassay.tuning.proposing import AnswerForm, Part, PerPattern
 from goldassay.tuning.rules import Rules
 from goldassay.tuning.saved import rendered
+from goldassay.tuning.wrappers import demonstrations
 
 TASK, VALUE, TOKENS, LINES = "extraction", "strict_f1", 90, 16
 LEVEL = 0.025  # of .05, for each of the two comparisons on the same test examples

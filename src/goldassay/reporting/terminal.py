@@ -15,13 +15,13 @@ from typing import IO, Any
 from rich.console import Console
 from rich.errors import MarkupError
 from rich.markup import escape
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 from rich.table import Table
 from rich.text import Text
 
 from goldassay import jsonl
-from goldassay.watched import quiet as asked_to_be_quiet
-from goldassay.watched import watched
+from goldassay.progress import bar as progressing
+from goldassay.progress import quiet as asked_to_be_quiet
+from goldassay.progress import watched
 
 ACTS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 
@@ -152,11 +152,7 @@ def working(text: str) -> Iterator[None]:
 def progress(what: str, total: int) -> Iterator[Callable[..., None]]:
     """A bar on standard error, where that is a terminal: call what it gives with how much is done, and what follows."""
     out = console(error=True)
-    columns = (BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), TimeRemainingColumn())
-    bar = Progress(
-        TextColumn("{task.description}"), *columns, console=out, transient=True, disable=not watched(out.file)
-    )
-    with bar:
+    with progressing(out) as bar:
         task = bar.add_task(what, total=total)
         yield lambda done, then=what: bar.update(task, completed=done, description=then)
 

@@ -25,8 +25,7 @@ from typing import Any, Protocol
 from goldassay.exceptions import GoldassayError, MissingExtra
 from goldassay.running.budget import Meter
 from goldassay.running.calls import Account
-from goldassay.running.example import Measuring
-from goldassay.running.guarding import failed_with
+from goldassay.running.example import Measuring, failed_with
 from goldassay.running.worker import READY
 from goldassay.score import Evidence
 

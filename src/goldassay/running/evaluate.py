@@ -15,16 +15,17 @@ import dspy
 
 from goldassay.exceptions import ConventionError, GoldassayError, RunStopped, StorageError
 from goldassay.lm.kept import keeping, types_kept
+from goldassay.measures.judged import JudgeLabels
 from goldassay.metric import Metric
+from goldassay.progress import Bar
 from goldassay.running.budget import Budget, BudgetSpent, Meter
 from goldassay.running.calls import ACCOUNT, TOKENS, Account, watching
-from goldassay.running.corrected import JudgeLabels
 from goldassay.running.engines import Elsewhere
 from goldassay.running.engines import engine as at_work
 from goldassay.running.example import Measuring, refuse_without_inputs
 from goldassay.running.folder import ABOUT, ROWS, Writer, read_about
 from goldassay.running.identity import about_run, gold_hash, last_unfinished, now, refuse_another
-from goldassay.running.loop import Bar, Failures, Loop
+from goldassay.running.loop import Failures, Loop
 from goldassay.running.rows import Rows
 from goldassay.running.run import Run, stored
 from goldassay.running.secrets import known, models, redact
@@ -91,7 +92,7 @@ def evaluate(
             can be gone on with.
         unfinished: Told of a run beside ``folder`` that was made with the same things and did not end.
         judge_labels: What people say of some examples, by the name of a judged value (``{"relevance": {"q1": 0.5}}``):
-            with them the run has corrected values beside the judge's (`goldassay.running.corrected`).
+            with them the run has corrected values beside the judge's (`goldassay.measures.judged`).
         keep_prompts: Whether DSPy's own adapters keep the system messages that they rendered and the pydantic adapters
             of types (`goldassay.lm.kept`); what is sent and what is read is the same.
 

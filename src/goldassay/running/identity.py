@@ -172,7 +172,7 @@ def fingerprint(program: Any) -> str:
     """A hash of all instructions, field descriptions and demonstrations: the version that a patch applies to.
 
     A program that puts more than its predictors' demonstrations into its prompts (such as the nearest examples of
-    `goldassay.tuning.nearest`) says with a method ``prompt_parts`` what that is.
+    `goldassay.tuning.wrappers`) says with a method ``prompt_parts`` what that is.
     """
     parts: list[list[Any]] = []
     for name, predictor in program.named_predictors():

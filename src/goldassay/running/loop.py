@@ -2,15 +2,13 @@
 
 What is done with each thing is a function from its index to its evidence and its row, so that examples and articles are
 worked through by the same loop. It stops early where going on makes no sense (`Failures`), and leaves behind what does
-not come back in time. `Bar` shows how far it is, the corpus value so far, and how long.
+not come back in time.
 """
 
 from __future__ import annotations
 
 import contextvars
 import ctypes
-import os
-import sys
 import threading
 import time
 from collections import deque
@@ -19,12 +17,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import dspy
-from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
+from goldassay.progress import Bar
 from goldassay.running.calls import ACCOUNT, Account
 from goldassay.score import Evidence
-from goldassay.watched import watched
 
 Row = dict[str, Any]
 Made = tuple[Evidence, Row]
@@ -217,41 +213,3 @@ class Loop:
         evidence, row = self.late(index, seconds)
         self._settle(None, index, row, evidence)
         return True
-
-
-def standard_error() -> Console:
-    """Where bars go: standard error, also while what others print there is thrown away (`terminal.quiet`)."""
-    thrown_away = getattr(sys.stderr, "name", "") == os.devnull
-    return Console(file=sys.__stderr__ if thrown_away else sys.stderr)
-
-
-class Bar:
-    """On standard error, when that is a terminal; otherwise silent."""
-
-    def __init__(self, total: int, done: int = 0, shown: bool = True) -> None:
-        console = standard_error()
-        self.shown = shown and watched(console.file)
-        self._progress = Progress(
-            TextColumn("{task.description}"),
-            BarColumn(),
-            MofNCompleteColumn(),
-            TimeElapsedColumn(),
-            TimeRemainingColumn(),
-            console=console,
-            disable=not self.shown,
-            transient=True,
-        )
-        self._task = self._progress.add_task("evaluating", total=total, completed=done)
-
-    def __enter__(self) -> Bar:
-        self._progress.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._progress.stop()
-
-    def show(self, done: int, evidence: Any) -> None:
-        """Redraw, with the corpus value so far."""
-        if self.shown:
-            text = f"value {float(evidence.value):.3f}" if done else "evaluating"
-            self._progress.update(self._task, completed=done, description=text)

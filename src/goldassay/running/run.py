@@ -13,11 +13,10 @@ from typing import Any
 from goldassay import jsonl
 from goldassay.exceptions import DataError, GoldassayError
 from goldassay.measure import OWN, Error, parse
-from goldassay.running import parts
-from goldassay.running.corrected import corrected
+from goldassay.measures.judged import corrected
+from goldassay.running import rows as parts
 from goldassay.running.folder import ABOUT, ROWS, read_about, run_at
-from goldassay.running.parts import html, records
-from goldassay.running.rows import Rows
+from goldassay.running.rows import Rows, html, records
 from goldassay.score import Evidence
 from goldassay.statistics import Interval, interval
 from goldassay.statistics.ppi import Corrected
@@ -128,7 +127,7 @@ class Run:
 
     @cached_property
     def corrected(self) -> dict[str, Corrected]:
-        """Judged values as people would find them, where people's labels were given (`goldassay.running.corrected`)."""
+        """Judged values as people would find them, where people's labels were given (`goldassay.measures.judged`)."""
         labels = self.about.get("judge_labels") or {}
         if not labels:
             return {}

@@ -56,7 +56,7 @@ def passages(source: str | Path | Iterable[Any]) -> list[Passage]:
     [Passage(id='a', text='Het Rijksmuseum')]
     """
     if isinstance(source, (str, Path)):
-        from goldassay.gold.goldset import passages as rows
+        from goldassay.gold.sets import passages as rows
 
         records: Iterable[Any] = rows(Path(source))
     else:

@@ -1,18 +1,25 @@
-"""How small a difference so many examples can show, and how surely.
+"""How many: examples that a difference needs, and how surely it is found; labels that an interval's width needs.
 
-Effect sizes of paired differences.
+A two-sided z test finds a true difference d with a power that its standard error says (Cohen 1988); beside it stand the
+effect sizes of paired differences.
+
+A rate p needs the smallest n at which Wilson's interval of p is no wider than asked. With N verdicts on other items, n
+labels are worth n / (1 − ρ² / (1 + n / N)) labels alone at the best λ, ρ being the correlation of label and verdict;
+that many go into Wilson's interval, as in `goldassay.statistics.ppi`. Like there, ρ and p are those of the labels that
+are there and one more item of each of the four kinds: a few that are all alike do not say that no more are needed.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
 
 from goldassay.exceptions import GoldassayError
+from goldassay.statistics.intervals import Interval, wilson
 
 
 def power_of(difference: float, standard_error: float, alpha: float = 0.05) -> float:
@@ -122,3 +129,77 @@ def odds_ratio(a: Numbers, b: Numbers) -> float:
     gaps = np.asarray(a, dtype=float) - np.asarray(b, dtype=float)
     wins, losses = int((gaps > 0).sum()), int((gaps < 0).sum())
     return wins / losses if losses else float("inf") if wins else 1.0
+
+
+MOST = 10_000_000
+
+
+def for_rate(rate: float, width: float, level: float = 0.95) -> int:
+    """The labels that a rate needs.
+
+    >>> for_rate(0.5, 0.1), for_rate(1.0, 0.1)      # at 0.5: 1.96² / 0.1² − 1.96² = 380.3
+    (381, 35)
+    """
+    wanted = _positive(width)
+
+    def wide(n: int) -> bool:
+        low, high = wilson(rate * n, n, level)
+        return high - low > wanted
+
+    return _smallest(wide)
+
+
+def for_interval(found: Interval, width: float) -> int:
+    """The labels that any interval needs: its width falls with the square root of n.
+
+    >>> for_interval(Interval(0.6, 0.5, 0.7, n=50), 0.1)
+    200
+    """
+    return max(1, math.ceil(round(found.n * ((found.high - found.low) / _positive(width)) ** 2, 9)))
+
+
+def for_corrected(
+    labels: Sequence[float], verdicts: Sequence[float], others: int, width: float, level: float = 0.95
+) -> int:
+    """The labels that the corrected rate needs with verdicts on other items; never more than people alone.
+
+    Args:
+        labels: 1 for each item that people call positive, 0 for the others.
+        verdicts: the judge's, on the same items.
+        others: how many more items have a verdict.
+        width: the width of interval that is wanted.
+        level: of the interval.
+
+    Raises:
+        GoldassayError: the width is not between 0 and 1.
+
+    >>> people, judge = [1, 1, 1, 0, 0, 0], [1, 1, 0, 0, 0, 1]
+    >>> for_corrected(people, judge, 10_000, 0.1) < for_corrected(people, judge, 1, 0.1)
+    True
+    """
+    y, f = np.append(np.asarray(labels, float), [1, 1, 0, 0]), np.append(np.asarray(verdicts, float), [1, 0, 1, 0])
+    wanted, rate = _positive(width), float(y.mean())
+    shared = float(np.corrcoef(y, f)[0, 1]) ** 2 if others else 0.0
+
+    def wide(n: int) -> bool:
+        worth = n / (1 - (shared / (1 + n / others) if others else 0.0))
+        low, high = wilson(rate * worth, worth, level)
+        return high - low > wanted
+
+    return _smallest(wide)
+
+
+def _smallest(too_few: Callable[[int], bool]) -> int:
+    low, high = 0, 1
+    while too_few(high) and high < MOST:
+        low, high = high, 2 * high
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (middle, high) if too_few(middle) else (low, middle)
+    return high
+
+
+def _positive(width: float) -> float:
+    if not 0 < width < 1:
+        raise GoldassayError(f"a wanted width is between 0 and 1, not {width}")
+    return width

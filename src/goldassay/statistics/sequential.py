@@ -24,6 +24,7 @@ from goldassay.statistics.evidence import Evidences, Floats, Values, clustered, 
 
 STAKES = np.array([0.03, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9])
 FAR = 100_000  # more examples than this are not asked for
+LEAST = 8  # examples before the first look
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,3 +202,12 @@ def _stops(n: int, looks: Sequence[int] | None) -> list[int]:
         here = min(n, max(here + 1, here + (here // 10 if here >= 32 else 0)))
         out.append(here)
     return out
+
+
+def stages(n: int) -> list[int]:
+    """After how many of n to look: a quarter, a half, three quarters and all (never fewer than 8).
+
+    >>> stages(40), stages(12), stages(5)
+    ([10, 20, 30, 40], [8, 9, 12], [5])
+    """
+    return sorted({max(LEAST, n * part // 4) for part in (1, 2, 3)} & set(range(1, n + 1)) | {n})

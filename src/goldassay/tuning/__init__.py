@@ -9,13 +9,13 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from goldassay.tuning.nearest import NearestDemos
     from goldassay.tuning.optimizers import OPTIMIZERS
     from goldassay.tuning.patches import Effect, Patch
     from goldassay.tuning.results import Trial, Tuned
     from goldassay.tuning.saved import load_state
     from goldassay.tuning.teleprompter import Patches
     from goldassay.tuning.tuner import atune, tune
+    from goldassay.tuning.wrappers import NearestDemos
 
 _HOME = {
     "OPTIMIZERS": "optimizers",

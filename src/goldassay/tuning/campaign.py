@@ -15,8 +15,7 @@ from goldassay.running.identity import fingerprint
 from goldassay.running.run import Case
 from goldassay.tuning.acceptance import ALPHA, EARLY, KEEP, Verdict, keeps, proves
 from goldassay.tuning.demonstrations import Covering, Found, NearestExamples, check_fits, traced
-from goldassay.tuning.documents import dealt
-from goldassay.tuning.leaks import check_patch
+from goldassay.tuning.leaks import check_patch, dealt
 from goldassay.tuning.measuring import Bench, Outcome, total
 from goldassay.tuning.patches import Effect, Patch, apply
 from goldassay.tuning.patterns import find, right, worded

@@ -22,10 +22,9 @@ from pydantic_core import to_jsonable_python
 from goldassay.exceptions import GoldassayError
 from goldassay.running.identity import fingerprint
 from goldassay.tuning.leaks import text_of
-from goldassay.tuning.nearest import NearestDemos
 from goldassay.tuning.patches import Patch
 from goldassay.tuning.patterns import ADDED, Pattern
-from goldassay.tuning.wrappers import Nearest, predictors, wrappers
+from goldassay.tuning.wrappers import Nearest, NearestDemos, predictors, wrappers
 
 SPREAD, LENGTH, SHOWS = 0.5, 0.05, 0.6
 BUDGET = 6000  # characters of all demonstrations together, some 1,500 tokens

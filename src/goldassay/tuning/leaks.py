@@ -2,10 +2,14 @@
 
 Nearly is 90 % of similar characters (`goldassay.text.similarity`): a text with a word changed, not one on the same
 subject. The search is the one that audits and splits of gold use; its time is linear in a large collection.
+
+Parts of one document are nearly each other, too: they stay together in a fold (`dealt`), in the order of a race
+(`ordered`) and in the resamples of an interval (`clusters`).
 """
 
 from __future__ import annotations
 
+import random
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +23,7 @@ from goldassay.text.similarity import NEAR, near_pairs, plain
 
 if TYPE_CHECKING:
     from goldassay.tuning.patches import Patch
+
 
 PAIRS = 40_000  # comparisons that cost less than an index
 WORDS = 8  # as many words in a row are a copy, not chance
@@ -103,3 +108,42 @@ def check_instructions(instructions: Iterable[str], held_out: dict[str, Sequence
 def _grams(text: str, words: int) -> Iterable[tuple[str, ...]]:
     tokens = text.casefold().split()
     return (tuple(tokens[i : i + words]) for i in range(len(tokens) - words + 1))
+
+
+def dealt(examples: Sequence[Any], folds: int, seed: int) -> list[int]:
+    """The fold of each example: documents whole, in a random order, as even as they allow.
+
+    >>> sorted(dealt([{"id": i} for i in range(7)], 3, seed=0))
+    [0, 0, 0, 1, 1, 2, 2]
+    """
+    found: dict[Any, list[int]] = {}
+    for index, example in enumerate(examples):
+        found.setdefault(document(example, index), []).append(index)
+    documents = list(found.values())
+    out, sizes = [0] * len(examples), [0] * folds
+    for indices in random.Random(seed + 1).sample(documents, len(documents)):
+        fold = sizes.index(min(sizes))
+        sizes[fold] += len(indices)
+        for index in indices:
+            out[index] = fold
+    return out
+
+
+def ordered(examples: Sequence[Any], seed: int) -> list[list[int]]:
+    """The documents in the seed's order, each as the places of its examples: a race's first ones speak for all."""
+    found: dict[Any, list[int]] = {}
+    for index, example in enumerate(examples):
+        found.setdefault(document(example, index), []).append(index)
+    documents = list(found.values())
+    return random.Random(seed).sample(documents, len(documents))
+
+
+def document(example: Any, index: int) -> Any:
+    """What an example belongs to: its document, or itself."""
+    return read(example, "document", None) or ("example", index)
+
+
+def clusters(examples: Sequence[Any]) -> list[Any] | None:
+    """The document of each example, if any two share one."""
+    found = [document(example, index) for index, example in enumerate(examples)]
+    return found if len(set(found)) < len(found) else None

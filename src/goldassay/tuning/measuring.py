@@ -24,8 +24,8 @@ from goldassay.running.identity import fingerprint
 from goldassay.running.run import Case
 from goldassay.score import Evidence
 from goldassay.statistics import compare, contributions
-from goldassay.statistics.sequential import sequential_test
-from goldassay.tuning.documents import LEAST, clusters, ordered, stages
+from goldassay.statistics.sequential import LEAST, sequential_test, stages
+from goldassay.tuning.leaks import clusters, ordered
 from goldassay.tuning.patches import Effect
 
 COSTS = ("calls", "prompt_tokens", "completion_tokens", "seconds")

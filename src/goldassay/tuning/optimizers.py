@@ -18,10 +18,10 @@ from dspy import teleprompt
 
 from goldassay.exceptions import GoldassayError, MissingExtra
 from goldassay.metric import Metric
-from goldassay.tuning.credit import REFERENCE, Credit
 from goldassay.tuning.measuring import evaluated
-from goldassay.tuning.nearest import NearestDemos
 from goldassay.tuning.results import Ledger
+from goldassay.tuning.watch import REFERENCE, Credit
+from goldassay.tuning.wrappers import NearestDemos
 
 
 @dataclass(frozen=True)

@@ -22,9 +22,9 @@ from goldassay.statistics import contributions, examples_needed, smallest_detect
 from goldassay.tuning.acceptance import ALPHA, EARLY, WINS
 from goldassay.tuning.demonstrations import Covering, Found, NearestExamples
 from goldassay.tuning.measuring import Bench, total
-from goldassay.tuning.nearest import demonstrations
 from goldassay.tuning.patches import apply
 from goldassay.tuning.patterns import find
+from goldassay.tuning.wrappers import demonstrations
 
 SPREAD = 0.6  # of one example's paired difference: 28 % won and 8 % lost have .57
 LEVEL = 2 * (1 - EARLY) * ALPHA  # two-sided, as power is reckoned

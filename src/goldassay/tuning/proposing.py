@@ -14,8 +14,7 @@ from pydantic import BaseModel
 from pydantic_core import to_jsonable_python
 
 from goldassay.exceptions import GoldassayError
-from goldassay.lm.by_type import ByType
-from goldassay.lm.terse import TerseAdapter
+from goldassay.lm.terse import ByType, TerseAdapter
 from goldassay.running.identity import fingerprint
 from goldassay.tuning.demonstrations import Found
 from goldassay.tuning.patches import Patch

@@ -16,7 +16,7 @@ from goldassay.exceptions import GoldassayError
 from goldassay.running import Run
 from goldassay.statistics import Comparison, compare
 from goldassay.tuning.acceptance import Verdict
-from goldassay.tuning.documents import clusters
+from goldassay.tuning.leaks import clusters
 from goldassay.tuning.measuring import evaluated, failure
 from goldassay.tuning.patches import Effect, Patch
 from goldassay.tuning.patterns import Pattern

@@ -22,12 +22,12 @@ from goldassay.running.run import Case
 from goldassay.tuning.acceptance import judge
 from goldassay.tuning.leaks import check_patch
 from goldassay.tuning.measuring import effect, evaluated, failure
-from goldassay.tuning.nearest import demonstrations
 from goldassay.tuning.patches import Patch, apply, read, read_all, rewrite, write
 from goldassay.tuning.patterns import Pattern, find
 from goldassay.tuning.proposing import Examples, Proposer
 from goldassay.tuning.rules import Rules
 from goldassay.tuning.saved import load_state, rendered
+from goldassay.tuning.wrappers import demonstrations
 
 APPLIED, STATE = "applied.json", "state.json"
 SPLITS = ("dev", "test")

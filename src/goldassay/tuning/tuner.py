@@ -16,17 +16,17 @@ from goldassay.exceptions import DataError, GoldassayError
 from goldassay.running.budget import Budget, BudgetSpent, Meter
 from goldassay.running.calls import ACCOUNT, watching
 from goldassay.running.evaluate import named
-from goldassay.running.guarding import guarded, unguarded
+from goldassay.running.example import guarded, unguarded
 from goldassay.running.identity import fingerprint
 from goldassay.running.secrets import models
 from goldassay.tuning import leaks, optimizers
 from goldassay.tuning import plan as preflight
 from goldassay.tuning import saved as resuming
 from goldassay.tuning.acceptance import ALPHA
-from goldassay.tuning.nearest import demonstrations
 from goldassay.tuning.results import Ledger, Tuned, trial
 from goldassay.tuning.saved import instructions, save
 from goldassay.tuning.watch import Unreachable, Watch
+from goldassay.tuning.wrappers import demonstrations
 
 
 def tune(

@@ -26,7 +26,7 @@ from goldassay.gold.formats import kits
 from goldassay.measures.triples.objects import kind as looks_like
 from goldassay.measures.triples.predicates import Alignment, Pairs, canonical
 from goldassay.measures.triples.times import read as read_time
-from goldassay.text.fuzzy import normal
+from goldassay.text.normal import normal
 from goldassay.wikibase.resolver import ROOTS
 
 OURS = Path(__file__).resolve().parents[1] / "data" / "property-alignment.yaml"

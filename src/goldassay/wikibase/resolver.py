@@ -23,7 +23,7 @@ from rapidfuzz import fuzz, process
 
 from goldassay.measures.triples import items
 from goldassay.measures.triples.objects import written
-from goldassay.text.fuzzy import normal, numbers
+from goldassay.text.normal import normal, numbers
 
 ROOTS = {
     "Q215627": "person",

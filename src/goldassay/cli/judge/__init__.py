@@ -85,7 +85,6 @@ def align(
     Verdicts of the file are taken where no model is named.
     """
     from goldassay.judges.people.agreement import align as aligned
-    from goldassay.judges.people.verdicts import recorded
     from goldassay.reporting import judge as tables
 
     people = question.labels(labels, limit)
@@ -93,7 +92,7 @@ def align(
     if split or "test" in splits:
         people = people.part(split or "test")
     if people.judged and not judge.lm and not question.state:
-        name, votes = "verdicts of the file", recorded(people)
+        name, votes = "verdicts of the file", people.votes
     else:
         live = judge.made(question)
         votes = judge.votes(live, people)

@@ -169,7 +169,7 @@ class JudgeOptions:
 
     def votes(self, judge: Any, labels: Labels) -> list[Vote]:
         """The judge's vote on every item, with a progress bar and a warning of what stayed unknown."""
-        from goldassay.judges.people.verdicts import poll
+        from goldassay.judges.ask.panel import poll
         from goldassay.reporting import judge as tables
         from goldassay.reporting import terminal
 

@@ -58,7 +58,7 @@ def fetch(
 ) -> None:
     """Freeze a benchmark: its articles into the cache, its items into a file that evaluate takes as --endpoint."""
     from goldassay.articles import benchmark
-    from goldassay.articles.freezing import fetch as freeze
+    from goldassay.articles.benchmark import fetch as freeze
     from goldassay.reporting import terminal
 
     if (dataset is None) == (not article):

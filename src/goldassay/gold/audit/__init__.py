@@ -24,9 +24,8 @@ from goldassay.exceptions import DataError
 from goldassay.gold import sets
 from goldassay.gold.audit.across import across_tasks, collection, duplicates, own_task, slips
 from goldassay.gold.audit.card import absent, parts, promised, recounted, shared, stated
-from goldassay.gold.audit.mending import repaired
 from goldassay.gold.audit.records import PROPERTY, content, identifiers, malformed, spans
-from goldassay.gold.audit.rows import KINDS, Audit, Finding, LocatedRecord, rows, unreadable
+from goldassay.gold.audit.rows import KINDS, Audit, Finding, LocatedRecord, repaired, rows, unreadable
 from goldassay.gold.formats import kits
 from goldassay.measure import TASKS
 from goldassay.measures.triples.tally import VERDICTS, novel_discovery_rate

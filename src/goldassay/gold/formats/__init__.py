@@ -1,4 +1,7 @@
-"""The formats, one file each. Each module has ``TASKS``, ``read(path, task, side, **options)`` and ``write(...)``."""
+"""The formats, one file each. Each module has ``TASKS``, ``read(path, task, side, **options)`` and ``write(...)``.
+
+Here is which format a file has (`guess`), and which task it is for (`task_of`), where nobody says so.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +12,8 @@ from types import ModuleType
 
 from goldassay import files
 from goldassay.exceptions import DataError, GoldassayError
+from goldassay.jsonl import value as json_of
+from goldassay.measure import TASKS
 
 MODULES = {
     "jsonl": "jsonl",
@@ -39,6 +44,27 @@ EXTENSIONS = {
     ".run": "trec",
     ".trec": "trec",
     ".ann": "brat",
+}
+OF_TASK = {
+    "iob2": "extraction",
+    "conll": "extraction",
+    "brat": "extraction",
+    "tsv": "classification",
+    "csv": "classification",
+    "trec": "retrieval",
+    "squad": "answering",
+    "text2kgbench": "triples",
+    "benchmark": "linking",
+    "annotations": "triples",
+}
+"""The task that a file of a format is for, where nothing says another."""
+FIELDS = {
+    "question": "answering",  # first, for a question may name entities
+    "entities": "extraction",
+    "label": "classification",
+    "links": "linking",
+    "relevant": "retrieval",
+    "triples": "triples",
 }
 
 
@@ -111,3 +137,50 @@ def _first_line(file: Path) -> str:
 def _text2kgbench(file: Path) -> bool:
     head = _first_line(file)
     return any(mark in head for mark in ('"sent":', '"response":', '"triples": [['))
+
+
+def task_of(file: Path, given: str | None = None, column: str | None = None) -> str:
+    """The task of a single file, from its format and its name, or from what stands in it."""
+    from goldassay.gold.anyfields import columnar
+    from goldassay.gold.formats import questions
+
+    if file.stem in TASKS:
+        return file.stem
+    if columnar(file, given):
+        raise DataError("name the task of a data set with --task", file=file)
+    name = given or guess(file, "")
+    if name == "hipe":
+        return "linking" if str(column).startswith("NEL") else "extraction"
+    if name in ("tsv", "csv") and questions.asks(file):
+        return questions.TASK
+    if name in OF_TASK:
+        return OF_TASK[name]
+    job = _by_fields(file) if name == "jsonl" else _by_parts(file) if name == "json" else None
+    if name == "json" and questions.flat(files.json_value(file)):
+        job = questions.TASK
+    if job is None:
+        said = f"say it with task=, at the command line with --task ({', '.join(TASKS)})"
+        raise DataError(f"which task is this gold for? {said}", file=file)
+    return job
+
+
+def _by_fields(file: Path) -> str | None:
+    """The task that a record of JSON Lines is for: each has a field of its own."""
+    _, _, block = next(files.blocks(file), (1, 0, b""))
+    try:
+        record = json_of(block.strip().split(b"\n")[0])
+    except DataError:
+        return None
+    return next((task for field, task in FIELDS.items() if field in record), None) if isinstance(record, dict) else None
+
+
+def _by_parts(file: Path) -> str | None:
+    """The task that a JSON file is for: SQuAD has paragraphs, the founding format's entries a part for each task."""
+    from goldassay.gold.formats import entries
+
+    with files.opened(file) as stream:
+        head = stream.read(1_000_000).decode("utf-8", errors="replace")
+    if '"paragraphs"' in head:
+        return "answering"
+    found = [task for task, part in entries.PART.items() if f'"{part}"' in head]
+    return found[0] if len(found) == 1 else None

@@ -1,4 +1,4 @@
-"""A panel: several judges, or several samples of one, that answer as one judge.
+"""A panel: several judges, or several samples of one, that answer as one judge; and a judge asked on many items.
 
 A panel is a judge: every measure takes one. Each question goes to all members, and their verdicts are counted:
 
@@ -12,19 +12,22 @@ on and is the first member's that answers.
 
 Every vote is kept in ``votes``. Its ``disagreement`` is the share of known ballots that are not with the largest group,
 its ``entropy`` that of the ballots in bits (Shannon 1948); the panel's ``disagreement`` is the mean over its votes.
+`poll` asks a panel, or one judge, on many items: a vote an item.
 """
 
 from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import Any, get_args
+from typing import Any, Protocol, get_args
 
-from goldassay.exceptions import GoldassayError
+from goldassay.exceptions import DataError, GoldassayError
 from goldassay.judges.ask.judge import RELEVANCE, Judge
 from goldassay.judges.ask.model import Accept, Fields
+from goldassay.judges.ask.questions import Question
 from goldassay.tally import Mean
 
 WORTH = {"supported": 1.0, "contradicted": 0.0, "not_stated": 0.0, "yes": 1.0, "no": 0.0}
@@ -200,3 +203,70 @@ def count(
     most = max(ranks.values())
     first = [label for label, found in ranks.items() if found == most]
     return Vote(first[0] if len(first) == 1 else None, cast, mean)
+
+
+class Asked(Protocol):
+    """An item that a judge is asked about: its id, and the inputs of the question."""
+
+    @property
+    def id(self) -> str:
+        """By which errors name it."""
+        ...
+
+    @property
+    def inputs(self) -> Mapping[str, str]:
+        """What the question is about."""
+        ...
+
+
+Tell = Callable[[int, Vote], None]
+"""Hears after each item how many are done, and its vote."""
+
+
+def poll(
+    judge: Judge, question: Question, items: Iterable[Asked], *, threads: int = 1, tell: Tell | None = None
+) -> list[Vote]:
+    """The votes of a judge on items, in their order.
+
+    Args:
+        judge: one judge, or a panel.
+        question: what it is asked.
+        items: what about.
+        threads: how many items at once.
+        tell: hears after each item how many are done, and its vote.
+
+    Raises:
+        DataError: an item lacks an input of the question.
+        ModelError: the judge's model gives no answer.
+    """
+    asked = list(items)
+    for item in asked:
+        absent = [name for name in question.inputs if name not in item.inputs]
+        if absent:
+            raise DataError(f"no input {absent[0]!r}; the judge cannot be asked without it", record=item.id)
+    votes = []
+    for vote in _each(judge, question, asked, threads):
+        votes.append(vote)
+        if tell:
+            tell(len(votes), vote)
+    return votes
+
+
+def _each(judge: Judge, question: Question, items: Sequence[Asked], threads: int) -> Iterator[Vote]:
+    if threads == 1:
+        yield from (ballot(judge, question, item) for item in items)
+        return
+    with ThreadPoolExecutor(threads) as pool:
+        try:
+            yield from pool.map(lambda item: ballot(judge, question, item), items)
+        finally:
+            pool.shutdown(cancel_futures=True)
+
+
+def ballot(judge: Judge, question: Question, item: Asked) -> Vote:
+    """The vote on one item; a single judge is a panel of one."""
+    if not isinstance(judge, Panel):
+        return count([question.ask(judge, item.inputs).label], worth=question.worth)
+    cast = [question.ask(member, item.inputs).label for member in judge.members]
+    judge.recount()
+    return count(cast, how=judge.how, worth=question.worth, quorum=judge.quorum)

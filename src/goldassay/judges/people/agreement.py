@@ -9,6 +9,7 @@ grade, where there are grades.
 
 from __future__ import annotations
 
+import random
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
@@ -18,10 +19,10 @@ from goldassay.exceptions import DataError
 from goldassay.gold.agreement.coefficients import Alpha, Coefficient, Cohen, ScaledAlpha, defined, evidence
 from goldassay.judges.ask.panel import Vote
 from goldassay.judges.ask.questions import Question
-from goldassay.judges.people import sample_size as needed
 from goldassay.judges.people.grades import Graded, graded
 from goldassay.judges.people.labels import JudgedItem, Labels
 from goldassay.judges.people.rates import Fitted, Rates, fit, rate, rates
+from goldassay.statistics import power
 from goldassay.statistics.intervals import Interval, interval
 from goldassay.statistics.ppi import Corrected, corrected
 
@@ -94,7 +95,7 @@ class JudgeAgreement:
 def align(
     labels: Labels, votes: Sequence[Vote], *, width: float = 0.1, level: float = 0.95, seed: int = 0, most: int = 20
 ) -> JudgeAgreement:
-    """A judge's votes (`goldassay.judges.people.verdicts`) beside the labels of the same items.
+    """A judge's votes (`goldassay.judges.ask.panel`) beside the labels of the same items.
 
     Args:
         labels: the items, those that people labelled and others.
@@ -147,10 +148,39 @@ def align(
         divided=[Divided(item.id, item.labels, vote.label) for item, vote in rows if item.divided],
         width=width,
         needed=_needed(right, kappa, made, truths, said, len(open_), width, level),
-        next=needed.to_label_next([i.id for i, _ in open_], [v for _, v in open_], chances, most=most, seed=seed),
+        next=to_label_next([i.id for i, _ in open_], [v for _, v in open_], chances, most=most, seed=seed),
         warnings=tuple(_warnings(labels, pairs, kappa, people, unknown)),
         mean=graded(labels, votes, level),
     )
+
+
+def to_label_next(
+    ids: Sequence[str], votes: Sequence[Vote], probabilities: Sequence[float | None], *, most: int = 20, seed: int = 0
+) -> list[str]:
+    """The items from which a label tells most: verdicts that are unknown, then where the panel is most divided, then
+    where the probability is nearest to one half; by chance among equals.
+
+    Args:
+        ids: of the items that have no label.
+        votes: of the judge or the panel, one an item.
+        probabilities: that an item is positive, where a score says so.
+        most: how many are named.
+        seed: of the chance.
+
+    Labels chosen so are for calibration and for seeing where judge and people part. They are no random sample, which
+    rates, agreement and the corrected estimate need.
+
+    >>> from goldassay.judges.ask.panel import count
+    >>> ballots = [count(["yes"] * 3), count(["yes", "no", "yes"]), count([None])]
+    >>> to_label_next(["a", "b", "c"], ballots, [0.9, 0.6, None])
+    ['c', 'b', 'a']
+    """
+    rng = random.Random(seed)
+    ranked = []
+    for item, vote, probability in zip(ids, votes, probabilities, strict=True):
+        sure = 0.5 if probability is None else abs(probability - 0.5)
+        ranked.append((vote.label is not None, -vote.entropy, sure, rng.random(), item))
+    return [row[-1] for row in sorted(ranked)[:most]]
 
 
 def _score(item: JudgedItem, vote: Vote, positive: str) -> float | None:
@@ -183,16 +213,16 @@ def _needed(
     """The labels that each value needs; those of sensitivity and specificity are labels on all kinds of items."""
     n, out = len(truths), {}
     if accuracy:
-        out["accuracy"] = needed.for_rate(accuracy.value, width, level)
+        out["accuracy"] = power.for_rate(accuracy.value, width, level)
     for name, one in (("sensitivity", found.sensitivity), ("specificity", found.specificity)):
         if one:
-            out[name] = -(-needed.for_rate(one.value, width, level) * n // one.n)
+            out[name] = -(-power.for_rate(one.value, width, level) * n // one.n)
     if kappa and len(set(said)) > 1:
-        out["kappa"] = needed.for_interval(kappa, width)
+        out["kappa"] = power.for_interval(kappa, width)
     if n > 1:
-        out["rate, people only"] = needed.for_corrected(truths, said, 0, width, level)
+        out["rate, people only"] = power.for_corrected(truths, said, 0, width, level)
         if others:
-            out["rate, corrected"] = needed.for_corrected(truths, said, others, width, level)
+            out["rate, corrected"] = power.for_corrected(truths, said, others, width, level)
     return out
 
 

@@ -30,6 +30,7 @@ from typing import Any
 
 from goldassay import fields, files
 from goldassay.exceptions import DataError, FieldError
+from goldassay.judges.ask.panel import Vote, count
 from goldassay.judges.ask.questions import Question
 
 TRUTHS = {**dict.fromkeys(("true", "yes", "y", "t", "1"), True), **dict.fromkeys(("false", "no", "n", "f", "0"), False)}
@@ -84,6 +85,13 @@ class Labels:
             there = ", ".join(sorted({item.split for item in self.items if item.split})) or "none"
             raise DataError(f"no item of the split {split!r}; splits are {there}", file=self.source or None)
         return Labels(found, self.question, self.judged, self.source)
+
+    @property
+    def votes(self) -> list[Vote]:
+        """The verdicts that stand in the file, as votes."""
+        if not self.judged:
+            raise DataError("no verdicts in this file; name a model with --lm", file=self.source or None)
+        return [count([item.verdict], worth=self.question.worth) for item in self.items]
 
 
 def read(

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from urllib.parse import unquote
 
-from goldassay.text.fuzzy import normal
+from goldassay.text.normal import normal
 
 QID = re.compile(r"(?:https?://(?:www\.)?wikidata\.org/(?:entity|wiki)/|wd:|wikidata:)?(Q[1-9]\d*)")
 IRI = re.compile(r"<?https?://\S+[/#](?P<last>[^/#\s>]+)/?>?")

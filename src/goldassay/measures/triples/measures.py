@@ -29,7 +29,7 @@ from goldassay.measures.triples.tally import (
 )
 from goldassay.statistics.evidence import stacked
 from goldassay.tally import Counts, PrecisionCounts, RecallCounts, T
-from goldassay.text.fuzzy import normal
+from goldassay.text.normal import normal
 
 MATCHING = "one-to-one on subject, aligned predicate and object by type"
 SOURCE = "Wikidata's data types (https://www.wikidata.org/wiki/Help:Data_type), matched one to one"

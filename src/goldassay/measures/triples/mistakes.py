@@ -10,7 +10,7 @@ from goldassay.measure import Error
 from goldassay.measures.triples import items, objects, quantities, times
 from goldassay.measures.triples.matching import Matching, related
 from goldassay.measures.triples.records import Triple
-from goldassay.text.fuzzy import normal
+from goldassay.text.normal import normal
 
 AROUND = 30
 YEAR = re.compile(r"(?<!\d)\d{3,4}(?!\d)")

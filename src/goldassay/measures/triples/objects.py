@@ -15,7 +15,7 @@ from functools import lru_cache
 from typing import Any
 
 from goldassay.measures.triples import coordinates, items, quantities, times
-from goldassay.text import fuzzy as texts
+from goldassay.text import normal as texts
 
 KINDS = {
     "item": "item wikibase-item wikibase-entityid wikibaseitem entity iri property wikibase-property",

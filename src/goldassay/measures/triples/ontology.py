@@ -17,7 +17,7 @@ from goldassay.measure import EMPTY, Assessment, Measure, gold_field, pred_field
 from goldassay.measures.triples import items, objects, quantities, times
 from goldassay.measures.triples.predicates import canonical
 from goldassay.tally import Mean
-from goldassay.text.fuzzy import normal
+from goldassay.text.normal import normal
 
 
 @dataclass(frozen=True)

@@ -3,8 +3,8 @@
 Suites: ``trec_eval`` (its own test files), ``text2kgbench`` (every sentence of the systems that are given),
 ``ragchecker`` (the example of RAGChecker), ``squad`` (the published rules, and gold against itself), ``hipe-scorer``
 (the unit data of the HIPE scorer), ``hipe-official`` (its counts on 14 damaged system files) and ``hipe2022`` (folders
-gold, systems and official of a campaign's files). ``live`` compares with installed implementations and needs no files;
-``fetching`` gets those that have a public home.
+gold, systems and official of a campaign's files). `live` compares with installed implementations and needs no files;
+`official` gets those that have a public home.
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from goldassay.exceptions import GoldassayError
-from goldassay.proof.conform import answering, hipe2022, text2kgbench, trec_eval
+from goldassay.proof.conform import answering, text2kgbench, trec_eval
 from goldassay.proof.conform import hipe as hipe_scorer
-from goldassay.proof.conform.suite import SuiteResult
+from goldassay.proof.conform.official import SuiteResult
 
 SUITES: dict[str, tuple[str, Callable[[Path], SuiteResult]]] = {
     hipe_scorer.NAME: ("hipe-scorer", hipe_scorer.run),
@@ -24,7 +24,7 @@ SUITES: dict[str, tuple[str, Callable[[Path], SuiteResult]]] = {
     text2kgbench.NAME: ("text2kgbench", text2kgbench.run),
     "ragchecker": ("ragchecker", answering.ragchecker),
     "squad": ("xquad", answering.squad),
-    hipe2022.NAME: (f"{hipe2022.NAME}/official", hipe2022.run),
+    hipe_scorer.CAMPAIGN: (f"{hipe_scorer.CAMPAIGN}/official", hipe_scorer.campaign),
 }
 """By name: the folder of the data that it needs, and what replays it."""
 

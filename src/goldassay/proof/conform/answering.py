@@ -20,7 +20,7 @@ from goldassay import files
 from goldassay.exceptions import DataError, GoldassayError
 from goldassay.gold import read
 from goldassay.measures import answering
-from goldassay.proof.conform.suite import SuiteResult
+from goldassay.proof.conform.official import SuiteResult
 
 FILE = "checking_outputs.json"
 CASES: tuple[tuple[str, tuple[str, ...], float, float], ...] = (

@@ -15,7 +15,7 @@ from typing import Any
 from goldassay.exceptions import DataError, GoldassayError
 from goldassay.gold import pairs
 from goldassay.measures.triples import scorecard
-from goldassay.proof.conform.suite import SuiteResult
+from goldassay.proof.conform.official import SuiteResult
 
 NAME = "text2kgbench"
 RESULTS = re.compile(r"baselines__(?P<system>.+)__eval_metrics__ont_(?P<ontology>.+)_llm_stats\.jsonl")

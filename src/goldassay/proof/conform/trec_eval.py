@@ -17,7 +17,7 @@ from pathlib import Path
 
 from goldassay.gold import pairs
 from goldassay.measures.retrieval import Batch, named
-from goldassay.proof.conform.suite import SuiteResult
+from goldassay.proof.conform.official import SuiteResult
 
 NAME = "trec_eval"
 FILES = ("out.test", "out.test.a")

@@ -15,9 +15,8 @@ from typing import TYPE_CHECKING, Any
 from goldassay import __version__
 from goldassay.exceptions import DataError, GoldassayError
 from goldassay.reporting.facts import Facts, Value, calibration, facts, precision_recall
-from goldassay.reporting.pages import charts, tables
+from goldassay.reporting.pages import charts, data
 from goldassay.reporting.pages.document import page
-from goldassay.reporting.pages.rows import packs
 from goldassay.reporting.pages.tuning import Tuning, effects
 from goldassay.running.comparing import Against, compared, worked
 from goldassay.running.folder import run_at
@@ -96,13 +95,13 @@ def report(
         "runs": told,
         "names": names,
         "measures": list(dict.fromkeys(value.name for one in told for value in one.values)),
-        "values": tables.values(told),
+        "values": data.values(told),
         "against": against,
         "notes": [*empty, *apart, *_notes(usable, names)],
-        "facets": tables.facets(told),
-        "parts": tables.parts(told),
-        "confusions": [(name, tables.matrix(one)) for name, one in zip(names, told, strict=True) if one.confusion],
-        "patterns": [(name, tables.patterns(one.run)) for name, one in zip(names, told, strict=True)],
+        "facets": data.strata(told),
+        "parts": data.parts(told),
+        "confusions": [(name, data.matrix(one)) for name, one in zip(names, told, strict=True) if one.confusion],
+        "patterns": [(name, data.patterns(one.run)) for name, one in zip(names, told, strict=True)],
         "tuning": tuning,
         "tree": tuning.tree if tuning else [],
         "judges": judges,
@@ -140,8 +139,8 @@ def report(
     shown = effects(context["tree"])
     if shown:
         context["tuning_chart"] = _add(figures, shown)
-    data = packs(together) if together else {}
-    return page("report.html", context, scripts=["render.js", "examples.js"], charts=figures, data=data)
+    packed = data.packs(together) if together else {}
+    return page("report.html", context, scripts=["render.js", "examples.js"], charts=figures, data=packed)
 
 
 def labels(runs: Sequence[Run]) -> list[str]:

@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 
 from goldassay.cli import app
 from goldassay.proof.conform import SUITES
-from goldassay.proof.conform.fetching import Source, fetch, sources
+from goldassay.proof.conform.official import Source, fetch, sources
 from goldassay.sources.http import Web
 
 

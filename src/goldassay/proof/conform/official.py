@@ -1,20 +1,78 @@
-"""The official files from their public homes: each is pinned by its SHA-256, so that what has changed is refused.
+"""Official results: where their files live, and what a replay of them gives.
 
-``official.yaml`` beside this file says where each lives, under which licence, and its hash. The hashes were taken from
-copies; whether an address still answers with that file shows when it is asked.
+``official.yaml`` beside this file says where each lives, under which licence, and its SHA-256, so that what has changed
+is refused. The hashes were taken from copies; whether an address still answers with that file shows when it is asked.
 """
 
 from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 from urllib.parse import urlsplit
 
 from goldassay import files
 from goldassay.exceptions import FetchError, NotFoundError
 from goldassay.sources.http import Web
+
+SHOWN = 10
+
+
+@dataclass
+class SuiteResult:
+    """One suite: ``reproduced`` of ``total`` official numbers; ``differences`` are the first ones, in words.
+
+    >>> result = SuiteResult("demo")
+    >>> result.add("P@5 of query 1", official="0.4000", ours="0.4000")
+    >>> result.add("RR of query 1", official="0.5000", ours="1.0000")
+    >>> result.reproduced, result.total, result.differences
+    (1, 2, ['RR of query 1: official 0.5000, ours 1.0000'])
+    """
+
+    name: str
+    reproduced: int = 0
+    total: int = 0
+    differences: list[str] = field(default_factory=list)
+    missing: str = ""
+    """Why nothing was compared, and what to do about it."""
+
+    def add(self, what: str, official: object, ours: object) -> None:
+        """Count one official number."""
+        self.total += 1
+        if official == ours:
+            self.reproduced += 1
+        elif len(self.differences) < SHOWN:
+            self.differences.append(f"{what}: official {official}, ours {ours}")
+
+    def near(self, what: str, official: float, ours: float | None, within: float = 1e-9) -> None:
+        """Count one official number that is given in full."""
+        same = ours is not None and abs(official - ours) <= within
+        self.add(what, official, official if same else ours)
+
+    def maybe(self, what: str, official: float | None, ours: float | None, within: float = 1e-9) -> None:
+        """Count one official number that may be undefined."""
+        if official is None or ours is None:
+            self.add(what, official, ours)
+        else:
+            self.near(what, official, ours, within)
+
+    def note(self, text: str) -> None:
+        """Say what was not replayed; it is not counted."""
+        if len(self.differences) < SHOWN:
+            self.differences.append(text)
+
+    def state(self) -> dict[str, Any]:
+        """As JSON."""
+        return {
+            "name": self.name,
+            "reproduced": self.reproduced,
+            "total": self.total,
+            "differences": self.differences,
+            "missing": self.missing,
+        }
+
 
 FOLDER = Path(".goldassay") / "official"
 MANIFEST = Path(__file__).parent / "official.yaml"

@@ -16,7 +16,8 @@ import pytest
 from pydantic import BaseModel
 
 from goldassay.exceptions import MissingExtra, ModelError
-from goldassay.lm import LlamaEngine, TerseAdapter, adapter, engine, resolve
+from goldassay.lm import LlamaEngine, TerseAdapter, adapter, resolve
+from goldassay.lm import local as engine
 from goldassay.lm import local as truncation
 
 Load = Callable[..., Any]

@@ -1,4 +1,4 @@
-"""``goldassay init``: a workspace of one's own, with the six tasks or with a task of one's own."""
+"""``goldassay demo`` and ``goldassay init``: the whole loop, offline, and a workspace of one's own."""
 
 from __future__ import annotations
 
@@ -10,6 +10,19 @@ import typer
 
 from goldassay.cli import options as use
 from goldassay.exceptions import GoldassayError
+
+
+def demo(
+    lm: use.Lm = None,
+    limit: Annotated[
+        int | None, typer.Option("--limit", metavar="N", min=2, help="Only N examples of each split, for a quick look.")
+    ] = None,
+) -> None:
+    """The whole loop, offline, in minutes: measure, tune, measure again."""
+    from goldassay.proof.demo import run
+
+    run(lm=lm, limit=limit)
+
 
 PARTS = ("programs", "metrics", "gold/heritage")
 

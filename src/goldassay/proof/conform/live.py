@@ -1,8 +1,12 @@
-"""Our numbers beside those of the packages that are installed: one function a package.
+"""Live conformance: our numbers beside those of the implementations that are installed, on the same data.
 
-Extraction beside seqeval (tag sequences, both readings, five schemes) and nervaluate (SemEval's four schemas);
-retrieval beside pytrec_eval (trec_eval itself) and ir_measures; ROUGE beside rouge-score; labels beside scikit-learn,
-their agreement beside krippendorff, and agreement and doubt beside statsmodels.
+One function a package: extraction beside seqeval (tag sequences, both readings, five schemes) and nervaluate (SemEval's
+four schemas); retrieval beside pytrec_eval (trec_eval itself) and ir_measures; ROUGE beside rouge-score; labels beside
+scikit-learn, their agreement beside krippendorff, and agreement and doubt beside statsmodels.
+
+The data are the heritage gold of the workspace (or the copy that comes with goldassay) with predictions made by
+damaging it, and generated cases (`cases`); both come from a fixed seed, so that two machines compare the same numbers.
+An oracle that is not installed is named, with the line that installs it.
 """
 
 from __future__ import annotations
@@ -10,18 +14,21 @@ from __future__ import annotations
 import math
 import random
 import warnings
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from importlib.util import find_spec
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
+from goldassay.exceptions import GoldassayError
 from goldassay.gold.agreement import alpha, cohen_kappa, fleiss_kappa
 from goldassay.measures import classification, retrieval
 from goldassay.measures.answering import rouge_batch
 from goldassay.measures.extraction import evaluate_spans, evaluate_spans_by_type, evaluate_tags
-from goldassay.proof.conform.live.cases import SEED, Tags, answers, heritage, judged, labels, random_tags, spans, tagged
-from goldassay.proof.conform.suite import SuiteResult
+from goldassay.proof.conform.cases import SEED, Tags, answers, heritage, judged, labels, random_tags, spans, tagged
+from goldassay.proof.conform.official import SuiteResult
 from goldassay.statistics import compare, holm, wilson
 
 LETTERS = {"IOB1": "IB", "IOB2": "IB", "IOE2": "IE", "IOBES": "BIES", "BILOU": "BILU"}
@@ -258,3 +265,52 @@ def statsmodels(result: SuiteResult) -> None:
         result.near(
             f"McNemar's p of {won} against {lost}", float(tested.pvalue), compare(a, b, test="mcnemar", resamples=1).p
         )
+
+
+@dataclass(frozen=True)
+class Oracle:
+    """An implementation: the module that is imported, what pip installs, and what compares with it."""
+
+    module: str
+    requirement: str
+    compare: Callable[[SuiteResult], None]
+
+    @property
+    def missing(self) -> str:
+        """What to do if it is not installed; nothing if it is."""
+        return "" if find_spec(self.module) else f"not installed; pip install {self.requirement}"
+
+
+ORACLES = {
+    "seqeval": Oracle("seqeval", "seqeval==1.2.2", seqeval),
+    "nervaluate": Oracle("nervaluate", "nervaluate==1.2.1", nervaluate),
+    "scikit-learn": Oracle("sklearn", "scikit-learn", scikit_learn),
+    "krippendorff": Oracle("krippendorff", "krippendorff==0.9.0", krippendorff),
+    "statsmodels": Oracle("statsmodels", "statsmodels==0.15.0", statsmodels),
+    "pytrec_eval": Oracle("pytrec_eval", "pytrec-eval-terrier==0.5.11", pytrec_eval),
+    "ir_measures": Oracle("ir_measures", "ir-measures==0.4.3", ir_measures),
+    "rouge-score": Oracle("rouge_score", "rouge-score==0.1.2", rouge_score),
+}
+
+
+def run(names: Sequence[str] | None = None) -> list[SuiteResult]:
+    """Compare with the oracles named, or with all; those that are not installed have ``missing`` and no numbers.
+
+    >>> run(["trec"])
+    Traceback (most recent call last):
+    goldassay.exceptions.GoldassayError: no oracle 'trec'; there are seqeval, nervaluate, scikit-learn, krippendorff, \
+statsmodels, pytrec_eval, ir_measures, rouge-score
+    """
+    wrong = next((name for name in names or () if name not in ORACLES), None)
+    if wrong is not None:
+        raise GoldassayError(f"no oracle {wrong!r}; there are {', '.join(ORACLES)}")
+    results = []
+    for name in names or ORACLES:
+        result = SuiteResult(name, missing=ORACLES[name].missing)
+        if not result.missing:
+            ORACLES[name].compare(result)
+        results.append(result)
+    return results
+
+
+__all__ = ["ORACLES", "Oracle", "run"]

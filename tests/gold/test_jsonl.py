@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 
 from goldassay import files
 from goldassay.exceptions import DataError
-from goldassay.gold import quick, read
+from goldassay.gold import read
+from goldassay.gold.formats import jsonl
 from goldassay.gold.formats.jsonl import by_line
 from goldassay.gold.records import GOLD, PRED, Side
 
@@ -54,7 +55,7 @@ def careful(line: bytes, side: Side, task: str) -> list[dict[str, Any]]:
 @pytest.mark.parametrize(("side", "task"), list(SAMPLES))
 def test_a_good_record_goes_the_quick_way(side: Side, task: str) -> None:
     line = json.dumps(SAMPLES[side, task]).encode()
-    found = quick.rows(line + b"\r\n\n" + line, task, side)
+    found = jsonl.rows(line + b"\r\n\n" + line, task, side)
     assert found is not None
     assert exact(found) == exact(careful(line, side, task) * 2)
 
@@ -77,7 +78,7 @@ ROW = b'{"id": "a", "label": "M", "meta": {"k": [{"n": 1}, {"n": 2}]}}'
     ],
 )
 def test_a_record_is_a_line(tmp_path: Path, block: bytes) -> None:
-    assert quick.rows(block, "classification") is None
+    assert jsonl.rows(block, "classification") is None
     file = tmp_path / "classification.jsonl"
     file.write_bytes(block)
     with pytest.raises(DataError, match=r"classification\.jsonl:1: (not JSON|input should be an object|a NUL at byte)"):
@@ -85,9 +86,9 @@ def test_a_record_is_a_line(tmp_path: Path, block: bytes) -> None:
 
 
 def test_empty_lines_and_both_line_ends_are_passed_over() -> None:
-    found = quick.rows(b"\n" + ROW + b"\r\n\n \t\n" + ROW + b"\n\r\n", "classification")
+    found = jsonl.rows(b"\n" + ROW + b"\r\n\n \t\n" + ROW + b"\n\r\n", "classification")
     assert found == [json.loads(ROW)] * 2
-    assert quick.rows(b"\n\r\n", "classification") == []
+    assert jsonl.rows(b"\n\r\n", "classification") == []
 
 
 values = st.recursive(
@@ -123,7 +124,7 @@ def test_what_it_takes_is_what_the_validator_takes(case: tuple[Side, str], data:
     else:
         record = put(record, data.draw(st.sampled_from(places(record))), data.draw(values))
     line = json.dumps(record).encode()
-    found = quick.rows(line, task, side)
+    found = jsonl.rows(line, task, side)
     if found is not None:
         assert exact(found) == exact(careful(line, side, task))
 
@@ -145,9 +146,9 @@ def test_what_it_takes_is_what_the_validator_takes(case: tuple[Side, str], data:
 @pytest.mark.parametrize("before", [b"", b'{"id": "c", "label": "a : b", "text": "::"}\n' * 50])
 def test_what_is_passed_over_is_found(line: bytes, before: bytes) -> None:
     """A key that stands twice, a field of another name, a number without end: also among records that are right."""
-    assert quick.rows(before + line, "classification") is None
+    assert jsonl.rows(before + line, "classification") is None
     if before:
-        assert quick.rows(before, "classification") is not None
+        assert jsonl.rows(before, "classification") is not None
     with pytest.raises(DataError):
         careful(before + line, "gold", "classification")
 
@@ -161,18 +162,18 @@ def test_a_key_that_stands_twice_is_never_taken(case: tuple[Side, str], data: st
     if "meta" in (GOLD if side == "gold" else PRED)[task].__annotations__:
         record = {**record, "meta": {"k": data.draw(values), "::": ":"}}
     line = json.dumps(record, ensure_ascii=data.draw(st.booleans()))
-    assume(quick.rows(line.encode("utf-8", "replace"), task, side) is not None)
+    assume(jsonl.rows(line.encode("utf-8", "replace"), task, side) is not None)
     keys = [place.start() for place in re.finditer(r'"(?:[^"\\]|\\.)*"(?=:)', line)]
     at = data.draw(st.sampled_from(keys))
     key = re.compile(r'"(?:[^"\\]|\\.)*"').match(line, at)
     assert key is not None
     twice = line[:at] + key[0] + data.draw(st.sampled_from([":", " :", "\t: "])) + "null, " + line[at:]
-    assert quick.rows(twice.encode(), task, side) is None
+    assert jsonl.rows(twice.encode(), task, side) is None
 
 
 @pytest.mark.parametrize("task", HERITAGE)
 def test_our_own_gold_goes_the_quick_way(root: Path, task: str) -> None:
-    assert quick.rows((root / "gold" / "heritage" / f"{task}.jsonl").read_bytes(), task) is not None
+    assert jsonl.rows((root / "gold" / "heritage" / f"{task}.jsonl").read_bytes(), task) is not None
 
 
 @settings(max_examples=60, deadline=None)

@@ -7,7 +7,7 @@ import pytest
 
 from goldassay import Counts, Mean
 from goldassay.exceptions import GoldassayError
-from goldassay.statistics.gates import gate
+from goldassay.running.gates import gate
 from goldassay.tally import Tally
 
 

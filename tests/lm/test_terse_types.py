@@ -10,8 +10,8 @@ import pytest
 from pydantic import BaseModel
 
 from goldassay.lm import TerseAdapter
-from goldassay.lm.by_type import ByType
 from goldassay.lm.lines import Lines
+from goldassay.lm.terse import ByType
 
 
 class Name(BaseModel):
