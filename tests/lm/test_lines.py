@@ -160,3 +160,15 @@ def test_what_is_copied_does_not_begin_like_the_mark_that_ends_a_list() -> None:
     words = re.compile(found.replace(r"\p{L}\p{N}", "A-Za-z0-9"))
     assert all(words.fullmatch(text) for text in ("Sint-Jan", "'s-Hertogenbosch", "(1380)", "in 's"))
     assert not any(words.fullmatch(text) for text in ("-", "-Jan", "(", "' in"))
+
+
+@pytest.mark.parametrize(
+    ("kind", "named"),
+    [(str, True), (float, True), (Literal["A", "B"], False), (bool, False), (list[str], False), (Triple, True)],
+)
+def test_what_may_always_go_on_is_ended_by_the_tokens_that_end_the_models_turn(kind: Any, named: bool) -> None:
+    form = Lines.of(create_model("Outputs", value=(kind, ...)).model_json_schema())
+    assert form is not None
+    start = of_lines(form, "", 4, 20, 20, ends=(2, 7)).splitlines()[1]
+    assert start.endswith("<[2,7]>") is named
+    assert "<[" not in of_lines(form, "", 4, 20, 20)

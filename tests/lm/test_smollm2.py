@@ -13,7 +13,7 @@ import pytest
 from pydantic import BaseModel
 
 from goldassay.exceptions import ModelError
-from goldassay.lm import DEFAULT, adapter, resolve, server
+from goldassay.lm import DEFAULT, Copied, TerseAdapter, adapter, resolve, server
 from goldassay.lm import local as truncation
 from goldassay.lm.files import located
 
@@ -106,3 +106,28 @@ def test_loading_and_asking_write_nothing(capfd: pytest.CaptureFixture[str]) -> 
 def test_one_model_a_file(model: Any) -> None:
     file = located(DEFAULT)
     assert server.loaded(file, 256) is server.loaded(file, 256)
+
+
+class Copy(dspy.Signature):
+    """Copy the words of the text that answer the question, as short as possible."""
+
+    text: str = dspy.InputField()
+    question: str = dspy.InputField()
+    answer: Copied = dspy.OutputField()
+
+
+def test_a_line_of_text_ends_where_the_model_ends_its_turn(model: Any) -> None:
+    """Not at the bound of the grammar, or at the end of what is copied."""
+    reader = dspy.Predict(Copy)
+    reader.demos = [
+        dspy.Example(text="de noordertoren van 123 meter", question="Hoe hoog is de noordertoren?", answer="123 meter"),
+        dspy.Example(text="nummer 1185 op de lijst", question="Onder welk nummer staat het?", answer="1185"),
+        dspy.Example(text="opened its doors in 1902", question="When did it open?", answer="1902"),
+    ]
+    asked = {"text": "In 1836 collectors and scholars met in London.", "question": "When did collectors meet?"}
+    with dspy.context(lm=model, adapter=TerseAdapter("lines")), dspy.track_usage() as tracker:
+        answer = reader(**asked).answer
+    assert "1836" in answer
+    assert not answer.endswith("London.")
+    (usage,) = tracker.get_total_tokens().values()
+    assert usage["completion_tokens"] < 12

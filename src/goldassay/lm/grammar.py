@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from goldassay.lm.lines import NOTHING, Field, Items, Lines, Row, Scalar
@@ -89,7 +89,7 @@ def _runs(source: str, words: int) -> list[str]:
     return list(out)
 
 
-def of_lines(form: Lines, source: str, items: int, characters: int, longest: int) -> str:
+def of_lines(form: Lines, source: str, items: int, characters: int, longest: int, ends: Sequence[int] = ()) -> str:
     """The grammar of an answer in lines.
 
     Args:
@@ -98,8 +98,11 @@ def of_lines(form: Lines, source: str, items: int, characters: int, longest: int
         items: The most items of a list, where the schema states no bound; likewise
         characters: of a text in a list, and
         longest: of a text of its own.
+        ends: The tokens that end the model's turn. A grammar names them after a text that may always go on: what ends
+            a turn for llguidance is not what does for every model (SmolLM2's ``<|im_end|>`` was refused, and the answer
+            ran to its bound).
     """
-    return _Grammar(source, items, characters, longest).of(form)
+    return _Grammar(source, items, characters, longest).of(form, ends)
 
 
 class _Grammar:
@@ -110,12 +113,14 @@ class _Grammar:
         self.rules: dict[str, str] = {}
         self.source = [line.strip() for line in source.splitlines() if line.strip()]
 
-    def of(self, form: Lines) -> str:
+    def of(self, form: Lines, ends: Sequence[int]) -> str:
         """The whole grammar."""
         if len(form.fields) == 1:
             start = self._alone(form.fields[0][1])
         else:
             start = ' "\\n" '.join(self._titled(name, field) for name, field in form.fields)
+        if ends and _open(form.fields[-1][1]):
+            start = f"({start}) <[{','.join(map(str, ends))}]>"
         rules = [f"start: {start}", *(f"{name}: {rule}" for name, rule in self.rules.items())]
         return "%llguidance {}\n" + "\n".join(rules) + "\n"
 
@@ -173,6 +178,13 @@ class _Grammar:
         name = f"VALUE_{len(self.rules)}"
         self.rules[name] = rule
         return name
+
+
+def _open(field: Field) -> bool:
+    """Whether what is written last may always go on: a text, a number, or a line that ends with one."""
+    if isinstance(field, Row):
+        return _open(field.fields[-1][1])
+    return isinstance(field, Scalar) and not field.labels and field.kind != "boolean"
 
 
 def _number(field: Scalar) -> str:

@@ -106,7 +106,7 @@ class LlamaEngine:
         """One chat completion; a constrained answer that was cut short keeps its complete parts."""
         try:
             model = loaded(located(self.name), self.context, self.slots)
-            reply = model.ask(body(request, self.items, self.characters))
+            reply = model.ask(body(request, self.items, self.characters, model.ends))
         except GoldassayError as error:
             raise LocalModelError(str(error)) from error
         if "choices" not in reply:

@@ -16,22 +16,26 @@ import os
 import re
 import secrets
 import threading
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from goldassay.exceptions import MissingExtra, ModelError
 from goldassay.insides import TextPart
+from goldassay.lm.files import end_tokens
 from goldassay.lm.grammar import CHARACTERS, ITEMS, TOP_CHARACTERS, bounded, copied, of_lines
 from goldassay.lm.lines import Lines
 
 
 @dataclass(frozen=True)
 class Loaded:
-    """A loaded model. It answers ``slots`` requests at a time; ``server`` must stay referenced, or the model goes."""
+    """A loaded model, with the tokens that end its turn. It answers ``slots`` requests at a time; ``server`` must stay
+    referenced, or the model goes."""
 
     server: Any
     slots: int = 1
+    ends: tuple[int, ...] = ()
     free: threading.Semaphore = field(init=False)
 
     def __post_init__(self) -> None:
@@ -52,7 +56,7 @@ def loaded(file: Path, context: int, slots: int = 1) -> Loaded:
     key = (str(file.resolve()), context, slots)
     with _LOCK:
         if key not in _LOADED:
-            _LOADED[key] = Loaded(_load(file, context, slots), slots)
+            _LOADED[key] = Loaded(_load(file, context, slots), slots, end_tokens(file))
         return _LOADED[key]
 
 
@@ -109,7 +113,7 @@ FORM, COPY = "x-form", "x-copy"  # what the adapter says of an answer beside its
 SAMPLING = ("top_p", "top_k", "seed", "frequency_penalty", "presence_penalty")
 
 
-def body(request: Any, items: int, characters: int) -> dict[str, Any]:
+def body(request: Any, items: int, characters: int, ends: Sequence[int] = ()) -> dict[str, Any]:
     """The messages, the sampling settings, and the grammar that a wanted response format stands for."""
     config = request.config
     messages = [{"role": "system", "content": _text(request.system)}] if request.system else []
@@ -125,14 +129,21 @@ def body(request: Any, items: int, characters: int) -> dict[str, Any]:
         made["stop"] = list(config.stop)
     if config.response_format:
         schema = config.response_format.get("schema") or {"type": "object"}
-        made["grammar"] = written(schema, messages[-1]["content"], items, characters)
+        made["grammar"] = written(schema, messages[-1]["content"], items, characters, ends)
     return made
 
 
-def written(schema: dict[str, Any], asked: str, items: int = ITEMS, characters: int = CHARACTERS) -> str:
+def written(
+    schema: dict[str, Any], asked: str, items: int = ITEMS, characters: int = CHARACTERS, ends: Sequence[int] = ()
+) -> str:
     """The grammar of an answer: as lines where the adapter asked for them, else JSON.
 
-    ``asked`` is the last message, from whose words copied fields are copied; the names of its inputs are left out.
+    Args:
+        schema: What is wanted.
+        asked: The last message, from whose words copied fields are copied; the names of its inputs are left out.
+        items: The most items of a list whose schema states no limit.
+        characters: The most characters of a text in a list, likewise.
+        ends: The tokens that end the model's turn.
     """
     names = schema.get(COPY)
     source = (
@@ -140,7 +151,7 @@ def written(schema: dict[str, Any], asked: str, items: int = ITEMS, characters: 
     )
     form = Lines.of(schema) if schema.get(FORM) == "lines" else None
     if form is not None:
-        return of_lines(form, source, items, characters, TOP_CHARACTERS)
+        return of_lines(form, source, items, characters, TOP_CHARACTERS, ends)
     plain = {key: part for key, part in schema.items() if key not in (FORM, COPY)}
     return grammar(bounded(copied(plain, source, characters), items, characters))
 
