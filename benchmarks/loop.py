@@ -1,7 +1,8 @@
 """The evaluation loop beside dspy.Evaluate: trivial program, trivial metric, so that only the loop is measured.
 
 Then a ``dspy.Predict`` whose model answers at once, beside the same called bare (CPU), and one whose model takes 50 ms,
-128 in flight, beside ``dspy.Evaluate`` (seconds).
+128 in flight, beside ``dspy.Evaluate`` (seconds), on threads and with two processes: their seconds are those from when
+the processes are there (what starting them takes is told apart).
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from collections.abc import Callable
 from typing import Any
 
 import dspy
-from benchmarks.harness import close, versus
+from benchmarks.harness import close, started_apart, versus
 from dspy.lm15 import Message, Response, TextPart, Usage
 
 from goldassay import Counts, Metric
@@ -65,8 +66,8 @@ def predictors(metric: Any) -> None:
             for example in gold:
                 predict(**example.inputs())
 
-    def run(model: Any, threads: int, **options: Any) -> None:
-        evaluate(predict, gold, metric, lm=model, threads=threads, progress=False, **options)
+    def run(model: Any, threads: int, on: Any = gold, **options: Any) -> None:
+        evaluate(predict, on, metric, lm=model, threads=threads, progress=False, **options)
 
     def cpu(work: Callable[[], None]) -> float:
         before = time.process_time()
@@ -92,6 +93,16 @@ def predictors(metric: Any) -> None:
             seconds.append(time.perf_counter() - before)
         ideal = len(gold) * 0.05 / 128
         print(f"Predict of 50 ms, 128 in flight, {name}: {min(seconds):.2f} s, {ideal / min(seconds):.0%} of the ideal")
+    many = examples(8192)
+    start, net = min(
+        (started_apart(lambda: run(slow, 128, many, engine="processes", workers=2)) for _ in range(3)),
+        key=lambda found: found[1],
+    )
+    ideal = len(many) * 0.05 / 128
+    print(
+        f"Predict of 50 ms, 128 in flight, ours, two processes, 8,192 examples: {net:.2f} s, "
+        f"{ideal / net:.0%} of the ideal; start {start:.2f} s"
+    )
 
 
 def main() -> None:

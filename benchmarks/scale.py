@@ -1,10 +1,11 @@
-"""Engines on a program that waits 50 ms, as a model on the network does: how near to the ideal each comes.
+"""Engines on a program that waits, as a model on the network does: how near to the ideal each comes.
 
-The ideal is examples × 50 ms / examples in flight. A run has to start its processes first; that time is told apart:
-seconds are those from when the workers are there to the end of the run.
+The ideal is examples × seconds waited / examples in flight. A run has to start its processes first; that time is told
+apart: seconds are those from when the workers are there to the end of the run, the better of two runs. A program that
+only sleeps shows what an engine costs; with ``dspy.Predict`` each example costs DSPy's own time besides.
 
 Before that, the memory of ``goldassay score`` and ``eval`` on gold of two sizes (``GOLDASSAY_EXAMPLES=1000000`` for
-another largest); ``python -m benchmarks.scale memory`` stops there.
+another largest); ``python -m benchmarks.scale memory`` stops there, ``… engines`` leaves it out.
 """
 
 from __future__ import annotations
@@ -19,18 +20,41 @@ from subprocess import DEVNULL, Popen
 from typing import Any
 
 import dspy
+from benchmarks.harness import started_apart
+from benchmarks.loop import Engine, examples
 
 from goldassay import Metric
 from goldassay.measures import classification
 from goldassay.running import evaluate
 
-WAIT = 0.05
-GOLD = [dspy.Example(id=str(i), text=f"t{i}", label="MG"[i % 2]).with_inputs("text") for i in range(4096)]
+ENGINES = (  # engine, workers, in flight, seconds that each example waits, examples
+    ("threads", None, 128, 0.05, 8192),
+    ("processes", 1, 128, 0.05, 8192),
+    ("processes", 2, 128, 0.05, 8192),
+    ("ray", 1, 32, 0.05, 2048),
+    ("ray", 2, 64, 0.05, 4096),
+    ("ray", 4, 128, 0.05, 8192),
+)
+PREDICTORS = (
+    ("threads", None, 32, 0.05, 2048),
+    ("threads", None, 128, 0.05, 8192),
+    ("threads", None, 128, 0.5, 2560),
+    ("processes", 2, 32, 0.05, 2048),
+    ("processes", 2, 128, 0.05, 8192),
+    ("processes", 2, 256, 0.05, 8192),
+    ("processes", 2, 128, 0.5, 2560),
+    ("ray", 2, 128, 0.05, 8192),
+)
 
 
-def waits(text: str) -> Any:
-    time.sleep(WAIT)
-    return dspy.Prediction(label="M")
+def waiting(seconds: float) -> Any:
+    """A program that takes so long."""
+
+    def waits(text: str) -> Any:
+        time.sleep(seconds)
+        return dspy.Prediction(label="M")
+
+    return waits
 
 
 def memory(command: str, examples: int) -> None:
@@ -59,49 +83,32 @@ def memory(command: str, examples: int) -> None:
 
 
 def main() -> None:
-    for command in ("score", "eval"):
-        for examples in (20_000, int(os.environ.get("GOLDASSAY_EXAMPLES", "200000"))):
-            memory(command, examples)
+    for command in ("score", "eval") if "engines" not in sys.argv else ():
+        for n in (20_000, int(os.environ.get("GOLDASSAY_EXAMPLES", "200000"))):
+            memory(command, n)
     if "memory" not in sys.argv:
         engines()
 
 
 def engines() -> None:
     metric = Metric(classification.Accuracy())
-    for engine, workers, threads, n in (
-        ("threads", None, 128, 4096),
-        ("processes", 1, 128, 4096),
-        ("processes", 2, 128, 4096),
-        ("ray", 1, 32, 2048),
-        ("ray", 2, 64, 2048),
-        ("ray", 4, 128, 4096),
-    ):
-        start, net = min((_seconds(metric, engine, workers, threads, n) for _ in range(2)), key=lambda found: found[1])
-        ideal = n * WAIT / threads
-        print(
-            f"{engine:<10} {workers or '-':>2} workers {threads:>4} in flight {n:>5} examples: {net:6.2f} s, ideal "
-            f"{ideal:5.2f} ({ideal / net:.0%}); start {start:5.2f} s",
-            flush=True,
-        )
+    for what, table in (("sleep", ENGINES), ("Predict", PREDICTORS)):
+        for engine, workers, threads, wait, n in table:
+            lm = dspy.LM("fake/m", engine=Engine(wait), cache=False) if what == "Predict" else None
+            program = waiting(wait) if lm is None else dspy.Predict("text -> label")
+            how: dict[str, Any] = {"lm": lm, "threads": threads, "engine": engine, "workers": workers}
 
+            def run(program: Any = program, n: int = n, how: Any = how) -> None:
+                evaluate(program, examples(n), metric, progress=False, **how)
 
-def _seconds(metric: Any, engine: str, workers: int | None, threads: int, n: int) -> tuple[float, float]:
-    """How long a run took to start its workers, and how long from then to its end."""
-    module: Any = sys.modules["goldassay.running.evaluate"]
-    plain, ready = module.at_work, []
-
-    def noted(*given: Any, **options: Any) -> Any:
-        made = plain(*given, **options)
-        ready.append(time.perf_counter())
-        return made
-
-    module.at_work = noted
-    before = time.perf_counter()
-    try:
-        evaluate(waits, GOLD[:n], metric, threads=threads, engine=engine, workers=workers, progress=False)
-    finally:
-        module.at_work = plain
-    return ready[0] - before, time.perf_counter() - ready[0]
+            start, net = min((started_apart(run) for _ in range(2)), key=lambda found: found[1])
+            ideal = n * wait / threads
+            print(
+                f"{what:<8} {engine:<10} {workers or '-':>2} workers {threads:>4} in flight {n:>5} examples of "
+                f"{wait * 1000:3.0f} ms: {net:6.2f} s, ideal {ideal:5.2f} ({ideal / net:.0%}); start {start:5.2f} s; "
+                f"load {os.getloadavg()[0]:.1f}",
+                flush=True,
+            )
 
 
 if __name__ == "__main__":

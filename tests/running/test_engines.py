@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import time
 from pathlib import Path
 from typing import Any
@@ -11,9 +12,9 @@ import dspy
 import pytest
 
 from goldassay import Metric, workspace
-from goldassay.exceptions import GoldassayError
+from goldassay.exceptions import GoldassayError, MetricError, RunStopped
 from goldassay.measures import classification
-from goldassay.running import Run, evaluate
+from goldassay.running import Run, engines, evaluate
 
 GOLD = [dspy.Example(id=str(i), text=f"text {i}", label="MG"[i % 2]).with_inputs("text") for i in range(24)]
 METRIC = Metric(classification.Accuracy())
@@ -89,6 +90,61 @@ def test_an_example_that_kills_every_process_is_one_failed_example() -> None:
     run = evaluate(dies, GOLD[:6], METRIC, engine="processes", workers=1)
     assert [bool(row.get("error")) for row in run.rows] == [False, False, False, True, False, False]
     assert "WorkerDied" in run.rows[3]["error"]
+
+
+def test_what_was_in_flight_beside_an_example_that_kills_is_made_all_the_same() -> None:
+    def dies(text: str) -> Any:
+        time.sleep(0.3)
+        if text == "text 3":
+            os._exit(9)
+        return dspy.Prediction(label="M")
+
+    run = evaluate(dies, GOLD[:6], METRIC, engine="processes", workers=1, threads=6)
+    assert [bool(row.get("error")) for row in run.rows] == [False, False, False, True, False, False]
+
+
+def test_a_process_that_says_nothing_any_more_counts_as_dead(monkeypatch: pytest.MonkeyPatch) -> None:
+    def holds_the_interpreter(text: str) -> Any:
+        if text == "text 1":
+            re.match(r"(a+)+$", "a" * 40 + "b")  # no other thread of its process runs meanwhile, for hours
+        return dspy.Prediction(label="M")
+
+    monkeypatch.setattr(engines, "SILENCE", 0.5)
+    run = evaluate(holds_the_interpreter, GOLD[:3], METRIC, engine="processes", workers=1, threads=2, timeout=1)
+    assert [bool(row.get("error")) for row in run.rows] == [False, True, False]
+    assert "fell silent" in run.rows[1]["error"]
+
+
+def test_what_breaks_a_run_elsewhere_breaks_it_and_the_rows_before_it_are_kept(tmp_path: Path) -> None:
+    def strange(gold: Any, pred: Any) -> float:
+        if gold.id == "9":
+            raise MetricError("nine is not to be measured")
+        return 1.0
+
+    with pytest.raises(MetricError, match="nine is not to be measured"):
+        evaluate(
+            lambda text: dspy.Prediction(label="M"),
+            GOLD,
+            strange,
+            engine="processes",
+            workers=2,
+            threads=2,
+            folder=tmp_path / "r",
+        )
+    found = Run.load(tmp_path / "r", Metric.of(strange))
+    assert 0 < len(found.rows) < len(GOLD)
+    assert "9" not in [row["id"] for row in found.rows]
+
+
+def test_a_run_that_stops_early_begins_nothing_more_elsewhere() -> None:
+    def fails(text: str) -> Any:
+        time.sleep(0.05)
+        raise ValueError("no")
+
+    with pytest.raises(RunStopped, match="the first 5 examples failed alike: ValueError: no") as stopped:
+        evaluate(fails, GOLD * 20, METRIC, engine="processes", workers=2, threads=4)
+    run: Any = stopped.value.run
+    assert len(run.rows) < 60
 
 
 def test_an_example_that_hangs_elsewhere_is_left_behind() -> None:

@@ -1,13 +1,15 @@
 """Where examples are worked on: in threads of this process, in processes, or in actors of Ray.
 
-An engine is what the loop calls for each example (`Measuring` is the one for threads). The loop, the folder, the
-resume, the timeouts and the early stops are the same, and so are the rows, to the last bit: only where an example is
-measured differs. A process or an actor that dies is started again, and its examples are tried once more.
+Elsewhere, each worker (a process or an actor) works on its share of what is in flight with a `Loop` of its own, and one
+thread here deals with it: `Elsewhere.deal` hands it examples and takes the rows that are done, several in one message.
+A worker has a little more in hand than it works on, so that it need not wait for the next. The run, its folder, the
+resume and the early stops are the same, and so are the rows, to the last bit: only the place of the work differs.
+
+What a worker had in hand as it died is halved and tried again, until the example that kills is alone: that one failed.
 """
 
 from __future__ import annotations
 
-import itertools
 import logging
 import os
 import signal
@@ -16,34 +18,37 @@ import subprocess
 import sys
 import threading
 import time
+from collections import deque
 from collections.abc import Callable, Iterable, Sequence
-from concurrent.futures import Future
 from contextlib import suppress
+from dataclasses import dataclass, field
 from multiprocessing.connection import Connection
 from typing import Any, Protocol
 
 from goldassay.exceptions import GoldassayError, MissingExtra
-from goldassay.running.budget import Meter
-from goldassay.running.calls import Account
+from goldassay.running.budget import UNITS, BudgetSpent, Meter
 from goldassay.running.example import Measuring, failed_with
-from goldassay.running.worker import READY
-from goldassay.score import Evidence
+from goldassay.running.loop import Loop
+from goldassay.running.worker import Given, Reply
 
 ENGINES = ("threads", "processes", "ray")
-TRIES = 2  # of an example whose worker died
+AHEAD = 0.04  # seconds of work that a worker has in hand beside what it works on
+SILENCE = 10.0  # seconds without a sign, beyond the timeout of an example, after which a worker counts as dead
 STORE = 100 * 2**20  # bytes of Ray's object store: rows are small
-Answer = tuple[Evidence, dict[str, Any], str, dict[str, Any]]
 
 
 class Died(Exception):
-    """The process or actor that worked on an example is gone."""
+    """The process or actor that worked on examples is gone, or says nothing any more."""
 
 
 class Remote(Protocol):
     """A worker somewhere else."""
 
-    def ask(self, index: int, example: object) -> Answer:
-        """What came of an example; `Died` where the worker is gone."""
+    def exchange(self, given: Given, stop: bool, patience: float | None) -> Reply:
+        """Hand it examples and take what is done (`goldassay.running.worker.Worker.exchange`).
+
+        Raises `Died` where it is gone, or says nothing for ``patience`` seconds.
+        """
         ...
 
     def ready(self) -> None:
@@ -53,15 +58,41 @@ class Remote(Protocol):
         """End it."""
 
 
-class Elsewhere:
-    """Measures examples in several remote workers; called by many threads of the loop at once."""
+@dataclass
+class Hand:
+    """What one worker was given and has not done; ``width`` is how many examples it works on at once.
 
-    def __init__(self, here: Measuring, start: Callable[[], Remote], workers: int, meter: Meter) -> None:
-        self.here, self.start, self.meter = here, start, meter
-        self.workers: list[Remote] = [start() for _ in range(workers)]
-        self.turn, self.lock = itertools.count(), threading.Lock()
-        self.spent: dict[Remote, dict[str, Any]] = {}
-        self.hopeless = ""
+    ``suspect``: a worker died with these examples before. ``rate``: examples a second, of late.
+    """
+
+    width: int
+    indices: dict[int, None] = field(default_factory=dict)
+    suspect: bool = False
+    rate: float = 0.0
+
+
+class Elsewhere:
+    """Measures examples in several remote workers, which ``start`` makes; ``widths`` has a number for each.
+
+    ``timeout`` is how many seconds one example may take.
+    """
+
+    def __init__(
+        self,
+        here: Measuring,
+        start: Callable[[int], Remote],
+        widths: Sequence[int],
+        meter: Meter,
+        timeout: float | None = None,
+    ) -> None:
+        self.here, self.start, self.widths, self.meter = here, start, widths, meter
+        self.patience = None if timeout is None else timeout + SILENCE
+        self.bounded = any(getattr(meter.budget, unit) is not None for unit in UNITS)
+        self.suspects: deque[list[int]] = deque()
+        self.used: dict[Remote, dict[str, Any]] = {}
+        self.hopeless, self.closed, self.lock = "", False, threading.Lock()
+        self.workers: list[Remote] = [start(width) for width in widths]
+        self.places = iter(range(len(widths)))
         try:
             for worker in self.workers:
                 worker.ready()
@@ -69,136 +100,160 @@ class Elsewhere:
             self.close()
             raise
 
-    def __call__(self, index: int, account: Account) -> tuple[Evidence, dict[str, Any]]:
-        """Measure one example somewhere, if the budget allows it; what it costs stands in its row."""
-        self.meter.check()
-        started = time.perf_counter()
-        for _ in range(TRIES):
-            place = next(self.turn) % len(self.workers)
-            worker = self.workers[place]
+    def deal(self, loop: Loop) -> None:
+        """Deal with one of the workers until nothing is left to do; to be called in a thread for each."""
+        with self.lock:
+            place = next(self.places)
+        hand = Hand(self.widths[place])
+        while True:
+            new = self._next(loop, hand)
+            hand.indices.update(dict.fromkeys(new))
+            if not hand.indices:
+                return
+            began, worker = time.perf_counter(), self.workers[place]
             try:
-                evidence, row, hopeless, spent = worker.ask(index, self.here.gold[index])
+                given = [(index, self.here.gold[index]) for index in new]
+                reply = worker.exchange(given, loop.stop.is_set(), self.patience)
             except Died:
-                self._again(place, worker)
+                if loop.stop.is_set():
+                    return
+                self._died(loop, hand, time.perf_counter() - began)
+                self._again(place)
                 continue
+            hand.rate = (hand.rate + len(reply.rows) / (time.perf_counter() - began)) / 2
             with self.lock:
-                self.hopeless = self.hopeless or hopeless
-                if spent["calls"] >= self.spent.get(worker, spent)["calls"]:  # answers may overtake each other
-                    self.spent[worker] = spent
-                self.meter.set(self.spent.values())
-            return evidence, row
-        lost = failed_with(f"WorkerDied: the process that worked on this example died, {TRIES} times")
-        return self.here.row(index, lost, time.perf_counter() - started)
+                self.hopeless, self.used[worker] = self.hopeless or reply.hopeless, reply.used
+                self.meter.set(self.used.values())
+            for index in (*(row["index"] for row in reply.rows), *reply.given_back):
+                hand.indices.pop(index, None)
+            for row in reply.rows:
+                loop.settle(row)
+            if reply.error is not None:
+                loop.broke(reply.error)
+
+    def _next(self, loop: Loop, hand: Hand) -> list[int]:
+        """What a worker is given now: suspects alone, else as many as it can work on at once and some ahead."""
+        if loop.stop.is_set():
+            return []
+        try:
+            self.meter.check()
+        except BudgetSpent as spent:
+            loop.broke(spent)
+            return []
+        if not hand.indices:
+            hand.suspect = False
+            with suppress(IndexError):
+                group = self.suspects.popleft()
+                hand.suspect = True
+                return group
+        elif hand.suspect or self.suspects:
+            return []
+        left = len(loop.todo)
+        ahead = 0 if self.bounded else min(int(hand.rate * AHEAD), left // (2 * len(self.widths)))
+        new: list[int] = []
+        with suppress(IndexError):
+            while len(hand.indices) + len(new) < hand.width + ahead:
+                new.append(loop.todo.popleft())
+        return new
+
+    def _died(self, loop: Loop, hand: Hand, seconds: float) -> None:
+        """Halve what a worker had in hand, to be tried again; a suspect that was alone has failed."""
+        several = list(hand.indices)
+        if hand.suspect and len(several) == 1:
+            why = "WorkerDied: the process that worked on this example died or fell silent, also when it was alone"
+            loop.settle(self.here.row(several[0], failed_with(why), seconds)[1])
+        else:
+            half = len(several) // 2
+            self.suspects.extend(group for group in (several[:half], several[half:]) if group)
+        hand.indices.clear()
+
+    def _again(self, place: int) -> None:
+        self.workers[place].close()
+        with self.lock:
+            if self.closed:
+                return
+            self.workers[place] = self.start(self.widths[place])
+        self.workers[place].ready()
 
     @property
     def loose(self) -> Iterable[dict[str, int]]:
         """What each worker could charge no example with."""
-        return [one["loose"] for one in self.spent.values()]
-
-    def timed_out(self, index: int, seconds: float) -> tuple[Evidence, dict[str, Any]]:
-        """The row of an example that did not come back."""
-        return self.here.timed_out(index, seconds)
-
-    def _again(self, place: int, dead: Remote) -> None:
-        with self.lock:
-            if self.workers[place] is dead:
-                dead.close()
-                self.workers[place] = self.start()
-                self.workers[place].ready()
+        return [one["loose"] for one in self.used.values()]
 
     def close(self) -> None:
         """End all workers."""
+        with self.lock:
+            self.closed = True
         for worker in self.workers:
             worker.close()
 
 
 class Process:
-    """A process of this machine, asked over a socket; it works on several examples at once."""
+    """A process of this machine, asked over a socket."""
 
-    def __init__(self, packed: bytes) -> None:
+    def __init__(self, packed: bytes, width: int) -> None:
         ours, theirs = socket.socketpair()
         with theirs:
-            call = f"from goldassay.running.worker import main; main(['{theirs.fileno()}'])"
+            call = f"from goldassay.running.worker import main; main(['{theirs.fileno()}', '{width}'])"
             command = [sys.executable, "-c", call]
             self.process = subprocess.Popen(command, pass_fds=[theirs.fileno()], stdin=subprocess.DEVNULL)
         self.connection = Connection(ours.detach())
-        self.numbers, self.lock = itertools.count(), threading.Lock()
-        self.gone = False
-        self.built: Future[Any] = Future()
-        self.waiting: dict[int, Future[Any]] = {READY: self.built}
-        self._send(packed)
-        threading.Thread(target=self._listen, daemon=True).start()
+        with suppress(OSError):  # it ended at once: `ready` says so
+            self.connection.send_bytes(packed)
 
-    def ask(self, index: int, example: object) -> Answer:
+    def exchange(self, given: Given, stop: bool, patience: float | None) -> Reply:
+        """Hand it examples and take what is done."""
         import cloudpickle
 
-        number, future = next(self.numbers), Future[Any]()
-        body = cloudpickle.dumps((number, index, example))
-        with self.lock:
-            if self.gone:
-                raise Died
-            self.waiting[number] = future
+        body = cloudpickle.dumps((given, stop))
         try:
-            self._send(body)
-        except OSError:
+            self.connection.send_bytes(body)
+            if patience is not None and not self.connection.poll(patience):
+                raise Died
+            answer = self.connection.recv_bytes()
+        except (EOFError, OSError):
             raise Died from None
-        found: Answer = future.result()
-        return found
+        reply: Reply = cloudpickle.loads(answer)
+        return reply
 
     def ready(self) -> None:
         """Wait until it is built; what stands in the way is raised."""
-        try:
-            self.built.result()
-        except Died:
-            raise GoldassayError("a process of the run ended before it began; see its message above") from None
-
-    def _send(self, body: bytes) -> None:
-        with self.lock:
-            self.connection.send_bytes(body)
-
-    def _listen(self) -> None:
         import cloudpickle
 
-        with suppress(EOFError, OSError):
-            while True:
-                number, answer, error = cloudpickle.loads(self.connection.recv_bytes())
-                future = self.waiting.pop(number)
-                future.set_exception(error) if error is not None else future.set_result(answer)
-        with self.lock:
-            self.gone = True
-            lost = list(self.waiting.values())
-            self.waiting.clear()
-        for future in lost:
-            future.set_exception(Died())
+        try:
+            error = cloudpickle.loads(self.connection.recv_bytes())
+        except (EOFError, OSError):
+            raise GoldassayError("a process of the run ended before it began; see its message above") from None
+        if error is not None:
+            raise error
 
     def close(self) -> None:
-        """End the process, whatever it is doing."""
+        """End the process, whatever it is doing; a thread that waits for it hears that."""
         self.process.kill()
         self.process.wait()
-        with suppress(OSError):
-            self.connection.close()
 
 
 class Actor:
-    """An actor of Ray; it works on several examples at once."""
+    """An actor of Ray."""
 
-    def __init__(self, packed: bytes, at_once: int) -> None:
+    def __init__(self, packed: bytes, width: int) -> None:
         import ray
 
         from goldassay.running.worker import Worker
 
         kind: Any = ray.remote(Worker)
-        self.actor: Any = kind.options(max_concurrency=max(1, at_once), num_cpus=0).remote(packed)
+        self.actor: Any = kind.options(num_cpus=0).remote(packed, width)
 
-    def ask(self, index: int, example: object) -> Answer:
+    def exchange(self, given: Given, stop: bool, patience: float | None) -> Reply:
+        """Hand it examples and take what is done."""
         import ray
-        from ray.exceptions import RayActorError, RayTaskError
+        from ray.exceptions import GetTimeoutError, RayActorError, RayTaskError
 
         try:
-            found: Any = ray.get(self.actor.measure.remote(index, example))
-            answer: Answer = found
-            return answer
-        except RayActorError:
+            found: Any = ray.get(self.actor.exchange.remote(given, stop), timeout=patience)
+            reply: Reply = found
+            return reply
+        except (RayActorError, GetTimeoutError):
             raise Died from None
         except RayTaskError as error:
             raise (error.cause if isinstance(error.cause, BaseException) else error) from None
@@ -251,31 +306,34 @@ def engine(
     threads: int,
     workers: int | None,
     meter: Meter,
+    timeout: float | None = None,
     ray_address: str | None = None,
 ) -> Measuring | Elsewhere:
     """What the loop calls for each example, by the engine's name.
 
-    ``threads`` examples are in flight at once, in ``workers`` processes or actors (default: as many as this process may
-    use processors, and no more than are in flight).
+    ``threads`` examples are in flight at once, in ``workers`` processes or actors: no more than are in flight, by
+    default as many as this process may use processors.
 
     Args:
         here: What measures an example in this process.
         packed: All that a worker needs, as bytes, by the number of workers.
         meter: The budget of the run.
+        timeout: Seconds that one example may take.
         ray_address: The Ray cluster to join; this machine without it.
     """
     if name not in ENGINES:
         raise GoldassayError(f"no engine {name!r}; there are {', '.join(ENGINES)}")
     if name == "threads":
         return here
-    count = workers or min(threads, len(_processors()))
+    count = min(threads, len(_processors()) if workers is None else workers)
     if count < 1:
         raise GoldassayError(f"a run needs at least one worker, not {count}")
+    widths = [threads // count + (place < threads % count) for place in range(count)]
     body = packed(count)
-    if name == "processes":
-        return Elsewhere(here, lambda: Process(body), count, meter)
-    join_ray(ray_address)
-    return Elsewhere(here, lambda: Actor(body, -(-threads // count) + 1), count, meter)
+    if name == "ray":
+        join_ray(ray_address)
+    kind = Process if name == "processes" else Actor
+    return Elsewhere(here, lambda width: kind(body, width), widths, meter, timeout)
 
 
 def _processors() -> Sequence[int]:

@@ -151,10 +151,11 @@ def evaluate(
     make = at_work(
         engine,
         here,
-        lambda workers: pack(program, measured, called, used, traced, workers),
+        lambda workers: pack(program, measured, called, used, traced, timeout, workers),
         threads=at_once,
         workers=workers,
         meter=meter,
+        timeout=timeout,
         ray_address=ray_address,
     )
     bar = Bar(len(gold), len(rows), progress)
@@ -176,15 +177,15 @@ def evaluate(
     watch = Failures(max_failures, worked=len(rows))
     loop = Loop(
         rows.missing(len(gold)),
-        make,
+        here,
         keep,
         bar=bar,
         total=total,
         done=len(rows),
         watch=watch,
         hopeless=lambda: make.hopeless,
-        timeout=timeout,
-        late=make.timed_out,
+        timeout=None if isinstance(make, Elsewhere) else timeout,
+        late=here.timed_out,
         account=lambda: Account(meter, traced),
     )
     around = {key: value for key, value in (("lm", lm), ("adapter", used)) if value is not None}
@@ -192,7 +193,7 @@ def evaluate(
     try:
         types = types_kept() if keep_prompts else nullcontext()
         with dspy.context(**around), watching(asked, meter) as loose, types, _few_collections():
-            why = loop.work(at_once)
+            why = loop.work(len(make.widths), make.deal) if isinstance(make, Elsewhere) else loop.work(at_once)
         why = why if len(rows) < len(gold) else watch.all
         status = "finished" if len(rows) == len(gold) else "stopped"
     except BudgetSpent as spent:

@@ -13,7 +13,10 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
+from queue import Empty, SimpleQueue
 from typing import Any
 
 import dspy
@@ -92,6 +95,30 @@ class _Worker:
         self.thread.start()
 
 
+class Feed:
+    """Indices that come as they come: what asks for the next waits for it.
+
+    >>> feed = Feed()
+    >>> feed.put(3), feed.put(4), feed.popleft(), feed.drained()
+    (None, None, 3, [4])
+    """
+
+    def __init__(self) -> None:
+        self._queue: SimpleQueue[int] = SimpleQueue()
+        self.put, self.popleft = self._queue.put, self._queue.get
+
+    def drained(self) -> list[int]:
+        """All that nobody has begun."""
+        out: list[int] = []
+        with suppress(Empty):
+            while True:
+                out.append(self._queue.get_nowait())
+        return out
+
+    def __len__(self) -> int:
+        return self._queue.qsize()
+
+
 class Loop:
     """Makes what is missing: ``todo`` are indices, ``make`` gives their evidence and row, ``keep`` takes each row.
 
@@ -105,7 +132,7 @@ class Loop:
 
     def __init__(
         self,
-        todo: Iterable[int],
+        todo: Iterable[int] | Feed,
         make: Callable[[int, Account], Made],
         keep: Callable[[int, Row], object],
         *,
@@ -122,28 +149,28 @@ class Loop:
         self.name, self.account = name, account
         self.make, self.keep, self.bar, self.total, self.done = make, keep, bar, total, done
         self.watch, self.hopeless, self.timeout, self.late = watch or Failures(1.0), hopeless, timeout, late
-        self.todo = deque(todo)
+        self.todo: deque[int] | Feed = todo if isinstance(todo, Feed) else deque(todo)
         self.lock, self.stop, self.closed = threading.Lock(), threading.Event(), False
         self.broken: BaseException | None = None
         self.why = ""
 
-    def work(self, threads: int) -> str:
+    def work(self, threads: int, deal: Callable[[Loop], None] | None = None) -> str:
         """Run until done, or until it makes no sense to go on: then why.
 
-        What is not an Exception in a worker (a spent budget) stops all and is raised here.
+        What is not an Exception in a worker (a spent budget) stops all and is raised here. ``deal`` is called in each
+        thread instead, where things are made elsewhere: it takes from ``todo`` and settles rows until nothing is left.
         """
+        run = partial(self._run, self._take if deal is None else lambda _: deal(self))
         with self.bar:
             workers: list[_Worker] = []
             until = 0.0
             try:
-                workers += (_Worker(self._take) for _ in range(threads))
+                workers += (_Worker(run) for _ in range(threads))
                 while busy := [one for one in workers if one.thread.is_alive() and not one.left_behind]:
                     busy[0].thread.join(0.1 if self.timeout is None else min(0.1, self.timeout / 4))
                     self.bar.show(self.done, self.total)
                     if self.timeout is not None:
-                        workers += (
-                            _Worker(self._take) for one in busy if self._overdue(one) and not self.stop.is_set()
-                        )
+                        workers += (_Worker(run) for one in busy if self._overdue(one) and not self.stop.is_set())
             except KeyboardInterrupt:
                 self.stop.set()
                 until = time.monotonic() + PATIENCE
@@ -158,26 +185,38 @@ class Loop:
             raise self.broken
         return self.why
 
-    def _take(self, me: _Worker) -> None:
+    def _run(self, take: Callable[[_Worker], None], me: _Worker) -> None:
         try:
-            while not self.stop.is_set() and not me.left_behind:
-                try:
-                    index = self.todo.popleft()  # safe between threads; a lock here would make them queue for it
-                except IndexError:
-                    return
-                account = me.account = self.account()
-                me.since = time.monotonic()
-                me.index = index
-                with dspy.context(**{ACCOUNT: account, "usage_tracker": account}):
-                    evidence, row = self.make(index, account)
-                me.index = None
-                self._settle(me, index, row, evidence)
+            take(me)
         except Abandoned:
             return
         except BaseException as error:  # noqa: BLE001  what stops a worker must stop the run, and be seen
             if not me.left_behind:
-                self.broken = self.broken or error
-                self.stop.set()
+                self.broke(error)
+
+    def _take(self, me: _Worker) -> None:
+        while not self.stop.is_set() and not me.left_behind:
+            try:
+                index = self.todo.popleft()  # safe between threads; a lock here would make them queue for it
+            except IndexError:
+                return
+            account = me.account = self.account()
+            me.since = time.monotonic()
+            me.index = index
+            with dspy.context(**{ACCOUNT: account, "usage_tracker": account}):
+                evidence, row = self.make(index, account)
+            me.index = None
+            self._settle(me, index, row, evidence)
+
+    def broke(self, error: BaseException) -> None:
+        """Begin nothing more; `work` raises this."""
+        self.broken = self.broken or error
+        self.stop.set()
+
+    def settle(self, row: Row) -> None:
+        """Keep a row that was made elsewhere."""
+        evidence = self.total.from_state(row["tallies"]) if self.bar.shown else self.total
+        self._settle(None, row["index"], row, evidence)
 
     def _settle(self, me: _Worker | None, index: int, row: Row, evidence: Evidence) -> None:
         """Keep a row, add to what the bar shows, and see whether it makes sense to go on."""

@@ -2,30 +2,55 @@
 
 What travels there is made by `pack`: the program, the metric, the model and the adapter (by cloudpickle, so what a
 script defines travels too), and the files of the workspace that they come from, which are loaded there by their path.
-Models are not copied: a local model is loaded there once, by its name. One example travels there and one row back.
+Models are not copied: a local model is loaded there once, by its name. Examples travel there and rows back, as many in
+one message as there are at the time.
 """
 
 from __future__ import annotations
 
 import contextvars
+import gc
 import os
+import signal
 import sys
 import threading
+import time
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, suppress
+from dataclasses import dataclass
 from multiprocessing.connection import Connection
 from pathlib import Path
+from queue import Empty, SimpleQueue
 from typing import Any
 
 from goldassay.exceptions import GoldassayError
-from goldassay.running.calls import ACCOUNT, Account, watching
+from goldassay.progress import Bar
+from goldassay.running.calls import Account, watching
+from goldassay.running.loop import Abandoned, Feed, Loop
 
-MOST = 10_000  # examples at once
-READY = -1  # the number of a worker's first answer: it is built, or why not
+BEAT = 0.2  # seconds after which a worker with nothing to show shows that it is there
+LINGER = 0.01  # seconds for which a busy worker that has done something waits for more to tell with it
+Given = list[tuple[int, Any]]  # examples and their indices
 
 
-def pack(program: object, metric: object, lm: object, adapter: object, trace: bool, workers: int) -> bytes:
+@dataclass
+class Reply:
+    """What a worker has done since it was asked last.
+
+    ``given_back`` are indices that it has not worked on, or that broke the run, as ``error`` says; ``hopeless`` says
+    why all others will fail too, or nothing; ``used`` what its models were asked so far, ``loose`` for no example.
+    """
+
+    rows: list[dict[str, Any]]
+    given_back: list[int]
+    error: BaseException | None
+    hopeless: str
+    used: dict[str, Any]
+
+
+def pack(
+    program: object, metric: object, lm: object, adapter: object, trace: bool, timeout: float | None, workers: int
+) -> bytes:
     """All that a worker needs, as bytes; it is one of so many, which share the limits of an endpoint.
 
     Args:
@@ -34,6 +59,7 @@ def pack(program: object, metric: object, lm: object, adapter: object, trace: bo
         lm: The language model that examples are run with.
         adapter: How prompts are written and answers read.
         trace: Whether prompts and answers are kept.
+        timeout: Seconds that one example may take.
         workers: How many workers share the limits.
     """
     import cloudpickle
@@ -44,9 +70,8 @@ def pack(program: object, metric: object, lm: object, adapter: object, trace: bo
         if name.startswith("_goldassay_workspace_") and getattr(module, "__file__", None)
     ]
     try:
-        made: bytes = cloudpickle.dumps(
-            (sys.path, files, cloudpickle.dumps((program, metric, lm, adapter, trace, workers)))
-        )
+        inner = cloudpickle.dumps((program, metric, lm, adapter, trace, timeout, workers))
+        made: bytes = cloudpickle.dumps((sys.path, files, inner))
     except Exception as error:
         raise GoldassayError(
             f"this program cannot travel to another process ({type(error).__name__}: {error}); use --engine threads"
@@ -55,9 +80,9 @@ def pack(program: object, metric: object, lm: object, adapter: object, trace: bo
 
 
 class Worker:
-    """Measures one example after another, or several at once, far from the run's own process."""
+    """Measures examples far from the run's own process, ``width`` of them at once, by a loop of its own."""
 
-    def __init__(self, packed: bytes) -> None:
+    def __init__(self, packed: bytes, width: int) -> None:
         import cloudpickle
         import dspy
 
@@ -73,7 +98,7 @@ class Worker:
         for file in [Path(file) for file in files if os.path.isfile(file)]:
             with suppress(Exception):  # the run may have loaded files that this program does not need
                 workspace.load(file)
-        program, metric, lm, adapter, trace, workers = cloudpickle.loads(inner)
+        program, metric, lm, adapter, trace, timeout, workers = cloudpickle.loads(inner)
         limits.divide(workers)
         self.gold: dict[int, Any] = {}
         gold: Any = self.gold
@@ -82,65 +107,87 @@ class Worker:
         self.watch = ExitStack()  # kept, since what leaves it is watched no more
         self.loose = self.watch.enter_context(watching(models(program, metric, lm), self.meter))
         self.watch.enter_context(types_kept())
-        self.around = {name: value for name, value in (("lm", lm), ("adapter", adapter)) if value is not None}
-        self.trace = trace
-        self._dspy = dspy
+        self.given = Feed()
+        self.done: SimpleQueue[dict[str, Any] | int] = SimpleQueue()
+        self.error: BaseException | None = None
+        loop = Loop(
+            self.given,
+            self._measure,
+            lambda index, row: self._keep(row),
+            bar=Bar(0, shown=False),
+            total=metric.zero,
+            timeout=timeout,
+            late=self.measuring.timed_out,
+            account=lambda: Account(self.meter, trace),
+        )
+        around = {name: value for name, value in (("lm", lm), ("adapter", adapter)) if value is not None}
+        with dspy.context(**around):
+            context = contextvars.copy_context()
+        threading.Thread(target=context.run, args=(loop.work, width), daemon=True).start()
 
     def built(self) -> None:
         """Nothing: an answer says that the worker is there."""
 
-    def measure(self, index: int, example: object) -> tuple[Any, dict[str, Any], str, dict[str, Any]]:
-        """The evidence and the row of an example, why all others will fail too (or nothing), and what was used so far.
+    def exchange(self, given: Given, stop: bool = False) -> Reply:
+        """Take examples to work on, and tell what is done: at once if something is, else when it is.
 
-        ``loose`` among the latter is what no example could be charged with.
+        With ``stop`` nothing more is begun, and what was not begun is given back.
         """
-        self.gold[index] = example
+        for index, example in given:
+            self.gold[index] = example
+            self.given.put(index)
+        back = self.given.drained() if stop else []
+        done: list[dict[str, Any] | int] = []
+        with suppress(Empty):
+            done.append(self.done.get(timeout=0 if back else BEAT))
+            if len(self.given):
+                time.sleep(LINGER)
+            while True:
+                done.append(self.done.get_nowait())
+        rows = [one for one in done if isinstance(one, dict)]
+        back += [one for one in done if isinstance(one, int)]
+        used = {**self.meter.state(), "unpriced": self.meter.unpriced, "loose": self.loose.usage}
+        return Reply(rows, back, self.error, self.measuring.hopeless, used)
+
+    def _measure(self, index: int, account: Account) -> Any:
         try:
-            account = Account(self.meter, self.trace)
-            around: dict[str, Any] = {**self.around, ACCOUNT: account, "usage_tracker": account}
-            with self._dspy.context(**around):
-                evidence, row = self.measuring(index, account)
-        finally:
-            del self.gold[index]
-        return evidence, row, self.measuring.hopeless, self.used()
+            return self.measuring(index, account)
+        except Abandoned:
+            raise
+        except BaseException as error:
+            self.error = self.error or error
+            self.done.put(index)
+            raise
 
-    def used(self) -> dict[str, Any]:
-        """What the models of this worker were asked so far."""
-        return {**self.meter.state(), "unpriced": self.meter.unpriced, "loose": self.loose.usage}
+    def _keep(self, row: dict[str, Any]) -> None:
+        self.gold.pop(row["index"], None)
+        self.done.put(row)
 
 
-def serve(connection: Connection) -> None:
-    """Answer requests until the other end closes: ``(number, index, example)`` in, ``(number, answer, error)`` out."""
+def serve(connection: Connection, width: int) -> None:
+    """Build a worker of what comes first, then answer until the other end closes: ``(given, stop)`` in, `Reply` out."""
     import cloudpickle
 
     try:
-        worker = Worker(connection.recv_bytes())
+        worker = Worker(connection.recv_bytes(), width)
     except Exception as error:  # noqa: BLE001  it is raised where the run is
-        connection.send_bytes(cloudpickle.dumps((READY, None, error)))
+        connection.send_bytes(cloudpickle.dumps(error))
         return
-    connection.send_bytes(cloudpickle.dumps((READY, None, None)))
-    sending = threading.Lock()
-    at_work = ThreadPoolExecutor(MOST)  # a thread is made where none is free: examples that hang keep theirs
-
-    def answer(number: int, index: int, example: Any) -> None:
-        try:
-            reply: tuple[int, Any, BaseException | None] = (number, worker.measure(index, example), None)
-        except BaseException as error:  # noqa: BLE001  it is raised where the run is
-            reply = (number, None, error)
-        body = cloudpickle.dumps(reply)
-        with sending:
-            connection.send_bytes(body)
-
-    while True:
-        try:
-            number, index, example = cloudpickle.loads(connection.recv_bytes())
-        except (EOFError, OSError):
-            return
-        at_work.submit(contextvars.Context().run, answer, number, index, example)
+    connection.send_bytes(cloudpickle.dumps(None))
+    gc.freeze()  # what was imported stays: collections need not walk it
+    gc.set_threshold(100_000, 10, 10)
+    with suppress(EOFError, OSError):
+        while True:
+            given, stop = cloudpickle.loads(connection.recv_bytes())
+            connection.send_bytes(cloudpickle.dumps(worker.exchange(given, stop)))
 
 
 def main(arguments: Sequence[str]) -> None:
-    """Serve on an inherited socket, whose number is the argument; what a program prints goes to standard error."""
+    """Serve on an inherited socket: its number and the width are the arguments.
+
+    What a program prints goes to standard error. Ctrl-C is for the run's own process to hear, which ends this one.
+    """
     os.dup2(2, 1)
-    serve(Connection(int(arguments[0])))
+    signal.signal(signal.SIGINT, lambda *_: None)
+    serve(Connection(int(arguments[0])), int(arguments[1]))
     os._exit(0)  # threads that hang must not keep the process

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 _HOME = {
     "OPTIMIZERS": "optimizers",
     "Effect": "patches",
-    "NearestDemos": "nearest",
+    "NearestDemos": "wrappers",
     "Patch": "patches",
     "Patches": "teleprompter",
     "Trial": "results",
