@@ -35,9 +35,9 @@ from goldassay.measures import extraction
 from goldassay.running import evaluate
 from goldassay.score import Evidence
 from goldassay.statistics import compare, holm, sequential_test, wilson
+from goldassay.statistics.sequential import stages
 from goldassay.tuning import Patches
 from goldassay.tuning.acceptance import ALPHA, EARLY, keeps, proves
-from goldassay.tuning.leaks import stages
 from goldassay.tuning.measuring import CandidateResult
 from goldassay.tuning.patches import Effect
 

@@ -23,7 +23,7 @@ from dspy.utils.exceptions import AdapterParseError
 from pydantic import BaseModel
 
 from goldassay.gold import load
-from goldassay.lm import Copied
+from goldassay.lm import Asked, Copied
 from goldassay.lm.extractive import ExtractiveReader
 from goldassay.measures.answering import F1, found_entities
 from goldassay.running.example import failure
@@ -51,7 +51,7 @@ class Answer(dspy.Signature):  # type: ignore[misc]
     Leave the answer empty if the passages do not say it. Confidence is from 0 to 1."""
 
     passages: list[str] = dspy.InputField()
-    question: str = dspy.InputField()
+    question: Asked = dspy.InputField()
     reply: Reply = dspy.OutputField()
 
 

@@ -55,7 +55,7 @@ def test_a_run_killed_at_random_moments_comes_to_the_same_values(tmp_path: Path,
     assert whole.returncode == 0, whole.stderr
     wanted = json.loads(whole.stdout)["values"]  # one JSON object alone, whatever the program prints
     draw, kept = random.Random(7), 0
-    where: tuple[object, ...] = ("--engine", engine, "--workers", 2) if engine != "threads" else ()
+    where: tuple[object, ...] = ("--engine", f"{engine}:2") if engine != "threads" else ()
     more: tuple[object, ...] = ("--runs", "killed")
     for _ in range(kills):
         process = subprocess.Popen(

@@ -10,7 +10,7 @@ from goldassay.cli import app
 
 
 def test_the_table_of_a_task_names_who_notices_and_who_is_blind() -> None:
-    done = CliRunner().invoke(app, ["conform", "--mutations", "--task", "answering", "--json"])
+    done = CliRunner().invoke(app, ["conform", "--mutations", "--only", "answering", "--json"])
     assert done.exit_code == 0, done.output
     rows = json.loads(done.stdout)["mutations"]
     assert {row["task"] for row in rows} == {"answering"}
@@ -20,21 +20,21 @@ def test_the_table_of_a_task_names_who_notices_and_who_is_blind() -> None:
 
 
 def test_the_table_fits_the_terminal() -> None:
-    done = CliRunner().invoke(app, ["conform", "--mutations", "--task", "linking"], env={"COLUMNS": "80"})
+    done = CliRunner().invoke(app, ["conform", "--mutations", "--only", "linking"], env={"COLUMNS": "80"})
     assert done.exit_code == 0, done.output
     assert "wrong candidate" in done.stdout
     assert max(len(line) for line in done.stdout.splitlines()) <= 80
 
 
 def test_an_unknown_task_is_one_line() -> None:
-    done = CliRunner().invoke(app, ["conform", "--mutations", "--task", "nope"])
+    done = CliRunner().invoke(app, ["conform", "--mutations", "--only", "nope"])
     assert done.exit_code != 0
 
 
 def test_an_option_that_would_do_nothing_is_refused() -> None:
     for given, said in (
-        (["--task", "linking"], "--task goes with --mutations"),
-        (["--mutations", "--suite", "squad"], "--suite, --gold, --systems and --official go without --mutations"),
+        (["--mirror", "http://127.0.0.1"], "--mirror is for --fetch"),
+        (["--mutations", "--fetch"], "--data and --fetch go without --mutations"),
     ):
         done = CliRunner().invoke(app, ["conform", *given])
         assert done.exit_code != 0

@@ -99,18 +99,11 @@ def test_validate_holds_the_card_to_its_annotators(tmp_path: Path) -> None:
 
 
 def test_stats(root: Path) -> None:
-    shown = run("stats", root / "gold" / "heritage", "--by", "language")
+    shown = run("stats", root / "gold" / "heritage")
     assert "entities 720" in shown
     assert "language" in shown
     found = json.loads(run("stats", root / "gold" / "heritage", "--task", "linking", "--json"))
     assert found["tasks"]["linking"]["counts"]["nil"] == 48
-
-
-def test_stats_by_what_is_not_there(root: Path) -> None:
-    found = CliRunner().invoke(app, ["stats", str(root / "gold" / "heritage"), "--by", "stratum"])
-    assert str(found.exception) == (
-        "no record has stratum; there are split, language, custodian_type, country, data_tier, source_type, label"
-    )
 
 
 def test_split_writes_a_set_without_leaks(root: Path, tmp_path: Path) -> None:

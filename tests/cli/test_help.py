@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import json
+import os
 import re
 from pathlib import Path
 
@@ -13,8 +14,9 @@ from typer.testing import CliRunner
 
 import goldassay
 from goldassay.cli import app
-from goldassay.cli.options import CONCERNS, FileOptions
+from goldassay.cli.options import CONCERNS, SETTINGS, FileOptions
 from goldassay.measure import TASKS
+from goldassay.progress import QUIET
 
 RUN = CliRunner(env={"COLUMNS": "80", "TERM": "dumb"})
 
@@ -49,14 +51,15 @@ def test_help_shows_no_types_of_python(words: str) -> None:
 def test_help_shows_what_concerns_the_task(command: str, task: str) -> None:
     shown = RUN.invoke(app, [command, task, "--help"]).output
     for name, tasks in CONCERNS.items():
-        flag = f"--{name.replace('_', '-')}"
-        assert (f"{flag} " in shown) == (task in tasks), flag
+        assert (f"--{name} " in shown) == (task in tasks), name
+    for name, setting in SETTINGS.items():
+        assert (f"  {name}=" in shown) == (task in setting.tasks), name
 
 
 def test_help_without_a_task_says_which_an_option_is_for() -> None:
     assert set(CONCERNS) <= set(FileOptions.__annotations__)
     shown = RUN.invoke(app, ["score", "--help"]).output
-    for tasks in CONCERNS.values():
+    for tasks in (*CONCERNS.values(), *(one.tasks for one in SETTINGS.values())):
         assert f"{', '.join(tasks)}:" in shown
 
 
@@ -89,22 +92,23 @@ def test_a_wrong_call_is_told_in_one_line_with_the_help_that_says_more(words: li
 
 
 def test_an_option_of_another_task_is_refused() -> None:
-    done = RUN.invoke(app, ["score", "answering", "--gold", "a", "--pred", "b", "--ontology", "o.json"])
-    assert str(done.exception) == "--ontology is for triples, not for answering"
+    done = RUN.invoke(app, ["score", "answering", "--gold", "a", "--pred", "b", "--option", "ontology=o.json"])
+    assert str(done.exception) == "--option ontology is for triples, not for answering"
 
 
 DIFFER = {  # what is named is a thing of its kind, but not the same kind of place
-    "--gold": {"FILE", "FILE|RUN", "FOLDER", "SET|FILE"},
-    "--pred": {"FILE", "FILE|RUN", ""},
+    "--gold": {"FILE", "FILE|RUN", "SET|FILE"},
+    "--pred": {"FILE|RUN", ""},
     "--out": {"FILE", "FILE.html", "FOLDER"},
-    "--labels": {"FILE", "A,B|FILE"},  # a list of labels; people's labels
+    "--judge": {"NAME|FILE|1-5", "NAME|FILE|1-5|FOLDER", "NAME|FOLDER"},
+    "--fail-under": {"NAME=VALUE", "f1=VALUE"},
     "--map": {"NAME=PATH,…", "NAME=COLUMN,…"},
     "--metric": {"FILE[:NAME]", "FILE[:NAME]|five"},
     "--measure": {"NAME", "NAME(…)"},
     "--program": {"NAME", "NAME|FILE|FOLDER"},
     "--task": {"TASK", "NAME"},
 }
-MOST = 118  # names of options; 125 stood here before the near copies went
+NAMES, MOST = 94, 295  # names of options, and options of all commands: 118 and 349 stood here before
 
 
 def test_options_with_one_name_read_alike() -> None:
@@ -115,16 +119,26 @@ def test_options_with_one_name_read_alike() -> None:
             if param.opts[0].startswith("--"):
                 seen.setdefault(param.opts[0], set()).add(param.metavar or "")
     assert {n: values for n, values in seen.items() if len(values) > 1 and values != DIFFER.get(n)} == {}
-    assert len(seen) <= MOST
+    assert len(seen) <= NAMES
+    assert sum(p.opts[0].startswith("--") for c in ALL.values() for p in c.params) <= MOST  # type: ignore[attr-defined]
 
 
-def test_what_shows_progress_can_be_quiet() -> None:
-    """What runs over many things at once, and what scores many: one option, with one help."""
-    options = {words: {name: p for p in c.params for name in p.opts} for words, c in ALL.items()}  # type: ignore[attr-defined]
-    shows = {words for words, known in options.items() if "--threads" in known} | {"score", "rescore", "judge audit"}
-    assert len(shows) >= 10
-    assert {words for words in shows if "--quiet" not in options[words]} == set()
-    assert len({known["--quiet"].help for known in options.values() if "--quiet" in known}) == 1
+@pytest.mark.parametrize("words", sorted(ALL))
+def test_every_command_can_be_quiet(words: str) -> None:
+    assert "\n  --quiet " in RUN.invoke(app, [*words.split(), "--help"]).output
+
+
+def test_quiet_holds_for_the_command_and_the_processes_that_it_starts(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[str | None] = []
+
+    def schema(*_: object) -> dict[str, str]:
+        seen.append(os.environ.get(QUIET))
+        return {}
+
+    monkeypatch.setattr("goldassay.gold.schema", schema)
+    for words in (["gold", "schema", "extraction", "--quiet"], ["gold", "schema", "extraction"]):
+        assert RUN.invoke(app, words).exit_code == 0
+    assert seen == ["1", None]
 
 
 def test_measure_chooses_for_every_task(tmp_path: Path) -> None:
@@ -143,10 +157,18 @@ def test_measure_chooses_for_every_task(tmp_path: Path) -> None:
 
 OTHERWISE = {
     "folder": {"runs", "out"},  # of one run in Python; the command names it after the program and the model
-    "progress": {"quiet"},
+    "workers": {"engine"},  # --engine processes:4
+    "trace": {"no_trace"},
     "options": {"option"},  # of the optimizer: a mapping; NAME=VALUE, repeated
 }
-IN_PYTHON = {"name", "settings", "unfinished", "keep_prompts", "test"}  # what the command knows, or takes from gold
+IN_PYTHON = {
+    "name",
+    "settings",
+    "unfinished",
+    "keep_prompts",
+    "test",
+    "progress",
+}  # what the command knows, or takes from gold
 
 
 @pytest.mark.parametrize(("words", "function"), [("eval", "evaluate"), ("tune", "tune"), ("compare", "compare")])

@@ -89,7 +89,7 @@ def labels(tmp_path: Path) -> Path:
 
 
 def test_align_prints_what_the_judge_is_worth(labels: Path) -> None:
-    shown = run("align", "--labels", labels, "--judge", "criterion")
+    shown = run("align", labels, "--judge", "criterion")
     for part in (
         "sensitivity",
         "kappa",
@@ -99,7 +99,7 @@ def test_align_prints_what_the_judge_is_worth(labels: Path) -> None:
         "Label next: i",
     ):
         assert part in shown
-    found = json.loads(run("align", "--labels", labels, "--judge", "criterion", "--threads", 2, "--json"))
+    found = json.loads(run("align", labels, "--judge", "criterion", "--threads", 2, "--json"))
     assert found["rates"]["sensitivity"]["low"] <= 0.85 <= found["rates"]["sensitivity"]["high"]
     assert found["rates"]["specificity"]["low"] <= 0.80 <= found["rates"]["specificity"]["high"]
     assert found["corrected"]["corrected"]["low"] <= 0.4 <= found["corrected"]["corrected"]["high"]
@@ -117,18 +117,18 @@ def test_eval_writes_verdicts_that_align_takes_without_a_model(labels: Path, tmp
         run("eval", labels, "--judge", "criterion", "--store", tmp_path / "store.jsonl", "--limit", 250, "--json")
     )
     assert (again["n"], again["calls"], Engine.calls) == (250, 0, 0)  # all from the store
-    found = json.loads(run("align", "--labels", out, "--judge", "criterion", "--json"))
+    found = json.loads(run("align", out, "--judge", "criterion", "--json"))
     assert (found["judge"], Engine.calls) == ("verdicts of the file", 0)
-    live = json.loads(run("align", "--labels", labels, "--judge", "criterion", "--json"))
+    live = json.loads(run("align", labels, "--judge", "criterion", "--json"))
     assert found["confusion"] == live["confusion"]
 
 
 def test_samples_and_panels(labels: Path) -> None:
-    members = ("--lm", "scripted/judge", "--lm", "scripted/other", "--samples", 2, "--how", "mean")
+    members = ("--lm", "scripted/judge", "--lm", "scripted/judge", "--lm", "scripted/other", "--lm", "scripted/other")
     three = ("--judge", "criterion", *members, "--limit", 40)
-    found = json.loads(run("align", "--labels", labels, *three, "--json"))
+    found = json.loads(run("align", labels, *three, "--json"))
     assert found["judge"].startswith("panel(scripted/judge@1, scripted/judge@1#1, scripted/other@1, ")
-    assert found["judge"].endswith("; mean)")
+    assert found["judge"].endswith("; majority)")
     shown = run("eval", labels, *three)
     assert "160 calls" in shown  # 40 items, 2 models, 2 samples
 
@@ -149,22 +149,22 @@ def test_only_the_test_split_where_there_is_one(tmp_path: Path) -> None:
     ]
     file = tmp_path / "labels.jsonl"
     file.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
-    assert json.loads(run("align", "--labels", file, "--judge", "criterion", "--json"))["n"] == 2
-    one = json.loads(run("align", "--labels", file, "--judge", "criterion", "--split", "train", "--json"))
+    assert json.loads(run("align", file, "--judge", "criterion", "--json"))["n"] == 2
+    one = json.loads(run("align", file, "--judge", "criterion", "--split", "train", "--json"))
     assert one["n"] == 1
 
 
 def test_tune_judge(labels: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     tune(QuestionOptions("criterion"), limit=60, gold=labels, optimizer="labeled", out=tmp_path / "tuned")
     assert "balanced_ag" in capsys.readouterr().out
-    tuned = ("--judge", "criterion", "--state", tmp_path / "tuned", "--json")
-    found = json.loads(run("align", "--labels", labels, *tuned))
+    tuned = ("--judge", tmp_path / "tuned", "--json")
+    found = json.loads(run("align", labels, *tuned))
     assert found["n"] == 200 - 42  # 60 were tuned with: 24 to train, 18 to choose, 18 held out
     seen = tmp_path / "seen.jsonl"
     learnt = set(json.loads((tmp_path / "tuned" / "judge.json").read_text(encoding="utf-8"))["learnt"])
     rows = [row for row in labels.read_text(encoding="utf-8").splitlines() if json.loads(row)["id"] in learnt]
     seen.write_text("\n".join(rows), encoding="utf-8")
-    assert "the judge was tuned on every item here" in refused("align", "--labels", seen, *tuned)
+    assert "the judge was tuned on every item here" in refused("align", seen, *tuned)
     tune(QuestionOptions("criterion"), limit=60, gold=labels, optimizer="labeled", out=tmp_path / "again", as_json=True)
     assert json.loads(capsys.readouterr().out)["optimizer"] == "labeled"
 
@@ -182,7 +182,7 @@ def test_tune_takes_a_judge_in_place_of_a_program(labels: Path, tmp_path: Path) 
 
 def test_preferences_in_both_orders(shared_data: Path) -> None:
     file = shared_data / "ragchecker" / "human_labeled_data.json"
-    found = json.loads(run("align", "--labels", file, "--judge", "preference", "--limit", 30, "--json"))
+    found = json.loads(run("align", file, "--judge", "preference", "--limit", 30, "--json"))
     assert found["n"] + found["no_majority"] == 30
     assert found["confusion"]["first"]["first"] == 0  # always the first place: the orders disagree, a tie
     assert any("the judge always says 'tie'" in warning for warning in found["warnings"])
@@ -193,12 +193,10 @@ def test_a_rubric_of_ones_own(tmp_path: Path) -> None:
     levels.write_text("none: says nothing\nsome: says a part\nfull: says all\n", encoding="utf-8")
     file = tmp_path / "labels.csv"
     file.write_text("id,question,answer,label\n1,q,a,full\n2,q,b,some\n3,q,c,\n", encoding="utf-8")
-    found = json.loads(run("align", "--labels", file, "--judge", levels, "--json"))
+    found = json.loads(run("align", file, "--judge", levels, "--json"))
     assert (found["question"], found["positive"], found["n"]) == ("rubric", "full", 2)  # the engine says full
     assert found["confusion"]["some"]["full"] == 1
-    assert "a rubric is asked as --judge FILE (a yaml or json file" in refused(
-        "align", "--labels", file, "--judge", "rubric"
-    )
+    assert "a rubric is asked as --judge FILE (a yaml or json file" in refused("align", file, "--judge", "rubric")
 
 
 def test_a_rubric_is_tuned_and_its_levels_are_kept(tmp_path: Path) -> None:
@@ -213,11 +211,11 @@ def test_a_rubric_is_tuned_and_its_levels_are_kept(tmp_path: Path) -> None:
     about = json.loads((out / "judge.json").read_text(encoding="utf-8"))
     assert (about["question"], list(about["levels"])) == ("rubric", ["1", "2", "3"])
     assert len(json.loads((out / "state.json").read_text(encoding="utf-8"))["judge"]["demos"]) == 4
-    beside = json.loads(run("align", "--labels", fresh, "--judge", "rubric", "--state", out, "--json"))
+    beside = json.loads(run("align", fresh, "--judge", out, "--json"))
     assert beside["confusion"]["1"]["3"] == 1  # the engine says 3
-    assert "was tuned for rubric, not for criterion" in refused(
-        "eval", fresh, "--judge", "criterion", "--state", out, "--map", "criterion=question"
-    )
+    assert "an audit asks whether claims are supported" in refused("audit", "--judge", out, "--limit", 1)
+    with pytest.raises(GoldassayError, match="is a tuned judge; tune --judge takes a question"):
+        tune(QuestionOptions(str(out)), gold=file)
 
 
 def test_options_for_programs_alone_are_refused_with_a_judge(labels: Path) -> None:
@@ -228,16 +226,12 @@ def test_options_for_programs_alone_are_refused_with_a_judge(labels: Path) -> No
 
 
 def test_refusals(labels: Path, tmp_path: Path) -> None:
-    assert "no question 'beauty'" in refused("align", "--labels", labels, "--judge", "beauty")
+    assert "no question 'beauty'" in refused("align", labels, "--judge", "beauty")
     assert "no input 'text'; support asks for text, claim" in refused("eval", labels)
-    assert "criterion has no label 'good'" in refused(
-        "align", "--labels", labels, "--judge", "criterion", "--positive", "good"
-    )
+    assert "criterion has no label 'good'" in refused("align", labels, "--judge", "criterion", "--positive", "good")
     assert "no check 'x'" in refused("audit", "--only", "x", "--limit", 1)
-    assert "width is between 0 and 1" in refused("align", "--labels", labels, "--judge", "criterion", "--width", 3)
     assert "judges support alone" in refused("eval", labels, "--judge", "criterion", "--lm", "nli:absent")
-    assert "no tuned judge here" in refused("eval", labels, "--judge", "criterion", "--state", tmp_path)
-    assert "no way 'sum'" in refused("eval", labels, "--judge", "criterion", "--samples", 2, "--how", "sum")
+    assert "no tuned judge here" in refused("eval", labels, "--judge", tmp_path)
     same = tmp_path / "same.jsonl"
     row = {"criterion": "c", "question": "q", "answer": "a", "label": "yes"}
     same.write_text("".join(json.dumps({**row, "id": str(n)}) + "\n" for n in range(9)), encoding="utf-8")
@@ -245,7 +239,7 @@ def test_refusals(labels: Path, tmp_path: Path) -> None:
         tune(QuestionOptions("criterion"), gold=same, out=tmp_path / "x")
     empty = tmp_path / "empty.jsonl"
     empty.write_text("", encoding="utf-8")
-    assert "the file is empty" in refused("align", "--labels", empty)
+    assert "the file is empty" in refused("align", empty)
 
 
 def test_help_imports_nothing_heavy() -> None:

@@ -288,18 +288,18 @@ def test_the_gate(place: Path) -> None:
         yaml.safe_dump({"articles": [{"title": name, "domain": "a"} for name in PEOPLE[:3]]})
     )
     # tp 6, fp 3 (the prizes, closed world), fn 3: F1 = 12 / 18
-    assert evaluated("--fail-below-f1", "0.6").exit_code == 0
-    low = evaluated("--fail-below-f1", "0.7")
+    assert evaluated("--fail-under", "f1=0.6").exit_code == 0
+    low = evaluated("--fail-under", "f1=0.7")
     assert low.exit_code == 1
     assert "F1 0.6667 is below 0.7" in low.output
     # an article without gold may not pass unseen
     (place / "bench.yaml").write_text(yaml.safe_dump({"articles": [{"title": name} for name in PEOPLE]}))
-    missing = evaluated("--fail-below-f1", "0.1", "--output", "out/all.json")
+    missing = evaluated("--fail-under", "f1=0.1", "--output", "out/all.json")
     assert missing.exit_code == 1
     assert "1 article has no gold: the fetch failed" in missing.output
     rdf.write([Item("Q1", {"en": "Ann Lee"}, {}, {"enwiki": "Ann Lee"})], place / "store.nt")
     (place / "bench.yaml").write_text(yaml.safe_dump({"articles": [{"title": "Ann Lee"}]}))
-    none = evaluated("--fail-below-f1", "0.1", "--output", "out/none.json")
+    none = evaluated("--fail-under", "f1=0.1", "--output", "out/none.json")
     assert none.exit_code == 1
     assert "there is no gold" in none.output
 

@@ -84,7 +84,7 @@ def test_labels_that_may_be_choices_are_not_taken_for_institution_types() -> Non
     card = c.scorecard(gold, pred)
     assert card.values["macro_f1"] == pytest.approx(1 / 3)
     assert card.warnings == [
-        "macro_f1 runs over the labels seen; if they are institution types, --labels institutions takes all 19"
+        "macro_f1 runs over the labels seen; if they are institution types, labels=institutions takes all 19"
     ]
     card = c.scorecard(gold, pred, labels="institutions")
     assert card.values["macro_f1"] == pytest.approx(2 / 3 / 19)
@@ -92,7 +92,7 @@ def test_labels_that_may_be_choices_are_not_taken_for_institution_types() -> Non
     assert c.scorecard(gold, pred, labels=c.institutions().codes).conventions == card.conventions
     guessed = c.scorecard([{"label": "M"}], [{"label": "M"}])
     assert guessed.values["macro_f1"] == pytest.approx(1 / 19)
-    assert "the 19 institution types, of which gold has 1; --labels seen" in guessed.warnings[0]
+    assert "the 19 institution types, of which gold has 1; labels=seen" in guessed.warnings[0]
     assert c.scorecard([{"label": "M"}], [{"label": "M"}], labels="seen").values["macro_f1"] == 1.0
 
 

@@ -63,7 +63,7 @@ def test_a_wrong_number_is_seen(
 def test_an_oracle_that_is_absent_is_named_with_the_line_that_installs_it(monkeypatch: pytest.MonkeyPatch) -> None:
     there = importlib.util.find_spec
     monkeypatch.setattr(live, "find_spec", lambda name: None if name in ("seqeval", "krippendorff") else there(name))
-    words = ["conform", "--suite", "seqeval", "--suite", "krippendorff", "--suite", "nervaluate"]
+    words = ["conform", "--only", "seqeval", "--only", "krippendorff", "--only", "nervaluate"]
     done = CliRunner().invoke(app, words)
     assert done.exit_code == 0, done.output
     assert "seqeval: not installed; pip install seqeval==1.2.2" in done.stdout
@@ -89,7 +89,7 @@ def test_the_same_numbers_on_every_machine_and_without_the_gold_fewer(
 
 
 def test_a_suite_that_needs_files_says_so() -> None:
-    done = CliRunner().invoke(app, ["conform", "--suite", "trec_eval"])
+    done = CliRunner().invoke(app, ["conform", "--only", "trec_eval"])
     assert "the suite trec_eval replays official results: --data FOLDER, or --fetch" in str(done.exception)
-    done = CliRunner().invoke(app, ["conform", "--suite", "seqevil"])
+    done = CliRunner().invoke(app, ["conform", "--only", "seqevil"])
     assert "no oracle 'seqevil'; there are seqeval" in str(done.exception)

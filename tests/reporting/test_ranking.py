@@ -139,7 +139,7 @@ def test_files_of_predictions_stand_beside_a_program(labelled: tuple[Path, Path,
     # and beside a run of the same gold, from a file that says the same
     (run,) = (one for one in (out / "runs").iterdir() if "classification-program" in one.name)
     config = tmp_path / "ranking.yaml"
-    config.write_text(f"pred: [{good}]\nrun: [{run}]\ngold: {gold}\nweight: {{accuracy: 1}}\nout: {tmp_path / 'two'}\n")
+    config.write_text(f"pred: [{good}, {run}]\ngold: {gold}\nweight: {{accuracy: 1}}\nout: {tmp_path / 'two'}\n")
     done = CLI.invoke(app, ["rank", "classification", "--config", str(config), "--json"], catch_exceptions=False)
     assert [one["value"] for one in json.loads(done.stdout)["systems"]] == [1.0, pytest.approx(27 / 30)]
 
@@ -155,7 +155,32 @@ def test_predictions_for_other_gold_are_refused(labelled: tuple[Path, Path, Path
     with pytest.raises(DataError, match="the ids differ"):
         CLI.invoke(app, heritage, catch_exceptions=False)
     with pytest.raises(GoldassayError, match="is for --metric five"):
-        CLI.invoke(app, [*asked, good, "--force"], catch_exceptions=False)
+        CLI.invoke(app, [*asked, good, "--option", "embedder=letters"], catch_exceptions=False)
+
+
+def test_files_are_ranked_under_an_official_protocol(tmp_path: Path) -> None:
+    """Three entities on each side: 2 of them match by overlap and type, in the order of the official scorer only 1."""
+    rows = ["the", "Royal", "Library", "of", "Delft"]
+
+    def write(name: str, tags: Sequence[str]) -> str:
+        body = "\n".join(f"{word}\t{tag}" for word, tag in zip(rows, tags, strict=True))
+        (tmp_path / name).write_text(f"TOKEN\tNE-COARSE-LIT\n# document_id = d\n{body}\n", encoding="utf-8")
+        return str(tmp_path / name)
+
+    gold = write("HIPE-gold.tsv", ["B-org", "B-loc", "O", "B-org", "I-org"])
+    two = write("two.tsv", ["B-org", "I-org", "O", "B-loc", "B-org"])
+    none = write("none.tsv", ["O"] * 5)
+    asked = ["rank", "extraction", "--gold", gold, "--pred", two, "--pred", none, "--format", "hipe", "--json"]
+    found = {}
+    for protocol in ([], ["--protocol", "hipe"]):
+        done = CLI.invoke(app, [*asked, *protocol, "--out", str(tmp_path / "out")], catch_exceptions=False)
+        systems = {one["name"]: one["values"] for one in json.loads(done.stdout)["systems"]}
+        found[len(protocol)] = systems["two.tsv"]["partial_f1"]
+        scored = CLI.invoke(app, ["score", "extraction", *asked[2:6], "--format", "hipe", "--json", *protocol])
+        assert json.loads(scored.stdout)["values"]["partial_f1"] == found[len(protocol)]  # as score counts
+    assert found == {0: pytest.approx(2 / 3), 2: pytest.approx(1 / 3)}
+    with pytest.raises(GoldassayError, match="protocol is for files of predictions"):
+        CLI.invoke(app, ["rank", "extraction", "--protocol", "hipe"], catch_exceptions=False)
 
 
 def test_quiet_says_nothing_of_progress(tmp_path: Path) -> None:
@@ -270,7 +295,18 @@ def test_the_command_ranks_by_five_metrics_from_its_caches(tmp_path: Path) -> No
         "program = Overlap(threshold=0.1)\n"
     )
     register(Function(letters, "letters"))
-    asked = ["rank", "answering", "--metric", "five", "--gold", "shop", "--split", "all", "--embedder", "letters"]
+    asked = [
+        "rank",
+        "answering",
+        "--metric",
+        "five",
+        "--gold",
+        "shop",
+        "--split",
+        "all",
+        "--option",
+        "embedder=letters",
+    ]
     asked += ["--program", "baseline", "--program", f"{other}:program", "--out", str(tmp_path / "out"), "--json"]
     weights = ["--weight", "quality=0.5", "--weight", "confidence=0.2", "--weight", "robustness=0.3"]
     done = CLI.invoke(app, [*asked, *weights], catch_exceptions=False)
@@ -285,7 +321,7 @@ def test_the_command_ranks_by_five_metrics_from_its_caches(tmp_path: Path) -> No
     again = CLI.invoke(app, [*asked, *weights], catch_exceptions=False)
     assert json.loads(again.stdout)["rankings"] == rows  # also the seconds: nothing was asked
     assert (tmp_path / "out" / "raw_responses.csv").read_text() == said
-    CLI.invoke(app, [*asked, *weights, "--force"], catch_exceptions=False)
+    CLI.invoke(app, [*asked, *weights, "--no-cache"], catch_exceptions=False)
     assert (tmp_path / "out" / "raw_responses.csv").read_text() != said
 
 

@@ -101,13 +101,13 @@ def test_wrong_calls_are_one_line(files: dict[str, Path]) -> None:
 def test_the_command_says_what_a_change_comes_from(files: dict[str, Path]) -> None:
     words = ["rescore", "linking", "--gold", str(files["gold1"]), "--pred", str(files["pred1"])]
     done = CliRunner().invoke(
-        app, [*words, "--measure", "LinkRecall()", "--before-pred", str(files["pred0"]), "--json"]
+        app, [*words, "--measure", "LinkRecall()", "--before", f"pred={files['pred0']}", "--json"]
     )
     assert done.exit_code == 0, done.output
     found = json.loads(done.stdout)
     assert found["changes"]["link_recall"] == {"before": 0.75, "after": 1.0, "model": 0.25, "gold": 0.0, "measure": 0.0}
     assert found["values"] == {"link_recall": 1.0}
-    done = CliRunner().invoke(app, [*words, "--before-gold", str(files["gold0"])])
+    done = CliRunner().invoke(app, [*words, "--before", f"gold={files['gold0']}"])
     assert "what each change comes from" in done.stdout
 
 

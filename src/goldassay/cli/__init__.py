@@ -20,6 +20,7 @@ from goldassay.cli.gold import app as gold_app
 from goldassay.cli.help import INTERRUPTED, commands
 from goldassay.cli.judge import app as judge_app
 from goldassay.cli.patch import app as patch_app
+from goldassay.cli.rank import SETTINGS as RANKED
 from goldassay.cli.rank import rank
 from goldassay.cli.report import dashboard, report, view, waterfall
 from goldassay.cli.runs import app as runs_app
@@ -33,12 +34,12 @@ from goldassay.reporting.terminal import answers_alone, visible
 app = commands("Score DSPy programs against gold, and tune them in the same loop.")
 app.command()(demo)
 app.command()(init)
-app.command(concerns=use.CONCERNS)(use.spelled_out(score))
+app.command(concerns=use.CONCERNS, settings=use.SETTINGS)(use.spelled_out(score))
 app.command()(rescore)
 app.command("eval")(evaluate)
-app.command(concerns=use.CONCERNS)(use.spelled_out(compare))
+app.command(concerns=use.CONCERNS, settings=use.SETTINGS)(use.spelled_out(compare))
 app.command()(tune)
-app.command()(rank)
+app.command(concerns=use.CONCERNS, settings=RANKED)(rank)
 app.command()(waterfall)
 app.command()(report)
 app.command()(view)

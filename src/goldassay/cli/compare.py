@@ -56,7 +56,7 @@ def compare(
 ) -> None:
     """Compare runs, or files of predictions, on the same gold: paired tests, ranks, what was won and lost."""
     if gold is None and not pred:
-        if extra := next(iter(reading.given()), None):
+        if extra := next((name for name, value in vars(reading).items() if value), None):
             flag = "measure" if extra == "measures" else extra.replace("_", "-")
             raise GoldassayError(f"--{flag} is for files: goldassay compare TASK --gold FILE --pred FILE --pred FILE")
         loaded = _runs(runs)
@@ -147,13 +147,14 @@ def rescore(
         list[str] | None,
         typer.Option("--measure", metavar="NAME(…)", help='"LinkF1(k=3)" (repeat); of a run by default its metric\'s.'),
     ] = None,
-    before_gold: Annotated[Path | None, typer.Option(metavar="FILE|RUN", help="Gold at the earlier date.")] = None,
-    before_pred: Annotated[Path | None, typer.Option(metavar="FILE|RUN", help="Predictions then.")] = None,
-    before_measures: Annotated[
-        list[str] | None, typer.Option("--before-measure", metavar="NAME(…)", help="Measures then, in their order.")
+    before: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="gold=FILE|pred=FILE|measure=NAME(…)",
+            help="What was another at the earlier date (repeat; measures in their order).",
+        ),
     ] = None,
     format: use.Format = None,
-    quiet: use.Quiet = False,
     json: use.Json = False,
 ) -> None:
     """Score stored predictions again; with an earlier date, split each change into model, gold and measure."""
@@ -161,12 +162,14 @@ def rescore(
     from goldassay.running.rescoring import rescore as again
 
     now = Setting(pred, gold, tuple(measures or ()))
-    if before_measures and not measures:
-        raise GoldassayError("--before-measure needs --measure: what counts now")
+    earlier = _earlier(before or ())
+    if earlier["measure"] and not measures:
+        raise GoldassayError("--before measure=… needs --measure: what counts now")
     card = again(task, now, format=format)
     found = {}
-    if before_gold or before_pred or before_measures:
-        then = Setting(before_pred or pred, before_gold or gold, tuple(before_measures or measures or ()))
+    if before:
+        old_pred, old_gold = (Path(next(iter(earlier[name]), one)) for name, one in (("pred", pred), ("gold", gold)))
+        then = Setting(old_pred, old_gold, tuple(earlier["measure"] or measures or ()))
         found = changes(task, then, now, format=format)
     if json:
         terminal.answer({**card.state(), "changes": {name: change.state() for name, change in found.items()}})
@@ -185,3 +188,14 @@ def rescore(
     terminal.console().print(table)
     for text in card.warnings:
         terminal.warn(text)
+
+
+def _earlier(said: Sequence[str]) -> dict[str, list[str]]:
+    """What was another at the earlier date, by what it is."""
+    out: dict[str, list[str]] = {"gold": [], "pred": [], "measure": []}
+    for text in said:
+        name, _, value = text.partition("=")
+        if name not in out or not value:
+            raise GoldassayError(f"--before reads like gold=FILE, pred=FILE or measure=NAME, not {text!r}")
+        out[name].append(value)
+    return out

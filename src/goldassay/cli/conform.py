@@ -27,22 +27,13 @@ def conform(
     mirror: Annotated[
         str | None, typer.Option(metavar="URL", help="--fetch: a server that holds the same paths.")
     ] = None,
-    suite: Annotated[
-        list[str] | None, typer.Option(metavar="NAME", help="Only this suite, or this installed oracle (repeat).")
-    ] = None,
-    gold: Annotated[Path | None, typer.Option(metavar="FOLDER", help="hipe2022: the folder of gold files.")] = None,
-    systems: Annotated[
-        Path | None, typer.Option(metavar="FOLDER", help="hipe2022: the folder of system files.")
-    ] = None,
-    official: Annotated[
-        Path | None, typer.Option(metavar="FOLDER", help="hipe2022: the folder of official results.")
+    only: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME", help="Only this suite or installed oracle; --mutations: this task (repeat)."),
     ] = None,
     mutations: Annotated[
         bool, typer.Option("--mutations", help="Damage right predictions instead: which measure notices what?")
     ] = False,
-    task: Annotated[
-        list[str] | None, typer.Option(metavar="TASK", help="With --mutations: only this task (repeat).")
-    ] = None,
     json: use.Json = False,
 ) -> None:
     """Compare our numbers with those of every installed oracle; with --data or --fetch, replay official results.
@@ -50,17 +41,10 @@ def conform(
     Without either nothing is needed: the heritage gold (the workspace's, or the one that is packed) and generated
     cases go through both. --mutations tests the measures themselves. Exit code 1 when a number comes out different.
     """
-    folders = {"gold": gold, "systems": systems, "official": official}
     if mutations:
-        if suite or any(folders.values()):
-            raise GoldassayError("--suite, --gold, --systems and --official go without --mutations")
         if data or fetch:
             raise GoldassayError("--data and --fetch go without --mutations")
-        return _mutated(task or (), json)
-    if task:
-        raise GoldassayError("--task goes with --mutations; official results are chosen by --suite")
-    if any(folders.values()) and not all(folders.values()):
-        raise GoldassayError("the suite hipe2022 needs --gold, --systems and --official together")
+        return _mutated(only or (), json)
     if mirror and not fetch:
         raise GoldassayError("--mirror is for --fetch: name both")
     from goldassay.proof import conform as official_results
@@ -68,18 +52,17 @@ def conform(
     from goldassay.reporting import terminal
 
     lost: list[str] = []
-    given = {name: folder for name, folder in folders.items() if folder is not None}
     if fetch:
-        results, lost = _fetched(data, suite, mirror)
+        results, lost = _fetched(data, only, mirror)
         what = "official numbers"
-    elif data or given:
-        results = official_results.run(data or Path(), suites=suite, **given)
+    elif data:
+        results = official_results.run(data, suites=only)
         what = "official numbers"
     else:
-        replayed = next((name for name in suite or () if name in official_results.SUITES), None)
+        replayed = next((name for name in only or () if name in official_results.SUITES), None)
         if replayed:
             raise GoldassayError(f"the suite {replayed} replays official results: --data FOLDER, or --fetch")
-        results = live.run(suite)
+        results = live.run(only)
         what = "numbers of installed oracles"
     if json:
         terminal.answer({"suites": [result.state() for result in results], "not_fetched": lost})

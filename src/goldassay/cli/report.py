@@ -26,7 +26,6 @@ def report(
         ),
     ] = None,
     out: Annotated[Path, typer.Option("--out", metavar="FILE", help="The file to write.")] = Path("report.html"),
-    title: Annotated[str | None, typer.Option(metavar="TEXT", help="The page's title (default: what was run).")] = None,
     seed: use.Seed = 0,
     force: use.Force = False,
 ) -> None:
@@ -35,7 +34,7 @@ def report(
 
     use.free(out, force)
     found = pages.sources(runs or [])
-    text = pages.report(found.runs, tuning=found.tuning, judges=found.judges, title=title, seed=seed)
+    text = pages.report(found.runs, tuning=found.tuning, judges=found.judges, seed=seed)
     write(out, text)
     terminal.line(f"Written: {out}, {len(text.encode()) / 1e6:.1f} MB. Open it in a browser.")
 
@@ -99,7 +98,6 @@ def waterfall(
     seed: use.Seed = 0,
     out: Annotated[Path | None, typer.Option("--out", metavar="FILE.html", help="A page with the picture.")] = None,
     force: use.Force = False,
-    quiet: use.Quiet = False,
     json: use.Json = False,
 ) -> None:
     """Replace each stage of a program by gold and run the rest again: what does each stage cost?"""

@@ -71,10 +71,9 @@ def export(
             help="A tracking store: sqlite:///mlflow.db, http://host:5000 (experiment: MLFLOW_EXPERIMENT_NAME).",
         ),
     ] = None,
-    state: use.State = None,
     force: use.Force = False,
 ) -> None:
-    """Write a run for other tools: csv, LaTeX, JUnit, Label Studio; MLflow, with the program (--state: as tuned)."""
+    """Write a run for other tools: csv, LaTeX, JUnit, Label Studio; MLflow, with the program as it ran."""
     from goldassay.reporting import exports, terminal
     from goldassay.running import Run
 
@@ -94,30 +93,31 @@ def export(
     if mlflow is not None:
         from goldassay.reporting import exports as tracking
 
-        program, why = _program(found, state)
+        program, why = _program(found)
         key = tracking.log(
             found, uri=mlflow, experiment=os.environ.get("MLFLOW_EXPERIMENT_NAME") or "goldassay", program=program
         )
         terminal.plain(f"mlflow: {mlflow}, run {key}, {f'without its program: {why}' if why else 'with its program'}")
 
 
-def _program(run: Any, state: Path | None) -> tuple[Any, str]:
-    """The program of a run as its file makes it (with a tuned state), or why it is not the one that ran."""
+def _program(run: Any) -> tuple[Any, str]:
+    """The program of a run as its file and its tuned state make it, or why it is not the one that ran."""
     from goldassay import workspace
     from goldassay.running.identity import code_hash, fingerprint
     from goldassay.tuning import load_state
 
-    named = (run.about.get("settings") or {}).get("program")
+    settings = run.about.get("settings") or {}
+    named, state = settings.get("program"), settings.get("state")
     if not isinstance(named, str):
         return None, "the run does not name it"
     try:
         program = workspace.target(named).load()
-        made = load_state(program, state) if state else program
+        made = load_state(program, Path(str(state))) if state else program
     except GoldassayError as error:
         return None, str(error)
     version = fingerprint(made) if hasattr(made, "named_predictors") else None
     if (code_hash(made), version) != (run.about.get("code"), run.about["program"]["version"]):
-        return None, f"{named} has changed since, or was tuned (say --state FOLDER)"
+        return None, f"{named} has changed since"
     return made, ""
 
 

@@ -13,7 +13,7 @@ import typer
 
 from goldassay import files, workspace
 from goldassay.cli import options as use
-from goldassay.exceptions import ConventionError, DataError, GoldassayError
+from goldassay.exceptions import DataError, GoldassayError
 from goldassay.measure import TASKS
 from goldassay.reporting import terminal
 from goldassay.scorecard import Scorecard
@@ -29,9 +29,6 @@ def score(
         Path, use.of_gold("--pred", metavar="FILE|RUN", help="Predictions in the same format, or a run folder.")
     ],
     reading: use.FileOptions,
-    against: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="An earlier --json output: show the differences.")
-    ] = None,
     intervals: Annotated[
         bool | None, typer.Option("--intervals/--no-intervals", help="95 % intervals (default: up to 2,000 examples).")
     ] = None,
@@ -50,7 +47,6 @@ def score(
     tool: Annotated[
         str | None, typer.Option(metavar="NAME", help="--claimed: the tool (seqeval, nervaluate, hipe, trec_eval …).")
     ] = None,
-    quiet: use.Quiet = False,
     json: use.Json = False,
 ) -> None:
     """Score predictions that already exist. `goldassay score TASK --help` shows what concerns that task."""
@@ -60,7 +56,6 @@ def score(
     if tool and not claimed:
         raise GoldassayError("--tool is for --claimed: name the value and what the tool gave for it too")
     card = scored(task, gold, pred, intervals=True if sure else intervals, **reading.given())
-    earlier = _earlier(against, card) if against else None
     known = _format(reading.format, gold, task)
     ways = otherwise(task, gold, pred, known, reading.column, reading.protocol) if claimed else {}
     why = [_explained(card, one, tool, ways) for one in claimed or []]
@@ -72,7 +67,7 @@ def score(
     else:
         from goldassay.reporting import scorecards
 
-        scorecards.show(card, earlier=earlier)
+        scorecards.show(card)
         if explain:
             scorecards.explanations(card)
         for one in why:
@@ -178,7 +173,7 @@ def scored(
 ) -> Scorecard:
     """Read both sides, align them, and score; with ``intervals``, or unasked where the examples are few, with those.
 
-    ``asked`` are the options that only some tasks have (``use.CONCERNS``), as they were written.
+    ``asked`` are the options and settings that only some tasks have (``use.CONCERNS``, ``use.SETTINGS``).
     """
     with terminal.progress("reading both sides", 3) as tell:
         aligned, options = read(task, gold, pred, format=format, **asked)
@@ -209,11 +204,13 @@ def read(task: str, gold: Path, pred: Path, *, format: str | None = None, **aske
 
     given = {name: value for name, value in asked.items() if value}
     for name in given:
-        if task not in use.CONCERNS.get(name, TASKS):
-            flag = f"--{name.replace('_', '-')}"
-            raise GoldassayError(f"{flag} is for {' and '.join(use.CONCERNS[name])}, not for {task}")
+        setting = use.SETTINGS.get(name)
+        tasks = setting.tasks if setting else use.CONCERNS.get(name, TASKS)
+        if task not in tasks:
+            flag = f"--option {name}" if setting else f"--{name.replace('_', '-')}"
+            raise GoldassayError(f"{flag} is for {' and '.join(tasks)}, not for {task}")
     if "na_probs" in given and {format or formats.guess(file, task) for file in (gold, pred)} != {"squad"}:
-        raise GoldassayError("--na-probs is for format squad; elsewhere a prediction has its confidence")
+        raise GoldassayError("--option na_probs is for format squad; elsewhere a prediction has its confidence")
     reading: dict[str, Any] = {name: given.pop(name) for name in ("column", "na_probs", "skip_bad") if name in given}
     options: dict[str, Any] = {name: READ[name](value) if name in READ else value for name, value in given.items()}
     if task == "classification" and (format or formats.guess(gold, task)) in ("tsv", "csv"):
@@ -251,21 +248,6 @@ def _within(gold: Sequence[Any], labels: list[str], file: Path) -> None:
                 raise DataError(said, file=file, record=one.get("id"), field="label")
 
 
-def _earlier(file: Path, card: Scorecard) -> dict[str, float | None]:
-    """The values of an earlier ``--json`` output, if they were made under the same conventions."""
-    before = files.json_value(file)
-    if not isinstance(before, dict) or not isinstance(before.get("values"), dict):
-        raise DataError("not the output of `goldassay score --json`", file=file)
-    if before.get("task") != card.task:
-        raise ConventionError(f"{file} holds {before.get('task')}, this is {card.task}")
-    for name, convention in card.conventions.items():
-        other = before.get("conventions", {}).get(name, convention)
-        if other != convention:
-            raise ConventionError(f"{name} was made under other conventions: {other} in {file}, {convention} here")
-    values: dict[str, float | None] = before["values"]
-    return values
-
-
 def table(file: Path) -> dict[str, str]:
     """Equivalent ids: each line two ids, separated by a tab or a comma; the second is the one counted."""
     out: dict[str, str] = {}
@@ -296,7 +278,7 @@ def label_list(words: str) -> list[str] | str:
     lines = files.text(file).splitlines() if file.is_file() else words.split(",")
     found = [line.strip() for line in lines if line.strip()]
     if not found or len(set(found)) < len(found):
-        raise GoldassayError(f"--labels needs labels that differ, separated by commas or one a line in a file: {words}")
+        raise GoldassayError(f"--option labels needs labels that differ, with commas or one a line in a file: {words}")
     return found
 
 

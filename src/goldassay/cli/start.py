@@ -13,18 +13,15 @@ from goldassay.exceptions import GoldassayError
 
 
 def demo(
-    runs: use.Runs = Path("runs"),
     lm: use.Lm = None,
     limit: Annotated[
         int | None, typer.Option("--limit", metavar="N", min=2, help="Only N examples of each split, for a quick look.")
     ] = None,
-    threads: use.Threads = 1,
-    quiet: use.Quiet = False,
 ) -> None:
     """The whole loop, offline, in minutes: measure, tune, measure again."""
     from goldassay.proof.demo import run
 
-    run(runs=runs, lm=lm, limit=limit, threads=threads)
+    run(lm=lm, limit=limit)
 
 
 PARTS = ("programs", "metrics", "gold/heritage")

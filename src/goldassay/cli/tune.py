@@ -61,7 +61,6 @@ def tune(
         Path | None,
         use.of_result("--out", metavar="FOLDER", help="The folder of the tuned program (default: a new one in runs/)."),
     ] = None,
-    quiet: use.Quiet = False,
     json: use.Json = False,
 ) -> None:
     """Make a program better on train, choose on dev, report once on test."""

@@ -10,6 +10,8 @@ A field that is *copied* from the input is decoded as a run of the input's own w
 * the ``text`` of an object that has a ``type`` or ``label`` beside it (a mention),
 * a field whose type is `Copied` (in a signature or in a model of pydantic).
 
+It is copied from all inputs but those whose type is `Asked`: a question holds no answer.
+
 Where that does not hold (an answer in other words, a normal form, a translation), do not mark the field. It cannot
 help where the reader's own words are asked for, and it does not stop a wrong name from being copied.
 """
@@ -26,6 +28,8 @@ from pydantic import Field as FieldInfo
 Schema = Mapping[str, Any]
 Copied = Annotated[str, FieldInfo(json_schema_extra={"copied": True})]
 """The type of a text that is copied from the input, word for word."""
+Asked = Annotated[str, FieldInfo(json_schema_extra={"copied": False})]
+"""The type of an input that nothing is copied from, such as a question."""
 NOTHING = "-"
 LINE = "\n"
 

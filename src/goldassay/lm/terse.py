@@ -111,7 +111,8 @@ class TerseAdapter(dspy.JSONAdapter):  # type: ignore[misc]
         made: Any = lm_kwargs.get("response_format")
         if not isinstance(made, type) or not issubclass(made, BaseModel):
             return
-        copying = {COPY: list(signature.input_fields)} if self.copied else {}
+        about = {name: field.json_schema_extra or {} for name, field in signature.input_fields.items()}
+        copying = {COPY: {name: some.get("copied") is not False for name, some in about.items()}} if self.copied else {}
         extra = {**copying, **({FORM: "lines"} if self.lines(signature) else {})}
         schema = {**_marked(made.model_json_schema(), signature), **extra}
         told: Any = made

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 
 from rich.markup import escape
@@ -53,20 +53,18 @@ def audit(found: Audit) -> None:
     out.print(kinds)
 
 
-def stats(found: Stats, by: Sequence[str] = ()) -> None:
-    """A table of counts, and one for each task and facet; ``by`` names the facets (all where it is empty)."""
+def stats(found: Stats) -> None:
+    """A table of counts, and one for each task and facet."""
     out = console()
     for task, one in found.tasks.items():
         single = {name: value for name, value in one.counts.items() if not isinstance(value, Mapping)}
         out.print(f"[bold]{task}[/]  " + ", ".join(f"{name} {value:,}" for name, value in single.items()), markup=True)
         for name, groups in one.counts.items():
-            if isinstance(groups, Mapping) and name not in ("splits", "languages", "labels") and not by:
+            if isinstance(groups, Mapping) and name not in ("splits", "languages", "labels"):
                 shown = ", ".join(f"{key} {count:,}" for key, count in list(groups.items())[:30])
                 more = f", … {len(groups) - 30} more" if len(groups) > 30 else ""
                 out.print(f"  {name}: {shown}{more}", markup=False)
         for facet, keys in one.by.items():
-            if by and facet not in by:
-                continue
             units = [one.unit] if one.unit != "records" else []
             table = _table(None, facet, "records", *units)
             for key, counts in sorted(keys.items())[:MOST]:

@@ -16,19 +16,19 @@ RATES = ("precision", "recall", "f1")
 WIDE = 120  # columns from which a value's convention stands beside it
 
 
-def show(card: Scorecard, earlier: NamedValues | None = None) -> None:
+def show(card: Scorecard) -> None:
     """The values of a scorecard with their intervals, its breakdowns and its warnings.
 
     Where the terminal is wide, each value's convention stands beside it.
     """
     out = console()
-    before, wide = earlier or {}, out.width >= WIDE
+    wide = out.width >= WIDE
     title = titled(card)
     rows = {prefix: keys for prefix, keys in _rates(card) if all(key in card.values for key in keys)}
     if rows:
         table = _table(title, *RATES[:2], "f1 [95 %]" if card.intervals else "f1", wide=wide)
         for prefix, keys in rows.items():
-            cells = [number(card.values[key], before.get(key)) for key in keys]
+            cells = [number(card.values[key]) for key in keys]
             name = (prefix or card.task) + _mark(card, keys[2])
             table.add_row(name, *cells[:2], cells[2] + _ends(card, keys[2]), *_how(card, keys[2], wide))
         out.print(table)
@@ -38,7 +38,7 @@ def show(card: Scorecard, earlier: NamedValues | None = None) -> None:
         table = _table(None if rows else title, "value [95 %]" if card.intervals else "value", wide=wide)
         for name, value in single.items():
             shown_as = name + _mark(card, name)
-            table.add_row(shown_as, number(value, before.get(name)) + _ends(card, name), *_how(card, name, wide))
+            table.add_row(shown_as, number(value) + _ends(card, name), *_how(card, name, wide))
         out.print(table)
     if card.intervals:
         out.print(f"[95 %]: {_methods(card)}", markup=False)

@@ -133,12 +133,9 @@ def under_title(title: str | None, **options: Any) -> Table:
     return Table(title=title, title_justify="left", min_width=min(len(title or ""), console().width), **options)
 
 
-def number(value: float | None, earlier: float | None = None) -> str:
-    """Four places; a dash where there is no evidence; the change since ``earlier`` in brackets."""
-    if value is None:
-        return "–"
-    text = f"{value:.4f}"
-    return text if earlier is None else f"{text} ({value - earlier:+.4f})"
+def number(value: float | None) -> str:
+    """Four places; a dash where there is no evidence."""
+    return "–" if value is None else f"{value:.4f}"
 
 
 def line(text: str) -> None:

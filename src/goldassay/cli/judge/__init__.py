@@ -12,12 +12,15 @@ import typer
 from goldassay.cli import options as use
 from goldassay.cli.help import commands
 from goldassay.cli.judge.options import JudgeOptions, Map, QuestionOptions, renamed
-from goldassay.exceptions import DataError
+from goldassay.exceptions import DataError, GoldassayError
 from goldassay.reporting import terminal
 
 if TYPE_CHECKING:
     from goldassay.judges.ask.panel import Vote
     from goldassay.judges.people.labels import Labels
+
+
+SUPPORT = "support"
 
 
 def evaluate(
@@ -29,7 +32,6 @@ def evaluate(
     ] = None,
     force: use.Force = False,
     limit: use.Limit = None,
-    quiet: use.Quiet = False,
     json: use.Json = False,
 ) -> None:
     """Ask a judge on the items of a file: how often which verdict, corrected where people have labelled some."""
@@ -38,8 +40,8 @@ def evaluate(
 
     if out is not None:
         use.free(out, force)
-    labels = question.labels(items, judge.state, limit, labelled=False)
-    made = judge.made(question.name)
+    labels = question.labels(items, limit, labelled=False)
+    made = judge.made(question)
     votes = judge.votes(made, labels)
     found = estimate(labels, votes, made)
     if out is not None:
@@ -65,7 +67,8 @@ def write(path: Path, labels: Labels, votes: Sequence[Vote]) -> None:
 
 def align(
     labels: Annotated[
-        Path, typer.Option(metavar="FILE", help="People's labels: jsonl, csv, tsv; RAGChecker's preferences: json.")
+        Path,
+        typer.Argument(metavar="FILE", help="People's labels: jsonl, csv, tsv; RAGChecker's preferences: json."),
     ],
     question: QuestionOptions,
     judge: JudgeOptions,
@@ -73,10 +76,8 @@ def align(
         str | None,
         typer.Option(metavar="NAME", help="Only these items (default: test, where the file has splits; else all)."),
     ] = None,
-    width: Annotated[float, typer.Option(metavar="SHARE", help="The width of interval that is wanted.")] = 0.1,
     seed: use.Seed = 0,
     limit: use.Limit = None,
-    quiet: use.Quiet = False,
     json: use.Json = False,
 ) -> None:
     """Measure a judge beside people: agreement, error rates, calibration, corrected rates, labels needed.
@@ -86,17 +87,17 @@ def align(
     from goldassay.judges.people.agreement import align as aligned
     from goldassay.reporting import judge as tables
 
-    people = question.labels(labels, judge.state, limit)
+    people = question.labels(labels, limit)
     splits = {item.split for item in people.items}
     if split or "test" in splits:
         people = people.part(split or "test")
-    if people.judged and not judge.names_a_model:
+    if people.judged and not judge.lm and not question.state:
         name, votes = "verdicts of the file", people.votes
     else:
-        live = judge.made(question.name)
+        live = judge.made(question)
         votes = judge.votes(live, people)
         name = str(live)
-    found = aligned(people, votes, width=width, seed=seed)
+    found = aligned(people, votes, seed=seed)
     if json:
         terminal.answer({"judge": name, **found.state()})
     else:
@@ -107,7 +108,6 @@ def mean(
     numbers: Annotated[Path, typer.Argument(metavar="FILE", help="jsonl, csv or tsv: verdict, and label on some.")],
     scale: Annotated[str | None, typer.Option(metavar="LOW-HIGH", help="The ends of the scale, as 0-1 or 1-5.")] = None,
     map: Map = None,
-    quiet: use.Quiet = False,
     json: use.Json = False,
 ) -> None:
     """The mean of the numbers that a judge gave, corrected by those that people gave some of the items (PPI++)."""
@@ -129,13 +129,14 @@ def mean(
 
 def audit(
     judge: JudgeOptions,
+    tuned: Annotated[
+        str, typer.Option("--judge", metavar="NAME|FOLDER", help="support, or a judge of it tuned with tune --judge.")
+    ] = SUPPORT,
     gold: use.Gold = None,
-    format: use.Format = None,
     only: Annotated[list[str] | None, typer.Option(metavar="NAME", help="Only this check (repeat).")] = None,
     limit: use.Limit = 20,
     seed: use.Seed = 0,
     gate: use.Gate = False,
-    quiet: use.Quiet = False,
     json: use.Json = False,
 ) -> None:
     """Look for biases without any label: planted faults, orders in texts, swapped pairs, length, echo, repeats.
@@ -150,8 +151,11 @@ def audit(
 
     gold = gold or "heritage"
     task = "answering" if Path(gold).is_file() else None
-    chosen = probes(load(gold, format=format, task=task), limit=limit, seed=seed)
-    made = judge.made("support")
+    asked = QuestionOptions(tuned)
+    if asked.name != SUPPORT:
+        raise GoldassayError(f"an audit asks whether claims are supported; {tuned} is asked something else")
+    chosen = probes(load(gold, task=task), limit=limit, seed=seed)
+    made = judge.made(asked)
     checks = len(only or ()) or len(TESTS if hasattr(made, "ask") else OF_SUPPORT)
     with terminal.progress("auditing", checks * len(chosen)) as tell, judge.within_budget(made):
         found = audited(made, chosen, only=only or (), threads=judge.threads, tell=tell)

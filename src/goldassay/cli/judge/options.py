@@ -40,9 +40,9 @@ class QuestionOptions:
         str,
         typer.Option(
             "--judge",
-            metavar="NAME|FILE|1-5",
+            metavar="NAME|FILE|1-5|FOLDER",
             help="What is asked: support, relevance, criterion, preference, type or link; a file (yaml, json) of "
-            "levels and their meanings, the worst first; or a scale of numbers.",
+            "levels and their meanings, the worst first; a scale of numbers; a judge tuned with tune --judge.",
         ),
     ] = "support"
     map: Map = None
@@ -50,22 +50,29 @@ class QuestionOptions:
         str | None, typer.Option("--positive", metavar="LABEL", help="The label that counts as positive.")
     ] = None
 
-    def question(self, state: Path | None = None) -> Question:
+    def question(self) -> Question:
         """The question, with the positive label that was named; a tuned judge answers its own."""
         from goldassay.judges.ask.questions import question
 
-        if state:
+        if self.state:
             from goldassay.judges.people.tuning import question_of
 
-            asked = question_of(state)
-            if asked.name != self.name:
-                raise GoldassayError(f"the judge of {state} was tuned for {asked.name}, not for {self.judge}")
-        found = asked if state and self.judge == RUBRIC else self._graded() or question(self.judge)
+            found = question_of(self.state)
+        else:
+            found = self._graded() or question(self.judge)
         return found.about(self.positive) if self.positive else found
+
+    @property
+    def state(self) -> Path | None:
+        """The folder of a tuned judge, where one was named."""
+        place = Path(self.judge)
+        return place if place.is_dir() else None
 
     @property
     def name(self) -> str:
         """The question's name: a scale and a file of levels are rubrics."""
+        if self.state:
+            return self.question().name
         return RUBRIC if SCALE.fullmatch(self.judge) or Path(self.judge).suffix in FILES else self.judge
 
     def _graded(self) -> Question | None:
@@ -82,20 +89,20 @@ class QuestionOptions:
             raise GoldassayError(f"a rubric is asked as --judge FILE ({what}) or as a scale, --judge 1-5")
         return rubric(levels)
 
-    def labels(self, path: Path, state: Path | None = None, limit: int | None = None, labelled: bool = True) -> Labels:
+    def labels(self, path: Path, limit: int | None = None, labelled: bool = True) -> Labels:
         """The labels of a file; with a tuned judge, without those that it was tuned on."""
         from goldassay.judges.people import preferences
         from goldassay.judges.people.labels import read
 
         if self.judge == "preference" and path.suffix == ".json":
-            labels = replace(preferences.read(path, limit=limit), question=self.question(state))
+            labels = replace(preferences.read(path, limit=limit), question=self.question())
         else:
-            labels = read(path, self.question(state), labelled=labelled, columns=renamed(self.map))
-        if state is not None:
+            labels = read(path, self.question(), labelled=labelled, columns=renamed(self.map))
+        if self.state is not None:
             from goldassay.judges.people.tuning import unseen
             from goldassay.reporting import judge as tables
 
-            kept = unseen(state, labels)
+            kept = unseen(self.state, labels)
             if left := len(labels.items) - len(kept.items):
                 tables.warn(f"{left} items are left out: the judge was tuned on them")
             labels = kept
@@ -111,51 +118,39 @@ class JudgeOptions:
         use.of_model(
             "--lm",
             metavar="MODEL",
-            help="The model that judges, as for eval, or nli:MODEL; several are a panel (repeat).",
+            help="The model that judges, as for eval, or nli:MODEL; several vote, as do samples of one that is "
+            "named again (repeat).",
         ),
-    ] = None
-    samples: Annotated[
-        int, use.of_model("--samples", metavar="N", min=1, help="Ask the model so often; the samples vote.")
-    ] = 1
-    how: Annotated[str, use.of_model("--how", metavar="NAME", help="How a panel votes: majority or mean.")] = "majority"
-    state: Annotated[
-        Path | None, use.of_model("--state", metavar="FOLDER", help="A judge tuned with tune --judge.")
     ] = None
     store: Annotated[
         Path | None, use.of_model("--store", metavar="FILE", help="Keep verdicts here; they are not asked for again.")
     ] = None
     threads: use.Threads = 1
     budget: use.Budget = None
-    no_cache: use.NoCache = False
 
-    @property
-    def names_a_model(self) -> bool:
-        """Whether a model was asked for."""
-        return bool(self.lm or self.state or self.samples > 1)
-
-    def made(self, question: str) -> Any:
-        """The judge or the panel that answers a question."""
+    def made(self, asked: QuestionOptions) -> Any:
+        """The judge or the panel that answers a question; a model that is named again is asked for another sample."""
         from goldassay.judges.ask.judge import Verdicts
         from goldassay.judges.ask.panel import Panel
 
         logging.getLogger("dspy").setLevel(logging.ERROR)
         names: Sequence[str | None] = self.lm or [None]
         verdicts = Verdicts(self.store) if self.store else {}
-        members = [self._member(question, name, sample, verdicts) for name in names for sample in range(self.samples)]
-        return members[0] if len(members) == 1 else Panel(members, how=self.how)
+        members = [self._member(asked, one, names[:at].count(one), verdicts) for at, one in enumerate(names)]
+        return members[0] if len(members) == 1 else Panel(members)
 
-    def _member(self, question: str, name: str | None, sample: int, verdicts: Any) -> Any:
+    def _member(self, asked: QuestionOptions, name: str | None, sample: int, verdicts: Any) -> Any:
         from goldassay import lm as models
         from goldassay.judges.ask.judge import ENTAILMENT, Judge, named
         from goldassay.judges.people.tuning import judge_of
 
         if name and name.startswith(ENTAILMENT):
-            if self.samples > 1 or len(self.lm or ()) > 1 or self.state or question != "support":
-                raise GoldassayError(f"{name} judges support alone: no samples, no panel, no tuned state")
+            if len(self.lm or ()) > 1 or asked.state or asked.name != "support":
+                raise GoldassayError(f"{name} judges support alone: no samples, no panel, no tuned judge")
             return named(name)
-        model = models.resolve(name, **({"cache": False} if self.no_cache else {}))
+        model = models.resolve(name)
         options = {"adapter": models.adapter(model), "sample": sample, "verdicts": verdicts}
-        return judge_of(self.state, model, **options) if self.state else Judge(model, **options)
+        return judge_of(asked.state, model, **options) if asked.state else Judge(model, **options)
 
     @contextmanager
     def within_budget(self, judge: object) -> Iterator[None]:
@@ -232,6 +227,8 @@ def tune(
     from goldassay.tuning.saved import read_about
 
     logging.getLogger("dspy").setLevel(logging.ERROR)
+    if question.state:
+        raise GoldassayError(f"{question.state} is a tuned judge; tune --judge takes a question, which is tuned anew")
     labels = question.labels(gold, limit=limit)
     model = models.resolve(lm)
     folder = out or new_folder(Path("runs"), f"tune-judge-{question.name}-{optimizer}")

@@ -141,13 +141,10 @@ def evaluate(
     max_failures: use.MaxFailures = 0.5,
     endpoint: Endpoint = None,
     seed: use.Seed = 0,
-    fail_below_f1: Annotated[
-        float | None,
-        typer.Option(
-            "--fail-below-f1", metavar="F1", min=0.0, max=1.0, help="Exit with 1 below this, or where gold is missing."
-        ),
+    fail_under: Annotated[
+        str | None,
+        typer.Option("--fail-under", metavar="f1=VALUE", help="Exit with 1 below this, or where gold is missing."),
     ] = None,
-    quiet: use.Quiet = False,
     json: use.Json = False,
 ) -> None:
     """Evaluate a program on one article or on a benchmark; a killed run goes on where it stopped."""
@@ -162,6 +159,7 @@ def evaluate(
 
     if (article is None) == (dataset is None):
         raise GoldassayError("name one article (--article TITLE) or a benchmark (--dataset FILE)")
+    least = _least(fail_under)
     if no_cache and cache_only:
         raise GoldassayError("--no-cache fetches everything, --cache-only nothing: choose one")
     chosen = profiles.read_profile(profile, lm=lm, language=language)
@@ -213,8 +211,22 @@ def evaluate(
     wrong = next((one for one in (*result["failed_articles"], *result["article_results"]) if "error" in one), None)
     if article is not None and wrong:
         raise GoldassayError(" ".join(str(wrong["error"]).split()))
-    if fail_below_f1 is not None:
-        gate(result, fail_below_f1, terminal)
+    if least is not None:
+        gate(result, least, terminal)
+
+
+def _least(said: str | None) -> float | None:
+    """What F1 must reach."""
+    if said is None:
+        return None
+    name, _, number = said.rpartition("=")
+    try:
+        least = float(number)
+    except ValueError:
+        least = -1.0
+    if name != "f1" or not 0 <= least <= 1:
+        raise GoldassayError(f"--fail-under holds f1 to a share: f1=0.5, not {said!r}")
+    return least
 
 
 def gate(result: dict[str, Any], least: float, terminal: Any) -> None:

@@ -71,11 +71,9 @@ def _listed(labels: Sequence[str] | str | None, shared: Batches) -> tuple[Listed
     if not found:
         return "seen", []
     if found <= CHOICES:
-        said = "macro_f1 runs over the labels seen; if they are institution types, --labels institutions takes all 19"
+        said = "macro_f1 runs over the labels seen; if they are institution types, labels=institutions takes all 19"
         return "seen", [said]
-    said = (
-        f"macro_f1 runs over the 19 institution types, of which gold has {len(found)}; --labels seen takes those seen"
-    )
+    said = f"macro_f1 runs over the 19 institution types, of which gold has {len(found)}; labels=seen takes those seen"
     return INSTITUTIONS, [said]
 
 

@@ -172,7 +172,7 @@ class Official(Measure[Mean]):
 def scorecard(shared: Batches, ontology: object) -> Scorecard:
     """The means over all sentences, and the numbers of each sentence."""
     if ontology is None:
-        raise GoldassayError("the protocol text2kgbench needs the benchmark's ontology file: --ontology FILE")
+        raise GoldassayError("the protocol text2kgbench needs the benchmark's ontology file: ontology=FILE")
     known = ontology if isinstance(ontology, Ontology) else Ontology.of(ontology)
     ids: list[str] = []
 

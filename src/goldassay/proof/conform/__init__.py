@@ -3,7 +3,7 @@
 Suites: ``trec_eval`` (its own test files), ``text2kgbench`` (every sentence of the systems that are given),
 ``ragchecker`` (the example of RAGChecker), ``squad`` (the published rules, and gold against itself), ``hipe-scorer``
 (the unit data of the HIPE scorer), ``hipe-official`` (its counts on 14 damaged system files) and ``hipe2022`` (folders
-of system files with official results). `live` compares with installed implementations and needs no files;
+gold, systems and official of a campaign's files). `live` compares with installed implementations and needs no files;
 `official` gets those that have a public home.
 """
 
@@ -24,38 +24,23 @@ SUITES: dict[str, tuple[str, Callable[[Path], SuiteResult]]] = {
     text2kgbench.NAME: ("text2kgbench", text2kgbench.run),
     "ragchecker": ("ragchecker", answering.ragchecker),
     "squad": ("xquad", answering.squad),
+    hipe_scorer.CAMPAIGN: (f"{hipe_scorer.CAMPAIGN}/official", hipe_scorer.campaign),
 }
 """By name: the folder of the data that it needs, and what replays it."""
 
 
-def run(
-    data: Path,
-    suites: Sequence[str] | None = None,
-    *,
-    gold: Path | None = None,
-    systems: Path | None = None,
-    official: Path | None = None,
-) -> list[SuiteResult]:
-    """Replay the suites named, or all whose data is there; ``hipe2022`` is asked for by its three folders.
-
-    Args:
-        gold: The folder of gold of HIPE-2022.
-        systems: That of its system files.
+def run(data: Path, suites: Sequence[str] | None = None) -> list[SuiteResult]:
+    """Replay the suites named, or all whose data is there.
 
     >>> run(Path("nowhere"))
     Traceback (most recent call last):
     goldassay.exceptions.GoldassayError: nowhere: no such folder; name the folder of official data with --data
     """
-    if gold is not None and systems is not None and official is not None:
-        others = [name for name in suites or () if name != hipe_scorer.CAMPAIGN]
-        return [*(run(data, others) if others else []), hipe_scorer.campaign(gold, systems, official)]
-    if hipe_scorer.CAMPAIGN in (suites or ()) or gold or systems or official:
-        raise GoldassayError("the suite hipe2022 needs --gold, --systems and --official together")
     if not data.is_dir():
         raise GoldassayError(f"{data}: no such folder; name the folder of official data with --data")
     wrong = [name for name in suites or () if name not in SUITES]
     if wrong:
-        raise GoldassayError(f"no suite {wrong[0]!r}; there are {', '.join([*SUITES, hipe_scorer.CAMPAIGN])}")
+        raise GoldassayError(f"no suite {wrong[0]!r}; there are {', '.join(SUITES)}")
     chosen = suites or [name for name, (folder, _) in SUITES.items() if (data / folder).is_dir()]
     if not chosen:
         raise GoldassayError(f"{data} holds none of {', '.join(folder for folder, _ in SUITES.values())}")

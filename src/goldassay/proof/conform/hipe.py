@@ -249,8 +249,9 @@ class Replay:
         return [links(fates(one.gold, one.pred, k)) for one in read]
 
 
-def campaign(gold: Path, systems: Path, official: Path) -> SuiteResult:
-    """Every official number whose gold and system file are there."""
+def campaign(data: Path) -> SuiteResult:
+    """Every official number whose gold and system file are there: ``hipe2022/gold``, ``systems`` and ``official``."""
+    gold, systems, official = (data / CAMPAIGN / part for part in ("gold", "systems", "official"))
     for folder in (gold, systems, official):
         if not folder.is_dir():
             raise GoldassayError(f"{folder}: no such folder")
