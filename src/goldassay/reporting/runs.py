@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -155,19 +156,21 @@ def waterfall(found: Waterfall) -> None:
 
 
 def listed(found: Sequence[RunEntry]) -> None:
-    """Runs in a folder, the newest first."""
-    table = under_title(f"{len(found)} runs")
-    table.add_column("run", overflow="fold")
-    for head in ("program", "model"):
-        table.add_column(head, overflow="fold")
-    for head in ("n", "metric"):
-        table.add_column(head, justify="right", no_wrap=True)
-    table.add_column("status")
+    """Runs in a folder, the newest first; a run's name stands last in its line and whole, so that it can be copied."""
+    if not found:
+        console().print("No runs yet: goldassay eval extraction:baseline writes the first.")
+        return
+    rows = [("metric", "n", "status", "run")]
     for one in found:
         status = one.status if one.status == "finished" else f"{one.status}, {one.done()} of {one.examples}"
-        cells = one.key, one.name, one.model, str(one.examples), number(one.value), status
-        table.add_row(*map(escape, cells))
-    console().print(table if found else "No runs yet: goldassay eval extraction:baseline writes the first.")
+        parts = [one.name, *([one.model] if one.about.get("lm") else [])]
+        made = " on ".join(parts)
+        named = all(re.sub(r"[^\w.-]+", "-", part.rpartition("/")[2]) in one.key for part in parts)
+        rows.append((number(one.value), str(one.examples), status, one.key if named else f"{one.key}  ({made})"))
+    wide = [max(len(row[at]) for row in rows) for at in range(3)]
+    for row in rows:
+        said = f"{row[0]:>{wide[0]}}  {row[1]:>{wide[1]}}  {row[2]:{wide[2]}}  {row[3]}"
+        console().print(said, markup=False, soft_wrap=True)
 
 
 def corrected(done: Any) -> None:

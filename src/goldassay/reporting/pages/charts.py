@@ -139,11 +139,12 @@ def seconds(runs: Sequence[tuple[str, Sequence[float]]]) -> Figure:
 def pareto(points: Sequence[tuple[str, float, float, bool]], title: str) -> Figure:
     """Quality against cost: (name, cost, quality, on the front); the front's points are joined.
 
-    Names stand on the side where there is room, those of points at one place together; what all names begin with is
-    left out.
+    Names stand above, on the side where there is room, clear of the line of the front; those of points at one place
+    stand together; what all names begin with is left out. The axis of values begins at 0 and ends above the best.
     """
     front = sorted((cost, value) for _, cost, value, best in points if best)
     most = max((cost for _, cost, _, _ in points), default=0.0) or 1.0
+    top = min(1.0, max((1.25 * value for _, _, value, _ in points), default=1.0)) or 1.0
     prefixes = {name.partition("-")[0] for name, *_ in points}
     short = {name: name.partition("-")[2] or name if len(prefixes) == 1 else name for name, *_ in points}
     data: list[dict[str, Any]] = [
@@ -159,10 +160,10 @@ def pareto(points: Sequence[tuple[str, float, float, bool]], title: str) -> Figu
     ]
     said: dict[tuple[int, int], list[str]] = {}
     for name, cost, value, _ in points:
-        said.setdefault(_cell(cost / most, value), []).append(short[name])
+        said.setdefault(_cell(cost / most, value / top), []).append(short[name])
     for best, legend, place in ((True, "nothing is better at both", 0), (False, "something is better at both", 1)):
         some = [(name, cost, value) for name, cost, value, on in points if on is best]
-        cells = [_cell(cost / most, value) for _, cost, value in some]
+        cells = [_cell(cost / most, value / top) for _, cost, value in some]
         data.append(
             {
                 "type": "scatter",
@@ -171,7 +172,7 @@ def pareto(points: Sequence[tuple[str, float, float, bool]], title: str) -> Figu
                 "x": [cost for _, cost, _ in some],
                 "y": [value for _, _, value in some],
                 "text": ["<br>".join(map(escape, said.pop(cell, ()))) for cell in cells],
-                "textposition": ["middle right" if cost <= most / 2 else "middle left" for _, cost, _ in some],
+                "textposition": ["top right" if cost <= most / 2 else "top left" for _, cost, _ in some],
                 "cliponaxis": False,
                 "marker": {"color": TINT[place], "symbol": SHAPES[place], "size": 11},
                 "customdata": [[name] for name, _, _ in some],
@@ -180,7 +181,7 @@ def pareto(points: Sequence[tuple[str, float, float, bool]], title: str) -> Figu
         )
     axes = {
         "xaxis": {"title": title, "range": [-0.06 * most, 1.08 * most]},
-        "yaxis": {"title": "value", "range": [-0.06, 1.06]},
+        "yaxis": {"title": "value", "range": [-0.06 * top, 1.08 * top]},
     }
     return _figure(f"Quality against {title}", data, axes, 360)
 
@@ -308,7 +309,13 @@ def waterfall(value: float, falls: Sequence[tuple[str, float, float, float]]) ->
             "title": "the metric's value, from all right to one stage after another as the program has it",
             "range": [0, 1.12],
         },
-        "yaxis": {"autorange": "reversed", "automargin": True, "categoryorder": "array", "categoryarray": names},
+        "yaxis": {
+            "autorange": "reversed",
+            "automargin": True,
+            "showgrid": False,
+            "categoryorder": "array",
+            "categoryarray": names,
+        },
         "barmode": "overlay",
         "bargap": 0.35,
         "shapes": joints,
