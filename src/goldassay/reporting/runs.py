@@ -100,10 +100,9 @@ def strata(done: Run, measure: str, most: int = 8) -> None:
 
 
 def ranking(found: Sequence[RankedRun]) -> None:
-    """Systems, the best first, with the ranks that each may have."""
+    """Systems, the best first, with the ranks that each may have; their places are the rows."""
     table = under_title(f"{len(found)} systems on {len(found[0].run.rows)} examples")
-    for head in ("place", "ranks"):
-        table.add_column(head, justify="right", no_wrap=True)
+    table.add_column("ranks", justify="right", no_wrap=True)
     table.add_column("system", overflow="fold")
     for head in ("value [95 %]", "leads", "seconds", found[0].unit):
         table.add_column(head, justify="right", no_wrap=True)
@@ -112,10 +111,14 @@ def ranking(found: Sequence[RankedRun]) -> None:
         value = f"{one.value.value:.4f} [{one.value.low:.3f}, {one.value.high:.3f}]"
         name = one.name.partition("-")[2] or one.name if len(shared) == 1 else one.name
         spent = ["–" if one.seconds is None else f"{one.seconds:.1f}", "–" if one.cost is None else f"{one.cost:g}"]
-        table.add_row(str(one.place), str(one.ranks), escape(name), value, f"{100 * one.first:.0f} %", *spent)
+        table.add_row(str(one.ranks), escape(name), value, f"{100 * one.first:.0f} %", *spent)
     console().print(table)
-    plain("value: the weighted mean of the measures; ranks: the places that it may have, by paired tests;")
-    plain("leads: how often it would be first under any other weights")
+    plain("The best first. ranks: the places that it may have, by paired tests;")
+    plain("value: the weighted mean of the measures; leads: how often it would be first under other weights")
+    if any(one.cached for one in found):
+        plain(
+            "Answers from a cache took no time and no tokens; --no-cache asks again, for seconds that can be compared."
+        )
 
 
 def five(rows: Sequence[Mapping[str, Any]]) -> None:
