@@ -92,11 +92,41 @@ def test_requests_a_minute_hold_over_all_threads(endpoint: Any) -> None:
     assert endpoint.times[-1] - endpoint.times[0] > 1.0
 
 
-def test_requests_a_minute_are_divided_between_processes(endpoint: Any) -> None:
+@pytest.fixture(params=["processes", "ray"])
+def engine(request: pytest.FixtureRequest) -> str:
+    if request.param == "ray":
+        pytest.importorskip("ray", reason="the extra ray is not installed")
+    return str(request.param)
+
+
+def test_requests_a_minute_hold_over_all_workers(endpoint: Any, engine: str) -> None:
     lm = model(endpoint, rpm=600, max_tokens=98)
-    run = evaluate(asks(), examples(24), METRIC, lm=lm, threads=4, engine="processes", workers=2, progress=False)
+    run = evaluate(asks(), examples(24), METRIC, lm=lm, threads=6, engine=engine, workers=2, progress=False)
     assert (run.value, run.cost["calls"]) == (1.0, 24)
-    assert endpoint.times[-1] - endpoint.times[0] > 1.4  # 2.2 by the limit; 1.1 were each to take the whole of it
+    assert min(later - earlier for earlier, later in itertools.pairwise(endpoint.times)) > 0.02  # 0.1 by the limit
+    assert endpoint.times[-1] - endpoint.times[0] > 2.0  # 2.3 by the limit; 1.1 were each to take the whole of it
+
+
+def test_all_workers_together_ask_a_crowded_endpoint_less_at_once(endpoint: Any, engine: str) -> None:
+    endpoint.mode = "crowded"
+    run = evaluate(
+        asks(), examples(40), METRIC, lm=model(endpoint), threads=16, engine=engine, workers=2, progress=False
+    )
+    assert (run.value, sum(1 for row in run.rows if row.get("error"))) == (1.0, 0)
+    assert endpoint.refused > 0
+    assert endpoint.calls == 40 + endpoint.refused == run.cost["calls"]
+    assert endpoint.refused < 60
+    assert endpoint.most <= 9  # as with threads: the eight to begin with are eight in all
+
+
+def test_what_retry_after_says_is_waited_for_by_all_workers(endpoint: Any) -> None:
+    endpoint.mode = "429 with Retry-After, then well"
+    run = evaluate(
+        asks(), examples(6), METRIC, lm=model(endpoint), threads=4, engine="processes", workers=2, progress=False
+    )
+    assert (run.value, run.summary()["failed"]) == (1.0, 0)
+    later = [moment for moment in endpoint.times if moment - endpoint.times[0] >= 2.9]
+    assert len(later) >= len(endpoint.times) - 4  # those in flight at the first refusal; nobody asks before it is time
 
 
 def test_cached_calls_are_counted_as_cached(endpoint: Any, tmp_path: Path) -> None:

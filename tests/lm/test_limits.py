@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import itertools
+import time
+from functools import partial
 
 import dspy
 import pytest
 
 from goldassay.exceptions import GoldassayError
-from goldassay.lm.limits import PAUSE, START, Limiter, Limits, limited, limiter
+from goldassay.lm.limits import PAUSE, START, Limiter, LimiterServer, Limits, RemoteLimiter, limited, limiter
 
 
 class Clock:
@@ -18,7 +20,7 @@ class Clock:
         return self.now
 
 
-def full(limiter: Limiter) -> int:
+def full(limiter: Limiter | RemoteLimiter) -> int:
     """How many calls may be in flight; they are."""
     count = 0
     while limiter.ask() == 0.0:
@@ -132,6 +134,46 @@ def test_one_limiter_for_an_endpoint_and_none_for_a_model_in_this_process() -> N
             raise NotImplementedError
 
     assert limiter(dspy.LM("here/m", engine=Here())) is None
+
+
+def workers(count: int, name: str) -> list[RemoteLimiter]:
+    server, endpoint = LimiterServer(), (name, "")
+    return [RemoteLimiter(partial(server.tell, number), endpoint) for number in range(count)]
+
+
+def test_all_workers_of_a_run_share_what_may_be_in_flight() -> None:
+    one, two = workers(2, "test/shared")
+    assert full(one) == START
+    assert two.ask() > 0
+    one.answered(0, 0)
+    two.until = 0.0  # it asks again after a while
+    assert full(two) == 2  # the one that ended, and slow growth
+
+
+def test_what_one_worker_is_refused_slows_all_and_what_it_is_told_to_wait_holds_for_all() -> None:
+    one, two = workers(2, "test/refused")
+    began = one.clock()
+    assert [one.ask(), two.ask()] == [0.0, 0.0]
+    one.refused(began, retry_after=0.3)
+    assert two.ask() > 0
+    time.sleep(0.35)
+    two.until = 0.0
+    assert full(two) == int(0.8 * START) - 1  # one of its own is in flight still
+
+
+def test_requests_a_minute_hold_over_all_workers() -> None:
+    several = workers(3, "test/rpm")
+    for one in several:
+        one.limit(Limits(rpm=1200))
+    started: list[float] = []
+    while len(started) < 12:
+        for one in several:
+            if one.ask() == 0.0:
+                started.append(time.monotonic())
+                one.answered(0, 0)
+        time.sleep(0.001)
+    assert started[-1] - started[0] > 11 * 0.05 - 0.02
+    assert min(later - earlier for earlier, later in itertools.pairwise(started)) > 0.03
 
 
 @pytest.mark.parametrize("wrong", [0, -1, float("nan"), "many", True])

@@ -14,7 +14,7 @@ import pytest
 from goldassay import Metric, workspace
 from goldassay.exceptions import GoldassayError, MetricError, RunStopped
 from goldassay.measures import classification
-from goldassay.running import Run, engines, evaluate
+from goldassay.running import Run, dealing, evaluate
 
 GOLD = [dspy.Example(id=str(i), text=f"text {i}", label="MG"[i % 2]).with_inputs("text") for i in range(24)]
 METRIC = Metric(classification.Accuracy())
@@ -109,7 +109,7 @@ def test_a_process_that_says_nothing_any_more_counts_as_dead(monkeypatch: pytest
             re.match(r"(a+)+$", "a" * 40 + "b")  # no other thread of its process runs meanwhile, for hours
         return dspy.Prediction(label="M")
 
-    monkeypatch.setattr(engines, "SILENCE", 0.5)
+    monkeypatch.setattr(dealing, "SILENCE", 0.5)
     run = evaluate(holds_the_interpreter, GOLD[:3], METRIC, engine="processes", workers=1, threads=2, timeout=1)
     assert [bool(row.get("error")) for row in run.rows] == [False, True, False]
     assert "fell silent" in run.rows[1]["error"]

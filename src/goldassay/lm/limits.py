@@ -6,15 +6,16 @@ answer) stops the growth for a while. What a server says in ``Retry-After`` hold
 
 Requests and tokens a minute are spread evenly, so that no way of counting a minute finds too many. There is one
 `Limiter` for each endpoint (model and address) in a process, whoever asks: threads, a judge, a reflection model.
-Several processes or actors of a run divide the requests and tokens a minute among them (`divide`); how many calls may
-be in flight each finds out for itself, from the refusals that it gets.
+The processes or actors of a run have none of their own: a `RemoteLimiter` asks the run's (`LimiterServer`) before every
+call, so that all of them together keep to its limits, and what one of them is refused slows down all.
 """
 
 from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 from typing import Any
 
@@ -23,14 +24,16 @@ from goldassay.exceptions import GoldassayError
 START, LEAST, CUT = 8.0, 1.0, 0.8
 PAUSE = 5.0  # seconds without growth after a server failed
 SLICE = 0.5  # seconds that anybody sleeps in one go, so that a stop is heard
+POLL = 0.1  # seconds after which a worker asks again whether others have left it room
+Endpoint = tuple[str, str]  # model and address
 
 
 @dataclass(frozen=True)
 class Limits:
     """Requests (``rpm``) and tokens (``tpm``) a minute; ``None`` is no limit.
 
-    >>> Limits(rpm=60).divided(4)
-    Limits(rpm=15.0, tpm=None)
+    >>> Limits(rpm=60)
+    Limits(rpm=60, tpm=None)
     """
 
     rpm: float | None = None
@@ -41,10 +44,6 @@ class Limits:
             value = getattr(self, name)
             if value is not None and (isinstance(value, bool) or not isinstance(value, (int, float)) or not value > 0):
                 raise GoldassayError(f"{name} is a number above 0 (a minute), not {value!r}")
-
-    def divided(self, parts: int) -> Limits:
-        """The share of one of several processes."""
-        return Limits(*(None if one is None else one / parts for one in (self.rpm, self.tpm)))
 
 
 class Pace:
@@ -79,6 +78,10 @@ class Limiter:
         self.requests, self.tokens = Pace(limits.rpm), Pace(limits.tpm)
         self.mean = 0.0  # tokens of an answer
         self.changed = threading.Condition()
+
+    def limit(self, limits: Limits) -> None:
+        """So many a minute from now on."""
+        self.requests.per_minute, self.tokens.per_minute = limits.rpm, limits.tpm
 
     def ask(self, tokens: float = 0.0) -> float:
         """May a call of about so many tokens in its prompt start?"""
@@ -132,15 +135,116 @@ class Limiter:
         self.changed.notify()
 
 
-_limiters: dict[tuple[str, str], Limiter] = {}
+class LimiterServer:
+    """The limiters of a run, asked by its workers; knows what each has in flight, which ends with it.
+
+    >>> server, lm = LimiterServer(), ("openai/doc", "")
+    >>> [server.tell(worker, lm, None, "ask", (0.0,))[0] for worker in "aabbaabba"]   # eight to begin with, in all
+    [0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.5]
+    >>> server.gone("a"), server.tell("b", lm, None, "ask", (0.0,))[0]
+    (None, 0.0)
+    """
+
+    def __init__(self) -> None:
+        self.held: dict[Hashable, Counter[Endpoint]] = {}
+        self.lock = threading.Lock()
+
+    def tell(
+        self, worker: Hashable, endpoint: Endpoint, limits: Limits | None, what: str, said: tuple[Any, ...]
+    ) -> tuple[Any, float]:
+        """What the limiter of an endpoint answers to a method of `Limiter`, and what its clock says.
+
+        Args:
+            worker: Who tells it, so that what it holds is free when it is gone.
+            endpoint: The endpoint that it asks.
+            limits: The limits of that endpoint; ``None`` for none.
+            what: The name of the method.
+            said: The arguments of the method.
+        """
+        one = _limiter(endpoint, limits)
+        answer: Any = getattr(one, what)(*said)
+        with self.lock:
+            if what != "ask" or answer == 0.0:
+                self.held.setdefault(worker, Counter())[endpoint] += 1 if what == "ask" else -1
+        return answer, one.clock()
+
+    def gone(self, worker: Hashable) -> None:
+        """A worker is no more, and neither are its calls."""
+        with self.lock:
+            held = self.held.pop(worker, Counter())
+        for endpoint, calls in held.items():
+            for _ in range(calls):
+                _limiter(endpoint, None).failed(server=False)
+
+
+class RemoteLimiter:
+    """Stands in a worker for the limiter of its run, which ``tell`` asks: endpoint, limits, method and arguments.
+
+    What the limiter has said to wait for, no other thread of the worker asks again meanwhile.
+    """
+
+    def __init__(self, tell: Callable[..., tuple[Any, float]], endpoint: Endpoint) -> None:
+        self.tell, self.endpoint = tell, endpoint
+        self.limits: Limits | None = None
+        self.ahead = self.until = 0.0
+        self.changed = threading.Condition()
+
+    def limit(self, limits: Limits) -> None:
+        """So many a minute from now on."""
+        self.limits = limits
+
+    def clock(self) -> float:
+        """The limiter's clock, which may be that of another machine."""
+        return time.monotonic() + self.ahead
+
+    def ask(self, tokens: float = 0.0) -> float:
+        """May a call of about so many tokens in its prompt start?"""
+        with self.changed:
+            if (left := self.until - time.monotonic()) > 0:
+                return left
+            wait = min(float(self._told("ask", tokens)), POLL)
+            self.until = time.monotonic() + wait
+            return wait
+
+    def sleep(self, seconds: float) -> None:
+        """Wait so long, or until a call of this worker has ended."""
+        with self.changed:
+            self.changed.wait(seconds)
+
+    def answered(self, expected: float, used: float) -> None:
+        """A call came back: ``used`` tokens, where its prompt let expect some."""
+        self._left("answered", expected, used)
+
+    def refused(self, started: float, retry_after: float | None = None) -> None:
+        """A call that ``started`` then was refused for coming too fast."""
+        self._left("refused", started, retry_after)
+
+    def failed(self, server: bool) -> None:
+        """A call failed, by a ``server`` that is in trouble or otherwise."""
+        self._left("failed", server)
+
+    def _left(self, what: str, *said: Any) -> None:
+        with self.changed:
+            self._told(what, *said)
+            self.until = 0.0
+            self.changed.notify(2)  # where one call has ended there may be room for one more than before
+
+    def _told(self, what: str, *said: Any) -> Any:
+        answer, now = self.tell(self.endpoint, self.limits, what, said)
+        self.ahead = now - time.monotonic()
+        return answer
+
+
+Gate = Limiter | RemoteLimiter
+_limiters: dict[Endpoint, Gate] = {}
 _lock = threading.Lock()
-_parts = 1
+_tell: Callable[..., tuple[Any, float]] | None = None
 
 
-def divide(parts: int) -> None:
-    """This process is one of several that ask the same endpoints: it takes its share of what is allowed a minute."""
-    global _parts
-    _parts = parts
+def ask_elsewhere(tell: Callable[..., tuple[Any, float]]) -> None:
+    """This process is a worker of a run: the run's limiters are asked, not its own (`LimiterServer.tell`)."""
+    global _tell
+    _tell = tell
 
 
 def limited(lm: Any, rpm: float | None = None, tpm: float | None = None) -> Any:
@@ -149,18 +253,22 @@ def limited(lm: Any, rpm: float | None = None, tpm: float | None = None) -> Any:
     return lm
 
 
-def limiter(lm: Any) -> Limiter | None:
+def limiter(lm: Any) -> Gate | None:
     """The limiter of a model's endpoint; none for a model that is no endpoint (it runs in this process)."""
     said = getattr(lm, "goldassay_limits", None)
     if said is None and not isinstance(getattr(lm, "engine", None), str):
         return None
     settings = getattr(lm, "kwargs", None) or {}
-    key = str(getattr(lm, "model", lm)), str(settings.get("api_base") or settings.get("base_url") or "")
+    return _limiter(
+        (str(getattr(lm, "model", lm)), str(settings.get("api_base") or settings.get("base_url") or "")), said
+    )
+
+
+def _limiter(endpoint: Endpoint, limits: Limits | None) -> Gate:
     with _lock:
-        found = _limiters.get(key)
+        found = _limiters.get(endpoint)
         if found is None:
-            found = _limiters[key] = Limiter()
-        if said is not None:
-            mine = said.divided(_parts)
-            found.requests.per_minute, found.tokens.per_minute = mine.rpm, mine.tpm
-        return found
+            found = _limiters[endpoint] = Limiter() if _tell is None else RemoteLimiter(_tell, endpoint)
+    if limits is not None:
+        found.limit(limits)
+    return found

@@ -1,11 +1,7 @@
 """Where examples are worked on: in threads of this process, in processes, or in actors of Ray.
 
-Elsewhere, each worker (a process or an actor) works on its share of what is in flight with a `Loop` of its own, and one
-thread here deals with it: `Elsewhere.deal` hands it examples and takes the rows that are done, several in one message.
-A worker has a little more in hand than it works on, so that it need not wait for the next. The run, its folder, the
-resume and the early stops are the same, and so are the rows, to the last bit: only the place of the work differs.
-
-What a worker had in hand as it died is halved and tried again, until the example that kills is alone: that one failed.
+The run, its folder, the resume and the early stops are the same, and so are the rows, to the last bit: only the place
+of the work differs. `goldassay.running.dealing` deals the examples out; all workers ask one limiter.
 """
 
 from __future__ import annotations
@@ -17,187 +13,34 @@ import socket
 import subprocess
 import sys
 import threading
-import time
-from collections import deque
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
 from multiprocessing.connection import Connection
-from typing import Any, Protocol
+from typing import Any
+from uuid import uuid4
 
 from goldassay.exceptions import GoldassayError, MissingExtra
-from goldassay.running.budget import UNITS, BudgetSpent, Meter
-from goldassay.running.example import Measuring, failed_with
-from goldassay.running.loop import Loop
+from goldassay.lm.limits import LimiterServer
+from goldassay.running.budget import Meter
+from goldassay.running.dealing import Died, Elsewhere
+from goldassay.running.example import Measuring
 from goldassay.running.worker import Given, Reply
 
 ENGINES = ("threads", "processes", "ray")
-AHEAD = 0.04  # seconds of work that a worker has in hand beside what it works on
-SILENCE = 10.0  # seconds without a sign, beyond the timeout of an example, after which a worker counts as dead
 STORE = 100 * 2**20  # bytes of Ray's object store: rows are small
-
-
-class Died(Exception):
-    """The process or actor that worked on examples is gone, or says nothing any more."""
-
-
-class Remote(Protocol):
-    """A worker somewhere else."""
-
-    def exchange(self, given: Given, stop: bool, patience: float | None) -> Reply:
-        """Hand it examples and take what is done (`goldassay.running.worker.Worker.exchange`).
-
-        Raises `Died` where it is gone, or says nothing for ``patience`` seconds.
-        """
-        ...
-
-    def ready(self) -> None:
-        """Wait until it is built; what stands in the way is raised."""
-
-    def close(self) -> None:
-        """End it."""
-
-
-@dataclass
-class Hand:
-    """What one worker was given and has not done; ``width`` is how many examples it works on at once.
-
-    ``suspect``: a worker died with these examples before. ``rate``: examples a second, of late.
-    """
-
-    width: int
-    indices: dict[int, None] = field(default_factory=dict)
-    suspect: bool = False
-    rate: float = 0.0
-
-
-class Elsewhere:
-    """Measures examples in several remote workers, which ``start`` makes; ``widths`` has a number for each.
-
-    ``timeout`` is how many seconds one example may take.
-    """
-
-    def __init__(
-        self,
-        here: Measuring,
-        start: Callable[[int], Remote],
-        widths: Sequence[int],
-        meter: Meter,
-        timeout: float | None = None,
-    ) -> None:
-        self.here, self.start, self.widths, self.meter = here, start, widths, meter
-        self.patience = None if timeout is None else timeout + SILENCE
-        self.bounded = any(getattr(meter.budget, unit) is not None for unit in UNITS)
-        self.suspects: deque[list[int]] = deque()
-        self.used: dict[Remote, dict[str, Any]] = {}
-        self.hopeless, self.closed, self.lock = "", False, threading.Lock()
-        self.workers: list[Remote] = [start(width) for width in widths]
-        self.places = iter(range(len(widths)))
-        try:
-            for worker in self.workers:
-                worker.ready()
-        except BaseException:
-            self.close()
-            raise
-
-    def deal(self, loop: Loop) -> None:
-        """Deal with one of the workers until nothing is left to do; to be called in a thread for each."""
-        with self.lock:
-            place = next(self.places)
-        hand = Hand(self.widths[place])
-        while True:
-            new = self._next(loop, hand)
-            hand.indices.update(dict.fromkeys(new))
-            if not hand.indices:
-                return
-            began, worker = time.perf_counter(), self.workers[place]
-            try:
-                given = [(index, self.here.gold[index]) for index in new]
-                reply = worker.exchange(given, loop.stop.is_set(), self.patience)
-            except Died:
-                if loop.stop.is_set():
-                    return
-                self._died(loop, hand, time.perf_counter() - began)
-                self._again(place)
-                continue
-            hand.rate = (hand.rate + len(reply.rows) / (time.perf_counter() - began)) / 2
-            with self.lock:
-                self.hopeless, self.used[worker] = self.hopeless or reply.hopeless, reply.used
-                self.meter.set(self.used.values())
-            for index in (*(row["index"] for row in reply.rows), *reply.given_back):
-                hand.indices.pop(index, None)
-            for row in reply.rows:
-                loop.settle(row)
-            if reply.error is not None:
-                loop.broke(reply.error)
-
-    def _next(self, loop: Loop, hand: Hand) -> list[int]:
-        """What a worker is given now: suspects alone, else as many as it can work on at once and some ahead."""
-        if loop.stop.is_set():
-            return []
-        try:
-            self.meter.check()
-        except BudgetSpent as spent:
-            loop.broke(spent)
-            return []
-        if not hand.indices:
-            hand.suspect = False
-            with suppress(IndexError):
-                group = self.suspects.popleft()
-                hand.suspect = True
-                return group
-        elif hand.suspect or self.suspects:
-            return []
-        left = len(loop.todo)
-        ahead = 0 if self.bounded else min(int(hand.rate * AHEAD), left // (2 * len(self.widths)))
-        new: list[int] = []
-        with suppress(IndexError):
-            while len(hand.indices) + len(new) < hand.width + ahead:
-                new.append(loop.todo.popleft())
-        return new
-
-    def _died(self, loop: Loop, hand: Hand, seconds: float) -> None:
-        """Halve what a worker had in hand, to be tried again; a suspect that was alone has failed."""
-        several = list(hand.indices)
-        if hand.suspect and len(several) == 1:
-            why = "WorkerDied: the process that worked on this example died or fell silent, also when it was alone"
-            loop.settle(self.here.row(several[0], failed_with(why), seconds)[1])
-        else:
-            half = len(several) // 2
-            self.suspects.extend(group for group in (several[:half], several[half:]) if group)
-        hand.indices.clear()
-
-    def _again(self, place: int) -> None:
-        self.workers[place].close()
-        with self.lock:
-            if self.closed:
-                return
-            self.workers[place] = self.start(self.widths[place])
-        self.workers[place].ready()
-
-    @property
-    def loose(self) -> Iterable[dict[str, int]]:
-        """What each worker could charge no example with."""
-        return [one["loose"] for one in self.used.values()]
-
-    def close(self) -> None:
-        """End all workers."""
-        with self.lock:
-            self.closed = True
-        for worker in self.workers:
-            worker.close()
 
 
 class Process:
     """A process of this machine, asked over a socket."""
 
-    def __init__(self, packed: bytes, width: int) -> None:
-        ours, theirs = socket.socketpair()
-        with theirs:
-            call = f"from goldassay.running.worker import main; main(['{theirs.fileno()}', '{width}'])"
-            command = [sys.executable, "-c", call]
-            self.process = subprocess.Popen(command, pass_fds=[theirs.fileno()], stdin=subprocess.DEVNULL)
+    def __init__(self, packed: bytes, width: int, limits: LimiterServer) -> None:
+        (ours, theirs), (asked, asking) = socket.socketpair(), socket.socketpair()
+        with theirs, asking:
+            files = [theirs.fileno(), asking.fileno()]
+            call = f"from goldassay.running.worker import main; main({[*map(str, files), str(width)]})"
+            self.process = subprocess.Popen([sys.executable, "-c", call], pass_fds=files, stdin=subprocess.DEVNULL)
         self.connection = Connection(ours.detach())
+        threading.Thread(target=self._limit, args=(limits, Connection(asked.detach())), daemon=True).start()
         with suppress(OSError):  # it ended at once: `ready` says so
             self.connection.send_bytes(packed)
 
@@ -227,6 +70,12 @@ class Process:
         if error is not None:
             raise error
 
+    def _limit(self, limits: LimiterServer, asked: Connection) -> None:
+        with suppress(EOFError, OSError):
+            while True:
+                asked.send(limits.tell(self, *asked.recv()))
+        limits.gone(self)
+
     def close(self) -> None:
         """End the process, whatever it is doing; a thread that waits for it hears that."""
         self.process.kill()
@@ -236,13 +85,14 @@ class Process:
 class Actor:
     """An actor of Ray."""
 
-    def __init__(self, packed: bytes, width: int) -> None:
+    def __init__(self, packed: bytes, width: int, limits: Any) -> None:
         import ray
 
         from goldassay.running.worker import Worker
 
         kind: Any = ray.remote(Worker)
-        self.actor: Any = kind.options(num_cpus=0).remote(packed, width)
+        self.limits, self.name = limits, uuid4().hex
+        self.actor: Any = kind.options(num_cpus=0).remote(packed, width, asks(limits, self.name))
 
     def exchange(self, given: Given, stop: bool, patience: float | None) -> Reply:
         """Hand it examples and take what is done."""
@@ -274,6 +124,18 @@ class Actor:
 
         with suppress(Exception):  # it may be gone, and Ray too
             ray.kill(self.actor)
+            self.limits.gone.remote(self.name)
+
+
+def asks(limits: Any, worker: str) -> Callable[..., Any]:
+    """What asks an actor that is a `LimiterServer`, for one worker."""
+
+    def tell(*said: Any) -> Any:
+        import ray
+
+        return ray.get(limits.tell.remote(worker, *said))
+
+    return tell
 
 
 def join_ray(address: str | None) -> None:
@@ -301,7 +163,7 @@ def join_ray(address: str | None) -> None:
 def engine(
     name: str,
     here: Measuring,
-    packed: Callable[[int], bytes],
+    packed: Callable[[], bytes],
     *,
     threads: int,
     workers: int | None,
@@ -316,7 +178,7 @@ def engine(
 
     Args:
         here: What measures an example in this process.
-        packed: All that a worker needs, as bytes, by the number of workers.
+        packed: Makes all that a worker needs, as bytes.
         meter: The budget of the run.
         timeout: Seconds that one example may take.
         ray_address: The Ray cluster to join; this machine without it.
@@ -329,11 +191,16 @@ def engine(
     if count < 1:
         raise GoldassayError(f"a run needs at least one worker, not {count}")
     widths = [threads // count + (place < threads % count) for place in range(count)]
-    body = packed(count)
-    if name == "ray":
-        join_ray(ray_address)
-    kind = Process if name == "processes" else Actor
-    return Elsewhere(here, lambda width: kind(body, width), widths, meter, timeout)
+    body = packed()
+    if name == "processes":
+        limits = LimiterServer()
+        return Elsewhere(here, lambda width: Process(body, width, limits), widths, meter, timeout)
+    join_ray(ray_address)
+    import ray
+
+    kind: Any = ray.remote(LimiterServer)
+    server = kind.options(num_cpus=0).remote()  # goes when nothing holds it any more
+    return Elsewhere(here, lambda width: Actor(body, width, server), widths, meter, timeout)
 
 
 def _processors() -> Sequence[int]:

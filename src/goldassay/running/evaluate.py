@@ -20,7 +20,7 @@ from goldassay.metric import Metric
 from goldassay.progress import Bar
 from goldassay.running.budget import Budget, BudgetSpent, Meter
 from goldassay.running.calls import ACCOUNT, TOKENS, Account, watching
-from goldassay.running.engines import Elsewhere
+from goldassay.running.dealing import Elsewhere
 from goldassay.running.engines import engine as at_work
 from goldassay.running.example import Measuring, refuse_without_inputs
 from goldassay.running.folder import ABOUT, ROWS, Writer, read_about
@@ -151,7 +151,7 @@ def evaluate(
     make = at_work(
         engine,
         here,
-        lambda workers: pack(program, measured, called, used, traced, timeout, workers),
+        lambda: pack(program, measured, called, used, traced, timeout),
         threads=at_once,
         workers=workers,
         meter=meter,

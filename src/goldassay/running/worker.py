@@ -15,7 +15,7 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from multiprocessing.connection import Connection
@@ -48,10 +48,8 @@ class Reply:
     used: dict[str, Any]
 
 
-def pack(
-    program: object, metric: object, lm: object, adapter: object, trace: bool, timeout: float | None, workers: int
-) -> bytes:
-    """All that a worker needs, as bytes; it is one of so many, which share the limits of an endpoint.
+def pack(program: object, metric: object, lm: object, adapter: object, trace: bool, timeout: float | None) -> bytes:
+    """All that a worker needs, as bytes.
 
     Args:
         program: The program.
@@ -60,7 +58,6 @@ def pack(
         adapter: How prompts are written and answers read.
         trace: Whether prompts and answers are kept.
         timeout: Seconds that one example may take.
-        workers: How many workers share the limits.
     """
     import cloudpickle
 
@@ -70,7 +67,7 @@ def pack(
         if name.startswith("_goldassay_workspace_") and getattr(module, "__file__", None)
     ]
     try:
-        inner = cloudpickle.dumps((program, metric, lm, adapter, trace, timeout, workers))
+        inner = cloudpickle.dumps((program, metric, lm, adapter, trace, timeout))
         made: bytes = cloudpickle.dumps((sys.path, files, inner))
     except Exception as error:
         raise GoldassayError(
@@ -80,9 +77,12 @@ def pack(
 
 
 class Worker:
-    """Measures examples far from the run's own process, ``width`` of them at once, by a loop of its own."""
+    """Measures examples far from the run's own process, ``width`` of them at once, by a loop of its own.
 
-    def __init__(self, packed: bytes, width: int) -> None:
+    ``tell`` asks the limiters of the run (`goldassay.lm.limits.LimiterServer.tell`, without the worker).
+    """
+
+    def __init__(self, packed: bytes, width: int, tell: Callable[..., Any]) -> None:
         import cloudpickle
         import dspy
 
@@ -98,8 +98,8 @@ class Worker:
         for file in [Path(file) for file in files if os.path.isfile(file)]:
             with suppress(Exception):  # the run may have loaded files that this program does not need
                 workspace.load(file)
-        program, metric, lm, adapter, trace, timeout, workers = cloudpickle.loads(inner)
-        limits.divide(workers)
+        program, metric, lm, adapter, trace, timeout = cloudpickle.loads(inner)
+        limits.ask_elsewhere(tell)
         self.gold: dict[int, Any] = {}
         gold: Any = self.gold
         self.measuring = Measuring(program, gold, metric, trace)
@@ -164,12 +164,22 @@ class Worker:
         self.done.put(row)
 
 
-def serve(connection: Connection, width: int) -> None:
-    """Build a worker of what comes first, then answer until the other end closes: ``(given, stop)`` in, `Reply` out."""
+def serve(connection: Connection, limits: Connection, width: int) -> None:
+    """Build a worker of what comes first, then answer until the other end closes: ``(given, stop)`` in, `Reply` out.
+
+    Limiters are asked over ``limits``, one question and one answer at a time.
+    """
     import cloudpickle
 
+    asking = threading.Lock()
+
+    def tell(*said: Any) -> Any:
+        with asking:
+            limits.send(said)
+            return limits.recv()
+
     try:
-        worker = Worker(connection.recv_bytes(), width)
+        worker = Worker(connection.recv_bytes(), width, tell)
     except Exception as error:  # noqa: BLE001  it is raised where the run is
         connection.send_bytes(cloudpickle.dumps(error))
         return
@@ -183,11 +193,12 @@ def serve(connection: Connection, width: int) -> None:
 
 
 def main(arguments: Sequence[str]) -> None:
-    """Serve on an inherited socket: its number and the width are the arguments.
+    """Serve on two inherited sockets: their numbers and the width are the arguments.
 
     What a program prints goes to standard error. Ctrl-C is for the run's own process to hear, which ends this one.
     """
     os.dup2(2, 1)
     signal.signal(signal.SIGINT, lambda *_: None)
-    serve(Connection(int(arguments[0])), int(arguments[1]))
+    connection, limits, width = map(int, arguments)
+    serve(Connection(connection), Connection(limits), width)
     os._exit(0)  # threads that hang must not keep the process
