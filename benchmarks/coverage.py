@@ -153,7 +153,7 @@ def covered_difference(kind: str, truths: tuple[float, float], n: int, draws: in
             ends.append(np.quantile(resampled_differences(one, *rows, RESAMPLES, seed=0), (0.025, 0.975)))
         else:
             found, _ = difference_interval(one, *rows, 0.95, (0.0, 1.0))
-            ends.append((found.low, found.high))
+            ends.append(np.array([found.low, found.high]))
     return _held(ends, truths[0] - truths[1])
 
 

@@ -35,10 +35,10 @@ from goldassay.measures import extraction
 from goldassay.running import evaluate
 from goldassay.score import Evidence
 from goldassay.statistics import compare, holm, sequential_test, wilson
+from goldassay.statistics.sequential import stages
 from goldassay.tuning import Patches
 from goldassay.tuning.acceptance import ALPHA, EARLY, keeps, proves
-from goldassay.tuning.leaks import stages
-from goldassay.tuning.measuring import Outcome
+from goldassay.tuning.measuring import CandidateResult
 from goldassay.tuning.patches import Effect
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -117,7 +117,9 @@ def _perfect(one: Evidence) -> Evidence:
     return Evidence({key: tally + _repair(tally, errors, 1.0) for key, tally in one.items()}, one.weights)
 
 
-def decided(before: Sequence[Evidence], after: Sequence[Evidence], zero: Evidence, resamples: int = 500) -> Outcome:
+def decided(
+    before: Sequence[Evidence], after: Sequence[Evidence], zero: Evidence, resamples: int = 500
+) -> CandidateResult:
     """The outcome of one candidate, looked at as a campaign looks."""
     n, p, ended, effect = len(before), 1.0, "full", None
     looks = stages(n)
@@ -136,7 +138,7 @@ def decided(before: Sequence[Evidence], after: Sequence[Evidence], zero: Evidenc
         if found.difference <= 0 and found.interval.high < 0.01:
             ended = "reject"
             break
-    return Outcome({}, effect, ended, p)
+    return CandidateResult({}, effect, ended, p)
 
 
 def six(pairs: Pairs, n: int, gain: float, rng: np.random.Generator) -> bool:

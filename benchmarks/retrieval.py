@@ -70,8 +70,8 @@ def compare(queries: int, depth: int, target: float) -> None:
 
 def from_records(queries: int, depth: int, target: float) -> None:
     qrels, run = collection(queries, depth)
-    gold = [{"id": query, "relevant": judged} for query, judged in qrels.items()]
-    pred = [
+    gold: list[dict[str, Any]] = [{"id": query, "relevant": judged} for query, judged in qrels.items()]
+    pred: list[dict[str, Any]] = [
         {"id": query, "results": [{"doc_id": name, "score": score} for name, score in found.items()]}
         for query, found in run.items()
     ]

@@ -28,7 +28,9 @@ from pathlib import Path
 from typing import Any, Literal
 
 import dspy
+import numpy as np
 from pydantic import BaseModel
+from scipy import stats
 
 from goldassay import Metric, workspace
 from goldassay import lm as models
@@ -38,12 +40,13 @@ from goldassay.gold.reading import read
 from goldassay.gold.splits import split
 from goldassay.lm import Copied
 from goldassay.measures import extraction, triples
+from goldassay.statistics import contributions
 from goldassay.text.locate import locate
 from goldassay.tuning import OPTIMIZERS, tune
 
 DATA = Path(os.environ.get("GOLDASSAY_DATA") or Path(__file__).resolve().parents[2] / "shared" / "data")
 SIZES = {"train": 60, "dev": 40, "test": 100}
-SMALL: dict[str, dict[str, Any]] = {"gepa": {"max_metric_calls": 400}, "patches": {"most": 40}}
+SMALL: dict[str, dict[str, Any]] = {"gepa": {"max_metric_calls": 400}}
 KEEP = 0.2
 Job = tuple[Any, dict[str, list[Any]], Any]
 
@@ -224,9 +227,10 @@ def arm(task: str, optimizer: str, seed: int, given: argparse.Namespace) -> dict
         chosen = {name: part[: getattr(given, name)] for name, part in splits.items()}
         row["examples"] = {name: len(part) for name, part in chosen.items()}
         model = models.resolve(given.lm, max_tokens=given.tokens)
+        options = {"most": given.most} if optimizer == "patches" else SMALL.get(optimizer, {})
         done = tune(
             program, chosen, metric, optimizer, lm=model, adapter=models.adapter(model), budget=given.budget,
-            seed=seed, progress=False, options=SMALL.get(optimizer, {}), folder=None,
+            seed=seed, progress=False, options=options, folder=None,
         )  # fmt: skip
     except (GoldassayError, OSError) as error:
         return {**row, "error": " ".join(str(error).split())[:300], "minutes": (time.perf_counter() - started) / 60}
@@ -251,6 +255,10 @@ def arm(task: str, optimizer: str, seed: int, given: argparse.Namespace) -> dict
         "minutes": done.cost["seconds"] / 60,
         "stopped": done.stopped,
         "note": done.note or done.ledger.verdict.words if optimizer == "patches" else done.note,
+        "parts": [
+            round(float(one), 6)
+            for one in contributions(done.test.after.evidence, done.test.before.evidence, done.test.after.zero)
+        ],
         "patches": [{"id": one.id, "status": one.status, "reason": one.reason} for one in done.ledger.patches],
     }
 
@@ -295,7 +303,18 @@ def run(given: argparse.Namespace) -> None:
 def _process(task: str, optimizer: str, seed: int, given: argparse.Namespace) -> dict[str, Any]:
     """The arm in a process of its own, with one thread."""
     words = [sys.executable, "-m", "benchmarks.tuning", "--arm", "--task", task, "--optimizer", optimizer]
-    words += ["--seed", str(seed), "--tokens", str(given.tokens), "--budget", given.budget, "--out", str(given.out)]
+    words += [
+        "--seed",
+        str(seed),
+        "--tokens",
+        str(given.tokens),
+        "--most",
+        str(given.most),
+        "--budget",
+        given.budget,
+        "--out",
+        str(given.out),
+    ]
     words += [word for name in SIZES for word in (f"--{name}", str(getattr(given, name)))]
     words += ["--lm", given.lm] if given.lm else []
     one = {"OMP_NUM_THREADS": "1", "GOLDASSAY_LM_THREADS": "1", "DSPY_CACHEDIR": f"{given.out}.cache-{os.getpid()}"}
@@ -352,7 +371,31 @@ def table(rows: Sequence[dict[str, Any]]) -> str:
     for task, found in sorted(means.items()):
         order = sorted(found.items(), key=lambda pair: -pair[1])
         out.append(f"* {task}: {', '.join(f'{name} {gain:+.3f}' for name, gain in order)}")
+    out += ["", "## Patches beside the best of the others", "", "On the same test examples: what each adds to the "
+            "difference (linearised), paired, with Student's interval.", ""]  # fmt: skip
+    rivals: dict[tuple[str, str, int], dict[str, dict[str, Any]]] = defaultdict(dict)
+    for row in good:
+        if row.get("parts"):
+            rivals[row["task"], row["lm"], row["seed"]][row["optimizer"]] = row
+    for (task, lm, seed), arms in sorted(rivals.items()):
+        mine = arms.pop("patches", None)
+        best = max(arms.values(), key=lambda row: float(row["gain"]), default=None)
+        if mine is not None and best is not None:
+            out.append(f"* {task}, {lm}, seed {seed}: {beside(mine, best)}")
     return "\n".join(out) + "\n"
+
+
+def beside(mine: dict[str, Any], other: dict[str, Any]) -> str:
+    """How an arm stands beside another, in words."""
+    parts = np.array(mine["parts"]) - np.array(other["parts"])
+    found = f"{parts.sum():+.3f} against {other['optimizer']}"
+    error = float(np.std(parts, ddof=1) * len(parts) ** 0.5)
+    if not error:
+        return f"{found}, the same on every example"
+    half = float(stats.t.ppf(0.975, len(parts) - 1)) * error
+    p = 2 * float(stats.t.sf(abs(parts.sum()) / error, len(parts) - 1))
+    said = "not shown to differ" if p > 0.05 else "better" if parts.sum() > 0 else "worse"
+    return f"{found} [{parts.sum() - half:+.3f}, {parts.sum() + half:+.3f}], p {p:.3f}: {said}"
 
 
 def main(arguments: Sequence[str] = ()) -> None:
@@ -365,6 +408,7 @@ def main(arguments: Sequence[str] = ()) -> None:
     parser.add_argument("--jobs", type=int, default=1, help="arms at once, a process and a thread each")
     parser.add_argument("--budget", default="calls=3000,minutes=60", help="of each arm")
     parser.add_argument("--tokens", type=int, default=160, help="the longest answer")
+    parser.add_argument("--most", type=int, default=40, help="examples that patches measures at most")
     for name, count in SIZES.items():
         parser.add_argument(f"--{name}", type=int, default=count, help=f"examples of {name} at most")
     parser.add_argument("--table", action="store_true", help="print the results file as Markdown")

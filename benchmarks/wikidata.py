@@ -16,13 +16,13 @@ import time
 from pathlib import Path
 from typing import Any
 
-from goldassay.articles.benchmark import Asked
+from goldassay.articles.benchmark import ArticleRef
 from goldassay.articles.profile import Clients, Profile
 from goldassay.articles.running import run
 from goldassay.articles.scoring import Scoring
 from goldassay.sources.wikipedia import WikipediaClient
 from goldassay.wikibase import rdf
-from goldassay.wikibase.client import Store, WikidataClient
+from goldassay.wikibase.client import TripleStore, WikidataClient
 from goldassay.wikibase.entities import Item, Statement
 
 STATEMENTS, SAID, VALUES = 200, 40, 20_000
@@ -60,7 +60,7 @@ def person(number: int, rng: random.Random) -> tuple[Item, str, list[dict[str, A
     return item, "".join(words), said
 
 
-def prepared(folder: Path, articles: int) -> tuple[Store, dict[str, list[dict[str, Any]]]]:
+def prepared(folder: Path, articles: int) -> tuple[TripleStore, dict[str, list[dict[str, Any]]]]:
     """The store, the cache with the articles, and what the program says."""
     rng = random.Random(0)
     wikipedia = WikipediaClient(folder=folder / "cache")
@@ -80,7 +80,7 @@ def prepared(folder: Path, articles: int) -> tuple[Store, dict[str, list[dict[st
         for i in range(VALUES)
     ]
     rdf.write(items, folder / "wikidata.nt")
-    return Store.load(folder / "wikidata.nt"), says
+    return TripleStore.load(folder / "wikidata.nt"), says
 
 
 def resident() -> float:
@@ -114,7 +114,7 @@ def main(articles: int = 1000) -> None:
             sources = Clients(
                 WikipediaClient(folder=folder / "cache", cache_only=True), WikidataClient(store), "the local store"
             )
-            asked = [Asked(f"Person {number}", domain=f"d{number % 7}") for number in range(size)]
+            asked = [ArticleRef(f"Person {number}", domain=f"d{number % 7}") for number in range(size)]
             gc.collect()
             memory, started = resident(), time.process_time()
             result = run(

@@ -23,11 +23,11 @@ from dspy.utils.exceptions import AdapterParseError
 from pydantic import BaseModel
 
 from goldassay.gold import load
-from goldassay.lm import Copied
+from goldassay.lm import Asked, Copied
 from goldassay.lm.extractive import ExtractiveReader
 from goldassay.measures.answering import F1, found_entities
 from goldassay.running.example import failure
-from goldassay.sources.passages import BM25Index, DenseIndex, Embedder, tokens
+from goldassay.sources.passages import BM25Index, DenseIndex, Encode, tokens
 from goldassay.text.words import sentences
 
 DEPTH = 5
@@ -51,14 +51,14 @@ class Answer(dspy.Signature):  # type: ignore[misc]
     Leave the answer empty if the passages do not say it. Confidence is from 0 to 1."""
 
     passages: list[str] = dspy.InputField()
-    question: str = dspy.InputField()
+    question: Asked = dspy.InputField()
     reply: Reply = dspy.OutputField()
 
 
 class Searching(dspy.Module):  # type: ignore[misc]
     """Finds passages for a question; ``embedder`` makes it dense, else it is BM25."""
 
-    def __init__(self, depth: int = DEPTH, embedder: Embedder | None = None) -> None:
+    def __init__(self, depth: int = DEPTH, embedder: Encode | None = None) -> None:
         super().__init__()
         self.depth, self.embedder = depth, embedder
         self._indexed: Any = None
@@ -96,7 +96,7 @@ class Searching(dspy.Module):  # type: ignore[misc]
 class Reading(Searching):
     """Passages, and a model that reads the first ``reads`` of them: small models lose their way in many."""
 
-    def __init__(self, depth: int = DEPTH, embedder: Embedder | None = None, reads: int = READS) -> None:
+    def __init__(self, depth: int = DEPTH, embedder: Encode | None = None, reads: int = READS) -> None:
         super().__init__(depth, embedder)
         self.reads = reads
         self.read = dspy.Predict(Answer)
@@ -136,7 +136,7 @@ class Reading(Searching):
 class Extractive(Searching):
     """A model of transformers, by its name or folder, that points at the answer in the first ``reads`` passages."""
 
-    def __init__(self, reader: str, depth: int = DEPTH, embedder: Embedder | None = None, reads: int = READS) -> None:
+    def __init__(self, reader: str, depth: int = DEPTH, embedder: Encode | None = None, reads: int = READS) -> None:
         super().__init__(depth, embedder)
         self.reader, self.reads = ExtractiveReader(reader), reads
 

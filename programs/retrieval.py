@@ -15,7 +15,7 @@ from typing import Any
 import dspy
 
 from goldassay.gold import load
-from goldassay.sources.passages import BM25Index, DenseIndex, Embedder, fused
+from goldassay.sources.passages import BM25Index, DenseIndex, Encode, fused
 
 DEPTH = 20
 
@@ -74,7 +74,7 @@ class BM25(Searching):
 class Dense(Searching):
     """Vectors by ``embedder`` (texts to rows); without one character n-grams reduced by SVD (``char-lsa``)."""
 
-    def __init__(self, embedder: Embedder | None = None, depth: int = DEPTH) -> None:
+    def __init__(self, embedder: Encode | None = None, depth: int = DEPTH) -> None:
         super().__init__(depth)
         self.embedder = embedder
 

@@ -153,7 +153,7 @@ def _sound(path: Path) -> bool:
 
 
 @dataclass(frozen=True)
-class Kept:
+class Fetched:
     """A thing with the day and time on which it was fetched."""
 
     value: Any
@@ -170,7 +170,7 @@ class Cache:
         self.folder, self.days, self.use = Path(folder), days, use
         self.store = Store(self.folder / "fetched.sqlite")
 
-    def get(self, kind: str, key: str, fetch: Callable[[], Any]) -> Kept:
+    def get(self, kind: str, key: str, fetch: Callable[[], Any]) -> Fetched:
         """What is known by that key: from the folder while it is fresh, else fetched and kept.
 
         Raises:
@@ -183,13 +183,13 @@ class Cache:
         if self.use == "only":
             raise CacheOnlyError(f"{key!r} is not in {self.folder}; fetch it once without --cache-only")
         value = fetch()
-        return Kept(value, self.store.put(kind, {key: json.dumps(value).encode()}))
+        return Fetched(value, self.store.put(kind, {key: json.dumps(value).encode()}))
 
-    def _read(self, kind: str, key: str) -> Kept | None:
+    def _read(self, kind: str, key: str) -> Fetched | None:
         found = self.store.get(kind, [key]).get(key)
         if found is not None:
             try:
-                return Kept(jsonl.value(found[0], unique=False), found[1])
+                return Fetched(jsonl.value(found[0], unique=False), found[1])
             except DataError:
                 pass  # not ours: it is fetched again
         return None

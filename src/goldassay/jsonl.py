@@ -3,12 +3,11 @@
 `value` reads strictly: NaN, infinities, numbers without end, halves of characters, keys that stand twice in one object
 and nesting without end are one line each, on reading, where the file and the line are known.
 
-`Log` appends. A line is written with one call, under a lock that other processes see, and a line that does not fit on
-the disk is taken back: so whatever happens, a file holds whole lines, but for a last one that was cut off by a kill.
-That is left out on reading and cut away before the next line is written. Lines are handed to the operating system at
-once, which survives the death of the process; ``sync`` also waits for the disk: that survives the death of the machine.
-
-Runs, verdicts, ledgers, annotations and the rows of articles are such files.
+`Log` appends: runs, verdicts, ledgers, annotations and the rows of articles are such files. A line is written with one
+call, under a lock that other processes see, and a line that does not fit on the disk is taken back: so whatever
+happens, a file holds whole lines, but for a last one that was cut off by a kill. That is left out on reading and cut
+away before the next line is written. Lines are handed to the operating system at once, which survives the death of the
+process; ``sync`` also waits for the disk: that survives the death of the machine.
 """
 
 from __future__ import annotations
@@ -101,29 +100,6 @@ def dumps(value: object, indent: int | None = None) -> str:
     except Exception:  # noqa: BLE001  whatever the value's own methods raise
         return json.dumps(_odd(value, 0), indent=indent)
     return text
-
-
-def pieces(value: Any) -> Iterator[str]:
-    """What `dumps` gives, piece by piece: a large mapping that is no dict is written row by row and never held whole.
-
-    >>> import types
-    >>> "".join(pieces({"by": {"query": types.MappingProxyType({"q": [1], "p": []})}, "n": 2}))
-    '{"by": {"query": {"q": [1], "p": []}}, "n": 2}'
-    """
-    if not _by_rows(value):
-        yield dumps(value)
-        return
-    yield "{"
-    for place, (key, one) in enumerate(value.items()):
-        yield f"{', ' if place else ''}{dumps(str(key))}: "
-        yield from pieces(one)
-    yield "}"
-
-
-def _by_rows(value: Any) -> bool:
-    if isinstance(value, dict):
-        return all(isinstance(key, str) for key in value) and any(map(_by_rows, value.values()))
-    return isinstance(value, Mapping)
 
 
 def _odd(value: Any, depth: int) -> Any:

@@ -43,7 +43,8 @@ class Evidence(By[str, Tally]):
         if len(self) == 1:
             (tally,) = self.values()
             return tally.value
-        total = weight = 0.0
+        total: Number = 0.0
+        weight: Number = 0.0
         for key, tally in self.items():
             share = self.weights.get(key, 1.0) * positive(tally.weight)
             total, weight = total + share * tally.value, weight + share

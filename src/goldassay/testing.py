@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from goldassay.workspace import Target
 
 MARK, CHECK = "goldassay", "goldassay_check"
-Check = tuple[str, Any, float]
+FloorCheck = tuple[str, Any, float]
 """A value or a row, its name or place, and the floor."""
 TOLD = 3  # error patterns in the message of a failure
 
@@ -89,14 +89,14 @@ class MarkedTest:
     threads: int = 1
     _kept: dict[str, Any] = field(default_factory=dict, repr=False)
 
-    def checks(self) -> dict[str, Check]:
+    def checks(self) -> dict[str, FloorCheck]:
         """What is held to what, by the id of its test: values to floors, then examples."""
         floors = dict(
             self.floors or (() if self.floors is not None or self.each is not None else self.measured.targets)
         )
         if not floors and self.each is None:
             raise GoldassayError("a case needs floors={'strict_f1': 0.5}, each=0.5, or a metric with targets")
-        found: dict[str, Check] = {f"{name}>={floor:g}": ("value", name, floor) for name, floor in floors.items()}
+        found: dict[str, FloorCheck] = {f"{name}>={floor:g}": ("value", name, floor) for name, floor in floors.items()}
         if self.each is not None:
             ids = [str(getattr(one, "id", place)) for place, one in enumerate(self.examples)]
             found |= {f"{name}>={self.each:g}": ("row", place, self.each) for place, name in enumerate(ids)}

@@ -14,7 +14,7 @@ from goldassay import jsonl, scorecard
 from goldassay.cli.score import scored
 from goldassay.exceptions import DataError
 from goldassay.gold import pairs, streamed
-from goldassay.reporting import scorecards
+from goldassay.reporting import scorecards, terminal
 from goldassay.scorecard import Each, Scorecard
 
 Record = dict[str, Any]
@@ -116,7 +116,7 @@ def small(monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
 
 def told(card: Scorecard, capsys: pytest.CaptureFixture[str]) -> list[Any]:
     """All that is said of a scorecard: as JSON, and on the terminal."""
-    text = "".join(jsonl.pieces(card.state()))
+    text = "".join(terminal.pieces(card.state()))
     assert text == jsonl.dumps(json.loads(text))
     capsys.readouterr()
     scorecards.show(card)

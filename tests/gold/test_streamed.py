@@ -37,7 +37,7 @@ def file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def test_streamed_gold_is_the_same_gold(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     there = load(file).classification
-    assert isinstance(there.all, streamed.Examples)
+    assert isinstance(there.all, streamed.StreamedExamples)
     monkeypatch.setattr(streamed, "LARGE", 10**9)
     here = load(file).classification
     assert isinstance(here.all, list)

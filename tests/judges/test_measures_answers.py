@@ -11,7 +11,7 @@ from goldassay import Metric
 from goldassay.exceptions import GoldassayError
 from goldassay.judges.measures import Criterion, LinkPlausibility, Preference, Rubric, TypePlausibility
 from goldassay.measures.answering import ContextEntityRecall, Relevance
-from goldassay.measures.judged import Judged, Verdict
+from goldassay.measures.judged import JudgedMean, Verdict
 from goldassay.sources.labels import LabelTable
 
 
@@ -42,15 +42,15 @@ def test_relevance_has_levels() -> None:
     measure = Relevance(judge := Plain("full", "partial", "none", "evasion", None))
     found = [measure(ASKED, SAID) for _ in range(5)]
     assert [one.tally.value for one in found[:4]] == [1.0, 0.5, 0.0, 0.0]
-    total = sum((one.tally for one in found), Judged())
+    total = sum((one.tally for one in found), JudgedMean())
     # (1 + 0.5 + 0 + 0 + 0) / 5, the fifth being unknown; with the fifth at 1 over 5
     assert (total.value, total.band, total.unknown) == (0.3, (0.3, 0.5), 1)
     assert found[0].errors == ()
     assert found[1].errors[0].message == "The answer answers in part only “When did it open?”. The judge: reason 2"
     assert found[4].errors[0].kind == "unknown"
     assert judge.asked[0] == ("When did it open?", "In 1885.")
-    assert measure({**ASKED, "answers": []}, {"answer": ""}).tally == Judged()
-    assert measure({}, SAID).tally == Judged()
+    assert measure({**ASKED, "answers": []}, {"answer": ""}).tally == JudgedMean()
+    assert measure({}, SAID).tally == JudgedMean()
 
 
 def test_a_failed_program_evades() -> None:
@@ -95,7 +95,7 @@ def test_a_preference_over_another_answer() -> None:
     found = [measure(gold, SAID) for _ in range(3)]
     assert [one.tally.value for one in found] == [1.0, 0.5, 0.0]
     assert found[2].errors[0].message == "The answer is worse than “Long ago.”. The judge: reason 3"
-    assert measure(ASKED, SAID).tally == Judged()
+    assert measure(ASKED, SAID).tally == JudgedMean()
 
 
 def test_entities_by_a_judge_or_a_program() -> None:
@@ -112,9 +112,9 @@ def test_entities_by_a_judge_or_a_program() -> None:
     measure = ContextEntityRecall(judge=program)
     assert measure(gold, pred).tally.value == pytest.approx(2 / 3)
     assert measure.judge.endswith("program")
-    assert measure(gold, {"answer": "x"}).tally == Judged()
-    assert measure(gold, None).tally == Judged()  # nothing was retrieved that could be judged
-    assert ContextEntityRecall(judge=lambda text: [])(gold, pred).tally == Judged()
+    assert measure(gold, {"answer": "x"}).tally == JudgedMean()
+    assert measure(gold, None).tally == JudgedMean()  # nothing was retrieved that could be judged
+    assert ContextEntityRecall(judge=lambda text: [])(gold, pred).tally == JudgedMean()
     with pytest.raises(GoldassayError, match="match is one of"):
         ContextEntityRecall("near", judge=program)
 

@@ -18,7 +18,7 @@ from goldassay.judges.ask.judge import Judge
 from goldassay.judges.measures import Criterion
 from goldassay.measure import Measure
 from goldassay.measures import answering
-from goldassay.measures.judged import Judged
+from goldassay.measures.judged import JudgedMean
 
 ELEVEN: dict[str, Callable[[Any], Measure[Any]]] = {
     "precision": answering.ClaimPrecision,
@@ -85,7 +85,7 @@ def test_all_eleven_of_ragchecker(shared_data: Path) -> None:
     file = json.loads((shared_data / "ragchecker" / "checking_outputs.json").read_text(encoding="utf-8"))
     official = {name: mean for group in file["metrics"].values() for name, mean in group.items()}
     assert set(official) == set(ELEVEN)
-    totals = dict.fromkeys(ELEVEN, Judged())
+    totals = dict.fromkeys(ELEVEN, JudgedMean())
     for row in file["results"]:
         judge, engine, gold, pred = replayed(row)
         for name, make in ELEVEN.items():
@@ -97,7 +97,7 @@ def test_all_eleven_of_ragchecker(shared_data: Path) -> None:
         # two decompositions and the distinct questions of the four tables, however many measures ask
         assert engine.calls <= 2 + c + g + k * (c + g)
         assert judge.asked > 2 * engine.calls
-    assert {name: round(100 * total.value, 1) for name, total in totals.items()} == official
+    assert {name: round(100 * float(total.value), 1) for name, total in totals.items()} == official
 
 
 REFERENCE, ANSWER = "It opened in 1885. It is red.", "It opened in 1885. It is blue."
@@ -166,17 +166,17 @@ def test_an_unknown_decomposition_is_one_claim_of_unknown_standing() -> None:
 
 def test_what_is_left_out() -> None:
     judge, engine = judge_of({**CLAIMS, "When did the museum open? 1885": ["opened 1885"]}, LABELS)
-    assert answering.ClaimPrecision(judge)({"question": "q", "answers": []}, PRED).tally == Judged()
-    assert answering.ClaimPrecision(judge)({"question": "q"}, PRED).tally == Judged()
-    assert answering.Faithfulness(judge)(GOLD, {"answer": "x y z z"}).tally == Judged()
-    assert answering.Faithfulness(judge)(GOLD, {"answer": "", "retrieved_contexts": ["x"]}).tally == Judged()
+    assert answering.ClaimPrecision(judge)({"question": "q", "answers": []}, PRED).tally == JudgedMean()
+    assert answering.ClaimPrecision(judge)({"question": "q"}, PRED).tally == JudgedMean()
+    assert answering.Faithfulness(judge)(GOLD, {"answer": "x y z z"}).tally == JudgedMean()
+    assert answering.Faithfulness(judge)(GOLD, {"answer": "", "retrieved_contexts": ["x"]}).tally == JudgedMean()
     assert engine.calls == 0
     # a short answer is read with its question; nothing retrieved supports nothing
     short = {"answer": "1885", "retrieved_contexts": []}
     assert answering.Faithfulness(judge)(GOLD, short).tally.value == 0
     assert answering.ClaimPrecision(judge)(GOLD, short).tally.value == 1
     # a program that failed answers nothing: gold's claims are missed
-    assert answering.ClaimRecall(judge)(GOLD, None).tally == Judged(0.0, 1.0, 0.0, 0.0)
+    assert answering.ClaimRecall(judge)(GOLD, None).tally == JudgedMean(0.0, 1.0, 0.0, 0.0)
 
 
 def test_the_repr_is_a_value_and_names_the_judge() -> None:

@@ -12,7 +12,7 @@ from goldassay import judges
 from goldassay.judges.measures import Criterion, LinkPlausibility, Preference, Rubric, TypePlausibility
 from goldassay.measure import Measure, parse, stored
 from goldassay.measures import answering
-from goldassay.measures.judged import Judged, Verdict
+from goldassay.measures.judged import JudgedMean, Verdict
 from goldassay.text.words import sentences
 
 LEVELS = (("poor", "says nothing that gold says"), ("good", "says what gold says"))
@@ -129,7 +129,7 @@ def test_all_that_a_judge_gives_are_among_them() -> None:
 @each
 def test_gold_against_gold_is_best(measure: Measure[Any]) -> None:
     best = 0.0 if getattr(measure, "lower_is_better", False) else 1.0
-    total = sum((measure(gold, perfect(gold)).tally for gold in GOLD), Judged())
+    total = sum((measure(gold, perfect(gold)).tally for gold in GOLD), JudgedMean())
     assert total.weight == 3
     assert total.band == (best, best)
 
@@ -150,13 +150,13 @@ def test_the_repr_and_the_stored_name_read_back(measure: Measure[Any]) -> None:
 @pytest.mark.parametrize("seed", range(3))
 def test_folding(measure: Measure[Any], seed: int) -> None:
     found = [measure(gold, pred).tally for gold, pred in pairs(seed)]
-    total = sum(found, Judged())
+    total = sum(found, JudgedMean())
     low, high = total.band
     assert 0 <= low <= high <= 1 + 1e-12
     assert low == float(total.value)
     assert (low < high) <= bool(total.unknown)
     cut = random.Random(seed).randrange(1, len(found))
-    halves = sum(found[:cut], Judged()) + sum(found[cut:], Judged())
+    halves = sum(found[:cut], JudgedMean()) + sum(found[cut:], JudgedMean())
     assert halves.state() == pytest.approx(total.state())
     assert found[0] + measure.zero == found[0] == measure.zero + found[0]
     assert measure.zero.from_state(json.loads(json.dumps(found[0].state()))) == found[0]
@@ -174,7 +174,7 @@ def test_an_unknown_verdict_is_never_dropped(measure: Measure[Any]) -> None:
 
 
 def test_the_judge_that_forgets_was_asked_and_its_gaps_count() -> None:
-    total = Judged()
+    total = JudgedMean()
     for gold, pred in pairs(1):
         total = total + answering.Faithfulness(FORGETFUL)(gold, pred).tally
     assert total.unknown > 0
@@ -187,7 +187,7 @@ def test_a_scorecard_equals_the_fold(measure: Measure[Any]) -> None:
 
     gold, pred = zip(*pairs(3), strict=True)
     card = fold("answering", [measure], Batches(gold, pred))
-    total = sum((measure(one, other).tally for one, other in pairs(3)), Judged())
+    total = sum((measure(one, other).tally for one, other in pairs(3)), JudgedMean())
     assert card.values[measure.key] == pytest.approx(float(total.value) if total.weight else None)
     assert card.conventions[measure.key] == measure.conventions
     card.estimate()

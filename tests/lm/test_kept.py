@@ -12,7 +12,7 @@ import pydantic
 import pytest
 
 from goldassay.lm import kept
-from goldassay.lm.kept import Kept, Types, keeping, types_kept
+from goldassay.lm.kept import MemoizedText, Types, keeping, types_kept
 
 
 class Kind(enum.Enum):
@@ -82,7 +82,7 @@ def test_a_message_is_rendered_once() -> None:
         calls.append(signature)
         return "text"
 
-    kept = Kept(render)
+    kept = MemoizedText(render)
     signature = dspy.Signature("question -> answer")
     assert [kept(signature) for _ in range(3)] == ["text"] * 3
     assert len(calls) == 1

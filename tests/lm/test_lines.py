@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from pydantic import BaseModel, create_model
 from pydantic import Field as FieldInfo
 
-from goldassay.lm import Copied, TerseAdapter
+from goldassay.lm import DEFAULT, Asked, Copied, TerseAdapter, resolve
 from goldassay.lm.grammar import copied, of_lines
 from goldassay.lm.lines import Lines
 from goldassay.lm.server import written
@@ -112,10 +112,10 @@ def test_the_adapter_shows_and_reads_lines() -> None:
 
 def test_names_are_copied_unless_that_is_switched_off() -> None:
     schema = {**create_model("Outputs", mentions=(list[Mention], ...)).model_json_schema(), "x-form": "lines"}
-    assert '"substring_words": "in Delft"' in written({**schema, "x-copy": ["text"]}, "text: in Delft")
+    assert '"substring_words": "in Delft"' in written({**schema, "x-copy": {"text": True}}, "text: in Delft")
     assert "substring_words" not in written(schema, "in Delft")
     plain = {**schema, "x-form": "json"}
-    assert '["in","in Delft","Delft"]' in written({**plain, "x-copy": ["text"]}, "text: in Delft")
+    assert '["in","in Delft","Delft"]' in written({**plain, "x-copy": {"text": True}}, "text: in Delft")
     assert '"in Delft"' not in written(plain, "in Delft")
 
 
@@ -172,3 +172,21 @@ def test_what_may_always_go_on_is_ended_by_the_tokens_that_end_the_models_turn(k
     start = of_lines(form, "", 4, 20, 20, ends=(2, 7)).splitlines()[1]
     assert start.endswith("<[2,7]>") is named
     assert "<[" not in of_lines(form, "", 4, 20, 20)
+
+
+def test_nothing_is_copied_from_an_input_that_only_asks() -> None:
+    class Answer(dspy.Signature):
+        """Answer."""
+
+        passages: list[str] = dspy.InputField()
+        question: Asked = dspy.InputField()
+        answer: Copied = dspy.OutputField()
+
+    adapter = TerseAdapter("lines")
+    asked = adapter.format(Answer, [], {"passages": ["Delft, 1667"], "question": "Who:\nwhen?"})[-1]["content"]
+    options: dict[str, Any] = {}
+    adapter._prepare_response_format(resolve(DEFAULT), options, Answer)
+    made = written(options["response_format"].model_json_schema(), asked)
+    assert "Delft, 1667" in made
+    assert "Who" not in made
+    assert "when" not in made

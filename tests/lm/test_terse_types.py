@@ -11,7 +11,7 @@ from pydantic import BaseModel
 
 from goldassay.lm import TerseAdapter
 from goldassay.lm.lines import Lines
-from goldassay.lm.terse import ByType
+from goldassay.lm.terse import CallPerType
 
 
 class Name(BaseModel):
@@ -88,7 +88,7 @@ def test_a_demonstration_shows_the_names_of_the_type_that_is_asked_for(asking: A
 
 
 def test_copied_names_are_still_copied() -> None:
-    parted = ByType.of(Names)
+    parted = CallPerType.of(Names)
     assert parted is not None
     schema = parted.asking("TOP").output_fields["names"].annotation.__args__[0].model_json_schema()
     assert Lines.of({"properties": {"names": {"type": "array", "items": schema}}}) is not None
@@ -110,4 +110,4 @@ class Reasoned(Names):
 
 @pytest.mark.parametrize("signature", [Plain, Reasoned, dspy.Signature("text -> names: list[str]")])
 def test_what_is_no_list_of_labelled_objects_is_asked_for_at_once(signature: Any) -> None:
-    assert ByType.of(signature) is None
+    assert CallPerType.of(signature) is None

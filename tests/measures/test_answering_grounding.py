@@ -31,7 +31,7 @@ GOLD = {"answers": ["Rem Koolhaas"], "reference": "De Kunsthal in Rotterdam is o
 
 def recall(contexts: list[str], gold: dict[str, Any] = GOLD, **options: Any) -> float | None:
     tally = ContextEntityRecall(**options)(gold, {"retrieved_contexts": contexts}).tally
-    return tally.value if tally.weight else None
+    return float(tally.value) if tally.weight else None
 
 
 def test_context_entity_recall_by_hand() -> None:

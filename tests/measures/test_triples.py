@@ -25,7 +25,7 @@ def example(*triples: dict[str, Any], **more: Any) -> dict[str, Any]:
 
 def counts(gold: dict[str, Any], pred: dict[str, Any], **options: Any) -> tuple[float, float, float]:
     tally = t.F1(**options)(gold, pred).tally
-    return tally.tp, tally.fp, tally.fn
+    return float(tally.tp), float(tally.fp), float(tally.fn)
 
 
 def test_stripping_to_ascii_makes_moscow_paris() -> None:
@@ -175,7 +175,7 @@ def test_a_resampled_correlation_is_that_of_each_row() -> None:
         {"0": {"n": np.array([2.0, 4.0]), "confidence": np.array([0.2, 0.4]), "correct": np.array([0.0, 4.0])},
          "3": {"n": np.array([2.0, 2.0]), "confidence": np.array([1.8, 1.8]), "correct": np.array([2.0, 0.0])}}
     )  # fmt: skip
-    assert rows.value.tolist() == pytest.approx([1.0, -1.0])
+    assert np.asarray(rows.value).tolist() == pytest.approx([1.0, -1.0])
 
 
 def test_recall_over_what_the_text_supports() -> None:

@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 
 from goldassay.cli import app
 from goldassay.proof.conform import SUITES
-from goldassay.proof.conform.official import Source, fetch, sources
+from goldassay.proof.conform.official import OfficialHome, fetch, sources
 from goldassay.sources.http import Web
 
 
@@ -55,9 +55,9 @@ def home() -> Iterator[Home]:
     made.http.server_close()
 
 
-def source(content: bytes, url: str) -> Source:
+def source(content: bytes, url: str) -> OfficialHome:
     files = {"a.txt": ("deep/a.txt", hashlib.sha256(content).hexdigest())}
-    return Source("demo", "demo", "https://example.org/demo", f"{url}/demo/", "CC0", files)
+    return OfficialHome("demo", "demo", "https://example.org/demo", f"{url}/demo/", "CC0", files)
 
 
 def test_what_is_pinned_is_kept_and_not_asked_for_again(home: Home, tmp_path: Path) -> None:

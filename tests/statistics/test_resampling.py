@@ -101,7 +101,7 @@ def test_the_matrix_gives_the_value_of_the_sum(counts: list[Counts]) -> None:
         total = total + count
     assert Evidences(counts, Counts()).value == pytest.approx(float(total.value), abs=1e-12)
     zero = Evidence({"a": Counts(), "b": Mean()}, {"a": 2.0, "b": 1.0})
-    rows = [Evidence({"a": count, "b": Mean.of(count.tp / 4)}, zero.weights) for count in counts]
+    rows = [Evidence({"a": count, "b": Mean.of(float(count.tp) / 4)}, zero.weights) for count in counts]
     summed = zero
     for row in rows:
         summed = summed + row

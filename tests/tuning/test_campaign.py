@@ -20,7 +20,7 @@ from goldassay.score import Evidence
 from goldassay.tuning import Patches
 from goldassay.tuning.acceptance import keeps, proves
 from goldassay.tuning.leaks import clusters, dealt
-from goldassay.tuning.measuring import Bench, Outcome, guards
+from goldassay.tuning.measuring import Bench, CandidateResult, guards
 from goldassay.tuning.patches import Effect, Patch
 from goldassay.tuning.proposing import PerPattern, drafted
 from goldassay.tuning.teleprompter import strongest_first
@@ -57,9 +57,9 @@ def test_examples_of_one_document_are_resampled_and_dealt_together() -> None:
     assert sorted(folds.count(fold) for fold in range(3)) == [9, 9, 12]
 
 
-def outcome(difference: float, p: float, ended: str = "full", sequential: float = 1.0) -> Outcome:
+def outcome(difference: float, p: float, ended: str = "full", sequential: float = 1.0) -> CandidateResult:
     effect = Effect(split="train+dev", before=0.5, after=0.6, difference=difference, low=0, high=1, p=p, n=60)
-    return Outcome({}, effect, ended, sequential)
+    return CandidateResult({}, effect, ended, sequential)
 
 
 @pytest.mark.parametrize(
@@ -71,10 +71,10 @@ def outcome(difference: float, p: float, ended: str = "full", sequential: float 
         (outcome(-0.1, 0.001), False, False),
         (outcome(0.1, 0.3, "accept", 0.01), True, True),  # betting reached a fifth of .05
         (outcome(0.1, 0.001, "reject"), False, False),
-        (Outcome({}, None, "failed"), False, False),
+        (CandidateResult({}, None, "failed"), False, False),
     ],
 )
-def test_two_verdicts_from_one_test(one: Outcome, kept: bool, proven: bool) -> None:
+def test_two_verdicts_from_one_test(one: CandidateResult, kept: bool, proven: bool) -> None:
     assert (keeps(one), proves(one)) == (kept, proven)
 
 

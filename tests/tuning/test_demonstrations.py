@@ -12,7 +12,7 @@ from goldassay.measure import Error
 from goldassay.tuning.demonstrations import (
     CounterExample,
     Covering,
-    Found,
+    Diagnosis,
     NearestExamples,
     Revised,
     check_fits,
@@ -21,7 +21,7 @@ from goldassay.tuning.demonstrations import (
 )
 from goldassay.tuning.patches import apply
 from goldassay.tuning.patterns import Pattern
-from goldassay.tuning.rules import Bounds, Definitions, LabelOrder, Rules, Words
+from goldassay.tuning.rules import Definitions, LabelOrder, LabelWords, ListLength, Rules
 
 
 def example(name: str, text: str, *mentions: tuple[str, str]) -> Any:
@@ -57,28 +57,30 @@ def test_a_set_covers_each_costly_pattern_once_before_any_twice() -> None:
 
 
 def test_the_most_covering_example_stands_next_to_the_question() -> None:
-    found = Found([pattern("missed", "TMP", "", 0.4, "c"), pattern("missed", "TOP", "", 0.1, "a")], program(), TRAIN)
+    found = Diagnosis(
+        [pattern("missed", "TMP", "", 0.4, "c"), pattern("missed", "TOP", "", 0.1, "a")], program(), TRAIN
+    )
     patches = Covering(2).edits(found)["demonstrations"]
     assert patches[-1].examples == ["c"]
     made = found.program
     for patch in patches:
         made = apply(made, patch, any_version=True)
     assert [demo["text"] for demo in made.demos] == [patch.example["text"] for patch in patches if patch.example]
-    again = Found(found.patterns, made, TRAIN)
+    again = Diagnosis(found.patterns, made, TRAIN)
     assert not {one.id for one in Covering(2).edits(again).get("demonstrations", [])} & {one.id for one in patches}
 
 
 def test_where_too_much_is_found_an_example_with_nothing_in_it_is_shown() -> None:
-    many = Found([pattern("spurious", "", "TOP", 0.2, "d")], program(), TRAIN)
+    many = Diagnosis([pattern("spurious", "", "TOP", 0.2, "d")], program(), TRAIN)
     (patch,) = CounterExample().edits(many)["counter-example"]
     assert patch.example == {"text": "Nothing here at all", "mentions": []}  # of middle length
-    assert CounterExample().edits(Found([pattern("missed", "TOP", "", 0.2, "a")], program(), TRAIN)) == {}
+    assert CounterExample().edits(Diagnosis([pattern("missed", "TOP", "", 0.2, "a")], program(), TRAIN)) == {}
 
 
 def test_demonstrations_that_show_no_error_are_replaced_or_dropped() -> None:
     made = program()
     made.demos = [TRAIN[0], TRAIN[3], TRAIN[4]]  # of places, and two with nothing in them
-    found = Found([pattern("missed", "TMP", "", 0.4, "c"), pattern("missed", "TOP", "", 0.1, "a")], made, TRAIN)
+    found = Diagnosis([pattern("missed", "TMP", "", 0.4, "c"), pattern("missed", "TOP", "", 0.1, "a")], made, TRAIN)
     edits = Revised().edits(found)
     assert list(edits) == ["demonstration 3", "demonstration 2"]  # the first shows a place, and stays
     ((replaced,), (dropped,)) = edits.values()
@@ -86,22 +88,22 @@ def test_demonstrations_that_show_no_error_are_replaced_or_dropped() -> None:
         "replace_example", 2, "replace_example", 1)  # fmt: skip
     assert replaced.examples == ["c"]
     made.demos = [demo.toDict() for demo in made.demos]  # as a saved state gives them back
-    alone = Found([pattern("missed", "TOP", "", 0.1, "a")], made, TRAIN[:1] + TRAIN[3:5])
+    alone = Diagnosis([pattern("missed", "TOP", "", 0.1, "a")], made, TRAIN[:1] + TRAIN[3:5])
     assert [one[0].action for one in Revised().edits(alone).values()] == ["remove_example", "remove_example"]
     after = made
     for (patch,) in Revised().edits(alone).values():
         after = apply(after, patch, any_version=True)
     assert [demo["id"] for demo in after.demos] == ["a"]
-    assert Revised().edits(Found(found.patterns, program(), TRAIN)) == {}  # nothing is there
+    assert Revised().edits(Diagnosis(found.patterns, program(), TRAIN)) == {}  # nothing is there
 
 
 def test_nearest_examples_are_an_edit_too() -> None:
-    (patch,) = NearestExamples(2).edits(Found([], program(), TRAIN))["nearest"]
+    (patch,) = NearestExamples(2).edits(Diagnosis([], program(), TRAIN))["nearest"]
     made = apply(program(), patch)
     assert [one["text"] for one in made.nearest(text="In Delft and Gouda")][-1] in ("In Delft", "In Gouda")
     with pytest.raises(GoldassayError, match="shown its nearest examples already"):
         apply(made, patch, any_version=True)
-    assert NearestExamples().edits(Found([], made, TRAIN)) == {}
+    assert NearestExamples().edits(Diagnosis([], made, TRAIN)) == {}
 
 
 def test_what_no_predictor_can_be_shown_names_to_demo() -> None:
@@ -156,21 +158,21 @@ def test_rules_say_what_the_prompt_says_and_name_a_cue() -> None:
     assert patch.text == 'A text with "stadsarchief" is archive, not museum.'
     assert Rules().propose(pattern("wrong_label", "L", "M", 0.2, "6"), classifier(), LABELS) == []  # one text: no cue
     assert Rules().propose(pattern("wrong_label", "Z", "M", 0.2, "6"), classifier(), LABELS) == []  # no word for it
-    assert Words(classifier(), LABELS).cues("M", "A") == ["museum"]
+    assert LabelWords(classifier(), LABELS).cues("M", "A") == ["museum"]
 
 
 def test_labels_stand_in_the_order_of_train_and_lists_have_bounds() -> None:
-    (patch,) = LabelOrder().edits(Found([pattern("wrong_label", "A", "M", 0.2, "1")], classifier(), LABELS))[
+    (patch,) = LabelOrder().edits(Diagnosis([pattern("wrong_label", "A", "M", 0.2, "1")], classifier(), LABELS))[
         "label order"
     ]
     assert patch.text == "most often museum, archive, library"
     many = [example(str(n), f"text {n}", *[(f"w{k}", "TOP") for k in range(n % 4)]) for n in range(20)]
-    (bound,) = Bounds().edits(Found([pattern("spurious", "", "TOP", 0.2, "1")], program(), many))["bound"]
+    (bound,) = ListLength().edits(Diagnosis([pattern("spurious", "", "TOP", 0.2, "1")], program(), many))["bound"]
     assert bound.text == "Give at most 3 mentions."
 
 
 def test_definitions_contrast_what_is_confused() -> None:
-    (patch,) = Definitions().edits(Found([pattern("wrong_type", "MUS", "TOP", 0.2, "c")], program(), TRAIN))[
+    (patch,) = Definitions().edits(Diagnosis([pattern("wrong_type", "MUS", "TOP", 0.2, "c")], program(), TRAIN))[
         "definitions"
     ]
     assert patch.text == 'MUS is "Museum X"; "Delft", "Gouda" is TOP.'

@@ -12,7 +12,7 @@ from pydantic import BaseModel
 from goldassay.exceptions import GoldassayError
 from goldassay.lm.terse import TerseAdapter
 from goldassay.running.identity import fingerprint
-from goldassay.tuning.demonstrations import Found
+from goldassay.tuning.demonstrations import Diagnosis
 from goldassay.tuning.patches import Patch, apply
 from goldassay.tuning.proposing import AnswerForm, OneCallAType
 from goldassay.tuning.saved import load_state, rendered
@@ -60,12 +60,12 @@ def form(name: str) -> Patch:
 
 
 def test_the_other_form_is_an_edit_where_a_local_model_is_asked() -> None:
-    found = Found([], Label(), TRAIN)
+    found = Diagnosis([], Label(), TRAIN)
     assert AnswerForm().edits(found) == {}  # DSPy's own adapters say themselves how answers are written
     with dspy.context(adapter=TerseAdapter()):
         (patch,) = AnswerForm().edits(found)["form of the answer"]
         assert (patch.action, patch.text, patch.edit) == ("set_form", "lines", "lines")
-        assert AnswerForm().edits(Found([], apply(Label(), patch), TRAIN)) == {}
+        assert AnswerForm().edits(Diagnosis([], apply(Label(), patch), TRAIN)) == {}
     with dspy.context(adapter=TerseAdapter("lines")):
         assert AnswerForm().edits(found)["form of the answer"][0].text == "json"
 
@@ -87,15 +87,15 @@ class Sites(dspy.Module):  # type: ignore[misc]
 
 
 def test_one_call_a_type_is_an_edit_where_there_are_few_types() -> None:
-    found = Found([], Sites(), TRAIN)
+    found = Diagnosis([], Sites(), TRAIN)
     assert OneCallAType().edits(found) == {}
     with dspy.context(adapter=TerseAdapter()):
         (patch,) = OneCallAType().edits(found)["one call a type"]
         assert (patch.text, patch.rationale) == ("types", "all of TOP, TMP are asked for at once now")
         assert OneCallAType(most=1).edits(found) == {}
-        assert OneCallAType().edits(Found([], Label(), TRAIN)) == {}
+        assert OneCallAType().edits(Diagnosis([], Label(), TRAIN)) == {}
         made = apply(Sites(), patch)
-        assert OneCallAType().edits(Found([], made, TRAIN)) == {}
+        assert OneCallAType().edits(Diagnosis([], made, TRAIN)) == {}
         assert made.asking(dspy.settings.adapter).form == "types"
 
 
@@ -135,7 +135,7 @@ def test_such_patches_are_applied_and_taken_back_in_a_folder(tmp_path: Path) -> 
     from goldassay.tuning.patches import write
 
     with dspy.context(adapter=TerseAdapter()):
-        first = AnswerForm().edits(Found([], Label(), TRAIN))["form of the answer"][0]
+        first = AnswerForm().edits(Diagnosis([], Label(), TRAIN))["form of the answer"][0]
     write(first, tmp_path)
     folder.apply([first.id])
     assert isinstance(PatchFolder(tmp_path, Label()).current, Formed)

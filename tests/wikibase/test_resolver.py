@@ -6,18 +6,18 @@ from typing import Any
 
 import pytest
 
-from goldassay.wikibase.resolver import Candidate, EntityResolver, Hierarchy
+from goldassay.wikibase.resolver import CandidateItem, ClassHierarchy, EntityResolver
 
 PERSON, CITY = frozenset({"Q5"}), frozenset({"Q515"})
 CANDIDATES = [
-    Candidate("Q7186", ("Marie Curie", "Maria Skłodowska-Curie"), PERSON),
-    Candidate("Q270", ("Warsaw", "Warszawa"), CITY),
-    Candidate("Q649", ("Москва", "Moscow"), CITY),
-    Candidate("Q90", ("Париж", "Paris"), CITY),
-    Candidate("Q167646", ("Paris", "Alexander"), PERSON),
-    Candidate("Q16", ("Sixteen", "Q270 street")),
-    Candidate("Q100", ("Route 100",)),
-    Candidate("Q33240", ("Drake",), PERSON),
+    CandidateItem("Q7186", ("Marie Curie", "Maria Skłodowska-Curie"), PERSON),
+    CandidateItem("Q270", ("Warsaw", "Warszawa"), CITY),
+    CandidateItem("Q649", ("Москва", "Moscow"), CITY),
+    CandidateItem("Q90", ("Париж", "Paris"), CITY),
+    CandidateItem("Q167646", ("Paris", "Alexander"), PERSON),
+    CandidateItem("Q16", ("Sixteen", "Q270 street")),
+    CandidateItem("Q100", ("Route 100",)),
+    CandidateItem("Q33240", ("Drake",), PERSON),
 ]
 
 
@@ -66,7 +66,7 @@ def test_names_are_not_held_against_ids(resolver: EntityResolver) -> None:
 
 
 def test_two_with_one_label_stay_open_unless_the_kind_decides() -> None:
-    found = EntityResolver([Candidate("Q1", ("Springfield",), CITY), Candidate("Q2", ("Springfield",), PERSON)])
+    found = EntityResolver([CandidateItem("Q1", ("Springfield",), CITY), CandidateItem("Q2", ("Springfield",), PERSON)])
     assert found.resolve("Springfield").id is None
     assert found.resolve("Springfield").reason == "'Springfield' may be Q1, Q2"
     assert found.resolve("Springfield", ["place"]).id == "Q1"
@@ -74,12 +74,12 @@ def test_two_with_one_label_stay_open_unless_the_kind_decides() -> None:
 
 
 def test_other_scripts_do_not_collapse() -> None:
-    found = EntityResolver([Candidate("Q649", ("Москва",))])
+    found = EntityResolver([CandidateItem("Q649", ("Москва",))])
     assert found.resolve("Париж").id is None
 
 
 def test_the_tree_of_classes_may_be_given_and_may_hold_a_circle() -> None:
-    tree = Hierarchy({"Q1": ["Q2"], "Q2": ["Q1", "Q515"]})
+    tree = ClassHierarchy({"Q1": ["Q2"], "Q2": ["Q1", "Q515"]})
     assert tree.kinds(["Q1"]) == {"place"}
     assert tree.kinds([], "biography_living") == {"person"}
     assert tree.kinds(["Q5"], "geographic") == {"person"}
@@ -87,15 +87,15 @@ def test_the_tree_of_classes_may_be_given_and_may_hold_a_circle() -> None:
 
 SCRIPTS = EntityResolver(
     [
-        Candidate("Q649", ("Moscow", "Москва")),
-        Candidate("Q1524", ("Athens", "Αθήνα", "Ἀθῆναι")),
-        Candidate("Q9458", ("Muhammad", "محمد")),
-        Candidate("Q1218", ("Jerusalem", "ירושלים")),
-        Candidate("Q72", ("Zürich",)),
-        Candidate("Q38370", ("Henry VIII of England",)),
-        Candidate("Q956", ("北京",)),
-        Candidate("Q1490", ("東京",)),
-        Candidate("Q15863587", ("Re:Zero",)),
+        CandidateItem("Q649", ("Moscow", "Москва")),
+        CandidateItem("Q1524", ("Athens", "Αθήνα", "Ἀθῆναι")),
+        CandidateItem("Q9458", ("Muhammad", "محمد")),
+        CandidateItem("Q1218", ("Jerusalem", "ירושלים")),
+        CandidateItem("Q72", ("Zürich",)),
+        CandidateItem("Q38370", ("Henry VIII of England",)),
+        CandidateItem("Q956", ("北京",)),
+        CandidateItem("Q1490", ("東京",)),
+        CandidateItem("Q15863587", ("Re:Zero",)),
     ],
     redirects={"Маша": "Мария", "Мария": "Москва", "Q1000": "Q999", "Q999": "Q649"},
     titles={"Москва": "Q649"},

@@ -23,7 +23,7 @@ from goldassay.exceptions import DataError, GoldassayError
 from goldassay.gold.formats import kits
 from goldassay.measures.triples import items
 from goldassay.measures.triples.matching import NO_MATCH
-from goldassay.measures.triples.predicates import PROPERTY, Pairs
+from goldassay.measures.triples.predicates import PROPERTY, NamePairs
 from goldassay.measures.triples.tally import VERDICTS, novel_discovery_rate
 from goldassay.text.normal import normal
 from goldassay.wikibase.alignment import PropertyAlignmentTable
@@ -37,7 +37,7 @@ class Truth:
     """The statements as one gold record, and which predicates say them, as the measures of triples take both."""
 
     record: dict[str, Any]
-    alignment: Pairs
+    alignment: NamePairs
     lines: tuple[dict[str, Any], ...]
 
 

@@ -12,7 +12,7 @@ from goldassay.measures.triples import objects
 from goldassay.text.normal import normal, signed
 from goldassay.wikibase.alignment import PropertyAlignmentTable, value_kind
 from goldassay.wikibase.entities import Item
-from goldassay.wikibase.resolver import Candidate, EntityResolver, Hierarchy, Resolution
+from goldassay.wikibase.resolver import CandidateItem, ClassHierarchy, EntityResolver, Resolution
 
 INSTANCE_OF = "P31"
 OWN = ("subject", "predicate", "object", "subject_id", "predicate_id", "object_id", "object_type", "confidence")
@@ -73,13 +73,13 @@ def shared(names: Mapping[str, Sequence[str]]) -> list[str]:
     return sorted({name for found in called.values() if len(found) > 1 for name in found})
 
 
-def resolver(subject: Subject, hierarchy: Hierarchy) -> EntityResolver:
+def resolver(subject: Subject, hierarchy: ClassHierarchy) -> EntityResolver:
     """Resolves names to the article's item and to the items that are values of its statements."""
     item = subject.item
     titles = dict.fromkeys([*item.sitelinks.values(), subject.title], item.id)
-    known = [Candidate(item.id, item.names() or (subject.title,), instance_of(item))]
+    known = [CandidateItem(item.id, item.names() or (subject.title,), instance_of(item))]
     known += [
-        Candidate(name, tuple(names), subject.types.get(name, frozenset()))
+        CandidateItem(name, tuple(names), subject.types.get(name, frozenset()))
         for name, names in subject.names.items()
         if name != item.id
     ]
@@ -87,7 +87,7 @@ def resolver(subject: Subject, hierarchy: Hierarchy) -> EntityResolver:
 
 
 def predictions(
-    triples: Iterable[object], subject: Subject, table: PropertyAlignmentTable, hierarchy: Hierarchy
+    triples: Iterable[object], subject: Subject, table: PropertyAlignmentTable, hierarchy: ClassHierarchy
 ) -> list[dict[str, Any]]:
     """The program's triples, read; the same statement in other words is kept once, with its greatest confidence."""
     entities = resolver(subject, hierarchy)

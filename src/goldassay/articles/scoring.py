@@ -27,7 +27,7 @@ from goldassay.measures.triples.objects import Comparing
 from goldassay.measures.triples.records import Triple
 from goldassay.text.normal import normal
 from goldassay.wikibase.alignment import PropertyAlignmentTable
-from goldassay.wikibase.resolver import Hierarchy
+from goldassay.wikibase.resolver import ClassHierarchy
 
 AROUND = 60
 ERA = rf"\s?(?:{times.BEFORE}|{times.AFTER})(?!\w)"
@@ -149,7 +149,7 @@ class ArticleText:
 
 DUPLICATE, NOVEL = "duplicate", "novel"
 KINDS = (EXACT, PARTIAL, DUPLICATE, NOVEL, NO_MATCH)
-Verdicts = Mapping[tuple[str, str, str, str], str]
+VerdictsByTriple = Mapping[tuple[str, str, str, str], str]
 
 
 @dataclass(frozen=True)
@@ -157,10 +157,10 @@ class Scoring:
     """The conventions of a run: the table, the class tree, how values compare, the verdicts of people."""
 
     table: PropertyAlignmentTable = field(default_factory=PropertyAlignmentTable.ours)
-    hierarchy: Hierarchy = field(default_factory=Hierarchy)
+    hierarchy: ClassHierarchy = field(default_factory=ClassHierarchy)
     comparing: Comparing = field(default_factory=Comparing)
     excluded: tuple[str, ...] = objects.EXCLUDED
-    verdicts: Verdicts = field(default_factory=dict)
+    verdicts: VerdictsByTriple = field(default_factory=dict)
 
     def score(self, subject: Subject, triples: Iterable[object]) -> dict[str, Any]:
         """The counts and the evidence of one article, as JSON."""

@@ -109,6 +109,7 @@ Resume = Annotated[
     of_running("--resume", metavar="FOLDER", help="Go on with what was interrupted."),
 ]
 Runs = Annotated[Path, of_result("--runs", metavar="FOLDER", help="Where run folders go.")]
+RunsFolder = Annotated[Path, typer.Argument(metavar="[RUNS]", help="The folder of runs.")]
 Limit = Annotated[int | None, of_gold("--limit", metavar="N", min=1, help="Only the first N examples.")]
 Timeout = Annotated[
     float | None,

@@ -90,7 +90,7 @@ def rank(
     metric, out = asked.get("metric", metric), Path(asked.get("out", out))
     if not lists["pred"] and (unused := [*settings, *(name for name in ("protocol", "skip_bad") if name in reading)]):
         raise GoldassayError(f"{unused[0].replace('_', '-')} is for files of predictions: --gold FILE --pred FILE")
-    job = Job(task, metric, threads, seed, out, not no_cache, reading=reading, settings=settings, **said)
+    job = RankJob(task, metric, threads, seed, out, not no_cache, reading=reading, settings=settings, **said)
     if metric == FIVE:
         _five(job, lists, weights, embedder, json)
         return
@@ -100,7 +100,7 @@ def rank(
 
 
 @dataclass(frozen=True)
-class Job:
+class RankJob:
     """What a ranking is made with, whatever is ranked."""
 
     task: str
@@ -152,7 +152,7 @@ class System:
         return self.label if self.model is None else f"{self.label} on {self.model}"
 
 
-def _ranked(job: Job, lists: Mapping[str, Sequence[Any]], weights: Mapping[str, float] | None, json: bool) -> None:
+def _ranked(job: RankJob, lists: Mapping[str, Sequence[Any]], weights: Mapping[str, float] | None, json: bool) -> None:
     """Runs of everything that is named, ranked, written and shown."""
     from goldassay.gold.formats import is_run
     from goldassay.reporting import ranking, terminal
@@ -180,7 +180,7 @@ def _ranked(job: Job, lists: Mapping[str, Sequence[Any]], weights: Mapping[str, 
     terminal.plain(f"Written to {job.out}: {', '.join(file.name for file in [*files, page])}")
 
 
-def systems(job: Job, lists: Mapping[str, Sequence[Any]]) -> list[System]:
+def systems(job: RankJob, lists: Mapping[str, Sequence[Any]]) -> list[System]:
     """Each program with each model; what asks no model stands once."""
     from goldassay.lm import for_program
 
@@ -197,7 +197,7 @@ def systems(job: Job, lists: Mapping[str, Sequence[Any]]) -> list[System]:
     return out
 
 
-def _named(job: Job, name: str, data: Any) -> tuple[str, Any, dict[str, Any]]:
+def _named(job: RankJob, name: str, data: Any) -> tuple[str, Any, dict[str, Any]]:
     """A program with its label and its settings: by its name or file, as it was tuned, or an extractive reader."""
     from goldassay.cli.evaluate import prepared
 
@@ -216,7 +216,7 @@ def _named(job: Job, name: str, data: Any) -> tuple[str, Any, dict[str, Any]]:
     return label, prepared(target, data.train, None, data.passages), {"program": name}
 
 
-def matrix(job: Job, found: Sequence[System], preds: Sequence[Path] = ()) -> list[Any]:
+def matrix(job: RankJob, found: Sequence[System], preds: Sequence[Path] = ()) -> list[Any]:
     """A run of each system, and of each file of predictions, in folders of ``out``."""
     from goldassay.reporting import terminal
     from goldassay.reporting.ranking import Stored
@@ -255,7 +255,7 @@ def matrix(job: Job, found: Sequence[System], preds: Sequence[Path] = ()) -> lis
     return made
 
 
-def _recounted(job: Job, metric: Any, file: Path) -> Any:
+def _recounted(job: RankJob, metric: Any, file: Path) -> Any:
     """The metric's values, counted as the protocol or the settings say."""
     from goldassay import Metric
     from goldassay.cli.score import read as read_both
@@ -270,7 +270,7 @@ def _recounted(job: Job, metric: Any, file: Path) -> Any:
     return Metric(weights)
 
 
-def _stored(job: Job, data: Any, file: Path) -> System:
+def _stored(job: RankJob, data: Any, file: Path) -> System:
     """A file of predictions as a program that gives them back; what the file lacks counts as missed."""
     from goldassay.cli.score import read as read_both
     from goldassay.gold import formats, read
@@ -300,7 +300,7 @@ def _stored(job: Job, data: Any, file: Path) -> System:
 
 
 def _five(
-    job: Job,
+    job: RankJob,
     lists: Mapping[str, Sequence[Any]],
     weights: Mapping[str, float] | None,
     embedder: str | None,

@@ -48,11 +48,8 @@ def write(file: Path, text: str) -> None:
         raise GoldassayError(f"cannot write {file}: {error.strerror}; choose another place with --out") from None
 
 
-Folder = Annotated[Path, typer.Argument(metavar="[RUNS]", help="The folder of runs.")]
-
-
 def view(
-    runs: Folder = Path("runs"),
+    runs: use.RunsFolder = Path("runs"),
     port: Annotated[int, typer.Option(metavar="N", min=0, max=65535, help="The port (default: any free one).")] = 0,
     browser: Annotated[bool, typer.Option("--browser/--no-browser", help="Open it in a browser.")] = True,
 ) -> None:
@@ -72,7 +69,7 @@ def view(
 
 
 def dashboard(
-    runs: Folder = Path("runs"),
+    runs: use.RunsFolder = Path("runs"),
     out: Annotated[Path, typer.Option("--out", metavar="FOLDER", help="Where the pages go.")] = Path("dashboard"),
     force: use.Force = False,
 ) -> None:

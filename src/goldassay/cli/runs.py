@@ -17,12 +17,11 @@ from goldassay.cli.help import commands
 from goldassay.exceptions import GoldassayError
 
 app = commands("What is in a folder of runs.")
-Folder = Annotated[Path, typer.Argument(metavar="[RUNS]", help="The folder of runs.")]
 
 
 @app.command("list")
 def listed(
-    runs: Folder = Path("runs"),
+    runs: use.RunsFolder = Path("runs"),
     program: Annotated[str | None, typer.Option(metavar="NAME", help="Only of this program.")] = None,
     limit: use.Limit = None,
     json: use.Json = False,
@@ -127,7 +126,7 @@ app.command("compare")(compare_runs)
 
 @app.command()
 def prune(
-    runs: Folder = Path("runs"),
+    runs: use.RunsFolder = Path("runs"),
     keep: Annotated[int | None, typer.Option(metavar="N", min=0, help="Keep the newest N of each program.")] = None,
     older: Annotated[int | None, typer.Option("--older-than", metavar="DAYS", min=0, help="Only older ones.")] = None,
     unfinished: Annotated[bool, typer.Option("--unfinished", help="Only those that did not finish.")] = False,

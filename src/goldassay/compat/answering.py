@@ -16,7 +16,7 @@ from goldassay.embedding import Embedder, available
 from goldassay.exceptions import DataError, FieldError, GoldassayError
 from goldassay.fields import Column, read
 from goldassay.judges.measures import Rubric
-from goldassay.measures.answering import Faithfulness, Judged, Relevance
+from goldassay.measures.answering import Faithfulness, JudgedMean, Relevance
 from goldassay.measures.answering.grounding import lexical_support
 from goldassay.measures.answering.matching import Aliases, distinct, found_entities, lacking
 from goldassay.measures.answering.measures import rouge
@@ -139,16 +139,18 @@ def correctness(judge: object, question: str, answer: str, gold: str) -> float |
     return _known(tally)
 
 
-def _known(tally: Judged) -> float | None:
+def _known(tally: JudgedMean) -> float | None:
     """The value; ``None`` where nothing was judged, or no verdict came back."""
     return None if not tally.weight or (tally.unknown and tally.band == (0.0, 1.0)) else float(tally.value)
 
 
 COLUMNS = ("Rank", "Model", "Accuracy", "Quality", "Confidence", "Speed", "Robustness", "Final_Score")
-Values = Mapping[str, float | None]
+FiveValues = Mapping[str, float | None]
 
 
-def rankings(models: Mapping[str, Scorecard | Values], weights: Mapping[str, float] = WEIGHTS) -> list[dict[str, Any]]:
+def rankings(
+    models: Mapping[str, Scorecard | FiveValues], weights: Mapping[str, float] = WEIGHTS
+) -> list[dict[str, Any]]:
     """A row for each model with the keys `COLUMNS`; each model is given by its scorecard or by its five values.
 
     >>> five = {"accuracy": 0.847, "quality": 0.891, "confidence": 0.756, "speed": 0.823, "robustness": 0.95}
@@ -165,7 +167,7 @@ def rankings(models: Mapping[str, Scorecard | Values], weights: Mapping[str, flo
     return sorted(made.values(), key=lambda row: len(made) + 1 if row["Rank"] is None else row["Rank"])
 
 
-def _row(name: str, given: Scorecard | Values, weights: Mapping[str, float]) -> dict[str, Any]:
+def _row(name: str, given: Scorecard | FiveValues, weights: Mapping[str, float]) -> dict[str, Any]:
     values = given.values if isinstance(given, Scorecard) else given
     lacking = [key for key in FIVE if key not in values]
     if lacking:

@@ -26,7 +26,12 @@ def token_level_metrics(
     """
     found = token_counts(spans(gold_spans), spans(pred_spans), text)
     metrics: dict[str, dict[str, float]] = {
-        kind: {"precision": c.precision, "recall": c.recall, "f1": c.f1, "support": int(c.tp + c.fn)}
+        kind: {
+            "precision": float(c.precision),
+            "recall": float(c.recall),
+            "f1": float(c.f1),
+            "support": int(c.tp + c.fn),
+        }
         for kind, c in found.items()
     }
     n = len(found) or 1

@@ -16,13 +16,13 @@ from goldassay.measures.linking.measures import MRR, NILF1, Coverage, HitsAt, Li
 from goldassay.measures.linking.records import pairs
 from goldassay.scorecard import Batches, fold
 
-Rows = Sequence[Mapping[str, Any]]
+LinkRows = Sequence[Mapping[str, Any]]
 DOCUMENT = ("document", "doc_id", "document_id", "doc")
 
 
 def linking_accuracy(
-    predictions: Rows,
-    gold: Rows,
+    predictions: LinkRows,
+    gold: LinkRows,
     k_values: Sequence[int] = (1, 5, 10),
     *,
     equivalent: Mapping[str, str] | None = None,
@@ -43,7 +43,9 @@ def linking_accuracy(
     return _ranked(predictions, gold, {**hits, "coverage": Coverage(equivalent=same)})
 
 
-def mean_reciprocal_rank(predictions: Rows, gold: Rows, *, equivalent: Mapping[str, str] | None = None) -> float:
+def mean_reciprocal_rank(
+    predictions: LinkRows, gold: LinkRows, *, equivalent: Mapping[str, str] | None = None
+) -> float:
     """The mean over every gold mention of 1 / rank; a mention that was not predicted counts 0.
 
     >>> gold = [{"mention": "Paris", "gold_kb_id": "Q90"}, {"mention": "Lyon", "gold_kb_id": "Q456"}]
@@ -53,7 +55,7 @@ def mean_reciprocal_rank(predictions: Rows, gold: Rows, *, equivalent: Mapping[s
     return _ranked(predictions, gold, {"mrr": MRR(equivalent=pairs(equivalent))})["mrr"]
 
 
-def nil_detection_metrics(predictions: Rows, gold: Rows) -> dict[str, float]:
+def nil_detection_metrics(predictions: LinkRows, gold: LinkRows) -> dict[str, float]:
     """Precision, recall and F1 of finding NIL; predictions are found by their key, not by their place in the list.
 
     A gold mention without a prediction was not answered NIL.
@@ -88,7 +90,7 @@ def nil_detection_metrics(predictions: Rows, gold: Rows) -> dict[str, float]:
     }
 
 
-def _ranked(predictions: Rows, gold: Rows, measures: Mapping[str, LinkMeasure]) -> dict[str, float]:
+def _ranked(predictions: LinkRows, gold: LinkRows, measures: Mapping[str, LinkMeasure]) -> dict[str, float]:
     """These measures over every gold mention; 0 where there is none."""
     given: dict[Any, Mapping[str, Any]] = {}
     for key, row in _keyed(predictions):
@@ -109,7 +111,7 @@ def _place(at: int) -> dict[str, int]:
     return {"start": 2 * at, "end": 2 * at + 1}
 
 
-def _keyed(rows: Rows) -> list[tuple[Any, Mapping[str, Any]]]:
+def _keyed(rows: LinkRows) -> list[tuple[Any, Mapping[str, Any]]]:
     seen: Counter[Any] = Counter()
     out: list[tuple[Any, Mapping[str, Any]]] = []
     for row in rows:

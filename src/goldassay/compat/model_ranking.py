@@ -44,7 +44,7 @@ CACHES = {
     "raw_responses.csv": ("Model", "Question", "Answer", "Confidence", "Time_ms", "Error"),
 }
 OUTPUTS = ("model_rankings.csv", "model_responses.csv", "evaluation_summary.txt")
-Reader = Callable[[str, Sequence[str]], Any]
+ReadingModel = Callable[[str, Sequence[str]], Any]
 
 
 @dataclass
@@ -86,7 +86,7 @@ class ModelRanking:
         pack: how answers are scored.
     """
 
-    models: Mapping[str, Reader]
+    models: Mapping[str, ReadingModel]
     retrieve: Callable[[str], Sequence[str]]
     folder: Path
     questions: Sequence[Mapping[str, Any]] = QUESTIONS
@@ -206,7 +206,7 @@ class ModelRanking:
             (self.folder / name).write_text(text, encoding="utf-8", newline="")
 
 
-def reading(program: Any, lm: Any = None, adapter: Any = None) -> Reader:
+def reading(program: Any, lm: Any = None, adapter: Any = None) -> ReadingModel:
     """A program that searches and answers (see ``programs/answering.py``) as a reader of the contexts it is given."""
     import dspy
 
@@ -226,7 +226,7 @@ def _frame(rows: Sequence[Mapping[str, Any]]) -> Any:
     return pandas.DataFrame(rows)
 
 
-def _asked(name: str, model: Reader, question: str, contexts: Sequence[str]) -> dict[str, Any]:
+def _asked(name: str, model: ReadingModel, question: str, contexts: Sequence[str]) -> dict[str, Any]:
     """One answer as a row of the cache; what a model raises is its error."""
     started = time.perf_counter()
     answer: Any = ""

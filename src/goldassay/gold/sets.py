@@ -106,7 +106,7 @@ class TaskSet:
         import dspy
 
         if isinstance(self.records, streamed.Records):
-            return streamed.Examples(self.records, self.inputs)
+            return streamed.StreamedExamples(self.records, self.inputs)
 
         with files.uncollected():
             return [dspy.Example(**record).with_inputs(*self.inputs) for record in self.records]
@@ -136,7 +136,7 @@ class TaskSet:
                 f"no split {name!r} of {self.task}; there are {there}", file=self.folder or self.sources[0]["path"]
             )
         if isinstance(self.records, streamed.Records):
-            return streamed.Examples(self.records.of(name), self.inputs)
+            return streamed.StreamedExamples(self.records.of(name), self.inputs)
         return [example for example in self.all if example.get("split") == name]
 
     @cached_property

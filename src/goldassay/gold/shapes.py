@@ -14,7 +14,7 @@ from typing_extensions import TypedDict
 
 Id = Annotated[str, Field(min_length=1, coerce_numbers_to_str=True)]
 Offset = Annotated[int, Field(ge=0, strict=True)]
-Number = Annotated[float, Field(allow_inf_nan=False)]
+Finite = Annotated[float, Field(allow_inf_nan=False)]
 Grade = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 Flag = Annotated[bool, Field(strict=True)]
 Stratum = str | int | float | bool | None
@@ -45,7 +45,7 @@ class Span(TypedDict):
     type: str
     text: NotRequired[str]
     fragments: NotRequired[list[tuple[Offset, Offset]]]
-    confidence: NotRequired[Number | None]
+    confidence: NotRequired[Finite | None]
     optional: NotRequired[Flag]
     parent: NotRequired[tuple[Offset, Offset] | None]
 
@@ -132,7 +132,7 @@ class Triple(TypedDict):
     verdict: NotRequired[str | None]
     supported: NotRequired[Flag | None]
     importance: NotRequired[str | None]
-    confidence: NotRequired[Number | None]
+    confidence: NotRequired[Finite | None]
     meta: NotRequired[dict[str, Any]]
 
 
@@ -150,7 +150,7 @@ class Predicted(TypedDict):
     __pydantic_config__ = FORBID  # type: ignore[misc]
     id: Id
     text: NotRequired[str]
-    latency_ms: NotRequired[Number | None]
+    latency_ms: NotRequired[Finite | None]
     error: NotRequired[str | None]
     meta: NotRequired[dict[str, Any]]
 
@@ -177,7 +177,7 @@ class PredictedClassification(Predicted):
 
     label: str | None
     secondary_labels: NotRequired[list[str]]
-    confidence: NotRequired[Number | None]
+    confidence: NotRequired[Finite | None]
 
 
 class Candidate(TypedDict):
@@ -185,7 +185,7 @@ class Candidate(TypedDict):
 
     __pydantic_config__ = FORBID  # type: ignore[misc]
     id: Id
-    score: NotRequired[Number | None]
+    score: NotRequired[Finite | None]
     kb: NotRequired[str]
 
 
@@ -216,7 +216,7 @@ class Result(TypedDict):
 
     __pydantic_config__ = FORBID  # type: ignore[misc]
     doc_id: Id
-    score: NotRequired[Number | None]
+    score: NotRequired[Finite | None]
     source: NotRequired[str | None]
     text: NotRequired[str]
 
@@ -231,7 +231,7 @@ class PredictedAnswering(Predicted):
     """An answer; an empty one abstains."""
 
     answer: str
-    confidence: NotRequired[Number | None]
+    confidence: NotRequired[Finite | None]
     retrieved_contexts: NotRequired[list[str]]
     citations: NotRequired[list[Any]]
 

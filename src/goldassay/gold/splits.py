@@ -29,25 +29,25 @@ from goldassay.exceptions import GoldassayError, LeakError
 from goldassay.gold.shapes import Record
 from goldassay.text.similarity import NEAR, distinct, near_pairs
 
-Key = tuple[str, str]  # a factor and its value
+Factor = tuple[str, str]  # a factor and its value
 
 
 def iterative(
-    wanted: Sequence[Mapping[Key, int]], sizes: Sequence[int], shares: Mapping[str, float], seed: int = 0
+    wanted: Sequence[Mapping[Factor, int]], sizes: Sequence[int], shares: Mapping[str, float], seed: int = 0
 ) -> list[str]:
     """A side for each group. ``wanted`` has for each group how many records of each (factor, value) it holds."""
     rng = random.Random(seed)
     order = list(range(len(sizes)))
     rng.shuffle(order)
     order.sort(key=lambda index: -sizes[index])  # large groups first, while there is room for them
-    totals: Counter[Key] = Counter()
+    totals: Counter[Factor] = Counter()
     for keys in wanted:
         totals.update(keys)
     room = {side: share * sum(sizes) for side, share in shares.items()}
     need = {side: {key: share * count for key, count in totals.items()} for side, share in shares.items()}
     tie = {side: rng.random() for side in shares}
     sides: dict[int, str] = {}
-    holders: dict[Key, list[int]] = defaultdict(list)
+    holders: dict[Factor, list[int]] = defaultdict(list)
     for index in order:
         for key in wanted[index]:
             holders[key].append(index)
@@ -59,7 +59,7 @@ def iterative(
         if count != left[rare]:  # said before some of its records were placed
             continue
         few = totals[rare] * min(shares.values()) < 0.5
-        changed: set[Key] = set()
+        changed: set[Factor] = set()
         for index in holders[rare]:
             if index not in sides:
                 side = max(
@@ -212,7 +212,7 @@ def _present(records: Iterable[Record], factors: Sequence[str]) -> list[str]:
     return [factor for factor in factors if any(value_of(record, factor) is not None for record in rows)]
 
 
-def _keys(record: Record, factors: Sequence[str]) -> list[Key]:
+def _keys(record: Record, factors: Sequence[str]) -> list[Factor]:
     return [(factor, str(value)) for factor in factors if (value := value_of(record, factor)) is not None]
 
 

@@ -23,10 +23,10 @@ LARGE = 32_000_000  # bytes of a file from which its records are streamed
 SPLITS = 127  # names of splits that a byte tells apart
 BLOCK = 1000  # records that are read at once
 
-Record = dict[str, Any]
+RecordDict = dict[str, Any]
 
 
-class Records(Sequence[Record]):
+class Records(Sequence[RecordDict]):
     """The records of a file, each checked when it is made; ids are proved to be unique without keeping them.
 
     >>> import tempfile
@@ -62,7 +62,7 @@ class Records(Sequence[Record]):
         if len(np.unique(self.hashes)) < len(ids):
             once(self, path)
 
-    def _checked(self, block: bytes, number: int, place: int) -> list[Record]:
+    def _checked(self, block: bytes, number: int, place: int) -> list[RecordDict]:
         found = jsonl.rows(block, self.task, self.side)
         return list(by_line(block, self.path, number, place, self.task, self.side)) if found is None else found
 
@@ -84,19 +84,19 @@ class Records(Sequence[Record]):
         return len(self.order)
 
     @overload
-    def __getitem__(self, at: int) -> Record: ...
+    def __getitem__(self, at: int) -> RecordDict: ...
     @overload
     def __getitem__(self, at: slice) -> Records: ...
-    def __getitem__(self, at: int | slice) -> Record | Records:
+    def __getitem__(self, at: int | slice) -> RecordDict | Records:
         if isinstance(at, slice):
             return self._some(self.order[at])
         return self.read(self.order[at : at + 1 or None])[0]
 
-    def __iter__(self) -> Iterator[Record]:
+    def __iter__(self) -> Iterator[RecordDict]:
         for at in range(0, len(self), BLOCK):
             yield from self.read(self.order[at : at + BLOCK])
 
-    def read(self, some: Any) -> list[Record]:
+    def read(self, some: Any) -> list[RecordDict]:
         """The records with these numbers; those that stand together are read together."""
         first, last = int(some[0]), int(some[-1])
         together = last - first == len(some) - 1 and (some[1:] > some[:-1]).all()
@@ -145,12 +145,12 @@ class Predicted(Records):
         self.names, self._splits = [None], np.zeros(len(last), np.int8)
         self._file = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
 
-    def _record(self, line: bytes, number: int | None = None) -> Record | None:
+    def _record(self, line: bytes, number: int | None = None) -> RecordDict | None:
         unread = number is not None  # what was read before is known to be right
         row = strict.value(line, file=self.path, line=number, unique=unread)
         return run.record(row, self.task, "pred", self.path, number)
 
-    def read(self, some: Any) -> list[Record]:
+    def read(self, some: Any) -> list[RecordDict]:
         """The predictions with these numbers."""
         starts, sizes = self._starts[some], self._ends[some] - self._starts[some]
         with files.uncollected():
@@ -158,7 +158,7 @@ class Predicted(Records):
             return [made for line in lines if (made := self._record(line)) is not None]
 
 
-class Answers(Sequence[Record]):
+class Answers(Sequence[RecordDict]):
     """The predictions of a file in the order of gold's records; an empty one where there is none.
 
     Spans are proved against gold's text whenever they are read.
@@ -175,7 +175,7 @@ class Answers(Sequence[Record]):
         self._field = SPANS.get(gold.task)
 
     @property
-    def unknown(self) -> Iterator[Record]:
+    def unknown(self) -> Iterator[RecordDict]:
         """The predictions for records that gold does not have."""
         import numpy as np
 
@@ -191,10 +191,10 @@ class Answers(Sequence[Record]):
         return len(self.order)
 
     @overload
-    def __getitem__(self, at: int) -> Record: ...
+    def __getitem__(self, at: int) -> RecordDict: ...
     @overload
     def __getitem__(self, at: slice) -> Answers: ...
-    def __getitem__(self, at: int | slice) -> Record | Answers:
+    def __getitem__(self, at: int | slice) -> RecordDict | Answers:
         some = copy(self)
         some.gold, some.order = self.gold[at if isinstance(at, slice) else slice(at, at + 1 or None)], self.order[at]
         if isinstance(at, slice):
@@ -202,7 +202,7 @@ class Answers(Sequence[Record]):
         some.order = self.order[at : at + 1 or None]
         return next(iter(some))
 
-    def __iter__(self) -> Iterator[Record]:
+    def __iter__(self) -> Iterator[RecordDict]:
         for at in range(0, len(self), BLOCK):
             some = self.order[at : at + BLOCK]
             there = some[some >= 0]
@@ -210,7 +210,7 @@ class Answers(Sequence[Record]):
             gold = self.gold[at : at + BLOCK] if self._field or len(there) < len(some) else ()
             yield from self._placed(some, found, gold)
 
-    def _placed(self, order: Any, found: Iterator[Record], gold: Sequence[Record]) -> Iterator[Record]:
+    def _placed(self, order: Any, found: Iterator[RecordDict], gold: Sequence[RecordDict]) -> Iterator[RecordDict]:
         if not len(gold):
             yield from found
             return
@@ -224,7 +224,7 @@ class Answers(Sequence[Record]):
             yield answer
 
 
-class Examples(Sequence[Any]):
+class StreamedExamples(Sequence[Any]):
     """Records as examples, made when asked for."""
 
     def __init__(self, records: Records, inputs: Sequence[str]) -> None:
@@ -235,7 +235,7 @@ class Examples(Sequence[Any]):
 
     def __getitem__(self, at: Any) -> Any:
         if isinstance(at, slice):
-            return Examples(self.records[at], self.inputs)
+            return StreamedExamples(self.records[at], self.inputs)
         import dspy
 
         return dspy.Example(**self.records[at]).with_inputs(*self.inputs)

@@ -63,13 +63,13 @@ class NLI:
         names = list(self.labels or [known[index] for index in range(len(known))])
         return tokenizer, model, *classes(names, self.model)
 
-    def __call__(self, pairs: Sequence[tuple[str, str]], /) -> list[Scores]:
+    def __call__(self, pairs: Sequence[tuple[str, str]], /) -> list[EntailmentScores]:
         """Entailment and contradiction of each pair."""
         import torch
 
         tokenizer, model, entails, contradicts = self._loaded
         longest = min(tokenizer.model_max_length, getattr(model.config, "max_position_embeddings", 512))
-        out: list[Scores] = []
+        out: list[EntailmentScores] = []
         for start in range(0, len(pairs), self.batch):
             premises, claims = (list(side) for side in zip(*pairs[start : start + self.batch], strict=True))
             fed = tokenizer(
@@ -98,7 +98,7 @@ def classes(labels: Sequence[str], model: str = "the model") -> tuple[int, int |
     return entails[0], contradicts[0] if contradicts else None
 
 
-Scores = tuple[float, float]
+EntailmentScores = tuple[float, float]
 """The probabilities that a premise entails a hypothesis, and that it contradicts it."""
 
 
@@ -111,7 +111,7 @@ class Entailment(Protocol):
         """The model."""
         ...
 
-    def __call__(self, pairs: Sequence[tuple[str, str]], /) -> Sequence[Scores]:
+    def __call__(self, pairs: Sequence[tuple[str, str]], /) -> Sequence[EntailmentScores]:
         """Entailment and contradiction of each pair."""
         ...
 
@@ -190,7 +190,7 @@ class EntailmentJudge:
         return Verdict("not_stated")
 
 
-def checked(scores: Sequence[Scores], n: int, name: str) -> list[Scores]:
+def checked(scores: Sequence[EntailmentScores], n: int, name: str) -> list[EntailmentScores]:
     """Probabilities that can be used.
 
     >>> checked([(0.5, 1.5)], 1, "bad")

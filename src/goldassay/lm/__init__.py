@@ -33,7 +33,7 @@ from goldassay.exceptions import DataError, GoldassayError, ModelError
 from goldassay.files import yaml_value
 from goldassay.insides import LMError
 from goldassay.lm.limits import limited
-from goldassay.lm.lines import Copied
+from goldassay.lm.lines import Asked, Copied
 from goldassay.lm.local import AsyncLlamaEngine, LlamaEngine, LocalLM
 from goldassay.lm.terse import TerseAdapter
 
@@ -203,6 +203,7 @@ def adapter_of(name: str) -> dspy.Adapter:
 __all__ = [
     "ADAPTERS",
     "DEFAULT",
+    "Asked",
     "AsyncLlamaEngine",
     "Copied",
     "LlamaEngine",

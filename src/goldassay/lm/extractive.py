@@ -87,7 +87,7 @@ class ExtractiveReader:
 
 
 @dataclass(frozen=True)
-class Span:
+class AnswerSpan:
     """The best span of a window, and how likely it and no answer at all are."""
 
     first: int
@@ -96,7 +96,7 @@ class Span:
     nothing: float
 
 
-def span(starts: Any, ends: Any, inside: Sequence[bool]) -> Span:
+def span(starts: Any, ends: Any, inside: Sequence[bool]) -> AnswerSpan:
     """The best span of a window, by the scores of its tokens; the first token stands for no answer.
 
     >>> found = span([0.0, 0.0, 2.0, 0.0], [0.0, 0.0, 0.0, 2.0], [False, False, True, True])
@@ -108,7 +108,7 @@ def span(starts: Any, ends: Any, inside: Sequence[bool]) -> Span:
     places = np.flatnonzero(np.array([False, *inside[1:]]))
     both = np.triu(np.outer(p[places], q[places])) - np.triu(np.outer(p[places], q[places]), LONGEST)
     first, last = np.unravel_index(int(both.argmax()), both.shape)
-    return Span(int(places[first]), int(places[last]), float(both[first, last]), float(p[0] * q[0]))
+    return AnswerSpan(int(places[first]), int(places[last]), float(both[first, last]), float(p[0] * q[0]))
 
 
 def _softmax(scores: Any) -> Any:

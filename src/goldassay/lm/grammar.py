@@ -13,7 +13,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from goldassay.lm.lines import NOTHING, Field, Items, Lines, Row, Scalar
+from goldassay.lm.lines import NOTHING, Field, Items, Lines, ObjectLine, Scalar
 
 ITEMS = 12
 CHARACTERS = 64
@@ -128,7 +128,7 @@ class _Grammar:
         if isinstance(field, Items):
             item = self._line(field.item)
             return f'({item} "\\n"){{0,{field.most or self.items}}} {_quoted(NOTHING)}'
-        if isinstance(field, Row):
+        if isinstance(field, ObjectLine):
             return ' "\\n" '.join(self._titled(name, inner) for name, inner in field.fields)
         return self._scalar(field, self.longest)
 
@@ -136,10 +136,10 @@ class _Grammar:
         if isinstance(field, Items):
             item = f'"\\n- " {self._line(field.item)}'
             return f'{_quoted(name + ":")} (" -" | ({item}){{1,{field.most or self.items}}})'
-        inner = self._line(field) if isinstance(field, Row) else self._scalar(field, self.longest)
+        inner = self._line(field) if isinstance(field, ObjectLine) else self._scalar(field, self.longest)
         return f"{_quoted(name + ': ')} {inner}"
 
-    def _line(self, item: Scalar | Row) -> str:
+    def _line(self, item: Scalar | ObjectLine) -> str:
         if isinstance(item, Scalar):
             return self._scalar(item, self.characters, listed=True)
         fields = dict(item.fields)
@@ -182,7 +182,7 @@ class _Grammar:
 
 def _open(field: Field) -> bool:
     """Whether what is written last may always go on: a text, a number, or a line that ends with one."""
-    if isinstance(field, Row):
+    if isinstance(field, ObjectLine):
         return _open(field.fields[-1][1])
     return isinstance(field, Scalar) and not field.labels and field.kind != "boolean"
 

@@ -27,7 +27,7 @@ STOCK = (dspy.ChatAdapter, dspy.JSONAdapter, dspy.XMLAdapter)
 METHODS = ("format_system_message", "user_message_output_requirements")  # what depends on the signature alone
 
 
-class Kept:
+class MemoizedText:
     """A method of an adapter that makes text of a signature, and what it made."""
 
     def __init__(self, method: Callable[[Any], str]) -> None:
@@ -44,7 +44,7 @@ class Kept:
         return found[1]
 
     def __reduce__(self) -> Any:
-        return Kept, (self.method,)
+        return MemoizedText, (self.method,)
 
 
 def keeping(adapter: dspy.Adapter | None) -> dspy.Adapter | None:
@@ -61,7 +61,7 @@ def keeping(adapter: dspy.Adapter | None) -> dspy.Adapter | None:
         return adapter
     made = copy(stock)
     for name in METHODS:
-        setattr(made, name, Kept(getattr(stock, name)))
+        setattr(made, name, MemoizedText(getattr(stock, name)))
     return made
 
 

@@ -152,7 +152,15 @@ class LimiterServer:
     def tell(
         self, worker: Hashable, endpoint: Endpoint, limits: Limits | None, what: str, said: tuple[Any, ...]
     ) -> tuple[Any, float]:
-        """What the limiter of an endpoint answers to a method of `Limiter`, and what its clock says."""
+        """What the limiter of an endpoint answers to a method of `Limiter`, and what its clock says.
+
+        Args:
+            worker: Who tells it, so that what it holds is free when it is gone.
+            endpoint: The endpoint that it asks.
+            limits: The limits of that endpoint; ``None`` for none.
+            what: The name of the method.
+            said: The arguments of the method.
+        """
         one = _limiter(endpoint, limits)
         answer: Any = getattr(one, what)(*said)
         with self.lock:

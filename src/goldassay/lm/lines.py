@@ -10,6 +10,8 @@ A field that is *copied* from the input is decoded as a run of the input's own w
 * the ``text`` of an object that has a ``type`` or ``label`` beside it (a mention),
 * a field whose type is `Copied` (in a signature or in a model of pydantic).
 
+It is copied from all inputs but those whose type is `Asked`: a question holds no answer.
+
 Where that does not hold (an answer in other words, a normal form, a translation), do not mark the field. It cannot
 help where the reader's own words are asked for, and it does not stop a wrong name from being copied.
 """
@@ -26,6 +28,8 @@ from pydantic import Field as FieldInfo
 Schema = Mapping[str, Any]
 Copied = Annotated[str, FieldInfo(json_schema_extra={"copied": True})]
 """The type of a text that is copied from the input, word for word."""
+Asked = Annotated[str, FieldInfo(json_schema_extra={"copied": False})]
+"""The type of an input that nothing is copied from, such as a question."""
 NOTHING = "-"
 LINE = "\n"
 
@@ -60,7 +64,7 @@ class Scalar:
 
 
 @dataclass(frozen=True)
-class Row:
+class ObjectLine:
     """An object of scalars on one line: ``TYPE: text`` for a label and a text, else its values between bars."""
 
     fields: tuple[tuple[str, Scalar], ...]
@@ -95,11 +99,11 @@ class Row:
 class Items:
     """A list, an item a line."""
 
-    item: Scalar | Row
+    item: Scalar | ObjectLine
     most: int | None = None
 
 
-Field = Scalar | Row | Items
+Field = Scalar | ObjectLine | Items
 
 
 @dataclass(frozen=True)
@@ -169,7 +173,7 @@ def _field(part: Schema, root: Schema) -> Field | None:
     part = _resolved(part, root)
     if part.get("type") == "array":
         item = _field(part.get("items") or {}, root)
-        return Items(item, part.get("maxItems")) if isinstance(item, (Scalar, Row)) else None
+        return Items(item, part.get("maxItems")) if isinstance(item, (Scalar, ObjectLine)) else None
     if "properties" in part:
         row = []
         for name, inner in part["properties"].items():
@@ -179,7 +183,7 @@ def _field(part: Schema, root: Schema) -> Field | None:
             beside = part["properties"].keys() & {"type", "label"}
             named = name == "text" and bool(beside) and scalar.kind == "text" and not scalar.labels
             row.append((name, Scalar(**{**vars_of(scalar), "copied": scalar.copied or named})))
-        return Row(tuple(row)) if row else None
+        return ObjectLine(tuple(row)) if row else None
     return _scalar(part, root)
 
 
@@ -225,7 +229,7 @@ def vars_of(scalar: Scalar) -> dict[str, Any]:
 def _rendered(field: Field, value: Any) -> str:
     if isinstance(field, Items):
         return LINE.join([*(field.item.render(item) for item in value), NOTHING])
-    if isinstance(field, Row):
+    if isinstance(field, ObjectLine):
         return LINE.join(f"{name}: {inner.render(value.get(name))}" for name, inner in field.fields)
     return field.render(value)
 
@@ -241,7 +245,7 @@ def _read(field: Field, lines: list[str]) -> Any:
         shown = [line.removeprefix("- ").strip() for line in lines]
         found = [field.item.read(line) for line in shown if line and line != NOTHING]
         return [item for item in found if item is not None]
-    if isinstance(field, Row):
+    if isinstance(field, ObjectLine):
         if not any(line.startswith(f"{field.fields[0][0]}:") for line in lines):
             return field.read(" ".join(lines))
         return Lines(field.fields).read(LINE.join(lines))

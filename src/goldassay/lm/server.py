@@ -16,7 +16,7 @@ import os
 import re
 import secrets
 import threading
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -140,20 +140,26 @@ def written(
 
     Args:
         schema: What is wanted.
-        asked: The last message, from whose words copied fields are copied; the names of its inputs are left out.
+        asked: The last message, from whose words copied fields are copied.
         items: The most items of a list whose schema states no limit.
         characters: The most characters of a text in a list, likewise.
         ends: The tokens that end the model's turn.
     """
-    names = schema.get(COPY)
-    source = (
-        "" if names is None else re.sub(rf"^(?:{'|'.join(map(re.escape, names))}): ", "", asked, flags=re.MULTILINE)
-    )
+    source = _source(asked, schema.get(COPY) or {})
     form = Lines.of(schema) if schema.get(FORM) == "lines" else None
     if form is not None:
         return of_lines(form, source, items, characters, TOP_CHARACTERS, ends)
     plain = {key: part for key, part in schema.items() if key not in (FORM, COPY)}
     return grammar(bounded(copied(plain, source, characters), items, characters))
+
+
+def _source(asked: str, inputs: Mapping[str, bool]) -> str:
+    """What may be copied of a message: the values of those inputs of which it is said, without their names."""
+    if not inputs:
+        return ""
+    first, *parts = re.split(rf"^({'|'.join(map(re.escape, inputs))}): ", asked, flags=re.MULTILINE)
+    named = zip(parts[::2], parts[1::2], strict=True)
+    return "\n".join(text for text in (first, *(value for name, value in named if inputs[name])) if text.strip())
 
 
 def _text(parts: Any) -> str:

@@ -73,7 +73,7 @@ class TerseAdapter(dspy.JSONAdapter):  # type: ignore[misc]
             demos: The demonstrations.
             inputs: The inputs.
         """
-        parted = ByType.of(signature) if self.form == "types" else None
+        parted = CallPerType.of(signature) if self.form == "types" else None
         if parted is None:
             found: list[dict[str, Any]] = super().__call__(lm, lm_kwargs, signature, demos, inputs)
             return found
@@ -95,7 +95,7 @@ class TerseAdapter(dspy.JSONAdapter):  # type: ignore[misc]
             demos: The demonstrations.
             inputs: The inputs.
         """
-        parted = ByType.of(signature) if self.form == "types" else None
+        parted = CallPerType.of(signature) if self.form == "types" else None
         if parted is None:
             found: list[dict[str, Any]] = await super().acall(lm, lm_kwargs, signature, demos, inputs)
             return found
@@ -111,7 +111,8 @@ class TerseAdapter(dspy.JSONAdapter):  # type: ignore[misc]
         made: Any = lm_kwargs.get("response_format")
         if not isinstance(made, type) or not issubclass(made, BaseModel):
             return
-        copying = {COPY: list(signature.input_fields)} if self.copied else {}
+        about = {name: field.json_schema_extra or {} for name, field in signature.input_fields.items()}
+        copying = {COPY: {name: some.get("copied") is not False for name, some in about.items()}} if self.copied else {}
         extra = {**copying, **({FORM: "lines"} if self.lines(signature) else {})}
         schema = {**_marked(made.model_json_schema(), signature), **extra}
         told: Any = made
@@ -190,14 +191,15 @@ def _plain(value: Any) -> str:
 
 
 @dataclass(frozen=True)
-class ByType:
+class CallPerType:
     """A signature whose one output is a list of objects with a label, and what is asked for one label.
 
     >>> import dspy
     >>> class Name(BaseModel):
     ...     text: str
     ...     type: Literal["TOP", "TMP"]
-    >>> parted = ByType.of(dspy.Signature("text -> names: list[Name]", "List the names.", custom_types={"Name": Name}))
+    >>> names = dspy.Signature("text -> names: list[Name]", "List the names.", custom_types={"Name": Name})
+    >>> parted = CallPerType.of(names)
     >>> parted.labels, parted.asking("TOP").instructions
     (('TOP', 'TMP'), 'List the names.\\nOnly those of type TOP.')
     >>> parted.together({"TOP": [{"names": [{"text": "Delft"}]}], "TMP": [{"names": []}]})
@@ -211,7 +213,7 @@ class ByType:
     item: type[BaseModel]
 
     @classmethod
-    def of(cls, signature: Any) -> ByType | None:
+    def of(cls, signature: Any) -> CallPerType | None:
         """The form of a signature; ``None`` where it does not ask for one list of objects with one label."""
         if len(signature.output_fields) != 1:
             return None

@@ -59,10 +59,10 @@ class RelevanceJudge(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Judged(Sums):
+class JudgedMean(Sums):
     """Sums over ``weight`` judged items: of certain values, of the highest possible ones, and unknown verdicts.
 
-    >>> found = Judged.of(1.0) + Judged.of(0.5) + Judged.of(None)
+    >>> found = JudgedMean.of(1.0) + JudgedMean.of(0.5) + JudgedMean.of(None)
     >>> found.value, found.highest, found.unknown        # (1 + 0.5 + 0) / 3 and (1 + 0.5 + 1) / 3
     (0.5, 0.8333333333333334, 1.0)
     """
@@ -96,7 +96,7 @@ class Judged(Sums):
 LIVE: WeakValueDictionary[str, Any] = WeakValueDictionary()
 
 
-class JudgedMeasure(Measure[Judged]):
+class JudgedMeasure(Measure[JudgedMean]):
     """A measure with a field ``judge``, its last or its first; in the repr, and stored, it is the judge's name.
 
     A measure that is read back from its repr knows its conventions; it judges again only while a judge of that name is
@@ -104,7 +104,7 @@ class JudgedMeasure(Measure[Judged]):
     """
 
     judge: Any  # each measure declares it as a field of its own, so that its conventions can stand before it
-    zero: ClassVar[Judged] = Judged()
+    zero: ClassVar[JudgedMean] = JudgedMean()
     fixed: ClassVar[Mapping[str, str]] = {"unknown": UNKNOWN}
     optional: ClassVar[bool] = False
 
@@ -181,7 +181,7 @@ def corrected(
     Raises:
         GoldassayError: a label is of no value that a judge gives here, or is no number from 0 to 1.
 
-    >>> said = [Judged.of(one) for one in (1.0, 1.0, 0.0, 1.0, 1.0, 1.0)]
+    >>> said = [JudgedMean.of(one) for one in (1.0, 1.0, 0.0, 1.0, 1.0, 1.0)]
     >>> found = corrected({"relevance": {"a": 1, "b": 0, "c": 0}}, list("abcdef"), {"relevance": said})["relevance"]
     >>> round(found.naive.value, 3), found.corrected.value     # λ is 0.5: 0.5 · 1 + 1/3 − 0.5 · 2/3
     (0.833, 0.5)
@@ -189,8 +189,8 @@ def corrected(
     out = {}
     for name, several in labels.items():
         rows = tallies.get(name)
-        if rows is None or not all(isinstance(tally, Judged) for tally in rows):
-            judged = [key for key, found in tallies.items() if all(isinstance(one, Judged) for one in found)]
+        if rows is None or not all(isinstance(tally, JudgedMean) for tally in rows):
+            judged = [key for key, found in tallies.items() if all(isinstance(one, JudgedMean) for one in found)]
             raise GoldassayError(f"labels are for {name}, which no judge gives here; {', '.join(judged) or 'none is'}")
         if any(tally.weight > 1 for tally in rows):
             raise GoldassayError(f"{name} has several verdicts an example; labels correct values with one")

@@ -67,7 +67,7 @@ def to_latex(runs: Sequence[Run], names: Sequence[str]) -> str:
     return "\n".join([*lines, r"\bottomrule", r"\end{tabular}"]) + "\n"
 
 
-def _latex(one: facts.Value | None) -> str:
+def _latex(one: facts.ReportedValue | None) -> str:
     if one is None:
         return "--"
     ends = rf" {{\small [{one.interval.low:.3f}, {one.interval.high:.3f}]}}" if one.interval else ""

@@ -23,7 +23,7 @@ BY_PARTS = ("extraction", "classification", "linking", "triples")  # tasks whose
 
 
 @dataclass(frozen=True)
-class Value:
+class ReportedValue:
     """One value of a run: with its interval, its convention, its weight in the metric, its target."""
 
     name: str
@@ -46,8 +46,8 @@ class Facts:
     """What there is to say of one run."""
 
     run: Run
-    overall: Value
-    values: tuple[Value, ...]
+    overall: ReportedValue
+    values: tuple[ReportedValue, ...]
     by: Mapping[str, Mapping[str, Mapping[str, float | None]]] = field(default_factory=dict)
     confusion: Confusion | None = None
     confidences: tuple[tuple[float, float], ...] = ()
@@ -90,19 +90,19 @@ def clusters(run: Run) -> list[object] | None:
     return found if len(set(found)) < len(found) else None
 
 
-def overall(run: Run) -> Value:
+def overall(run: Run) -> ReportedValue:
     """The metric's weighted value, which tuning optimises, with its interval: that of its measure, if it is of one."""
     given = {key: float(about.get("weight", 1.0)) for key, about in run.about.get("measures", {}).items()}
     weights = {key: weight for key, weight in given.items() if weight}
     if len(weights) == 1:
         (key,) = weights
-        return Value("metric", run.value, run.intervals.get(key) if run.rows else None, key)
+        return ReportedValue("metric", run.value, run.intervals.get(key) if run.rows else None, key)
     drawn = interval(run.evidence, run.zero, clusters=clusters(run)) if run.rows else None
     said = " + ".join(f"{weight:g} {key}" for key, weight in weights.items())
-    return Value("metric", run.value, drawn, f"weighted mean of {said}")
+    return ReportedValue("metric", run.value, drawn, f"weighted mean of {said}")
 
 
-def values(run: Run) -> tuple[Value, ...]:
+def values(run: Run) -> tuple[ReportedValue, ...]:
     """Each measure's value, with precision and recall where it is an F1."""
     measures = run.about.get("measures", {})
     out = []
@@ -110,7 +110,7 @@ def values(run: Run) -> tuple[Value, ...]:
         about, tally = measures.get(name, {}), run.total[name]
         counts = tally if isinstance(tally, Counts) and name.endswith("f1") else None
         out.append(
-            Value(
+            ReportedValue(
                 name,
                 value,
                 run.intervals.get(name),

@@ -12,7 +12,7 @@ from rich.table import Table
 
 from goldassay.measures.answering.ranking import FIVE
 from goldassay.reporting import facts
-from goldassay.reporting.facts import Value
+from goldassay.reporting.facts import ReportedValue
 from goldassay.reporting.history import RunEntry
 from goldassay.reporting.ranking import RankedRun
 from goldassay.reporting.terminal import console, number, p_value, plain, under_title, warn, with_interval
@@ -83,7 +83,7 @@ def _task(done: Run, name: str) -> str:
     return str(done.about.get("measures", {}).get(name, {}).get("measure", "")).partition(".")[0]
 
 
-def _ends(one: Value) -> str:
+def _ends(one: ReportedValue) -> str:
     return number(one.value) + (f" [{one.interval.low:.3f}, {one.interval.high:.3f}]" if one.interval else "")
 
 

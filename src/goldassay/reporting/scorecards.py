@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from goldassay.reporting.terminal import Values, console, number, under_title, warn
+from goldassay.reporting.terminal import NamedValues, console, number, under_title, warn
 from goldassay.scorecard import Scorecard
 
 RATES = ("precision", "recall", "f1")
@@ -117,7 +117,7 @@ def _how(card: Scorecard, name: str, wide: bool) -> list[str]:
     return [card.conventions.get(name, "").partition("[")[2].removesuffix("]")] if wide else []
 
 
-def breakdown(title: str, facet: str, keys: Mapping[str, Values], out: Console, most: int = 30) -> None:
+def breakdown(title: str, facet: str, keys: Mapping[str, NamedValues], out: Console, most: int = 30) -> None:
     """A facet's keys and their values, one row a key; the largest support first where there is one.
 
     Args:
@@ -143,7 +143,7 @@ def breakdown(title: str, facet: str, keys: Mapping[str, Values], out: Console, 
     _more(len(keys) - most, out)
 
 
-def confusions(rows: Mapping[str, Values], out: Console, most: int = 10) -> None:
+def confusions(rows: Mapping[str, NamedValues], out: Console, most: int = 10) -> None:
     """What was most often taken for what; what is right stands in the other tables."""
     found = [(count, gold, pred) for gold, row in rows.items() for pred, count in row.items() if count and gold != pred]
     if not found:

@@ -42,7 +42,7 @@ def _number(code: int) -> str:
     return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}"
 
 
-Values = Mapping[str, float | None]
+NamedValues = Mapping[str, float | None]
 
 
 TAG = re.compile(r"(\\*)\[([a-z#/@][^\[]*?)\]")  # what Rich takes for its markup
@@ -77,12 +77,35 @@ def console(error: bool = False) -> Console:
     return Screen(file=sys.stderr if error else sys.stdout, highlight=False, soft_wrap=False)
 
 
+def pieces(value: Any) -> Iterator[str]:
+    """What `dumps` gives, piece by piece: a large mapping that is no dict is written row by row and never held whole.
+
+    >>> import types
+    >>> "".join(pieces({"by": {"query": types.MappingProxyType({"q": [1], "p": []})}, "n": 2}))
+    '{"by": {"query": {"q": [1], "p": []}}, "n": 2}'
+    """
+    if not _by_rows(value):
+        yield jsonl.dumps(value)
+        return
+    yield "{"
+    for place, (key, one) in enumerate(value.items()):
+        yield f"{', ' if place else ''}{jsonl.dumps(str(key))}: "
+        yield from pieces(one)
+    yield "}"
+
+
+def _by_rows(value: Any) -> bool:
+    if isinstance(value, dict):
+        return all(isinstance(key, str) for key in value) and any(map(_by_rows, value.values()))
+    return isinstance(value, Mapping)
+
+
 _answers: IO[str] | None = None
 
 
 def answer(value: object) -> None:
     """The one JSON object that a command prints under ``--json``."""
-    for piece in jsonl.pieces(value):
+    for piece in pieces(value):
         print(piece, end="", file=_answers or sys.stdout)
     print(file=_answers or sys.stdout)
 

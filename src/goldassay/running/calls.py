@@ -39,6 +39,7 @@ from goldassay.insides import (
 )
 from goldassay.lm.limits import SLICE, limiter
 from goldassay.running.budget import Meter
+from goldassay.running.rows import answer, messages
 
 REFUSALS = 10  # how often a call that was refused for coming too fast is made again
 LONGEST = 120.0  # seconds that a server may ask us to wait
@@ -303,39 +304,3 @@ def _once(call: Any) -> Iterator[None]:
     finally:
         _own.reset(token)
         call.cache = cache
-
-
-def messages(inputs: dict[str, Any]) -> list[dict[str, str]]:
-    """The messages of a call, as role and text.
-
-    >>> messages({"messages": None, "prompt": "Where is Delft?"})
-    [{'role': 'user', 'content': 'Where is Delft?'}]
-    """
-    found = inputs.get("messages")
-    if not isinstance(found, list):
-        return [{"role": "user", "content": text(inputs.get("prompt") or found or "")}]
-    return [
-        {"role": str(one.get("role", "")), "content": text(one.get("content", ""))}
-        if isinstance(one, dict)
-        else {"role": str(getattr(one, "role", "")), "content": text(getattr(one, "text", one))}
-        for one in found
-    ]
-
-
-def answer(outputs: object) -> str:
-    """What came back as text; several completions follow each other.
-
-    >>> answer(["Delft", {"text": "Gouda", "logprobs": None}])
-    'Delft\\n\\nGouda'
-    """
-    found = outputs if isinstance(outputs, (list, tuple)) else [outputs]
-    return "\n\n".join(text(one.get("text", one) if isinstance(one, dict) else one) for one in found)
-
-
-def text(content: object) -> str:
-    """The text of a message's content; parts that are no text (pictures, files) are only named."""
-    if isinstance(content, list):
-        return "\n".join(text(part) for part in content)
-    if isinstance(content, dict):
-        return str(content["text"]) if "text" in content else f"[{content.get('type', 'part')}]"
-    return content if isinstance(content, str) else str(getattr(content, "text", content))

@@ -63,6 +63,7 @@ class Hand:
 class Elsewhere:
     """Measures examples in several remote workers, which ``start`` makes; ``widths`` has a number for each.
 
+    ``here`` makes the rows of examples that no worker came back with, ``meter`` says what the budget leaves, and
     ``timeout`` is how many seconds one example may take.
     """
 

@@ -28,6 +28,7 @@ from goldassay.lm import local as truncation
 from goldassay.measure import FAILURE, failed
 from goldassay.running.budget import BudgetSpent
 from goldassay.running.calls import Account
+from goldassay.running.rows import Row
 from goldassay.score import Evidence
 
 LENGTH = 500
@@ -159,7 +160,6 @@ class _Guarded:
 
 FACETS = ("language", "document", "strata")  # fields of a gold example that its row repeats
 HOPELESS = (LMAuthError, LMBillingError, LMConfigurationError)  # no other example will fare better
-Row = dict[str, Any]
 
 
 def refuse_without_inputs(gold: Sequence[Any]) -> None:

@@ -17,15 +17,14 @@ from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from queue import Empty, SimpleQueue
-from typing import Any
 
 import dspy
 
 from goldassay.progress import Bar
 from goldassay.running.calls import ACCOUNT, Account
+from goldassay.running.rows import Row
 from goldassay.score import Evidence
 
-Row = dict[str, Any]
 Made = tuple[Evidence, Row]
 PATIENCE = 2.0  # seconds for what is in flight when a run stops; a call that hangs is left behind
 ALIKE, ENOUGH = 5, 20  # equal failures at the start; how many are seen before a share of failures says anything

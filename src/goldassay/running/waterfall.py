@@ -36,7 +36,7 @@ PLACE = "goldassay_place"  # the input that says which example it is
 
 
 @dataclass(frozen=True)
-class Share:
+class StageCost:
     """What a stage costs, with its 95 % interval."""
 
     stage: str
@@ -52,7 +52,7 @@ class Waterfall:
     value: float
     perfect: float
     """The value where all stages are replaced by gold."""
-    shares: tuple[Share, ...]
+    shares: tuple[StageCost, ...]
     values: Mapping[tuple[str, ...], float]
     """The value of each set of replaced stages."""
     examples: int
@@ -172,7 +172,7 @@ def waterfall(
     for name in names:
         weights = _weights(name, names, sets)
         low, high = np.quantile(drawn @ weights, (0.025, 0.975))
-        shares.append(Share(name, float(values @ weights), float(low), float(high)))
+        shares.append(StageCost(name, float(values @ weights), float(low), float(high)))
     by_set = {some: float(value) for some, value in zip(sets, values, strict=True)}
     return Waterfall(by_set[()], by_set[tuple(names)], tuple(shares), by_set, n)
 

@@ -153,7 +153,7 @@ def fused(rankings: Mapping[str, Sequence[Hit]], k: int = 10, constant: float = 
     return [(name, scores[name], "+".join(sources[name])) for name in ranked]
 
 
-Embedder = Callable[[Sequence[str]], Any]
+Encode = Callable[[Sequence[str]], Any]
 
 
 class CharacterLSA:
@@ -190,10 +190,10 @@ class DenseIndex:
     ('a', 'char-lsa')
     """
 
-    def __init__(self, collection: str | Path | Iterable[Any], embedder: Embedder | None = None) -> None:
+    def __init__(self, collection: str | Path | Iterable[Any], embedder: Encode | None = None) -> None:
         self.passages = passages(collection)
         texts = [passage.text for passage in self.passages]
-        self._embedder: Embedder | None = embedder
+        self._embedder: Encode | None = embedder
         if embedder is None and any(map(str.strip, texts)):
             self._embedder = CharacterLSA(texts)
         self.source = str(getattr(self._embedder, "name", "dense"))

@@ -21,7 +21,7 @@ from scipy import stats
 from goldassay.exceptions import GoldassayError
 from goldassay.statistics.intervals import Interval, wilson
 
-Column = np.ndarray[tuple[int], np.dtype[np.float64]]
+Vector = np.ndarray[tuple[int], np.dtype[np.float64]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +76,7 @@ def corrected(
     return Corrected(found, mean(everything, level=level, bounds=bounds), mean(y, level=level, bounds=bounds), trust)
 
 
-def _trust(y: Column, f: Column, g: Column) -> tuple[float, float]:
+def _trust(y: Vector, f: Vector, g: Vector) -> tuple[float, float]:
     """λ, and the variance of the estimate with it."""
     n, big = len(y), len(g)
     spread = float(np.concatenate([f, g]).var(ddof=1))
@@ -84,20 +84,20 @@ def _trust(y: Column, f: Column, g: Column) -> tuple[float, float]:
     return trust, trust**2 * spread / big + float((y - trust * f).var(ddof=1)) / n
 
 
-def _worth(y: Column, f: Column, g: Column) -> float:
+def _worth(y: Vector, f: Vector, g: Vector) -> float:
     """How many labels alone would say as much of a rate as these with the verdicts do."""
     more, said = np.append(y, [1, 1, 0, 0]), np.append(f, [1, 0, 1, 0])
     _, variance = _trust(more, said, g)
     return len(y) * max(1.0, float(more.var(ddof=1)) / len(more) / variance)
 
 
-def _rate(values: Column, level: float) -> Interval:
+def _rate(values: Vector, level: float) -> Interval:
     n, hits = len(values), float(values.sum())
     return Interval(hits / n, *wilson(hits, n, level), level, n, "wilson")
 
 
 def mean(
-    values: Sequence[float] | Column, *, level: float = 0.95, bounds: tuple[float, float] | None = None
+    values: Sequence[float] | Vector, *, level: float = 0.95, bounds: tuple[float, float] | None = None
 ) -> Interval:
     """A mean with Student's interval, within the ends of its scale.
 

@@ -10,7 +10,11 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-Number = Any  # a float, or an array of floats: one formula serves both
+    Number = float | NDArray[Any]
+else:
+    Number = Any  # importing a tally does not import numpy
+"""A number, or an array of numbers, one an example or a resample: one formula serves both."""
+
 State = Mapping[str, Any]
 
 
@@ -23,10 +27,12 @@ class Tally(Protocol):
     @property
     def value(self) -> Number:
         """The rate that this evidence gives."""
+        ...
 
     @property
     def weight(self) -> Number:
         """How much evidence there is; 0 is not applicable."""
+        ...
 
     def state(self) -> dict[str, Any]:
         """The evidence as nested dicts of numbers, for JSON and for resampling."""
@@ -48,6 +54,10 @@ def divide(above: float, below: float, empty: float = 0.0) -> float: ...
 def divide(above: NDArray[Any], below: NDArray[Any], empty: float = 0.0) -> NDArray[np.float64]: ...
 
 
+@overload
+def divide(above: Number, below: Number, empty: float = 0.0) -> Number: ...
+
+
 def divide(above: Number, below: Number, empty: float = 0.0) -> Number:
     """``above / below``, and ``empty`` where ``below`` is 0; for numbers and arrays.
 
@@ -58,12 +68,14 @@ def divide(above: Number, below: Number, empty: float = 0.0) -> Number:
         return above / below if below else empty
     import numpy as np
 
-    return np.divide(above, below, out=np.full(np.shape(below), empty), where=np.asarray(below) != 0)
+    out: NDArray[np.float64] = np.full(np.shape(below), empty)
+    return np.divide(above, below, out=out, where=np.asarray(below) != 0)
 
 
 def mean(pairs: Iterable[tuple[Number, Number]]) -> Number:
     """The mean of (value, weight) pairs; 1.0 where nothing weighs, as for any empty tally."""
-    total = weight = 0.0
+    total: Number = 0.0
+    weight: Number = 0.0
     for value, share in pairs:
         total, weight = total + value * share, weight + share
     return divide(total, weight, empty=1.0)
@@ -170,8 +182,8 @@ class Bins(dict[int, tuple[Number, Number, Number]]):
     @property
     def ece(self) -> Number:
         """Expected calibration error; 0 where there is no evidence."""
-        gap = sum(abs(correct - confidence) for _, confidence, correct in self.values())
-        return divide(gap, self.count)
+        gaps: Iterable[Any] = (abs(correct - confidence) for _, confidence, correct in self.values())
+        return divide(sum(gaps), self.count)
 
     @property
     def value(self) -> Number:

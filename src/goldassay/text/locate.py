@@ -10,7 +10,7 @@ import unicodedata
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
-Span = tuple[int, int]
+Offsets = tuple[int, int]
 
 QUOTES = {**dict.fromkeys("‘’‚‛`´′", "'"), **dict.fromkeys("“”„‟«»″", '"'), **dict.fromkeys("‐‑‒–—−", "-")}
 MARKS = str.maketrans(QUOTES)
@@ -18,7 +18,7 @@ INNER = "'\"_"  # what stands inside of words, beside letters and digits
 EDGES = " \t\n\r\"'“”„«».,;:()[]"
 
 
-def locate(text: str, quotes: Sequence[str]) -> list[Span | None]:
+def locate(text: str, quotes: Sequence[str]) -> list[Offsets | None]:
     """For each quote where it stands in ``text`` (start, end), or ``None`` if it does not stand there.
 
     Quotes are taken as they were mentioned: each is given the first place of its words after the one before it, or else
@@ -34,8 +34,8 @@ def locate(text: str, quotes: Sequence[str]) -> list[Span | None]:
     places = [reading.places(quote) for quote in quotes]
     everywhere = {span for found in places for span in found}
     nested = {span for span in everywhere if any(_inside(span, other) for other in everywhere)}
-    given: set[Span] = set()
-    out: list[Span | None] = []
+    given: set[Offsets] = set()
+    out: list[Offsets | None] = []
     after = 0
     for found in places:
         ranked = sorted(
@@ -48,11 +48,11 @@ def locate(text: str, quotes: Sequence[str]) -> list[Span | None]:
     return out
 
 
-def _inside(span: Span, other: Span) -> bool:
+def _inside(span: Offsets, other: Offsets) -> bool:
     return span != other and other[0] <= span[0] and span[1] <= other[1]
 
 
-def _clash(span: Span, given: set[Span]) -> bool:
+def _clash(span: Offsets, given: set[Offsets]) -> bool:
     return any(span[0] < end and start < span[1] for start, end in given)
 
 
@@ -69,7 +69,7 @@ class _Reading:
         )
         self.strings = ["".join(sign for sign, _ in form) for form in self.forms]
 
-    def places(self, quote: str) -> list[Span]:
+    def places(self, quote: str) -> list[Offsets]:
         """Where the quote stands, in the first way of looking that finds it anywhere."""
         folded, bare = _fold(quote), _fold(quote.strip(EDGES))
         ways = ((quote.strip(), 0), (folded, 1), (bare, 1), (folded.replace(" ", ""), 2), (bare.replace(" ", ""), 2))
@@ -77,7 +77,7 @@ class _Reading:
         kept = [pair for pair in found if self._whole(pair[0])] or found
         return sorted({span for span, way in kept if way == kept[0][1]})
 
-    def _find(self, words: str, number: int) -> Iterator[Span]:
+    def _find(self, words: str, number: int) -> Iterator[Offsets]:
         form, string = self.forms[number], self.strings[number]
         start = string.find(words) if words else -1
         while start >= 0:
@@ -88,7 +88,7 @@ class _Reading:
                 yield form[start][1][0], form[end - 1][1][1]
             start = string.find(words, start + 1)
 
-    def _whole(self, span: Span) -> bool:
+    def _whole(self, span: Offsets) -> bool:
         """Whether the place does not cut a word in two."""
         around = (self.text[max(span[0] - 1, 0) : span[0] + 1], self.text[span[1] - 1 : span[1] + 1])
         return not any(a.isalnum() and b.isalnum() for pair in around for a, b in pairwise(pair))
@@ -98,9 +98,9 @@ def _fold(quote: str) -> str:
     return "".join(sign for sign, _ in _folded(quote)).strip()
 
 
-def _folded(text: str) -> list[tuple[str, Span]]:
+def _folded(text: str) -> list[tuple[str, Offsets]]:
     """The text without differences of case, quotes, spacing and Unicode form; each sign with the place it came from."""
-    out: list[tuple[str, Span]] = []
+    out: list[tuple[str, Offsets]] = []
     for start, end in _letters(text):
         for sign in _plain(text[start:end]):
             if sign == " " and out and out[-1][0] == " ":
@@ -110,7 +110,7 @@ def _folded(text: str) -> list[tuple[str, Span]]:
     return out
 
 
-def _letters(text: str) -> Iterator[Span]:
+def _letters(text: str) -> Iterator[Offsets]:
     """The places of letters. One with the marks that combine with it is one place, so no match ends between them."""
     end = 0
     while end < len(text):

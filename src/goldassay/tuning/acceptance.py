@@ -20,7 +20,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from goldassay.statistics import holm
-from goldassay.tuning.measuring import Outcome
+from goldassay.tuning.measuring import CandidateResult
 from goldassay.tuning.patches import Effect, Patch
 
 ALPHA, KEEP = 0.05, 0.2
@@ -29,7 +29,7 @@ WINS = 5  # examples: with fewer wins and no loss no test at .05 shows anything 
 
 
 @dataclass(frozen=True)
-class Verdict:
+class CampaignVerdict:
     """How a campaign ended: kept or not, by how much and how sure; proven or not, and by what."""
 
     kept: bool = False
@@ -54,14 +54,14 @@ class Verdict:
         return {**asdict(self), "effect": self.effect.model_dump() if self.effect else None, "words": self.words}
 
 
-def proves(tested: Outcome, alpha: float = ALPHA) -> bool:
+def proves(tested: CandidateResult, alpha: float = ALPHA) -> bool:
     """Whether the level allows to say "better": by betting at any look, or one-sided when all was looked at."""
     if tested.effect is None or tested.gain <= 0:
         return False
     return tested.sequential_p <= EARLY * alpha or (tested.ended == "full" and tested.p <= (1 - EARLY) * alpha)
 
 
-def keeps(tested: Outcome, keep: float = KEEP) -> bool:
+def keeps(tested: CandidateResult, keep: float = KEEP) -> bool:
     """Whether the estimate speaks for it: better, and the two-sided p is ``keep`` at most."""
     if tested.effect is None or tested.gain <= 0 or tested.ended in ("reject", "rejected", "failed"):
         return False

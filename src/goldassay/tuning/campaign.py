@@ -13,10 +13,10 @@ from typing import Any
 from goldassay.exceptions import GoldassayError, LeakError
 from goldassay.running.identity import fingerprint
 from goldassay.running.run import Case
-from goldassay.tuning.acceptance import ALPHA, EARLY, KEEP, Verdict, keeps, proves
-from goldassay.tuning.demonstrations import Covering, Found, NearestExamples, check_fits, traced
+from goldassay.tuning.acceptance import ALPHA, EARLY, KEEP, CampaignVerdict, keeps, proves
+from goldassay.tuning.demonstrations import Covering, Diagnosis, NearestExamples, check_fits, traced
 from goldassay.tuning.leaks import check_patch, dealt
-from goldassay.tuning.measuring import Bench, Outcome, total
+from goldassay.tuning.measuring import Bench, CandidateResult, total
 from goldassay.tuning.patches import Effect, Patch, apply
 from goldassay.tuning.patterns import find, right, worded
 from goldassay.tuning.proposing import Part
@@ -123,7 +123,7 @@ class Campaign:
             self.open = False  # what comes later is proven only where the first hypothesis was
         if len(slots) < 2:
             return
-        found: list[tuple[float, str, Outcome]] = []
+        found: list[tuple[float, str, CandidateResult]] = []
         some = slots[: self.asked.singles]
         for slot in some:
             level = self.asked.keep / 2 / len(some)
@@ -135,7 +135,7 @@ class Campaign:
             self._keep(made, ([slot], alone.cases))
 
     def _pruned(
-        self, number: int, made: list[Bundle], slots: list[str], tested: Outcome
+        self, number: int, made: list[Bundle], slots: list[str], tested: CandidateResult
     ) -> tuple[list[str], dict[int, Case]]:
         """Leave-one-out: a slot goes if the bundle without it is no worse on all examples."""
         left, cases = list(slots), tested.cases
@@ -193,7 +193,7 @@ class Campaign:
         against: dict[int, Case] | None = None,
         dropping: str = "",
         keep: float = KEEP,
-    ) -> Outcome | None:
+    ) -> CandidateResult | None:
         """Measure these slots beside what is kept (``keep``: the p up to which they are); ``None`` where there is
         nothing to measure, and the ledger says why."""
         patches = [patch for slot in ([dropping] if dropping else slots) for patch in made[-1].get(slot, ())]
@@ -222,9 +222,11 @@ class Campaign:
             for patch in patches:
                 patch.effects = [_turned(tested.effect) if dropping else tested.effect]
         self._note(number, name, patches, status, reason, tested)
-        return tested if status in ("kept", "better", "dropped") else Outcome(tested.cases, tested.effect, status)
+        return (
+            tested if status in ("kept", "better", "dropped") else CandidateResult(tested.cases, tested.effect, status)
+        )
 
-    def _reason(self, tested: Outcome, base: Mapping[int, Case], dropping: str, keep: float) -> str:
+    def _reason(self, tested: CandidateResult, base: Mapping[int, Case], dropping: str, keep: float) -> str:
         """Why it is not kept, or not dropped; empty where it is."""
         if tested.ended == "failed" or tested.effect is None:
             return f"not available: the program failed on all examples; the first: {tested.failure}"
@@ -275,7 +277,7 @@ class Campaign:
         patterns = find([worded(self.cases[index]) for index in others])
         if fold == self.asked.folds:
             self.ledger.patterns.append(patterns)
-        found = Found(patterns, self.programs[fold], train, shown, self.ledger.tried)
+        found = Diagnosis(patterns, self.programs[fold], train, shown, self.ledger.tried)
         bundle: Bundle = {}
         seen: set[str] = set()
         for place, part in enumerate(parts):
@@ -305,7 +307,13 @@ class Campaign:
         return True
 
     def _note(
-        self, number: int, name: str, patches: Sequence[Patch], status: str, reason: str, tested: Outcome | None = None
+        self,
+        number: int,
+        name: str,
+        patches: Sequence[Patch],
+        status: str,
+        reason: str,
+        tested: CandidateResult | None = None,
     ) -> None:
         for patch in patches:
             if status == "rejected":
@@ -324,7 +332,7 @@ class Campaign:
         """Write the verdict; what is still open when the campaign ends has none, and the ledger says so."""
         kept = fingerprint(self.programs[-1]) != fingerprint(self.start)
         by = "cross-fitting over train and dev" if self.proven else ""
-        self.ledger.verdict = Verdict(kept, kept and self.proven, self.effect_of, by)
+        self.ledger.verdict = CampaignVerdict(kept, kept and self.proven, self.effect_of, by)
         for patch in self.ledger.patches:
             if patch.status == "proposed":
                 patch.reason = f"{'no verdict' if patch.effects else 'not tested'}: the tuning ended before"

@@ -32,7 +32,7 @@ LABEL = 40  # a longer text in an answer is no label
 
 
 @dataclass(frozen=True)
-class Found:
+class Diagnosis:
     """What a part of a bundle is made from: the errors made on other examples, the program, examples to show.
 
     ``shown`` are examples for a predictor by its name where gold does not hold its fields (`traced`); ``tried`` says in
@@ -56,7 +56,7 @@ class Covering:
 
     most: int = 6
 
-    def edits(self, found: Found) -> dict[str, list[Patch]]:
+    def edits(self, found: Diagnosis) -> dict[str, list[Patch]]:
         """The set, for every predictor that can be shown examples; none beside the nearest, which say as much."""
         if any(isinstance(one, Nearest) for one in wrappers(found.program)):
             return {}
@@ -77,7 +77,7 @@ class Revised:
 
     most: int = 3
 
-    def edits(self, found: Found) -> dict[str, list[Patch]]:
+    def edits(self, found: Diagnosis) -> dict[str, list[Patch]]:
         """A slot for each demonstration that is replaced or dropped, the last ones first: places do not move."""
         out: dict[str, list[Patch]] = {}
         for name, predictor in predictors(found.program).items():
@@ -118,7 +118,7 @@ class Revised:
 class CounterExample:
     """An example with nothing in it, answered by nothing, where too much is found (slot ``counter-example``)."""
 
-    def edits(self, found: Found) -> dict[str, list[Patch]]:
+    def edits(self, found: Diagnosis) -> dict[str, list[Patch]]:
         """One example, of middle length."""
         if not any(pattern.kind in (*ADDED, "unanswerable", "unsupported") for pattern in found.patterns):
             return {}
@@ -143,7 +143,7 @@ class NearestExamples:
 
     k: int = 4
 
-    def edits(self, found: Found) -> dict[str, list[Patch]]:
+    def edits(self, found: Diagnosis) -> dict[str, list[Patch]]:
         """One edit of the whole program; none where it is shown its nearest examples already, or has none to show."""
         if any(isinstance(one, Nearest) for one in wrappers(found.program)):
             return {}
@@ -200,7 +200,7 @@ def cover(pool: Sequence[Any], patterns: Sequence[Pattern], predictor: Any, most
     return [pool[index] for index in chosen]
 
 
-def shown(found: Found, name: str, example: Any, predictor: Any, proposer: str, why: str) -> Patch:
+def shown(found: Diagnosis, name: str, example: Any, predictor: Any, proposer: str, why: str) -> Patch:
     """The patch that adds an example to a predictor's demonstrations.
 
     Args:

@@ -33,7 +33,7 @@ CHUNK = 8  # examples between two lines of the journal, and between two looks at
 
 
 @dataclass(frozen=True)
-class Outcome:
+class CandidateResult:
     """A candidate beside what it was measured against: its cases, the effect, and how the measuring ended.
 
     ``ended`` is ``accept`` or ``reject`` where the sequential test stopped it early, ``full`` after all examples,
@@ -133,7 +133,7 @@ class Bench:
         split: str = "train+dev",
         stop: bool = True,
         worse: bool = True,
-    ) -> Outcome:
+    ) -> CandidateResult:
         """The candidate whose program for example i is ``programs[folds[i]]``, paired with the cases of ``base``.
 
         Args:
@@ -160,7 +160,7 @@ class Bench:
                 cases.update(zip(mine, self.cases(programs[fold], mine, note), strict=True))
             seen = flat[:end]
             if all(self._failed(programs[folds[index]], index) for index in seen):
-                return Outcome(cases, None, "failed", 1.0, self._failed(programs[folds[seen[0]]], seen[0]))
+                return CandidateResult(cases, None, "failed", 1.0, self._failed(programs[folds[seen[0]]], seen[0]))
             spent = {key: self.cost[key] - before[key] for key in COSTS}
             after, old = ([where[index] for index in seen] for where in (cases, base))
             examples = [self.examples[index] for index in seen]
@@ -182,7 +182,7 @@ class Bench:
             if worse and found.difference <= 0 and found.high < 0.01:
                 ended = "reject"
                 break
-        return Outcome(cases, found, ended, p)
+        return CandidateResult(cases, found, ended, p)
 
     def worsened(self, after: Sequence[Case], before: Sequence[Case]) -> str:
         """The guarded values that drop by more than is tolerated, in words; empty when none does.

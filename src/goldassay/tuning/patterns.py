@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 from goldassay.measure import Error
 from goldassay.running.run import Case
 from goldassay.score import Evidence
-from goldassay.tally import By, Confusion, Counts, Mean
+from goldassay.tally import By, Confusion, Counts, Mean, Number
 
 if TYPE_CHECKING:
     from goldassay.embedding import Embedder
@@ -196,8 +196,8 @@ def _repair(tally: Any, errors: list[Error], share: float) -> Any:
     return type(tally)()
 
 
-def _diagonal(wrong: Mapping[tuple[str, str], float], share: float) -> dict[tuple[str, str], float]:
-    out: dict[tuple[str, str], float] = {}
+def _diagonal(wrong: Mapping[tuple[str, str], Number], share: float) -> dict[tuple[str, str], Number]:
+    out: dict[tuple[str, str], Number] = {}
     for (gold, _), count in wrong.items():
         out[gold, gold] = out.get((gold, gold), 0.0) + count * share
     return out

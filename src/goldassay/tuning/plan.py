@@ -20,7 +20,7 @@ from goldassay.exceptions import DataError, GoldassayError
 from goldassay.running.run import Case
 from goldassay.statistics import contributions, examples_needed, smallest_detectable
 from goldassay.tuning.acceptance import ALPHA, EARLY, WINS
-from goldassay.tuning.demonstrations import Covering, Found, NearestExamples
+from goldassay.tuning.demonstrations import Covering, Diagnosis, NearestExamples
 from goldassay.tuning.measuring import Bench, total
 from goldassay.tuning.patches import apply
 from goldassay.tuning.patterns import find
@@ -163,7 +163,7 @@ def piloted(
     runs = [bench.cases(program, everything)]
     bench.check()
     pool = demonstrations(program, train)
-    found = Found(find(runs[0]), program, pool)
+    found = Diagnosis(find(runs[0]), program, pool)
     for part in (Covering(), NearestExamples()):
         made = program
         try:

@@ -14,9 +14,9 @@ from pydantic import BaseModel
 from pydantic_core import to_jsonable_python
 
 from goldassay.exceptions import GoldassayError
-from goldassay.lm.terse import ByType, TerseAdapter
+from goldassay.lm.terse import CallPerType, TerseAdapter
 from goldassay.running.identity import fingerprint
-from goldassay.tuning.demonstrations import Found
+from goldassay.tuning.demonstrations import Diagnosis
 from goldassay.tuning.patches import Patch
 from goldassay.tuning.patterns import Pattern
 from goldassay.tuning.wrappers import Formed, predictors, wrappers
@@ -158,7 +158,7 @@ class Reflection:
 class Part(Protocol):
     """A part of a bundle: edits by slot. A slot is what leave-one-out may drop, under one name in every fold."""
 
-    def edits(self, found: Found) -> dict[str, list[Patch]]:
+    def edits(self, found: Diagnosis) -> dict[str, list[Patch]]:
         """The edits by slot; nothing where there is nothing to propose."""
         ...
 
@@ -171,7 +171,7 @@ class PerPattern:
     patterns: int = 3
     failures: list[str] = field(default_factory=list)
 
-    def edits(self, found: Found) -> dict[str, list[Patch]]:
+    def edits(self, found: Diagnosis) -> dict[str, list[Patch]]:
         """A slot a pattern, named by the proposer, the kind and the types."""
         out: dict[str, list[Patch]] = {}
         if isinstance(getattr(self.proposer, "tried", None), list):
@@ -197,7 +197,7 @@ class PerPattern:
 class AnswerForm:
     """The other form than the one in which answers are written now, JSON or lines (slot ``form of the answer``)."""
 
-    def edits(self, found: Found) -> dict[str, list[Patch]]:
+    def edits(self, found: Diagnosis) -> dict[str, list[Patch]]:
         """One edit of the whole program; none where another adapter asks, or where lines cannot show the outputs."""
         adapter, signatures = _free(found)
         if adapter is None or not any(TerseAdapter("lines").lines(one) for one in signatures.values()):
@@ -215,17 +215,17 @@ class OneCallAType:
 
     most: int = 4
 
-    def edits(self, found: Found) -> dict[str, list[Patch]]:
+    def edits(self, found: Diagnosis) -> dict[str, list[Patch]]:
         """One edit of the whole program; none where another adapter asks, or where no output is such a list."""
         adapter, signatures = _free(found)
-        parted = [form for one in signatures.values() if (form := ByType.of(one)) is not None]
+        parted = [form for one in signatures.values() if (form := CallPerType.of(one)) is not None]
         if adapter is None or not parted or max(len(form.labels) for form in parted) > self.most:
             return {}
         labels = ", ".join(parted[0].labels)
         return {"one call a type": [_formed(found, signatures, "types", f"all of {labels} are asked for at once now")]}
 
 
-def _free(found: Found) -> tuple[Any, dict[str, Any]]:
+def _free(found: Diagnosis) -> tuple[Any, dict[str, Any]]:
     """The adapter whose form is still free to change, if there is one, and the signatures that it asks."""
     adapter = dspy.settings.adapter
     free = isinstance(adapter, TerseAdapter) and adapter.form != "types"
@@ -233,7 +233,7 @@ def _free(found: Found) -> tuple[Any, dict[str, Any]]:
     return adapter if free else None, {name: one.signature for name, one in predictors(found.program).items()}
 
 
-def _formed(found: Found, signatures: Mapping[str, Any], form: str, why: str) -> Patch:
+def _formed(found: Diagnosis, signatures: Mapping[str, Any], form: str, why: str) -> Patch:
     return Patch(
         predictor=next(iter(signatures)),
         action="set_form",

@@ -15,7 +15,7 @@ from goldassay import jsonl
 from goldassay.exceptions import GoldassayError
 from goldassay.running import Run
 from goldassay.statistics import Comparison, compare
-from goldassay.tuning.acceptance import Verdict
+from goldassay.tuning.acceptance import CampaignVerdict
 from goldassay.tuning.leaks import clusters
 from goldassay.tuning.measuring import evaluated, failure
 from goldassay.tuning.patches import Effect, Patch
@@ -41,7 +41,7 @@ class Ledger:
     """One line for each test of a candidate."""
     failures: list[str] = field(default_factory=list)
     """Proposers that failed, for which pattern and why."""
-    verdict: Verdict = field(default_factory=Verdict)
+    verdict: CampaignVerdict = field(default_factory=CampaignVerdict)
     """How it ended: kept, proven."""
 
     @property

@@ -13,7 +13,7 @@ from enum import Enum
 from typing import Any, Literal, get_args, get_origin
 
 from goldassay.fields import read
-from goldassay.tuning.demonstrations import Found, leaves
+from goldassay.tuning.demonstrations import Diagnosis, leaves
 from goldassay.tuning.leaks import text_of
 from goldassay.tuning.patches import Patch
 from goldassay.tuning.patterns import Pattern
@@ -34,7 +34,7 @@ class Rules:
 
     def propose(self, pattern: Pattern, program: Any, train: Sequence[Any]) -> list[Patch]:
         """Rules in words, the general ones first."""
-        words = Words(program, train)
+        words = LabelWords(program, train)
         known = words.of(pattern.gold_type), words.of(pattern.pred_type)
         if None in known:
             return []  # the prompt has no word for it
@@ -71,12 +71,12 @@ class Rules:
         ]
 
 
-class Words:
+class LabelWords:
     """What the prompt calls gold's labels: the program's ``type_words``, else as its demonstrations write them.
 
     >>> import dspy
     >>> train = [dspy.Example(text="het archief", label="A", type="archive").with_inputs("text")]
-    >>> words = Words(dspy.Predict("text -> type"), train)
+    >>> words = LabelWords(dspy.Predict("text -> type"), train)
     >>> words.of("A"), words.of("archive"), words.of("Z")
     ('archive', 'archive', None)
     """
@@ -180,9 +180,9 @@ class Definitions:
 
     most: int = 3
 
-    def edits(self, found: Found) -> dict[str, list[Patch]]:
+    def edits(self, found: Diagnosis) -> dict[str, list[Patch]]:
         """A line a confused pair: what one is called, such as what, and what the other is."""
-        words, lines = Words(found.program, found.train), []
+        words, lines = LabelWords(found.program, found.train), []
         confused = [one for one in found.patterns if one.kind == "wrong_type" and one.gold_type and one.pred_type]
         for pattern in confused[: self.most]:
             gold, pred = words.of(pattern.gold_type), words.of(pattern.pred_type)
@@ -197,10 +197,10 @@ class Definitions:
 
 
 @dataclass(frozen=True)
-class Bounds:
+class ListLength:
     """How long a list may be: train's 95th percentile, where too much is given (slot ``bound``)."""
 
-    def edits(self, found: Found) -> dict[str, list[Patch]]:
+    def edits(self, found: Diagnosis) -> dict[str, list[Patch]]:
         """One sentence for the first list that a predictor gives."""
         many = [one for one in found.patterns if one.kind in ("spurious", "not_in_text", "duplicate")]
         for name, predictor in predictors(found.program).items() if many else ():
@@ -222,7 +222,7 @@ class LabelOrder:
 
     most: int = 8
 
-    def edits(self, found: Found) -> dict[str, list[Patch]]:
+    def edits(self, found: Diagnosis) -> dict[str, list[Patch]]:
         """One description, of a field that is a choice and is not described yet."""
         for name, predictor in predictors(found.program).items():
             for key, info in predictor.signature.output_fields.items():

@@ -25,7 +25,7 @@ from goldassay.tuning.demonstrations import CounterExample, Covering, NearestExa
 from goldassay.tuning.measuring import Bench, guards
 from goldassay.tuning.proposing import AnswerForm, OneCallAType, Part, PerPattern, Proposer, Reflection
 from goldassay.tuning.results import Ledger
-from goldassay.tuning.rules import Bounds, Definitions, LabelOrder, Rules
+from goldassay.tuning.rules import Definitions, LabelOrder, ListLength, Rules
 
 
 class Patches(Teleprompter):
@@ -126,7 +126,7 @@ class Patches(Teleprompter):
 
 def strongest_first(nearest: int = 4, reflection_lm: Any = None) -> list[list[Part]]:
     """The bundles in the order in which they are tested; no result changes it."""
-    words: list[Part] = [PerPattern(Rules()), Definitions(), Bounds(), LabelOrder()]
+    words: list[Part] = [PerPattern(Rules()), Definitions(), ListLength(), LabelOrder()]
     if reflection_lm is not None:
         words.insert(0, PerPattern(Reflection(reflection_lm), 2))
     first: list[list[Part]] = [[NearestExamples(nearest)]] if nearest else []

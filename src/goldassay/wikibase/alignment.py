@@ -24,7 +24,7 @@ from typing import Any
 from goldassay.exceptions import DataError
 from goldassay.gold.formats import kits
 from goldassay.measures.triples.objects import kind as looks_like
-from goldassay.measures.triples.predicates import Alignment, Pairs, canonical
+from goldassay.measures.triples.predicates import Alignment, NamePairs, canonical
 from goldassay.measures.triples.times import read as read_time
 from goldassay.text.normal import normal
 from goldassay.wikibase.resolver import ROOTS
@@ -56,7 +56,7 @@ class PropertyRow:
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
+class AlignmentFile:
     """The rows of a file, its prefixes, and the number of rows that its head declares."""
 
     rows: tuple[PropertyRow, ...]
@@ -64,7 +64,7 @@ class Table:
     declared: int | None = None
 
 
-def read_table(path: str | Path = OURS) -> Table:
+def read_table(path: str | Path = OURS) -> AlignmentFile:
     """The table of a file.
 
     >>> table = read_table()
@@ -74,7 +74,7 @@ def read_table(path: str | Path = OURS) -> Table:
     kit = kits.load(path, "alignment")
     rows = tuple(_row(entry, path, f"alignments[{number}]") for number, entry in enumerate(kit.entries))
     declared = kit.head.get("count")
-    return Table(rows, _prefixes(kit.head, path), declared if isinstance(declared, int) else None)
+    return AlignmentFile(rows, _prefixes(kit.head, path), declared if isinstance(declared, int) else None)
 
 
 def _row(entry: Mapping[str, Any], path: str | Path, where: str) -> PropertyRow:
@@ -164,7 +164,7 @@ class PropertyAlignmentTable:
     frozenset({'P112'})
     """
 
-    def __init__(self, table: Table) -> None:
+    def __init__(self, table: AlignmentFile) -> None:
         self.rows = table.rows
         self.prefixes = table.prefixes
         self.declared = table.declared
@@ -192,7 +192,7 @@ class PropertyAlignmentTable:
         return cls.of(OURS)
 
     @property
-    def pairs(self) -> Pairs:
+    def pairs(self) -> NamePairs:
         """Predicate and property, pair by pair, as the measures of triples take them."""
         return tuple((name, row.id) for row in self.rows for name in (*row.predicates, row.id))
 

@@ -15,7 +15,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Protocol
 
-from goldassay.cache import Cache, Kept
+from goldassay.cache import Cache, Fetched
 from goldassay.exceptions import CacheOnlyError, DataError, FetchError, NotFoundError
 from goldassay.measures.triples.objects import EXCLUDED
 from goldassay.sources.http import Web, place
@@ -50,7 +50,7 @@ class Service:
             dates.append(kept.fetched)
         return found, min(dates)
 
-    def _kept(self, query: str) -> Kept:
+    def _kept(self, query: str) -> Fetched:
         try:
             return self.cache.get("sparql", f"{self.url} {query}", lambda: self._ask(query))
         except CacheOnlyError:

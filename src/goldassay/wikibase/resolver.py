@@ -5,9 +5,9 @@ Names compare after NFKC, case folding and removal of punctuation; nearly alike 
 Where several items answer to a name, the wanted kind (P31, followed upwards) decides; where it does not, nothing is
 guessed. Every answer says how it was found, how sure that is, and why.
 
-A `Hierarchy` says what kind of thing an item is, by its classes (P31) followed upwards (P279) to a few broad kinds:
-person, organization, place, work, event and taxon. A handful of the classes that benchmarks hold is built
-in; a source's own pairs of class and superclass (P279) can be given and are added.
+A `ClassHierarchy` says what kind of thing an item is, by its classes (P31) followed upwards (P279) to a few broad
+kinds: person, organization, place, work, event and taxon. A handful of the classes that benchmarks hold is built in; a
+source's own pairs of class and superclass (P279) can be given and are added.
 
 Source: Wikidata's class tree, https://www.wikidata.org/wiki/Wikidata:WikiProject_Ontology
 """
@@ -106,10 +106,10 @@ DOMAINS = {
 """The kind that a benchmark's domain speaks of."""
 
 
-class Hierarchy:
+class ClassHierarchy:
     """The class tree.
 
-    >>> tree = Hierarchy({"Q1": ("Q515",)})
+    >>> tree = ClassHierarchy({"Q1": ("Q515",)})
     >>> sorted(tree.kinds(["Q1"])), sorted(tree.kinds(["Q33506"])), tree.kinds(["Q999"])
     (['place'], ['organization', 'place'], frozenset())
     """
@@ -147,7 +147,7 @@ QUALIFIED = re.compile(r"(.+?)\s*\(([^()]+)\)\s*$")
 
 
 @dataclass(frozen=True, slots=True)
-class Candidate:
+class CandidateItem:
     """An item that a name may mean: its label first, then its aliases; its classes (P31)."""
 
     id: str
@@ -178,7 +178,7 @@ class EntityResolver:
         hierarchy: Classes and their superclasses, for kinds.
         threshold: From which ratio (0 to 1) names are nearly alike.
 
-    >>> curie = Candidate("Q7186", ("Marie Curie", "Maria Skłodowska"), frozenset(["Q5"]))
+    >>> curie = CandidateItem("Q7186", ("Marie Curie", "Maria Skłodowska"), frozenset(["Q5"]))
     >>> resolver = EntityResolver([curie], titles={"Marie Curie": "Q7186"}, redirects={"Madame Curie": "Marie Curie"})
     >>> [resolver.resolve(name).kind for name in ("ex:Marie_Curie", "Madame Curie", "MARIA SKŁODOWSKA", "Paris")]
     ['sitelink', 'redirect', 'alias', 'none']
@@ -186,14 +186,14 @@ class EntityResolver:
 
     def __init__(
         self,
-        candidates: Iterable[Candidate],
+        candidates: Iterable[CandidateItem],
         *,
         titles: Mapping[str, str] | None = None,
         redirects: Mapping[str, str] | None = None,
-        hierarchy: Hierarchy | None = None,
+        hierarchy: ClassHierarchy | None = None,
         threshold: float = 0.9,
     ) -> None:
-        self.hierarchy = hierarchy or Hierarchy()
+        self.hierarchy = hierarchy or ClassHierarchy()
         self.threshold = threshold
         self.redirects = {_key(name): target for name, target in (redirects or {}).items()}
         self.titles = {normal(title): name for title, name in (titles or {}).items()}

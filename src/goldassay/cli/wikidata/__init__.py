@@ -13,7 +13,7 @@ import typer
 
 from goldassay.cli import options as use
 from goldassay.cli.help import commands
-from goldassay.cli.wikidata.evaluate import Output, Profile, Results, check_alignment, evaluate, fetch, program
+from goldassay.cli.wikidata.evaluate import Output, ProgramOrProfile, Results, check_alignment, evaluate, fetch, program
 from goldassay.exceptions import DataError, GoldassayError
 
 
@@ -47,7 +47,7 @@ def recall_gap_analysis(
 def tune_extraction_prompts(
     results: Results,
     output: Output = None,
-    profile: Profile = "triples:Articles",
+    profile: ProgramOrProfile = "triples:Articles",
     limit: Annotated[int, use.of_result("--limit", metavar="N", min=1, help="How many patches to propose.")] = 12,
     force: use.Force = False,
     json: use.Json = False,

@@ -13,7 +13,7 @@ from goldassay import workspace
 from goldassay.cli import options as use
 from goldassay.exceptions import GoldassayError
 
-Profile = Annotated[
+ProgramOrProfile = Annotated[
     str,
     typer.Option(
         "--profile",
@@ -119,7 +119,7 @@ RESULTS = Path("runs") / "wikidata"
 def evaluate(
     article: Annotated[str | None, typer.Option(metavar="TITLE", help="One article, by its title.")] = None,
     dataset: Annotated[Path | None, typer.Option(metavar="FILE", help="A benchmark: YAML with articles.")] = None,
-    profile: Profile = "triples:Articles",
+    profile: ProgramOrProfile = "triples:Articles",
     output: Annotated[
         Path | None,
         typer.Option("--out", "--output", metavar="FILE", help="Where the result goes; its rows stand beside it."),

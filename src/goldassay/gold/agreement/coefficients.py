@@ -27,7 +27,7 @@ import numpy as np
 from goldassay.exceptions import DataError, GoldassayError
 from goldassay.tally import Number, divide
 
-Value = Hashable
+Category = Hashable
 Unit = Sequence[Any]  # one value an annotator, None where one gave none
 N, SAME = ("n",), ("same",)
 
@@ -48,7 +48,7 @@ class Coefficient:
         """The sums."""
         return dict(self.sums)
 
-    def from_state(self, state: Mapping[object, object]) -> Self:
+    def from_state(self, state: Mapping[Any, Number]) -> Self:
         """The same coefficient of these sums."""
         return replace(self, sums=dict(state))
 
@@ -82,9 +82,9 @@ def defined(tally: Coefficient) -> float | None:
 
 def _clean(expected: Number) -> Number:
     """Rounding leaves 1e-17 where there is no variation."""
-    return (
-        np.where(np.abs(expected) < 1e-12, 0.0, expected) if np.ndim(expected) else expected * (abs(expected) > 1e-12)
-    )
+    if isinstance(expected, (int, float)):
+        return expected if abs(expected) > 1e-12 else 0.0
+    return np.where(np.abs(expected) < 1e-12, 0.0, expected)
 
 
 @dataclass(frozen=True)
@@ -92,7 +92,7 @@ class Cohen(Coefficient):
     """Two annotators: ``n`` units, ``same`` of them alike, and how often each used each value."""
 
     @classmethod
-    def of(cls, pairs: Iterable[tuple[Value, Value]]) -> Cohen:
+    def of(cls, pairs: Iterable[tuple[Category, Category]]) -> Cohen:
         """The evidence of pairs of values."""
         found = list(pairs)
         sums: Counter[Any] = Counter({N: len(found), SAME: sum(a == b for a, b in found)})
@@ -132,7 +132,7 @@ class Fleiss(Coefficient):
         return 1.0 - divide(self.sums.get(SAME, 0.0), n, 1.0), 1.0 - divide(squares, n * n, 1.0)
 
 
-def cohen_kappa(a: Sequence[Value], b: Sequence[Value]) -> float | None:
+def cohen_kappa(a: Sequence[Category], b: Sequence[Category]) -> float | None:
     """Cohen's kappa of two annotators' values.
 
     >>> cohen_kappa(["M", "M", "A", "A"], ["M", "A", "A", "A"])

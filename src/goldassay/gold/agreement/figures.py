@@ -110,12 +110,12 @@ class Resampling:
         return Figure(name, tuple(between), type, units, found)
 
 
-Values = Mapping[str, Any]  # what an annotator says in one record, by place
+PlacedValues = Mapping[str, Any]  # what an annotator says in one record, by place
 Units = dict[str, list[Any]]  # by place, a value an annotator
 Given = Mapping[str, Sequence[Mapping[str, Any] | None]]  # by annotator, records in one order; None where one lacks it
 
 
-def values(task: str, record: Mapping[str, Any]) -> Values:
+def values(task: str, record: Mapping[str, Any]) -> PlacedValues:
     """What a record says, place by place."""
     if task == "classification":
         return {"label": record["label"]}

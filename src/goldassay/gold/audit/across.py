@@ -193,10 +193,10 @@ def own_task(rows: Sequence[LocatedRecord], near: float) -> Iterator[Finding]:
                 yield row.finding("schema", f"{name} is missing", name)
 
 
-Rows = Mapping[str, Sequence[LocatedRecord]]
+RowsByTask = Mapping[str, Sequence[LocatedRecord]]
 
 
-def across_tasks(card: Mapping[str, object], rows: Rows, passages: Mapping[str, str] | None) -> Iterator[Finding]:
+def across_tasks(card: Mapping[str, object], rows: RowsByTask, passages: Mapping[str, str] | None) -> Iterator[Finding]:
     """The findings across tasks."""
     for task, found in rows.items():
         yield from _labels(cards.allowed(card, task), task, found)
@@ -241,7 +241,7 @@ def _named(task: str, record: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
         yield from ((f"relevant.{key}", f"{grade:g}") for key, grade in record["relevant"].items())
 
 
-def _languages(declared: list[str], rows: Rows) -> Iterator[Finding]:
+def _languages(declared: list[str], rows: RowsByTask) -> Iterator[Finding]:
     used = set()
     for found in rows.values():
         for row in found:
@@ -259,7 +259,7 @@ def _languages(declared: list[str], rows: Rows) -> Iterator[Finding]:
                 )
 
 
-def _documents(rows: Rows) -> Iterator[Finding]:
+def _documents(rows: RowsByTask) -> Iterator[Finding]:
     """One document in several tasks has one text, one language and one split."""
     first: dict[str, LocatedRecord] = {}
     for task, found in rows.items():

@@ -172,7 +172,7 @@ class AuditCase:
     turn: int
 
 
-Test = Callable[[Judge, AuditCase], Outcome]
+AuditTest = Callable[[Judge, AuditCase], Outcome]
 
 
 def repeated(judge: Judge, sample: int) -> Judge:
@@ -196,7 +196,7 @@ def _right(judge: Judge, case: AuditCase) -> Outcome:
     return _said(judge.supported(case.probe.context, case.probe.answer))
 
 
-def _fault(name: str) -> Test:
+def _fault(name: str) -> AuditTest:
     def test(judge: Judge, case: AuditCase) -> Outcome:
         claim = FAULTS[name](case.probe, case.other or case.probe)
         if claim is None or not judge.supported(case.probe.context, case.probe.answer):
@@ -262,7 +262,7 @@ def _relevance(judge: Judge, case: AuditCase) -> Outcome:
 
 OF_SUPPORT = ("right claims", *FAULTS, "injection, answer", "injection, context")
 """The checks that a judge of support alone (entailment) can be put to."""
-TESTS: Mapping[str, tuple[float, Test]] = {
+TESTS: Mapping[str, tuple[float, AuditTest]] = {
     "right claims": (0.80, _right),
     **{name: (0.80, _fault(name)) for name in FAULTS},
     "order of a pair": (0.90, _order),

@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 from goldassay.exceptions import GoldassayError
 from goldassay.measure import Assessment, Error, gold_field
 from goldassay.measures.answering.records import answer_or_nothing, question
-from goldassay.measures.judged import Judged, JudgedMeasure, Verdict, unknown
+from goldassay.measures.judged import JudgedMean, JudgedMeasure, Verdict, unknown
 
 
 @dataclass(frozen=True)
@@ -40,20 +40,20 @@ class Rated(JudgedMeasure):
         """What is wrong, in words."""
         return f"The judge says {label!r}."
 
-    def assess(self, gold: object, pred: object) -> Assessment[Judged]:
+    def assess(self, gold: object, pred: object) -> Assessment[JudgedMean]:
         """The worth of one answer, with the judge's reason where it is not the highest."""
         found = self.verdict(gold, pred)
         if found is None:
-            return Assessment(Judged())
+            return Assessment(JudgedMean())
         if found.label is None:
-            return Assessment(Judged.of(None), (unknown(self.about),))
+            return Assessment(JudgedMean.of(None), (unknown(self.about),))
         value = self.worth(found.label)
         if value == 1:
-            return Assessment(Judged.of(value))
+            return Assessment(JudgedMean.of(value))
         why = f" The judge: {found.reason}" if found.reason else ""
         told = f"{self.says(found.label, gold)}{why}"
         return Assessment(
-            Judged.of(value), (Error(self.key, told, pred=answer_or_nothing(pred, gold), field="answer"),)
+            JudgedMean.of(value), (Error(self.key, told, pred=answer_or_nothing(pred, gold), field="answer"),)
         )
 
 

@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 from goldassay.exceptions import GoldassayError
 from goldassay.measure import Assessment, Error, failed, gold_field, pred_field
 from goldassay.measures.extraction.records import PRED, spans
-from goldassay.measures.judged import Judged, JudgedMeasure, Verdict, unknown
+from goldassay.measures.judged import JudgedMean, JudgedMeasure, Verdict, unknown
 from goldassay.measures.linking import records as mentions
 
 AROUND = 200  # characters on either side of a mention that the judge reads
@@ -45,11 +45,11 @@ class TypePlausibility(JudgedMeasure):
     judge: Any
     types: tuple[tuple[str, str], ...] = ()
 
-    def assess(self, gold: object, pred: object) -> Assessment[Judged]:
+    def assess(self, gold: object, pred: object) -> Assessment[JudgedMean]:
         """The entities of one text."""
         text = str(gold_field(gold, "text"))
         meant = dict(self.types)
-        tally, errors = Judged(), []
+        tally, errors = JudgedMean(), []
         for span in [] if failed(pred) else spans(pred_field(pred, "entities") or [], PRED):
             if span.start < 0:
                 continue
@@ -96,12 +96,12 @@ class LinkPlausibility(JudgedMeasure):
     judge: Any
     described: Any = field(default=None, repr=False, compare=False)
 
-    def assess(self, gold: object, pred: object) -> Assessment[Judged]:
+    def assess(self, gold: object, pred: object) -> Assessment[JudgedMean]:
         """The links of one text."""
         if failed(pred):
-            return Assessment(Judged())
+            return Assessment(JudgedMean())
         text = str(gold_field(gold, "text"))
-        tally, errors = Judged(), []
+        tally, errors = JudgedMean(), []
         for answer in mentions.sides([], pred_field(pred, "links") or []).pred:
             if answer.start < 0 or answer.nil:
                 continue
@@ -153,12 +153,12 @@ def description(described: Callable[[str], Any] | Any, one: str) -> str:
     return ", ".join(part for part in parts if part)
 
 
-def _judged(found: Verdict, told: str, kind: str, where: str) -> tuple[Judged, Error | None]:
+def _judged(found: Verdict, told: str, kind: str, where: str) -> tuple[JudgedMean, Error | None]:
     if found.label is None:
-        return Judged.of(None), unknown(f"Whether {told.replace('cannot', 'can').rstrip('.')}", where)
+        return JudgedMean.of(None), unknown(f"Whether {told.replace('cannot', 'can').rstrip('.')}", where)
     if found.label == "yes":
-        return Judged.of(1.0), None
-    return Judged.of(0.0), Error(kind, f"{told} The judge: {found.reason}" if found.reason else told, field=where)
+        return JudgedMean.of(1.0), None
+    return JudgedMean.of(0.0), Error(kind, f"{told} The judge: {found.reason}" if found.reason else told, field=where)
 
 
 def _placed(error: Error, mention: str, kind: str, start: int, end: int) -> Error:

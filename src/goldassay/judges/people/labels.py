@@ -176,11 +176,11 @@ def _fold(label: Any) -> str:
     return text.partition(".")[0] if re.fullmatch(r"-?\d+\.0+", text) else text  # 4.0, as tables of numbers write 4
 
 
-Row = dict[str, Any]
+LabelRow = dict[str, Any]
 KINDS = "jsonl with one object a line, csv or tsv"
 
 
-def labelled_rows(path: str | Path, columns: Mapping[str, str] | None = None) -> list[tuple[int, Row]]:
+def labelled_rows(path: str | Path, columns: Mapping[str, str] | None = None) -> list[tuple[int, LabelRow]]:
     """Each row with the number of its line."""
     found = [(line, _renamed(row, columns or {}, path, line)) for line, row in _read(path)]
     if found and not any("id" in row for _, row in found):
@@ -207,12 +207,12 @@ def labels_of(row: Mapping[str, object]) -> dict[str, Any]:
     return {str(name): label for name, label in found.items() if label not in (None, "")}
 
 
-def names(found: list[tuple[int, Row]]) -> str:
+def names(found: list[tuple[int, LabelRow]]) -> str:
     """The columns of a file, for a message."""
     return ", ".join(dict.fromkeys(str(key) for _, row in found for key in row))[:200]
 
 
-def _renamed(row: Row, columns: Mapping[str, str], path: str | Path, line: int) -> Row:
+def _renamed(row: LabelRow, columns: Mapping[str, str], path: str | Path, line: int) -> LabelRow:
     given, inputs = row, row.get("inputs")
     if "label" in columns:  # that one alone is the label, whatever else the file calls so
         row = {key: value for key, value in row.items() if not key.startswith("label")}
@@ -226,7 +226,7 @@ def _renamed(row: Row, columns: Mapping[str, str], path: str | Path, line: int) 
     return row if inputs is None else {**row, "inputs": inputs}
 
 
-def _read(path: str | Path) -> Iterator[tuple[int, Row]]:
+def _read(path: str | Path) -> Iterator[tuple[int, LabelRow]]:
     kind = Path(path).suffix.lower()
     if kind in (".csv", ".tsv"):
         yield from _table(path, kind)
@@ -237,7 +237,7 @@ def _read(path: str | Path) -> Iterator[tuple[int, Row]]:
         yield number, row
 
 
-def _table(path: str | Path, kind: str) -> Iterator[tuple[int, Row]]:
+def _table(path: str | Path, kind: str) -> Iterator[tuple[int, LabelRow]]:
     text = files.text(path)
     head = text.partition("\n")[0]
     comma = "\t" if kind == ".tsv" else ";" if ";" in head and "," not in head else ","

@@ -73,8 +73,8 @@ from goldassay.measures.answering.records import answers, reference
 from goldassay.measures.answering.rouge import rouge_batch
 from goldassay.measures.answering.scorecard import scorecard
 from goldassay.measures.answering.semantic import SemanticSimilarity, SemanticSupport, semantic_support, similarity
-from goldassay.measures.answering.tally import Share
-from goldassay.measures.judged import Judged
+from goldassay.measures.answering.tally import BoundedShare
+from goldassay.measures.judged import JudgedMean
 from goldassay.text.words import sentences
 
 MEASURES: tuple[Measure[Any], ...] = (
@@ -140,6 +140,7 @@ __all__ = [
     "ROUGE",
     "BERTScore",
     "BestThreshold",
+    "BoundedShare",
     "Brier",
     "CitationPrecision",
     "CitationRecall",
@@ -156,7 +157,7 @@ __all__ = [
     "Faithfulness",
     "FinalScore",
     "Hallucination",
-    "Judged",
+    "JudgedMean",
     "LexicalSupport",
     "LostByRetrieval",
     "MLQAExactMatch",
@@ -167,7 +168,6 @@ __all__ = [
     "SelfKnowledge",
     "SemanticSimilarity",
     "SemanticSupport",
-    "Share",
     "Speed",
     "Support",
     "UnicodeExactMatch",

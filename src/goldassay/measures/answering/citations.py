@@ -18,7 +18,7 @@ from goldassay.fields import read
 from goldassay.measure import Assessment, Error, Measure, failed, pred_field
 from goldassay.measures.answering.claims import verdict
 from goldassay.measures.answering.claims import verdicts as verdicts_of
-from goldassay.measures.judged import UNKNOWN, Judged
+from goldassay.measures.judged import UNKNOWN, JudgedMean
 
 Entails = Callable[[str, str], bool | None]
 """Premise and hypothesis to a verdict; ``None`` where it did not come back."""
@@ -88,23 +88,23 @@ def citations(rows: Sequence[Cited]) -> tuple[float | None, float | None]:
 
 
 @dataclass(frozen=True)
-class _Citations(Measure[Judged]):
+class _Citations(Measure[JudgedMean]):
     """From the verdicts in the prediction's ``citations``; not applicable without them."""
 
     task: ClassVar[str] = "answering"
-    zero: ClassVar[Judged] = Judged()
+    zero: ClassVar[JudgedMean] = JudgedMean()
     pred_fields: ClassVar[tuple[str, ...]] = ("citations",)
     fixed: ClassVar[dict[str, str]] = {"average": "answers", "unknown": UNKNOWN}
     source: ClassVar[str] = "Gao et al., EMNLP 2023 (ALCE)"
     place: ClassVar[int] = 0
 
-    def assess(self, gold: object, pred: object) -> Assessment[Judged]:
+    def assess(self, gold: object, pred: object) -> Assessment[JudgedMean]:
         """The citations of one answer."""
         rows = None if failed(pred) else verdicts(pred)
         value = citations(rows)[self.place] if rows else None
         if rows is None or value is None:
-            return Assessment(Judged())
-        tally = Judged(value, 1.0, self.highest(rows), float(sum(row.unknown for row in rows)))
+            return Assessment(JudgedMean())
+        tally = JudgedMean(value, 1.0, self.highest(rows), float(sum(row.unknown for row in rows)))
         errors = tuple(
             Error(
                 "unsupported", f"What “{row.sentence}” cites does not carry it.", pred=row.sentence, field="citations"
@@ -150,7 +150,7 @@ class CitationRecall(_Citations):
 
     >>> row = {"sentence": "a", "together": True, "alone": [True], "without": [False]}
     >>> CitationRecall()({}, {"citations": [row]}).tally
-    Judged(total=1.0, weight=1.0, most=1.0, unknown=0.0)
+    JudgedMean(total=1.0, weight=1.0, most=1.0, unknown=0.0)
     """
 
     name: ClassVar[str] = "citation_recall"

@@ -9,8 +9,8 @@ question once, several measures together cost no more than the largest. Where go
 is left out; where contexts are, a prediction without them. An answer of fewer than four words is read together with
 its question.
 
-An unknown verdict stays in the denominator and is not counted as true; `Judged.highest` says what the value could be.
-Hallucination, self-knowledge and noise sensitivity are better when lower: they are for reading, not for optimizing.
+An unknown verdict stays in the denominator and is not counted as true; `JudgedMean.highest` says what the value could
+be. Hallucination, self-knowledge and noise sensitivity are better when lower: they are for reading, not for optimizing.
 
 Ru et al., RAGChecker: a fine-grained framework for diagnosing retrieval-augmented generation, NeurIPS 2024.
 """
@@ -33,7 +33,7 @@ from goldassay.measures.answering.records import (
     question,
     unanswerable,
 )
-from goldassay.measures.judged import Judged, JudgedMeasure, unknown
+from goldassay.measures.judged import JudgedMean, JudgedMeasure, unknown
 
 SOURCE = "Ru et al., RAGChecker, NeurIPS 2024"
 SHORT = 4  # an answer of fewer words says something only together with its question
@@ -54,14 +54,14 @@ class _ClaimValue(JudgedMeasure):
     shown: ClassVar[str] = ""
     lower_is_better: ClassVar[bool] = False
 
-    def assess(self, gold: object, pred: object) -> Assessment[Judged]:
+    def assess(self, gold: object, pred: object) -> Assessment[JudgedMean]:
         """The value of one answer, and the claims that count against it."""
         found = self._given(pred) if self.judge is None else self._asked(gold, pred)
         support = found.support.only(self.tables) if found else None
         share = support.values.get(self.value) if support else None
         if found is None or support is None or share is None:
-            return Assessment(Judged())
-        tally = Judged(share.value, 1.0, share.most, float(support.unknown))
+            return Assessment(JudgedMean())
+        tally = JudgedMean(share.value, 1.0, share.most, float(support.unknown))
         return Assessment(tally, tuple(found.errors(self.shown)) if self.shown else ())
 
     def _given(self, pred: Any) -> claims.Claimed | None:
@@ -142,7 +142,7 @@ class Faithfulness(_ClaimValue):
     """The share of the answer's claims that a retrieved passage supports.
 
     >>> Faithfulness()({}, {"support": {"answer_by_context": [[False, True], [False, None]]}}).tally
-    Judged(total=0.5, weight=1.0, most=1.0, unknown=1.0)
+    JudgedMean(total=0.5, weight=1.0, most=1.0, unknown=1.0)
     >>> from goldassay.measures.judged import Verdict
     >>> class Literal:
     ...     name = "literal"
@@ -313,32 +313,32 @@ class Relevance(JudgedMeasure):
 
     judge: Any = None
 
-    def assess(self, gold: object, pred: object) -> Assessment[Judged]:
+    def assess(self, gold: object, pred: object) -> Assessment[JudgedMean]:
         """The worth of one answer, with the judge's reason where it is not the highest."""
         return self._given(gold, pred) if self.judge is None else self._asked(gold, pred)
 
-    def _given(self, gold: Any, pred: Any) -> Assessment[Judged]:
+    def _given(self, gold: Any, pred: Any) -> Assessment[JudgedMean]:
         found = None if failed(pred) else extra(pred, "relevance")
         if found is None:
-            return Assessment(Judged())
+            return Assessment(JudgedMean())
         if isinstance(found, bool) or not isinstance(found, (int, float)) or not 0 <= found <= 1:
             what = f"expected a judge's number from 0 to 1, found {found!r}"
             raise DataError(what, record=read(pred, "id", None), field="relevance")
         asked = question(gold)
         message = f"The answer does not answer “{asked}”." if asked else "The answer misses the question."
         errors = (Error("irrelevant", message, field="answer"),) if found < 0.5 else ()
-        return Assessment(Judged.of(float(found)), errors)
+        return Assessment(JudgedMean.of(float(found)), errors)
 
-    def _asked(self, gold: Any, pred: Any) -> Assessment[Judged]:
+    def _asked(self, gold: Any, pred: Any) -> Assessment[JudgedMean]:
         asked, text = question(gold), answer_or_nothing(pred, gold)
         if not asked or unanswerable(gold):
-            return Assessment(Judged())
+            return Assessment(JudgedMean())
         found = self.bound.relevance(asked, text)
         if found.label is None:
-            return Assessment(Judged.of(None), (unknown("Whether the answer answers the question"),))
+            return Assessment(JudgedMean.of(None), (unknown("Whether the answer answers the question"),))
         value = RELEVANCE[found.label]
         if value == 1:
-            return Assessment(Judged.of(value))
+            return Assessment(JudgedMean.of(value))
         why = f" The judge: {found.reason}" if found.reason else ""
         message = f"The answer {HOW[found.label]} “{asked}”.{why}"
-        return Assessment(Judged.of(value), (Error("irrelevant", message, pred=text, field="answer"),))
+        return Assessment(JudgedMean.of(value), (Error("irrelevant", message, pred=text, field="answer"),))

@@ -23,7 +23,7 @@ from goldassay.fields import read
 from goldassay.measure import Error
 from goldassay.measures.answering.mistakes import unsupported
 from goldassay.measures.answering.records import extra
-from goldassay.measures.answering.tally import Kleene, Share, line_of, share_of, table_of
+from goldassay.measures.answering.tally import BoundedShare, Kleene, line_of, share_of, table_of
 from goldassay.measures.judged import ClaimJudge, Verdict
 
 Entailed = bool | None
@@ -44,7 +44,7 @@ class Support:
 
     >>> made = Support(answer_by_gold=(True, False), answer_by_context=((True,), (None,)))
     >>> made.values["precision"], made.values["faithfulness"], made.unknown
-    (Share(value=0.5, most=0.5, n=2), Share(value=0.5, most=1.0, n=2), 1)
+    (BoundedShare(value=0.5, most=0.5, n=2), BoundedShare(value=0.5, most=1.0, n=2), 1)
     """
 
     answer_by_gold: tuple[Entailed, ...] | None = None
@@ -116,12 +116,12 @@ class Support:
         return [self.answer_by_gold or (), self.gold_by_answer or (), *rows]
 
     @cached_property
-    def values(self) -> dict[str, Share]:
+    def values(self) -> dict[str, BoundedShare]:
         """All values that the tables give, by name.
 
         A share over no claims is left out; F1 is 0 where one side alone has claims, for what says nothing misses all.
         """
-        made: dict[str, Share | None] = {}
+        made: dict[str, BoundedShare | None] = {}
         correct, recalled = line_of(self.answer_by_gold), line_of(self.gold_by_answer)
         used, useful = table_of(self.answer_by_context), table_of(self.gold_by_context)
         if correct:
@@ -151,7 +151,7 @@ class Support:
         return {name: share for name, share in made.items() if share is not None}
 
 
-def _noise(used: Kleene, relevant: Kleene, correct: Kleene) -> dict[str, Share | None]:
+def _noise(used: Kleene, relevant: Kleene, correct: Kleene) -> dict[str, BoundedShare | None]:
     """Wrong claims that come from a relevant passage, and those that come from irrelevant ones alone."""
     by_relevant = (used & relevant).any(1)
     by_irrelevant = (used & ~relevant).any(1) & ~by_relevant
@@ -161,26 +161,26 @@ def _noise(used: Kleene, relevant: Kleene, correct: Kleene) -> dict[str, Share |
     }
 
 
-def _utilization(found: Kleene, recalled: Kleene) -> Share | None:
+def _utilization(found: Kleene, recalled: Kleene) -> BoundedShare | None:
     """Of the gold claims that a passage has, the share that the answer has too."""
     both = found & recalled
     most, lost = int(both.maybe.sum()), int((found & ~recalled).sure.sum())
     possible = int(found.maybe.sum())
     if not possible:
-        return Share(0.0, 0.0, 0) if len(found.sure) else None
-    return Share(int(both.sure.sum()) / possible, most / (most + lost) if most + lost else 0.0, possible)
+        return BoundedShare(0.0, 0.0, 0) if len(found.sure) else None
+    return BoundedShare(int(both.sure.sum()) / possible, most / (most + lost) if most + lost else 0.0, possible)
 
 
-def _f1(precision: Share | None, recall: Share | None) -> Share | None:
+def _f1(precision: BoundedShare | None, recall: BoundedShare | None) -> BoundedShare | None:
     if precision is None or recall is None:
         alone = precision or recall
-        return Share(0.0, 0.0, alone.n) if alone else None
+        return BoundedShare(0.0, 0.0, alone.n) if alone else None
 
     def harmonic(p: float, r: float) -> float:
         return 2 * p * r / (p + r) if p + r else 0.0
 
     low, high = harmonic(precision.value, recall.value), harmonic(precision.most, recall.most)
-    return Share(low, high, precision.n + recall.n)
+    return BoundedShare(low, high, precision.n + recall.n)
 
 
 def verdicts(found: object, record: object, field: str) -> tuple[Entailed, ...]:

@@ -36,7 +36,7 @@ from goldassay.measures.answering.matching import (
 )
 from goldassay.measures.answering.measures import ExactMatch
 from goldassay.measures.answering.records import answer, answers, contexts, extra, reference
-from goldassay.measures.judged import Judged, JudgedMeasure, unknown
+from goldassay.measures.judged import JudgedMean, JudgedMeasure, unknown
 from goldassay.tally import Mean
 from goldassay.text.words import sentences, statement
 
@@ -82,24 +82,24 @@ class ContextEntityRecall(JudgedMeasure):
         if self.match not in MATCHES:
             raise GoldassayError(f"ContextEntityRecall: match is one of {', '.join(MATCHES)}, not {self.match!r}")
 
-    def assess(self, gold: object, pred: object) -> Assessment[Judged]:
+    def assess(self, gold: object, pred: object) -> Assessment[JudgedMean]:
         """The entities of one reference in one set of contexts."""
         listed = extra(pred, "context_entities") if pred is not None else None
         texts = contexts(pred)
         if texts is None and listed is None:
-            return Assessment(Judged())
+            return Assessment(JudgedMean())
         named = self._wanted(gold)
         if named is None:
-            return Assessment(Judged.of(None), (unknown("Which names the reference has", "retrieved_contexts"),))
+            return Assessment(JudgedMean.of(None), (unknown("Which names the reference has", "retrieved_contexts"),))
         wanted = distinct(named, self.match, self.aliases)
         if not wanted:
-            return Assessment(Judged())
+            return Assessment(JudgedMean())
         missing = lacking(named, texts or (), listed, self.match, self.aliases)
         errors = tuple(
             Error("not_retrieved", f"The retrieved texts lack “{name}”.", gold=name, field="retrieved_contexts")
             for name in missing
         )
-        return Assessment(Judged.of((len(wanted) - len(missing)) / len(wanted)), errors)
+        return Assessment(JudgedMean.of((len(wanted) - len(missing)) / len(wanted)), errors)
 
     def _wanted(self, gold: Any) -> Sequence[Any] | None:
         """The entities of gold; ``None`` where the judge cannot say."""

@@ -200,7 +200,7 @@ class Kleene:
 
 
 @dataclass(frozen=True)
-class Share:
+class BoundedShare:
     """A value between what is certain and the ``most`` it could be, over ``n`` claims or passages."""
 
     value: float
@@ -208,10 +208,16 @@ class Share:
     n: int
 
 
-def share_of(truth: Kleene, empty: bool = False) -> Share | None:
+def share_of(truth: Kleene, empty: bool = False) -> BoundedShare | None:
     """The share of true ones; of none at all it is no number, or 0 where ``empty`` says that there should be some."""
     n = len(truth.sure)
-    return Share(float(truth.sure.mean()), float(truth.maybe.mean()), n) if n else Share(0.0, 0.0, 0) if empty else None
+    return (
+        BoundedShare(float(truth.sure.mean()), float(truth.maybe.mean()), n)
+        if n
+        else BoundedShare(0.0, 0.0, 0)
+        if empty
+        else None
+    )
 
 
 def line_of(verdicts: Sequence[bool | None] | None) -> Kleene | None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import Any
 
 from goldassay.measure import Measure, gold_field
-from goldassay.measures.classification.labels import Label, Labels, institutions, read
+from goldassay.measures.classification.labels import Label, LabelList, institutions, read
 from goldassay.measures.classification.measures import (
     Accuracy,
     CategoryAccuracy,
@@ -56,7 +56,7 @@ __all__ = [
     "HierarchyGap",
     "Kappa",
     "Label",
-    "Labels",
+    "LabelList",
     "MacroF1",
     "MultiLabelF1",
     "PrimaryOrSecondary",

@@ -49,7 +49,7 @@ class Label:
 
 
 @dataclass(frozen=True)
-class Labels:
+class LabelList:
     """A list of labels in its order.
 
     >>> types = institutions()
@@ -111,7 +111,7 @@ class Labels:
         return sorted(found, key=lambda sign: (sign.start, sign.end))
 
 
-def read(path: str | Path) -> Labels:
+def read(path: str | Path) -> LabelList:
     """A list of labels from a JSON file: ``{"labels": [{"code", "name", "group", "keywords"}]}``."""
     data = json_value(path)
     if not isinstance(data, dict) or not isinstance(data.get("labels"), list):
@@ -120,13 +120,13 @@ def read(path: str | Path) -> Labels:
 
 
 @cache
-def institutions() -> Labels:
+def institutions() -> LabelList:
     """The 19 institution types GLAMORCUBESFIXPHDNT with their groups."""
     place = files("goldassay") / "data" / "glamorcubesfixphdnt.json"
     return _labels(json.loads(place.read_text(encoding="utf-8"))["labels"], "glamorcubesfixphdnt.json")
 
 
-def _labels(rows: Iterable[Mapping[str, object]], path: object) -> Labels:
+def _labels(rows: Iterable[Mapping[str, object]], path: object) -> LabelList:
     found: dict[str, Label] = {}
     for number, row in enumerate(rows):
         if not isinstance(row, Mapping) or not isinstance(row.get("code"), str):
@@ -138,4 +138,4 @@ def _labels(rows: Iterable[Mapping[str, object]], path: object) -> Labels:
             raise DataError("keywords are lists of words by language", file=path, field=f"labels[{number}]")
         keywords = {str(language): tuple(map(str, group)) for language, group in words.items()}
         found[code] = Label(code, str(row.get("name", code)), str(row.get("group", code)), keywords)
-    return Labels(tuple(found.values()))
+    return LabelList(tuple(found.values()))

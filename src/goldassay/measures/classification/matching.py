@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from functools import cached_property, lru_cache
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -71,7 +72,7 @@ def confusion(read: Sequence[Read]) -> Confusion:
     return Confusion(Counter((one.gold, one.pred) for one in read))
 
 
-def matrix(seen: Mapping[tuple[str, str], int], labels: Sequence[str]) -> dict[str, dict[str, int]]:
+def matrix(seen: Mapping[tuple[str, str], Any], labels: Sequence[str]) -> dict[str, dict[str, int]]:
     """Rows of gold, columns of predictions, over ``labels``; OTHER takes what they do not have, where there is any."""
     rest = OTHER if OTHER not in labels else "OTHER (outside the list)"
     known = set(labels) - {NONE}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from goldassay.measure import Error
-from goldassay.measures.classification.labels import Labels, institutions
+from goldassay.measures.classification.labels import LabelList, institutions
 from goldassay.measures.classification.records import Read
 from goldassay.measures.classification.tally import NONE
 
@@ -11,7 +11,7 @@ AROUND = 30  # characters of the text shown on each side
 SHOWN = 3  # words that are named as evidence
 
 
-def errors(read: Read, labels: Labels | None = None) -> tuple[tuple[Error, ...], tuple[str, ...]]:
+def errors(read: Read, labels: LabelList | None = None) -> tuple[tuple[Error, ...], tuple[str, ...]]:
     """The errors of one example, and what was right.
 
     >>> from goldassay.measures.classification.records import sides
@@ -35,7 +35,7 @@ def errors(read: Read, labels: Labels | None = None) -> tuple[tuple[Error, ...],
     return (first, *_secondary(read, known)), ()
 
 
-def _what(read: Read, known: Labels) -> tuple[str, str]:
+def _what(read: Read, known: LabelList) -> tuple[str, str]:
     gold = _called(read.gold, known)
     if read.pred == NONE:
         return "no_label", f"{gold} was not answered: no label came back"
@@ -47,7 +47,7 @@ def _what(read: Read, known: Labels) -> tuple[str, str]:
     return "wrong_label", says
 
 
-def _secondary(read: Read, known: Labels) -> tuple[Error, ...]:
+def _secondary(read: Read, known: LabelList) -> tuple[Error, ...]:
     """Secondary labels that are missing or too many; only where the program gives any."""
     if not read.pred_others:
         return ()
@@ -63,7 +63,7 @@ def _secondary(read: Read, known: Labels) -> tuple[Error, ...]:
     return tuple(found)
 
 
-def _signs(read: Read, known: Labels) -> tuple[int | None, int | None, str]:
+def _signs(read: Read, known: LabelList) -> tuple[int | None, int | None, str]:
     """Where the first word stands that speaks for the right label, and such words as a clause."""
     signs = known.signs(read.text, read.gold)
     words = list(dict.fromkeys(read.text[sign.start : sign.end] for sign in signs))[:SHOWN]
@@ -73,7 +73,7 @@ def _signs(read: Read, known: Labels) -> tuple[int | None, int | None, str]:
     return signs[0].start, signs[0].end, ", ".join(f'"{word}"' for word in words) + f" {verb}"
 
 
-def _called(code: str, known: Labels) -> str:
+def _called(code: str, known: LabelList) -> str:
     name = known.name(code)
     return code if name == code else f"{code} ({name})"
 

@@ -84,7 +84,7 @@ def _warned(card: Scorecard, seen: Labelled, over: tuple[str, ...]) -> None:
         outside = Counter[str]()
         for pair, count in seen.items():
             if pair[place] not in known and (side == "gold" or pair[place] != NONE):
-                outside[pair[place]] += count
+                outside[pair[place]] += int(count)
         if outside:
             named = ", ".join(repr(label) for label, _ in outside.most_common(3))
             card.warnings.append(f"{outside.total()} {side} labels are outside the list and count as OTHER: {named}")

@@ -37,13 +37,17 @@ from goldassay.measures.extraction.measures import (
     TokenF1,
     TokenPrecision,
     TokenRecall,
-    TypeF1,
-    TypePrecision,
-    TypeRecall,
 )
 from goldassay.measures.extraction.mistakes import errors
 from goldassay.measures.extraction.records import Span, perfect, sides, spans
-from goldassay.measures.extraction.schemas import SemEval, evaluate_spans, evaluate_spans_by_type
+from goldassay.measures.extraction.schemas import (
+    SemEval,
+    TypeF1,
+    TypePrecision,
+    TypeRecall,
+    evaluate_spans,
+    evaluate_spans_by_type,
+)
 from goldassay.measures.extraction.scorecard import listed, scorecard
 from goldassay.measures.extraction.tokens import evaluate_tags
 

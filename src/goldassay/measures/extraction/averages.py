@@ -132,7 +132,7 @@ class WeightedF1(_OverTypes):
     """
 
     what: ClassVar[str] = "weighted"
-    kinds: ClassVar[dict[str, Any]] = {"gold": tally.Weighted}
+    kinds: ClassVar[dict[str, Any]] = {"gold": tally.WeightedMean}
     fixed: ClassVar[dict[str, str]] = {"average": "weighted by gold support", "empty": EMPTY}
 
     @property
@@ -150,7 +150,7 @@ class WeightedPrecision(WeightedF1):
     """
 
     rate: ClassVar[str] = "precision"
-    kinds: ClassVar[dict[str, Any]] = {"gold": tally.WeightedPrecision}
+    kinds: ClassVar[dict[str, Any]] = {"gold": tally.WeightedMeanPrecision}
 
 
 @dataclass(frozen=True)
@@ -162,7 +162,7 @@ class WeightedRecall(WeightedF1):
     """
 
     rate: ClassVar[str] = "recall"
-    kinds: ClassVar[dict[str, Any]] = {"gold": tally.WeightedRecall}
+    kinds: ClassVar[dict[str, Any]] = {"gold": tally.WeightedMeanRecall}
 
 
 @dataclass(frozen=True)

@@ -24,7 +24,7 @@ from goldassay.tally import Counts
 
 T = TypeVar("T")
 MISSED, SPURIOUS = "MISSED", "SPURIOUS"
-ByType = dict[str, Counts]
+CountsByType = dict[str, Counts]
 
 
 class Batch:
@@ -71,7 +71,7 @@ class Batch:
         """Counts by document; ``match`` is strict, partial, exact, type, type_anywhere or token."""
         return self._once(self._counts, match, matching)
 
-    def by_type(self, match: str, matching: str = "one-to-one") -> ByType:
+    def by_type(self, match: str, matching: str = "one-to-one") -> CountsByType:
         """The same for each type by itself; types that occur."""
         return self._once(self._by_type, match, matching)
 
@@ -99,7 +99,7 @@ class Batch:
         hits, gold, pred = (np.bincount(side, minlength=n) for side in sides)
         return Counts(hits, pred - hits, gold - hits)
 
-    def _by_type(self, match: str, matching: str) -> ByType:
+    def _by_type(self, match: str, matching: str) -> CountsByType:
         if match == "token":
             table = list(self._tokens.state().values())
         elif matching == "hipe":

@@ -20,14 +20,14 @@ from scipy.sparse.csgraph import connected_components
 
 from goldassay.exceptions import DataError
 from goldassay.measures.extraction.matching import AIMS, Edge, chosen
-from goldassay.measures.extraction.records import Parts, Span, spans
+from goldassay.measures.extraction.records import Fragments, Span, spans
 from goldassay.statistics.evidence import Flags, Ints
 
-Raw = tuple[Ints, Ints, Ints, Sequence[str], dict[int, Parts]]  # document, start, end, type, fragments
+Raw = tuple[Ints, Ints, Ints, Sequence[str], dict[int, Fragments]]  # document, start, end, type, fragments
 
 
 @dataclass(frozen=True, slots=True)
-class Columns:
+class SpanColumns:
     """A row a span, in the order of documents and of their text; ``start`` is -1 for one that is not in the text.
 
     ``type`` counts the names of types in alphabetical order; ``fragments`` has the parts of discontinuous spans by row.
@@ -37,7 +37,7 @@ class Columns:
     start: Ints
     end: Ints
     type: Ints
-    fragments: dict[int, Parts] = field(default_factory=dict)
+    fragments: dict[int, Fragments] = field(default_factory=dict)
 
     def __len__(self) -> int:
         return len(self.document)
@@ -45,7 +45,7 @@ class Columns:
 
 def columns(
     gold: Sequence[object], pred: Sequence[object], record: Callable[[int], object] = lambda number: number
-) -> tuple[Columns, Columns, list[str]]:
+) -> tuple[SpanColumns, SpanColumns, list[str]]:
     """Both sides, and the names of the types; ``record`` names a document in an error.
 
     >>> left, right, types = columns([[{"start": 4, "end": 9, "type": "TOP"}]], [[(0, 3, "MUS"), (4, 9, "TOP")]])
@@ -93,12 +93,12 @@ def _one_by_one(documents: Sequence[Any], side: str, record: Callable[[int], obj
     )
 
 
-def _ordered(side: Raw, numbers: dict[str, int]) -> Columns:
+def _ordered(side: Raw, numbers: dict[str, int]) -> SpanColumns:
     """In the order in which `matching` takes the spans of a document, so that both make the same choices."""
     document, start, end = side[0].astype(np.int64), side[1], side[2]
     kind = np.fromiter(map(numbers.__getitem__, side[3]), np.int64, len(start))
     if not side[4] and ((np.diff(document) > 0) | ((np.diff(document) == 0) & (np.diff(start) > 0))).all():
-        return Columns(document, start, end, kind)
+        return SpanColumns(document, start, end, kind)
     if side[4]:
         keys = zip(document.tolist(), start.tolist(), end.tolist(), kind.tolist(), strict=True)
         rows = [(*key, side[4].get(row, ()), row) for row, key in enumerate(keys)]
@@ -107,7 +107,7 @@ def _ordered(side: Raw, numbers: dict[str, int]) -> Columns:
         order = np.lexsort((kind, end, start, document))
     place = {row: at for at, row in enumerate(order.tolist())} if side[4] else {}
     parts = {place[row]: fragments for row, fragments in side[4].items()}
-    return Columns(document[order], start[order], end[order], kind[order], parts)
+    return SpanColumns(document[order], start[order], end[order], kind[order], parts)
 
 
 class Paired(NamedTuple):
@@ -120,7 +120,7 @@ class Paired(NamedTuple):
     aims: dict[str, Flags]
 
 
-def paired(gold: Columns, pred: Columns, base: Ints) -> Paired:
+def paired(gold: SpanColumns, pred: SpanColumns, base: Ints) -> Paired:
     """Pairs of all documents; ``base`` is where each document begins on the axis.
 
     >>> from goldassay.measures.extraction.columns import columns
@@ -145,7 +145,7 @@ def paired(gold: Columns, pred: Columns, base: Ints) -> Paired:
     return Paired(left, right, exact, typed, aims)
 
 
-def _overlaps(gold: Columns, pred: Columns, base: Ints) -> tuple[Ints, Ints]:
+def _overlaps(gold: SpanColumns, pred: SpanColumns, base: Ints) -> tuple[Ints, Ints]:
     """Rows of spans that share a character, ordered by gold and then pred.
 
     Predictions are searched by length class: within one, a span that overlaps begins at most the longest length before,
@@ -171,7 +171,9 @@ def _overlaps(gold: Columns, pred: Columns, base: Ints) -> tuple[Ints, Ints]:
     return left[order], right[order]
 
 
-def _discontinuous(gold: Columns, pred: Columns, left: Ints, right: Ints, exact: Flags) -> tuple[Ints, Ints, Flags]:
+def _discontinuous(
+    gold: SpanColumns, pred: SpanColumns, left: Ints, right: Ints, exact: Flags
+) -> tuple[Ints, Ints, Flags]:
     """The same where the fragments of discontinuous spans are looked at."""
     keep, same = np.ones(len(left), bool), exact.copy()
     for at, (i, j) in enumerate(zip(left.tolist(), right.tolist(), strict=True)):
@@ -182,7 +184,7 @@ def _discontinuous(gold: Columns, pred: Columns, left: Ints, right: Ints, exact:
     return left[keep], right[keep], same[keep]
 
 
-def _span(side: Columns, row: int, fragments: Parts) -> Span:
+def _span(side: SpanColumns, row: int, fragments: Fragments) -> Span:
     return Span(int(side.start[row]), int(side.end[row]), "", "", fragments)
 
 

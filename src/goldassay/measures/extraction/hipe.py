@@ -26,7 +26,7 @@ FINE = (
 )
 HIPE_TYPES = frozenset(f"{COARSE} {FINE}".split())
 
-Schema = dict[str, SemEvalCounts]
+CountsBySchema = dict[str, SemEvalCounts]
 
 
 def known_types(gold: Sequence[Sequence[Span]]) -> frozenset[str]:
@@ -48,7 +48,7 @@ def known(gold: Sequence[object], pred: Sequence[object]) -> tuple[list[Any], li
     return made, [{"entities": each} for each in kept], sum(map(len, found)) - sum(map(len, kept))
 
 
-def hipe(gold: Sequence[Span], pred: Sequence[Span], types: frozenset[str] | None = None) -> dict[str, Schema]:
+def hipe(gold: Sequence[Span], pred: Sequence[Span], types: frozenset[str] | None = None) -> dict[str, CountsBySchema]:
     """SemEval counts of one document by type (``ALL`` for all) and schema, counted in the official order.
 
     Where ``types`` are given, predictions of other types are left out.
@@ -57,7 +57,7 @@ def hipe(gold: Sequence[Span], pred: Sequence[Span], types: frozenset[str] | Non
     >>> found.correct, found.spurious
     (1, 1)
     """
-    out: dict[str, Schema] = {"ALL": _zero()}
+    out: dict[str, CountsBySchema] = {"ALL": _zero()}
     left = sorted(gold, key=lambda span: (span.start, span.end))
     counted = pred if types is None else [span for span in pred if span.type.casefold() in types]
     right = sorted(counted, key=lambda span: (span.start, span.end))
@@ -93,11 +93,11 @@ def _decided(span: Span, gold: Sequence[Span], taken: set[int]) -> tuple[int | N
     return None, {}
 
 
-def _zero() -> Schema:
+def _zero() -> CountsBySchema:
     return {schema: SemEvalCounts(0, 0, 0, 0, 0) for schema in SCHEMAS}
 
 
-def _count(out: dict[str, Schema], kind: str, how: dict[str, str]) -> None:
+def _count(out: dict[str, CountsBySchema], kind: str, how: dict[str, str]) -> None:
     for key in ("ALL", kind):
         into = out.setdefault(key, _zero())
         for schema, what in how.items():
@@ -129,6 +129,6 @@ def by_type(gold: Sequence[Span], pred: Sequence[Span], match: str) -> dict[str,
     return {kind: as_counts(schemas[SCHEMA[match]]) for kind, schemas in sorted(found) if kind != "ALL"}
 
 
-def semeval(gold: Sequence[Span], pred: Sequence[Span]) -> Schema:
+def semeval(gold: Sequence[Span], pred: Sequence[Span]) -> CountsBySchema:
     """COR, INC, PAR, MIS and SPU of one document in the four schemas."""
     return hipe(gold, pred)["ALL"]

@@ -162,7 +162,7 @@ def _sparse(rows: list[int], columns: list[int], gains: list[int], height: int, 
 
 
 SCHEMAS = ("strict", "exact", "partial", "type")
-Hits = Callable[[Sequence[Span], Sequence[Span]], int]
+PairCount = Callable[[Sequence[Span], Sequence[Span]], int]
 MATCH = {
     "strict": "span+type",
     "partial": "overlap+type",
@@ -245,7 +245,7 @@ def _apart(items: Sequence[Span]) -> dict[str, list[Span]]:
     return out
 
 
-HITS: dict[str, Hits] = {
+HITS: dict[str, PairCount] = {
     "strict": lambda gold, pred: _same(gold, pred, lambda span: (span.place, span.type)),
     "partial": _overlapping,
     "exact": lambda gold, pred: _same(gold, pred, lambda span: span.place),

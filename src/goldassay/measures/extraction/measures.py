@@ -10,8 +10,8 @@
 | ``Token…`` | a token (`tokens`) has the same type on both sides | |
 
 P = tp / (tp + fp), R = tp / (tp + fn), F1 = 2 tp / (2 tp + fp + fn). Matching is within a document,
-one-to-one, and does not depend on order (`matching`), or in the order of the official HIPE scorer (`hipe`). Beside:
-`schemas`, SemEval's four, whose ``partial`` ignores the type.
+one-to-one, and does not depend on order (`matching`), or in the order of the official HIPE scorer (`hipe`). ``Type…``
+stands in `schemas`, beside SemEval's four, whose ``partial`` ignores the type.
 """
 
 from __future__ import annotations
@@ -232,69 +232,6 @@ class ExactRecall(Micro):
     """
 
     match: ClassVar[str] = "exact"
-    zero: ClassVar[Counts] = RecallCounts()
-
-
-@dataclass(frozen=True)
-class _Type(Micro):
-    """``within="overlap"`` counts as ``Partial…``; ``within="document"`` lets a type match wherever it stands."""
-
-    within: str = "overlap"
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if self.within not in ("overlap", "document"):
-            raise GoldassayError(f"within is overlap or document, not {self.within!r}")
-        if self.within == "document" and self.matching == "hipe":
-            raise GoldassayError("the HIPE scorer does not count types within the document; leave out matching='hipe'")
-
-    @property
-    def key(self) -> str:
-        """``type_f1``, or ``type_anywhere_f1`` within the document."""
-        return self.name if self.within == "overlap" else self.name.replace("type_", "type_anywhere_")
-
-    def tally(self, gold: Sequence[Span], pred: Sequence[Span], text: str) -> Counts:
-        """Counts of one document."""
-        return self._as(self.counting.counts(gold, pred, self.counted))
-
-    def tallies(self, batch: Batch) -> Counts:
-        """Counts of every document."""
-        return self._as(batch.counts(self.counted, self.matching))
-
-
-@dataclass(frozen=True)
-class TypeF1(_Type):
-    """F1 of types, whatever the boundaries: of spans that overlap, or of all spans of a document.
-
-    >>> gold, pred = [(0, 5, "A"), (7, 9, "B")], [(0, 4, "A"), (20, 22, "B")]
-    >>> TypeF1()(gold, pred).tally.value, TypeF1(within="document")(gold, pred).tally.value
-    (0.5, 1.0)
-    """
-
-    match: ClassVar[str] = "type"
-
-
-@dataclass(frozen=True)
-class TypePrecision(_Type):
-    """The share of predicted spans whose type is right, whatever the boundaries.
-
-    >>> TypePrecision()([(0, 5, "A")], [(0, 4, "A"), (7, 9, "A")]).tally.value
-    0.5
-    """
-
-    match: ClassVar[str] = "type"
-    zero: ClassVar[Counts] = PrecisionCounts()
-
-
-@dataclass(frozen=True)
-class TypeRecall(_Type):
-    """The share of gold spans whose type is found, whatever the boundaries.
-
-    >>> TypeRecall()([(0, 5, "A"), (7, 9, "B")], [(0, 4, "A")]).tally.value
-    0.5
-    """
-
-    match: ClassVar[str] = "type"
     zero: ClassVar[Counts] = RecallCounts()
 
 

@@ -129,7 +129,7 @@ def perfect(gold: object) -> dict[str, Any]:
     return {"entities": sides(gold, [])[0]}
 
 
-Parts = tuple[tuple[int, int], ...]
+Fragments = tuple[tuple[int, int], ...]
 
 
 class Span(NamedTuple):
@@ -144,11 +144,11 @@ class Span(NamedTuple):
     end: int
     type: str
     text: str = ""
-    fragments: Parts = ()
+    fragments: Fragments = ()
     form: str = ""
 
     @property
-    def place(self) -> tuple[int, int] | Parts:
+    def place(self) -> tuple[int, int] | Fragments:
         """What must be equal for the boundaries to be equal."""
         return self.fragments or (self.start, self.end)
 
@@ -213,7 +213,7 @@ def _offset(value: Any, where: str) -> int:
         raise DataError(f"an offset is a whole number, not {value!r}", field=where) from None
 
 
-def _fragments(parts: Any, start: int, end: int, where: str) -> Parts:
+def _fragments(parts: Any, start: int, end: int, where: str) -> Fragments:
     """The parts in order; a single part is the span itself."""
     if not parts:
         return ()

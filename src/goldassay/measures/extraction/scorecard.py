@@ -8,10 +8,9 @@ from typing import Any
 
 from goldassay.exceptions import GoldassayError
 from goldassay.measure import Measure
-from goldassay.measures.extraction import averages, hipe, measures
+from goldassay.measures.extraction import averages, hipe, measures, schemas
 from goldassay.measures.extraction.batch import MISSED, Batch
 from goldassay.measures.extraction.matching import SCHEMAS
-from goldassay.measures.extraction.schemas import SemEval
 from goldassay.scorecard import Batches, Scorecard, fold, rates
 from goldassay.tally import Counts
 
@@ -24,11 +23,12 @@ def listed(matching: str = "one-to-one", bounds: str = "given") -> list[Measure[
     """Every measure of the scorecard, in its order; ``matching`` for those that match spans."""
     how = {"matching": matching, "bounds": bounds}
     out: list[Measure[Any]] = []
-    for match in ("Strict", "Partial", "Exact", "Type"):
+    for match in ("Strict", "Partial", "Exact"):
         out += [getattr(measures, f"{match}{rate}")(**how) for rate in RATES]
-    out += [getattr(measures, f"Type{rate}")(within="document", bounds=bounds) for rate in RATES]
+    out += [getattr(schemas, f"Type{rate}")(**how) for rate in RATES]
+    out += [getattr(schemas, f"Type{rate}")(within="document", bounds=bounds) for rate in RATES]
     out += [getattr(measures, f"Token{rate}")(bounds=bounds) for rate in RATES]
-    out += [SemEval(schema, rate.lower(), **how) for schema in SCHEMAS for rate in RATES]
+    out += [schemas.SemEval(schema, rate.lower(), **how) for schema in SCHEMAS for rate in RATES]
     for match in averages.MATCHES:
         for rate in RATES:
             macro = getattr(averages, f"Macro{rate}")

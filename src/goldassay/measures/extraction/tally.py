@@ -111,7 +111,7 @@ class MacroSeenRecall(MacroSeen):
     rate = "recall"
 
 
-class Weighted(Macro):
+class WeightedMean(Macro):
     """The mean over types, weighted by how often they stand in gold."""
 
     @staticmethod
@@ -120,13 +120,13 @@ class Weighted(Macro):
         return counts.tp + counts.fn
 
 
-class WeightedPrecision(Weighted):
+class WeightedMeanPrecision(WeightedMean):
     """The same of precision."""
 
     rate = "precision"
 
 
-class WeightedRecall(Weighted):
+class WeightedMeanRecall(WeightedMean):
     """The same of recall."""
 
     rate = "recall"

@@ -27,7 +27,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from goldassay.exceptions import GoldassayError
-from goldassay.measures.extraction.columns import Columns
+from goldassay.measures.extraction.columns import SpanColumns
 from goldassay.measures.extraction.records import Span
 from goldassay.statistics.evidence import Flags, Ints
 from goldassay.tally import Counts
@@ -71,7 +71,7 @@ def _covered(items: Sequence[Span], places: Sequence[tuple[int, int]]) -> dict[s
     return out
 
 
-def token_columns(gold: Columns, pred: Columns, texts: Sequence[str], types: int) -> tuple[Ints, Ints, Ints]:
+def token_columns(gold: SpanColumns, pred: SpanColumns, texts: Sequence[str], types: int) -> tuple[Ints, Ints, Ints]:
     """The same for many documents at once: the tokens that both sides have, that gold has, that pred has.
 
     Each token is the number document · ``types`` + type.
@@ -101,7 +101,7 @@ def token_columns(gold: Columns, pred: Columns, texts: Sequence[str], types: int
     return cells(both), np.concatenate((cells(wanted), missing)), np.concatenate((cells(given), unlocated))
 
 
-def _tokens(side: Columns, base: Ints, reach: Ints, starts: Ints, ends: Ints, types: int) -> tuple[Ints, Ints]:
+def _tokens(side: SpanColumns, base: Ints, reach: Ints, starts: Ints, ends: Ints, types: int) -> tuple[Ints, Ints]:
     """Distinct (token, type) as one number, and (document, type) of spans that are not in the text."""
     rows = np.flatnonzero(side.start >= 0)
     start, end = side.start[rows], side.end[rows]

@@ -20,12 +20,12 @@ from goldassay.fields import read
 from goldassay.measure import EMPTY
 from goldassay.measures.linking.matching import Matching
 from goldassay.measures.linking.measures import LinkMeasure
-from goldassay.measures.linking.records import Answer, Pairs, plain
+from goldassay.measures.linking.records import Answer, IdPairs, plain
 from goldassay.tally import Number, divide
 from goldassay.tally.sums import Sums
 
-Table = Mapping[str, Any]
-Resolver = Table | Callable[[str], Any]
+IdTable = Mapping[str, Any]
+Resolver = IdTable | Callable[[str], Any]
 Bases = dict[str, frozenset[str]]
 
 BASES = ("wikidata", "viaf", "isil")
@@ -87,13 +87,14 @@ def cross_kb_consistency(
     """
     found = tallied([_own(entity) for entity in linked_entities], resolver)
     covered = Identified(**found.state())
+    counts = found.state()
     return {
-        "consistent": found.consistent,
-        "inconsistent": found.inconsistent,
-        "partial": found.partial,
-        "consistency_rate": found.value if found.weight else None,
-        "coverage_rate": covered.value if covered.weight else None,
-        "total": found.entities,
+        "consistent": counts["consistent"],
+        "inconsistent": counts["inconsistent"],
+        "partial": counts["partial"],
+        "consistency_rate": float(found.value) if found.weight else None,
+        "coverage_rate": float(covered.value) if covered.weight else None,
+        "total": counts["entities"],
     }
 
 
@@ -188,7 +189,7 @@ class ConsistencyRate(LinkMeasure):
     (0.0, 0)
     """
 
-    resolver: Pairs = ()
+    resolver: IdPairs = ()
     name: ClassVar[str] = "consistency_rate"
     counted: ClassVar[str] = "consistency"
     zero: ClassVar[Consistency] = Consistency()
@@ -230,7 +231,7 @@ def _entity(answer: Answer) -> Bases:
     return bases_of({} if answer.nil else {"wikidata": [answer.candidates[0]]})
 
 
-def known(resolver: Resolver, links: Iterable[Mapping[str, Sequence[str]]]) -> Pairs:
+def known(resolver: Resolver, links: Iterable[Mapping[str, Sequence[str]]]) -> IdPairs:
     """What a resolver says of the ids of these links, as the pairs that `ConsistencyRate` takes."""
     ids = {one for bases in links for base in BASES for one in _set(bases.get(base), base)}
     told = ((one, base, other) for one in ids for base, there in resolved(resolver, one).items() for other in there)
@@ -238,7 +239,7 @@ def known(resolver: Resolver, links: Iterable[Mapping[str, Sequence[str]]]) -> P
 
 
 @lru_cache(maxsize=8)
-def by_base(table: Pairs) -> dict[str, dict[str, list[str]]]:
+def by_base(table: IdPairs) -> dict[str, dict[str, list[str]]]:
     """Pairs (id, ``base:id``) as a resolver's table."""
     out: dict[str, dict[str, list[str]]] = {}
     for one, other in table:

@@ -23,7 +23,7 @@ from goldassay.exceptions import GoldassayError
 from goldassay.measure import EMPTY, Assessment, Measure
 from goldassay.measures.linking.matching import MATCHINGS, OVER, Matching
 from goldassay.measures.linking.mistakes import errors
-from goldassay.measures.linking.records import Pairs, sides
+from goldassay.measures.linking.records import IdPairs, sides
 from goldassay.statistics.evidence import stacked
 from goldassay.tally import FORMULAS, Counts, Mean, PrecisionCounts, RecallCounts
 
@@ -45,7 +45,7 @@ class LinkMeasure(Measure[Any]):
     shares: ClassVar[tuple[str, ...]] = ("equivalent", "bounds")
     counted: ClassVar[str] = ""  # pyright: ignore[reportIncompatibleMethodOverride]
 
-    equivalent: Pairs = field(default=(), kw_only=True)
+    equivalent: IdPairs = field(default=(), kw_only=True)
     bounds: str = field(default="given", kw_only=True)
 
     def __post_init__(self) -> None:
@@ -83,7 +83,7 @@ class LinkMeasure(Measure[Any]):
         return f"{self.key}[{', '.join(f'{key}={value}' for key, value in {**chosen, **tables, **self.fixed}.items())}]"
 
 
-def _told(table: Pairs) -> str:
+def _told(table: IdPairs) -> str:
     return f"{len(table)} pairs #{sha256(repr(table).encode()).hexdigest()[:8]}"
 
 

@@ -72,7 +72,7 @@ class Read(NamedTuple):
     repeated: int
 
 
-def sides(gold: object, pred: object, equivalent: Pairs = (), bounds: str = "given") -> Read:
+def sides(gold: object, pred: object, equivalent: IdPairs = (), bounds: str = "given") -> Read:
     """The mentions and answers of a pair of records, or of two bare lists of links.
 
     With ``bounds="word"`` both are widened to whole words of the text first (`widened`).
@@ -210,7 +210,7 @@ def _bases(ids: Any, where: str) -> dict[str, list[str]]:
     raise DataError(f"ids are lists by knowledge base, such as {{'wikidata': ['Q42']}}, not {ids!r}", field=where)
 
 
-Pairs = tuple[tuple[str, str], ...]
+IdPairs = tuple[tuple[str, str], ...]
 
 NIL = "NIL"
 IRI = re.compile(
@@ -228,13 +228,13 @@ def plain(one: object) -> str:
     return IRI.sub("", text).rstrip("/") if text and text.upper() != NIL else NIL
 
 
-def pairs(table: Mapping[str, str] | Pairs | None) -> Pairs:
+def pairs(table: Mapping[str, str] | IdPairs | None) -> IdPairs:
     """A table as the tuple of pairs that a measure takes."""
     return tuple(sorted(table.items())) if isinstance(table, Mapping) else tuple(table or ())
 
 
 @lru_cache(maxsize=64)
-def canonical(table: Pairs) -> dict[str, str]:
+def canonical(table: IdPairs) -> dict[str, str]:
     """Each id of a table with the one that is counted: the end of its chain, the least id where a chain runs in a ring.
 
     >>> canonical((("Q1", "Q2"), ("Q2", "Q3"), ("Q8", "Q9"), ("Q9", "Q8")))

@@ -20,7 +20,7 @@ from goldassay.measures.linking.links import (
 )
 from goldassay.measures.linking.matching import OVER, Matching
 from goldassay.measures.linking.measures import MRR, NILF1, Coverage, HitsAt, LinkMeasure, NILPrecision, NILRecall
-from goldassay.measures.linking.records import Pairs, pairs
+from goldassay.measures.linking.records import IdPairs, pairs
 from goldassay.scorecard import Batches, Scorecard, fold, valued
 
 PROTOCOLS = (None, "hipe", "hipe2020")
@@ -34,7 +34,7 @@ def scorecard(
     gold: Sequence[object],
     pred: Sequence[object],
     *,
-    equivalent: Mapping[str, str] | Pairs | None = None,
+    equivalent: Mapping[str, str] | IdPairs | None = None,
     resolver: Resolver | None = None,
     protocol: str | None = None,
     bounds: str = "given",
@@ -90,7 +90,7 @@ def scorecard(
     return card
 
 
-def _measures(matching: str, told: Pairs, **shared: Any) -> list[LinkMeasure]:
+def _measures(matching: str, told: IdPairs, **shared: Any) -> list[LinkMeasure]:
     """Every measure of the scorecard, under the conventions that were asked for."""
     return [
         *(HitsAt(k, **shared) for k in KS),

@@ -117,12 +117,12 @@ def _twice(documents: Iterable[str]) -> str:
     return ""
 
 
-Rows = Sequence[Mapping[str, float]]
+ScoreRows = Sequence[Mapping[str, float]]
 F = TypeVar("F", bound=np.floating[Any])
 
 
 def numbers(
-    rows: Rows,
+    rows: ScoreRows,
     sizes: Ints,
     noun: str,
     field: str,

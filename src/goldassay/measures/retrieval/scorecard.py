@@ -12,6 +12,8 @@ from dataclasses import fields, replace
 from itertools import compress
 from typing import Any
 
+import numpy as np
+
 from goldassay.exceptions import GoldassayError
 from goldassay.fields import read
 from goldassay.measures.retrieval.matching import Batch
@@ -173,8 +175,9 @@ def evaluate(
     out: dict[str, dict[str, float]] = {}
     for name, measure in asked.items():
         found = measure.tallies(batch)
-        row = zip(qrels, found.total.tolist(), strict=True)
-        out[name] = dict(row) if found.weight.all() else dict(compress(row, found.weight.tolist()))
+        totals, weights = np.asarray(found.total), np.asarray(found.weight)
+        row = zip(qrels, totals.tolist(), strict=True)
+        out[name] = dict(row) if weights.all() else dict(compress(row, weights.tolist()))
     return out
 
 

@@ -58,7 +58,8 @@ class R(Ranked):
 
     def values(self, batch: Batch) -> Floats:
         found = batch.counts(batch.top(self.ties, self.rel, self.k))
-        return divide(found.astype(float), batch.relevant(self.rel))
+        rates: Floats = divide(found.astype(float), batch.relevant(self.rel))
+        return rates
 
     def weights(self, batch: Batch) -> Floats:
         return super().weights(batch) * (batch.relevant(self.rel) > 0)
@@ -80,7 +81,8 @@ class Rprec(Ranked):
 
     def values(self, batch: Batch) -> Floats:
         hits, total = batch.top(self.ties, self.rel), batch.relevant(self.rel)
-        return divide(batch.counts(hits.where(hits.rank < total[hits.query])).astype(float), total)
+        rates: Floats = divide(batch.counts(hits.where(hits.rank < total[hits.query])).astype(float), total)
+        return rates
 
 
 @dataclass(frozen=True, repr=False)
@@ -102,7 +104,8 @@ class Judged(Ranked):
     def values(self, batch: Batch) -> Floats:
         hits = batch.hits(self.ties, judged=True)
         found = batch.counts(hits.where(hits.rank < self.k))
-        return divide(found.astype(float), np.minimum(batch.retrieved, self.k))
+        rates: Floats = divide(found.astype(float), np.minimum(batch.retrieved, self.k))
+        return rates
 
 
 @dataclass(frozen=True, repr=False)

@@ -19,7 +19,7 @@ from goldassay.measures.triples import mistakes, objects
 from goldassay.measures.triples import tally as evidence
 from goldassay.measures.triples.matching import Matching, match
 from goldassay.measures.triples.objects import Comparing
-from goldassay.measures.triples.predicates import Pairs, alignment
+from goldassay.measures.triples.predicates import NamePairs, alignment
 from goldassay.measures.triples.tally import (
     ByProperty,
     Known,
@@ -76,9 +76,9 @@ class Matched(Measure[T]):
     source: ClassVar[str] = SOURCE
     shares: ClassVar[tuple[str, ...]] = OPTIONS
 
-    alignment: Pairs = ()
-    prefixes: Pairs = ()
-    equivalents: Pairs = ()
+    alignment: NamePairs = ()
+    prefixes: NamePairs = ()
+    equivalents: NamePairs = ()
     threshold: float = 0.9
     tolerance: float = 0.0
     kilometres: float = 1.0
@@ -124,7 +124,7 @@ class Matched(Measure[T]):
         return text
 
 
-def _table(pairs: Pairs) -> dict[str, str]:
+def _table(pairs: NamePairs) -> dict[str, str]:
     """Equivalent ids and names, both folded as items are."""
     out: dict[str, str] = {}
     for one, other in pairs:

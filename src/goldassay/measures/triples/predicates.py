@@ -41,11 +41,11 @@ WIKIDATA = re.compile(
     r"https?://(?:www\.)?wikidata\.org/(?:entity|wiki/Property:|prop/(?:direct/|statement/)?)/?(P\d+)"
 )
 PROPERTY = re.compile(r"(?:Property:)?(P\d+)", re.IGNORECASE)
-Pairs = tuple[tuple[str, str], ...]
+NamePairs = tuple[tuple[str, str], ...]
 
 
 @lru_cache(maxsize=65536)
-def canonical(predicate: str, prefixes: Pairs = ()) -> str:
+def canonical(predicate: str, prefixes: NamePairs = ()) -> str:
     """One name for a predicate: the property id, the IRI, or the folded label.
 
     >>> canonical("wdt:P571"), canonical("schema:birthDate"), canonical("https://schema.org/birthDate")
@@ -81,7 +81,7 @@ class Alignment:
     (True, True, False)
     """
 
-    def __init__(self, pairs: Pairs = (), prefixes: Pairs = ()) -> None:
+    def __init__(self, pairs: NamePairs = (), prefixes: NamePairs = ()) -> None:
         self.prefixes = prefixes
         self.table: dict[str, frozenset[str]] = {}
         for predicate, name in pairs:
@@ -100,12 +100,12 @@ class Alignment:
 
 
 @lru_cache(maxsize=64)
-def alignment(pairs: Pairs, prefixes: Pairs = ()) -> Alignment:
+def alignment(pairs: NamePairs, prefixes: NamePairs = ()) -> Alignment:
     """The table of these pairs, built once."""
     return Alignment(pairs, prefixes)
 
 
-def pairs(table: Mapping[str, str | Iterable[str]] | Iterable[tuple[str, str]] | None) -> Pairs:
+def pairs(table: Mapping[str, str | Iterable[str]] | Iterable[tuple[str, str]] | None) -> NamePairs:
     """A table as pairs, from a mapping (to one property or several) or from pairs.
 
     >>> pairs({"pgc:parent": ["P22", "P25"], "rdf:type": "P31"})

@@ -14,7 +14,7 @@ from goldassay.measures.triples import measures as m
 from goldassay.measures.triples.measures import OPTIONS, Batch
 from goldassay.measures.triples.objects import excluded
 from goldassay.measures.triples.ontology import Hallucination, OntologyConformance, RelationHallucination
-from goldassay.measures.triples.predicates import Pairs, pairs
+from goldassay.measures.triples.predicates import NamePairs, pairs
 from goldassay.measures.triples.tally import VERDICTS, ByProperty
 from goldassay.scorecard import Batches, Scorecard, fold, rates
 from goldassay.tally import Counts
@@ -51,7 +51,7 @@ def scorecard(
     wrong = [name for name in options if name not in OPTIONS]
     if wrong:
         raise GoldassayError(f"triples have no option {wrong[0]!r}; they have {', '.join(OPTIONS)}")
-    tables: dict[str, Pairs] = {
+    tables: dict[str, NamePairs] = {
         name: pairs(options.pop(name, None)) for name in ("alignment", "prefixes", "equivalents")
     }
     if "excluded" in options:

@@ -72,12 +72,13 @@ def _one(each: Sequence[SemEvalCounts]) -> Figures:
     total = sum(each, SemEvalCounts(0, 0, 0, 0, 0))
     counts = as_counts(total)
     found: Figures = {name: getattr(total, name) for name in COUNTS}
-    found |= {"TP": counts.tp, "FP": counts.fp, "FN": counts.fn}
-    found |= {"P_micro": total.precision, "R_micro": total.recall, "F1_micro": total.value if total.weight else 0.0}
+    found |= {"TP": float(counts.tp), "FP": float(counts.fp), "FN": float(counts.fn)}
+    found |= {"P_micro": float(total.precision), "R_micro": float(total.recall)}
+    found["F1_micro"] = float(total.value) if total.weight else 0.0
     lists = {
-        "P": [one.precision for one in each if one.actual],
-        "R": [one.recall for one in each if one.possible],
-        "F1": [one.value for one in each if one.actual and one.possible],
+        "P": [float(one.precision) for one in each if one.actual],
+        "R": [float(one.recall) for one in each if one.possible],
+        "F1": [float(one.value) for one in each if one.actual and one.possible],
     }
     for rate, values in lists.items():
         found[f"{rate}_macro_doc"] = float(np.mean(values)) if values else None

@@ -268,7 +268,7 @@ def statsmodels(result: SuiteResult) -> None:
 
 
 @dataclass(frozen=True)
-class Oracle:
+class Implementation:
     """An implementation: the module that is imported, what pip installs, and what compares with it."""
 
     module: str
@@ -282,14 +282,14 @@ class Oracle:
 
 
 ORACLES = {
-    "seqeval": Oracle("seqeval", "seqeval==1.2.2", seqeval),
-    "nervaluate": Oracle("nervaluate", "nervaluate==1.2.1", nervaluate),
-    "scikit-learn": Oracle("sklearn", "scikit-learn", scikit_learn),
-    "krippendorff": Oracle("krippendorff", "krippendorff==0.9.0", krippendorff),
-    "statsmodels": Oracle("statsmodels", "statsmodels==0.15.0", statsmodels),
-    "pytrec_eval": Oracle("pytrec_eval", "pytrec-eval-terrier==0.5.11", pytrec_eval),
-    "ir_measures": Oracle("ir_measures", "ir-measures==0.4.3", ir_measures),
-    "rouge-score": Oracle("rouge_score", "rouge-score==0.1.2", rouge_score),
+    "seqeval": Implementation("seqeval", "seqeval==1.2.2", seqeval),
+    "nervaluate": Implementation("nervaluate", "nervaluate==1.2.1", nervaluate),
+    "scikit-learn": Implementation("sklearn", "scikit-learn", scikit_learn),
+    "krippendorff": Implementation("krippendorff", "krippendorff==0.9.0", krippendorff),
+    "statsmodels": Implementation("statsmodels", "statsmodels==0.15.0", statsmodels),
+    "pytrec_eval": Implementation("pytrec_eval", "pytrec-eval-terrier==0.5.11", pytrec_eval),
+    "ir_measures": Implementation("ir_measures", "ir-measures==0.4.3", ir_measures),
+    "rouge-score": Implementation("rouge_score", "rouge-score==0.1.2", rouge_score),
 }
 
 
@@ -313,4 +313,4 @@ statsmodels, pytrec_eval, ir_measures, rouge-score
     return results
 
 
-__all__ = ["ORACLES", "Oracle", "run"]
+__all__ = ["ORACLES", "Implementation", "run"]

@@ -79,7 +79,7 @@ MANIFEST = Path(__file__).parent / "official.yaml"
 
 
 @dataclass(frozen=True)
-class Source:
+class OfficialHome:
     """A home of official files: ``files`` is the path there and the SHA-256, by the name here."""
 
     suite: str
@@ -95,10 +95,10 @@ class Source:
         return url if mirror is None else mirror.rstrip("/") + urlsplit(url).path
 
 
-def sources(manifest: Path = MANIFEST) -> list[Source]:
+def sources(manifest: Path = MANIFEST) -> list[OfficialHome]:
     """The homes that are known, in the order of the suites."""
     return [
-        Source(**{**row, "files": {name: (path, sha) for name, (path, sha) in row["files"].items()}})
+        OfficialHome(**{**row, "files": {name: (path, sha) for name, (path, sha) in row["files"].items()}})
         for row in files.yaml_value(manifest)
     ]
 
@@ -107,10 +107,10 @@ def fetch(
     into: Path,
     suites: Sequence[str] | None = None,
     *,
-    known: Sequence[Source] | None = None,
+    known: Sequence[OfficialHome] | None = None,
     mirror: str | None = None,
     web: Web | None = None,
-) -> Iterator[tuple[Source, str]]:
+) -> Iterator[tuple[OfficialHome, str]]:
     """Get what is not there yet, home after home: each with what went wrong, which is nothing where all came.
 
     Args:
@@ -126,7 +126,7 @@ def fetch(
             yield source, _complete(source, into / source.folder, mirror, web)
 
 
-def _complete(source: Source, folder: Path, mirror: str | None, web: Web) -> str:
+def _complete(source: OfficialHome, folder: Path, mirror: str | None, web: Web) -> str:
     for name, (_, sha) in source.files.items():
         file = folder / name
         if file.is_file() and hashlib.sha256(file.read_bytes()).hexdigest() == sha:

@@ -6,17 +6,17 @@ from collections.abc import Sequence
 from html import escape  # plotly reads a few tags in texts
 from typing import Any
 
-Figure = dict[str, Any]
+Chart = dict[str, Any]
 NO_BOX = "<extra></extra>"  # plotly would print the series' name in a second box
 TINT = ("c0", "c1", "c2", "c3", "c4", "c5", "c6")  # the palette of Okabe and Ito, which most eyes can tell apart
 SHAPES = ("circle", "square", "diamond", "triangle-up", "cross", "x", "star")
 
 
-def _figure(label: str, data: list[dict[str, Any]], layout: dict[str, Any], height: int = 320) -> Figure:
+def _figure(label: str, data: list[dict[str, Any]], layout: dict[str, Any], height: int = 320) -> Chart:
     return {"label": label, "data": data, "layout": {"height": height, **layout}}
 
 
-def forest(names: Sequence[str], runs: Sequence[str], values: Sequence[Sequence[Any]]) -> Figure:
+def forest(names: Sequence[str], runs: Sequence[str], values: Sequence[Sequence[Any]]) -> Chart:
     """Values with intervals, one row a measure, one mark a run; ``values[run][measure]`` has value, low and high."""
     data = []
     for place, (run, row) in enumerate(zip(runs, values, strict=True)):
@@ -58,7 +58,7 @@ def forest(names: Sequence[str], runs: Sequence[str], values: Sequence[Sequence[
     )
 
 
-def calibration(runs: Sequence[tuple[str, Sequence[dict[str, float]]]]) -> Figure:
+def calibration(runs: Sequence[tuple[str, Sequence[dict[str, float]]]]) -> Chart:
     """Accuracy against confidence; on the diagonal a program is as right as it is sure."""
     data: list[dict[str, Any]] = [
         {
@@ -90,7 +90,7 @@ def calibration(runs: Sequence[tuple[str, Sequence[dict[str, float]]]]) -> Figur
     return _figure("Calibration: share that was right against confidence", data, layout)
 
 
-def precision_recall(runs: Sequence[tuple[str, Sequence[tuple[float, float, float]]]]) -> Figure:
+def precision_recall(runs: Sequence[tuple[str, Sequence[tuple[float, float, float]]]]) -> Chart:
     """Precision against recall as the threshold of confidence falls."""
     data = [
         {
@@ -115,7 +115,7 @@ def precision_recall(runs: Sequence[tuple[str, Sequence[tuple[float, float, floa
     return _figure("Precision against recall", data, layout)
 
 
-def seconds(runs: Sequence[tuple[str, Sequence[float]]]) -> Figure:
+def seconds(runs: Sequence[tuple[str, Sequence[float]]]) -> Chart:
     """How long examples took."""
     data = [
         {
@@ -136,7 +136,7 @@ def seconds(runs: Sequence[tuple[str, Sequence[float]]]) -> Figure:
     return _figure("Seconds an example took", data, layout, 140 + 44 * len(runs))
 
 
-def pareto(points: Sequence[tuple[str, float, float, bool]], title: str) -> Figure:
+def pareto(points: Sequence[tuple[str, float, float, bool]], title: str) -> Chart:
     """Quality against cost: (name, cost, quality, on the front); the front's points are joined.
 
     Names stand on the side where there is room, those of points at one place together; what all names begin with is
@@ -194,7 +194,7 @@ def lines(
     series: Sequence[tuple[str, Sequence[tuple[str, float, float, float, str]], int]],
     title: str,
     breaks: Sequence[str] = (),
-) -> Figure:
+) -> Chart:
     """Values over time with their intervals: (when, value, low, high, what to say). Series are not joined.
 
     A series has a name, its points and the number of its colour: those of one colour are told once in the legend.
@@ -241,7 +241,7 @@ def lines(
     return _figure(f"{title} over time", data, layout)
 
 
-def waterfall(value: float, falls: Sequence[tuple[str, float, float, float]]) -> Figure:
+def waterfall(value: float, falls: Sequence[tuple[str, float, float, float]]) -> Chart:
     """A cascade: from 1 down to the value, a step a stage; each has a name, its cost and the interval of that.
 
     A stage that costs less than nothing steps up: the program is better without gold there.

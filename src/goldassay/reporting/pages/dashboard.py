@@ -36,7 +36,7 @@ def listing(found: Sequence[RunEntry], title: str, *, live: bool, links: dict[st
     ``live`` pages ask their server how far running runs are, and compare what is ticked; for static ones ``links``
     names the file of each run's report.
     """
-    figures: list[charts.Figure] = []
+    figures: list[charts.Chart] = []
     histories = []
     for name in list(dict.fromkeys(one.name for one in found))[:MOST]:
         shown = _history(found, name, figures)
@@ -61,7 +61,7 @@ def _main(one: RunEntry) -> tuple[float, float] | None:
     return (float(ends[0]), float(ends[1])) if ends else None
 
 
-def _history(found: Sequence[RunEntry], name: str, figures: list[charts.Figure]) -> dict[str, Any] | None:
+def _history(found: Sequence[RunEntry], name: str, figures: list[charts.Chart]) -> dict[str, Any] | None:
     """One program over time: a chart for its first measure, a table of all its values, and where lines break."""
     mine = [one for one in found if one.name == name and one.about.get("values")]
     if len(mine) < 2:

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from goldassay.jsonl import dumps
-from goldassay.reporting.facts import Facts, Value, wrong
+from goldassay.reporting.facts import Facts, ReportedValue, wrong
 from goldassay.reporting.pages.document import packed
 from goldassay.running.rows import facets
 from goldassay.running.run import Run
@@ -23,7 +23,7 @@ MOST = 25  # rows of a table before the rest is folded
 LABELS = 24  # labels of a confusion matrix; with more, the largest confusions alone
 
 
-def values(told: Sequence[Facts]) -> list[tuple[Value, list[Value | None]]]:
+def values(told: Sequence[Facts]) -> list[tuple[ReportedValue, list[ReportedValue | None]]]:
     """Each measure: what is said of it once, and its value in each run."""
     found = [{value.name: value for value in one.values} for one in told]
     names = dict.fromkeys(name for values in found for name in values)
@@ -63,9 +63,9 @@ def parts(told: Sequence[Facts]) -> dict[str, dict[str, Any]]:
 
 def matrix(one: Facts) -> dict[str, object]:
     """The confusion matrix by support, and the largest confusions."""
-    found = one.confusion
-    if found is None:
+    if one.confusion is None:
         return {}
+    found = {pair: float(count) for pair, count in one.confusion.items()}
     support: dict[str, float] = {}
     for (gold, said), count in found.items():
         support[gold] = support.get(gold, 0) + count
@@ -73,7 +73,10 @@ def matrix(one: Facts) -> dict[str, object]:
     ordered = sorted(support, key=lambda label: (-support[label], label))
     most = max(found.values())
     rows = [
-        (gold, [(said, int(found.get((gold, said), 0)), _shade(found.get((gold, said), 0), most)) for said in ordered])
+        (
+            gold,
+            [(said, int(found.get((gold, said), 0)), _shade(found.get((gold, said), 0), most)) for said in ordered],
+        )
         for gold in ordered
         if support[gold]
     ]

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from goldassay import __version__
 from goldassay.exceptions import DataError, GoldassayError
-from goldassay.reporting.facts import Facts, Value, calibration, facts, precision_recall
+from goldassay.reporting.facts import Facts, ReportedValue, calibration, facts, precision_recall
 from goldassay.reporting.pages import charts, data
 from goldassay.reporting.pages.document import page
 from goldassay.reporting.pages.tuning import Tuning, effects
@@ -88,7 +88,7 @@ def report(
     names = labels(usable)
     told = [facts(run) for run in usable]
     together, against, apart = _together(usable, names, seed)
-    figures: list[charts.Figure] = []
+    figures: list[charts.Chart] = []
     context: dict[str, Any] = {
         "title": title or " and ".join(dict.fromkeys(run.name for run in usable[:3])) or "tuning",
         "version": __version__,
@@ -157,7 +157,7 @@ def labels(runs: Sequence[Run]) -> list[str]:
     return [name if names.count(name) == 1 else f"{name} #{place}" for place, name in enumerate(names, start=1)]
 
 
-def _add(figures: list[charts.Figure], figure: charts.Figure) -> int:
+def _add(figures: list[charts.Chart], figure: charts.Chart) -> int:
     figures.append(figure)
     return len(figures) - 1
 
@@ -221,7 +221,7 @@ def _notes(runs: Sequence[Run], names: Sequence[str]) -> list[str]:
     return out
 
 
-def _forest(told: Sequence[Facts], names: Sequence[str]) -> charts.Figure:
+def _forest(told: Sequence[Facts], names: Sequence[str]) -> charts.Chart:
     measures = ["metric", *dict.fromkeys(value.name for one in told for value in one.values)]
     table = []
     for one in told:
@@ -230,13 +230,13 @@ def _forest(told: Sequence[Facts], names: Sequence[str]) -> charts.Figure:
     return charts.forest(measures, names, table)
 
 
-def _ends(value: Value | None) -> tuple[float, float, float] | None:
+def _ends(value: ReportedValue | None) -> tuple[float, float, float] | None:
     if value is None or value.interval is None:
         return None
     return value.value, value.interval.low, value.interval.high
 
 
-def _curves(told: Sequence[Facts], names: Sequence[str]) -> list[charts.Figure]:
+def _curves(told: Sequence[Facts], names: Sequence[str]) -> list[charts.Chart]:
     some = [(name, one) for name, one in zip(names, told, strict=True) if one.confidences]
     if not some:
         return []

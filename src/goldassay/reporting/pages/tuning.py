@@ -120,7 +120,7 @@ def _edit(patch: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def effects(tree: Sequence[Node]) -> charts.Figure | None:
+def effects(tree: Sequence[Node]) -> charts.Chart | None:
     """Each test's effect with its interval, in the order of the tree."""
     some = [node for one in tree for node in (one, *one.children) if node.effect]
     if not some:
