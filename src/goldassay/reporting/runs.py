@@ -170,7 +170,7 @@ def listed(found: Sequence[RunEntry]) -> None:
     console().print(table if found else "No runs yet: goldassay eval extraction:baseline writes the first.")
 
 
-def corrected(done: Any) -> None:
+def corrected(done: Run) -> None:
     """What people would find, beside what the judge says, where people have labelled some answers."""
     if not done.corrected:
         return
