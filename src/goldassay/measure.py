@@ -41,7 +41,7 @@ class Error:
 
     def state(self) -> dict[str, Any]:
         """As JSON: only what is known."""
-        known = ((one.name, getattr(self, one.name)) for one in fields(self))
+        known = ((key, getattr(self, key)) for key in self.__slots__)
         return {key: value for key, value in known if value not in ("", None)}
 
 

@@ -229,7 +229,7 @@ class FunctionMetric(Metric):
 
     def _tally(self, key: str, value: Any) -> Any:
         zero = self.measures[self.main].zero if key == self.main else Mean()
-        if isinstance(value, Tally):
+        if not isinstance(value, (float, int)) and isinstance(value, Tally):  # a protocol, which is slow to ask for
             if type(value) is not type(zero):
                 kind = type(value).__name__
                 raise MetricError(f"the metric returned {kind}; say so: def metric(gold, pred) -> {kind}")

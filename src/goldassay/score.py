@@ -165,7 +165,8 @@ class Total:
     def __format__(self, spec: str) -> str:
         """Evaluate writes the sum out once, at its end (it divides after every example): there is the time to tell."""
         if not spec and self.failed == self.count > 0:
-            warnings.warn(f"the program failed on all {self.count} examples; the first: {self.why}", stacklevel=2)
+            which = "the one example" if self.count == 1 else f"all {self.count} examples; the first"
+            warnings.warn(f"the program failed on {which}: {self.why}", stacklevel=2)
         return format(float(self), spec)
 
     def __repr__(self) -> str:

@@ -182,6 +182,59 @@ def test_what_is_wrong_is_said_in_the_same_words(
     assert str(chunked.value) == str(whole.value)
 
 
+def as_run(pred: Path) -> Path:
+    """Predictions as a run keeps them: out of order, with what is no field of the task, failures, and later tries."""
+    records = [json.loads(line) for line in pred.read_text().splitlines()]
+    rows: list[Record] = [{"id": one["id"], "prediction": {**one, "reasoning": "so"}, "tallies": {}} for one in records]
+    random.Random(3).shuffle(rows)
+    rows = [{"id": rows[-1]["id"], "error": "ValueError: no", "tallies": {}}, {**rows[-2], "prediction": {}}, *rows[1:]]
+    folder = pred.parent / "run"
+    folder.mkdir()
+    rows[1]["error"] = "no field of the task"
+    text = "\n\n".join(json.dumps(row, ensure_ascii=bool(place % 2)) for place, row in enumerate(rows))
+    (folder / "rows.jsonl").write_text(text, encoding="utf-8")
+    return folder
+
+
+@pytest.mark.parametrize("task", MADE)
+def test_a_run_is_read_some_rows_at_a_time_too(
+    task: str, tmp_path: Path, small: Callable[[], None], capsys: pytest.CaptureFixture[str]
+) -> None:
+    gold, pred = written(tmp_path, task, "same")
+    run = as_run(pred)
+    whole = scored(task, gold, run, intervals=True)
+    small()
+    for place in (run, run / "rows.jsonl"):
+        chunked = scored(task, gold, place, intervals=True)
+        assert isinstance(pairs(task, gold, place).pred, streamed.Answers)
+        assert told(chunked, capsys) == told(whole, capsys)
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ('{"id": "x", "prediction": {"entities": []}}', "record x: prediction for a document that gold does not have"),
+        ('{"id": "x", "prediction": {"entities": 7}}', r"rows.jsonl:\d+: record x, entities: "),
+        ('{"id": "x", "prediction": {"entities": 7', r"rows.jsonl:\d+: not JSON"),
+        ('{"id": "x", "id": "y"}', r"rows.jsonl:\d+: 'id' stands twice"),
+        ('{"id": "r0", "prediction": {"entities": [{"start": 0, "end": 2, "text": "no", "type": "A"}]}}', "text.0:2."),
+        ("\xff", r"not UTF-8"),
+    ],
+)
+def test_what_is_wrong_with_a_row_is_said_in_the_same_words(
+    line: str, said: str, tmp_path: Path, small: Callable[[], None]
+) -> None:
+    gold, pred = written(tmp_path, "extraction", "same")
+    rows = as_run(pred) / "rows.jsonl"
+    rows.write_bytes(rows.read_bytes() + b"\n" + line.encode("latin-1"))
+    with pytest.raises(DataError, match=said) as whole:
+        scored("extraction", gold, rows.parent)
+    small()
+    with pytest.raises(DataError) as chunked:
+        scored("extraction", gold, rows.parent)
+    assert str(chunked.value) == str(whole.value)
+
+
 def test_gold_as_its_own_prediction(
     tmp_path: Path, small: Callable[[], None], capsys: pytest.CaptureFixture[str]
 ) -> None:

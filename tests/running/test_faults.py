@@ -150,7 +150,7 @@ def test_too_many_failures_stop_a_run_and_few_do_not() -> None:
     ):
         evaluate(program, examples(60), METRIC, progress=False)
     assert len(evaluate(program, examples(60), METRIC, max_failures=0.7, progress=False).rows) == 60
-    with pytest.raises(RunStopped, match=r"^all 1 examples failed; the first, e1: ValueError: no in 1501$"):
+    with pytest.raises(RunStopped, match=r"^the one example failed: e1: ValueError: no in 1501$"):
         evaluate(program, examples(2)[1:], METRIC, progress=False)
 
 

@@ -14,6 +14,7 @@ from goldassay.files import Skipping, Wrong, stop
 from goldassay.gold import anyfields, formats, streamed
 from goldassay.gold import tokens as tagged
 from goldassay.gold.anyfields import columnar
+from goldassay.gold.formats.run import rows_of
 from goldassay.gold.records import SPANS, Side, once, prove
 from goldassay.gold.shapes import of_gold
 from goldassay.measure import FAILURE, TASKS
@@ -93,7 +94,8 @@ def pairs(
     document is an error. Tokenised formats are aligned by their tokens. ``pred_format`` is for predictions in another
     format than gold's; a run folder (or its ``rows.jsonl``) needs none, and a file of gold is its own prediction.
     ``skip_bad`` is how many faults (a bad tag, a bad line) may be passed over; they are counted in a warning.
-    Large files of JSON Lines stay where they are: their records are read again whenever they are asked for.
+    Large files of JSON Lines, a run's rows among them, stay where they are: their records are read again whenever they
+    are asked for.
 
     Args:
         pred: The file, or the run folder, of predictions.
@@ -108,9 +110,10 @@ def pairs(
     if skip_bad and "wrong" not in signature(getattr(module, "pairs", module.read)).parameters:
         raise GoldassayError(f"faults cannot be passed over in {name}; mend them (gold validate finds all)")
     skipping = {"wrong": wrong} if skip_bad else {}
-    if name == other == "jsonl" and not skip_bad and any(map(streamed.streams, (gold, pred))):
+    place = rows_of(pred) if other == "run" else Path(pred)
+    if name == "jsonl" and other in ("jsonl", "run") and not skip_bad and any(map(streamed.streams, (gold, place))):
         given(name, task, column, options)
-        found = _in_their_files(task, Path(gold), Path(pred))
+        found = _in_their_files(task, Path(gold), place, other)
         if found is not None:
             return found
     if module is formats.module(other) and hasattr(module, "pairs"):
@@ -134,18 +137,18 @@ def pairs(
     if wrong.found:
         lost = {error.record for error in wrong.found} - {record["id"] for record in left}
         right = [record for record in right if record["id"] not in lost]  # gold of these was passed over
-    both = aligned(task, left, right, pred, wrong)
+    both = aligned(task, left, right, place, wrong)
     if wrong.found:
         warnings.append(f"{len(wrong.found)} faults were passed over; the first: {wrong.found[0]}")
     both.warnings[:0] = warnings
     return both
 
 
-def _in_their_files(task: str, gold: Path, pred: Path) -> Pairs | None:
+def _in_their_files(task: str, gold: Path, pred: Path, format: str) -> Pairs | None:
     """The pairs of two large files; None where the second holds no predictions, which reading it whole tells of."""
     left = streamed.Records(gold, task)
     try:
-        right = streamed.Records(pred, task, "pred")
+        right = streamed.Predicted(pred, task) if format == "run" else streamed.Records(pred, task, "pred")
     except GoldassayError:
         return None
     answers = streamed.Answers(left, right, EMPTY[task])

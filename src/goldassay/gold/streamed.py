@@ -13,8 +13,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, overload
 
 from goldassay import files
+from goldassay import jsonl as strict
 from goldassay.exceptions import DataError
-from goldassay.gold.formats import jsonl
+from goldassay.gold.formats import jsonl, run
 from goldassay.gold.formats.jsonl import by_line
 from goldassay.gold.records import SPANS, Side, once, prove
 
@@ -110,6 +111,54 @@ class Records(Sequence[RecordDict]):
     def _bytes(self, first: int, last: int) -> bytes:
         start = self.places[first]
         return os.pread(self._file, self.places[last] - start, start)
+
+
+class Predicted(Records):
+    """The predictions of a run's rows, one for each example that did not fail; of one that was tried again, the last.
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     row, failed = '{"id": "%s", "prediction": {"label": "%s"}}\\n', '{"id": "b", "error": "x"}\\n'
+    ...     file = Path(folder, "rows.jsonl")
+    ...     _ = file.write_text(row % ("a", "M") + failed + row % ("a", "L"))
+    ...     [record["label"] for record in Predicted(file, "classification")]
+    ['L']
+    """
+
+    def __init__(self, path: Path, task: str) -> None:
+        import numpy as np
+
+        self.path, self.task, self.side = path, task, "pred"
+        starts, ends, ids = array("q"), array("q"), array("q")
+        for number, place, block in files.blocks(path):
+            files.decoded(block, path, number, place)  # what is no UTF-8 is said by its line
+            for line in block.split(b"\n"):
+                made = self._record(line, number) if line.strip() else None
+                if made is not None:
+                    starts.append(place)
+                    ends.append(place + len(line))
+                    ids.append(hash(made["id"]))
+                number, place = number + 1, place + len(line) + 1
+        if not ids:
+            raise DataError(run.NONE, file=path)
+        hashes = np.frombuffer(ids, np.int64)
+        last = np.sort(len(hashes) - 1 - np.unique(hashes[::-1], return_index=True)[1])
+        self.hashes, self.order = hashes[last], np.arange(len(last))
+        self._starts, self._ends = np.frombuffer(starts, np.int64)[last], np.frombuffer(ends, np.int64)[last]
+        self.names, self._splits = [None], np.zeros(len(last), np.int8)
+        self._file = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+
+    def _record(self, line: bytes, number: int | None = None) -> RecordDict | None:
+        unread = number is not None  # what was read before is known to be right
+        row = strict.value(line, file=self.path, line=number, unique=unread)
+        return run.record(row, self.task, "pred", self.path, number)
+
+    def read(self, some: Any) -> list[RecordDict]:
+        """The predictions with these numbers."""
+        starts, sizes = self._starts[some], self._ends[some] - self._starts[some]
+        with files.uncollected():
+            lines = (os.pread(self._file, *one) for one in zip(sizes.tolist(), starts.tolist(), strict=True))
+            return [made for line in lines if (made := self._record(line)) is not None]
 
 
 class Answers(Sequence[RecordDict]):

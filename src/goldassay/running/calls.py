@@ -89,6 +89,8 @@ class Account(UsageTracker):  # type: ignore[misc]
 
         A watched model is counted here and heard of by DSPy's tracker too, so the larger of both is right.
         """
+        if not self.counted and not self.usage_data:
+            return {}
         out: Counter[str] = Counter()
         with _lock:
             for model in {*self.counted, *self.usage_data}:

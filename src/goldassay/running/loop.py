@@ -75,6 +75,8 @@ class Failures:
         if self.most >= 1 or self.worked or not self.seen or self.failed < self.seen:
             return ""
         name, error = self.first
+        if self.seen == 1:
+            return f"the one {self.what.removesuffix('s')} failed: {name}: {error}"
         return f"all {self.seen} {self.what} failed; the first, {name}: {error}"
 
 

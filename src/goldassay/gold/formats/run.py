@@ -27,26 +27,40 @@ LISTS: dict[Side, dict[str, Any]] = {
         "triples": Triple,
     },
 }
+NONE = "no predictions; did every example fail?"
 WHOLE = {"entities": ("start", "end"), "links": ("start", "end", "candidates")}
 
 
 def read(path: str | Path, task: str, side: Side = "pred") -> list[dict[str, Any]]:
     """The predictions of a run, one a row that did not fail; or the gold that it was measured against."""
-    file = Path(path) / "rows.jsonl" if Path(path).is_dir() else Path(path)
+    file = rows_of(path)
     found: dict[str, dict[str, Any]] = {}
     for number, row in files.json_lines(file):
-        said = _said(row, side) if isinstance(row, dict) and "id" in row else None
-        if said is not None:
-            shape = (PRED if side == "pred" else GOLD)[task]
-            try:
-                found[str(row["id"])] = check({**_known(said, shape, side), "id": row["id"]}, task, side)
-            except DataError as error:
-                if side == "pred" and "error" in row:  # this is why it failed
-                    continue
-                raise error.at(file=file, line=number) from None
+        made = record(row, task, side, file, number)
+        if made is not None:
+            found[str(made["id"])] = made
     if not found:
-        raise DataError("no predictions; did every example fail?", file=file)
+        raise DataError(NONE, file=file)
     return list(found.values())
+
+
+def rows_of(path: str | Path) -> Path:
+    """The file of a run's rows."""
+    return Path(path) / "rows.jsonl" if Path(path).is_dir() else Path(path)
+
+
+def record(row: object, task: str, side: Side, file: Path, line: int | None = None) -> dict[str, Any] | None:
+    """The record of a row, if it has one: the example of a prediction may have failed."""
+    said = _said(row, side) if isinstance(row, dict) and "id" in row else None
+    if said is None or not isinstance(row, dict):
+        return None
+    shape = (PRED if side == "pred" else GOLD)[task]
+    try:
+        return check({**_known(said, shape, side), "id": row["id"]}, task, side)
+    except DataError as error:
+        if side == "pred" and "error" in row:  # this is why it failed
+            return None
+        raise error.at(file=file, line=line) from None
 
 
 def _said(row: Mapping[str, Any], side: Side) -> Mapping[str, Any] | None:
