@@ -176,7 +176,7 @@ def listed(found: Sequence[RunEntry]) -> None:
         console().print(said, markup=False, soft_wrap=True)
 
 
-def corrected(done: Any) -> None:
+def corrected(done: Run) -> None:
     """What people would find, beside what the judge says, where people have labelled some answers."""
     if not done.corrected:
         return
