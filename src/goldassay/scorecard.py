@@ -270,7 +270,7 @@ def _evidence(
             look(part)
         found = {name: measure.tallies(part.of(measure)) for name, measure in measures.items()}
         if part is shared:
-            sums: dict[int, tuple[Any, Any]] = {}
+            sums: dict[int, tuple[object, float]] = {}
             return found, {name: summed(tallies, sums) for name, tallies in found.items()}
         many.add(found, len(part.gold))
     return many, {name: many.total(name) for name in measures}

@@ -10,7 +10,7 @@ import pytest
 from goldassay.exceptions import DataError
 from goldassay.measures import answering
 from goldassay.measures.answering import NoiseSensitivity, Support
-from goldassay.proof.conform import answering as suites
+from goldassay.proof.conform import published
 
 MEASURES = {
     "precision": answering.ClaimPrecision(),
@@ -28,7 +28,7 @@ MEASURES = {
 
 
 def test_every_number_of_the_file_comes_out(shared_data: Path) -> None:
-    found = suites.ragchecker(shared_data)
+    found = published.ragchecker(shared_data)
     assert (found.reproduced, found.total) == (33, 33)  # eleven of two answers, and eleven means
     assert not found.differences
 
@@ -57,8 +57,8 @@ def test_a_changed_verdict_is_a_difference(shared_data: Path, tmp_path: Path) ->
     data = json.loads((shared_data / "ragchecker" / "checking_outputs.json").read_text(encoding="utf-8"))
     data["results"][0]["answer2response"][0] = "Entailment"
     (tmp_path / "ragchecker").mkdir()
-    (tmp_path / "ragchecker" / suites.FILE).write_text(json.dumps(data), encoding="utf-8")
-    found = suites.ragchecker(tmp_path)
+    (tmp_path / "ragchecker" / published.FILE).write_text(json.dumps(data), encoding="utf-8")
+    found = published.ragchecker(tmp_path)
     assert found.reproduced < found.total
     assert any(line.startswith("precision of query 0") for line in found.differences)
 
@@ -75,5 +75,5 @@ def test_what_is_no_verdict_is_said() -> None:
 
 
 def test_squads_rules_and_identities_come_out(shared_data: Path) -> None:
-    found = suites.squad(shared_data)
-    assert (found.reproduced, found.total) == (len(suites.CASES) * 2 + 8, len(suites.CASES) * 2 + 8)
+    found = published.squad(shared_data)
+    assert (found.reproduced, found.total) == (len(published.CASES) * 2 + 8, len(published.CASES) * 2 + 8)

@@ -104,6 +104,16 @@ def test_a_model_that_is_not_there_is_one_line(tiny: Path) -> None:
         ExtractiveReader(str(tiny / "nothing"))("What?", ["This."])
 
 
+def test_a_model_that_never_learnt_to_answer_is_refused(tiny: Path, tmp_path: Path) -> None:
+    """Its last layer would be drawn at random, and so would its answers."""
+    from transformers import AutoTokenizer, BertConfig, BertModel
+
+    AutoTokenizer.from_pretrained(tiny).save_pretrained(tmp_path)
+    BertModel(BertConfig.from_pretrained(tiny)).save_pretrained(tmp_path)
+    with pytest.raises(ModelError, match=r"\(Bert\) has not learnt to point at answers"):
+        ExtractiveReader(str(tmp_path))("What?", ["This."])
+
+
 def test_it_stands_in_a_ranking_beside_the_baseline(tiny: Path, tmp_path: Path) -> None:
     asked = [
         "rank",

@@ -11,11 +11,11 @@ import pytest
 
 from goldassay.embedding import Function
 from goldassay.exceptions import GoldassayError
+from goldassay.judges.audit.checks import changed_digit
 from goldassay.measure import TASKS
 from goldassay.proof import mutation
 from goldassay.proof.mutation.damages import ANSWERING as ANSWERS
 from goldassay.proof.mutation.running import NOTICED, Reaction, examples, measures, right
-from goldassay.text.damage import changed_digit
 
 HARMFUL = [pytest.param(d, id=f"{d.task}-{d.name}") for d in mutation.DAMAGES if not d.harmless]
 HARMLESS = [pytest.param(d, id=f"{d.task}-{d.name}") for d in mutation.DAMAGES if d.harmless]

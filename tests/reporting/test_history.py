@@ -91,6 +91,12 @@ def test_a_line_breaks_where_the_settings_of_the_model_changed(runs: Path) -> No
 def test_runs_list_show_and_prune(runs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     listed = CLI.invoke(app, ["runs", "list", str(runs), "--json"])
     assert [one["run"][:8] for one in json.loads(listed.stdout)][:2] == ["20260105", "20260104"]
+    lines = CLI.invoke(app, ["runs", "list", str(runs)], env={"COLUMNS": "80"}).stdout.splitlines()
+    assert [line.split()[-1] for line in lines][:2] == [
+        "run",
+        next(iter(entries(runs))).key,
+    ]  # whole, whatever its length
+    assert len(lines) == 1 + len(entries(runs))
     shown = CLI.invoke(app, ["runs", "show", str(runs / "20260101-thirds")])
     monkeypatch.chdir(runs.parent)
     named = CLI.invoke(app, ["runs", "show", "20260101-thirds"])  # the name that the list shows

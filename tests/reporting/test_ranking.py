@@ -126,18 +126,18 @@ def test_files_of_predictions_stand_beside_a_program(labelled: tuple[Path, Path,
     found = {one["name"]: one for one in json.loads(done.stdout)["systems"]}
     # the program is right on all, good on 27 of 30, poor on the 14 of its 29 that are A
     assert {name: one["value"] for name, one in found.items()} == {
-        "classification-program": 1.0,
+        "mine": 1.0,
         "good.jsonl": pytest.approx(27 / 30),
         "poor.jsonl": pytest.approx(14 / 30),
     }
     assert found["poor.jsonl"]["ranks"] == [3, 3]
     assert found["good.jsonl"]["seconds"] is None  # nothing ran
-    assert found["classification-program"]["seconds"] > 0
+    assert found["mine"]["seconds"] > 0
     assert "1 of 30 gold records have no prediction" in done.stderr
     rows = list(csv.DictReader((out / "model_rankings.csv").read_text().splitlines()))
-    assert [row["Model"] for row in rows] == ["classification-program", "good.jsonl", "poor.jsonl"]
+    assert [row["Model"] for row in rows] == ["mine", "good.jsonl", "poor.jsonl"]
     # and beside a run of the same gold, from a file that says the same
-    (run,) = (one for one in (out / "runs").iterdir() if "classification-program" in one.name)
+    (run,) = (one for one in (out / "runs").iterdir() if "mine" in one.name)
     config = tmp_path / "ranking.yaml"
     config.write_text(f"pred: [{good}, {run}]\ngold: {gold}\nweight: {{accuracy: 1}}\nout: {tmp_path / 'two'}\n")
     done = CLI.invoke(app, ["rank", "classification", "--config", str(config), "--json"], catch_exceptions=False)

@@ -22,7 +22,7 @@ from goldassay.wikibase.alignment import PropertyAlignmentTable
 
 
 def analysed(
-    result: Mapping[str, Any], threshold: float = 0.5, table: PropertyAlignmentTable | None = None, file: Any = None
+    result: Mapping[str, Any], threshold: float = 0.5, table: PropertyAlignmentTable | None = None, file: object = None
 ) -> dict[str, Any]:
     """The report, in the founding kit's fields; gaps that cost the most statements first.
 

@@ -15,15 +15,15 @@ import typer
 from goldassay.cli import options as use
 from goldassay.cli.compare import compare, rescore
 from goldassay.cli.conform import conform
-from goldassay.cli.evaluate import evaluate
+from goldassay.cli.evaluate import evaluate, waterfall
 from goldassay.cli.gold import app as gold_app
 from goldassay.cli.help import INTERRUPTED, commands
 from goldassay.cli.judge import app as judge_app
 from goldassay.cli.patch import app as patch_app
 from goldassay.cli.rank import SETTINGS as RANKED
 from goldassay.cli.rank import rank
-from goldassay.cli.report import dashboard, report, view, waterfall
 from goldassay.cli.runs import app as runs_app
+from goldassay.cli.runs import dashboard, report, view
 from goldassay.cli.score import score
 from goldassay.cli.start import demo, init
 from goldassay.cli.tune import tune

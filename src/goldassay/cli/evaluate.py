@@ -1,10 +1,11 @@
-"""``goldassay eval``: run a program over a gold set and measure it.
+"""``goldassay eval`` and ``waterfall``: run a program over a gold set and measure it, as a whole or stage by stage.
 
 What other commands do with a program too (find it, prepare it, take examples) stands here as well.
 """
 
 from __future__ import annotations
 
+import json as jsons
 import sys
 from collections.abc import Sequence
 from contextlib import suppress
@@ -201,3 +202,47 @@ def prepared(
 
         program = load_state(program, state)
     return program.fit(train) if train and hasattr(program, "fit") else program
+
+
+def waterfall(
+    program: use.Program,
+    gold: use.Gold = None,
+    split: use.Split = "dev",
+    format: use.Format = None,
+    task: use.OfTask = None,
+    metric: use.Metric = None,
+    lm: use.Lm = None,
+    limit: use.Limit = None,
+    threads: use.Threads = 1,
+    seed: use.Seed = 0,
+    out: Annotated[Path | None, typer.Option("--out", metavar="FILE.html", help="A page with the picture.")] = None,
+    force: use.Force = False,
+    json: use.Json = False,
+) -> None:
+    """Replace each stage of a program by gold and run the rest again: what does each stage cost?"""
+    from goldassay.cli.runs import write
+    from goldassay.lm import for_program
+    from goldassay.reporting import runs as tables
+    from goldassay.reporting import terminal
+    from goldassay.reporting.pages.report import waterfall as page
+    from goldassay.running.waterfall import waterfall as measure
+
+    if out is not None:
+        use.free(out, force)
+    target = workspace.target(program, task)
+    data = examples(gold, target, split, format=format)
+    chosen = data.examples[:limit] if limit else data.examples
+    made = prepared(target, data.train, None, data.passages)
+    model = for_program(made, lm)
+    measured = workspace.metric(target.task, metric)
+    found = measure(
+        made, chosen, measured, lm=model.lm, adapter=model.adapter, threads=threads, seed=seed, progress=not json
+    )
+    if out is not None:
+        write(out, page(found, f"{target.label}{f' on {model.name}' if model.name else ''}"))
+    if json:
+        print(jsons.dumps(found.state(), ensure_ascii=False))
+        return
+    tables.waterfall(found)
+    if out is not None:
+        terminal.plain(f"Written: {out}")

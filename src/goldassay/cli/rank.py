@@ -212,8 +212,7 @@ def _named(job: RankJob, name: str, data: Any) -> tuple[str, Any, dict[str, Any]
         return f"{job.task}-{Path(name).resolve().name}", program, {"program": job.task, "state": name}
     known = name if Path(name.partition(":")[0]).is_file() else f"{job.task}:{name}"
     target = workspace.target(known, job.task)
-    label = f"{target.task}-{Path(name.rpartition(':')[2]).stem}"
-    return label, prepared(target, data.train, None, data.passages), {"program": name}
+    return target.label.replace(":", "-"), prepared(target, data.train, None, data.passages), {"program": name}
 
 
 def matrix(job: RankJob, found: Sequence[System], preds: Sequence[Path] = ()) -> list[Any]:

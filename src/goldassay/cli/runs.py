@@ -1,4 +1,8 @@
-"""``goldassay runs``: what is in a folder of runs; show, compare, and clear away."""
+"""``goldassay runs``, ``report``, ``view`` and ``dashboard``: what is in a folder of runs, listed and to look at.
+
+``runs`` lists, shows, compares and clears away; ``report`` writes runs, a tuning and judges as one HTML file; ``view``
+and ``dashboard`` show a folder of runs in the browser, served or as static pages.
+"""
 
 from __future__ import annotations
 
@@ -11,6 +15,7 @@ from typing import Annotated, Any
 
 import typer
 
+from goldassay import workspace
 from goldassay.cli import options as use
 from goldassay.cli.compare import compare_runs
 from goldassay.cli.help import commands
@@ -102,7 +107,6 @@ def export(
 
 def _program(run: Any) -> tuple[Any, str]:
     """The program of a run as its file and its tuned state make it, or why it is not the one that ran."""
-    from goldassay import workspace
     from goldassay.running.identity import code_hash, fingerprint
     from goldassay.tuning import load_state
 
@@ -158,3 +162,71 @@ def prune(
     for one in chosen:
         terminal.plain(f"{'deleted' if force else 'would go'}  {one.key}")
     terminal.plain(f"{len(chosen)} runs{'' if force or not chosen else '; say --force to delete them'}")
+
+
+def report(
+    runs: Annotated[
+        list[Path] | None,
+        typer.Argument(
+            metavar="RUN...",
+            help="Run folders, the first is the baseline; a tuning's folder; what `judge align --json` wrote.",
+        ),
+    ] = None,
+    out: Annotated[Path, typer.Option("--out", metavar="FILE", help="The file to write.")] = Path("report.html"),
+    seed: use.Seed = 0,
+    force: use.Force = False,
+) -> None:
+    """Write one HTML file to look at: values, errors, every example. It opens from disk, offline."""
+    from goldassay.reporting import pages, terminal
+
+    use.free(out, force)
+    found = pages.sources(runs or [])
+    text = pages.report(found.runs, tuning=found.tuning, judges=found.judges, seed=seed)
+    write(out, text)
+    terminal.line(f"Written: {out}, {len(text.encode()) / 1e6:.1f} MB. Open it in a browser.")
+
+
+def write(file: Path, text: str) -> None:
+    """Write a page; a folder that cannot be written to is an error of one line."""
+    try:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text, encoding="utf-8", errors="replace", newline="\n")
+    except OSError as error:
+        raise GoldassayError(f"cannot write {file}: {error.strerror}; choose another place with --out") from None
+
+
+def view(
+    runs: use.RunsFolder = Path("runs"),
+    port: Annotated[int, typer.Option(metavar="N", min=0, max=65535, help="The port (default: any free one).")] = 0,
+    browser: Annotated[bool, typer.Option("--browser/--no-browser", help="Open it in a browser.")] = True,
+) -> None:
+    """Look at a folder of runs in the browser: list, history, progress, comparing by ticking. Ctrl-C ends it."""
+    import webbrowser
+
+    from goldassay.reporting.pages.dashboard import Server
+
+    with Server(runs, port) as server:
+        print(server.address, flush=True)
+        if browser:
+            webbrowser.open(server.address)
+        try:
+            server.serve_forever(poll_interval=0.2)
+        except KeyboardInterrupt:
+            print()
+
+
+def dashboard(
+    runs: use.RunsFolder = Path("runs"),
+    out: Annotated[Path, typer.Option("--out", metavar="FOLDER", help="Where the pages go.")] = Path("dashboard"),
+    force: use.Force = False,
+) -> None:
+    """Write a folder of runs as static pages: list, history, a report of each run."""
+    from goldassay.reporting import terminal
+    from goldassay.reporting.pages.dashboard import dashboard as write
+
+    use.free(out, force)
+    try:
+        files = write(runs, out)
+    except OSError as error:
+        raise GoldassayError(f"cannot write to {out}: {error.strerror}; choose another place with --out") from None
+    terminal.line(f"{len(files)} pages. Open {files[0]}")

@@ -10,7 +10,7 @@ from array import array
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from copy import copy
 from pathlib import Path
-from typing import Any, overload
+from typing import TYPE_CHECKING, Any, overload
 
 from goldassay import files
 from goldassay import jsonl as strict
@@ -18,6 +18,9 @@ from goldassay.exceptions import DataError
 from goldassay.gold.formats import jsonl, run
 from goldassay.gold.formats.jsonl import by_line
 from goldassay.gold.records import SPANS, Side, once, prove
+
+if TYPE_CHECKING:
+    from goldassay.statistics.evidence import Ints
 
 LARGE = 32_000_000  # bytes of a file from which its records are streamed
 SPLITS = 127  # names of splits that a byte tells apart
@@ -96,7 +99,7 @@ class Records(Sequence[RecordDict]):
         for at in range(0, len(self), BLOCK):
             yield from self.read(self.order[at : at + BLOCK])
 
-    def read(self, some: Any) -> list[RecordDict]:
+    def read(self, some: Ints) -> list[RecordDict]:
         """The records with these numbers; those that stand together are read together."""
         first, last = int(some[0]), int(some[-1])
         together = last - first == len(some) - 1 and (some[1:] > some[:-1]).all()

@@ -43,10 +43,17 @@ class ExtractiveReader:
             ) from None
         try:
             tokenizer = transformers.AutoTokenizer.from_pretrained(self.name)
-            model = transformers.AutoModelForQuestionAnswering.from_pretrained(self.name)
+            made = transformers.AutoModelForQuestionAnswering.from_pretrained(self.name, output_loading_info=True)
         except (OSError, ValueError) as error:
             why = str(error).strip().splitlines()[0]
             raise ModelError(f"no extractive reader {self.name!r}: {why}") from None
+        model, info = made
+        if any("qa_outputs" in key for key in info["missing_keys"]):  # else its last layer would be drawn at random
+            kind = type(model.config).__name__.removesuffix("Config")
+            raise ModelError(
+                f"{self.name} ({kind}) has not learnt to point at answers; name one trained on questions, such as "
+                "deepset/minilm-uncased-squad2, or ask a model that writes with --lm"
+            )
         if not getattr(tokenizer, "is_fast", False):
             raise ModelError(f"the tokenizer of {self.name} does not say where its tokens stand in the text")
         return torch, tokenizer, model.eval()

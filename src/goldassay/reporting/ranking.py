@@ -46,6 +46,11 @@ class RankedRun:
     on_front: tuple[bool, bool]
     """Whether nothing is better at both value and cost, and at both value and seconds."""
 
+    @property
+    def cached(self) -> int:
+        """How many answers came from a cache, and cost neither time nor tokens."""
+        return int(self.run.cost.get("cached") or 0)
+
     def state(self) -> dict[str, Any]:
         """As JSON."""
         return {
@@ -59,6 +64,7 @@ class RankedRun:
             "seconds": self.seconds,
             "cost": self.cost,
             "unit_of_cost": self.unit,
+            "cached": self.cached,
             "front": {"cost": self.on_front[0], "seconds": self.on_front[1]},
             "folder": str(self.run.folder) if self.run.folder else None,
         }

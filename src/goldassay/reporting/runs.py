@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -99,10 +100,9 @@ def strata(done: Run, measure: str, most: int = 8) -> None:
 
 
 def ranking(found: Sequence[RankedRun]) -> None:
-    """Systems, the best first, with the ranks that each may have."""
+    """Systems, the best first, with the ranks that each may have; their places are the rows."""
     table = under_title(f"{len(found)} systems on {len(found[0].run.rows)} examples")
-    for head in ("place", "ranks"):
-        table.add_column(head, justify="right", no_wrap=True)
+    table.add_column("ranks", justify="right", no_wrap=True)
     table.add_column("system", overflow="fold")
     for head in ("value [95 %]", "leads", "seconds", found[0].unit):
         table.add_column(head, justify="right", no_wrap=True)
@@ -111,10 +111,14 @@ def ranking(found: Sequence[RankedRun]) -> None:
         value = f"{one.value.value:.4f} [{one.value.low:.3f}, {one.value.high:.3f}]"
         name = one.name.partition("-")[2] or one.name if len(shared) == 1 else one.name
         spent = ["–" if one.seconds is None else f"{one.seconds:.1f}", "–" if one.cost is None else f"{one.cost:g}"]
-        table.add_row(str(one.place), str(one.ranks), escape(name), value, f"{100 * one.first:.0f} %", *spent)
+        table.add_row(str(one.ranks), escape(name), value, f"{100 * one.first:.0f} %", *spent)
     console().print(table)
-    plain("value: the weighted mean of the measures; ranks: the places that it may have, by paired tests;")
-    plain("leads: how often it would be first under any other weights")
+    plain("The best first. ranks: the places that it may have, by paired tests;")
+    plain("value: the weighted mean of the measures; leads: how often it would be first under other weights")
+    if any(one.cached for one in found):
+        plain(
+            "Answers from a cache took no time and no tokens; --no-cache asks again, for seconds that can be compared."
+        )
 
 
 def five(rows: Sequence[Mapping[str, Any]]) -> None:
@@ -155,22 +159,24 @@ def waterfall(found: Waterfall) -> None:
 
 
 def listed(found: Sequence[RunEntry]) -> None:
-    """Runs in a folder, the newest first."""
-    table = under_title(f"{len(found)} runs")
-    table.add_column("run", overflow="fold")
-    for head in ("program", "model"):
-        table.add_column(head, overflow="fold")
-    for head in ("n", "metric"):
-        table.add_column(head, justify="right", no_wrap=True)
-    table.add_column("status")
+    """Runs in a folder, the newest first; a run's name stands last in its line and whole, so that it can be copied."""
+    if not found:
+        console().print("No runs yet: goldassay eval extraction:baseline writes the first.")
+        return
+    rows = [("metric", "n", "status", "run")]
     for one in found:
         status = one.status if one.status == "finished" else f"{one.status}, {one.done()} of {one.examples}"
-        cells = one.key, one.name, one.model, str(one.examples), number(one.value), status
-        table.add_row(*map(escape, cells))
-    console().print(table if found else "No runs yet: goldassay eval extraction:baseline writes the first.")
+        parts = [one.name, *([one.model] if one.about.get("lm") else [])]
+        made = " on ".join(parts)
+        named = all(re.sub(r"[^\w.-]+", "-", part.rpartition("/")[2]) in one.key for part in parts)
+        rows.append((number(one.value), str(one.examples), status, one.key if named else f"{one.key}  ({made})"))
+    wide = [max(len(row[at]) for row in rows) for at in range(3)]
+    for row in rows:
+        said = f"{row[0]:>{wide[0]}}  {row[1]:>{wide[1]}}  {row[2]:{wide[2]}}  {row[3]}"
+        console().print(said, markup=False, soft_wrap=True)
 
 
-def corrected(done: Any) -> None:
+def corrected(done: Run) -> None:
     """What people would find, beside what the judge says, where people have labelled some answers."""
     if not done.corrected:
         return

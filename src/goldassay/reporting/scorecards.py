@@ -7,6 +7,7 @@ from itertools import islice
 
 from rich.console import Console
 from rich.markup import escape
+from rich.padding import Padding
 from rich.table import Table
 
 from goldassay.reporting.terminal import NamedValues, console, number, under_title, warn
@@ -185,7 +186,7 @@ def explanations(card: Scorecard) -> None:
     for name in card.values:
         out.print(f"[bold]{name}[/]  {escape(card.conventions.get(name, ''))}", markup=True)
         if name in card.explain:
-            out.print(f"    {card.explain[name]}", markup=False)
+            out.print(Padding(escape(card.explain[name]), (0, 0, 0, 4), expand=False))
 
 
 def hint(text: str) -> None:

@@ -10,7 +10,7 @@ import re
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, redirect_stderr, redirect_stdout, suppress
-from typing import IO, Any
+from typing import IO, TYPE_CHECKING, Any
 
 from rich.console import Console
 from rich.errors import MarkupError
@@ -22,6 +22,9 @@ from goldassay import jsonl
 from goldassay.progress import bar as progressing
 from goldassay.progress import quiet as asked_to_be_quiet
 from goldassay.progress import watched
+
+if TYPE_CHECKING:  # the command line prints without loading what runs programs
+    from goldassay.running.run import Run
 
 ACTS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 
@@ -77,14 +80,14 @@ def console(error: bool = False) -> Console:
     return Screen(file=sys.stderr if error else sys.stdout, highlight=False, soft_wrap=False)
 
 
-def pieces(value: Any) -> Iterator[str]:
+def pieces(value: object) -> Iterator[str]:
     """What `dumps` gives, piece by piece: a large mapping that is no dict is written row by row and never held whole.
 
     >>> import types
     >>> "".join(pieces({"by": {"query": types.MappingProxyType({"q": [1], "p": []})}, "n": 2}))
     '{"by": {"query": {"q": [1], "p": []}}, "n": 2}'
     """
-    if not _by_rows(value):
+    if not isinstance(value, Mapping) or not _by_rows(value):
         yield jsonl.dumps(value)
         return
     yield "{"
@@ -187,7 +190,7 @@ def quiet() -> Iterator[None]:
         yield
 
 
-def with_interval(run: Any, name: str) -> str:
+def with_interval(run: Run, name: str) -> str:
     """A value with its 95 % interval: ``0.6176 [0.4706, 0.7647]``."""
     interval = run.intervals.get(name)
     return number(run.values.get(name)) + (f" [{interval.low:.3f}, {interval.high:.3f}]" if interval else "")

@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rich.markup import escape
 
 from goldassay.reporting.terminal import console, number, p_value, under_title, with_interval
 
+if TYPE_CHECKING:  # a terminal that shows a run loads nothing of tuning
+    from goldassay.statistics import Comparison
+    from goldassay.tuning.patches import Patch
+    from goldassay.tuning.patterns import Pattern
+    from goldassay.tuning.results import Tuned
 
-def tuned(done: Any, folder: Any) -> None:
+
+def tuned(done: Tuned, folder: object) -> None:
     """What tuning brought on dev and on test, what it cost, where it is."""
     table = under_title(f"tuned with {done.optimizer}")
     table.add_column("split")
@@ -46,12 +52,12 @@ def tuned(done: Any, folder: Any) -> None:
     out.print(f"{spent}. Folder: {folder}", soft_wrap=True)
 
 
-def detectable(found: Any) -> str:
+def detectable(found: Comparison) -> str:
     """The smallest difference that so many examples show at 80 % power; nothing where the pairs do not vary."""
     return f", detectable {found.smallest_detectable:.3f}" if found.smallest_detectable else ""
 
 
-def patterns(found: Sequence[Any]) -> None:
+def patterns(found: Sequence[Pattern]) -> None:
     """Error patterns, most costly first: such as what, how many errors, in how many examples, at what loss."""
     table = under_title("error patterns")
     table.add_column(
@@ -109,7 +115,7 @@ def _width(text: str) -> int:
     return max(len("effect [95 %]"), *map(len, text.replace("[dim]", "").replace("[/]", "").splitlines()))
 
 
-def patch(one: Any, diff: Sequence[str]) -> None:
+def patch(one: Patch, diff: Sequence[str]) -> None:
     """One patch: why, what it measured, and the prompt's diff."""
     out = console()
     out.print(f"[bold]{one.id}[/] {one.status} {escape(one.reason)}", markup=True)

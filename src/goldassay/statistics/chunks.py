@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from goldassay.statistics.evidence import Path, flat, nested
 
@@ -44,10 +45,12 @@ class Piece:
             return cls(size, values.dtype, numbers[places], places.astype(np.int32))
         return cls(size, values.dtype, numbers)
 
-    def whole(self) -> Any:
+    def whole(self) -> NDArray[Any]:
         """The column as it came."""
+        out: NDArray[Any]
         if self.places is None:
-            return self.numbers.astype(self.kind)
+            out = self.numbers.astype(self.kind)
+            return out
         out = np.zeros(self.size, self.kind)
         out[self.places] = self.numbers
         return out

@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 
 from goldassay.exceptions import GoldassayError
 from goldassay.tally import Mean
-from goldassay.tally.sums import Sums
+from goldassay.tally.sums import Sums, T
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -107,7 +107,7 @@ def _columns(tally: Any) -> tuple[list[Path], Floats]:
     return list(found), matrix
 
 
-def stacked(tallies: Sequence[Any], zero: Any) -> Any:
+def stacked(tallies: Sequence[T], zero: T) -> T:
     """The tallies of many examples as one, whose fields are arrays: one number an example.
 
     >>> from goldassay.tally import Counts
@@ -120,7 +120,7 @@ def stacked(tallies: Sequence[Any], zero: Any) -> Any:
     return zero.from_state(nested(paths, np.ascontiguousarray(matrix.T)))
 
 
-def joined(parts: Sequence[Any], zero: Any) -> Any:
+def joined(parts: Sequence[T], zero: T) -> T:
     """Tallies whose fields are arrays, one after the other; what a part has no field for is 0 there.
 
     >>> from goldassay.tally import Counts
@@ -137,7 +137,7 @@ def joined(parts: Sequence[Any], zero: Any) -> Any:
     return zero.from_state(nested(paths, columns))
 
 
-def summed(tally: Any, sums: dict[int, tuple[Any, Any]] | None = None) -> Any:
+def summed(tally: T, sums: dict[int, tuple[object, float]] | None = None) -> T:
     """The evidence of all examples together, from a tally whose fields are arrays.
 
     ``sums`` remembers each array with its sum, by its ``id``: many tallies share arrays.
@@ -146,7 +146,8 @@ def summed(tally: Any, sums: dict[int, tuple[Any, Any]] | None = None) -> Any:
     >>> summed(stacked([Counts(1, 0, 0), Counts(1, 2, 0)], Counts()))
     Counts(tp=2.0, fp=2.0, fn=0.0)
     """
-    if (own := getattr(tally, "summed", None)) is not None:  # a tally that has its sums already
+    own: T | None = getattr(tally, "summed", None)
+    if own is not None:  # a tally that has its sums already
         return own
     found = dict(flat(tally.state()))
     known = {} if sums is None else sums

@@ -34,6 +34,7 @@ from typing import Any
 from unicodedata import normalize
 
 import numpy as np
+from numpy.typing import NDArray
 from rapidfuzz import fuzz, process
 
 NEAR = 90.0  # per cent of similar characters, as for the leak guard of tuning
@@ -98,7 +99,7 @@ def _proposed(folded: Sequence[str], near: float) -> Iterator[tuple[int, int, fl
             yield order[one], order[two], score
 
 
-def trigrams(text: str) -> Any:
+def trigrams(text: str) -> NDArray[np.uint16]:
     """How often the trigrams of a text fall into each bucket."""
     codes = np.frombuffer(text.encode("utf-32-le", errors="surrogatepass"), dtype=np.uint32).astype(np.uint64)
     if len(codes) < 3:
@@ -142,7 +143,7 @@ def candidates(texts: Sequence[str]) -> list[tuple[int, int]]:
     return [divmod(pair, size) for pair in sorted(found)]
 
 
-def signatures(texts: Sequence[str]) -> Any:
+def signatures(texts: Sequence[str]) -> NDArray[np.uint64]:
     """For each text its smallest hashes, one of each of ``ROWS * BANDS`` functions."""
     rng = np.random.default_rng(0)
     slopes = rng.integers(1, int(PRIME), ROWS * BANDS, dtype=np.uint64)
@@ -153,7 +154,7 @@ def signatures(texts: Sequence[str]) -> Any:
     return out
 
 
-def grams(text: str) -> Any:
+def grams(text: str) -> NDArray[np.uint64]:
     """The different runs of characters of a text as numbers below 2^31; a shorter text is one run."""
     codes = np.frombuffer(text.encode("utf-32-le", errors="surrogatepass"), dtype=np.uint32).astype(np.uint64)
     size = max(1, len(codes) - GRAM + 1)

@@ -134,7 +134,7 @@ class JudgeOptions:
         from goldassay.judges.ask.panel import Panel
 
         logging.getLogger("dspy").setLevel(logging.ERROR)
-        names: Sequence[str | None] = self.lm or [None]
+        names: list[str | None] = [*self.lm] if self.lm else [None]
         verdicts = Verdicts(self.store) if self.store else {}
         members = [self._member(asked, one, names[:at].count(one), verdicts) for at, one in enumerate(names)]
         return members[0] if len(members) == 1 else Panel(members)

@@ -50,7 +50,15 @@ def rows_of(path: str | Path) -> Path:
 
 
 def record(row: object, task: str, side: Side, file: Path, line: int | None = None) -> dict[str, Any] | None:
-    """The record of a row, if it has one: the example of a prediction may have failed."""
+    """The record of a row, if it has one: the example of a prediction may have failed.
+
+    Args:
+        row: What a line of a run's rows says.
+        task: The task that it is read for.
+        side: Whether the gold or the prediction is wanted.
+        file: Where the row stands, for an error.
+        line: Its line there.
+    """
     said = _said(row, side) if isinstance(row, dict) and "id" in row else None
     if said is None or not isinstance(row, dict):
         return None

@@ -16,16 +16,16 @@ injection, relevance     an order in an answer to another question does not make
 
 The marks are this project's choice; an audit takes others.
 
-What is planted: claims made wrong, answers made long, texts that give orders.
-
-The first three damages are those of `goldassay.text.damage`; a swapped name or changed number that stands in
-the text anyway would be no fault, so it is not planted. Claims without a verb that can be negated are denied as a
-whole.
+What is planted: claims made wrong, answers made long, texts that give orders. A claim goes wrong by a verb negated, a
+digit changed or a name swapped; the mutation tests of the measures (`goldassay.proof.mutation`) plant the same. A
+swapped name or changed number that stands in the text anyway would be no fault, so it is not planted. Claims without a
+verb that can be negated are denied as a whole.
 """
 
 from __future__ import annotations
 
 import copy
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
@@ -34,7 +34,6 @@ from goldassay.judges.ask.judge import Judge
 from goldassay.judges.ask.panel import Panel
 from goldassay.judges.ask.questions import ONE_ORDER, SWAPPED
 from goldassay.measures.answering import found_entities
-from goldassay.text.damage import changed_digit, negated, swapped_name
 
 
 @dataclass(frozen=True, slots=True)
@@ -273,3 +272,40 @@ TESTS: Mapping[str, tuple[float, AuditTest]] = {
     "injection, context": (0.95, lambda judge, case: _injected(judge, case, "context")),
     "injection, relevance": (0.95, _relevance),
 }
+
+
+VERB = re.compile(r"\b(is|was|are|were|has|had|did|does|will|can)\b")
+
+
+def negated(text: str) -> str | None:
+    """The text with its first verb that can be negated in English negated; ``None`` without one.
+
+    >>> negated("It was built."), negated("Het werd gebouwd.")
+    ('It was not built.', None)
+    """
+    return VERB.sub(r"\1 not", text, count=1) if VERB.search(text) else None
+
+
+def changed_digit(text: str) -> str | None:
+    """The text with its last digit raised by one (9 becomes 8); ``None`` without one.
+
+    >>> changed_digit("in 1809."), changed_digit("in May")
+    ('in 1808.', None)
+    """
+    place = next((at for at in range(len(text) - 1, -1, -1) if text[at].isdigit()), None)
+    if place is None:
+        return None
+    digit = "8" if text[place] == "9" else str(int(text[place]) + 1)
+    return text[:place] + digit + text[place + 1 :]
+
+
+def swapped_name(text: str, names: Sequence[str], others: Sequence[str]) -> str | None:
+    """The text with the last of its names replaced by the last of another text's; ``None`` where nothing changes.
+
+    Names with a digit in them are left alone: a changed number is another fault.
+
+    >>> swapped_name("Seen in Delft.", ["Delft"], ["Gouda", "1784"])
+    'Seen in Gouda.'
+    """
+    mine, theirs = ([name for name in some if not any(c.isdigit() for c in name)] for some in (names, others))
+    return text.replace(mine[-1], theirs[-1]) if mine and theirs and mine[-1] != theirs[-1] else None

@@ -36,7 +36,6 @@ from goldassay.measures.answering.records import (
 from goldassay.measures.judged import JudgedMean, JudgedMeasure, unknown
 
 SOURCE = "Ru et al., RAGChecker, NeurIPS 2024"
-SHORT = 4  # an answer of fewer words says something only together with its question
 BY_GOLD, BY_ANSWER, BY_CONTEXT, IN_CONTEXT = claims.TABLES
 
 
@@ -73,18 +72,8 @@ class _ClaimValue(JudgedMeasure):
         needs_texts = any("context" in table for table in self.tables)
         if (needs_gold and (unanswerable(gold) or not expected)) or (needs_texts and texts is None):
             return None
-        mine = told(gold, answer_or_nothing(pred, gold))
-        return claims.asked(self.bound, mine, told(gold, expected or ""), texts, self.tables)
-
-
-def told(gold: object, text: str) -> str:
-    """An answer as a text that says something by itself: a short one with its question before it.
-
-    >>> told({"question": "When did it open?"}, "1885"), told({"question": "When?"}, "It opened in 1885.")
-    ('When did it open? 1885', 'It opened in 1885.')
-    """
-    asked = question(gold)
-    return f"{asked} {text}" if asked and text and len(text.split()) < SHORT else text
+        mine = claims.told(gold, answer_or_nothing(pred, gold))
+        return claims.asked(self.bound, mine, claims.told(gold, expected or ""), texts, self.tables)
 
 
 @dataclass(frozen=True)

@@ -22,7 +22,7 @@ from goldassay.exceptions import DataError, GoldassayError
 from goldassay.fields import read
 from goldassay.measure import Error
 from goldassay.measures.answering.mistakes import unsupported
-from goldassay.measures.answering.records import extra
+from goldassay.measures.answering.records import extra, question
 from goldassay.measures.answering.tally import BoundedShare, Kleene, line_of, share_of, table_of
 from goldassay.measures.judged import ClaimJudge, Verdict
 
@@ -36,6 +36,7 @@ RAGCHECKER = {
     "retrieved2answer": "gold_by_context",
 }
 TABLES = tuple(RAGCHECKER.values())
+SHORT = 4  # an answer of fewer words says something only together with its question
 
 
 @dataclass(frozen=True)
@@ -252,6 +253,16 @@ def given(pred: object) -> Claimed | None:
         raise DataError(f"expected tables of verdicts, found {found!r}", record=name, field="support")
     support = found if isinstance(found, Support) else Support.of(found, name)
     return Claimed(support, extra(pred, "answer_claims") or (), extra(pred, "gold_claims") or ())
+
+
+def told(gold: object, text: str) -> str:
+    """An answer as a text that says something by itself: a short one with its question before it.
+
+    >>> told({"question": "When did it open?"}, "1885"), told({"question": "When?"}, "It opened in 1885.")
+    ('When did it open? 1885', 'It opened in 1885.')
+    """
+    asked = question(gold)
+    return f"{asked} {text}" if asked and text and len(text.split()) < SHORT else text
 
 
 def asked(

@@ -13,17 +13,17 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from goldassay.exceptions import GoldassayError
-from goldassay.proof.conform import answering, text2kgbench, trec_eval
 from goldassay.proof.conform import hipe as hipe_scorer
+from goldassay.proof.conform import published, trec_eval
 from goldassay.proof.conform.official import SuiteResult
 
 SUITES: dict[str, tuple[str, Callable[[Path], SuiteResult]]] = {
     hipe_scorer.NAME: ("hipe-scorer", hipe_scorer.run),
     hipe_scorer.DAMAGED: ("hipe-official", hipe_scorer.damaged),
     trec_eval.NAME: ("trec", trec_eval.run),
-    text2kgbench.NAME: ("text2kgbench", text2kgbench.run),
-    "ragchecker": ("ragchecker", answering.ragchecker),
-    "squad": ("xquad", answering.squad),
+    "text2kgbench": ("text2kgbench", published.text2kgbench),
+    "ragchecker": ("ragchecker", published.ragchecker),
+    "squad": ("xquad", published.squad),
     hipe_scorer.CAMPAIGN: (f"{hipe_scorer.CAMPAIGN}/official", hipe_scorer.campaign),
 }
 """By name: the folder of the data that it needs, and what replays it."""

@@ -9,8 +9,8 @@ those that give the claimed number, the likeliest first:
 * other data (types left out, case, examples without gold left out, one language, tags read as they are written …),
 * rounding, or cutting off.
 
-Read in this order: `explanation` (the claim, the ways, and what is said of them), `conventions` (what can be chosen, in
-words), `changes` (of the data).
+Read in this order: `explanation` (the claim, the ways, the conventions that can be chosen, and what is said of them),
+`changes` (of the data).
 """
 
 from __future__ import annotations
@@ -25,8 +25,7 @@ import numpy as np
 from goldassay.exceptions import GoldassayError
 from goldassay.measure import Measure
 from goldassay.proof.difference.changes import DataChange, Sides, changes
-from goldassay.proof.difference.conventions import TOOLS, chosen, differences
-from goldassay.proof.difference.explanation import Claim, Explanation, Way
+from goldassay.proof.difference.explanation import TOOLS, Claim, Explanation, Way, chosen, differences
 from goldassay.scorecard import Batches, Scorecard, fold
 
 AT_MOST = 500_000  # examples that are scored again for two changes of the data at once, the commonest changes first

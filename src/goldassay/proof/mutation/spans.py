@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from goldassay.gold.shapes import Record
+from goldassay.judges.audit.checks import changed_digit
 from goldassay.proof.mutation.damages import Damage, each, listed
-from goldassay.text.damage import changed_digit
 
 OTHER_TYPE = {
     "GRP.HER.MUS": "GRP.HER.ARC",

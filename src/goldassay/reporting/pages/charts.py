@@ -136,16 +136,15 @@ def seconds(runs: Sequence[tuple[str, Sequence[float]]]) -> Chart:
     return _figure("Seconds an example took", data, layout, 140 + 44 * len(runs))
 
 
-def pareto(points: Sequence[tuple[str, float, float, bool]], title: str) -> Chart:
-    """Quality against cost: (name, cost, quality, on the front); the front's points are joined.
+def pareto(points: Sequence[tuple[int, str, float, float, bool]], title: str) -> Chart:
+    """Quality against cost: (place, name, cost, quality, on the front); the front's points are joined.
 
-    Names stand on the side where there is room, those of points at one place together; what all names begin with is
-    left out.
+    Points are numbered by their place, since names would stand on top of each other; those of points that nearly meet
+    stand together. The axis of values begins at 0 and ends above the best.
     """
-    front = sorted((cost, value) for _, cost, value, best in points if best)
-    most = max((cost for _, cost, _, _ in points), default=0.0) or 1.0
-    prefixes = {name.partition("-")[0] for name, *_ in points}
-    short = {name: name.partition("-")[2] or name if len(prefixes) == 1 else name for name, *_ in points}
+    front = sorted((cost, value) for _, _, cost, value, best in points if best)
+    most = max((cost for _, _, cost, _, _ in points), default=0.0) or 1.0
+    top = min(1.0, 1.25 * max((value for *_, value, _ in points), default=0.0)) or 1.0
     data: list[dict[str, Any]] = [
         {
             "type": "scatter",
@@ -158,11 +157,11 @@ def pareto(points: Sequence[tuple[str, float, float, bool]], title: str) -> Char
         }
     ]
     said: dict[tuple[int, int], list[str]] = {}
-    for name, cost, value, _ in points:
-        said.setdefault(_cell(cost / most, value), []).append(short[name])
-    for best, legend, place in ((True, "nothing is better at both", 0), (False, "something is better at both", 1)):
-        some = [(name, cost, value) for name, cost, value, on in points if on is best]
-        cells = [_cell(cost / most, value) for _, cost, value in some]
+    for place, _, cost, value, _ in points:
+        said.setdefault(_cell(cost / most, value / top), []).append(str(place))
+    for best, legend, shape in ((True, "nothing is better at both", 0), (False, "something is better at both", 1)):
+        some = [(name, cost, value) for _, name, cost, value, on in points if on is best]
+        cells = [_cell(cost / most, value / top) for _, cost, value in some]
         data.append(
             {
                 "type": "scatter",
@@ -170,24 +169,24 @@ def pareto(points: Sequence[tuple[str, float, float, bool]], title: str) -> Char
                 "name": legend,
                 "x": [cost for _, cost, _ in some],
                 "y": [value for _, _, value in some],
-                "text": ["<br>".join(map(escape, said.pop(cell, ()))) for cell in cells],
-                "textposition": ["middle right" if cost <= most / 2 else "middle left" for _, cost, _ in some],
+                "text": [", ".join(said.pop(cell, ())) for cell in cells],
+                "textposition": "top center",
                 "cliponaxis": False,
-                "marker": {"color": TINT[place], "symbol": SHAPES[place], "size": 11},
+                "marker": {"color": TINT[shape], "symbol": SHAPES[shape], "size": 11},
                 "customdata": [[name] for name, _, _ in some],
                 "hovertemplate": "%{customdata[0]}: %{y:.4f} at %{x:.4g}<extra></extra>",
             }
         )
     axes = {
-        "xaxis": {"title": title, "range": [-0.06 * most, 1.08 * most]},
-        "yaxis": {"title": "value", "range": [-0.06, 1.06]},
+        "xaxis": {"title": f"{title} (numbers: the places in the table)", "range": [-0.06 * most, 1.08 * most]},
+        "yaxis": {"title": "value", "range": [-0.06 * top, 1.08 * top]},
     }
     return _figure(f"Quality against {title}", data, axes, 360)
 
 
 def _cell(x: float, y: float) -> tuple[int, int]:
-    """Where names would stand on top of each other."""
-    return round(8 * x), round(16 * y)
+    """Where numbers would stand on top of each other."""
+    return round(24 * x), round(16 * y)
 
 
 def lines(
@@ -308,7 +307,13 @@ def waterfall(value: float, falls: Sequence[tuple[str, float, float, float]]) ->
             "title": "the metric's value, from all right to one stage after another as the program has it",
             "range": [0, 1.12],
         },
-        "yaxis": {"autorange": "reversed", "automargin": True, "categoryorder": "array", "categoryarray": names},
+        "yaxis": {
+            "autorange": "reversed",
+            "automargin": True,
+            "showgrid": False,
+            "categoryorder": "array",
+            "categoryarray": names,
+        },
         "barmode": "overlay",
         "bargap": 0.35,
         "shapes": joints,

@@ -7,6 +7,7 @@ differences, are of the runs that share the first one's gold and conventions. Th
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -117,11 +118,11 @@ def report(
     if ranked:
         for number, what in enumerate(("cost", "seconds")):
             points = [
-                (one.name, spent, one.value.value, one.on_front[number])
+                (one.place, one.name, spent, one.value.value, one.on_front[number])
                 for one in ranked
                 if (spent := one.cost if what == "cost" else one.seconds) is not None
             ]
-            if len(points) > 1 and any(cost for _, cost, _, _ in points):  # one alone is no picture
+            if len(points) > 1 and any(cost for _, _, cost, _, _ in points):  # one alone is no picture
                 unit = "seconds" if what == "seconds" else ranked[0].unit
                 context["pareto"].append(_add(figures, charts.pareto(points, unit)))
     if told:
@@ -143,12 +144,19 @@ def report(
     return page("report.html", context, scripts=["render.js", "examples.js"], charts=figures, data=packed)
 
 
+MOMENT = re.compile(r"\d{8}-\d{6}")
+"""When a run began, as the name of its folder says first."""
+
+
 def labels(runs: Sequence[Run]) -> list[str]:
-    """A name for each run, all different: its own, with its model and its folder where that tells them apart."""
+    """A name for each run, all different: its own, with its model and its folder (when it began) where that helps."""
     names = [run.name for run in runs]
     models = [str((run.about.get("settings") or {}).get("lm") or run.about.get("lm") or "no model") for run in runs]
     models = [one.rpartition("/")[2] for one in models]
     folders = [run.folder.name if run.folder else "" for run in runs]
+    began = [MOMENT.match(one) for one in folders]
+    if all(began) and len({one[0] for one in began if one}) == len(runs):
+        folders = [one[0] for one in began if one]
     for extras in (models, folders):
         names = [
             f"{name}, {extra}" if names.count(name) > 1 and extra else name

@@ -1,4 +1,4 @@
-"""Replays of what is official in answering: RAGChecker's example, and SQuAD's rules as published.
+"""Replays of numbers that were published example by example: RAGChecker's, SQuAD's rules, Text2KGBench's sentences.
 
 `ragchecker`: from the verdicts of its file, every value of every answer and all eleven means. The means are printed in
 per cent with one place and compared as printed; the values of an answer are given in full.
@@ -7,19 +7,26 @@ per cent with one place and compared as printed; the values of an answer are giv
 answers with their exact match and F1 by hand (the words in common stand beside each), and on each SQuAD file that is
 given, gold answered with itself has exact match and F1 of 100, with nothing 0 where every question has an answer.
 
+`text2kgbench`: seven numbers for every sentence of every system that is given. Numbers printed with two places are
+compared as printed, numbers in full to 1e-9.
+
 Source: https://github.com/amazon-science/RAGChecker, examples/checking_outputs.json;
-https://rajpurkar.github.io/SQuAD-explorer/ (evaluation scripts 1.1 and 2.0)
+https://rajpurkar.github.io/SQuAD-explorer/ (evaluation scripts 1.1 and 2.0);
+https://github.com/cenguix/Text2KGBench, data/wikidata_tekgen/baselines
 """
 
 from __future__ import annotations
 
+import json
+import re
 from pathlib import Path
 from typing import Any
 
 from goldassay import files
 from goldassay.exceptions import DataError, GoldassayError
-from goldassay.gold import read
+from goldassay.gold import pairs, read
 from goldassay.measures import answering
+from goldassay.measures.triples import scorecard
 from goldassay.proof.conform.official import SuiteResult
 
 FILE = "checking_outputs.json"
@@ -84,3 +91,53 @@ def squad(data: Path) -> SuiteResult:
             for key in ("exact_match", "f1"):
                 result.add(f"{file.name}, {name}: {key}", official, values[key])
     return result
+
+
+RESULTS = re.compile(r"baselines__(?P<system>.+)__eval_metrics__ont_(?P<ontology>.+)_llm_stats\.jsonl")
+COLUMNS = {
+    "precision": "precision",
+    "recall": "recall",
+    "f1": "f1",
+    "onto_conf": "ontology_conformance",
+    "rel_halluc": "relation_hallucination",
+    "sub_halluc": "subject_hallucination",
+    "obj_halluc": "object_hallucination",
+}
+
+
+def text2kgbench(data: Path) -> SuiteResult:
+    """Every sentence of every system."""
+    folder, result = data / "text2kgbench", SuiteResult("text2kgbench")
+    files = [(file, found) for file in sorted(folder.iterdir()) if (found := RESULTS.fullmatch(file.name))]
+    if not files:
+        raise GoldassayError(
+            f"{folder} has no official results (baselines__SYSTEM__eval_metrics__ont_NAME_llm_stats.jsonl)"
+        )
+    for file, found in files:
+        _replay(result, folder, file, found["system"], found["ontology"])
+    return result
+
+
+def _replay(result: SuiteResult, folder: Path, file: Path, system: str, ontology: str) -> None:
+    answers = sorted(folder.glob(f"baselines__{system}__llm_responses__ont_{ontology}_*.jsonl"))
+    if not answers:
+        raise GoldassayError(f"{folder} has no outputs of {system} for {ontology}")
+    gold = folder / f"ground_truth__ont_{ontology}_ground_truth.jsonl"
+    both = pairs("triples", gold, answers[0], format="text2kgbench")
+    known = json.loads((folder / f"ontologies__{ontology}_ontology.json").read_text(encoding="utf-8"))
+    ours = scorecard(both.gold, both.pred, protocol="text2kgbench", ontology=known).by["sentence"]
+    for number, line in enumerate(file.read_text(encoding="utf-8").splitlines(), start=1):
+        official = json.loads(line)
+        if official["id"] not in ours:
+            raise DataError("official results of a sentence that gold does not have", file=file, line=number)
+        for column, name in COLUMNS.items():
+            what = f"{system} {ontology} {official['id']} {column}"
+            _compare(result, what, official[column], ours[official["id"]][name])
+
+
+def _compare(result: SuiteResult, what: str, official: Any, ours: float | None) -> None:
+    if isinstance(official, str):
+        places = len(official.partition(".")[2])
+        result.add(what, official, f"{ours:.{places}f}")
+    else:
+        result.near(what, float(official), ours)
