@@ -113,8 +113,6 @@ class Resampling:
 PlacedValues = Mapping[str, Any]  # what an annotator says in one record, by place
 Units = dict[str, list[Any]]  # by place, a value an annotator
 ByAnnotator = Mapping[str, Sequence[Mapping[str, Any] | None]]  # records in one order; None where one lacks it
-    str, Sequence[Mapping[str, Any] | None]
-]  # by annotator, records in one order; None where one lacks it
 
 
 def values(task: str, record: Mapping[str, Any]) -> PlacedValues:
