@@ -10,7 +10,7 @@ from typing import Annotated, Any
 import typer
 
 from goldassay.cli import options as use
-from goldassay.cli.help import Setting, commands
+from goldassay.cli.help import OptionSetting, commands
 from goldassay.exceptions import DataError, GoldassayError
 from goldassay.reporting import terminal
 
@@ -20,8 +20,8 @@ Near = Annotated[
     float, typer.Option(metavar="N", min=50, max=100, help="Per cent of similar characters that make a near duplicate.")
 ]
 WRITTEN = {
-    "scheme": Setting("NAME", ("extraction",), "the tags to write, IOB2, IOBES and so on (hipe, iob2)."),
-    "topics": Setting("FILE", ("retrieval",), "the file of the queries' texts (trec)."),
+    "scheme": OptionSetting("NAME", ("extraction",), "the tags to write, IOB2, IOBES and so on (hipe, iob2)."),
+    "topics": OptionSetting("FILE", ("retrieval",), "the file of the queries' texts (trec)."),
 }
 MAIN = {"extraction": "strict_f1", "triples": "triple_f1"}
 

@@ -21,7 +21,7 @@ Concerns = Mapping[str, Sequence[str]]
 """The tasks that an option is for, by the option's name."""
 
 
-class Setting(NamedTuple):
+class OptionSetting(NamedTuple):
     """A setting for ``--option NAME=VALUE``: how its value is written, whose tasks' it is, what it says."""
 
     metavar: str
@@ -29,7 +29,7 @@ class Setting(NamedTuple):
     help: str
 
 
-Settings = Mapping[str, Setting]
+OptionSettings = Mapping[str, OptionSetting]
 MANY = 12
 SECTIONS = GOLD, MODEL, RUNNING, RESULT = "Gold", "Model", "Running", "Result"
 FIRST = 26  # columns for an option and its value, so that 48 of 80 are left for words
@@ -44,7 +44,7 @@ class Command(TyperCommand):
     """
 
     concerns: Concerns = {}
-    settings: Settings = {}
+    settings: OptionSettings = {}
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         if "--quiet" in args:
@@ -158,7 +158,7 @@ class Commands(typer.Typer):
     """
 
     def command(
-        self, name: str | None = None, *, concerns: Concerns = {}, settings: Settings = {}, **more: Any
+        self, name: str | None = None, *, concerns: Concerns = {}, settings: OptionSettings = {}, **more: Any
     ) -> Callable[[Any], Any]:
         kind = type("TaskCommand", (Command,), {"concerns": concerns, "settings": settings}) if concerns else Command
         return super().command(name, cls=kind, **more)

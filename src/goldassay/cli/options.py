@@ -15,7 +15,7 @@ from typing import Annotated, Any, get_type_hints
 
 import typer
 
-from goldassay.cli.help import SECTIONS, Setting
+from goldassay.cli.help import SECTIONS, OptionSetting
 from goldassay.exceptions import GoldassayError
 from goldassay.workspace import nearest
 
@@ -153,11 +153,13 @@ CONCERNS = {
 """The tasks that an option of `FileOptions` is for, where it is not for all."""
 
 SETTINGS = {
-    "labels": Setting("A,B|FILE", ("classification",), "the labels (in a file, one a line), institutions or seen."),
-    "bounds": Setting("word", ("extraction", "linking"), "widen spans to whole words first, as ELEVANT does."),
-    "equivalent": Setting("FILE", ("linking",), "a table of equivalent ids: two columns, tsv or csv."),
-    "na_probs": Setting("FILE", ("answering",), "SQuAD 2.0: the probabilities of no answer, {id: number}."),
-    "ontology": Setting("FILE", ("triples",), "the ontology (text2kgbench JSON)."),
+    "labels": OptionSetting(
+        "A,B|FILE", ("classification",), "the labels (in a file, one a line), institutions or seen."
+    ),
+    "bounds": OptionSetting("word", ("extraction", "linking"), "widen spans to whole words first, as ELEVANT does."),
+    "equivalent": OptionSetting("FILE", ("linking",), "a table of equivalent ids: two columns, tsv or csv."),
+    "na_probs": OptionSetting("FILE", ("answering",), "SQuAD 2.0: the probabilities of no answer, {id: number}."),
+    "ontology": OptionSetting("FILE", ("triples",), "the ontology (text2kgbench JSON)."),
 }
 """What ``--option NAME=VALUE`` sets of a task."""
 
@@ -184,7 +186,7 @@ class FileOptions:
         return said | settings(self.option)
 
 
-def settings(said: Sequence[str] | None, known: Mapping[str, Setting] = SETTINGS) -> dict[str, Any]:
+def settings(said: Sequence[str] | None, known: Mapping[str, OptionSetting] = SETTINGS) -> dict[str, Any]:
     """``--option NAME=VALUE`` of a task, each by its name as Python has it.
 
     >>> settings(["labels=pos,neg"])

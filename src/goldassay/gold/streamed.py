@@ -113,7 +113,7 @@ class Records(Sequence[RecordDict]):
         return os.pread(self._file, self.places[last] - start, start)
 
 
-class Predicted(Records):
+class PredictedRows(Records):
     """The predictions of a run's rows, one for each example that did not fail; of one that was tried again, the last.
 
     >>> import tempfile
@@ -121,7 +121,7 @@ class Predicted(Records):
     ...     row, failed = '{"id": "%s", "prediction": {"label": "%s"}}\\n', '{"id": "b", "error": "x"}\\n'
     ...     file = Path(folder, "rows.jsonl")
     ...     _ = file.write_text(row % ("a", "M") + failed + row % ("a", "L"))
-    ...     [record["label"] for record in Predicted(file, "classification")]
+    ...     [record["label"] for record in PredictedRows(file, "classification")]
     ['L']
     """
 

@@ -26,7 +26,7 @@ PAGE = 5000
 Binding = dict[str, dict[str, str]]
 
 
-class Endpoint(Protocol):
+class SparqlEndpoint(Protocol):
     """Answers a query, all its pages, with the oldest day on which a page was fetched."""
 
     def select(self, query: str) -> tuple[list[Binding], str]:
@@ -79,7 +79,7 @@ class Service:
         return rows
 
 
-def opened(endpoint: str | Path, web: Web | None = None, cache: Cache | None = None) -> Endpoint:
+def opened(endpoint: str | Path, web: Web | None = None, cache: Cache | None = None) -> SparqlEndpoint:
     """The endpoint at an address, or the store of a file or folder."""
     if str(endpoint).startswith(("http://", "https://")):
         return Service(str(endpoint), web, cache)
@@ -158,7 +158,7 @@ TYPES = {"CommonsMedia": "commonsMedia", "Url": "url"}
 
 
 class WikidataClient:
-    """Items from an endpoint: an address, a file or folder of statements, or an `Endpoint`.
+    """Items from an endpoint: an address, a file or folder of statements, or an `SparqlEndpoint`.
 
     ``excluded`` names the data types whose statements are left out (identifiers, images, addresses, …), ``()`` none.
 
@@ -170,7 +170,7 @@ class WikidataClient:
 
     def __init__(
         self,
-        endpoint: str | Path | Endpoint = WDQS,
+        endpoint: str | Path | SparqlEndpoint = WDQS,
         *,
         languages: Sequence[str] = LANGUAGES,
         excluded: Iterable[str] = EXCLUDED,

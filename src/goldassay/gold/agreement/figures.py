@@ -112,7 +112,7 @@ class Resampling:
 
 PlacedValues = Mapping[str, Any]  # what an annotator says in one record, by place
 Units = dict[str, list[Any]]  # by place, a value an annotator
-Given = Mapping[str, Sequence[Mapping[str, Any] | None]]  # by annotator, records in one order; None where one lacks it
+ByAnnotator = Mapping[str, Sequence[Mapping[str, Any] | None]]  # records in one order; None where one lacks it
 
 
 def values(task: str, record: Mapping[str, Any]) -> PlacedValues:
@@ -137,7 +137,7 @@ def identity(ids: Mapping[str, Sequence[str]]) -> str:
     return f"{base}:{'+'.join(known[base])}"
 
 
-def value_figures(task: str, given: Given, level: str, how: Resampling) -> list[Figure]:
+def value_figures(task: str, given: ByAnnotator, level: str, how: Resampling) -> list[Figure]:
     """Observed agreement and kappa for each pair (and each label by itself), Fleiss' kappa, Krippendorff's alpha."""
     names, every = list(given), units(task, given)
     out = []
@@ -166,7 +166,7 @@ def value_figures(task: str, given: Given, level: str, how: Resampling) -> list[
     return out
 
 
-def common(given: Given, names: Sequence[str]) -> list[int]:
+def common(given: ByAnnotator, names: Sequence[str]) -> list[int]:
     """The places of the records that all of these annotators have."""
     return [
         index
@@ -180,7 +180,7 @@ def secondary(record: Mapping[str, Any] | None) -> set[str]:
     return set(record.get("secondary_labels") or ()) if record else set()
 
 
-def units(task: str, given: Given) -> list[Units]:
+def units(task: str, given: ByAnnotator) -> list[Units]:
     """For each record, the values of all annotators by place; None where one has no value there."""
     out = []
     for rows in zip(*given.values(), strict=True):
@@ -190,7 +190,7 @@ def units(task: str, given: Given) -> list[Units]:
     return out
 
 
-def value_disagreements(task: str, given: Given) -> list[Disagreement]:
+def value_disagreements(task: str, given: ByAnnotator) -> list[Disagreement]:
     """Each place where the annotators of a record do not all say the same."""
     out, sets = [], []
     for row, units_ in zip(zip(*given.values(), strict=True), units(task, given), strict=True):
@@ -208,7 +208,7 @@ def value_disagreements(task: str, given: Given) -> list[Disagreement]:
     return out + sets
 
 
-def span_figures(given: Given, how: Resampling) -> list[Figure]:
+def span_figures(given: ByAnnotator, how: Resampling) -> list[Figure]:
     """Strict and partial F1 for each pair of annotators, in all and for each type; kappa and alpha over words."""
     read = {name: [spans(record["entities"]) if record else None for record in rows] for name, rows in given.items()}
     texts = [next(record["text"] for record in row if record) for row in zip(*given.values(), strict=True)]
@@ -249,7 +249,7 @@ def tags(text: str, found: Sequence[Span]) -> list[str]:
     return out
 
 
-def statement_figures(given: Given, how: Resampling) -> list[Figure]:
+def statement_figures(given: ByAnnotator, how: Resampling) -> list[Figure]:
     """Pairwise F1 of statements: subject, predicate and object alike but for case and spaces."""
     read = {
         name: [{triple(one) for one in record["triples"]} if record else None for record in rows]
@@ -268,7 +268,7 @@ def triple(one: Mapping[str, object]) -> tuple[str, ...]:
     return tuple(" ".join(str(one[part]).split()).casefold() for part in ("subject", "predicate", "object"))
 
 
-def set_disagreements(task: str, given: Given) -> list[Disagreement]:
+def set_disagreements(task: str, given: ByAnnotator) -> list[Disagreement]:
     """Each place or statement that not all annotators have, or that they call differently."""
     out = []
     for rows in zip(*given.values(), strict=True):

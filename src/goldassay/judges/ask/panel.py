@@ -205,7 +205,7 @@ def count(
     return Vote(first[0] if len(first) == 1 else None, cast, mean)
 
 
-class Asked(Protocol):
+class AskedItem(Protocol):
     """An item that a judge is asked about: its id, and the inputs of the question."""
 
     @property
@@ -224,7 +224,7 @@ Tell = Callable[[int, Vote], None]
 
 
 def poll(
-    judge: Judge, question: Question, items: Iterable[Asked], *, threads: int = 1, tell: Tell | None = None
+    judge: Judge, question: Question, items: Iterable[AskedItem], *, threads: int = 1, tell: Tell | None = None
 ) -> list[Vote]:
     """The votes of a judge on items, in their order.
 
@@ -252,7 +252,7 @@ def poll(
     return votes
 
 
-def _each(judge: Judge, question: Question, items: Sequence[Asked], threads: int) -> Iterator[Vote]:
+def _each(judge: Judge, question: Question, items: Sequence[AskedItem], threads: int) -> Iterator[Vote]:
     if threads == 1:
         yield from (ballot(judge, question, item) for item in items)
         return
@@ -263,7 +263,7 @@ def _each(judge: Judge, question: Question, items: Sequence[Asked], threads: int
             pool.shutdown(cancel_futures=True)
 
 
-def ballot(judge: Judge, question: Question, item: Asked) -> Vote:
+def ballot(judge: Judge, question: Question, item: AskedItem) -> Vote:
     """The vote on one item; a single judge is a panel of one."""
     if not isinstance(judge, Panel):
         return count([question.ask(judge, item.inputs).label], worth=question.worth)

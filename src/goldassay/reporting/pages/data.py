@@ -31,7 +31,10 @@ def values(told: Sequence[Facts]) -> list[tuple[ReportedValue, list[ReportedValu
 
 
 def strata(told: Sequence[Facts]) -> dict[str, list[dict[str, Any]]]:
-    """For each stratum its keys, the largest first: examples, and each run's value of each measure."""
+    """For each stratum its keys, the largest first: examples, and each run's value of each measure.
+
+    A stratum of one key says what the whole says, and is left out.
+    """
     out: dict[str, dict[str, dict[str, Any]]] = {}
     for place, one in enumerate(told):
         for stratum, keys in one.run.by_stratum.items():
@@ -39,7 +42,7 @@ def strata(told: Sequence[Facts]) -> dict[str, list[dict[str, Any]]]:
                 row = out.setdefault(stratum, {}).setdefault(key, {"key": key, "n": 0, "values": [{} for _ in told]})
                 row["n"] = max(row["n"], int(values["examples"]))
                 row["values"][place] = values
-    return {stratum: sorted(rows.values(), key=lambda row: -row["n"]) for stratum, rows in out.items()}
+    return {stratum: sorted(rows.values(), key=lambda row: -row["n"]) for stratum, rows in out.items() if len(rows) > 1}
 
 
 def parts(told: Sequence[Facts]) -> dict[str, dict[str, Any]]:
