@@ -25,7 +25,7 @@ START, LEAST, CUT = 8.0, 1.0, 0.8
 PAUSE = 5.0  # seconds without growth after a server failed
 SLICE = 0.5  # seconds that anybody sleeps in one go, so that a stop is heard
 POLL = 0.1  # seconds after which a worker asks again whether others have left it room
-Endpoint = tuple[str, str]  # model and address
+ModelAt = tuple[str, str]  # model and address
 
 
 @dataclass(frozen=True)
@@ -146,11 +146,11 @@ class LimiterServer:
     """
 
     def __init__(self) -> None:
-        self.held: dict[Hashable, Counter[Endpoint]] = {}
+        self.held: dict[Hashable, Counter[ModelAt]] = {}
         self.lock = threading.Lock()
 
     def tell(
-        self, worker: Hashable, endpoint: Endpoint, limits: Limits | None, what: str, said: tuple[Any, ...]
+        self, worker: Hashable, endpoint: ModelAt, limits: Limits | None, what: str, said: tuple[Any, ...]
     ) -> tuple[Any, float]:
         """What the limiter of an endpoint answers to a method of `Limiter`, and what its clock says.
 
@@ -183,7 +183,7 @@ class RemoteLimiter:
     What the limiter has said to wait for, no other thread of the worker asks again meanwhile.
     """
 
-    def __init__(self, tell: Callable[..., tuple[Any, float]], endpoint: Endpoint) -> None:
+    def __init__(self, tell: Callable[..., tuple[Any, float]], endpoint: ModelAt) -> None:
         self.tell, self.endpoint = tell, endpoint
         self.limits: Limits | None = None
         self.ahead = self.until = 0.0
@@ -235,8 +235,8 @@ class RemoteLimiter:
         return answer
 
 
-Gate = Limiter | RemoteLimiter
-_limiters: dict[Endpoint, Gate] = {}
+AnyLimiter = Limiter | RemoteLimiter
+_limiters: dict[ModelAt, AnyLimiter] = {}
 _lock = threading.Lock()
 _tell: Callable[..., tuple[Any, float]] | None = None
 
@@ -253,7 +253,7 @@ def limited(lm: Any, rpm: float | None = None, tpm: float | None = None) -> Any:
     return lm
 
 
-def limiter(lm: Any) -> Gate | None:
+def limiter(lm: Any) -> AnyLimiter | None:
     """The limiter of a model's endpoint; none for a model that is no endpoint (it runs in this process)."""
     said = getattr(lm, "goldassay_limits", None)
     if said is None and not isinstance(getattr(lm, "engine", None), str):
@@ -264,7 +264,7 @@ def limiter(lm: Any) -> Gate | None:
     )
 
 
-def _limiter(endpoint: Endpoint, limits: Limits | None) -> Gate:
+def _limiter(endpoint: ModelAt, limits: Limits | None) -> AnyLimiter:
     with _lock:
         found = _limiters.get(endpoint)
         if found is None:
