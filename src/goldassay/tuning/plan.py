@@ -88,7 +88,8 @@ class Plan:
             )
         if self.wrong is not None and self.wrong * most < WINS:
             if not self.wrong:
-                return (
+                return "the program as it is made no error in the pilot, so no gain can be shown: give harder examples"
+            return (
                     f"as it is the program makes no error on {most} examples, so nothing can be shown: give harder ones"
                 )
             return (
