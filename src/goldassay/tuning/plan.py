@@ -89,7 +89,6 @@ class Plan:
         if self.wrong is not None and self.wrong * most < WINS:
             if not self.wrong:
                 return "the program as it is made no error in the pilot, so no gain can be shown: give harder examples"
-            return f"as it is the program makes no error on {most} examples, so nothing can be shown: give harder ones"
             return (
                 f"about {self.wrong * most:.0f} of {most} examples are wrong as it is, and fewer than {WINS} wins show "
                 f"nothing: give about {math.ceil(WINS / self.wrong)} examples, or harder ones"
