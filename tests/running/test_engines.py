@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import threading
 import time
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,7 @@ import dspy
 import pytest
 
 from goldassay import Metric, workspace
-from goldassay.exceptions import GoldassayError, MetricError, RunStopped
+from goldassay.exceptions import GoldassayError, MetricError, ModelError, RunStopped
 from goldassay.measures import classification
 from goldassay.running import Run, dealing, evaluate
 
@@ -136,6 +137,33 @@ def test_what_breaks_a_run_elsewhere_breaks_it_and_the_rows_before_it_are_kept(t
     assert "9" not in [row["id"] for row in found.rows]
 
 
+def test_what_cannot_travel_back_is_told_in_words() -> None:
+    def holds(text: str) -> Any:
+        return dspy.Prediction(label="M", lock=threading.Lock())
+
+    run = evaluate(holds, GOLD[:4], METRIC, engine="processes", workers=1, threads=2)
+    assert run.value == 0.5
+    assert [row["prediction"]["lock"][:21] for row in run.rows] == ["<unlocked _thread.loc"] * 4
+
+
+def test_an_error_that_cannot_be_copied_is_raised_in_words() -> None:
+    class Odd(ModelError):
+        def __init__(self, where: str, what: str) -> None:
+            super().__init__(f"{where}: {what}")
+
+    def judged(gold: Any, pred: Any) -> float:
+        raise Odd("the judge", "is gone")
+
+    with pytest.raises(GoldassayError, match="Odd: the judge: is gone"):
+        evaluate(lambda text: dspy.Prediction(label="M"), GOLD[:4], judged, engine="processes", workers=1)
+
+
+def test_gold_that_cannot_travel_is_one_line() -> None:
+    gold = [dspy.Example(id="a", text="x", label="M", lock=threading.Lock()).with_inputs("text")]
+    with pytest.raises(GoldassayError, match=r"gold cannot travel to another process \(TypeError: .*use --engine"):
+        evaluate(lambda text: dspy.Prediction(label="M"), gold, METRIC, engine="processes", workers=1)
+
+
 def test_a_run_that_stops_early_begins_nothing_more_elsewhere() -> None:
     def fails(text: str) -> Any:
         time.sleep(0.05)
@@ -170,8 +198,6 @@ def test_several_examples_are_in_flight_in_one_process() -> None:
 
 
 def test_what_cannot_travel_and_unknown_engines_are_one_line() -> None:
-    import threading
-
     lock = threading.Lock()
 
     def holds(text: str) -> Any:

@@ -36,6 +36,10 @@ def test_what_could_never_be_accepted_is_refused_with_what_would_help(
     assert learner.calls == 0
     right = Plan("patches", 40, 20, 0, wrong=0.05)
     assert right.refusal.startswith("about 2 of 40 examples are wrong as it is")
+    assert "give about 100 examples, or harder ones" in right.refusal
+    assert Plan("patches", 40, 20, 0, wrong=0.0).refusal.endswith(
+        "made no error in the pilot, so no gain can be shown: give harder examples"
+    )
     assert not Plan("patches", 40, 20, 0, wrong=0.5).refusal
 
 

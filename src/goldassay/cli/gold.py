@@ -60,8 +60,14 @@ def validate(
     else:
         tables.audit(found)
         if made is not None:
-            rest = "run validate on it" if made else "only offsets have one right answer, so it is a plain copy"
-            terminal.line(f"{made} of {len(found.findings)} findings mended in {fix}; {rest}")
+            some = f"{made} of {len(found.findings)} findings"
+            again = f" --task {task}" if task else ""
+            if made:
+                terminal.line(f"{some} mended in {fix}. Look again:  goldassay gold validate {fix}{again}")
+            else:
+                terminal.line(f"{some} mended: only offsets have one right answer, so {fix} is a plain copy")
+        elif any(one.fix for one in found.findings):
+            terminal.line("Offsets that have one right answer are mended in a copy by --fix PLACE.")
     if not found.clean:
         raise SystemExit(1)
 

@@ -47,7 +47,7 @@ def audit(found: Audit) -> None:
     out.print(table)
     if len(found.findings) > MOST:
         out.print(f"… and {len(found.findings) - MOST} more (all with --json)")
-    kinds = _table(None, "kind", "findings", "is")
+    kinds = _table(None, "kind", "findings", "what it is")
     for kind, count in sorted(found.kinds.items(), key=lambda item: -item[1]):
         kinds.add_row(kind, str(count), KINDS[kind])
     out.print(kinds)

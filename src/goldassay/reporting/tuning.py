@@ -101,7 +101,7 @@ def patches(found: Sequence[tuple[Any, Any]]) -> None:
     for (_, patch), effect, said in zip(found, effects, shown, strict=True):
         edit = escape(patch.edit[:160])
         table.add_row(f"{patch.id}\n[dim]{edit}[/]", patch.status, said, p_value(effect.p) if effect else "")
-    console().print(table if found else "No patches yet.")
+    console().print(table if found else "No patches yet. To make some:  goldassay patch propose TASK --run RUN")
 
 
 def _effect(one: Any) -> str:

@@ -17,10 +17,11 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
+from goldassay.exceptions import GoldassayError
 from goldassay.running.budget import UNITS, BudgetSpent, Meter
-from goldassay.running.example import Measuring, failed_with
+from goldassay.running.example import Measuring, failed_with, said
 from goldassay.running.loop import Loop
-from goldassay.running.worker import Given, Reply
+from goldassay.running.worker import ELSE, Given, Reply
 
 AHEAD = 0.04  # seconds of work that a worker has in hand beside what it works on
 SILENCE = 10.0  # seconds without a sign, beyond the timeout of an example, after which a worker counts as dead
@@ -33,7 +34,7 @@ class Died(Exception):
 class Remote(Protocol):
     """A worker somewhere else."""
 
-    def exchange(self, given: Given, stop: bool, patience: float | None) -> Reply:
+    def exchange(self, body: bytes, patience: float | None) -> bytes:
         """Hand it examples and take what is done (`goldassay.running.worker.Worker.exchange`).
 
         Raises `Died` where it is gone, or says nothing for ``patience`` seconds.
@@ -103,7 +104,7 @@ class Elsewhere:
             began, worker = time.perf_counter(), self.workers[place]
             try:
                 given = [(index, self.here.gold[index]) for index in new]
-                reply = worker.exchange(given, loop.stop.is_set(), self.patience)
+                reply = unpacked(worker.exchange(packed(given, loop.stop.is_set()), self.patience))
             except Died:
                 if loop.stop.is_set():
                     return
@@ -176,3 +177,24 @@ class Elsewhere:
             self.closed = True
         for worker in self.workers:
             worker.close()
+
+
+def packed(given: Given, stop: bool) -> bytes:
+    """Examples and whether to stop, to be sent."""
+    import cloudpickle
+
+    try:
+        made: bytes = cloudpickle.dumps((given, stop))
+    except Exception as error:
+        raise GoldassayError(f"gold cannot travel to another process ({said(error)}); {ELSE}") from error
+    return made
+
+
+def unpacked(answer: bytes) -> Reply:
+    """A worker's reply; where it is an error, that is raised."""
+    import cloudpickle
+
+    found: Reply | BaseException = cloudpickle.loads(answer)
+    if isinstance(found, BaseException):
+        raise found
+    return found

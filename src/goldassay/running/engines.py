@@ -24,7 +24,6 @@ from goldassay.lm.limits import LimiterServer
 from goldassay.running.budget import Meter
 from goldassay.running.dealing import Died, Elsewhere
 from goldassay.running.example import Measuring
-from goldassay.running.worker import Given, Reply
 
 ENGINES = ("threads", "processes", "ray")
 STORE = 100 * 2**20  # bytes of Ray's object store: rows are small
@@ -44,20 +43,15 @@ class Process:
         with suppress(OSError):  # it ended at once: `ready` says so
             self.connection.send_bytes(packed)
 
-    def exchange(self, given: Given, stop: bool, patience: float | None) -> Reply:
+    def exchange(self, body: bytes, patience: float | None) -> bytes:
         """Hand it examples and take what is done."""
-        import cloudpickle
-
-        body = cloudpickle.dumps((given, stop))
         try:
             self.connection.send_bytes(body)
             if patience is not None and not self.connection.poll(patience):
                 raise Died
-            answer = self.connection.recv_bytes()
+            return self.connection.recv_bytes()
         except (EOFError, OSError):
             raise Died from None
-        reply: Reply = cloudpickle.loads(answer)
-        return reply
 
     def ready(self) -> None:
         """Wait until it is built; what stands in the way is raised."""
@@ -94,15 +88,15 @@ class Actor:
         self.limits, self.name = limits, uuid4().hex
         self.actor: Any = kind.options(num_cpus=0).remote(packed, width, asks(limits, self.name))
 
-    def exchange(self, given: Given, stop: bool, patience: float | None) -> Reply:
+    def exchange(self, body: bytes, patience: float | None) -> bytes:
         """Hand it examples and take what is done."""
         import ray
         from ray.exceptions import GetTimeoutError, RayActorError, RayTaskError
 
         try:
-            found: Any = ray.get(self.actor.exchange.remote(given, stop), timeout=patience)
-            reply: Reply = found
-            return reply
+            found: Any = ray.get(self.actor.exchange.remote(body), timeout=patience)
+            answer: bytes = found
+            return answer
         except (RayActorError, GetTimeoutError):
             raise Died from None
         except RayTaskError as error:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import contextvars
 import gc
+import json
 import os
 import signal
 import sys
@@ -23,13 +24,16 @@ from pathlib import Path
 from queue import Empty, SimpleQueue
 from typing import Any
 
+from goldassay import jsonl
 from goldassay.exceptions import GoldassayError
 from goldassay.progress import Bar
 from goldassay.running.calls import Account, watching
+from goldassay.running.example import Measuring, said
 from goldassay.running.loop import Abandoned, Feed, Loop
 
 BEAT = 0.2  # seconds after which a worker with nothing to show shows that it is there
 LINGER = 0.01  # seconds for which a busy worker that has done something waits for more to tell with it
+ELSE = "use --engine threads"
 Given = list[tuple[int, Any]]  # examples and their indices
 
 
@@ -71,7 +75,7 @@ def pack(program: object, metric: object, lm: object, adapter: object, trace: bo
         made: bytes = cloudpickle.dumps((sys.path, files, inner))
     except Exception as error:
         raise GoldassayError(
-            f"this program cannot travel to another process ({type(error).__name__}: {error}); use --engine threads"
+            f"this program cannot travel to another process ({type(error).__name__}: {error}); {ELSE}"
         ) from error
     return made
 
@@ -90,7 +94,6 @@ class Worker:
         from goldassay.lm import limits
         from goldassay.lm.kept import types_kept
         from goldassay.running.budget import Meter
-        from goldassay.running.example import Measuring
         from goldassay.running.secrets import models
 
         paths, files, inner = cloudpickle.loads(packed)
@@ -128,11 +131,27 @@ class Worker:
     def built(self) -> None:
         """Nothing: an answer says that the worker is there."""
 
-    def exchange(self, given: Given, stop: bool = False) -> Reply:
-        """Take examples to work on, and tell what is done: at once if something is, else when it is.
+    def exchange(self, body: bytes) -> bytes:
+        """Take examples to work on and tell what is done, pickled: ``(Given, stop)`` in, a `Reply` or an error out.
 
-        With ``stop`` nothing more is begun, and what was not begun is given back.
+        With ``stop`` nothing more is begun, and what was not begun is given back. What a prediction holds that cannot
+        travel is told in words, as in the run's folder.
         """
+        import cloudpickle
+
+        try:
+            given, stop = cloudpickle.loads(body)
+        except Exception as error:  # noqa: BLE001  whatever a class of gold's does there
+            return pickled(GoldassayError(f"gold cannot be read in another process ({said(error)}); {ELSE}"))
+        reply = self._reply(given, stop)
+        try:
+            made: bytes = cloudpickle.dumps(reply)
+        except Exception:  # noqa: BLE001  the same
+            reply.rows = [json.loads(jsonl.dumps(row)) for row in reply.rows]
+            made = cloudpickle.dumps(reply)
+        return made
+
+    def _reply(self, given: Given, stop: bool) -> Reply:
         for index, example in given:
             self.gold[index] = example
             self.given.put(index)
@@ -155,7 +174,7 @@ class Worker:
         except Abandoned:
             raise
         except BaseException as error:
-            self.error = self.error or error
+            self.error = self.error or travels(error)
             self.done.put(index)
             raise
 
@@ -164,13 +183,30 @@ class Worker:
         self.done.put(row)
 
 
+def travels(error: BaseException) -> BaseException:
+    """An error as it can be raised in another process: itself, or its words where it cannot be copied."""
+    import cloudpickle
+
+    try:
+        cloudpickle.loads(cloudpickle.dumps(error))
+    except Exception:  # noqa: BLE001  whatever its class does there
+        return GoldassayError(said(error))
+    return error
+
+
+def pickled(error: BaseException | None) -> bytes:
+    """An error, or that there is none, to be sent."""
+    import cloudpickle
+
+    made: bytes = cloudpickle.dumps(None if error is None else travels(error))
+    return made
+
+
 def serve(connection: Connection, limits: Connection, width: int) -> None:
-    """Build a worker of what comes first, then answer until the other end closes: ``(given, stop)`` in, `Reply` out.
+    """Build a worker of what comes first, then answer until the other end closes (`Worker.exchange`).
 
     Limiters are asked over ``limits``, one question and one answer at a time.
     """
-    import cloudpickle
-
     asking = threading.Lock()
 
     def tell(*said: Any) -> Any:
@@ -181,15 +217,14 @@ def serve(connection: Connection, limits: Connection, width: int) -> None:
     try:
         worker = Worker(connection.recv_bytes(), width, tell)
     except Exception as error:  # noqa: BLE001  it is raised where the run is
-        connection.send_bytes(cloudpickle.dumps(error))
+        connection.send_bytes(pickled(error))
         return
-    connection.send_bytes(cloudpickle.dumps(None))
+    connection.send_bytes(pickled(None))
     gc.freeze()  # what was imported stays: collections need not walk it
     gc.set_threshold(100_000, 10, 10)
     with suppress(EOFError, OSError):
         while True:
-            given, stop = cloudpickle.loads(connection.recv_bytes())
-            connection.send_bytes(cloudpickle.dumps(worker.exchange(given, stop)))
+            connection.send_bytes(worker.exchange(connection.recv_bytes()))
 
 
 def main(arguments: Sequence[str]) -> None:

@@ -87,10 +87,11 @@ class Plan:
                 f"that show anything at {ALPHA:g}; give at least {WINS}, and about {self.needs(0.2)} for a gain of .20"
             )
         if self.wrong is not None and self.wrong * most < WINS:
+            if not self.wrong:
+                return "the program as it is made no error in the pilot, so no gain can be shown: give harder examples"
             return (
                 f"about {self.wrong * most:.0f} of {most} examples are wrong as it is, and fewer than {WINS} wins show "
-                f"nothing: give about {math.ceil(WINS / max(self.wrong, 1e-9)) if self.wrong else 'harder'} examples, "
-                "or harder ones"
+                f"nothing: give about {math.ceil(WINS / self.wrong)} examples, or harder ones"
             )
         return ""
 
@@ -105,7 +106,7 @@ class Plan:
         """The plan in words."""
         seen = f"measured on {self.measured} examples" if self.measured else "assumed"
         out = [
-            f"{self.n} examples choose, {self.test} of test prove. Spread of a paired difference: "
+            f"{self.n} examples choose a candidate, {self.test} of test prove it. Spread of a paired difference: "
             f"{self.spread:.2f} ({seen}).",
             f"Shown four times in five: a gain of {self.shows(self.n):+.2f} on those that choose"
             + (f", of {self.shows(self.test):+.2f} on test." if self.test else "; without test they prove, too."),
@@ -113,15 +114,16 @@ class Plan:
         ]
         if self.baseline is not None and self.ceiling is not None:
             room = self.ceiling - self.baseline
-            verdict = "tuning can pay" if self.pays else "tuning can hardly pay: that is less than can be shown"
+            verdict = "tuning can pay" if self.pays else "less than can be shown, so tuning can hardly pay"
             out.append(
                 f"Baseline {self.baseline:.3f}; the best of three programs for each example {self.ceiling:.3f} "
                 f"({room:+.3f}): {verdict}."
             )
         cost = f"About {self.calls} calls of the program"
         if self.seconds is not None:
-            cost += f", {self.calls * self.seconds / 60:.0f} minutes at {self.seconds:.2f} s an example"
-        return [*out, f"{cost}.", *([f"Refused: {self.refusal}."] if self.refusal else [])]
+            minutes = max(round(self.calls * self.seconds / 60), 1)
+            cost += f", {minutes} minute{'s' if minutes > 1 else ''} at {self.seconds:.2f} s an example"
+        return [*out, f"{cost}."]
 
     def state(self) -> dict[str, Any]:
         """As JSON."""
