@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from goldassay.measures.answering import rouge_batch
-from goldassay.measures.answering.rouge import ROUNDS, numbered
+from goldassay.measures.answering.rouge import ROUNDS, _distinct, numbered
 from goldassay.text.words import tokens
 
 WORDS = st.text("ab", max_size=9 * ROUNDS) | st.sampled_from(
@@ -39,3 +40,13 @@ def test_words_that_differ_only_after_many_letters_do_not_match() -> None:
         long = "a" * n
         found = rouge_batch([f"{long}b", f"{long}b"], [f"{long}c", f"x {long}b"], ("1", "L"))
         assert found["1"][:, 2].tolist() == found["L"][:, 2].tolist() == pytest.approx([0, 2 / 3])  # P 1/1, R 1/2
+
+
+@pytest.mark.parametrize("distinct", [1, 50, 5_000, 400_000])
+def test_words_are_told_apart_also_where_they_share_a_slot_of_the_table(distinct: int) -> None:
+    keys = np.random.default_rng(distinct).integers(0, 2**63, distinct).astype(np.uint64)
+    several = np.concatenate([keys, keys[::-1], keys[: distinct // 2]])
+    numbers, more = _distinct(several)
+    _, wanted = np.unique(several, return_inverse=True)
+    assert len(np.unique(np.stack([numbers, wanted]), axis=1).T) == len(np.unique(numbers)) == wanted.max() + 1
+    assert numbers.max() < more

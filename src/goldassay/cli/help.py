@@ -68,7 +68,9 @@ class Command(TyperCommand):
                 section = getattr(param, "rich_help_panel", None) if many else None
                 whose = f"{', '.join(tasks)}: " if named is None and len(tasks) < len(TASKS) else ""
                 options[section or "Options"].append((spelled(param), whose + said(param)))
-        options[RESULT if many else "Options"].append(("--quiet", "Show no progress."))
+        rows_of = options[RESULT if many else "Options"]
+        help_is_last = bool(rows_of) and rows_of[-1][0] == "--help"
+        rows_of.insert(len(rows_of) - help_is_last, ("--quiet", "Show no progress."))
         settings = [
             (f"{name}={one.metavar}", ("" if named else f"{', '.join(one.tasks)}: ") + one.help)
             for name, one in self.settings.items()

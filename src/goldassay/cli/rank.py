@@ -27,7 +27,7 @@ SETTINGS = {**use.SETTINGS, "embedder": EMBEDDER}
 
 
 def rank(
-    task: use.Task,
+    task: Annotated[str, typer.Argument(help="One of the six tasks, or one of your own.", metavar="TASK")],
     program: Annotated[
         list[str] | None,
         typer.Option(

@@ -263,6 +263,7 @@ def waterfall(value: float, falls: Sequence[tuple[str, float, float, float]]) ->
             "array": [cost - low for _, cost, low, _ in falls],
             "arrayminus": [high - cost for _, cost, _, high in falls],
             "thickness": 1.5,
+            "color": "ink",
         },
         "customdata": [[cost, low, high] for _, cost, low, high in falls],
         "marker": {"color": TINT[1]},
