@@ -238,7 +238,7 @@ def arm(task: str, optimizer: str, seed: int, given: argparse.Namespace) -> dict
         return {**row, "error": "no test examples"}
     dev, test = done.dev.difference, done.test.difference
     # For the other optimizers our acceptance is the rule of keeping, on dev: better, with a p of .2 at most.
-    kept = done.ledger.verdict.kept if optimizer == "patches" else dev.difference > 0 and dev.cautious_p <= KEEP
+    kept = done.ledger.verdict.kept if optimizer == "patches" else dev.difference > 0 and dev.p <= KEEP
     return {
         **row,
         "before": done.test.before.value,
@@ -246,11 +246,11 @@ def arm(task: str, optimizer: str, seed: int, given: argparse.Namespace) -> dict
         "gain": test.difference,
         "low": test.interval.low,
         "high": test.interval.high,
-        "p": test.cautious_p,
+        "p": test.p,
         "dev_gain": dev.difference,
-        "dev_p": dev.cautious_p,
+        "dev_p": dev.p,
         "kept": bool(kept),
-        "proven": test.difference > 0 and test.cautious_p <= 0.05,
+        "proven": test.difference > 0 and test.p <= 0.05,
         "calls": done.cost["calls"],
         "minutes": done.cost["seconds"] / 60,
         "stopped": done.stopped,

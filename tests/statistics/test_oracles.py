@@ -108,7 +108,7 @@ def test_the_permutation_test_is_near_the_exact_one() -> None:
     exact = stats.permutation_test(
         (a, b), lambda x, y: np.mean(x) - np.mean(y), permutation_type="samples", n_resamples=np.inf
     )
-    assert compare(a.tolist(), b.tolist(), resamples=50_000).p == pytest.approx(exact.pvalue, abs=0.01)
+    assert compare(a.tolist(), b.tolist(), resamples=50_000).test_p == pytest.approx(exact.pvalue, abs=0.01)
 
 
 def test_t_and_wilson_leave_out_what_does_not_apply_and_wilson_refuses_what_is_no_rate() -> None:

@@ -51,7 +51,7 @@ def significance_test(
     common = {"n": len(gaps), "mean_difference": float(gaps.mean()), "effect_size": _finite(cohens_dz(gaps))}
     if test_type in ("bootstrap", "permutation"):
         found = compare(scores_a, scores_b, test=test_type, seed=seed)
-        p, statistic = found.p, found.difference
+        p, statistic = found.test_p, found.difference
         significant = p < alpha
         if test_type == "bootstrap":
             wide = compare(scores_a, scores_b, test=test_type, level=1 - alpha, seed=seed).interval

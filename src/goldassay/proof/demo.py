@@ -136,7 +136,7 @@ def _compared(rows: Sequence[tables.NamedRun], metric: Any) -> None:
     for one, other in ((rows[2], rows[1]), (rows[3], rows[0])):
         found = compare(one.run.tallies(VALUE), other.run.tallies(VALUE), zero, level=1 - LEVEL)
         verdict = "not shown to differ"
-        if found.cautious_p <= LEVEL:
+        if found.p <= LEVEL:
             verdict = "better: proven" if found.difference > 0 else "worse"
         terminal.line(
             f"{one.name} against {other.name}: {found.difference:+.3f} "

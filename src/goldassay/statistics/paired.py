@@ -31,16 +31,16 @@ TESTS = ("permutation", "bootstrap", "paired_t", "wilcoxon", "mcnemar")
 class Comparison:
     """A − B on the same examples.
 
-    ``difference`` is the difference of the corpus values, ``interval`` its interval, ``p`` the two-sided p-value of
-    ``test``, ``n`` the number of pairs (examples or clusters), ``smallest_detectable`` the difference that this many
-    examples show with 80 % power; it is 0 where the pairs do not vary, and then says nothing. ``effect`` is
-    Cohen's dz of the paired per-example differences; for Wilcoxon's test Cliff's delta and for McNemar's the odds
-    ratio, as ``effect_name`` says.
+    ``difference`` is the difference of the corpus values, ``interval`` its interval, ``p`` what verdicts go by,
+    ``test_p`` the two-sided p-value of ``test``, ``n`` the number of pairs (examples or clusters),
+    ``smallest_detectable`` the difference that this many examples show with 80 % power; it is 0 where the pairs do not
+    vary, and then says nothing. ``effect`` is Cohen's dz of the paired per-example differences; for Wilcoxon's test
+    Cliff's delta and for McNemar's the odds ratio, as ``effect_name`` says.
     """
 
     difference: float
     interval: Interval
-    p: float
+    test_p: float
     n: int
     effect: float
     smallest_detectable: float
@@ -50,28 +50,28 @@ class Comparison:
     standard_error: float = 0.0
 
     @property
-    def cautious_p(self) -> float:
-        """The larger of the test's p and that of the difference over its standard error (t, linearised).
+    def p(self) -> float:
+        """The test's p; of the permutation test the larger of it and that of the difference over its standard error.
 
         The permutation test asks whether A and B are the same in everything. Two programs of which one says far less
-        are not, even where their corpus values can hardly be told apart. Verdicts go by this p.
+        are not, even where their corpus values can hardly be told apart (t, linearised).
 
         >>> from goldassay.tally import Counts
         >>> few, many = [Counts(1, 0, 1)] + [Counts(0, 1, 1)] * 47, [Counts(0, 6, 2)] + [Counts(0, 6, 1)] * 47
         >>> found = compare(few, many, Counts(0, 0, 0), resamples=2000)
-        >>> round(found.difference, 3), found.p < 0.01, round(found.cautious_p, 2)
+        >>> round(found.difference, 3), found.test_p < 0.01, round(found.p, 2)
         (0.021, True, 0.32)
         """
-        if not self.standard_error > 0 or self.n < 2:
-            return self.p
+        if self.test != "permutation" or not self.standard_error > 0 or self.n < 2:
+            return self.test_p
         apart = abs(self.difference) / self.standard_error
-        return max(self.p, 2 * float(stats.t.sf(apart, self.n - 1)))
+        return max(self.test_p, 2 * float(stats.t.sf(apart, self.n - 1)))
 
     def state(self) -> dict[str, Any]:
         """As JSON; an effect without bound, and what cannot be estimated, is null."""
         effect = self.effect if math.isfinite(self.effect) else None
         found = {key: value for key, value in asdict(self).items() if key != "standard_error"}
-        return {**found, "effect": effect, "smallest_detectable": self.smallest_detectable or None}
+        return {**found, "p": self.p, "effect": effect, "smallest_detectable": self.smallest_detectable or None}
 
 
 def compare(

@@ -8,7 +8,7 @@ before it were shown (Maurer, Hothorn, Lehmacher 1995), so that the chance of pr
 
 One hypothesis is tested twice: by betting at every look, at ``EARLY`` of the level, and by the paired permutation test
 at the end, one-sided, at what is left; the two levels add up to ``alpha``. A p is never smaller than that of the
-difference over its standard error (`goldassay.statistics.paired.Comparison.cautious_p`).
+difference over its standard error (`goldassay.statistics.paired.Comparison.p`).
 
 Patches that are measured each alone, in no order, are corrected for their number (Holm).
 """

@@ -280,7 +280,7 @@ def effect(
         difference=found.difference,
         low=found.interval.low,
         high=found.interval.high,
-        p=found.cautious_p,
+        p=found.p,
         n=len(after),
         calls=int(cost.get("calls", 0)),
         tokens=int(cost.get("prompt_tokens", 0) + cost.get("completion_tokens", 0)),

@@ -119,7 +119,7 @@ class Tuned:
         if self.test is None:
             return "not tested"
         found = self.test.difference
-        shown = found.cautious_p <= 0.05
+        shown = found.p <= 0.05
         return "not proven on test" if not shown else "proven on test" if found.difference > 0 else "worse on test"
 
 

@@ -118,7 +118,7 @@ def tune(
         if optimizer == "patches" and not (ledger.patches or stopped):
             note = note or "no patch was tried: the metric names no errors on train that a patch could be made from"
         if on_test is not None:  # test alone proves, where there is one
-            better = on_test.difference.difference > 0 and on_test.difference.cautious_p <= ALPHA
+            better = on_test.difference.difference > 0 and on_test.difference.p <= ALPHA
             ledger.verdict = replace(ledger.verdict, proven=ledger.verdict.kept and better, by="test, one look")
             for patch in ledger.kept if better else ():
                 patch.status = "proven"
