@@ -100,7 +100,7 @@ def test_what_is_wrong_with_them_is_one_line(both: tuple[Path, Path], tmp_path: 
 
 def test_they_are_for_squad_alone(both: tuple[Path, Path], tmp_path: Path) -> None:
     other = saved(tmp_path / "p.jsonl", {"id": "a", "answer": "1784"})
-    with pytest.raises(GoldassayError, match="--na-probs is for format squad"):
+    with pytest.raises(GoldassayError, match="--option na_probs is for format squad"):
         scored("answering", both[0], other, na_probs=saved(tmp_path / "na.json", {}))
-    with pytest.raises(GoldassayError, match="--na-probs is for answering"):
+    with pytest.raises(GoldassayError, match="--option na_probs is for answering"):
         scored("retrieval", *both, na_probs=both[1])
