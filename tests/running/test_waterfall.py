@@ -62,16 +62,22 @@ def test_shares_are_shapley_values_and_add_up() -> None:
     assert found.state()["shares"][0]["stage"] == "find"
 
 
+def test_a_stage_that_mends_nothing_has_an_interval_with_a_width() -> None:
+    found = waterfall(Pipe(), gold()[:10], METRIC, progress=False)
+    assert [one.cost for one in found.shares] == [0.0, 0.0]
+    assert all(one.low < -0.05 and one.high > 0.05 for one in found.shares)
+
+
 def test_examples_with_the_same_inputs_keep_their_own_gold() -> None:
     """The second has the same question and another answer: nothing but its own gold can mend it."""
     twins = [dspy.Example(id=i, question="q a", answers=[i]).with_inputs("question") for i in ("a", "z")]
-    found = waterfall(Pipe(), twins, METRIC, progress=False, resamples=50)
+    found = waterfall(Pipe(), twins, METRIC, progress=False)
     assert found.values == {(): 0.5, ("find",): 1.0, ("read",): 1.0, ("find", "read"): 1.0}
 
 
 def test_the_program_itself_is_left_as_it_is() -> None:
     program = Pipe()
-    waterfall(program, gold(), METRIC, progress=False, resamples=50)
+    waterfall(program, gold(), METRIC, progress=False)
     assert "find" not in vars(program)
     assert program(question="lost q a1").answer == "nothing"
 

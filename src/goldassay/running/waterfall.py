@@ -8,8 +8,10 @@ a stage's cost is its Shapley share
     φ_i = Σ_{S without i} |S|! (k − |S| − 1)! / k! · (v(S ∪ {i}) − v(S))
 
 so that the shares add up to v(all) − v(none), whichever stage is mended first. What is missing to 1 after all stages
-were replaced is the ``rest`` (what follows the last stage, and gold that no output reaches). Intervals are drawn over
-examples (or documents), the same ones for all S. Nothing is guessed from outputs.
+were replaced is the ``rest`` (what follows the last stage, and gold that no output reaches). The ends of a share's
+interval are those of its paired differences v(S ∪ {i}) − v(S) over examples or documents
+(`goldassay.statistics.paired.difference_interval`), weighed likewise: as wide as if these differences moved together,
+so rather too wide, and never of width zero. Nothing is guessed from outputs.
 
 Shapley, "A value for n-person games", 1953.
 """
@@ -23,12 +25,10 @@ from dataclasses import dataclass
 from itertools import chain, combinations
 from typing import Any
 
-import numpy as np
-
 from goldassay.exceptions import GoldassayError
 from goldassay.running.evaluate import evaluate
 from goldassay.statistics.evidence import Evidences, clustered
-from goldassay.statistics.resampling import resampled
+from goldassay.statistics.paired import difference_interval
 
 Oracle = Callable[[Any], Any]
 MOST = 5  # stages: 2^5 runs
@@ -107,8 +107,6 @@ def waterfall(
     metric: Any,
     *,
     stages: Mapping[str, Oracle] | None = None,
-    resamples: int = 2000,
-    seed: int = 0,
     **options: Any,
 ) -> Waterfall:
     """What each stage of ``program`` costs on ``gold``.
@@ -119,8 +117,6 @@ def waterfall(
         metric: a `Metric`.
         stages: by the name of a method or predictor, a function of the gold example that gives the stage's output, or
             a function of the stage's inputs; the program's own ``stages`` without.
-        resamples: of the intervals.
-        seed: of the intervals.
         options: as `evaluate` takes them (``lm``, ``adapter``, ``threads``, ``progress``).
 
     >>> import dspy
@@ -158,31 +154,23 @@ def waterfall(
     documents = [row.get("document", row["index"]) for row in first.rows]
     if len(set(documents)) < n:
         blocks = [clustered(block, documents) for block in blocks]
-    width = together.matrix.shape[1]
-    drawn = np.concatenate(
-        [
-            np.column_stack(
-                [together.values(sums[:, place * width : (place + 1) * width]) for place in range(len(sets))]
-            )
-            for sums in resampled(np.hstack(blocks), resamples, seed)
-        ]
-    )
-    values = np.array([run.value for run in runs.values()])
+    rows = dict(zip(sets, blocks, strict=True))
+    by_set = {some: float(run.value) for some, run in runs.items()}
     shares = []
     for name in names:
-        weights = _weights(name, names, sets)
-        low, high = np.quantile(drawn @ weights, (0.025, 0.975))
-        shares.append(StageCost(name, float(values @ weights), float(low), float(high)))
-    by_set = {some: float(value) for some, value in zip(sets, values, strict=True)}
+        cost = low = high = 0.0
+        for some in sets:
+            if name in some:
+                continue
+            more = tuple(one for one in names if one in some or one == name)
+            weight = _weight(len(some), len(names))
+            found, _ = difference_interval(together, rows[more], rows[some], 0.95, None)
+            cost += weight * (by_set[more] - by_set[some])
+            low, high = low + weight * found.low, high + weight * found.high
+        shares.append(StageCost(name, cost, low, high))
     return Waterfall(by_set[()], by_set[tuple(names)], tuple(shares), by_set, n)
 
 
-def _weights(name: str, names: Sequence[str], sets: Sequence[tuple[str, ...]]) -> Any:
-    """By how much the value of each set counts in a stage's Shapley share."""
-    k = len(names)
-    out = np.zeros(len(sets))
-    for place, some in enumerate(sets):
-        others = len(some) - (name in some)
-        weight = math.factorial(others) * math.factorial(k - others - 1) / math.factorial(k)
-        out[place] = weight if name in some else -weight
-    return out
+def _weight(others: int, stages: int) -> float:
+    """By how much mending a stage after ``others`` counts in its Shapley share."""
+    return math.factorial(others) * math.factorial(stages - others - 1) / math.factorial(stages)
