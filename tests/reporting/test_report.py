@@ -7,13 +7,16 @@ import gzip
 import hashlib
 import json
 import re
+import shutil
 from pathlib import Path
 from typing import Any
 
 import dspy
 import pytest
+from typer.testing import CliRunner
 
 from goldassay import Metric
+from goldassay.cli import app
 from goldassay.exceptions import GoldassayError
 from goldassay.measures import answering, classification, extraction
 from goldassay.reporting import facts, pages
@@ -114,6 +117,47 @@ def test_confidence_and_correctness_of_answers() -> None:
     )
     assert facts.confidences(found) == ([(0.9, 1.0), (0.4, 0.0)], 2)
     assert facts.precision_recall([(0.9, 1.0), (0.4, 0.0)], 2) == [(0.9, 1.0, 0.5), (0.4, 0.5, 0.5)]
+
+
+def test_a_model_of_a_file_is_named_without_where_it_lies(two: list[Run], tmp_path: Path) -> None:
+    place = tmp_path / "run"
+    assert two[0].folder
+    shutil.copytree(two[0].folder, place)
+    about = json.loads((place / "run.json").read_text())
+    about["lm"] = about["settings"]["lm"] = "local:/home/ann/models/qwen.gguf"
+    about["measures"]["strict_f1"]["conventions"] = "strict_f1[judge=local:/home/ann/models/qwen.gguf@2]"
+    (place / "run.json").write_text(json.dumps(about))
+    rows = [json.loads(line) for line in (place / "rows.jsonl").read_text().splitlines()]
+    rows[0]["calls"] = [{"lm": about["lm"], "prompt": [], "answer": "x"}]
+    (place / "rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    text = pages.report([Run.load(place)])
+    assert ">local:qwen.gguf<" in text
+    assert "judge=local:qwen.gguf@2" in text
+    assert '"lm":"local:qwen.gguf"' in unpacked(text, "rows-0").replace('"lm": ', '"lm":')
+    assert "/home/ann" not in text + unpacked(text, "rows-0") + unpacked(text, "index-data")
+    listed = CliRunner().invoke(app, ["runs", "list", str(tmp_path)], catch_exceptions=False).stdout
+    shown = CliRunner().invoke(app, ["runs", "show", str(place)], catch_exceptions=False).stdout
+    assert "local:qwen.gguf" in listed
+    assert "local:qwen.gguf" in shown
+    assert "/home/ann" not in listed + shown
+
+
+@pytest.mark.parametrize("said", ["PLACE", "TOP"])
+def test_types_that_gold_does_not_know_are_told(said: str, tmp_path: Path) -> None:
+    spans = [{"start": 0, "end": 5, "type": "TOP", "text": "Delft"}]
+    gold = [dspy.Example(id="1", text="Delft in 1654", entities=spans).with_inputs("text")]
+    found = [{"start": 0, "end": 5 if said == "PLACE" else 4, "type": said}]  # known, in another place
+    run = evaluate(
+        lambda text: dspy.Prediction(entities=found),
+        gold,
+        Metric(extraction.StrictF1()),
+        folder=tmp_path / "r",
+        progress=False,
+    )
+    done = CliRunner().invoke(app, ["runs", "show", str(tmp_path / "r")], catch_exceptions=False)
+    words = "nothing is right: PLACE is predicted, gold has TOP"
+    assert (words in " ".join(done.output.split())) is (said == "PLACE")
+    assert (words in pages.report([run])) is (said == "PLACE")
 
 
 def test_what_is_no_run_is_one_line(tmp_path: Path) -> None:

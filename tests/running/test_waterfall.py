@@ -95,13 +95,15 @@ def test_what_cannot_be_replaced_is_said() -> None:
 
 
 def test_its_picture_is_a_cascade_from_all_right_down_to_the_program() -> None:
-    figure = charts.waterfall(0.25, [("rest", 0.05, 0.05, 0.05), ("find", -0.1, -0.2, 0.0), ("read", 0.8, 0.7, 0.9)])
-    ends, steps = figure["data"]
+    figure = charts.waterfall(0.25, 0.05, [("find", -0.1, -0.2, 0.0), ("read", 0.8, 0.7, 0.9)])
+    ends, rest, steps = figure["data"]
     assert (ends["y"], ends["x"]) == (["all right", "the program"], [1.0, 0.25])
-    assert steps["base"] == pytest.approx([1.0, 0.95, 1.05])  # each step begins where the one before it ended
-    assert steps["x"] == pytest.approx([-0.05, 0.1, -0.8])
+    assert (rest["y"], rest["base"], rest["x"]) == (["rest"], [1.0], [-0.05])
+    assert "error_x" not in rest  # it has no interval, so there is nothing to draw
+    assert steps["base"] == pytest.approx([0.95, 1.05])  # each step begins where the one before it ended
+    assert steps["x"] == pytest.approx([0.1, -0.8])
     assert steps["base"][-1] + steps["x"][-1] == pytest.approx(0.25)
-    assert steps["error_x"]["arrayminus"] == pytest.approx([0.0, 0.1, 0.1])  # a higher cost ends further down
+    assert steps["error_x"]["arrayminus"] == pytest.approx([0.1, 0.1])  # a higher cost ends further down
     assert figure["layout"]["yaxis"]["categoryarray"] == ["all right", "rest", "find", "read", "the program"]
 
 

@@ -240,34 +240,45 @@ def lines(
     return _figure(f"{title} over time", data, layout)
 
 
-def waterfall(value: float, falls: Sequence[tuple[str, float, float, float]]) -> Chart:
+def waterfall(value: float, rest: float, stages: Sequence[tuple[str, float, float, float]]) -> Chart:
     """A cascade: from 1 down to the value, a step a stage; each has a name, its cost and the interval of that.
 
-    A stage that costs less than nothing steps up: the program is better without gold there.
+    The first step is the ``rest``, which no stage mends and which has no interval. A stage that costs less than nothing
+    steps up: the program is better without gold there.
     """
+    costs = [rest, *(cost for _, cost, _, _ in stages)]
     left, bases = 1.0, []
-    for _, cost, _, _ in falls:
+    for cost in costs:
         bases.append(left)
         left -= cost
-    names = ["all right", *(name for name, *_ in falls), "the program"]
-    costs = [cost for _, cost, _, _ in falls]
+    names = ["all right", "rest", *(name for name, *_ in stages), "the program"]
     steps = {
         "type": "bar",
         "orientation": "h",
-        "y": names[1:-1],
-        "base": bases,
-        "x": [-cost for cost in costs],
+        "y": names[2:-1],
+        "base": bases[1:],
+        "x": [-cost for cost in costs[1:]],
         "error_x": {
             "type": "data",
             "symmetric": False,
-            "array": [cost - low for _, cost, low, _ in falls],
-            "arrayminus": [high - cost for _, cost, _, high in falls],
+            "array": [cost - low for _, cost, low, _ in stages],
+            "arrayminus": [high - cost for _, cost, _, high in stages],
             "thickness": 1.5,
             "color": "ink",
         },
-        "customdata": [[cost, low, high] for _, cost, low, high in falls],
+        "customdata": [[cost, low, high] for _, cost, low, high in stages],
         "marker": {"color": TINT[1]},
         "hovertemplate": "%{y} costs %{customdata[0]:.4f} [%{customdata[1]:.3f}, %{customdata[2]:.3f}]" + NO_BOX,
+    }
+    missing = {
+        "type": "bar",
+        "orientation": "h",
+        "y": names[1:2],
+        "base": bases[:1],
+        "x": [-rest],
+        "customdata": [rest],
+        "marker": {"color": "muted"},
+        "hovertemplate": "no stage mends %{customdata:.4f}" + NO_BOX,
     }
     ends = {
         "type": "bar",
@@ -321,4 +332,6 @@ def waterfall(value: float, falls: Sequence[tuple[str, float, float, float]]) ->
         "annotations": labels,
         "showlegend": False,
     }
-    return _figure("From all right down to the program, stage by stage", [ends, steps], layout, 150 + 44 * len(names))
+    return _figure(
+        "From all right down to the program, stage by stage", [ends, missing, steps], layout, 150 + 44 * len(names)
+    )

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from goldassay.jsonl import dumps
-from goldassay.reporting.facts import Facts, ReportedValue, wrong
+from goldassay.reporting.facts import Facts, ReportedValue, shown_model, wrong
 from goldassay.reporting.pages.document import packed
 from goldassay.running.rows import facets
 from goldassay.running.run import Run
@@ -233,7 +233,10 @@ def _own(run: Run, at: int) -> dict[str, Any]:
     row = run.rows[at]
     kept = ("score", "prediction", "errors", "error", "latency_s", "usage", "usd", "calls", "truncated", "retried")
     values = {name: round(float(tally.value), 6) for name, tally in run.evidence[at].items() if tally.weight > 0}
-    return {**{key: row[key] for key in kept if key in row}, "values": values}
+    own = {**{key: row[key] for key in kept if key in row}, "values": values}
+    if "calls" in own:
+        own["calls"] = [{**call, "lm": shown_model(call["lm"])} if "lm" in call else call for call in own["calls"]]
+    return own
 
 
 def words(rows: Sequence[Mapping[str, Any]]) -> str:

@@ -19,6 +19,8 @@ from pathlib import Path
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
+from goldassay.reporting.facts import shown_model
+
 HERE = Path(__file__).parent
 EMPTY = "sha256-47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU="  # of no text: the style element that plotly fills itself
 
@@ -118,7 +120,7 @@ def environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    made.filters |= {"rate": percent, "signed": signed, "p": probability}
+    made.filters |= {"rate": percent, "signed": signed, "p": probability, "model": shown_model}
     return made
 
 

@@ -15,7 +15,15 @@ from typing import TYPE_CHECKING, Any
 
 from goldassay import __version__
 from goldassay.exceptions import DataError, GoldassayError
-from goldassay.reporting.facts import Facts, ReportedValue, calibration, facts, precision_recall
+from goldassay.reporting.facts import (
+    Facts,
+    ReportedValue,
+    calibration,
+    facts,
+    precision_recall,
+    shown_model,
+    unknown_types,
+)
 from goldassay.reporting.pages import charts, data
 from goldassay.reporting.pages.document import page
 from goldassay.reporting.pages.tuning import Tuning, effects
@@ -105,7 +113,7 @@ def report(
         "patterns": [(name, data.patterns(one.run)) for name, one in zip(names, told, strict=True)],
         "tuning": tuning,
         "tree": tuning.tree if tuning else [],
-        "judges": judges,
+        "judges": [{**one, "judge": shown_model(one["judge"])} for one in judges],
         "together": [names[usable.index(run)] for run in together],
         "traced": any("inputs" in run.rows[0] for run in together),
         "curves": [],
@@ -152,7 +160,7 @@ def labels(runs: Sequence[Run]) -> list[str]:
     """A name for each run, all different: its own, with its model and its folder (when it began) where that helps."""
     names = [run.name for run in runs]
     models = [str((run.about.get("settings") or {}).get("lm") or run.about.get("lm") or "no model") for run in runs]
-    models = [one.rpartition("/")[2] for one in models]
+    models = [shown_model(one).rpartition("/")[2] for one in models]
     folders = [run.folder.name if run.folder else "" for run in runs]
     began = [MOMENT.match(one) for one in folders]
     if all(began) and len({one[0] for one in began if one}) == len(runs):
@@ -222,6 +230,8 @@ def _notes(runs: Sequence[Run], names: Sequence[str]) -> list[str]:
                 f"{name} is {run.about.get('status', 'unfinished')}: {len(run.rows)} of "
                 f"{run.about.get('gold', {}).get('examples', '?')} examples."
             )
+        if apart := unknown_types(run):
+            out.append(f"{name}: {apart}.")
         if failed:
             out.append(f"{name}: {failed} of {len(run.rows)} examples failed; their gold counts as missed.")
         if run.rows and "inputs" not in run.rows[0]:
@@ -264,8 +274,7 @@ def _spread(values: Sequence[float], most: int = 400) -> list[float]:
 
 def waterfall(found: Waterfall, title: str) -> str:
     """The page of a pipeline's waterfall."""
-    rest = found.rest
     stages = [(one.stage, one.cost, one.low, one.high) for one in found.shares]
-    figure = charts.waterfall(found.value, [("rest", rest, rest, rest), *stages])
+    figure = charts.waterfall(found.value, found.rest, stages)
     context = {"title": f"What each stage costs: {title}", "version": __version__, "found": found}
     return page("waterfall.html", context, charts=[figure])
