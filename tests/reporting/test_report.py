@@ -20,6 +20,7 @@ from goldassay.cli import app
 from goldassay.exceptions import GoldassayError
 from goldassay.measures import answering, classification, extraction
 from goldassay.reporting import facts, pages
+from goldassay.reporting.pages.report import labels
 from goldassay.running import Run, evaluate
 from goldassay.statistics.ppi import corrected
 
@@ -104,6 +105,64 @@ def test_confusion_comes_from_labels_and_types(two: list[Run]) -> None:
     found = evaluate(lambda text: dspy.Prediction(label="A"), gold, Metric(classification.Accuracy()), progress=False)
     rows = [{**row, "gold": {"label": example["label"]}} for row, example in zip(found.rows, gold, strict=True)]
     assert facts.confusion(Run(found.about, rows, found.zero)) == {("A", "A"): 2, ("B", "A"): 2}
+    # of 40 texts with a year each some fail; of the others every third year has a wrong end, which is no other type
+    spans = facts.confusion(two[0])
+    assert spans
+    right = sum(not row.get("errors") and not row.get("error") for row in two[0].rows)
+    failed = sum(bool(row.get("error")) for row in two[0].rows)
+    assert spans["TMP", "TMP"] == 40 - failed  # a wrong boundary has the right type
+    assert spans["TMP", facts.MISSED] == failed
+    assert 0 < right < 40 - failed
+    assert (facts.SPURIOUS, "TMP") not in spans
+    text = pages.report([two[0]])
+    assert "(missed)" in text
+
+
+def test_runs_of_one_name_are_told_apart_by_what_differs(two: list[Run]) -> None:
+    def run(name: str, model: str, folder: str) -> Run:
+        return Run({**two[0].about, "name": name, "lm": model, "settings": {}}, two[0].rows, two[0].zero, Path(folder))
+
+    runs = [
+        run("a", "openai/small", "20260101-100000-a"),
+        run("a", "openai/big", "20260101-110000-a"),
+        run("b", "local:/home/ann/x.gguf", "20260101-100000-b"),
+        run("b", "local:/home/ann/x.gguf", "20260101-100500-b"),
+        run("c", "openai/big", "20260101-100500-c"),
+    ]
+    assert labels(runs) == ["a, small", "a, big", "b, 20260101-100000", "b, 20260101-100500", "c"]
+    assert labels([run("d", "m", "one"), run("d", "m", "one")]) == ["d #1", "d #2"]
+
+
+def test_a_page_of_judges_says_what_the_share_is_as_people_would_find_it(tmp_path: Path) -> None:
+    ends = {"low": 0.25, "high": 0.75}
+    about = {
+        "judge": "local:/home/ann/x.gguf@2",
+        "question": "support",
+        "positive": "supported",
+        "n": 16,
+        "accuracy": {"value": 0.8125, **ends},
+        "confusion": {
+            "supported": {"supported": 6, "refuted": 1, "unknown": 0},
+            "refuted": {"supported": 2, "refuted": 7, "unknown": 0},
+        },
+        "corrected": {
+            "naive": {"value": 0.5454, **ends},
+            "corrected": {"value": 0.4666, **ends},
+            "people_only": {"value": 0.4375, **ends},
+        },
+        "warnings": ["16 labels are few"],
+    }
+    (tmp_path / "aligned.json").write_text(json.dumps(about))
+    found = pages.sources([tmp_path / "aligned.json"])
+    text = pages.report(found.runs, judges=found.judges)
+    said = " ".join(re.sub(r"<[^>]*>", "", text.partition("<main")[2].partition("</main")[0]).split())
+    assert "A judge beside people" in said
+    assert "local:x.gguf@2" in said
+    assert "agrees with people on 81.2 % [25.0, 75.0] of 16 items" in said
+    assert "as people would, corrected by their labels, it is 46.7 %" in said
+    assert "16 labels are few" in said
+    assert "unknown" not in said  # a column in which nothing stands
+    assert 'data-chart="0"' in text
 
 
 def test_confidence_and_correctness_of_answers() -> None:

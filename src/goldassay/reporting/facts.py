@@ -22,6 +22,8 @@ from goldassay.tally import Confusion, Counts
 
 GGUF = re.compile(r"local:(?:(?!\.gguf)[^\"\n])*?[/\\]([^/\\\"\n]+?\.gguf)")
 """A model's file by its path, wherever it is named."""
+MISSED, SPURIOUS = ONE_SIDED = ("(missed)", "(spurious)")
+"""What stands in a confusion matrix for a span that only gold, or only the prediction, has."""
 BY_PARTS = ("extraction", "classification", "linking", "triples")  # tasks whose scorecards have parts by type
 
 
@@ -185,7 +187,7 @@ def parts(run: Run, task: str) -> dict[str, Mapping[str, Mapping[str, float | No
 
 
 def confusion(run: Run) -> Confusion | None:
-    """Which label was taken for which, where the rows say so: from stored labels, else from errors of wrong types."""
+    """Which label was taken for which, where the rows say so: from stored labels, else from errors with types."""
     out: Counter[tuple[str, str]] = Counter()
     if "classification" in tasks(run):
         for row in run.rows:
@@ -197,6 +199,8 @@ def confusion(run: Run) -> Confusion | None:
             for error in row.get("errors", ()):
                 if error.get("gold_type") and error.get("pred_type"):
                     out[error["gold_type"], error["pred_type"]] += 1
+                elif error.get("field") == "entities" and (error.get("gold_type") or error.get("pred_type")):
+                    out[error.get("gold_type", SPURIOUS), error.get("pred_type", MISSED)] += 1
         if out:
             _right(run, out)
     return Confusion({pair: float(count) for pair, count in out.items()}) if out else None
