@@ -1,4 +1,7 @@
-"""An extractive reader on a tiny model with random weights: spans, windows, abstaining, the program around it."""
+"""Readers on tiny models with random weights, one that points and one that writes, and the program around them.
+
+Spans, windows, abstaining, confidence.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +17,7 @@ from typer.testing import CliRunner
 from goldassay import workspace
 from goldassay.cli import app
 from goldassay.exceptions import ModelError
-from goldassay.lm.extractive import LONGEST, ExtractiveReader, span
+from goldassay.lm.readers import LONGEST, ExtractiveReader, GenerativeReader, reader, span
 
 WORDS = "we have a 30 day return policy with full refund what is your shipping takes five days ? .".split()  # noqa: SIM905
 
@@ -41,6 +44,8 @@ def test_without_the_extra_the_error_says_what_to_install(monkeypatch: pytest.Mo
     monkeypatch.setitem(__import__("sys").modules, "torch", None)
     with pytest.raises(ModelError, match=r"goldassay\[transformers\]"):
         ExtractiveReader("any")("What?", ["This."])
+    with pytest.raises(ModelError, match=r"goldassay\[transformers\]"):
+        reader("any")
 
 
 @pytest.fixture(scope="module")
@@ -64,22 +69,23 @@ def tiny(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_it_points_into_its_passages(tiny: Path) -> None:
-    reader = ExtractiveReader(str(tiny))
+    pointing = reader(str(tiny))
+    assert isinstance(pointing, ExtractiveReader)
     text = "We have a 30 day return policy with full refund."
-    found = reader("What is your return policy?", ["", text])
-    assert found == reader("What is your return policy?", [text])
+    found = pointing("What is your return policy?", ["", text])
+    assert found == pointing("What is your return policy?", [text])
     assert 0 < found["confidence"] <= 1
     assert found["answer"] == "" or found["answer"] in text
     long = " ".join([text] * 20)  # several windows of 32 tokens
-    far = reader("What is your return policy?", [long])
+    far = pointing("What is your return policy?", [long])
     assert far["answer"] == "" or far["answer"] in long
     assert far["confidence"] >= found["confidence"] * 0.5
-    assert reader("What?", []) == {"answer": "", "confidence": 0.0}
+    assert pointing("What?", []) == {"answer": "", "confidence": 0.0}
 
 
 def test_it_abstains_where_no_answer_is_likelier_everywhere(tiny: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    reader = ExtractiveReader(str(tiny))
-    _, _, model = reader._parts
+    pointing = ExtractiveReader(str(tiny))
+    _, _, model = pointing._parts
     bias: Any = model.qa_outputs.bias.data
     kept = model.forward
 
@@ -94,14 +100,15 @@ def test_it_abstains_where_no_answer_is_likelier_everywhere(tiny: Path, monkeypa
 
     assert bias.shape == (2,)
     monkeypatch.setattr(model, "forward", leaning(20.0))
-    assert reader("What is your policy?", ["a full refund"])["answer"] == ""
+    assert pointing("What is your policy?", ["a full refund"])["answer"] == ""
     monkeypatch.setattr(model, "forward", leaning(-20.0))
-    assert reader("What is your policy?", ["a full refund"])["answer"] != ""
+    assert pointing("What is your policy?", ["a full refund"])["answer"] != ""
 
 
 def test_a_model_that_is_not_there_is_one_line(tiny: Path) -> None:
-    with pytest.raises(ModelError, match="no extractive reader"):
-        ExtractiveReader(str(tiny / "nothing"))("What?", ["This."])
+    with pytest.raises(ModelError, match="no reader") as raised:
+        reader(str(tiny / "nothing"))
+    assert "\n" not in str(raised.value)
 
 
 def test_a_model_that_never_learnt_to_answer_is_refused(tiny: Path, tmp_path: Path) -> None:
@@ -114,30 +121,105 @@ def test_a_model_that_never_learnt_to_answer_is_refused(tiny: Path, tmp_path: Pa
         ExtractiveReader(str(tmp_path))("What?", ["This."])
 
 
-def test_it_stands_in_a_ranking_beside_the_baseline(tiny: Path, tmp_path: Path) -> None:
-    asked = [
-        "rank",
-        "answering",
-        "--gold",
-        "shop",
-        "--split",
-        "all",
-        "--program",
-        "baseline",
-        "--program",
-        f"reader:{tiny}",
-    ]
-    done = CliRunner().invoke(app, [*asked, "--out", str(tmp_path / "a"), "--json"], catch_exceptions=False)
-    names = {one["name"] for one in json.loads(done.stdout)["systems"]}
-    assert names == {"answering-baseline", f"reader-{tiny.name}"}
-    done = CliRunner().invoke(
-        app, [*asked, "--metric", "five", "--out", str(tmp_path / "b"), "--json"], catch_exceptions=False
+@pytest.fixture(scope="module")
+def writer(tiny: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A T5 with one layer of 32 and the same words, whose sentences end with a token of their own."""
+    import torch
+    import transformers
+
+    place = tmp_path_factory.mktemp("writer")
+    names = ["<pad>", "</s>", "<unk>", "question", "context", ":", *dict.fromkeys(WORDS)]
+    tokenizers = pytest.importorskip("tokenizers")
+    made = tokenizers.Tokenizer(tokenizers.models.WordLevel({name: at for at, name in enumerate(names)}, "<unk>"))
+    made.normalizer = tokenizers.normalizers.Lowercase()
+    made.pre_tokenizer = tokenizers.pre_tokenizers.Whitespace()
+    made.post_processor = tokenizers.processors.TemplateProcessing(single="$A </s>", special_tokens=[("</s>", 1)])
+    special = {"unk_token": "<unk>", "pad_token": "<pad>", "eos_token": "</s>"}
+    transformers.PreTrainedTokenizerFast(tokenizer_object=made, model_max_length=48, **special).save_pretrained(place)
+    torch.manual_seed(9)  # writes seven words and ends
+    sizes = {"d_model": 32, "d_kv": 8, "d_ff": 64, "num_layers": 1, "num_heads": 4}
+    wide = 3.0  # with narrower weights it writes nothing at all
+    config = transformers.T5Config(vocab_size=len(names), decoder_start_token_id=0, initializer_factor=wide, **sizes)
+    transformers.T5ForConditionalGeneration(config).save_pretrained(place)
+    return place
+
+
+def test_what_is_written_is_as_likely_as_its_tokens(writer: Path) -> None:
+    """The confidence beside the model's own: each token given those before it, up to the end."""
+    import torch
+
+    writing = reader(str(writer))
+    assert isinstance(writing, GenerativeReader)
+    question, text = "what is your return policy ?", "we have a full refund"
+    found = writing(question, [text, "  "])
+    _, tokenizer, model = writing._parts
+    asked = tokenizer(f"question: {question} context: {text}", return_tensors="pt")
+    written, chance = [0], 1.0
+    for _ in range(64):
+        with torch.inference_mode():
+            scores = model(**asked, decoder_input_ids=torch.tensor([written])).logits[0, -1].softmax(0)
+        written.append(int(scores.argmax()))
+        chance *= float(scores.max())
+        if written[-1] == tokenizer.eos_token_id:
+            break
+    said = tokenizer.decode(written, skip_special_tokens=True).strip()
+    assert said
+    assert found["answer"] == said
+    assert found["confidence"] == pytest.approx(chance, rel=1e-3)
+    other = writing(question, ["five days"])
+    both = writing(question, ["five days", text])  # in one batch, the shorter one filled up
+    assert both == pytest.approx(max(found, other, key=lambda one: one["confidence"]), rel=1e-3)
+    assert writing(question, []) == {"answer": "", "confidence": 0.0}
+
+
+def test_a_long_passage_is_read_in_parts_that_leave_nothing_out(writer: Path) -> None:
+    writing = GenerativeReader(str(writer))
+    text = " ".join(f"word{at}" for at in range(200))
+    parts = list(writing._windows("what is your policy ?", text))
+    _, tokenizer, _ = writing._parts
+    assert len(parts) > 5
+    assert all(
+        len(tokenizer(writing.form.format(question="what is your policy ?", context=one)).input_ids) <= 48
+        for one in parts
     )
-    assert {row["Model"] for row in json.loads(done.stdout)["rankings"]} == {"baseline", f"reader-{tiny.name}"}
+    reached = 0
+    for one in parts:
+        at = text.index(one, max(0, reached - len(one)))
+        assert at <= reached
+        reached = at + len(one)
+    assert reached == len(text)
+    with pytest.raises(ModelError, match="no room for a passage"):
+        writing("what is your policy ? " * 10, [text])
+
+
+def test_saying_that_there_is_none_is_no_answer(writer: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    writing = GenerativeReader(str(writer))
+    _, tokenizer, _ = writing._parts
+    for said in ("No answer.", "unanswerable", "", "<none>"):
+        monkeypatch.setattr(tokenizer, "batch_decode", lambda rows, said=said, **_: [said] * len(rows))
+        assert writing("what is your policy ?", ["a full refund"]) == {"answer": "", "confidence": 0.0}
+
+
+def test_a_model_is_asked_in_the_words_that_it_learnt() -> None:
+    assert GenerativeReader("google/t5-small").form == "question: {question} context: {context}"
+    theirs = GenerativeReader("consciousAI/question-answering-generative-t5-v1-base-s-q-c").form
+    assert theirs == "question: {question}</s> question_context: {context}"
+
+
+def test_they_stand_in_a_ranking_beside_the_baseline(tiny: Path, writer: Path, tmp_path: Path) -> None:
+    shop = ["--gold", "shop", "--split", "all"]
+    programs = ["--program", "baseline", "--program", f"reader:{tiny}", "--program", f"reader:{writer}"]
+    asked = ["rank", "answering", *shop, *programs]
+    readers = {f"reader-{tiny.name}", f"reader-{writer.name}"}
+    done = CliRunner().invoke(app, [*asked, "--out", str(tmp_path / "a"), "--json"], catch_exceptions=False)
+    assert {one["name"] for one in json.loads(done.stdout)["systems"]} == {"answering-baseline", *readers}
+    five = [*asked, "--metric", "five", "--out", str(tmp_path / "b"), "--json"]
+    done = CliRunner().invoke(app, five, catch_exceptions=False)
+    assert {row["Model"] for row in json.loads(done.stdout)["rankings"]} == {"baseline", *readers}
 
 
 def test_its_stages_are_those_of_the_waterfall(tiny: Path) -> None:
-    kind = workspace.attribute(workspace.root() / "programs" / "answering.py", "Extractive")
+    kind = workspace.attribute(workspace.root() / "programs" / "answering.py", "Pretrained")
     program = kind(str(tiny)).index([{"id": "p", "text": "we have a full refund"}])
     assert list(program.stages) == ["search", "reader"]
     assert program(question="what is your refund").retrieved_contexts == ["we have a full refund"]
