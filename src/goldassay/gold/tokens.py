@@ -25,6 +25,7 @@ class Document:
     of the column that was asked for, ``marks`` those of the column that bounds them; ``breaks`` are the indices at
     which a sentence begins. ``base`` and ``where`` are set when the tokens stand in another text: that text and their
     places in it. ``theirs`` are a system's own forms, where it was laid by position on tokens that it writes otherwise.
+    ``short`` is how many rows had fewer cells than the header, where those count as ``_``.
     """
 
     id: str
@@ -41,6 +42,7 @@ class Document:
     base: str | None = None
     where: list[tuple[int, int]] | None = None
     theirs: list[str] | None = None
+    short: int = 0
 
     def text(self) -> str:
         """The text; what follows the last token is left out."""
