@@ -91,6 +91,16 @@ def mentions(document: Document, spans: Sequence[tuple[int, int, str]]) -> list[
     return found
 
 
+def columns(column: str | None) -> tuple[str | None, str | None]:
+    """The column of gold and that of predictions: ``2:3`` where they differ, as in one file that holds both.
+
+    >>> columns("2:3"), columns("NEL-LIT"), columns(None)
+    (('2', '3'), ('NEL-LIT', 'NEL-LIT'), (None, None))
+    """
+    gold, colon, pred = (column or "").partition(":")
+    return (gold or None, pred or None) if colon else (column, column)
+
+
 def once(documents: Sequence[Document], file: object, repeated: str = "error") -> None:
     """Raise if an id is used twice; ``repeated="number"`` names the second ``ID#2``, ``"keep"`` leaves it as it is."""
     if repeated == "keep":

@@ -84,8 +84,9 @@ def pairs(
         protocol: The official protocol whose reading rules count, ``hipe`` or ``hipe2020``; none without one.
         wrong: What is done with a fault: ``stop`` raises it, another function gathers it.
     """
+    column, theirs_column = tokenised.columns(column)
     left = documents(gold, task, column, repeated, wrong, protocol)
-    theirs = documents(pred, task, column, repeated, wrong, protocol)
+    theirs = documents(pred, task, theirs_column, repeated, wrong, protocol)
     warnings: list[str] = []
     for file, found in ((gold, left), (pred, theirs)):
         if short := sum(document.short for document in found):
