@@ -151,14 +151,20 @@ def _in_their_files(task: str, gold: Path, pred: Path, format: str) -> Pairs | N
     """The pairs of two large files; None where the second holds no predictions, which reading it whole tells of."""
     left = streamed.Records(gold, task)
     try:
-        right = streamed.PredictedRows(pred, task) if format == "run" else streamed.Records(pred, task, "pred")
+        right = streamed.RunRows(pred, task) if format == "run" else streamed.Records(pred, task, "pred")
     except GoldassayError:
         return None
-    answers = streamed.Answers(left, right, EMPTY[task])
+    both, answers = laid(left, right)
     for record in answers.unknown:
         raise _unasked(task, record["id"], pred)
-    missing = [left[at]["id"] for at in answers.missing[:NAMED]]
-    return Pairs(left, answers, _said_of(missing, len(answers.missing), len(left)))
+    return both
+
+
+def laid(gold: streamed.Records, pred: streamed.Records) -> tuple[Pairs, streamed.Answers]:
+    """Pairs of records that stay in their files, and the answers in them; what gold does not have is left out."""
+    answers = streamed.Answers(gold, pred, EMPTY[gold.task])
+    missing = [gold[at]["id"] for at in answers.missing[:NAMED]]
+    return Pairs(gold, answers, _said_of(missing, len(answers.missing), len(gold))), answers
 
 
 def _predictions(

@@ -1,10 +1,10 @@
 """``trec``: judgements (qrels: ``query 0 document grade``) and runs (``query Q0 document rank score tag``).
 
 A run's rank column is ignored, as in trec_eval: the scores give the order. So is what follows its sixth column, in
-both files a line that begins with ``#``, and a query of a run that has no judgements. A grade under 0 says that a document of the pool was not judged (-1; the web
-tracks' -2 is spam): it is left out, which gives what trec_eval gives for every measure here (its infAP would need to
-know of the pool). The text of the queries is not in either file; ``topics`` names a file that has it (``id<TAB>text`` a
-line), else the query's id stands for it.
+both files a line that begins with ``#``, and a query of a run that has no judgements. A grade under 0 says that a
+document of the pool was not judged (-1; the web tracks' -2 is spam): it is left out, which gives what trec_eval gives
+for every measure here (its infAP would need to know of the pool). The text of the queries is not in either file;
+``topics`` names a file that has it (``id<TAB>text`` a line), else the query's id stands for it.
 
 Source: https://trec.nist.gov/data/qrels_eng/, trec_eval's README and its get_qrels.c
 """

@@ -21,9 +21,9 @@ COARSE = "pers per loc org prod humanprod time work object scope date building s
 FINE = (
     "pers.ind pers.coll pers.ind.articleauthor pers.author per.author pers.editor pers.myth pers.other org.adm org.ent "
     "org.ent.pressagency prod.media prod.doctr time.date.abs time.hour.abs loc.add loc.add.phys loc.add.elec loc.adm "
-    "loc.adm.town loc.adm.reg loc.adm.nat loc.adm.sup loc.admin.sup loc.phys loc.phys.geo loc.phys.hydro loc.phys.astro "
-    "loc.oro loc.fac loc.unk work.primlit work.seclit work.fragm object.manuscr object.museum comp.demonym "
-    "comp.function comp.name comp.qualifier comp.title"
+    "loc.adm.town loc.adm.reg loc.adm.nat loc.adm.sup loc.admin.sup loc.phys loc.phys.geo loc.phys.hydro "
+    "loc.phys.astro loc.oro loc.fac loc.unk work.primlit work.seclit work.fragm object.manuscr object.museum "
+    "comp.demonym comp.function comp.name comp.qualifier comp.title"
 )
 HIPE_TYPES = frozenset(f"{COARSE} {FINE}".split())
 
