@@ -179,7 +179,7 @@ def test_line_ends_a_mark_of_byte_order_and_other_columns_change_nothing(tmp_pat
     write(gold, "# document_id = other", "a\u2028b B-LOC Q70 _", ". O _ _")
     pred.write_bytes("\ufeff".encode() + "\r\n".join(rows).encode())
     found = pairs("linking", gold, pred, format="hipe", protocol="hipe")
-    assert (ids(found.pred), found.warnings) == ([("a\u2028b", ["Q70"])], [])
+    assert (ids(list(found.pred)), found.warnings) == ([("a\u2028b", ["Q70"])], [])
 
 
 def test_without_the_protocol_other_tokens_are_refused_and_the_way_is_named(tmp_path: Path) -> None:

@@ -63,10 +63,6 @@ def test_other_names_are_refused() -> None:
 
 def test_gold_is_right_as_its_own_prediction_whatever_stands_between_the_words_of_a_relation() -> None:
     ontology = Ontology.of({"relations": [{"label": "country of origin"}], "concepts": []})
-    gold = {
-        "text": "It was made in Italy.",
-        "triples": [{"subject": "It", "predicate": "country of origin", "object": "Italy"}],
-    }
-    said = {"triples": [{**gold["triples"][0], "predicate": "country_of_origin"}]}  # as outputs are parsed
-    for pred in (gold, said):
+    gold = {"text": "It was made in Italy.", **said("It", "country of origin", "Italy")}
+    for pred in (gold, said("It", "country_of_origin", "Italy")):  # as it stands in gold, and as outputs are parsed
         assert sentence(gold, pred, ontology) == Sentence(1.0, 1.0, 1.0, 1.0, 0.0, 0.0, 0.0)
