@@ -102,7 +102,7 @@ def pairs(
     except DataError as error:
         if protocol or by_position(left, theirs) is None:
             raise
-        error.what += ", or be laid by position, as the official scorer does: --protocol hipe"
+        error.what += "; --protocol hipe lays them by position, as the official scorer does"
         raise error.at() from None
     if protocol:
         _as_the_scorer(task, left, right)
