@@ -182,4 +182,5 @@ def _stored(job: RankJob, data: Any, file: Path) -> System:
         warn(f"{file}: {len(lost)} of {len(known)} examples have no prediction and count as missed")
     if strange and job.limit is None:
         warn(f"{file}: {len(strange)} predictions are for no example of this gold")
-    return System(file.name, Stored(file, found), settings={STORED: str(file)})
+    under = {"protocol": job.reading["protocol"]} if "protocol" in job.reading else {}
+    return System(file.name, Stored(file, found), settings={STORED: str(file), **under})
