@@ -219,7 +219,6 @@ def waterfall(
     lm: use.Lm = None,
     limit: use.Limit = None,
     threads: use.Threads = 1,
-    seed: use.Seed = 0,
     out: Annotated[Path | None, typer.Option("--out", metavar="FILE.html", help="A page with the picture.")] = None,
     force: use.Force = False,
     json: use.Json = False,
@@ -240,9 +239,7 @@ def waterfall(
     made = prepared(target, data.train, None, data.passages)
     model = for_program(made, lm)
     measured = workspace.metric(target.task, metric)
-    found = measure(
-        made, chosen, measured, lm=model.lm, adapter=model.adapter, threads=threads, seed=seed, progress=not json
-    )
+    found = measure(made, chosen, measured, lm=model.lm, adapter=model.adapter, threads=threads, progress=not json)
     if out is not None:
         write(out, page(found, f"{target.label}{f' on {model.name}' if model.name else ''}"))
     if json:
