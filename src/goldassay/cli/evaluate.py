@@ -118,7 +118,8 @@ def evaluate(
             ),
         )
     except KeyboardInterrupt:
-        print(f"go on with the same command and --resume {folder}", file=sys.stderr)
+        if folder.exists():
+            print(f"go on with the same command and --resume {folder}", file=sys.stderr)
         raise
     finally:
         with suppress(OSError):
@@ -171,10 +172,14 @@ class SplitExamples:
 def task_gold(gold: str | None, target: workspace.Target, **reading: Any) -> tuple[str, Any]:
     """The gold of a program's task, with its name: what was named, else ``gold/TASK`` here, else heritage."""
     from goldassay.gold import load
+    from goldassay.gold.records import INPUTS
 
     named = gold or (target.task if (workspace.root() / "gold" / target.task).is_dir() else "heritage")
     given = {name: value for name, value in reading.items() if value is not None}
-    return named, load(named, task=target.task, **given).task(target.task)
+    part = load(named, task=target.task, **given).task(target.task)
+    if part.task not in INPUTS and not part.stated and workspace.inputs(part.task) is None:
+        part.stated = workspace.taken(target.load()) or []  # a file that stands in no workspace
+    return named, part
 
 
 def examples(gold: str | None, target: workspace.Target, split: str, **reading: Any) -> SplitExamples:
