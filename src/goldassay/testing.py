@@ -24,6 +24,9 @@ import pytest
 from goldassay.exceptions import GoldassayError
 
 if TYPE_CHECKING:
+    import dspy
+
+    from goldassay.running.example import Program
     from goldassay.running.run import Run
     from goldassay.workspace import Target
 
@@ -34,7 +37,7 @@ TOLD = 3  # error patterns in the message of a failure
 
 
 def case(
-    program: Any,
+    program: Program,
     *,
     gold: Any = None,
     floors: Mapping[str, float] | None = None,
@@ -43,7 +46,7 @@ def case(
     task: str | None = None,
     split: str = "dev",
     metric: Any = None,
-    lm: Any = None,
+    lm: dspy.BaseLM | str | None = None,
     limit: int | None = None,
     threads: int = 1,
 ) -> Callable[[Any], Any]:

@@ -19,10 +19,13 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from goldassay.exceptions import DataError, GoldassayError
 from goldassay.measure import TASKS
+
+if TYPE_CHECKING:
+    from goldassay.running.example import Program
 
 
 def root(start: Path | None = None) -> Path:
@@ -111,7 +114,7 @@ def inputs(task: str) -> list[str] | None:
     return taken(Target(task, file, "program").load()) if file.is_file() else None
 
 
-def taken(program: Any) -> list[str] | None:
+def taken(program: Program) -> list[str] | None:
     """The names of the inputs that a program takes; ``None`` where it does not say.
 
     >>> taken(lambda text, language="nl": text)

@@ -17,7 +17,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from goldassay.compat.answering import COLUMNS, rankings
 from goldassay.embedding import Embedder, resolve
@@ -25,6 +25,9 @@ from goldassay.exceptions import DataError, GoldassayError
 from goldassay.measures.answering import scorecard
 from goldassay.measures.answering.ranking import FIVE, WEIGHTS
 from goldassay.scorecard import Scorecard
+
+if TYPE_CHECKING:
+    import dspy
 
 QUESTIONS: tuple[dict[str, Any], ...] = (
     {"question": "What is your return policy?", "answers": ["30-day return policy with full refund"]},
@@ -206,7 +209,9 @@ class ModelRanking:
             (self.folder / name).write_text(text, encoding="utf-8", newline="")
 
 
-def reading(program: Any, lm: Any = None, adapter: Any = None) -> ReadingModel:
+def reading(
+    program: dspy.Module, lm: dspy.BaseLM | str | None = None, adapter: dspy.Adapter | None = None
+) -> ReadingModel:
     """A program that searches and answers (see ``programs/answering.py``) as a reader of the contexts it is given."""
     import dspy
 

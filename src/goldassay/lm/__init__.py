@@ -100,7 +100,7 @@ def _default() -> str:
     return f"local:{own}"
 
 
-def adapter(lm: Any) -> dspy.Adapter | None:
+def adapter(lm: dspy.BaseLM) -> dspy.Adapter | None:
     """The adapter that suits a model: the terse one for local models, DSPy's own choice (``None``) for others.
 
     >>> adapter(resolve("openai/gpt-4o-mini")) is None
@@ -119,7 +119,7 @@ class Model:
 
 
 def for_program(
-    program: Any,
+    program: dspy.Module,
     name: str | None = None,
     options: Sequence[str] = (),
     adapter_name: str | None = None,

@@ -22,7 +22,7 @@ from goldassay.running.budget import Budget, BudgetSpent, Meter
 from goldassay.running.calls import ACCOUNT, TOKENS, Account, watching
 from goldassay.running.dealing import Elsewhere
 from goldassay.running.engines import engine as at_work
-from goldassay.running.example import Measuring, refuse_without_inputs
+from goldassay.running.example import Measuring, Program, refuse_without_inputs
 from goldassay.running.folder import ABOUT, ROWS, Writer, read_about
 from goldassay.running.identity import about_run, gold_hash, last_unfinished, now, refuse_another
 from goldassay.running.loop import Failures, Loop
@@ -35,12 +35,12 @@ __all__ = ["aevaluate", "evaluate", "gold_hash"]
 
 
 def evaluate(
-    program: Any,
-    gold: Sequence[Any],
+    program: Program,
+    gold: Sequence[dspy.Example],
     metric: Any,
     *,
-    lm: Any = None,
-    adapter: Any = None,
+    lm: dspy.BaseLM | str | None = None,
+    adapter: dspy.Adapter | None = None,
     threads: int = 1,
     folder: Path | str | None = None,
     limit: int | None = None,
@@ -222,7 +222,7 @@ def evaluate(
     return run
 
 
-async def aevaluate(program: object, gold: Sequence[object], metric: object, **options: Any) -> Run:
+async def aevaluate(program: Program, gold: Sequence[object], metric: object, **options: Any) -> Run:
     """`evaluate` for asynchronous code: the same words, and the loop stays free.
 
     >>> import asyncio, dspy

@@ -9,8 +9,8 @@ program that never raises, and `Measuring` turns each example into its evidence 
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, TypeAlias
 
 import dspy
 
@@ -31,6 +31,8 @@ from goldassay.running.calls import Account
 from goldassay.running.rows import Row
 from goldassay.score import Evidence
 
+Program: TypeAlias = dspy.Module | Callable[..., Any]  # what can be run: a DSPy module, or a function of the inputs
+
 LENGTH = 500
 STOPS = (KeyboardInterrupt, BudgetSpent)  # the only exceptions that are not a result of the example
 
@@ -42,7 +44,7 @@ class Guard(dspy.Module):
     gold of the failed example counts as missed.
     """
 
-    def __init__(self, program: Any) -> None:
+    def __init__(self, program: Program) -> None:
         super().__init__()
         self.program = program
 
@@ -114,7 +116,7 @@ def shown(value: Any, length: int = LENGTH) -> str:
     return text if len(text) <= length else f"{text[: length - 1]}…"
 
 
-def guard(program: Any) -> Guard:
+def guard(program: Program) -> Guard:
     """``program``, which never raises.
 
     >>> guard(lambda text: 1 / 0)(text="x").goldassay_failure
@@ -123,7 +125,7 @@ def guard(program: Any) -> Guard:
     return program if isinstance(program, Guard) else Guard(program)
 
 
-def guarded(program: Any) -> Any:
+def guarded(program: dspy.Module) -> dspy.Module:
     """A deep copy of ``program`` of the same shape that never raises.
 
     Unlike `guard` it wraps nothing: predictors keep their names, so an optimizer may work on it and its state loads
@@ -138,7 +140,7 @@ def guarded(program: Any) -> Any:
     return copy
 
 
-def unguarded(program: Any) -> Any:
+def unguarded(program: dspy.Module) -> dspy.Module:
     """The same program, of the class it had before `guarded`."""
     if isinstance(program, _Guarded):
         program.__class__ = type(program).__mro__[2]
@@ -162,7 +164,7 @@ FACETS = ("language", "document", "strata")  # fields of a gold example that its
 HOPELESS = (LMAuthError, LMBillingError, LMConfigurationError)  # no other example will fare better
 
 
-def refuse_without_inputs(gold: Sequence[Any]) -> None:
+def refuse_without_inputs(gold: Sequence[dspy.Example]) -> None:
     """Gold that no program could be called with: dicts, and examples of which nobody said what the inputs are."""
     for index, example in enumerate(gold):
         if not hasattr(example, "inputs"):
@@ -184,7 +186,7 @@ class Measuring:
     missed, and the row says what was found. ``hopeless`` says why, once a model refused in a way that will not change.
     """
 
-    def __init__(self, program: Any, gold: Sequence[Any], metric: Any, trace: bool = False) -> None:
+    def __init__(self, program: Program, gold: Sequence[dspy.Example], metric: Any, trace: bool = False) -> None:
         self.program, self.gold, self.metric, self.trace = program, gold, metric, trace
         self.hopeless = ""
 
@@ -241,7 +243,7 @@ class Measuring:
             row["prediction"] = fields_of(pred)
         return evidence, row
 
-    def _assessed(self, example: Any, pred: Any, name: str) -> tuple[dict[str, Any], str]:
+    def _assessed(self, example: dspy.Example, pred: Any, name: str) -> tuple[dict[str, Any], str]:
         """The assessments, and why the prediction could not be measured, if so: then all gold counts as missed."""
         try:
             return self.metric.assess(example, pred), ""
@@ -265,7 +267,7 @@ class Measuring:
         return self.row(index, failed_with(f"TimeoutError: no answer within {seconds:g} s"), seconds)
 
 
-def traced(example: Any, calls: list[dict[str, Any]]) -> Row:
+def traced(example: dspy.Example, calls: list[dict[str, Any]]) -> Row:
     """What a report shows of an example beside its result: inputs, gold, and each prompt with its raw answer."""
     found = {"inputs": fields_of(example.inputs()), "gold": fields_of(example.labels())}
     return {**found, "calls": calls} if calls else found

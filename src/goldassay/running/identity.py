@@ -22,7 +22,7 @@ from functools import lru_cache
 from importlib.metadata import version
 from pathlib import Path
 from types import CodeType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit, urlunsplit
 
 import dspy
@@ -33,6 +33,9 @@ from goldassay.insides import BaseModule
 from goldassay.measure import stored
 from goldassay.running.folder import being_written, read_about
 from goldassay.running.secrets import SETTING
+
+if TYPE_CHECKING:
+    from goldassay.running.example import Program
 
 SAME = {
     "gold": "another gold",
@@ -46,14 +49,14 @@ SAME = {
 
 
 def about_run(
-    program: Any,
-    gold: Sequence[Any],
+    program: Program,
+    gold: Sequence[dspy.Example],
     metric: Any,
     name: str,
     seed: int,
     settings: dict[str, Any],
-    lm: Any,
-    adapter: Any,
+    lm: dspy.BaseLM,
+    adapter: dspy.Adapter | None,
     kept: bool,
 ) -> dict[str, Any]:
     """The head of ``run.json``; ``metric`` gives evidence, ``lm`` and ``adapter`` are those that will be called.
@@ -101,7 +104,7 @@ def about_run(
     }
 
 
-def _settings(program: Any) -> str | None:
+def _settings(program: Program) -> str | None:
     """A hash of the words and switches that a program was made with, and of its predictors' settings of the model.
 
     Numbers are left out: a program may count in them what it does.
@@ -116,7 +119,7 @@ def _settings(program: Any) -> str | None:
     return hashlib.sha256(json.dumps(found, sort_keys=True, default=str).encode()).hexdigest()[:16] if found else None
 
 
-def _modules(program: Any) -> Iterator[tuple[str, Any]]:
+def _modules(program: Program) -> Iterator[tuple[str, Any]]:
     """The modules that a program is made of, by their names: what DSPy's ``named_sub_modules`` gives.
 
     That also looks through the history of every module: thousands of prompts, for a program that was run before.
@@ -138,7 +141,7 @@ def _modules(program: Any) -> Iterator[tuple[str, Any]]:
                 waiting.append((key, one))
 
 
-def described(lm: Any) -> dict[str, Any] | None:
+def described(lm: dspy.BaseLM) -> dict[str, Any] | None:
     """A model's settings that change what it answers: no keys, and no query of an address, which may hold one."""
     if lm is None:
         return None
@@ -159,7 +162,7 @@ def _plain_address(text: str) -> str:
     return urlunsplit((parts.scheme, parts.netloc.rpartition("@")[2], parts.path, "", ""))
 
 
-def gold_hash(gold: Sequence[Any]) -> str:
+def gold_hash(gold: Sequence[dspy.Example]) -> str:
     """A hash of the gold examples, in their order."""
     digest = hashlib.sha256()
     for example in gold:
@@ -168,7 +171,7 @@ def gold_hash(gold: Sequence[Any]) -> str:
     return digest.hexdigest()
 
 
-def fingerprint(program: Any) -> str:
+def fingerprint(program: dspy.Module) -> str:
     """A hash of all instructions, field descriptions and demonstrations: the version that a patch applies to.
 
     A program that puts more than its predictors' demonstrations into its prompts (such as the nearest examples of

@@ -22,15 +22,17 @@ from dataclasses import dataclass
 from multiprocessing.connection import Connection
 from pathlib import Path
 from queue import Empty, SimpleQueue
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from goldassay import jsonl
 from goldassay.exceptions import GoldassayError
 from goldassay.progress import Bar
 from goldassay.running.calls import Account, watching
-from goldassay.running.example import Measuring, said
+from goldassay.running.example import Measuring, Program, said
 from goldassay.running.loop import Abandoned, Feed, Loop
 
+if TYPE_CHECKING:
+    pass
 BEAT = 0.2  # seconds after which a worker with nothing to show shows that it is there
 LINGER = 0.01  # seconds for which a busy worker that has done something waits for more to tell with it
 ELSE = "use --engine threads"
@@ -52,7 +54,7 @@ class Reply:
     used: dict[str, Any]
 
 
-def pack(program: object, metric: object, lm: object, adapter: object, trace: bool, timeout: float | None) -> bytes:
+def pack(program: Program, metric: object, lm: object, adapter: object, trace: bool, timeout: float | None) -> bytes:
     """All that a worker needs, as bytes.
 
     Args:

@@ -11,7 +11,7 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -27,6 +27,9 @@ from goldassay.statistics import compare, contributions
 from goldassay.statistics.sequential import LEAST, sequential_test, stages
 from goldassay.tuning.leaks import clusters, ordered
 from goldassay.tuning.patches import Effect
+
+if TYPE_CHECKING:
+    import dspy
 
 COSTS = ("calls", "prompt_tokens", "completion_tokens", "seconds")
 CHUNK = 8  # examples between two lines of the journal, and between two looks at the progress
@@ -97,7 +100,9 @@ class Bench:
         zero: Evidence = tallied(self.metric).zero
         return zero
 
-    def cases(self, program: Any, indices: Sequence[int], note: Callable[[int], None] | None = None) -> list[Case]:
+    def cases(
+        self, program: dspy.Module, indices: Sequence[int], note: Callable[[int], None] | None = None
+    ) -> list[Case]:
         """The program's cases of these examples, measured where they are not known yet."""
         version = fingerprint(program)
         left = [index for index in indices if (version, index) not in self._known]
@@ -217,7 +222,7 @@ class Bench:
 
         return note
 
-    def _failed(self, program: Any, index: int) -> str:
+    def _failed(self, program: dspy.Module, index: int) -> str:
         return str(self._known[fingerprint(program), index]["failed"])
 
     def _keep(self, version: str, indices: Sequence[int], run: Run) -> None:
@@ -246,7 +251,7 @@ class Bench:
 def effect(
     after: Sequence[Case],
     before: Sequence[Case],
-    examples: Sequence[Any],
+    examples: Sequence[dspy.Example],
     zero: Evidence,
     split: str,
     cost: Mapping[str, Any],
@@ -288,7 +293,7 @@ def effect(
     )
 
 
-def evaluated(program: Any, examples: Sequence[Any], metric: Any, **options: Any) -> Run:
+def evaluated(program: dspy.Module, examples: Sequence[dspy.Example], metric: Any, **options: Any) -> Run:
     """A run; what the metric raises becomes one line that says on which example."""
     try:
         return evaluate(program, examples, metric, **{"max_failures": 1.0, **options})

@@ -44,7 +44,7 @@ def save(
     before: Any,
     folder: Path,
     plan: Mapping[str, Any],
-    adapter: Any = None,
+    adapter: dspy.Adapter | None = None,
     asked: Mapping[str, Any] | None = None,
 ) -> Path:
     """Write a tuned program; ``state.json`` is DSPy's own and loads with ``program.load``.
@@ -100,13 +100,13 @@ def _trial(trial: Trial) -> dict[str, Any]:
     }
 
 
-def digest(examples: Sequence[Any]) -> str:
+def digest(examples: Sequence[dspy.Example]) -> str:
     """A hash of the examples' ids and inputs, independent of their order."""
     lines = sorted(f"{read(example, 'id', '')}\t{text_of(example)}" for example in examples)
     return hashlib.sha256("\n".join(lines).encode()).hexdigest()
 
 
-def load_state(program: Any, place: Path) -> Any:
+def load_state(program: dspy.Module, place: Path) -> dspy.Module:
     """``program`` with the state of a tuned folder, or of a ``state.json`` alone."""
     file = place / "state.json" if place.is_dir() else place
     if not file.is_file():
@@ -133,7 +133,7 @@ def read_about(file: Path) -> dict[str, Any]:
     return found
 
 
-def rendered(program: Any, adapter: Any = None, asked: Mapping[str, Any] | None = None) -> str:
+def rendered(program: dspy.Module, adapter: dspy.Adapter | None = None, asked: Mapping[str, Any] | None = None) -> str:
     """The messages that each predictor of a program would send, with ``{name}`` where its inputs go, or the inputs
     ``asked``, for which a program that has nearest examples shows them too."""
     adapter = adapter or dspy.settings.adapter or dspy.ChatAdapter()
@@ -154,7 +154,7 @@ def _text(content: Any) -> str:
     return content if isinstance(content, str) else json.dumps(content, ensure_ascii=False, indent=1, default=str)
 
 
-def diff(before: Any, after: Any, adapter: Any = None, asked: Mapping[str, Any] | None = None) -> str:
+def diff(before: Any, after: Any, adapter: dspy.Adapter | None = None, asked: Mapping[str, Any] | None = None) -> str:
     """The rendered prompts of two programs as a unified diff; empty when they are the same.
 
     A wrapper shows other examples for other inputs, so with one the prompts are those for the inputs ``asked``.
@@ -166,7 +166,7 @@ def diff(before: Any, after: Any, adapter: Any = None, asked: Mapping[str, Any] 
     return f"{text}\n" if text else ""
 
 
-def instructions(program: Any) -> list[str]:
+def instructions(program: dspy.Module) -> list[str]:
     """The instructions of all predictors."""
     return [str(predictor.signature.instructions) for predictor in program.predictors()]
 
@@ -196,7 +196,11 @@ def begin(folder: Path, resume: bool, optimizer: str, **about: Any) -> None:
 
 
 def plan(
-    program: Any, splits: Mapping[str, Sequence[Any]], seed: int, options: Mapping[str, Any], lm: Any
+    program: dspy.Module,
+    splits: Mapping[str, Sequence[dspy.Example]],
+    seed: int,
+    options: Mapping[str, Any],
+    lm: dspy.BaseLM,
 ) -> dict[str, Any]:
     """What must be the same when a tuning goes on.
 

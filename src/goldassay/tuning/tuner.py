@@ -30,14 +30,14 @@ from goldassay.tuning.wrappers import demonstrations
 
 
 def tune(
-    program: Any,
+    program: dspy.Module,
     gold: Any,
     metric: Any,
     optimizer: Any = "bootstrap",
     *,
-    lm: Any = None,
+    lm: dspy.BaseLM | str | None = None,
     reflection_lm: Any = None,
-    adapter: Any = None,
+    adapter: dspy.Adapter | None = None,
     budget: Budget | str | None = None,
     seed: int = 0,
     threads: int = 1,
@@ -129,7 +129,7 @@ def tune(
         return tuned
 
 
-async def atune(program: Any, gold: Any, metric: Any, optimizer: str = "bootstrap", **options: Any) -> Tuned:
+async def atune(program: dspy.Module, gold: Any, metric: Any, optimizer: str = "bootstrap", **options: Any) -> Tuned:
     """`tune` for asynchronous code: the same words, and the loop stays free."""
     return await asyncio.to_thread(tune, program, gold, metric, optimizer, **options)
 

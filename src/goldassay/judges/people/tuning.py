@@ -45,7 +45,7 @@ class JudgeProgram(dspy.Module):  # type: ignore[misc]
         super().__init__()
         self.judge = dspy.Predict(asked.signature)
 
-    def forward(self, **inputs: Any) -> Any:
+    def forward(self, **inputs: Any) -> dspy.Prediction:
         """The verdict on inputs that are data already."""
         return self.judge(**inputs)
 
