@@ -7,7 +7,7 @@ import math
 import typing
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
 from goldassay import feedback as words
 from goldassay import tally
@@ -256,6 +256,9 @@ class FunctionMetric(Metric):
 
     def __repr__(self) -> str:
         return f"Metric.of({getattr(self.function, '__name__', self.function)!s})"
+
+
+AnyMetric: TypeAlias = Metric | Callable[..., Any]  # what may stand for a metric: see `Metric.of`
 
 
 def _score(found: Any) -> Any:

@@ -26,6 +26,7 @@ from goldassay.exceptions import GoldassayError
 if TYPE_CHECKING:
     import dspy
 
+    from goldassay.metric import AnyMetric
     from goldassay.running.example import Program
     from goldassay.running.run import Run
     from goldassay.workspace import Target
@@ -45,7 +46,7 @@ def case(
     sure: bool = False,
     task: str | None = None,
     split: str = "dev",
-    metric: Any = None,
+    metric: AnyMetric | None = None,
     lm: dspy.BaseLM | str | None = None,
     limit: int | None = None,
     threads: int = 1,
@@ -86,7 +87,7 @@ class MarkedTest:
     sure: bool = False
     task: str | None = None
     split: str = "dev"
-    metric: Any = None
+    metric: AnyMetric | None = None
     lm: Any = None
     limit: int | None = None
     threads: int = 1

@@ -197,7 +197,7 @@ def prepared(
     target: workspace.Target, train: Sequence[dspy.Example], state: Path | None = None, passages: Sequence[Any] = ()
 ) -> Any:
     """The program over the gold's passages where it searches, with a tuned state, fitted on train where it can be."""
-    program = target.load()
+    program: Any = target.load()
     if passages and hasattr(program, "index"):
         program = program.deepcopy().index(passages)  # the file's own stays as it is
     if state is not None:

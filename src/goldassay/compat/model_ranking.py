@@ -189,7 +189,7 @@ class ModelRanking:
                 raise DataError(f"its columns are not {', '.join(CACHES[name])}; clean() starts anew", file=file)
             return list(reader)
 
-    def _write(self, name: str, rows: Sequence[Mapping[str, Any]]) -> None:
+    def _write(self, name: str, rows: Sequence[Mapping[str, object]]) -> None:
         self.folder.mkdir(parents=True, exist_ok=True)
         part = self.folder / f"{name}.part"
         part.write_text(_csv(rows, CACHES[name]), encoding="utf-8", newline="")
@@ -223,7 +223,7 @@ def reading(
     return read
 
 
-def _frame(rows: Sequence[Mapping[str, Any]]) -> Any:
+def _frame(rows: Sequence[Mapping[str, object]]) -> Any:
     try:
         pandas = import_module("pandas")
     except ModuleNotFoundError:
@@ -260,7 +260,7 @@ def _answer(row: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _csv(rows: Sequence[Mapping[str, Any]], columns: Sequence[str]) -> str:
+def _csv(rows: Sequence[Mapping[str, object]], columns: Sequence[str]) -> str:
     out = io.StringIO()
     writer = csv.DictWriter(out, columns, lineterminator="\n")
     writer.writeheader()

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from goldassay.exceptions import GoldassayError
+from goldassay.metric import AnyMetric
 from goldassay.running import Run
 from goldassay.tuning.acceptance import corrected
 from goldassay.tuning.leaks import check_patch
@@ -90,7 +91,9 @@ class PromptTuner:
             patches,
         )
 
-    def measure(self, report: TuningReport, dev: Sequence[object], metric: object, *, threads: int = 1) -> TuningReport:
+    def measure(
+        self, report: TuningReport, dev: Sequence[object], metric: AnyMetric, *, threads: int = 1
+    ) -> TuningReport:
         """The report with every patch measured on dev, paired; clearly worse ones are stopped early."""
         bench = Bench(list(dev), metric, threads=threads)
         everything = range(len(dev))

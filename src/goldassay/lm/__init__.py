@@ -81,7 +81,7 @@ def resolve(name: str | None = None, **options: Any) -> dspy.LM:
     return limited(local, **limits) if limits else local
 
 
-def _refuse_no_numbers(name: str, options: Mapping[str, Any]) -> None:
+def _refuse_no_numbers(name: str, options: Mapping[str, object]) -> None:
     for key, value in options.items():
         least = WHOLE.get(key, NUMBERS.get(key))
         if least is None or value is None:

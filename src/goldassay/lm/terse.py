@@ -259,7 +259,7 @@ class CallPerType:
         asked = self.signature.with_instructions(f"{self.signature.instructions}\nOnly those of {self.field} {label}.")
         return asked.with_updated_fields(self.output, type_=list[narrow])
 
-    def shown(self, demos: Iterable[Mapping[str, Any]], label: str) -> list[dict[str, Any]]:
+    def shown(self, demos: Iterable[Mapping[str, object]], label: str) -> list[dict[str, Any]]:
         """The demonstrations with the objects of one label."""
         out = []
         for demo in demos:

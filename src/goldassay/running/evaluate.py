@@ -16,7 +16,7 @@ import dspy
 from goldassay.exceptions import ConventionError, GoldassayError, RunStopped, StorageError
 from goldassay.lm.kept import keeping, types_kept
 from goldassay.measures.judged import JudgeLabels
-from goldassay.metric import Metric
+from goldassay.metric import AnyMetric, Metric
 from goldassay.progress import Bar
 from goldassay.running.budget import Budget, BudgetSpent, Meter
 from goldassay.running.calls import ACCOUNT, TOKENS, Account, watching
@@ -37,7 +37,7 @@ __all__ = ["aevaluate", "evaluate", "gold_hash"]
 def evaluate(
     program: Program,
     gold: Sequence[dspy.Example],
-    metric: Any,
+    metric: AnyMetric,
     *,
     lm: dspy.BaseLM | str | None = None,
     adapter: dspy.Adapter | None = None,
@@ -222,7 +222,7 @@ def evaluate(
     return run
 
 
-async def aevaluate(program: Program, gold: Sequence[object], metric: object, **options: Any) -> Run:
+async def aevaluate(program: Program, gold: Sequence[object], metric: AnyMetric, **options: Any) -> Run:
     """`evaluate` for asynchronous code: the same words, and the loop stays free.
 
     >>> import asyncio, dspy
@@ -245,7 +245,7 @@ def named(lm: object, adapter: object) -> tuple[Any, Any]:
 
 
 def _begin(
-    folder: Path | None, resume: Path | None, about: dict[str, Any], metric: Any, secrets: tuple[str, ...]
+    folder: Path | None, resume: Path | None, about: dict[str, Any], metric: AnyMetric, secrets: tuple[str, ...]
 ) -> tuple[Writer | None, Rows, dict[int, int], dict[int, dict[str, int]]]:
     """The writer of the run's folder, the rows that are done, how often each failed one was tried, and at what cost.
 

@@ -271,7 +271,7 @@ def _imported(file: str) -> list[str]:
     return list(found)[1:]
 
 
-def refuse_another(earlier: Mapping[str, Any], about: Mapping[str, Any], folder: Path) -> None:
+def refuse_another(earlier: Mapping[str, object], about: Mapping[str, object], folder: Path) -> None:
     """A run is only gone on with as it was begun."""
     wrong = different(earlier, about)
     if wrong is not None:
@@ -280,7 +280,7 @@ def refuse_another(earlier: Mapping[str, Any], about: Mapping[str, Any], folder:
         raise ConventionError(f"{folder} was begun with {SAME[wrong]}{detail}; start a new run")
 
 
-def different(earlier: Mapping[str, Any], about: Mapping[str, Any]) -> str | None:
+def different(earlier: Mapping[str, object], about: Mapping[str, object]) -> str | None:
     """The first thing that two runs were made with that differs."""
     return next((what for what in SAME if _plain(earlier.get(what)) != _plain(about.get(what))), None)
 
@@ -294,7 +294,7 @@ def _short(value: Any) -> str:
     return text[:200]
 
 
-def last_unfinished(runs: Path, about: Mapping[str, Any]) -> Path | None:
+def last_unfinished(runs: Path, about: Mapping[str, object]) -> Path | None:
     """The last run in a folder of runs that was made with the same things and did not come to its end."""
     for folder in sorted((file.parent for file in runs.glob("*/run.json")), reverse=True):
         try:

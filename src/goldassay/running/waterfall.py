@@ -33,6 +33,8 @@ from goldassay.statistics.paired import difference_interval
 
 if TYPE_CHECKING:
     import dspy
+
+    from goldassay.metric import AnyMetric
 Oracle = Callable[[Any], Any]
 MOST = 5  # stages: 2^5 runs
 PLACE = "goldassay_place"  # the input that says which example it is
@@ -107,7 +109,7 @@ class _Output:
 def waterfall(
     program: Program,
     gold: Sequence[dspy.Example],
-    metric: Any,
+    metric: AnyMetric,
     *,
     stages: Mapping[str, Oracle] | None = None,
     **options: Any,

@@ -74,7 +74,7 @@ class Campaign:
         self.known: set[str] = set()
         self.measured: dict[tuple[str, ...], str] = {}
 
-    def run(self) -> Any:
+    def run(self) -> dspy.Module:
         """The rounds."""
         self.base = dict(
             zip(self.everything, self.bench.cases(self.start, self.everything, self._noting()), strict=True)

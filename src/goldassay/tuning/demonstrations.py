@@ -45,7 +45,7 @@ class Diagnosis:
     shown: Mapping[str, Sequence[Any]] = field(default_factory=dict)
     tried: Sequence[str] = ()
 
-    def fitting(self, name: str, predictor: dspy.Predict) -> list[dspy.Example]:
+    def fitting(self, name: str, predictor: Any) -> list[dspy.Example]:
         """The examples that a predictor can be shown."""
         return [one for one in self.shown.get(name, self.train) if fits(one, predictor.signature)]
 
@@ -165,7 +165,7 @@ class NearestExamples:
 
 
 def cover(
-    pool: Sequence[dspy.Example], patterns: Sequence[Pattern], predictor: dspy.Predict, most: int
+    pool: Sequence[dspy.Example], patterns: Sequence[Pattern], predictor: Any, most: int
 ) -> list[dspy.Example]:
     """At most ``most`` examples of ``pool``, greedily by the function above; the one that adds most stands first."""
     if not pool:
@@ -203,7 +203,7 @@ def cover(
 
 
 def shown(
-    found: Diagnosis, name: str, example: dspy.Example, predictor: dspy.Predict, proposer: str, why: str
+    found: Diagnosis, name: str, example: dspy.Example, predictor: Any, proposer: str, why: str
 ) -> Patch:
     """The patch that adds an example to a predictor's demonstrations.
 
@@ -316,5 +316,5 @@ def _covers(example: dspy.Example, patterns: Sequence[Pattern]) -> str:
     return "; ".join(found[:3]) or "labels that no other demonstration has"
 
 
-def _asked(example: dspy.Example, predictor: dspy.Predict) -> str:
+def _asked(example: dspy.Example, predictor: Any) -> str:
     return " ".join(str(example.get(key)) for key in predictor.signature.input_fields)

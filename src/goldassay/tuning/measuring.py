@@ -18,7 +18,7 @@ import numpy as np
 from goldassay import jsonl
 from goldassay.exceptions import GoldassayError
 from goldassay.measure import Error
-from goldassay.metric import Metric
+from goldassay.metric import AnyMetric, Metric
 from goldassay.running import Run, evaluate
 from goldassay.running.identity import fingerprint
 from goldassay.running.run import Case
@@ -71,7 +71,7 @@ class Bench:
     """
 
     examples: Sequence[Any]
-    metric: Any
+    metric: AnyMetric
     guarded: Mapping[str, float] = field(default_factory=dict)
     threads: int = 1
     seed: int = 0
@@ -293,7 +293,7 @@ def effect(
     )
 
 
-def evaluated(program: dspy.Module, examples: Sequence[dspy.Example], metric: Any, **options: Any) -> Run:
+def evaluated(program: dspy.Module, examples: Sequence[dspy.Example], metric: AnyMetric, **options: Any) -> Run:
     """A run; what the metric raises becomes one line that says on which example."""
     try:
         return evaluate(program, examples, metric, **{"max_failures": 1.0, **options})
@@ -312,12 +312,12 @@ def failure(run: Run) -> str:
     return f"failed on all {len(run.rows)} examples; the first: {errors[0]}"
 
 
-def tallied(metric: Any) -> Any:
+def tallied(metric: AnyMetric) -> Metric:
     """The metric as one that gives tallies; a plain function has the mean of what it returns."""
     return metric if isinstance(metric, Metric) else Metric.of(metric)
 
 
-def guards(metric: Any, guarded: Mapping[str, float] | None) -> dict[str, float]:
+def guards(metric: AnyMetric, guarded: Mapping[str, float] | None) -> dict[str, float]:
     """The guarded values: those given, else every measure that weighs nothing, which must not drop at all."""
     known = tallied(metric).zero
     if guarded is None:

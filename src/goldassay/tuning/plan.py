@@ -29,6 +29,8 @@ from goldassay.tuning.wrappers import demonstrations
 if TYPE_CHECKING:
     import dspy
 
+    from goldassay.metric import AnyMetric
+
 SPREAD = 0.6  # of one example's paired difference: 28 % won and 8 % lost have .57
 LEVEL = 2 * (1 - EARLY) * ALPHA  # two-sided, as power is reckoned
 GAINS = (0.05, 0.1, 0.2)
@@ -151,7 +153,7 @@ def piloted(
     optimizer: str,
     program: dspy.Module,
     splits: Mapping[str, Sequence[dspy.Example]],
-    metric: Any,
+    metric: AnyMetric,
     pilot: int = 16,
     **options: Any,
 ) -> Plan:

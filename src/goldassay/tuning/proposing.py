@@ -233,7 +233,7 @@ def _free(found: Diagnosis) -> tuple[Any, dict[str, Any]]:
     return adapter if free else None, {name: one.signature for name, one in predictors(found.program).items()}
 
 
-def _formed(found: Diagnosis, signatures: Mapping[str, Any], form: str, why: str) -> Patch:
+def _formed(found: Diagnosis, signatures: Mapping[str, object], form: str, why: str) -> Patch:
     return Patch(
         predictor=next(iter(signatures)),
         action="set_form",

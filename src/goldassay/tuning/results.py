@@ -24,6 +24,8 @@ from goldassay.tuning.patterns import Pattern
 if TYPE_CHECKING:
     import dspy
 
+    from goldassay.metric import AnyMetric
+
 
 @dataclass
 class Ledger:
@@ -130,7 +132,7 @@ def trial(
     before: Any,
     after: Any,
     examples: Sequence[dspy.Example],
-    metric: Any,
+    metric: AnyMetric,
     split: str,
     folder: Path | None,
     **options: Any,

@@ -43,9 +43,9 @@ def save(
     tuned: Tuned,
     before: Any,
     folder: Path,
-    plan: Mapping[str, Any],
+    plan: Mapping[str, object],
     adapter: dspy.Adapter | None = None,
-    asked: Mapping[str, Any] | None = None,
+    asked: Mapping[str, object] | None = None,
 ) -> Path:
     """Write a tuned program; ``state.json`` is DSPy's own and loads with ``program.load``.
 
@@ -133,7 +133,9 @@ def read_about(file: Path) -> dict[str, Any]:
     return found
 
 
-def rendered(program: dspy.Module, adapter: dspy.Adapter | None = None, asked: Mapping[str, Any] | None = None) -> str:
+def rendered(
+    program: dspy.Module, adapter: dspy.Adapter | None = None, asked: Mapping[str, object] | None = None
+) -> str:
     """The messages that each predictor of a program would send, with ``{name}`` where its inputs go, or the inputs
     ``asked``, for which a program that has nearest examples shows them too."""
     adapter = adapter or dspy.settings.adapter or dspy.ChatAdapter()
@@ -154,7 +156,9 @@ def _text(content: Any) -> str:
     return content if isinstance(content, str) else json.dumps(content, ensure_ascii=False, indent=1, default=str)
 
 
-def diff(before: Any, after: Any, adapter: dspy.Adapter | None = None, asked: Mapping[str, Any] | None = None) -> str:
+def diff(
+    before: Any, after: Any, adapter: dspy.Adapter | None = None, asked: Mapping[str, object] | None = None
+) -> str:
     """The rendered prompts of two programs as a unified diff; empty when they are the same.
 
     A wrapper shows other examples for other inputs, so with one the prompts are those for the inputs ``asked``.
@@ -199,7 +203,7 @@ def plan(
     program: dspy.Module,
     splits: Mapping[str, Sequence[dspy.Example]],
     seed: int,
-    options: Mapping[str, Any],
+    options: Mapping[str, object],
     lm: dspy.BaseLM,
 ) -> dict[str, Any]:
     """What must be the same when a tuning goes on.

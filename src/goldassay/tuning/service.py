@@ -32,6 +32,8 @@ from goldassay.tuning.wrappers import demonstrations
 if TYPE_CHECKING:
     import dspy
 
+    from goldassay.metric import AnyMetric
+
 APPLIED, STATE = "applied.json", "state.json"
 SPLITS = ("dev", "test")
 
@@ -79,7 +81,7 @@ class PatchFolder:
         self.folder, self.program = folder, program
 
     @property
-    def current(self) -> Any:
+    def current(self) -> dspy.Module:
         """The program with its applied patches."""
         state = self.folder / STATE
         return load_state(self.program, state) if state.is_file() else self.program
@@ -132,7 +134,7 @@ class PatchFolder:
         self,
         names: Sequence[str],
         examples: Sequence[dspy.Example],
-        metric: Any,
+        metric: AnyMetric,
         split: str,
         *,
         any_version: bool = False,

@@ -35,7 +35,7 @@ class Wrapper(dspy.Module):  # type: ignore[misc]
         """What it adds to the prompts."""
         raise NotImplementedError
 
-    def take(self, own: Mapping[str, Any]) -> None:
+    def take(self, own: Mapping[str, object]) -> None:
         """Take what a saved program added."""
         raise NotImplementedError
 
@@ -104,7 +104,7 @@ class Nearest(Wrapper):
         """The same, asynchronously, for a program that has an ``aforward``."""
         return await self.shown(inputs).acall(**inputs)
 
-    def shown(self, inputs: Mapping[str, Any]) -> Any:
+    def shown(self, inputs: Mapping[str, object]) -> Any:
         """The program inside, with the nearest examples of these inputs as demonstrations."""
         nearest = self.nearest(**inputs)
         program = self.program.deepcopy()
@@ -115,7 +115,7 @@ class Nearest(Wrapper):
             predictor.demos = [*(demo for demo in predictor.demos or [] if demo not in found), *found]
         return program
 
-    def _text(self, example: Mapping[str, Any]) -> str:
+    def _text(self, example: Mapping[str, object]) -> str:
         return " ".join(str(example.get(key, "")) for key in self.keys)
 
     def take(self, own: Mapping[str, Any]) -> None:
@@ -146,7 +146,7 @@ class Formed(Wrapper):
         """The form."""
         return {"form": self.form}
 
-    def take(self, own: Mapping[str, Any]) -> None:
+    def take(self, own: Mapping[str, object]) -> None:
         """The form of a saved program."""
         if own["form"] not in WRITTEN:
             raise GoldassayError(f"no form of answers {own['form']!r}; there are {', '.join(WRITTEN)}")
@@ -186,7 +186,7 @@ def inmost(program: dspy.Module) -> dspy.Module:
     return program
 
 
-def unfolded(program: dspy.Module, inputs: Mapping[str, Any]) -> Any:
+def unfolded(program: dspy.Module, inputs: Mapping[str, object]) -> Any:
     """The program inside as it is asked for these inputs: with its nearest examples among its demonstrations."""
     nearest = [one for one in wrappers(program) if isinstance(one, Nearest)]
     return inmost(nearest[0].shown(inputs) if nearest else program)
@@ -208,7 +208,7 @@ def predictors(program: dspy.Module) -> dict[str, dspy.Predict]:
     return {name.removeprefix("program." * depth): one for name, one in program.named_predictors()}
 
 
-def shows(example: Mapping[str, Any], signature: type[dspy.Signature]) -> bool:
+def shows(example: Mapping[str, object], signature: type[dspy.Signature]) -> bool:
     """Whether a predictor can learn from this example."""
     known = {key for key, value in example.items() if value is not None}
     return known.issuperset(signature.input_fields) and not known.isdisjoint(signature.output_fields)

@@ -96,7 +96,7 @@ class BoundModel:
         adapter: object = None,
         retries: int = 1,
         version: str = "1",
-        programs: Mapping[str, Any] | None = None,
+        programs: Mapping[str, object] | None = None,
         verdicts: MutableMapping[str, Fields | None] | None = None,
         sample: int = 0,
     ) -> None:
@@ -123,7 +123,7 @@ class BoundModel:
         """All but the locks, so that a judge in a measure travels to the processes that work on the examples."""
         return {**self.__dict__, "_lock": None, "_busy": {}}
 
-    def __setstate__(self, state: Mapping[str, Any]) -> None:
+    def __setstate__(self, state: Mapping[str, object]) -> None:
         self.__dict__ |= {**state, "_lock": threading.Lock()}
 
     @property

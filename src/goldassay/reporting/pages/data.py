@@ -208,7 +208,7 @@ def _types(rows: Sequence[Mapping[str, Any]]) -> list[str]:
     return list(out)
 
 
-def _first_words(row: Mapping[str, Any]) -> str:
+def _first_words(row: Mapping[str, object]) -> str:
     found = next((text for text in _strings(row.get("inputs") or row.get("prediction") or {})), "")
     folded = " ".join(found[: 4 * WORDS].split())
     return folded[:WORDS] + ("…" if len(folded) > WORDS else "")
