@@ -238,7 +238,9 @@ def test_the_protocol_stands_in_the_title_and_what_it_does_not_define_is_marked(
     assert "by type, protocol hipe" in official.stdout
     assert "token *" in official.stdout
     assert "strict *" not in official.stdout
+    assert "strict_macro_f1_seen  " in official.stdout  # the scorer's F1_macro
     assert "* not defined by the protocol hipe: ours" in official.stdout
+    assert official.stdout.count("protocol hipe") == 4  # both tables of values, the star's meaning, the types
     assert "hint" not in official.stderr
     ours = goldassay(*arguments)
     assert ours.stdout.startswith("extraction, 1 examples ")

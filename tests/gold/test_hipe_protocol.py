@@ -92,6 +92,11 @@ def test_gold_keeps_the_first_link_of_a_mention_and_a_system_is_split(tmp_path: 
         (["a I-LOC Q1 _", "b I-PERS Q1 _"], [("a", ["Q1"]), ("b", ["Q1"])]),
         # S- is B-, E- is I-
         (["a B-LOC Q1 _", "b E-LOC Q1 _", "c S-LOC Q1 _"], [("a b", ["Q1"]), ("c", ["Q1"])]),
+        # what follows E- or S- without B- goes on, as what follows I- or B- does
+        (
+            ["a B-LOC Q1 _", "b E-LOC Q1 _", "c I-LOC Q1 _", "d S-LOC Q1 _", "e E-LOC Q1 _"],
+            [("a b c", ["Q1"]), ("d e", ["Q1"])],
+        ),
         # a mention whose link is _, - or O is dropped
         (["a B-LOC _ _", "b B-LOC - _", "c B-LOC O _", "d B-LOC NIL _"], [("d", [])]),
     ],
@@ -128,11 +133,66 @@ def test_cells_compare_without_case(tmp_path: Path, task: str, strict: str) -> N
     assert counts(tmp_path, gold, system, task)[strict][1:] == (0, 0)
 
 
+def test_entities_too_go_on_until_o_another_type_or_b(tmp_path: Path) -> None:
+    # E- is I- and S- is B-: two mentions, as in B I I O B I, whatever the scheme would say
+    gold = ["a B-LOC _ _", "b I-LOC _ _", "c I-LOC _ _", "d O _ _", "e B-LOC _ _", "f I-LOC _ _"]
+    system = ["a B-LOC _ _", "b E-LOC _ _", "c I-LOC _ _", "d _ _ _", "e S-loc _ _", "f E-LOC _ _"]
+    assert counts(tmp_path, gold, system, "extraction")["strict"] == (2, 0, 0)
+
+
+def test_where_no_entities_are_annotated_a_link_goes_on_and_it_is_said(tmp_path: Path) -> None:
+    # "_" is neither O nor B- nor I-: one mention with the first link, as the official scorer has it
+    gold = ["Bern B-LOC Q70 _", "Genf B-LOC Q71 _"]
+    found = both(tmp_path, gold, ["Bern _ Q70 _", "Genf _ Q71 _"])
+    assert ids(found.pred) == [("Bern Genf", ["Q70"])]
+    assert "bounds the mentions, and is not annotated" in found.warnings[0]
+    assert not both(tmp_path, gold, ["Bern B-LOC Q70 _", "Genf _ _ _"]).warnings
+
+
+def test_a_cell_that_a_row_lacks_is_nothing(tmp_path: Path) -> None:
+    gold, system = ["Bern B-LOC Q70 _", "und O _ _"], ["Bern B-LOC Q70", "und"]
+    found = both(tmp_path, gold, system)
+    assert found.warnings == [
+        f"2 rows of {tmp_path / 'pred.tsv'} have fewer cells than its header; what is missing counts as _"
+    ]
+    assert counts(tmp_path, gold, system)["strong_link"] == (1, 0, 0)
+    with pytest.raises(DataError, match="1 columns where the header has 4; is the line cut off"):
+        pairs("linking", tmp_path / "gold.tsv", tmp_path / "pred.tsv", format="hipe")
+
+
+def test_a_document_without_tokens_is_none(tmp_path: Path) -> None:
+    gold = ["# document_id = a", "Bern B-LOC Q70 _", "# document_id = b", "# document_id = c", "Genf B-LOC Q71 _"]
+    system = ["# document_id = a", "Bern B-LOC Q70 _", "# document_id = c", "Genf B-LOC Q71 _"]
+    for one, other in ((gold, system), (system, gold)):
+        assert counts(tmp_path, one, other)["strong_link"] == (2, 0, 0)
+        assert counts(tmp_path, one, other, "extraction")["strict"] == (2, 0, 0)
+
+
+def test_line_ends_a_mark_of_byte_order_and_other_columns_change_nothing(tmp_path: Path) -> None:
+    rows = [
+        "TOKEN\tMISC\tNEL-LIT\tNE-COARSE-LIT",
+        "# hipe2022:document_id = a",
+        "a\u2028b\t_\tQ70\tB-loc",
+        ".\t_\t_\tO",
+    ]
+    gold, pred = tmp_path / "gold.tsv", tmp_path / "pred.tsv"
+    write(gold, "# document_id = other", "a\u2028b B-LOC Q70 _", ". O _ _")
+    pred.write_bytes("\ufeff".encode() + "\r\n".join(rows).encode())
+    found = pairs("linking", gold, pred, format="hipe", protocol="hipe")
+    assert (ids(list(found.pred)), found.warnings) == ([("a\u2028b", ["Q70"])], [])
+
+
+def test_without_the_protocol_other_tokens_are_refused_and_the_way_is_named(tmp_path: Path) -> None:
+    gold, pred = write(tmp_path / "gold.tsv", "Bern B-LOC Q70 _"), write(tmp_path / "pred.tsv", "Bem B-LOC Q70 _")
+    with pytest.raises(DataError, match="as the official scorer does: --protocol hipe"):
+        pairs("linking", gold, pred, format="hipe")
+
+
 def test_the_tag_set_of_2022(tmp_path: Path) -> None:
     # types that gold does not have count as spurious if the tag set knows them, in any case; others are left out
-    gold = ["a O _ _"] * 5
-    system = [f"a B-{kind} _ _" for kind in ("PER", "humanprod", "time", "comp.name", "nonsense")]
-    assert counts(tmp_path, gold, system, "extraction")["strict"] == (0, 4, 0)
+    gold = ["a O _ _"] * 6
+    system = [f"a B-{kind} _ _" for kind in ("PER", "humanprod", "time", "comp.name", "comp", "nonsense")]
+    assert counts(tmp_path, gold, system, "extraction")["strict"] == (0, 5, 0)
 
 
 def test_gold_counts_with_its_first_alternative(tmp_path: Path) -> None:

@@ -83,6 +83,13 @@ def test_columns_are_named_by_their_number(tmp_path: Path) -> None:
     assert entities(file, column="2") == [[("TOP", "Utrecht")]]
 
 
+def test_one_file_may_hold_gold_and_predictions_as_conlleval_reads_it(tmp_path: Path) -> None:
+    file = write(tmp_path / "both.txt", "EU B-ORG B-ORG\nin O O\nBern B-LOC I-PER\n")
+    found = pairs("extraction", file, file, format="conll", column="2:3")
+    types = [[span["type"] for span in side[0]["entities"]] for side in (found.gold, found.pred)]
+    assert types == [["ORG", "LOC"], ["ORG", "PER"]]
+
+
 def test_a_hash_is_a_token_where_it_has_a_tag(tmp_path: Path) -> None:
     file = write(tmp_path / "a.iob2", "# O\n7 O\n")
     assert read(file, task="extraction")[0]["text"] == "# 7"

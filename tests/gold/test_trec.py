@@ -115,6 +115,26 @@ def test_an_unknown_query(tmp_path: Path) -> None:
         pairs("retrieval", gold, pred)
 
 
+def test_queries_without_judgements_are_left_out_as_in_trec_eval(tmp_path: Path) -> None:
+    gold = write(tmp_path / "a.qrels", "q1 0 d1 1")
+    pred = write(tmp_path / "a.run", "q8 Q0 d1 1 2.0 x", "q1 Q0 d1 1 2.0 x", "q9 Q0 d1 1 2.0 x")
+    found = pairs("retrieval", gold, pred)
+    assert [record["id"] for record in found.pred] == ["q1"]
+    assert found.warnings == [f"2 of 3 queries of {pred} were not judged and are left out (q8, q9)"]
+
+
+def test_bad_lines_of_a_run_may_be_passed_over(tmp_path: Path) -> None:
+    gold = write(tmp_path / "a.qrels", "q1 0 d1 1", "q1 0 d2 1")
+    pred = write(
+        tmp_path / "a.run", "q1 Q0 d1 1 2.0 x", "q1 Q0 d1 2 1.0 x", "q1 Q0 d2 3 high x", "q1 Q0 d2", "q1 Q0 d3 4 nan x"
+    )
+    found = pairs("retrieval", gold, pred, skip_bad=4)
+    assert [one["doc_id"] for one in found.pred[0]["results"]] == ["d1"]
+    assert found.warnings[0].startswith("4 faults were passed over; the first: ")
+    with pytest.raises(DataError, match="the score of d3 is nan"):
+        pairs("retrieval", gold, pred, skip_bad=3)
+
+
 def test_an_id_with_a_space_cannot_be_written(tmp_path: Path) -> None:
     record = {"id": "q 1", "relevant": {"d": 1}}
     with pytest.raises(DataError, match="cannot stand in a TREC file"):

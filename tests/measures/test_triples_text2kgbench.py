@@ -11,7 +11,7 @@ import pytest
 from goldassay.exceptions import GoldassayError
 from goldassay.gold import pairs
 from goldassay.measures import triples
-from goldassay.measures.triples.text2kgbench import MEASURES, Official, Ontology, sentence
+from goldassay.measures.triples.text2kgbench import MEASURES, Official, Ontology, Sentence, sentence
 
 ONTOLOGY = {"relations": [{"label": "located in"}], "concepts": [{"label": "city"}]}
 KNOWN = Ontology.of(ONTOLOGY)
@@ -28,6 +28,7 @@ def said(subject: str, relation: str, value: str) -> dict[str, Any]:
         ("It stands in Italy! 3 more do.", 0.0),
         ("It stands in Italy. rome is near.", 1.0),  # no capital: no end, and "italy." is not "itali"
         ("It was built by A. Italy Rossi.", 0.0),  # an initial ends none
+        ("It stands in Italy. Élise lives there.", 0.0),  # a capital of any script
     ],
 )
 def test_sentences_are_split_before_words(text: str, absent: float) -> None:
@@ -58,3 +59,10 @@ def test_no_output_adds_nothing_and_an_empty_output_conforms(tmp_path: Path) -> 
 def test_other_names_are_refused() -> None:
     with pytest.raises(GoldassayError, match="Text2KGBench has precision"):
         Official("accuracy")
+
+
+def test_gold_is_right_as_its_own_prediction_whatever_stands_between_the_words_of_a_relation() -> None:
+    ontology = Ontology.of({"relations": [{"label": "country of origin"}], "concepts": []})
+    gold = {"text": "It was made in Italy.", **said("It", "country of origin", "Italy")}
+    for pred in (gold, said("It", "country_of_origin", "Italy")):  # as it stands in gold, and as outputs are parsed
+        assert sentence(gold, pred, ontology) == Sentence(1.0, 1.0, 1.0, 1.0, 0.0, 0.0, 0.0)

@@ -173,3 +173,30 @@ def test_gold_that_a_run_was_not_asked_is_left_out_and_what_failed_is_not(
     other = lines(tmp_path / "other.jsonl", [document("q", "gold", (0, 5, "Q1"))])
     with pytest.raises(GoldassayError, match="has none of the examples of"):
         rescore("linking", Setting(one, other))
+
+
+def test_large_files_stay_where_they_are_and_give_the_same(
+    files: dict[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one = a_run(tmp_path / "one", files, "1", {"linking.LinkRecall()": 3.0, "linking.MRR()": 1.0})
+    rows = [json.loads(line) for line in (one / "rows.jsonl").read_text().splitlines()]
+    # tried again: x failed at first, and stands last; z failed; w is in no gold
+    failed = [
+        {**rows[0], "prediction": None, "error": "it hung"},
+        {**rows[1], "id": "z", "prediction": None, "error": "e"},
+    ]
+    lines(one / "rows.jsonl", [failed[0], rows[1], failed[1], {**rows[1], "id": "w"}, rows[0]])
+    a = (0, 5, "Q1")
+    wider = lines(tmp_path / "wider.jsonl", [document(name, "gold", a) for name in ("q", "z", "y", "x")])
+    few = lines(tmp_path / "few.jsonl", [document("x", "pred", a), document("v", "pred", a)])
+    settings = [Setting(one, one), Setting(one, wider), Setting(few, one), Setting(one / "rows.jsonl", wider)]
+    whole = [rescore("linking", setting) for setting in settings]
+    assert "1 examples of this gold were not in the run; they are left out" in whole[1].warnings
+    assert "1 predictions are of examples that this gold does not have; they are left out" in whole[1].warnings
+    monkeypatch.setattr("goldassay.gold.streamed.LARGE", 1)
+    for setting, before in zip(settings, whole, strict=True):
+        card = rescore("linking", setting)
+        assert card.shared is None or not isinstance(card.shared.pred, list)
+        assert (card.values, card.counts, card.warnings) == (before.values, before.counts, before.warnings)
+    with pytest.raises(GoldassayError, match="has none of the examples of"):
+        rescore("linking", Setting(one, lines(tmp_path / "other.jsonl", [document("q", "gold", a)])))

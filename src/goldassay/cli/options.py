@@ -171,7 +171,7 @@ class FileOptions:
     format: Format = None
     column: Annotated[
         str | None,
-        of_gold("--column", metavar="NAME", help="NE-COARSE-LIT, NEL-LIT (hipe), or a column's number (conll)."),
+        of_gold("--column", metavar="NAME", help="NEL-LIT (hipe), a column's number (conll); 2:3 for gold:pred."),
     ] = None
     measures: Annotated[
         list[str] | None, typer.Option("--measure", metavar="NAME", help="Only this measure, by its name (repeat).")

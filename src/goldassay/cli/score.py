@@ -144,8 +144,9 @@ def otherwise(
         ways["read without the protocol" if protocol else "read under the protocol hipe"] = {}
     out: dict[str, tuple[Sequence[Any], Sequence[Any]]] = {}
     for says, options in ways.items():
+        options["column"] = column
         if format == "hipe":
-            options = {**options, "column": column, "protocol": protocol}
+            options["protocol"] = protocol
             if "malformed" not in options:
                 options["protocol"] = None if protocol else "hipe"
         try:

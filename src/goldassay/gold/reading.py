@@ -137,6 +137,9 @@ def pairs(
     if wrong.found:
         lost = {error.record for error in wrong.found} - {record["id"] for record in left}
         right = [record for record in right if record["id"] not in lost]  # gold of these was passed over
+    if other == "trec":
+        right, said = _judged(left, right, pred)
+        warnings += said
     both = aligned(task, left, right, place, wrong)
     if wrong.found:
         warnings.append(f"{len(wrong.found)} faults were passed over; the first: {wrong.found[0]}")
@@ -148,14 +151,20 @@ def _in_their_files(task: str, gold: Path, pred: Path, format: str) -> Pairs | N
     """The pairs of two large files; None where the second holds no predictions, which reading it whole tells of."""
     left = streamed.Records(gold, task)
     try:
-        right = streamed.PredictedRows(pred, task) if format == "run" else streamed.Records(pred, task, "pred")
+        right = streamed.RunRows(pred, task) if format == "run" else streamed.Records(pred, task, "pred")
     except GoldassayError:
         return None
-    answers = streamed.Answers(left, right, EMPTY[task])
+    both, answers = laid(left, right)
     for record in answers.unknown:
         raise _unasked(task, record["id"], pred)
-    missing = [left[at]["id"] for at in answers.missing[:NAMED]]
-    return Pairs(left, answers, _said_of(missing, len(answers.missing), len(left)))
+    return both
+
+
+def laid(gold: streamed.Records, pred: streamed.Records) -> tuple[Pairs, streamed.Answers]:
+    """Pairs of records that stay in their files, and the answers in them; what gold does not have is left out."""
+    answers = streamed.Answers(gold, pred, EMPTY[gold.task])
+    missing = [gold[at]["id"] for at in answers.missing[:NAMED]]
+    return Pairs(gold, answers, _said_of(missing, len(answers.missing), len(gold))), answers
 
 
 def _predictions(
@@ -257,6 +266,22 @@ def aligned(
                 answer = {"id": record["id"], **EMPTY[task]()}
         found.append(answer)
     return Pairs(list(gold), found, _said_of(missing[:NAMED], len(missing), len(gold)))
+
+
+def _judged(
+    gold: Sequence[dict[str, Any]], run: list[dict[str, Any]], file: object
+) -> tuple[list[dict[str, Any]], list[str]]:
+    """The queries of a run that were judged, as trec_eval takes them, and what is to be said of the others.
+
+    Where none was judged all stay, to be refused: this is a run of other queries.
+    """
+    known = {record["id"] for record in gold}
+    judged = [record for record in run if record["id"] in known]
+    others = [record["id"] for record in run if record["id"] not in known]
+    if not judged or not others:
+        return run, []
+    some = ", ".join(others[:NAMED]) + (", …" if len(others) > NAMED else "")
+    return judged, [f"{len(others)} of {len(run)} queries of {file} were not judged and are left out ({some})"]
 
 
 def _unasked(task: str, record: str, file: object) -> DataError:

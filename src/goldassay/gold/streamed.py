@@ -78,6 +78,12 @@ class Records(Sequence[RecordDict]):
         """The records of a split."""
         return self._some(self.order[self._splits[self.order] == self.names.index(split)])
 
+    def among(self, hashes: Any) -> Records:
+        """The records whose ids have one of these hashes."""
+        import numpy as np
+
+        return self._some(self.order[np.isin(self.hashes[self.order], hashes)])
+
     def _some(self, order: Any) -> Records:
         found = copy(self)
         found.order = order
@@ -113,48 +119,52 @@ class Records(Sequence[RecordDict]):
         return os.pread(self._file, self.places[last] - start, start)
 
 
-class PredictedRows(Records):
-    """The predictions of a run's rows, one for each example that did not fail; of one that was tried again, the last.
+class RunRows(Records):
+    """The predictions of a run's rows, one for each example that did not fail, or the gold that stands beside them.
+
+    Of an example that was tried again the last row counts. ``asked`` are the hashes of the ids of all its examples.
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     row, failed = '{"id": "%s", "prediction": {"label": "%s"}}\\n', '{"id": "b", "error": "x"}\\n'
     ...     file = Path(folder, "rows.jsonl")
     ...     _ = file.write_text(row % ("a", "M") + failed + row % ("a", "L"))
-    ...     [record["label"] for record in PredictedRows(file, "classification")]
-    ['L']
+    ...     found = RunRows(file, "classification")
+    ...     [record["label"] for record in found], len(found.asked)
+    (['L'], 2)
     """
 
-    def __init__(self, path: Path, task: str) -> None:
+    def __init__(self, path: Path, task: str, side: Side = "pred") -> None:
         import numpy as np
 
-        self.path, self.task, self.side = path, task, "pred"
-        starts, ends, ids = array("q"), array("q"), array("q")
+        self.path, self.task, self.side = path, task, side
+        starts, ends, ids, asked = array("q"), array("q"), array("q"), array("q")
         for number, place, block in files.blocks(path):
             files.decoded(block, path, number, place)  # what is no UTF-8 is said by its line
             for line in block.split(b"\n"):
-                made = self._record(line, number) if line.strip() else None
-                if made is not None:
-                    starts.append(place)
-                    ends.append(place + len(line))
-                    ids.append(hash(made["id"]))
+                row = strict.value(line, file=path, line=number, unique=True) if line.strip() else None
+                if isinstance(row, dict) and "id" in row:
+                    asked.append(hash(str(row["id"])))
+                    if run.record(row, task, side, path, number) is not None:
+                        starts.append(place)
+                        ends.append(place + len(line))
+                        ids.append(asked[-1])
                 number, place = number + 1, place + len(line) + 1
         if not ids:
             raise DataError(run.NONE, file=path)
         hashes = np.frombuffer(ids, np.int64)
-        last = np.sort(len(hashes) - 1 - np.unique(hashes[::-1], return_index=True)[1])
-        self.hashes, self.order = hashes[last], np.arange(len(last))
-        self._starts, self._ends = np.frombuffer(starts, np.int64)[last], np.frombuffer(ends, np.int64)[last]
-        self.names, self._splits = [None], np.zeros(len(last), np.int8)
+        first, last = (np.unique(some, return_index=True)[1] for some in (hashes, hashes[::-1]))
+        kept = (len(hashes) - 1 - last)[np.argsort(first)]
+        self.hashes, self.order, self.asked = hashes[kept], np.arange(len(kept)), np.unique(asked)
+        self._starts, self._ends = np.frombuffer(starts, np.int64)[kept], np.frombuffer(ends, np.int64)[kept]
+        self.names, self._splits = [None], np.zeros(len(kept), np.int8)
         self._file = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
 
-    def _record(self, line: bytes, number: int | None = None) -> RecordDict | None:
-        unread = number is not None  # what was read before is known to be right
-        row = strict.value(line, file=self.path, line=number, unique=unread)
-        return run.record(row, self.task, "pred", self.path, number)
+    def _record(self, line: bytes) -> RecordDict | None:
+        return run.record(strict.value(line, file=self.path, unique=False), self.task, self.side, self.path)
 
     def read(self, some: Any) -> list[RecordDict]:
-        """The predictions with these numbers."""
+        """The records with these numbers."""
         starts, sizes = self._starts[some], self._ends[some] - self._starts[some]
         with files.uncollected():
             lines = (os.pread(self._file, *one) for one in zip(sizes.tolist(), starts.tolist(), strict=True))
@@ -171,10 +181,10 @@ class Answers(Sequence[RecordDict]):
         import numpy as np
 
         self.gold, self.pred, self.empty = gold, pred, empty
-        by_hash = np.argsort(pred.hashes, kind="stable")
-        place = np.searchsorted(pred.hashes[by_hash], gold.hashes)
+        wanted, by_hash = gold.hashes[gold.order], np.argsort(pred.hashes, kind="stable")
+        place = np.searchsorted(pred.hashes[by_hash], wanted)
         nearest = by_hash[np.minimum(place, len(by_hash) - 1)]
-        self.order = np.where(pred.hashes[nearest] == gold.hashes, nearest, -1)
+        self.order = np.where(pred.hashes[nearest] == wanted, nearest, -1)
         self._field = SPANS.get(gold.task)
 
     @property

@@ -25,6 +25,7 @@ class Document:
     of the column that was asked for, ``marks`` those of the column that bounds them; ``breaks`` are the indices at
     which a sentence begins. ``base`` and ``where`` are set when the tokens stand in another text: that text and their
     places in it. ``theirs`` are a system's own forms, where it was laid by position on tokens that it writes otherwise.
+    ``short`` is how many rows had fewer cells than the header, where those count as ``_``.
     """
 
     id: str
@@ -41,6 +42,7 @@ class Document:
     base: str | None = None
     where: list[tuple[int, int]] | None = None
     theirs: list[str] | None = None
+    short: int = 0
 
     def text(self) -> str:
         """The text; what follows the last token is left out."""
@@ -87,6 +89,16 @@ def mentions(document: Document, spans: Sequence[tuple[int, int, str]]) -> list[
                 made["form"] = form
         found.append(made)
     return found
+
+
+def columns(column: str | None) -> tuple[str | None, str | None]:
+    """The column of gold and that of predictions: ``2:3`` where they differ, as in one file that holds both.
+
+    >>> columns("2:3"), columns("NEL-LIT"), columns(None)
+    (('2', '3'), ('NEL-LIT', 'NEL-LIT'), (None, None))
+    """
+    gold, colon, pred = (column or "").partition(":")
+    return (gold or None, pred or None) if colon else (column, column)
 
 
 def once(documents: Sequence[Document], file: object, repeated: str = "error") -> None:

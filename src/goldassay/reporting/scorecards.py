@@ -36,7 +36,9 @@ def show(card: Scorecard) -> None:
     shown = {key for keys in rows.values() for key in keys}
     single = {name: value for name, value in card.values.items() if name not in shown}
     if single:
-        table = _table(None if rows else title, "value [95 %]" if card.intervals else "value", wide=wide)
+        table = _table(
+            None if rows and not card.protocol else title, "value [95 %]" if card.intervals else "value", wide=wide
+        )
         for name, value in single.items():
             shown_as = name + _mark(card, name)
             table.add_row(shown_as, number(value) + _ends(card, name), *_how(card, name, wide))
@@ -47,7 +49,7 @@ def show(card: Scorecard) -> None:
         out.print(f"* not defined by the protocol {card.protocol}: ours", markup=False)
     for facet, found in card.by.items():
         if facet == "confusion":
-            confusions(found, out)
+            confusions(found, out, title=f"largest confusions{' *' if card.undefined else ''}")
         else:
             breakdown(f"{facet}{_under(card)}", facet, found, out)
     for warning in card.warnings:
@@ -144,13 +146,15 @@ def breakdown(title: str, facet: str, keys: Mapping[str, NamedValues], out: Cons
     _more(len(keys) - most, out)
 
 
-def confusions(rows: Mapping[str, NamedValues], out: Console, most: int = 10) -> None:
+def confusions(
+    rows: Mapping[str, NamedValues], out: Console, most: int = 10, title: str = "largest confusions"
+) -> None:
     """What was most often taken for what; what is right stands in the other tables."""
     found = [(count, gold, pred) for gold, row in rows.items() for pred, count in row.items() if count and gold != pred]
     if not found:
         return
     found.sort(key=lambda cell: (-cell[0], cell[1], cell[2]))
-    table = under_title("largest confusions")
+    table = under_title(title)
     for name in ("gold", "predicted"):
         table.add_column(name, no_wrap=True)
     table.add_column("times", justify="right")

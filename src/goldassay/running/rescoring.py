@@ -19,8 +19,9 @@ from typing import Any, NamedTuple
 
 from goldassay import files
 from goldassay.exceptions import GoldassayError
-from goldassay.gold import formats, read
-from goldassay.gold.reading import aligned, pairs
+from goldassay.gold import formats, read, streamed
+from goldassay.gold.formats.run import rows_of
+from goldassay.gold.reading import aligned, laid, pairs
 from goldassay.measure import Measure, parse
 from goldassay.running.folder import ABOUT, ROWS, read_about
 from goldassay.score import Evidence
@@ -94,18 +95,16 @@ def changes(
         raise GoldassayError(
             f"{len(before.measures)} measures before and {len(after.measures)} after; name them in pairs"
         )
-    cards = {
-        (model, gold, measure): rescore(
-            task,
-            (before, after)[measure]._replace(pred=(before, after)[model].pred, gold=(before, after)[gold].gold),
-            format=format,
-            **options,
-        )
-        for model, gold, measure in product((0, 1), repeat=3)
-    }
+    known_values: dict[Setting, dict[str, float | None]] = {}  # what did not change is computed once
+    mixed: dict[Mixture, dict[str, float | None]] = {}
+    for model, gold, measure in product((0, 1), repeat=3):
+        setting = (before, after)[measure]._replace(pred=(before, after)[model].pred, gold=(before, after)[gold].gold)
+        if setting not in known_values:
+            known_values[setting] = rescore(task, setting, format=format, **options).values
+        mixed[model, gold, measure] = known_values[setting]
     out: dict[str, Change] = {}
-    for old, new in zip(cards[0, 0, 0].values, cards[1, 1, 1].values, strict=True):
-        found = {at: card.values[new if at[2] else old] for at, card in cards.items()}
+    for old, new in zip(mixed[0, 0, 0], mixed[1, 1, 1], strict=True):
+        found = {at: values[new if at[2] else old] for at, values in mixed.items()}
         known = {at: value for at, value in found.items() if value is not None}
         if len(known) == len(found):
             out[new] = Change(known[0, 0, 0], known[1, 1, 1], *shares(known.__getitem__))
@@ -163,21 +162,44 @@ def _sides(
     if not gold_is_run and not pred_is_run:
         both = pairs(task, setting.gold, setting.pred, format=format, **options)
         return both.gold, both.pred, both.warnings
+    given = (setting.gold, gold_is_run), (setting.pred, pred_is_run)
+    stay = not options and all(run or (format or formats.guess(file, task)) == "jsonl" for file, run in given)
+    if stay and any(streamed.streams(rows_of(file)) for file, _ in given):
+        return _in_their_files(task, setting, gold_is_run, pred_is_run)
     gold = read(setting.gold, format="run" if gold_is_run else format, task=task, **({} if gold_is_run else options))
     pred = read(setting.pred, format="run" if pred_is_run else format, task=task, side="pred")
     known = {record["id"] for record in gold}
     kept = [record for record in pred if record["id"] in known]
     asked = _examples(setting.pred) if pred_is_run else known
     wanted = [record for record in gold if record["id"] in asked]
-    if not wanted:
-        raise GoldassayError(f"{setting.gold} has none of the examples of {setting.pred}")
-    said = []
-    if left := len(pred) - len(kept):
-        said.append(f"{left} predictions are of examples that this gold does not have; they are left out")
-    if left := len(gold) - len(wanted):
-        said.append(f"{left} examples of this gold were not in the run; they are left out")
+    said = _left_out(setting, len(pred) - len(kept), len(gold) - len(wanted), len(wanted))
     both = aligned(task, wanted, kept)
     return both.gold, both.pred, [*said, *both.warnings]
+
+
+def _in_their_files(
+    task: str, setting: Setting, gold_is_run: bool, pred_is_run: bool
+) -> tuple[Sequence[Any], Sequence[Any], list[str]]:
+    """The same of large files: their records are read again whenever they are asked for."""
+    gold, pred = rows_of(setting.gold), rows_of(setting.pred)
+    left = streamed.RunRows(gold, task, "gold") if gold_is_run else streamed.Records(gold, task)
+    right = streamed.RunRows(pred, task) if pred_is_run else streamed.Records(pred, task, "pred")
+    wanted = left.among(right.asked) if isinstance(right, streamed.RunRows) else left
+    both, answers = laid(wanted, right)
+    said = _left_out(setting, len(right) - len(wanted) + len(answers.missing), len(left) - len(wanted), len(wanted))
+    return both.gold, both.pred, [*said, *both.warnings]
+
+
+def _left_out(setting: Setting, predicted: int, gold: int, kept: int) -> list[str]:
+    """What is to be said of predictions and examples of gold that have nothing beside them."""
+    if not kept:
+        raise GoldassayError(f"{setting.gold} has none of the examples of {setting.pred}")
+    said = []
+    if predicted:
+        said.append(f"{predicted} predictions are of examples that this gold does not have; they are left out")
+    if gold:
+        said.append(f"{gold} examples of this gold were not in the run; they are left out")
+    return said
 
 
 def _examples(run: Path) -> set[str]:

@@ -6,11 +6,12 @@ column is an id, ``NIL``, or alternatives ``a|b|c``; its mentions end where the 
 the NE-COARSE column of the same reading begins a mention (``adjacent="nil"``, HIPE-2022). ``adjacent="all"`` begins one
 there for every id, ``adjacent="none"`` joins equal neighbours.
 
-``protocol="hipe"`` reads as the scorer of HIPE-2022 does. A row whose first cell starts with ``#`` is no token. Cells
-compare without case. A system's rows are laid on gold's by position wherever the counts fit, and a mention whose words
-are written otherwise has them as its ``form``. A mention to link is an entity of NE-COARSE: ``O`` closes it, another
-type or ``B-`` opens one; gold keeps the first link inside it and a system's mention is split where its link changes; a
-link at ``O`` is a mention of one token; ``_``, ``-`` and ``O`` are no link; of gold's alternatives the first counts.
+``protocol="hipe"`` reads as the scorer of HIPE-2022 does. A row whose first cell starts with ``#`` is no token; a cell
+that a row lacks is ``_``. Cells compare without case; ``S-`` is ``B-``, ``E-`` is ``I-``. A system's rows are laid on
+gold's by position wherever the counts fit, and a mention whose words are written otherwise has them as its ``form``. A
+mention to link is an entity of NE-COARSE: ``O`` closes it, another type or ``B-`` opens one; gold keeps the first link
+inside it and a system's mention is split at an ``I-`` whose link is another; a link at ``O`` is a mention of one token;
+``_``, ``-`` and ``O`` are no link; of gold's alternatives the first counts.
 ``protocol="hipe2020"`` is the same, but its mentions are bounded by the link cell alone (``adjacent="none"``).
 
 Source: https://github.com/hipe-eval/HIPE-2022-data and https://github.com/hipe-eval/HIPE-scorer
@@ -58,7 +59,7 @@ def read(
     """
     found = documents(path, task, column, repeated, wrong, protocol)
     if protocol:
-        _one_case(task, found)
+        _as_the_scorer(task, found)
     return records(found, task, side, path, protocol=protocol, wrong=wrong, **options)
 
 
@@ -83,18 +84,31 @@ def pairs(
         protocol: The official protocol whose reading rules count, ``hipe`` or ``hipe2020``; none without one.
         wrong: What is done with a fault: ``stop`` raises it, another function gathers it.
     """
+    column, theirs_column = tokenised.columns(column)
     left = documents(gold, task, column, repeated, wrong, protocol)
-    theirs = documents(pred, task, column, repeated, wrong, protocol)
+    theirs = documents(pred, task, theirs_column, repeated, wrong, protocol)
     warnings: list[str] = []
+    for file, found in ((gold, left), (pred, theirs)):
+        if short := sum(document.short for document in found):
+            warnings.append(f"{short} rows of {file} have fewer cells than its header; what is missing counts as _")
     laid = by_position(left, theirs) if protocol else None
     if laid is not None:
         tokens = sum(len(document.forms) for document in left)
         differ = sum(a != b for one in laid for a, b in zip(one.forms, one.theirs or one.forms, strict=True))
         if differ:
             warnings.append(f"{differ} of {tokens} tokens differ from gold's; they are laid on them by position")
-    right = align(left, theirs, file=pred) if laid is None else laid
+    try:
+        right = align(left, theirs, file=pred) if laid is None else laid
+    except DataError as error:
+        if protocol or by_position(left, theirs) is None:
+            raise
+        error.what += ", or be laid by position, as the official scorer does: --protocol hipe"
+        raise error.at() from None
     if protocol:
-        _one_case(task, [*left, *right])
+        _as_the_scorer(task, [*left, *right])
+    if protocol == "hipe" and task == "linking" and all(mark == "_" for document in right for mark in document.marks):
+        said = "every cell is _, so all links of a document are one mention; --protocol hipe2020 goes without it"
+        warnings.append(f"column NE-COARSE of {pred} bounds the mentions, and is not annotated: {said}")
     if all(cell == "_" for document in left for cell in document.cells):
         name = column or DEFAULT[task]
         warnings.append(f"column {name} of {gold} is not annotated: every cell is _, so nothing can be right")
@@ -105,11 +119,17 @@ def pairs(
     )
 
 
-def _one_case(task: str, found: Sequence[Document]) -> None:
-    """Cells that differ in case alone become one: links in capitals, a type as it stands first (gold's comes first)."""
+LETTERS = {"S": "B", "U": "B", "E": "I", "L": "I"}
+
+
+def _as_the_scorer(task: str, found: Sequence[Document]) -> None:
+    """Cells as the official scorer takes them: S- is B-, E- is I-, and those that differ in case alone become one.
+
+    Links are in capitals, a type as it stands first (gold's comes first).
+    """
     first: dict[str, str] = {}
     for document in found:
-        document.marks = [mark.upper() for mark in document.marks]
+        document.marks = [_tag(mark, {}).upper() for mark in document.marks]
         if task == "linking":
             document.cells = [cell.upper() for cell in document.cells]
         else:
@@ -119,7 +139,8 @@ def _one_case(task: str, found: Sequence[Document]) -> None:
 def _tag(cell: str, first: dict[str, str]) -> str:
     if cell[1:2] != "-":
         return cell.upper() if cell in ("o", "b", "i") else cell
-    return f"{cell[0].upper()}-{first.setdefault(cell[2:].casefold(), cell[2:])}"
+    letter = cell[0].upper()
+    return f"{LETTERS.get(letter, letter)}-{first.setdefault(cell[2:].casefold(), cell[2:])}"
 
 
 def records(
@@ -149,6 +170,7 @@ def records(
         wrong: What is done with a fault: ``stop`` raises it, another function gathers it.
     """
     if task == "extraction":
+        scheme = scheme or ("IOB2" if protocol else None)
         return tokenised.records(found, side, file=path, scheme=scheme, malformed=malformed, tokens=tokens, wrong=wrong)
     if protocol == "hipe2020":
         adjacent = "none"

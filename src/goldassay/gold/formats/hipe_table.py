@@ -76,12 +76,18 @@ def documents(
         if not found:
             found.append(Document(Path(path).stem, line=number, unnamed=True))
             _facts(found[-1], notes)
+        cells = row.split("\t")
+        if protocol and len(cells) < len(header):
+            cells += ["_"] * (len(header) - len(cells))
+            found[-1].short += 1
         try:
-            _token(found[-1], row.split("\t"), place, number, len(header), path)
+            _token(found[-1], cells, place, number, len(header), path)
         except DataError as error:
             wrong(error)
     if not any(document.forms for document in found):
         raise DataError("no tokens under the header", file=path)
+    if protocol:
+        found = [document for document in found if document.forms]
     once(found, path, repeated or ("number" if protocol else "error"))
     return found
 
@@ -226,8 +232,8 @@ def bounded(document: Document, side: Side) -> list[tuple[int, int, str]]:
     found: list[tuple[int, int, str]] = []
     start, kind, link = -1, "", ""
     for place, (cell, mark) in enumerate(zip([*document.cells, "_"], [*document.marks, "O"], strict=True)):
-        inside = mark != "O" and start >= 0 and mark[2:] == kind and mark[:1] not in ("B", "S", "U")
-        if inside and (cell == link or side == "gold"):
+        inside = mark != "O" and start >= 0 and mark[2:] == kind and mark[:1] != "B"
+        if inside and (cell == link or side == "gold" or mark[:1] != "I"):
             continue
         if start >= 0:
             found.append((start, place, link))

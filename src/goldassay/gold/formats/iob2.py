@@ -73,12 +73,13 @@ def pairs(
     Args:
         task: The task.
         pred: The system's file.
-        column: The column of tags, such as ``NE-COARSE-LIT``.
+        column: The number of the column of tags; ``2:3`` where that of predictions is another (`tokens.columns`).
         repeated: What an id that stands twice is: ``error``, ``number`` (the second is ``ID#2``) or ``keep``.
         wrong: What is done with a fault: ``stop`` raises it, another function gathers it.
     """
-    left = documents(gold, task, column, repeated, wrong)
-    right = align(left, documents(pred, task, column, repeated, wrong), file=pred)
+    ours, theirs = tokenised.columns(column)
+    left = documents(gold, task, ours, repeated, wrong)
+    right = align(left, documents(pred, task, theirs, repeated, wrong), file=pred)
     return (
         tokenised.records(left, "gold", file=gold, sentences=True, wrong=wrong, **options),
         tokenised.records(right, "pred", file=pred, sentences=True, wrong=wrong, **options),

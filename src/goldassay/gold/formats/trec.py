@@ -1,10 +1,10 @@
 """``trec``: judgements (qrels: ``query 0 document grade``) and runs (``query Q0 document rank score tag``).
 
-A run's rank column is ignored, as in trec_eval: the scores give the order. So is what follows its sixth column, and in
-both files a line that begins with ``#``. A grade under 0 says that a document of the pool was not judged (-1; the web
-tracks' -2 is spam): it is left out, which gives what trec_eval gives for every measure here (its infAP would need to
-know of the pool). The text of the queries is not in either file; ``topics`` names a file that has it (``id<TAB>text`` a
-line), else the query's id stands for it.
+A run's rank column is ignored, as in trec_eval: the scores give the order. So is what follows its sixth column, in
+both files a line that begins with ``#``, and a query of a run that has no judgements. A grade under 0 says that a
+document of the pool was not judged (-1; the web tracks' -2 is spam): it is left out, which gives what trec_eval gives
+for every measure here (its infAP would need to know of the pool). The text of the queries is not in either file;
+``topics`` names a file that has it (``id<TAB>text`` a line), else the query's id stands for it.
 
 Source: https://trec.nist.gov/data/qrels_eng/, trec_eval's README and its get_qrels.c
 """
@@ -40,7 +40,7 @@ def read(
     if task not in TASKS:
         raise GoldassayError(f"format trec holds retrieval, not {task}")
     with files.uncollected():
-        return _qrels(path, topics, wrong) if side == "gold" else _run(path)
+        return _qrels(path, topics, wrong) if side == "gold" else _run(path, wrong)
 
 
 def remarks(path: str | Path) -> list[str]:
@@ -90,19 +90,23 @@ def _qrels(path: str | Path, topics: str | Path | None, wrong: Wrong) -> list[di
     return [{"id": query, "query": queries.get(query, query), "relevant": kept} for query, kept in found.items()]
 
 
-def _run(path: str | Path) -> list[dict[str, Any]]:
+def _run(path: str | Path, wrong: Wrong) -> list[dict[str, Any]]:
     found: dict[str, list[dict[str, Any]]] = {}
     seen: dict[str, set[str]] = {}
-    for number, (query, _, document, _, cell, tag) in _rows(path, 6):
+    for number, (query, _, document, _, cell, tag) in _rows(path, 6, wrong):
         try:
             score = float(cell)
         except ValueError:
-            raise DataError(f"a score is a number, not {cell!r}", file=path, line=number, record=query) from None
+            wrong(DataError(f"a score is a number, not {cell!r}", file=path, line=number, record=query), "schema")
+            continue
         if not math.isfinite(score):
-            raise DataError(f"the score of {document} is {cell}", file=path, line=number, record=query)
+            wrong(DataError(f"the score of {document} is {cell}", file=path, line=number, record=query), "schema")
+            continue
         known = seen.setdefault(query, set())
         if document in known:
-            raise DataError(f"document {document} stands twice in the results", file=path, line=number, record=query)
+            said = f"document {document} stands twice in the results"
+            wrong(DataError(said, file=path, line=number, record=query), "repeated")
+            continue
         known.add(document)
         found.setdefault(query, []).append({"doc_id": document, "score": score, "source": tag})
     return [{"id": query, "results": results} for query, results in found.items()]

@@ -17,12 +17,13 @@ from goldassay.measures.extraction.records import GOLD, PRED, Span, fields, name
 from goldassay.measures.extraction.tally import SemEvalCounts
 from goldassay.tally import Counts
 
-COARSE = "pers per loc org prod humanprod time work object scope date building street"
+COARSE = "pers per loc org prod humanprod time work object scope date building street comp"
 FINE = (
-    "pers.ind pers.coll pers.ind.articleauthor pers.author pers.editor pers.myth pers.other org.adm org.ent "
-    "org.ent.pressagency prod.media prod.doctr time.date.abs loc.adm.town loc.adm.reg loc.adm.nat loc.adm.sup "
-    "loc.phys.geo loc.phys.hydro loc.phys.astro loc.oro loc.fac loc.add.phys loc.add.elec loc.unk work.primlit "
-    "work.seclit work.fragm object.manuscr scope comp.demonym comp.function comp.name comp.qualifier comp.title"
+    "pers.ind pers.coll pers.ind.articleauthor pers.author per.author pers.editor pers.myth pers.other org.adm org.ent "
+    "org.ent.pressagency prod.media prod.doctr time.date.abs time.hour.abs loc.add loc.add.phys loc.add.elec loc.adm "
+    "loc.adm.town loc.adm.reg loc.adm.nat loc.adm.sup loc.admin.sup loc.phys loc.phys.geo loc.phys.hydro "
+    "loc.phys.astro loc.oro loc.fac loc.unk work.primlit work.seclit work.fragm object.manuscr object.museum "
+    "comp.demonym comp.function comp.name comp.qualifier comp.title"
 )
 HIPE_TYPES = frozenset(f"{COARSE} {FINE}".split())
 

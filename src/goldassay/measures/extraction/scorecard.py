@@ -16,6 +16,7 @@ from goldassay.tally import Counts
 
 PROTOCOLS = (None, "hipe", "hipe2020")
 UNDEFINED = ("type_anywhere_", "token_", "_macro_", "_weighted_")  # what the HIPE scorer does not count
+SEEN = "_seen"  # but for its averages over the types that either side has (its F1_macro)
 RATES = ("Precision", "Recall", "F1")
 
 
@@ -67,7 +68,9 @@ def scorecard(
     card = fold("extraction", asked, Batches(gold, pred), look)
     if protocol:
         card.protocol = protocol
-        card.undefined = tuple(name for name in card.values if any(part in name for part in UNDEFINED))
+        card.undefined = tuple(
+            name for name in card.values if not name.endswith(SEEN) and any(part in name for part in UNDEFINED)
+        )
     card.by["type"] = by_type(card)
     card.by["confusion"] = {}
     for (kind, said), n in sorted(confused.items(), key=lambda cell: (cell[0][0], cell[0][1] == MISSED, cell[0][1])):
