@@ -137,7 +137,7 @@ def said_by(program: dspy.Module, subject: Subject) -> list[object]:
 
 def run(
     asked: Sequence[ArticleRef],
-    program: object,
+    program: dspy.Module,
     sources: Clients,
     scoring: Scoring,
     metadata: Mapping[str, object],

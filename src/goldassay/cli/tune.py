@@ -106,7 +106,7 @@ def tune(
 
     logging.getLogger("dspy").setLevel(logging.ERROR)
     target = workspace.target(str(program), task)
-    student = target.tunable()
+    student: Any = target.tunable()
     _, part = task_gold(gold, target, format=format, map=map, column=column)
     if part.passages and hasattr(student, "index"):
         student = student.deepcopy().index(part.passages)

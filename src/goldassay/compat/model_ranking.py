@@ -209,9 +209,7 @@ class ModelRanking:
             (self.folder / name).write_text(text, encoding="utf-8", newline="")
 
 
-def reading(
-    program: dspy.Module, lm: dspy.BaseLM | str | None = None, adapter: dspy.Adapter | None = None
-) -> ReadingModel:
+def reading(program: Any, lm: dspy.BaseLM | str | None = None, adapter: dspy.Adapter | None = None) -> ReadingModel:
     """A program that searches and answers (see ``programs/answering.py``) as a reader of the contexts it is given."""
     import dspy
 

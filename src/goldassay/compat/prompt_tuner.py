@@ -12,7 +12,7 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from goldassay.exceptions import GoldassayError
 from goldassay.metric import AnyMetric
@@ -25,6 +25,9 @@ from goldassay.tuning.patterns import Pattern, find
 from goldassay.tuning.proposing import Proposer
 from goldassay.tuning.service import proposed, refuse_outside
 from goldassay.tuning.wrappers import demonstrations
+
+if TYPE_CHECKING:
+    import dspy
 
 MISSED = "missed"
 
@@ -75,7 +78,7 @@ class PromptTuner:
     """
 
     def __init__(
-        self, program: object, train: Sequence[object], *, proposers: Sequence[Proposer] = (), most: int = 12
+        self, program: dspy.Module, train: Sequence[dspy.Example], *, proposers: Sequence[Proposer] = (), most: int = 12
     ) -> None:
         self.program, self.train, self.most = program, demonstrations(program, train), most
         self.proposers = list(proposers)
@@ -92,7 +95,7 @@ class PromptTuner:
         )
 
     def measure(
-        self, report: TuningReport, dev: Sequence[object], metric: AnyMetric, *, threads: int = 1
+        self, report: TuningReport, dev: Sequence[dspy.Example], metric: AnyMetric, *, threads: int = 1
     ) -> TuningReport:
         """The report with every patch measured on dev, paired; clearly worse ones are stopped early."""
         bench = Bench(list(dev), metric, threads=threads)

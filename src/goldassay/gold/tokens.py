@@ -224,9 +224,7 @@ def places(record: Mapping[str, Any], field: str) -> list[Place]:
     return out
 
 
-def covered(
-    spans: Sequence[Mapping[str, object]], tokens: Sequence[Place], record: object
-) -> list[tuple[int, int, int]]:
+def covered(spans: Sequence[Mapping[str, Any]], tokens: Sequence[Place], record: object) -> list[tuple[int, int, int]]:
     """For each span its tokens (first, after the last) and its number, in order; overlaps cannot be told by tags."""
     firsts = {start: index for index, (start, _) in enumerate(tokens)}
     lasts = {end: index + 1 for index, (_, end) in enumerate(tokens)}

@@ -44,7 +44,7 @@ NUMBERS = {"temperature": 0.0, "top_p": 0.0, "presence_penalty": -2.0, "frequenc
 """Options of models that are numbers, whole or not, with the least that each may be."""
 
 
-def resolve(name: str | None = None, **options: Any) -> dspy.LM:
+def resolve(name: str | None = None, **options: Any) -> dspy.BaseLM:
     """A language model by its name.
 
     Without a name it is ``$GOLDASSAY_MODEL`` (a GGUF file or a name), else the embedded ``local/smollm2-135m``;

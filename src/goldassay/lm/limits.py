@@ -252,7 +252,7 @@ def ask_elsewhere(tell: Callable[..., tuple[Any, float]]) -> None:
 
 def limited(lm: dspy.BaseLM, rpm: float | None = None, tpm: float | None = None) -> dspy.BaseLM:
     """The model itself, which runs of goldassay ask no faster than this."""
-    lm.goldassay_limits = Limits(rpm, tpm)
+    vars(lm)["goldassay_limits"] = Limits(rpm, tpm)
     return lm
 
 

@@ -140,9 +140,10 @@ class TerseAdapter(dspy.JSONAdapter):  # type: ignore[misc]
 
     def format_system_message(self, signature: type[dspy.Signature]) -> str:
         """The instructions, then a line for each field that is described or is a choice of labels."""
-        lines = [str(signature.instructions)]
+        lines: list[str] = [str(signature.instructions)]
         for name, field in signature.fields.items():
-            about = (field.json_schema_extra or {}).get("desc") or ""
+            said: Any = field.json_schema_extra or {}
+            about = str(said.get("desc") or "")
             about = "" if about == f"${{{name}}}" else about
             labels = _labels(field.annotation) if name in signature.output_fields else ""
             if about or labels:

@@ -48,7 +48,7 @@ def run(*, runs: Path = Path("runs"), lm: str | None = None, limit: int | None =
     data = getattr(load("heritage", task=TASK), TASK)
     train, dev, test = list(data.train), list(data.dev)[:limit], list(data.test)[:limit]
     metric, target = workspace.metric(TASK), workspace.target(TASK)
-    program, module = target.load(), workspace.load(target.file)
+    program, module = target.tunable(), workspace.load(target.file)
     patterns = module.baseline.fit(train)
     model, missing = _model(program, lm)
 

@@ -178,7 +178,7 @@ def log(
     *,
     uri: str | None = None,
     experiment: str = "goldassay",
-    program: object = None,
+    program: dspy.Module | None = None,
     report: bool = True,
     tags: Mapping[str, str] | None = None,
 ) -> str:

@@ -188,7 +188,7 @@ def aside() -> Account | None:
     return None if found is None else Account(found.meter)
 
 
-def _record(lm: dspy.BaseLM, account: Account | None, call: Any, result: Any, said: Any, started: float) -> Any:
+def _record(lm: Any, account: Account | None, call: Any, result: Any, said: Any, started: float) -> Any:
     """Count what came back, and keep it with its prompt where that is asked for; gives ``said`` back."""
     if account is None:
         return said
@@ -248,7 +248,7 @@ def _pause(error: BaseException, attempt: int, own: int) -> float | None:
     return float(said) if said is not None else min(2.0**attempt, 30.0) * random.uniform(0.5, 1.0)
 
 
-def _sync(lm: dspy.BaseLM, call: Any, account: Account) -> Any:
+def _sync(lm: Any, call: Any, account: Account) -> Any:
     gate = limiter(lm)
     sleep: Callable[[float], None] = time.sleep if gate is None else gate.sleep
     policy = _tries(lm, call, account)
@@ -272,7 +272,7 @@ def _sync(lm: dspy.BaseLM, call: Any, account: Account) -> Any:
         return done.value
 
 
-async def _async(lm: dspy.BaseLM, call: Any, account: Account) -> Any:
+async def _async(lm: Any, call: Any, account: Account) -> Any:
     policy = _tries(lm, call, account)
     step = next(policy)
     try:

@@ -125,7 +125,7 @@ def evaluate(
     around_us = dspy.settings.get(ACCOUNT)
     meter = Meter(budget, around_us.meter if around_us is not None else None)
     measured = metric if isinstance(metric, Metric) else Metric.of(metric)
-    called = lm if lm is not None else dspy.settings.lm
+    called: Any = lm if lm is not None else dspy.settings.lm
     kept = folder is not None or resume is not None
     about = about_run(program, gold, measured, name, seed, settings or {}, called, adapter, kept)
     if judge_labels:
@@ -222,7 +222,7 @@ def evaluate(
     return run
 
 
-async def aevaluate(program: Program, gold: Sequence[object], metric: AnyMetric, **options: Any) -> Run:
+async def aevaluate(program: Program, gold: Sequence[dspy.Example], metric: AnyMetric, **options: Any) -> Run:
     """`evaluate` for asynchronous code: the same words, and the loop stays free.
 
     >>> import asyncio, dspy

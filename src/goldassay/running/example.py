@@ -125,7 +125,7 @@ def guard(program: Program) -> Guard:
     return program if isinstance(program, Guard) else Guard(program)
 
 
-def guarded(program: dspy.Module) -> dspy.Module:
+def guarded(program: Any) -> dspy.Module:
     """A deep copy of ``program`` of the same shape that never raises.
 
     Unlike `guard` it wraps nothing: predictors keep their names, so an optimizer may work on it and its state loads

@@ -49,7 +49,7 @@ SAME = {
 
 
 def about_run(
-    program: Program,
+    program: Any,
     gold: Sequence[dspy.Example],
     metric: Any,
     name: str,
@@ -162,16 +162,16 @@ def _plain_address(text: str) -> str:
     return urlunsplit((parts.scheme, parts.netloc.rpartition("@")[2], parts.path, "", ""))
 
 
-def gold_hash(gold: Sequence[dspy.Example]) -> str:
+def gold_hash(gold: Sequence[object]) -> str:
     """A hash of the gold examples, in their order."""
     digest = hashlib.sha256()
     for example in gold:
-        record = example.toDict() if hasattr(example, "toDict") else example
+        record: object = example.toDict() if isinstance(example, dspy.Example) else example
         digest.update(json.dumps(record, sort_keys=True, ensure_ascii=True, default=str).encode())
     return digest.hexdigest()
 
 
-def fingerprint(program: dspy.Module) -> str:
+def fingerprint(program: Any) -> str:
     """A hash of all instructions, field descriptions and demonstrations: the version that a patch applies to.
 
     A program that puts more than its predictors' demonstrations into its prompts (such as the nearest examples of

@@ -164,9 +164,7 @@ class NearestExamples:
         return {"nearest": [patch]}
 
 
-def cover(
-    pool: Sequence[dspy.Example], patterns: Sequence[Pattern], predictor: Any, most: int
-) -> list[dspy.Example]:
+def cover(pool: Sequence[dspy.Example], patterns: Sequence[Pattern], predictor: Any, most: int) -> list[dspy.Example]:
     """At most ``most`` examples of ``pool``, greedily by the function above; the one that adds most stands first."""
     if not pool:
         return []
@@ -202,9 +200,7 @@ def cover(
     return [pool[index] for index in chosen]
 
 
-def shown(
-    found: Diagnosis, name: str, example: dspy.Example, predictor: Any, proposer: str, why: str
-) -> Patch:
+def shown(found: Diagnosis, name: str, example: dspy.Example, predictor: Any, proposer: str, why: str) -> Patch:
     """The patch that adds an example to a predictor's demonstrations.
 
     Args:
@@ -232,7 +228,7 @@ def fits(example: dspy.Example, signature: type[dspy.Signature]) -> bool:
     return known.issuperset(signature.input_fields) and not known.isdisjoint(signature.output_fields)
 
 
-def check_fits(program: dspy.Module, train: Sequence[dspy.Example], traces: Mapping[str, Sequence[Any]]) -> None:
+def check_fits(program: Any, train: Sequence[dspy.Example], traces: Mapping[str, Sequence[Any]]) -> None:
     """Raise where no example can be shown to any predictor: say what is missing, and how ``to_demo`` gives it."""
     predictors = program.named_predictors()
     if any(traces.values()) or any(fits(one, p.signature) for one in train for _, p in predictors):
@@ -250,7 +246,7 @@ def check_fits(program: dspy.Module, train: Sequence[dspy.Example], traces: Mapp
 
 
 def traced(
-    program: dspy.Module, examples: Sequence[dspy.Example], right: Sequence[bool], most: int = 12
+    program: Any, examples: Sequence[dspy.Example], right: Sequence[bool], most: int = 12
 ) -> dict[str, list[Any]]:
     """Demonstrations from the program's own work, for predictors whose fields gold does not hold.
 

@@ -115,7 +115,7 @@ class CorpusPolicy(FullEvaluationPolicy[Any, Any]):  # type: ignore[misc]
             self.file.write_text(json.dumps(list(self.values.values()), ensure_ascii=False, indent=1), encoding="utf-8")
 
 
-def with_instructions(program: dspy.Module, candidate: dict[str, str]) -> dspy.Module:
+def with_instructions(program: Any, candidate: dict[str, str]) -> dspy.Module:
     """A copy of the program with a candidate's instructions."""
     copy = program.deepcopy()
     for name, predictor in copy.named_predictors():

@@ -299,7 +299,7 @@ def _instructions(text: str, patch: Patch) -> str:
     return left
 
 
-def _described(signature: type[dspy.Signature], patch: Patch) -> Any:
+def _described(signature: Any, patch: Patch) -> Any:
     if patch.field not in signature.fields:
         raise GoldassayError(f"patch {patch.id}: no field {patch.field!r}; there are {', '.join(signature.fields)}")
     return signature.with_updated_fields(patch.field, desc=patch.text)

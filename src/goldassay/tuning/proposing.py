@@ -30,7 +30,7 @@ class Proposer(Protocol):
         ...
 
 
-def predictor_for(pattern: Pattern, program: dspy.Module) -> tuple[str, dspy.Predict]:
+def predictor_for(pattern: Pattern, program: Any) -> tuple[str, Any]:
     """The predictor that writes the field in which the errors stand; the last one where none does."""
     known = predictors(program)
     if not known:
@@ -66,7 +66,7 @@ class Examples:
 
     most: int = 3
 
-    def propose(self, pattern: Pattern, program: dspy.Module, train: Sequence[dspy.Example]) -> list[Patch]:
+    def propose(self, pattern: Pattern, program: Any, train: Sequence[dspy.Example]) -> list[Patch]:
         """Examples of train in which the pattern's errors were made."""
         _, predictor = predictor_for(pattern, program)
         wanted = set(pattern.documents)
@@ -131,7 +131,7 @@ class Reflection:
     tried: list[str] = field(default_factory=list, compare=False)
     predict: Any = field(default_factory=lambda: dspy.Predict(Reflect), repr=False, compare=False)
 
-    def propose(self, pattern: Pattern, program: dspy.Module, train: Sequence[dspy.Example]) -> list[Patch]:
+    def propose(self, pattern: Pattern, program: Any, train: Sequence[dspy.Example]) -> list[Patch]:
         """Edits that the model proposes; none of them is trusted before it is tested."""
         _, predictor = predictor_for(pattern, program)
         text = predictor.signature.instructions

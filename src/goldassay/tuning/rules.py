@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
-from typing import TYPE_CHECKING, Literal, get_args, get_origin
+from typing import TYPE_CHECKING, Any, Literal, get_args, get_origin
 
 from goldassay.fields import read
 from goldassay.tuning.demonstrations import Diagnosis, leaves
@@ -84,7 +84,7 @@ class LabelWords:
     ('archive', 'archive', None)
     """
 
-    def __init__(self, program: dspy.Module, train: Sequence[dspy.Example]) -> None:
+    def __init__(self, program: Any, train: Sequence[dspy.Example]) -> None:
         self.train = train
         self.given = dict(getattr(inmost(program), "type_words", {}))
         outputs = {key for predictor in program.predictors() for key in predictor.signature.output_fields}

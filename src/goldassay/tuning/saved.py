@@ -133,21 +133,19 @@ def read_about(file: Path) -> dict[str, Any]:
     return found
 
 
-def rendered(
-    program: dspy.Module, adapter: dspy.Adapter | None = None, asked: Mapping[str, object] | None = None
-) -> str:
+def rendered(program: Any, adapter: dspy.Adapter | None = None, asked: Mapping[str, object] | None = None) -> str:
     """The messages that each predictor of a program would send, with ``{name}`` where its inputs go, or the inputs
     ``asked``, for which a program that has nearest examples shows them too."""
-    adapter = adapter or dspy.settings.adapter or dspy.ChatAdapter()
+    using: Any = adapter or dspy.settings.adapter or dspy.ChatAdapter()
     for one in wrappers(program):
-        adapter = one.asking(adapter) if isinstance(one, Formed) else adapter
+        using = one.asking(using) if isinstance(one, Formed) else using
     asked = dict(asked or {})
     parts: list[str] = []
     for name, predictor in predictors(unfolded(program, asked) if asked else program).items():
         signature = predictor.signature
         inputs = {key: asked.get(key, f"{{{key}}}") for key in signature.input_fields}
         parts.append(f"=== {name}")
-        for message in adapter.format(signature, list(predictor.demos or []), inputs):
+        for message in using.format(signature, list(predictor.demos or []), inputs):
             parts += [f"--- {message['role']}", _text(message["content"])]
     return "\n".join(parts) + "\n"
 
@@ -170,7 +168,7 @@ def diff(
     return f"{text}\n" if text else ""
 
 
-def instructions(program: dspy.Module) -> list[str]:
+def instructions(program: Any) -> list[str]:
     """The instructions of all predictors."""
     return [str(predictor.signature.instructions) for predictor in program.predictors()]
 
@@ -204,7 +202,7 @@ def plan(
     splits: Mapping[str, Sequence[dspy.Example]],
     seed: int,
     options: Mapping[str, object],
-    lm: dspy.BaseLM,
+    lm: dspy.BaseLM | str | None,
 ) -> dict[str, Any]:
     """What must be the same when a tuning goes on.
 

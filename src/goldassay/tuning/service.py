@@ -166,7 +166,7 @@ class PatchFolder:
             for patch in patches
         ]
 
-        def run(program: dspy.Module, name: str) -> Run:
+        def run(program: Any, name: str) -> Run:
             searching = program.index(passages) if passages and hasattr(program, "index") else program
             return evaluated(searching, examples, metric, name=name, folder=None, **options)
 

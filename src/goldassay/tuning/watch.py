@@ -203,7 +203,7 @@ def silent() -> Iterator[None]:
         logger.setLevel(level)
 
 
-def instructions(program: dspy.Module) -> dict[str, str]:
+def instructions(program: Any) -> dict[str, str]:
     """Each predictor's instructions, by its name."""
     return {name: str(predictor.signature.instructions) for name, predictor in program.named_predictors()}
 

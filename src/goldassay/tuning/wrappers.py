@@ -107,7 +107,7 @@ class Nearest(Wrapper):
     def shown(self, inputs: Mapping[str, object]) -> Any:
         """The program inside, with the nearest examples of these inputs as demonstrations."""
         nearest = self.nearest(**inputs)
-        program = self.program.deepcopy()
+        program: Any = self.program.deepcopy()
         for predictor in program.predictors():
             fields = predictor.signature.fields
             demos = [demo for demo in nearest if shows(demo, predictor.signature)]
@@ -202,7 +202,7 @@ def rebuilt(program: dspy.Module, state: Mapping[str, Any]) -> dspy.Module:
     return program.deepcopy()
 
 
-def predictors(program: dspy.Module) -> dict[str, dspy.Predict]:
+def predictors(program: dspy.Module) -> dict[str, Any]:
     """The predictors by the names that they have without what stands around the program."""
     depth = sum(1 for _ in wrappers(program))
     return {name.removeprefix("program." * depth): one for name, one in program.named_predictors()}
@@ -242,7 +242,7 @@ class NearestDemos(Teleprompter):  # type: ignore[misc]
             raise GoldassayError(f"k is at least 1, not {k}")
         self.k = k
 
-    def compile(self, student: dspy.Module, *, trainset: Sequence[dspy.Example], **_: Any) -> Nearest:
+    def compile(self, student: Any, *, trainset: Sequence[dspy.Example], **_: Any) -> Nearest:
         """The student with the training examples to choose from; the student itself stays as it is."""
         if any(isinstance(one, Nearest) for one in wrappers(student)):
             raise GoldassayError("this program is shown its nearest examples already; tune it with another optimizer")
@@ -273,7 +273,7 @@ def demonstrations(program: dspy.Module, examples: Sequence[dspy.Example]) -> li
     return out
 
 
-def _inputs(examples: Sequence[dspy.Example], program: dspy.Module) -> list[str]:
+def _inputs(examples: Sequence[dspy.Example], program: Any) -> list[str]:
     """The inputs that examples declare, else those of the first predictor."""
     for example in examples[:1]:
         if input_keys(example):

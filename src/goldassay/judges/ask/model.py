@@ -96,7 +96,7 @@ class BoundModel:
         adapter: object = None,
         retries: int = 1,
         version: str = "1",
-        programs: Mapping[str, object] | None = None,
+        programs: Mapping[str, dspy.Module] | None = None,
         verdicts: MutableMapping[str, Fields | None] | None = None,
         sample: int = 0,
     ) -> None:

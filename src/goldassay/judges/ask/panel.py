@@ -62,7 +62,7 @@ class Panel(Judge):
         self.votes: dict[str, Vote] = {}
 
     @classmethod
-    def samples(cls, lm: object, n: int = 5, *, how: str = "majority", **options: Any) -> Panel:
+    def samples(cls, lm: dspy.BaseLM, n: int = 5, *, how: str = "majority", **options: Any) -> Panel:
         """One model asked ``n`` times: once at temperature 0, then with a temperature. ``options`` are the judge's."""
         return cls([Judge(lm, sample=sample, **options) for sample in range(n)], how=how)
 
