@@ -3,9 +3,9 @@
 ``program`` finds passages by BM25 (or by an embedder, see `Reading`), and a model reads them: it copies the answer,
 says how sure it is, and leaves the answer empty where the passages have none. ``baseline`` takes the sentence that
 shares most of the question's words, and from it the date, number or name that the question asks for; it abstains
-below a threshold, which `fit` learns. `Extractive` reads with a model of transformers that points at the answer (extra
-``transformers``; ``goldassay rank answering --reader MODEL``). Each searches the passages that it was given with
-``index``; without any, those of the heritage set.
+below a threshold, which `fit` learns. `Pretrained` reads with a model of transformers that points at the answer or
+writes it (extra ``transformers``; ``goldassay rank answering --program reader:MODEL``). Each searches the passages that
+it was given with ``index``; without any, those of the heritage set.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from pydantic import BaseModel
 
 from goldassay.gold import load
 from goldassay.lm import Asked, Copied
-from goldassay.lm.extractive import ExtractiveReader
+from goldassay.lm.readers import reader
 from goldassay.measures.answering import F1, found_entities
 from goldassay.running.example import failure
 from goldassay.sources.passages import BM25Index, DenseIndex, Encode, tokens
@@ -133,12 +133,13 @@ class Reading(Searching):
         return {"passages": passages, "reply": Reply(answer=answer, confidence=1.0 if known else 0.0)}
 
 
-class Extractive(Searching):
-    """A model of transformers, by its name or folder, that points at the answer in the first ``reads`` passages."""
+class Pretrained(Searching):
+    """A model of transformers, by its name or folder, that points at the answer in the first ``reads`` passages, or
+    writes it."""
 
-    def __init__(self, reader: str, depth: int = DEPTH, embedder: Encode | None = None, reads: int = READS) -> None:
+    def __init__(self, model: str, depth: int = DEPTH, embedder: Encode | None = None, reads: int = READS) -> None:
         super().__init__(depth, embedder)
-        self.reader, self.reads = ExtractiveReader(reader), reads
+        self.reader, self.reads = reader(model), reads
 
     @property
     def stages(self) -> dict[str, Any]:

@@ -7,16 +7,20 @@ import gzip
 import hashlib
 import json
 import re
+import shutil
 from pathlib import Path
 from typing import Any
 
 import dspy
 import pytest
+from typer.testing import CliRunner
 
 from goldassay import Metric
+from goldassay.cli import app
 from goldassay.exceptions import GoldassayError
 from goldassay.measures import answering, classification, extraction
 from goldassay.reporting import facts, pages
+from goldassay.reporting.pages.report import labels
 from goldassay.running import Run, evaluate
 from goldassay.statistics.ppi import corrected
 
@@ -101,6 +105,64 @@ def test_confusion_comes_from_labels_and_types(two: list[Run]) -> None:
     found = evaluate(lambda text: dspy.Prediction(label="A"), gold, Metric(classification.Accuracy()), progress=False)
     rows = [{**row, "gold": {"label": example["label"]}} for row, example in zip(found.rows, gold, strict=True)]
     assert facts.confusion(Run(found.about, rows, found.zero)) == {("A", "A"): 2, ("B", "A"): 2}
+    # of 40 texts with a year each some fail; of the others every third year has a wrong end, which is no other type
+    spans = facts.confusion(two[0])
+    assert spans
+    right = sum(not row.get("errors") and not row.get("error") for row in two[0].rows)
+    failed = sum(bool(row.get("error")) for row in two[0].rows)
+    assert spans["TMP", "TMP"] == 40 - failed  # a wrong boundary has the right type
+    assert spans["TMP", facts.MISSED] == failed
+    assert 0 < right < 40 - failed
+    assert (facts.SPURIOUS, "TMP") not in spans
+    text = pages.report([two[0]])
+    assert "(missed)" in text
+
+
+def test_runs_of_one_name_are_told_apart_by_what_differs(two: list[Run]) -> None:
+    def run(name: str, model: str, folder: str) -> Run:
+        return Run({**two[0].about, "name": name, "lm": model, "settings": {}}, two[0].rows, two[0].zero, Path(folder))
+
+    runs = [
+        run("a", "openai/small", "20260101-100000-a"),
+        run("a", "openai/big", "20260101-110000-a"),
+        run("b", "local:/home/ann/x.gguf", "20260101-100000-b"),
+        run("b", "local:/home/ann/x.gguf", "20260101-100500-b"),
+        run("c", "openai/big", "20260101-100500-c"),
+    ]
+    assert labels(runs) == ["a, small", "a, big", "b, 20260101-100000", "b, 20260101-100500", "c"]
+    assert labels([run("d", "m", "one"), run("d", "m", "one")]) == ["d #1", "d #2"]
+
+
+def test_a_page_of_judges_says_what_the_share_is_as_people_would_find_it(tmp_path: Path) -> None:
+    ends = {"low": 0.25, "high": 0.75}
+    about = {
+        "judge": "local:/home/ann/x.gguf@2",
+        "question": "support",
+        "positive": "supported",
+        "n": 16,
+        "accuracy": {"value": 0.8125, **ends},
+        "confusion": {
+            "supported": {"supported": 6, "refuted": 1, "unknown": 0},
+            "refuted": {"supported": 2, "refuted": 7, "unknown": 0},
+        },
+        "corrected": {
+            "naive": {"value": 0.5454, **ends},
+            "corrected": {"value": 0.4666, **ends},
+            "people_only": {"value": 0.4375, **ends},
+        },
+        "warnings": ["16 labels are few"],
+    }
+    (tmp_path / "aligned.json").write_text(json.dumps(about))
+    found = pages.sources([tmp_path / "aligned.json"])
+    text = pages.report(found.runs, judges=found.judges)
+    said = " ".join(re.sub(r"<[^>]*>", "", text.partition("<main")[2].partition("</main")[0]).split())
+    assert "A judge beside people" in said
+    assert "local:x.gguf@2" in said
+    assert "agrees with people on 81.2 % [25.0, 75.0] of 16 items" in said
+    assert "as people would, corrected by their labels, it is 46.7 %" in said
+    assert "16 labels are few" in said
+    assert "unknown" not in said  # a column in which nothing stands
+    assert 'data-chart="0"' in text
 
 
 def test_confidence_and_correctness_of_answers() -> None:
@@ -114,6 +176,47 @@ def test_confidence_and_correctness_of_answers() -> None:
     )
     assert facts.confidences(found) == ([(0.9, 1.0), (0.4, 0.0)], 2)
     assert facts.precision_recall([(0.9, 1.0), (0.4, 0.0)], 2) == [(0.9, 1.0, 0.5), (0.4, 0.5, 0.5)]
+
+
+def test_a_model_of_a_file_is_named_without_where_it_lies(two: list[Run], tmp_path: Path) -> None:
+    place = tmp_path / "run"
+    assert two[0].folder
+    shutil.copytree(two[0].folder, place)
+    about = json.loads((place / "run.json").read_text())
+    about["lm"] = about["settings"]["lm"] = "local:/home/ann/models/qwen.gguf"
+    about["measures"]["strict_f1"]["conventions"] = "strict_f1[judge=local:/home/ann/models/qwen.gguf@2]"
+    (place / "run.json").write_text(json.dumps(about))
+    rows = [json.loads(line) for line in (place / "rows.jsonl").read_text().splitlines()]
+    rows[0]["calls"] = [{"lm": about["lm"], "prompt": [], "answer": "x"}]
+    (place / "rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    text = pages.report([Run.load(place)])
+    assert ">local:qwen.gguf<" in text
+    assert "judge=local:qwen.gguf@2" in text
+    assert '"lm":"local:qwen.gguf"' in unpacked(text, "rows-0").replace('"lm": ', '"lm":')
+    assert "/home/ann" not in text + unpacked(text, "rows-0") + unpacked(text, "index-data")
+    listed = CliRunner().invoke(app, ["runs", "list", str(tmp_path)], catch_exceptions=False).stdout
+    shown = CliRunner().invoke(app, ["runs", "show", str(place)], catch_exceptions=False).stdout
+    assert "local:qwen.gguf" in listed
+    assert "local:qwen.gguf" in shown
+    assert "/home/ann" not in listed + shown
+
+
+@pytest.mark.parametrize("said", ["PLACE", "TOP"])
+def test_types_that_gold_does_not_know_are_told(said: str, tmp_path: Path) -> None:
+    spans = [{"start": 0, "end": 5, "type": "TOP", "text": "Delft"}]
+    gold = [dspy.Example(id="1", text="Delft in 1654", entities=spans).with_inputs("text")]
+    found = [{"start": 0, "end": 5 if said == "PLACE" else 4, "type": said}]  # known, in another place
+    run = evaluate(
+        lambda text: dspy.Prediction(entities=found),
+        gold,
+        Metric(extraction.StrictF1()),
+        folder=tmp_path / "r",
+        progress=False,
+    )
+    done = CliRunner().invoke(app, ["runs", "show", str(tmp_path / "r")], catch_exceptions=False)
+    words = "nothing is right: PLACE is predicted, gold has TOP"
+    assert (words in " ".join(done.output.split())) is (said == "PLACE")
+    assert (words in pages.report([run])) is (said == "PLACE")
 
 
 def test_what_is_no_run_is_one_line(tmp_path: Path) -> None:

@@ -86,7 +86,30 @@ def test_every_filter_shows_what_it_says(file: Path, opened: Open, two: list[Run
     assert seen.count() == f"{wanted['won']} of {n}"
     seen.page.click("button[data-stratum=language] >> nth=0")
     assert seen.count() == f"{n // 2} of {n}"
+    seen.page.click("button[data-type=TMP]")
+    assert seen.page.input_value("#type") != ""
+    assert seen.count() == f"{n} of {n}"  # gold has one in every text
     seen.quiet()
+
+
+def test_the_first_thing_seen_is_the_value_and_what_it_differs_by(file: Path, opened: Open, two: list[Run]) -> None:
+    seen = opened(file)
+    first, last = (one.inner_text() for one in seen.page.query_selector_all(".card"))
+    assert f"{two[1].value:.3f}" in last
+    assert ": better" in last or ": not shown to differ" in last
+    assert "p ." not in first
+    row = next(row for row in two[1].rows if row.get("errors") or row.get("error"))
+    seen.page.wait_for_selector(f"#detail h3:has-text('{row['id']}')")  # the first that is wrong is open already
+    assert seen.page.evaluate("location.hash") == ""
+    seen.quiet()
+
+
+def test_one_run_says_at_once_what_costs_most(opened: Open, two: list[Run], tmp_path: Path) -> None:
+    file = tmp_path / "one.html"
+    file.write_text(pages.report(two[:1]), encoding="utf-8")
+    shown = opened(file).page.inner_text(".card[aria-label='What costs most']")
+    assert "wrong boundary" in shown or "missed" in shown
+    assert "all of them" in shown
 
 
 def test_keys_links_and_marks(file: Path, opened: Open) -> None:

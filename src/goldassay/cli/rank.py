@@ -30,8 +30,8 @@ def rank(
         typer.Option(
             "--program",
             metavar="NAME|FILE|FOLDER",
-            help="A program of the task, a file, a tuned program's folder; answering: reader:MODEL, an extractive "
-            "reader of transformers (repeat).",
+            help="A program of the task, a file, a tuned program's folder; answering: reader:MODEL, a model of "
+            "transformers that reads (repeat).",
         ),
     ] = None,
     lm: Annotated[list[str] | None, use.of_model("--lm", metavar="MODEL", help="A model (repeat).")] = None,

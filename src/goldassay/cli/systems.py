@@ -86,15 +86,15 @@ def systems(job: RankJob, lists: Mapping[str, Sequence[Any]]) -> list[System]:
 
 
 def _named(job: RankJob, name: str, data: Any) -> tuple[str, Any, dict[str, Any]]:
-    """A program with its label and its settings: by its name or file, as it was tuned, or an extractive reader."""
+    """A program with its label and its settings: by its name or file, as it was tuned, or a reader of transformers."""
     from goldassay.cli.evaluate import prepared
 
     if name.startswith(READER):
         model = name.removeprefix(READER)
-        program = workspace.attribute(workspace.target(job.task).file, "Extractive")(model)
+        program = workspace.attribute(workspace.target(job.task).file, "Pretrained")(model)
         if data.passages:
             program.index(data.passages)
-        return f"reader-{Path(model).name}", program, {"program": f"Extractive({model!r})"}
+        return f"reader-{Path(model).name}", program, {"program": f"Pretrained({model!r})"}
     if (Path(name) / "state.json").is_file():
         program = prepared(workspace.target(job.task), data.train, Path(name), data.passages)
         return f"{job.task}-{Path(name).resolve().name}", program, {"program": job.task, "state": name}

@@ -250,7 +250,7 @@ def _params(run: Run) -> dict[str, Any]:
     found = {"name": run.name, "lm": about.get("lm"), "adapter": about.get("adapter"), "seed": about.get("seed")}
     found |= {f"setting.{named(str(name))}": value for name, value in (about.get("settings") or {}).items()}
     found["gold.sha256"] = (about.get("gold") or {}).get("sha256")
-    return {name: str(value)[:LONGEST] for name, value in found.items() if value is not None}
+    return {name: facts.shown_model(value)[:LONGEST] for name, value in found.items() if value is not None}
 
 
 def _tags(run: Run) -> dict[str, str]:

@@ -6,6 +6,7 @@ Everything is computed from the run's own rows with the measures that the run na
 
 from __future__ import annotations
 
+import re
 import statistics
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -19,6 +20,10 @@ from goldassay.running.run import Run
 from goldassay.statistics import Interval, interval
 from goldassay.tally import Confusion, Counts
 
+GGUF = re.compile(r"local:(?:(?!\.gguf)[^\"\n])*?[/\\]([^/\\\"\n]+?\.gguf)")
+"""A model's file by its path, wherever it is named."""
+MISSED, SPURIOUS = ONE_SIDED = ("(missed)", "(spurious)")
+"""What stands in a confusion matrix for a span that only gold, or only the prediction, has."""
 BY_PARTS = ("extraction", "classification", "linking", "triples")  # tasks whose scorecards have parts by type
 
 
@@ -79,6 +84,33 @@ class Facts:
         return int(self.run.cost.get("prompt_tokens", 0)) + int(self.run.cost.get("completion_tokens", 0))
 
 
+def shown_model(name: object) -> str:
+    """A model as people are told of it, or a text that names it: of a file its name alone, not where it lies here.
+
+    >>> shown_model("local:/home/ann/models/qwen.gguf")
+    'local:qwen.gguf'
+    >>> shown_model("panel(local:/a/one.gguf@2, openai/gpt-4o@2)")
+    'panel(local:one.gguf@2, openai/gpt-4o@2)'
+    """
+    return GGUF.sub(r"local:\1", str(name))
+
+
+def unknown_types(run: Run) -> str:
+    """What there is to say where nothing is right and no type (or label) that was predicted stands in gold."""
+    errors = [error for row in run.rows for error in row.get("errors", ())]
+    gold, said = (
+        list(dict.fromkeys(str(error[side]) for error in errors if error.get(side)))
+        for side in ("gold_type", "pred_type")
+    )
+    if run.value or not gold or not said or set(gold) & set(said):
+        return ""
+    return f"nothing is right: {_named(said)} {'is' if len(said) == 1 else 'are'} predicted, gold has {_named(gold)}"
+
+
+def _named(names: Sequence[str], most: int = 6) -> str:
+    return ", ".join(names[:most]) + (f" and {len(names) - most} more" if len(names) > most else "")
+
+
 def wrong(row: Mapping[str, Any]) -> bool:
     """Whether something was wrong with an example: it failed, has an error, or scored below 1."""
     return bool(row.get("error") or row.get("errors") or float(row.get("score", 1.0)) < 1 - 1e-9)
@@ -114,7 +146,7 @@ def values(run: Run) -> tuple[ReportedValue, ...]:
                 name,
                 value,
                 run.intervals.get(name),
-                str(about.get("conventions", "")),
+                shown_model(about.get("conventions", "")),
                 float(about.get("weight", 1.0)),
                 about.get("target"),
                 float(counts.precision) if counts else None,
@@ -155,7 +187,7 @@ def parts(run: Run, task: str) -> dict[str, Mapping[str, Mapping[str, float | No
 
 
 def confusion(run: Run) -> Confusion | None:
-    """Which label was taken for which, where the rows say so: from stored labels, else from errors of wrong types."""
+    """Which label was taken for which, where the rows say so: from stored labels, else from errors with types."""
     out: Counter[tuple[str, str]] = Counter()
     if "classification" in tasks(run):
         for row in run.rows:
@@ -167,6 +199,8 @@ def confusion(run: Run) -> Confusion | None:
             for error in row.get("errors", ()):
                 if error.get("gold_type") and error.get("pred_type"):
                     out[error["gold_type"], error["pred_type"]] += 1
+                elif error.get("field") == "entities" and (error.get("gold_type") or error.get("pred_type")):
+                    out[error.get("gold_type", SPURIOUS), error.get("pred_type", MISSED)] += 1
         if out:
             _right(run, out)
     return Confusion({pair: float(count) for pair, count in out.items()}) if out else None

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from goldassay.exceptions import GoldassayError
+from goldassay.reporting.facts import shown_model
 
 DEPTH = 3  # a tuning's folder holds its runs, and stands in the folder of runs itself
 
@@ -34,7 +35,7 @@ class RunEntry:
     @property
     def model(self) -> str:
         """The model, or ``none``."""
-        return str(self.about.get("lm") or "none")
+        return shown_model(self.about.get("lm") or "none")
 
     @property
     def settings(self) -> str:
@@ -141,6 +142,8 @@ def difference(earlier: RunEntry, later: RunEntry, measure: str) -> str:
     """What keeps two values from being joined; empty where nothing does."""
     before, after = (one.about["measures"].get(measure, {}).get("conventions") for one in (earlier, later))
     changed = []
+    if earlier.about.get("lm") != later.about.get("lm"):
+        changed.append("the model is another file of the same name")
     if earlier.settings != later.settings:
         changed.append(f"the model's settings changed from {earlier.settings or 'none'} to {later.settings or 'none'}")
     if before != after:

@@ -23,8 +23,8 @@ from goldassay.running.waterfall import Waterfall
 
 def run(done: Run) -> None:
     """A run: the metric's weighted value, its measures with intervals and targets, parts, cost, folder."""
-    model = done.about.get("lm")
-    title = f"{escape(done.name)}: {len(done.rows)} examples{f', {escape(str(model))}' if model else ''}"
+    model = facts.shown_model(done.about.get("lm") or "")
+    title = f"{escape(done.name)}: {len(done.rows)} examples{f', {escape(model)}' if model else ''}"
     table = under_title(title)
     found = facts.values(done)
     tasks = {one.name: _task(done, one.name) for one in found}
@@ -67,6 +67,8 @@ def run(done: Run) -> None:
             f"{len(failed)} of {len(done.rows)} examples failed, and their gold counts as missed; the first, "
             f"{failed[0]['id']}: {failed[0]['error']}"
         )
+    if apart := facts.unknown_types(done):
+        warn(apart)
     if again := done.retried:
         theirs, others = again["values"], again["others"]
         pairs = ", ".join(f"{key} {number(theirs.get(key))} beside {number(others.get(key))}" for key in done.values)

@@ -9,7 +9,15 @@ from typing import Any
 Chart = dict[str, Any]
 NO_BOX = "<extra></extra>"  # plotly would print the series' name in a second box
 TINT = ("c0", "c1", "c2", "c3", "c4", "c5", "c6")  # the palette of Okabe and Ito, which most eyes can tell apart
-SHAPES = ("circle", "square", "diamond", "triangle-up", "cross", "x", "star")
+SHAPES = (
+    "circle",
+    "square",
+    "diamond",
+    "triangle-up",
+    "pentagon",
+    "triangle-down",
+    "star",
+)  # as .k0 to .k6 of the page
 
 
 def _figure(label: str, data: list[dict[str, Any]], layout: dict[str, Any], height: int = 320) -> Chart:
@@ -178,8 +186,12 @@ def pareto(points: Sequence[tuple[int, str, float, float, bool]], title: str) ->
             }
         )
     axes = {
-        "xaxis": {"title": f"{title} (numbers: the places in the table)", "range": [-0.06 * most, 1.08 * most]},
-        "yaxis": {"title": "value", "range": [-0.06 * top, 1.08 * top]},
+        "xaxis": {
+            "title": f"{title} (numbers: the places in the table)",
+            "range": [-0.06 * most, 1.08 * most],
+            "zeroline": False,
+        },
+        "yaxis": {"title": "value", "range": [-0.06 * top, 1.12 * top], "zeroline": False},
     }
     return _figure(f"Quality against {title}", data, axes, 360)
 
@@ -240,43 +252,60 @@ def lines(
     return _figure(f"{title} over time", data, layout)
 
 
-def waterfall(value: float, falls: Sequence[tuple[str, float, float, float]]) -> Chart:
+def waterfall(value: float, rest: float, stages: Sequence[tuple[str, float, float, float]]) -> Chart:
     """A cascade: from 1 down to the value, a step a stage; each has a name, its cost and the interval of that.
 
-    A stage that costs less than nothing steps up: the program is better without gold there.
+    The first step is the ``rest``, which no stage mends and which has no interval; without any there is none. A stage
+    that costs less than nothing steps up: the program is better without gold there.
     """
+    lost = [("rest", rest)] if rest else []
+    steps = [*lost, *((name, cost) for name, cost, _, _ in stages)]
     left, bases = 1.0, []
-    for _, cost, _, _ in falls:
+    for _, cost in steps:
         bases.append(left)
         left -= cost
-    names = ["all right", *(name for name, *_ in falls), "the program"]
-    costs = [cost for _, cost, _, _ in falls]
-    steps = {
-        "type": "bar",
-        "orientation": "h",
-        "y": names[1:-1],
-        "base": bases,
-        "x": [-cost for cost in costs],
-        "error_x": {
-            "type": "data",
-            "symmetric": False,
-            "array": [cost - low for _, cost, low, _ in falls],
-            "arrayminus": [high - cost for _, cost, _, high in falls],
-            "thickness": 1.5,
-            "color": "ink",
+    # what a step costs stands beside its name: at the step it would meet the interval, or the edge of a telephone
+    names = ["all right 1", *(f"{escape(name)} {0.0 - cost:+.3f}" for name, cost in steps), f"the program {value:.3f}"]
+    names = [name.replace("-0.000", "0.000").replace("+0.000", "0.000").replace(" -", " −") for name in names]
+    first = 1 + len(lost)
+    bars: list[dict[str, Any]] = [
+        {
+            "type": "bar",
+            "orientation": "h",
+            "y": [names[0], names[-1]],
+            "x": [1.0, value],
+            "marker": {"color": TINT[0]},
+            "hovertemplate": "%{y}" + NO_BOX,
         },
-        "customdata": [[cost, low, high] for _, cost, low, high in falls],
-        "marker": {"color": TINT[1]},
-        "hovertemplate": "%{y} costs %{customdata[0]:.4f} [%{customdata[1]:.3f}, %{customdata[2]:.3f}]" + NO_BOX,
-    }
-    ends = {
-        "type": "bar",
-        "orientation": "h",
-        "y": [names[0], names[-1]],
-        "x": [1.0, value],
-        "marker": {"color": TINT[0]},
-        "hovertemplate": "%{y}: %{x:.4f}" + NO_BOX,
-    }
+        {
+            "type": "bar",
+            "orientation": "h",
+            "y": names[first:-1],
+            "base": bases[len(lost) :],
+            "x": [-cost for _, cost, _, _ in stages],
+            "error_x": {
+                "type": "data",
+                "symmetric": False,
+                "array": [cost - low for _, cost, low, _ in stages],
+                "arrayminus": [high - cost for _, cost, _, high in stages],
+                "thickness": 1.5,
+                "color": "ink",
+            },
+            "customdata": [[escape(name), cost, low, high] for name, cost, low, high in stages],
+            "marker": {"color": TINT[1]},
+            "hovertemplate": "%{customdata[0]} costs %{customdata[1]:.4f} [%{customdata[2]:.3f}, %{customdata[3]:.3f}]"
+            + NO_BOX,
+        },
+        {
+            "type": "bar",
+            "orientation": "h",
+            "y": names[1:first],
+            "base": bases[: len(lost)],
+            "x": [-cost for _, cost in lost],
+            "marker": {"color": "muted"},
+            "hovertemplate": "%{y}: no stage mends it" + NO_BOX,
+        },
+    ]
     joints = [
         {
             "type": "line",
@@ -290,24 +319,9 @@ def waterfall(value: float, falls: Sequence[tuple[str, float, float, float]]) ->
         }
         for place, at in enumerate([*bases, left])
     ]
-    labels = [
-        {
-            "x": at,
-            "y": name,
-            "text": escape(text),
-            "xanchor": "left",
-            "xshift": 8,
-            "showarrow": False,
-        }
-        for name, at, text in zip(
-            names, [1.0, *bases, value], ["1", *(f"{0.0 - cost:+.3f}" for cost in costs), f"{value:.3f}"], strict=True
-        )
-    ]
+    reached = [base - end for base, (_, _, *ends) in zip(bases[len(lost) :], stages, strict=True) for end in ends]
     layout = {
-        "xaxis": {
-            "title": "the metric's value, from all right to one stage after another as the program has it",
-            "range": [0, 1.12],
-        },
+        "xaxis": {"title": "value of the metric", "range": [min(0.0, *reached) - 0.02, max(1.0, *reached) + 0.02]},
         "yaxis": {
             "autorange": "reversed",
             "automargin": True,
@@ -318,7 +332,6 @@ def waterfall(value: float, falls: Sequence[tuple[str, float, float, float]]) ->
         "barmode": "overlay",
         "bargap": 0.35,
         "shapes": joints,
-        "annotations": labels,
         "showlegend": False,
     }
-    return _figure("From all right down to the program, stage by stage", [ends, steps], layout, 150 + 44 * len(names))
+    return _figure("From all right down to the program, stage by stage", bars, layout, 120 + 44 * len(names))

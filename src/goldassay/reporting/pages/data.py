@@ -13,13 +13,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from goldassay.jsonl import dumps
-from goldassay.reporting.facts import Facts, ReportedValue, wrong
+from goldassay.reporting.facts import ONE_SIDED, Facts, ReportedValue, shown_model, wrong
 from goldassay.reporting.pages.document import packed
 from goldassay.running.rows import facets
 from goldassay.running.run import Run
 from goldassay.tuning.patterns import find
 
 MOST = 25  # rows of a table before the rest is folded
+SIDE = 3  # runs whose parts are shown with several values each
 LABELS = 24  # labels of a confusion matrix; with more, the largest confusions alone
 
 
@@ -60,7 +61,10 @@ def parts(told: Sequence[Facts]) -> dict[str, dict[str, Any]]:
         strict = [name for name in shown if name.startswith("strict_")]
         keys = {key: rows for key, rows in keys.items() if any(value for row in rows for value in row.values())}
         ordered = sorted(keys.items(), key=lambda item: -max(float(row.get(support) or 0) for row in item[1]))
-        out[facet] = {"columns": (preferred or strict or shown)[:4], "support": support, "keys": ordered}
+        columns = (preferred or strict or shown)[:4]
+        if len(told) > SIDE:  # of many runs side by side the value that sums up the others
+            columns = [name for name in columns if name.endswith("f1")][:1] or columns[:1]
+        out[facet] = {"columns": columns, "support": support, "keys": ordered}
     return out
 
 
@@ -73,19 +77,22 @@ def matrix(one: Facts) -> dict[str, object]:
     for (gold, said), count in found.items():
         support[gold] = support.get(gold, 0) + count
         support.setdefault(said, 0)
-    ordered = sorted(support, key=lambda label: (-support[label], label))
+    ordered = sorted(support, key=lambda label: (label in ONE_SIDED, -support[label], label))
+    columns = [label for label in ordered if any(said == label for _, said in found)]
     most = max(found.values())
     rows = [
         (
             gold,
-            [(said, int(found.get((gold, said), 0)), _shade(found.get((gold, said), 0), most)) for said in ordered],
+            [(said, int(found.get((gold, said), 0)), _shade(found.get((gold, said), 0), most)) for said in columns],
         )
         for gold in ordered
         if support[gold]
     ]
-    wrong = sorted(((n, g, p) for (g, p), n in found.items() if g != p), key=lambda one: (-one[0], one[1], one[2]))
+    both = ((n, g, p) for (g, p), n in found.items() if g != p and not {g, p} & set(ONE_SIDED))
+    wrong = sorted(both, key=lambda one: (-one[0], one[1], one[2]))
     return {
-        "labels": ordered,
+        "labels": columns,
+        "spans": any(label in ONE_SIDED for label in ordered),
         "rows": rows if len(ordered) <= LABELS else [],
         "largest": [(gold, said, int(count)) for count, gold, said in wrong[:12]],
     }
@@ -208,8 +215,9 @@ def _types(rows: Sequence[Mapping[str, Any]]) -> list[str]:
     return list(out)
 
 
-def _first_words(row: Mapping[str, object]) -> str:
-    found = next((text for text in _strings(row.get("inputs") or row.get("prediction") or {})), "")
+def _first_words(row: Mapping[str, Any]) -> str:
+    inputs = {key: value for key, value in (row.get("inputs") or {}).items() if key != "id"}
+    found = next((text for text in _strings(inputs or row.get("prediction") or {})), "")
     folded = " ".join(found[: 4 * WORDS].split())
     return folded[:WORDS] + ("…" if len(folded) > WORDS else "")
 
@@ -222,7 +230,7 @@ def example(runs: Sequence[Run], at: int) -> dict[str, object]:
         "id": str(first["id"]),
         "facets": facets(first),
         "document": first.get("document"),
-        "inputs": first.get("inputs"),
+        "inputs": {key: value for key, value in first["inputs"].items() if key != "id"} if "inputs" in first else None,
         "gold": gold,
         "runs": [_own(run, at) for run in runs],
     }
@@ -233,7 +241,10 @@ def _own(run: Run, at: int) -> dict[str, Any]:
     row = run.rows[at]
     kept = ("score", "prediction", "errors", "error", "latency_s", "usage", "usd", "calls", "truncated", "retried")
     values = {name: round(float(tally.value), 6) for name, tally in run.evidence[at].items() if tally.weight > 0}
-    return {**{key: row[key] for key in kept if key in row}, "values": values}
+    own = {**{key: row[key] for key in kept if key in row}, "values": values}
+    if "calls" in own:
+        own["calls"] = [{**call, "lm": shown_model(call["lm"])} if "lm" in call else call for call in own["calls"]]
+    return own
 
 
 def words(rows: Sequence[Mapping[str, Any]]) -> str:

@@ -19,6 +19,9 @@ from pathlib import Path
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
+from goldassay.reporting.facts import shown_model
+from goldassay.statistics import Comparison
+
 HERE = Path(__file__).parent
 EMPTY = "sha256-47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU="  # of no text: the style element that plotly fills itself
 
@@ -109,6 +112,18 @@ def probability(p: float | None) -> str:
     return "<.001" if p < 0.001 else f"{p:.3f}".removeprefix("0")
 
 
+def verdict(found: Comparison) -> str:
+    """What a paired difference says, at .05.
+
+    >>> from goldassay.statistics import compare
+    >>> verdict(compare([1.0] * 20, [0.0] * 20)), verdict(compare([1.0, 0.0], [0.0, 1.0]))
+    ('better', 'not shown to differ')
+    """
+    if found.p >= 0.05:
+        return "not shown to differ"
+    return "better" if found.difference > 0 else "worse"
+
+
 def environment() -> Environment:
     """The templates, with everything escaped."""
     made = Environment(
@@ -118,7 +133,7 @@ def environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    made.filters |= {"rate": percent, "signed": signed, "p": probability}
+    made.filters |= {"rate": percent, "signed": signed, "p": probability, "model": shown_model, "verdict": verdict}
     return made
 
 

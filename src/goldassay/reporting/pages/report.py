@@ -15,7 +15,15 @@ from typing import TYPE_CHECKING, Any
 
 from goldassay import __version__
 from goldassay.exceptions import DataError, GoldassayError
-from goldassay.reporting.facts import Facts, ReportedValue, calibration, facts, precision_recall
+from goldassay.reporting.facts import (
+    Facts,
+    ReportedValue,
+    calibration,
+    facts,
+    precision_recall,
+    shown_model,
+    unknown_types,
+)
 from goldassay.reporting.pages import charts, data
 from goldassay.reporting.pages.document import page
 from goldassay.reporting.pages.tuning import Tuning, effects
@@ -91,7 +99,7 @@ def report(
     together, against, apart = _together(usable, names, seed)
     figures: list[charts.Chart] = []
     context: dict[str, Any] = {
-        "title": title or " and ".join(dict.fromkeys(run.name for run in usable[:3])) or "tuning",
+        "title": title or _title(usable, tuning, judges),
         "version": __version__,
         "runs": told,
         "names": names,
@@ -99,13 +107,15 @@ def report(
         "values": data.values(told),
         "against": against,
         "notes": [*empty, *apart, *_notes(usable, names)],
-        "facets": data.strata(told),
-        "parts": data.parts(told),
+        "facets": (strata := data.strata(told)),
+        "parts": (by_part := data.parts(told)),
+        "parts_title": " and ".join(["types", *(["strata"] if strata else [])] if by_part else ["strata"]).capitalize(),
         "confusions": [(name, data.matrix(one)) for name, one in zip(names, told, strict=True) if one.confusion],
         "patterns": [(name, data.patterns(one.run)) for name, one in zip(names, told, strict=True)],
         "tuning": tuning,
         "tree": tuning.tree if tuning else [],
-        "judges": judges,
+        "judges": (named := [{**one, "judge": shown_model(one["judge"])} for one in judges]),
+        "shares": None,
         "together": [names[usable.index(run)] for run in together],
         "traced": any("inputs" in run.rows[0] for run in together),
         "curves": [],
@@ -137,11 +147,24 @@ def report(
                 ]
             ),
         )
+    corrected = [one for one in named if isinstance(one.get("corrected"), Mapping)]
+    if corrected:
+        context["shares"] = _add(figures, _shares(corrected))
     shown = effects(context["tree"])
     if shown:
         context["tuning_chart"] = _add(figures, shown)
     packed = data.packs(together) if together else {}
     return page("report.html", context, scripts=["render.js", "examples.js"], charts=figures, data=packed)
+
+
+def _title(runs: Sequence[Run], tuning: Tuning | None, judges: Sequence[Mapping[str, object]]) -> str:
+    if tuning is not None:
+        return f"Tuning with {tuning.about.get('optimizer') or 'an optimizer'}"
+    named = list(dict.fromkeys(run.name for run in runs))
+    if not named:
+        return "A judge beside people" if len(judges) == 1 else "Judges beside people"
+    shown = named[:3] if len(named) <= 3 else [*named[:2], f"{len(named) - 2} more"]
+    return " and ".join(filter(None, [", ".join(shown[:-1]), shown[-1]]))
 
 
 MOMENT = re.compile(r"\d{8}-\d{6}")
@@ -152,16 +175,16 @@ def labels(runs: Sequence[Run]) -> list[str]:
     """A name for each run, all different: its own, with its model and its folder (when it began) where that helps."""
     names = [run.name for run in runs]
     models = [str((run.about.get("settings") or {}).get("lm") or run.about.get("lm") or "no model") for run in runs]
-    models = [one.rpartition("/")[2] for one in models]
     folders = [run.folder.name if run.folder else "" for run in runs]
-    began = [MOMENT.match(one) for one in folders]
-    if all(began) and len({one[0] for one in began if one}) == len(runs):
-        folders = [one[0] for one in began if one]
-    for extras in (models, folders):
-        names = [
-            f"{name}, {extra}" if names.count(name) > 1 and extra else name
-            for name, extra in zip(names, extras, strict=True)
-        ]
+    began = [found[0] if (found := MOMENT.match(one)) else "" for one in folders]
+    models = [shown_model(one).rpartition("/")[2] for one in models]
+    for extras, each in ((models, False), (began, True), (folders, False)):
+        told = list(zip(names, extras, strict=True))
+        names = []
+        for name, extra in told:
+            alike = [other for shared, other in told if shared == name]
+            helps = all(alike) and len(set(alike)) > 1 and (len(set(alike)) == len(alike) or not each)
+            names.append(f"{name}, {extra}" if helps else name)
     return [name if names.count(name) == 1 else f"{name} #{place}" for place, name in enumerate(names, start=1)]
 
 
@@ -222,6 +245,8 @@ def _notes(runs: Sequence[Run], names: Sequence[str]) -> list[str]:
                 f"{name} is {run.about.get('status', 'unfinished')}: {len(run.rows)} of "
                 f"{run.about.get('gold', {}).get('examples', '?')} examples."
             )
+        if apart := unknown_types(run):
+            out.append(f"{name}: {apart}.")
         if failed:
             out.append(f"{name}: {failed} of {len(run.rows)} examples failed; their gold counts as missed.")
         if run.rows and "inputs" not in run.rows[0]:
@@ -236,6 +261,21 @@ def _forest(told: Sequence[Facts], names: Sequence[str]) -> charts.Chart:
         found = {value.name: value for value in (one.overall, *one.values)}
         table.append([_ends(found.get(name)) for name in measures])
     return charts.forest(measures, names, table)
+
+
+def _shares(judges: Sequence[Mapping[str, Any]]) -> charts.Chart:
+    """What a judge calls positive, that corrected by people's labels, and what the labels say alone."""
+    ways = {"as judged": "naive", "corrected by the labels": "corrected", "labels alone": "people_only"}
+    table = []
+    for one in judges:
+        found = [one["corrected"].get(key) for key in ways.values()]
+        table.append(
+            [(each["value"], each["low"], each["high"]) if isinstance(each, Mapping) else None for each in found]
+        )
+    figure = charts.forest(list(ways), [str(one["judge"]) for one in judges], table)
+    figure["label"] = "Share of items that are positive, with 95 % intervals"
+    figure["layout"]["xaxis"]["title"] = "share, with its 95 % interval"
+    return figure
 
 
 def _ends(value: ReportedValue | None) -> tuple[float, float, float] | None:
@@ -264,8 +304,7 @@ def _spread(values: Sequence[float], most: int = 400) -> list[float]:
 
 def waterfall(found: Waterfall, title: str) -> str:
     """The page of a pipeline's waterfall."""
-    rest = found.rest
     stages = [(one.stage, one.cost, one.low, one.high) for one in found.shares]
-    figure = charts.waterfall(found.value, [("rest", rest, rest, rest), *stages])
+    figure = charts.waterfall(found.value, found.rest, stages)
     context = {"title": f"What each stage costs: {title}", "version": __version__, "found": found}
     return page("waterfall.html", context, charts=[figure])

@@ -125,6 +125,7 @@
     at("detail").replaceChildren(goldassay.render(one, names));
     at("detail").scrollTop = 0;
     if (open) for (const each of at("detail").querySelectorAll("details.calls")) each.open = true;
+    if (!silent) at("detail").setAttribute("aria-live", "polite"); /* what opened by itself is not read out */
     if (!silent) history.replaceState(null, "", `#example=${encodeURIComponent(index.ids[number])}`);
   }
 
@@ -192,6 +193,16 @@
       at("examples").scrollIntoView();
     });
   }
+  for (const button of document.querySelectorAll("[data-type]")) {
+    const number = index.type_names.indexOf(button.dataset.type);
+    if (number < 0) button.replaceWith(button.dataset.type);
+    else button.addEventListener("click", () => {
+      reset();
+      at("type").value = String(number);
+      at("type").dispatchEvent(new Event("change"));
+      at("examples").scrollIntoView();
+    });
+  }
   for (const button of document.querySelectorAll("[data-stratum]")) {
     button.addEventListener("click", () => {
       const select = [...document.querySelectorAll("[data-facet]")].find((one) => one.dataset.facet === button.dataset.stratum);
@@ -225,6 +236,7 @@
   addEventListener("hashchange", follow);
   filter();
   follow();
+  if (picked < 0 && n) pick(Math.max(0, index.wrong[which()].indexOf(1)), true); /* an empty place says nothing */
   goldassay.ready = performance.now(); /* milliseconds since the page was asked for */
   document.documentElement.dataset.ready = "yes";
   dispatchEvent(new Event("goldassay-ready"));
