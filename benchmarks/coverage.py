@@ -1,4 +1,7 @@
-"""How often 95 % intervals hold the truth: ``python -m benchmarks coverage`` writes both tables of docs/coverage.md.
+"""How often 95 % intervals hold the truth: ``python -m benchmarks coverage`` writes the tables of docs/coverage.md.
+
+``python -m benchmarks.coverage sides`` writes one of them alone (values, sides, differences); a number says how many
+draws a cell has.
 
 Four kinds of values, four sizes, four truths. A draw is a sample of n examples from a population whose value is known:
 
@@ -37,6 +40,12 @@ SHARES = np.array([0.4, 0.3, 0.2, 0.1])
 LABELS = "ABCD"
 PAGE = Path(__file__).parent.parent / "docs" / "coverage.md"
 LEAST, MOST = 0.93, 0.97
+WIDE = (
+    ("F1", 10, 0.9), ("F1", 10, 0.98), ("F1", 20, 0.98), ("F1", 40, 0.98),
+    ("macro-F1", 10, 0.05), ("macro-F1", 20, 0.05), ("macro-F1", 40, 0.05), ("macro-F1", 40, 0.98),
+    ("MRR", 10, 0.05), ("MRR", 10, 0.9), ("MRR", 10, 0.98),
+)  # fmt: skip
+SHARPER = 4  # times as many draws say on which side these miss
 RESAMPLES, FEWER = 200, 4  # of the bootstrap beside it, which a quarter of the draws suffices for
 
 
@@ -131,13 +140,18 @@ KINDS: dict[str, Sample] = {"accuracy": accuracy, "F1": f1, "macro-F1": macro_f1
 
 def covered(kind: str, truth: float, n: int, draws: int, method: str = "auto", seed: int = 0) -> tuple[float, float]:
     """The share of intervals that hold the truth, and their mean width."""
+    return _held(drawn(kind, truth, n, draws, method, seed), truth)
+
+
+def drawn(kind: str, truth: float, n: int, draws: int, method: str = "auto", seed: int = 0) -> list[Any]:
+    """The ends of the intervals of so many samples."""
     rng, zero = np.random.default_rng(seed), ZEROS.get(kind, Mean())
     ends = []
     for _ in range(draws):
         tallies = KINDS[kind](rng.random((1, n)), rng.random((3, n)), truth)
         found = interval(tallies, zero, method=method, bounds=(0.0, 1.0), resamples=RESAMPLES)
         ends.append((found.low, found.high))
-    return _held(ends, truth)
+    return ends
 
 
 def covered_difference(kind: str, truths: tuple[float, float], n: int, draws: int, how: str) -> tuple[float, float]:
@@ -179,6 +193,16 @@ def values(draws: int) -> Iterator[str]:
             yield f"| {kind} | {n} | {' | '.join(cell(now, old) for now, old in both)} |"
 
 
+def sides(draws: int) -> Iterator[str]:
+    """Where the cells that hold too much miss the truth: an interval lies above it, or below it."""
+    yield "| value | n | truth | held | above the truth | below it |"
+    yield "|---|---|---|---|---|---|"
+    for kind, n, truth in WIDE:
+        low, high = np.array(drawn(kind, truth, n, SHARPER * draws, seed=1)).T
+        above, below = (float(lost.mean()) for lost in (low - 1e-9 > truth, high + 1e-9 < truth))
+        yield f"| {kind} | {n} | {truth} | {1 - above - below:.3f} | {above:.4f} | {below:.4f} |"
+
+
 def differences(draws: int) -> Iterator[str]:
     yield "| value | n | " + " | ".join(f"{a} − {b}" for a, b in DIFFERENCES) + " |"
     yield "|---|---|" + "---|" * len(DIFFERENCES)
@@ -195,8 +219,10 @@ def differences(draws: int) -> Iterator[str]:
 
 
 def main() -> None:
-    draws = int(sys.argv[1]) if sys.argv[1:] and sys.argv[1].isdigit() else DRAWS
-    for name, rows in (("values", values), ("differences", differences)):
+    draws = next((int(word) for word in sys.argv[1:] if word.isdigit()), DRAWS)
+    tables = {"values": values, "sides": sides, "differences": differences}
+    asked = [name for name in tables if name in sys.argv[1:]] or list(tables)
+    for name, rows in ((name, tables[name]) for name in asked):
         table = []
         for row in rows(draws):
             table.append(row)

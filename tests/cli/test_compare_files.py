@@ -103,3 +103,23 @@ def test_runs_and_files_are_not_mixed(files: dict[str, Path], tmp_path: Path) ->
     ):
         done = CliRunner().invoke(app, ["compare", *words])
         assert says in str(done.exception), words
+
+
+def test_the_protocol_stands_in_the_title_of_every_table(tmp_path: Path) -> None:
+    head = "TOKEN\tNE-COARSE-LIT\tMISC\n"
+    found = {"gold": ("B-pers", "B-loc"), "one": ("B-PERS", "O"), "two": ("B-DATE", "B-loc"), "three": ("O", "B-date")}
+    places: dict[str, str] = {}
+    for name, tags in found.items():
+        file = tmp_path / f"{name}.tsv"
+        documents = (f"# document_id = {at}\n# language = {at}\nBern\t{tag}\t_\n" for at, tag in enumerate(tags))
+        file.write_text(head + "".join(documents), encoding="utf-8")
+        places[name] = str(file)
+    words = ["compare", "extraction", "--gold", places["gold"], "--protocol", "hipe"]
+    words += [word for name in ("one", "two", "three") for word in ("--pred", places[name])]
+    done = CliRunner().invoke(app, words)
+    titles = [line for line in done.output.splitlines() if ", protocol hipe" in line]
+    # the values, a pair each, the ranks, the strata, the errors by type
+    assert len(titles) == 1 + 2 + 1 + 1 + 1, done.output
+    assert "DATE" not in done.output  # one type with date, in any case
+    body = json.loads(CliRunner().invoke(app, [*words, "--json"]).stdout)
+    assert body["protocol"] == "hipe"

@@ -176,6 +176,8 @@ def test_files_are_ranked_under_an_official_protocol(tmp_path: Path) -> None:
         done = CLI.invoke(app, [*asked, *protocol, "--out", str(tmp_path / "out")], catch_exceptions=False)
         systems = {one["name"]: one["values"] for one in json.loads(done.stdout)["systems"]}
         found[len(protocol)] = systems["two.tsv"]["partial_f1"]
+        shown = CLI.invoke(app, [*asked[:-1], *protocol, "--out", str(tmp_path / "shown")], catch_exceptions=False)
+        assert ("examples, protocol hipe" in shown.output) is bool(protocol)
         scored = CLI.invoke(app, ["score", "extraction", *asked[2:6], "--format", "hipe", "--json", *protocol])
         assert json.loads(scored.stdout)["values"]["partial_f1"] == found[len(protocol)]  # as score counts
     assert found == {0: pytest.approx(2 / 3), 2: pytest.approx(1 / 3)}

@@ -87,8 +87,10 @@ def show(loaded: Sequence[Run], test: str, seed: int, json: bool) -> None:
     arms = [made if worked(made) else None for made in loaded]
     found = compared(usable, test=test, seed=seed) if len(usable) > 1 else []
     places = ranked(usable, seed=seed) if len(usable) > 2 else {}
+    protocol = tables.protocol(loaded)
     if json:
         body = {
+            **({"protocol": protocol} if protocol else {}),
             "runs": [{**made.summary(), "available": worked(made)} for made in loaded],
             "comparisons": [one.state() for one in found],
             "ranks": {
@@ -102,8 +104,9 @@ def show(loaded: Sequence[Run], test: str, seed: int, json: bool) -> None:
         terminal.answer(body)
         return
     tables.comparison(loaded, found, missing)
-    tables.ranks(places, [place for place, arm in enumerate(arms, start=1) if arm])
-    tables.parts(by_stratum(arms), errors_by_type(arms), next(iter(usable[0].values), "") if usable else "")
+    tables.ranks(places, [place for place, arm in enumerate(arms, start=1) if arm], protocol)
+    value = next(iter(usable[0].values), "") if usable else ""
+    tables.parts(by_stratum(arms), errors_by_type(arms), value, protocol=protocol)
 
 
 def _runs(folders: Sequence[str]) -> list[Run]:
@@ -135,7 +138,8 @@ def _files(task: str, gold: Path, preds: Sequence[Path], *, measures: Sequence[s
         for warning in aligned.warnings:
             warn(f"{file}: {warning}")
         counted = {name: card.measures[name] for name in chosen}
-        out.append(given(aligned.gold, aligned.pred, counted, name=file.name, file=file))
+        protocol = asked.get("protocol")
+        out.append(given(aligned.gold, aligned.pred, counted, name=file.name, file=file, protocol=protocol))
     return out
 
 

@@ -103,7 +103,8 @@ def strata(done: Run, measure: str, most: int = 8) -> None:
 
 def ranking(found: Sequence[RankedRun]) -> None:
     """Systems, the best first, with the ranks that each may have; their places are the rows."""
-    table = under_title(f"{len(found)} systems on {len(found[0].run.rows)} examples")
+    under = _under(protocol([one.run for one in found]))
+    table = under_title(f"{len(found)} systems on {len(found[0].run.rows)} examples{under}")
     table.add_column("ranks", justify="right", no_wrap=True)
     table.add_column("system", overflow="fold")
     for head in ("value [95 %]", "leads", "seconds", found[0].unit):
@@ -192,12 +193,21 @@ def corrected(done: Run) -> None:
     console().print(table)
 
 
+def protocol(runs: Sequence[Any]) -> str:
+    """The official protocol under which files of predictions were counted, if they were."""
+    return next((str(found) for made in runs if (found := (made.about.get("settings") or {}).get("protocol"))), "")
+
+
+def _under(name: str) -> str:
+    return f", protocol {name}" if name else ""
+
+
 def comparison(runs: Sequence[Any], found: Sequence[Any], missing: Sequence[str]) -> None:
     """Values side by side, the paired differences, and which examples were won and lost."""
-    out = console()
+    out, under = console(), _under(protocol(runs))
     for place, made in enumerate(runs, start=1):
         out.print(f"{place}  {made.name}  {made.folder or ''}".rstrip(), markup=False, soft_wrap=True)
-    table = under_title(f"{len(runs)} runs on the same gold")
+    table = under_title(f"{len(runs)} runs on the same gold{under}")
     table.add_column("value [95 %]", no_wrap=True)
     for place in range(1, len(runs) + 1):
         table.add_column(str(place), justify="right")
@@ -209,7 +219,8 @@ def comparison(runs: Sequence[Any], found: Sequence[Any], missing: Sequence[str]
         ours = [one for one in found if one.run is made]
         if ours:
             names = made.name, runs[first - 1].name
-            out.print(_against(" against ".join(names if len(set(names)) == 2 else (f"{place}", f"{first}")), ours))
+            title = " against ".join(names if len(set(names)) == 2 else (f"{place}", f"{first}"))
+            out.print(_against(title, under, ours))
         for one in ours:
             if one.won or one.lost:
                 out.print(f"{place}, {one.measure}: won {_some(one.won)}; lost {_some(one.lost)}", markup=False)
@@ -219,12 +230,12 @@ def comparison(runs: Sequence[Any], found: Sequence[Any], missing: Sequence[str]
         out.print(f"not available: the program of {folder} failed on every example", markup=False)
 
 
-def ranks(found: Mapping[str, Sequence[object]], places: Sequence[int]) -> None:
+def ranks(found: Mapping[str, Sequence[object]], places: Sequence[int], protocol: str = "") -> None:
     """For each value the set of ranks that each run may have; ``places`` are the runs' numbers."""
     if not found:
         return
     out = console()
-    out.print("[italic]ranks that each may have: all pairs tested together, at 95 %[/]")
+    out.print(f"[italic]ranks that each may have: all pairs tested together, at 95 %{_under(protocol)}[/]")
     table = Table()
     table.add_column("value")
     for place in places:
@@ -234,8 +245,11 @@ def ranks(found: Mapping[str, Sequence[object]], places: Sequence[int]) -> None:
     out.print(table)
 
 
-def parts(by: Mapping[str, Any], errors: Mapping[str, Sequence[int | None]], value: str, most: int = 10) -> None:
+def parts(
+    by: Mapping[str, Any], errors: Mapping[str, Sequence[int | None]], value: str, most: int = 10, protocol: str = ""
+) -> None:
     """Where runs differ most: strata by a value times their examples, types by their number of errors."""
+    under = _under(protocol)
     apart: list[tuple[float, list[str]]] = []
     for stratum, keys in by.items():
         for key, values in keys.items():
@@ -250,8 +264,8 @@ def parts(by: Mapping[str, Any], errors: Mapping[str, Sequence[int | None]], val
         if max(some) > min(some):
             kinds.append((float(max(some) - min(some)), [kind, *("–" if n is None else str(n) for n in counts)]))
     for title, heads, rows in (
-        (f"{value} by stratum, where the runs differ most", ["stratum", "n"], apart),
-        ("errors by type, where the runs differ most", ["type"], kinds),
+        (f"{value} by stratum{under}, where the runs differ most", ["stratum", "n"], apart),
+        (f"errors by type{under}, where the runs differ most", ["type"], kinds),
     ):
         if rows:
             _numbered(title, heads, [row for _, row in sorted(rows, key=lambda one: -one[0])[:most]])
@@ -269,10 +283,10 @@ def _numbered(title: str, heads: list[str], rows: list[list[str]]) -> None:
     out.print(table)
 
 
-def _against(title: str, found: Sequence[Any]) -> Table:
+def _against(title: str, under: str, found: Sequence[Any]) -> Table:
     """One run's paired differences from the first."""
     n = len(found[0].run.rows)
-    table = under_title(f"{title}, {n} examples", pad_edge=False)
+    table = under_title(f"{title}, {n} examples{under}", pad_edge=False)
     table.add_column("value", overflow="fold")
     for head in ("difference [95 %]", "p", "p\ncorr.", "detect-\nable", "won:\nlost"):
         table.add_column(head, justify="right", no_wrap=True)

@@ -196,10 +196,12 @@ def given(
     *,
     name: str,
     file: Path | None = None,
+    protocol: str | None = None,
 ) -> Run:
     """A run of aligned gold and predictions, in memory: a row an example, with tallies and errors.
 
-    ``measures`` are by the names of their values; ``file`` is where the predictions come from.
+    ``measures`` are by the names of their values; ``file`` is where the predictions come from, and ``protocol`` the
+    official one under which they were read.
 
     Args:
         pred: The predictions, aligned with gold.
@@ -223,6 +225,7 @@ def given(
         "name": name,
         "status": "given",
         "gold": {"examples": len(gold), "sha256": gold_hash(gold)},
+        "settings": {"protocol": protocol} if protocol else {},
         "measures": {
             key: {"measure": stored(measure), "conventions": measure.conventions, "weight": 1.0, "target": None}
             for key, measure in measures.items()

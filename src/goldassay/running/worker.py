@@ -22,17 +22,15 @@ from dataclasses import dataclass
 from multiprocessing.connection import Connection
 from pathlib import Path
 from queue import Empty, SimpleQueue
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from goldassay import jsonl
-from goldassay.exceptions import GoldassayError
+from goldassay.exceptions import GoldassayError, said
 from goldassay.progress import Bar
 from goldassay.running.calls import Account, watching
-from goldassay.running.example import Measuring, Program, said
+from goldassay.running.example import Measuring, Program
 from goldassay.running.loop import Abandoned, Feed, Loop
 
-if TYPE_CHECKING:
-    pass
 BEAT = 0.2  # seconds after which a worker with nothing to show shows that it is there
 LINGER = 0.01  # seconds for which a busy worker that has done something waits for more to tell with it
 ELSE = "use --engine threads"

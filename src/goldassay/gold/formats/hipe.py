@@ -102,10 +102,10 @@ def pairs(
     except DataError as error:
         if protocol or by_position(left, theirs) is None:
             raise
-        error.what += ", or be laid by position, as the official scorer does: --protocol hipe"
+        error.what += "; --protocol hipe lays them by position, as the official scorer does"
         raise error.at() from None
     if protocol:
-        _as_the_scorer(task, [*left, *right])
+        _as_the_scorer(task, left, right)
     if protocol == "hipe" and task == "linking" and all(mark == "_" for document in right for mark in document.marks):
         said = "every cell is _, so all links of a document are one mention; --protocol hipe2020 goes without it"
         warnings.append(f"column NE-COARSE of {pred} bounds the mentions, and is not annotated: {said}")
@@ -122,25 +122,28 @@ def pairs(
 LETTERS = {"S": "B", "U": "B", "E": "I", "L": "I"}
 
 
-def _as_the_scorer(task: str, found: Sequence[Document]) -> None:
+def _as_the_scorer(task: str, found: Sequence[Document], system: Sequence[Document] = ()) -> None:
     """Cells as the official scorer takes them: S- is B-, E- is I-, and those that differ in case alone become one.
 
-    Links are in capitals, a type as it stands first (gold's comes first).
+    Links are in capitals; a type is as it stands first, and one that gold does not have in small letters.
     """
-    first: dict[str, str] = {}
+    names: dict[str, str] = {}
     for document in found:
+        for cell in document.cells if task == "extraction" else ():
+            names.setdefault(cell[2:].casefold(), cell[2:])
+    for document in (*found, *system):
         document.marks = [_tag(mark, {}).upper() for mark in document.marks]
         if task == "linking":
             document.cells = [cell.upper() for cell in document.cells]
         else:
-            document.cells = [_tag(cell, first) for cell in document.cells]
+            document.cells = [_tag(cell, names) for cell in document.cells]
 
 
-def _tag(cell: str, first: dict[str, str]) -> str:
+def _tag(cell: str, names: Mapping[str, str]) -> str:
     if cell[1:2] != "-":
         return cell.upper() if cell in ("o", "b", "i") else cell
-    letter = cell[0].upper()
-    return f"{LETTERS.get(letter, letter)}-{first.setdefault(cell[2:].casefold(), cell[2:])}"
+    letter, kind = cell[0].upper(), cell[2:].casefold()
+    return f"{LETTERS.get(letter, letter)}-{names.get(kind, kind)}"
 
 
 def records(

@@ -71,7 +71,7 @@ def documents(
             if found and not found[-1].forms:
                 _facts(found[-1], notes)
             continue
-        if not row.strip():
+        if not row.strip(" \t"):
             continue
         if not found:
             found.append(Document(Path(path).stem, line=number, unnamed=True))
