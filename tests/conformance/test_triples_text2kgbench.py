@@ -63,9 +63,20 @@ def test_the_annotations_are_recounted(shared_data: Path) -> None:
     assert rate["high"] == pytest.approx(0.939, abs=1e-3)
 
 
-def test_all_perfect_predictions_of_the_benchmark_score_one(shared_data: Path) -> None:
-    gold = shared_data / "text2kgbench" / "ground_truth__ont_4_book_ground_truth.jsonl"
-    both = pairs("triples", gold, gold, format="text2kgbench")
-    card = triples.scorecard(both.gold, [triples.perfect(example) for example in both.gold])
-    assert card.values["f1"] == 1.0
-    assert card.values["macro_f1"] == 1.0
+def test_all_perfect_predictions_score_one(real_data: Path, tmp_path: Path) -> None:
+    own = tmp_path / "gold.jsonl"
+    triples_of = [
+        {"sub": "House", "rel": "country of origin", "obj": "Italy"},
+        {"sub": "House", "rel": "opened", "obj": "1931"},
+    ]
+    rows = [
+        {"id": "a", "sent": "It opened in Italy.", "triples": triples_of},
+        {"id": "b", "sent": "No.", "triples": []},
+    ]
+    own.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    real = real_data / "text2kgbench" / "ground_truth__ont_4_book_ground_truth.jsonl"
+    for gold in (own, *([real] if real.is_file() else [])):
+        both = pairs("triples", gold, gold, format="text2kgbench")
+        card = triples.scorecard(both.gold, [triples.perfect(example) for example in both.gold])
+        assert card.values["f1"] == 1.0
+        assert card.values["macro_f1"] == 1.0
