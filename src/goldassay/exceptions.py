@@ -116,3 +116,32 @@ class MissingExtra(GoldassayError):
 
     def __init__(self, package: str, extra: str) -> None:
         super().__init__(f"this needs {package}, which is not installed: pip install 'goldassay[{extra}]'")
+
+
+LENGTH = 500  # characters of what is told of an error or a value
+
+
+def said(error: BaseException) -> str:
+    """An exception in one line; its ``__str__`` may itself raise.
+
+    >>> said(ValueError("no\\n text"))
+    'ValueError: no text'
+    """
+    try:
+        text = " ".join(str(error).split())[:LENGTH]
+    except KeyboardInterrupt:
+        raise
+    except BaseException:  # noqa: BLE001
+        text = "(its text cannot be read)"
+    return f"{type(error).__name__}: {text}" if text else type(error).__name__
+
+
+def shown(value: object, length: int = LENGTH) -> str:
+    """A value in one line, for a message; its ``__repr__`` may itself raise."""
+    try:
+        text = " ".join(repr(value).split())
+    except KeyboardInterrupt:
+        raise
+    except BaseException:  # noqa: BLE001
+        text = f"<{type(value).__name__}>"
+    return text if len(text) <= length else f"{text[: length - 1]}…"

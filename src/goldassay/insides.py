@@ -10,6 +10,7 @@ from collections.abc import Collection, MutableMapping
 from importlib import import_module
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
+from weakref import WeakSet
 
 from goldassay.exceptions import GoldassayError
 
@@ -80,6 +81,23 @@ def found(place: str, name: str) -> Any:
         raise GoldassayError(
             f"DSPy {version('dspy')} has no {place}.{name}, which goldassay uses: install dspy-ai>=3.4,<3.5"
         ) from None
+
+
+class _Bars(WeakSet[Any]):
+    """The bars of tqdm that are shown, for which a bar that somebody else took out is no error."""
+
+    remove = WeakSet.discard
+
+
+def several_at_once() -> None:
+    """Let several ``dspy.Parallel`` run in one process.
+
+    Each begins by emptying tqdm's set of all bars, also while the bar of another is being made, which then fails on
+    one call in some hundred with a ``KeyError``: an example lost at random.
+    """
+    shown = import_module("tqdm.std").tqdm
+    if type(shown._instances) is WeakSet:
+        shown._instances = _Bars(shown._instances)
 
 
 def fields_of(prediction: object) -> MutableMapping[str, Any]:

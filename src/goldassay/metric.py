@@ -5,18 +5,34 @@ from __future__ import annotations
 import inspect
 import math
 import typing
+import warnings
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
+
+import dspy
 
 from goldassay import feedback as words
 from goldassay import tally
-from goldassay.exceptions import GoldassayError, MetricError
+from goldassay.exceptions import (
+    GoldassayError,
+    MetricError,
+    MissingExtra,
+    ModelError,
+    StorageError,
+    said,
+    shown,
+)
 from goldassay.fields import Columns, names, read, sides
-from goldassay.insides import STORE, fields_of, input_keys
-from goldassay.measure import OWN, Assessment, Error, Measure, failed
+from goldassay.insides import STORE, DSPyError, fields_of, input_keys
+from goldassay.measure import FAILURE, OWN, Assessment, Error, Measure, failed
 from goldassay.score import Evidence, Score
 from goldassay.tally import Mean, Tally
+
+
+def failed_with(why: str) -> dspy.Prediction:
+    """The prediction of a program that failed: no field but why."""
+    return dspy.Prediction(**{FAILURE: why})
 
 
 class Metric:
@@ -37,6 +53,9 @@ class Metric:
     >>> score.score, bool(score), score.objective_scores
     (0.3, False, {'strict_f1': 0.0, 'partial_f1': 1.0})
     """
+
+    raises: ClassVar[bool] = False
+    """Whether a call raises where a prediction cannot be measured (`measured`)."""
 
     def __init__(
         self,
@@ -112,6 +131,36 @@ class Metric:
         gold, pred = sides(self.columns, gold, pred)
         return {key: measure(gold, pred) for key, measure in self.measures.items()}
 
+    def measured(self, gold: Any, pred: Any) -> tuple[dict[str, Assessment[Any]], str]:
+        """Each measure's assessment, and why the prediction could not be measured, if so: its gold counts as missed.
+
+        What the prediction is not to blame for (gold that is wrong, a model that does not answer, a missing extra) is
+        raised.
+
+        >>> from goldassay.measures import extraction
+        >>> gold = {"text": "in 1885", "entities": [(3, 7, "TMP")]}
+        >>> found, why = Metric(extraction.StrictF1()).measured(gold, {"entities": [1885]})
+        >>> found["strict_f1"].tally, why.rpartition("; ")[2]
+        (Counts(tp=0, fp=0, fn=1), "found {'entities': [1885]}")
+        """
+        try:
+            return self.assess(gold, pred), ""
+        except (MetricError, ModelError, MissingExtra, StorageError, DSPyError):
+            raise
+        except Exception as error:
+            if failed(pred):
+                raise
+            why = (
+                " ".join(str(error).split())
+                if isinstance(error, GoldassayError)
+                else f"the metric raised {said(error)}"
+            )
+            found = f"{why}; found {shown(getattr(pred, STORE, pred), 200)}"
+            try:
+                return self.assess(gold, failed_with(found)), found
+            except Exception:  # noqa: BLE001  it is not the prediction that is wrong: the first error says more
+                raise error from None
+
     def __call__(
         self,
         gold: object,
@@ -123,6 +172,9 @@ class Metric:
     ) -> Score:
         """Score a prediction, as DSPy calls a metric.
 
+        One that cannot be measured (it lacks a field, or holds what no measure can read) is a failed example: its gold
+        counts as missed, and a warning says what was found.
+
         Args:
             gold: The gold example.
             pred: The prediction.
@@ -131,7 +183,10 @@ class Metric:
             pred_trace: Its calls.
             program_trace: The whole program's calls.
         """
-        assessed = self.assess(gold, pred)
+        assessed, unmeasured = (self.assess(gold, pred), "") if self.raises else self.measured(gold, pred)
+        if unmeasured:
+            warnings.warn(f"an example whose gold counts as missed: {unmeasured}", stacklevel=2)
+            pred = failed_with(unmeasured)
         evidence = Evidence({key: found.tally for key, found in assessed.items()}, self.weights)
         value = float(evidence.value)
         errors = tuple(dict.fromkeys(error for found in assessed.values() for error in found.errors))
@@ -179,7 +234,12 @@ class Returned(Measure[Any]):
 
 
 class FunctionMetric(Metric):
-    """A function as a metric (`Metric.of`). The values of a dict become measures when they are first returned."""
+    """A function as a metric (`Metric.of`). The values of a dict become measures when they are first returned.
+
+    What the function itself raises is raised where DSPy calls it: only its author knows whose fault that is.
+    """
+
+    raises: ClassVar[bool] = True
 
     def __init__(
         self, function: Callable[..., Any], *, name: str = "", pass_mark: float, targets: Mapping[str, float] | None

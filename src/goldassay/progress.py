@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import IO, Any
 
 from rich.console import Console
@@ -61,6 +63,14 @@ class Bar:
         self._progress = bar(standard_error(), shown)
         self.shown = not self._progress.disable
         self._task = self._progress.add_task("evaluating", total=total, completed=done)
+
+    @contextmanager
+    def starting(self, what: str) -> Iterator[None]:
+        """Say what goes on before anything is counted."""
+        self._progress.update(self._task, description=f"starting {what}")
+        with self:
+            yield
+        self._progress.update(self._task, description="evaluating")
 
     def __enter__(self) -> Bar:
         self._progress.start()

@@ -46,6 +46,12 @@ def written(runs: Path) -> int:
     return sum(file.read_bytes().count(b"\n") for file in runs.glob("*/rows.jsonl"))
 
 
+def made(folder: Path) -> list[dict[str, object]]:
+    """The rows in their order, but for the time that each took."""
+    rows = map(json.loads, (folder / "rows.jsonl").read_text(encoding="utf-8").splitlines())
+    return sorted(({**row, "latency_s": 0} for row in rows), key=lambda row: row["index"])
+
+
 @pytest.mark.parametrize(("engine", "kills"), [("threads", 4), ("processes", 2), ("ray", 1)])
 def test_a_run_killed_at_random_moments_comes_to_the_same_values(tmp_path: Path, engine: str, kills: int) -> None:
     if engine == "ray":
@@ -54,6 +60,7 @@ def test_a_run_killed_at_random_moments_comes_to_the_same_values(tmp_path: Path,
     whole = subprocess.run(command("--runs", "whole"), capture_output=True, text=True, check=False, cwd=tmp_path)
     assert whole.returncode == 0, whole.stderr
     wanted = json.loads(whole.stdout)["values"]  # one JSON object alone, whatever the program prints
+    (sound,) = (tmp_path / "whole").iterdir()
     draw, kept = random.Random(7), 0
     where: tuple[object, ...] = ("--engine", f"{engine}:2") if engine != "threads" else ()
     more: tuple[object, ...] = ("--runs", "killed")
@@ -77,6 +84,7 @@ def test_a_run_killed_at_random_moments_comes_to_the_same_values(tmp_path: Path,
     found = json.loads(done.stdout)
     assert (found["values"], found["examples"]) == (wanted, 60)
     (folder,) = (tmp_path / "killed").iterdir()
+    assert made(folder) == made(sound)  # row for row, whatever the kills have lost
     before = (folder / "rows.jsonl").read_bytes()
     again = subprocess.run(command(*more), capture_output=True, text=True, check=False, cwd=tmp_path)
     assert json.loads(again.stdout)["values"] == wanted  # finished: asked for again it is as it is

@@ -100,6 +100,21 @@ def test_process_substitution_works(tmp_path: Path) -> None:
     assert '"strict_f1": 1.0' in done.stdout
 
 
+def test_process_substitution_is_gold_for_a_task_of_ones_own_and_a_device_is_none(tmp_path: Path) -> None:
+    (tmp_path / "mine.py").write_text("def program(text):\n    return {'label': text}\n", encoding="utf-8")
+    (tmp_path / "metric.py").write_text(
+        "def metric(gold, pred):\n    return gold.label == pred.label\n", encoding="utf-8"
+    )
+    command = f"{sys.executable} -m goldassay.cli eval mine.py:program --metric metric.py --split all --json --gold "
+    line = command + """<(echo '{"id": "a", "text": "x", "label": "x"}')"""
+    done = subprocess.run(["bash", "-c", line], capture_output=True, text=True, check=False, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert '"score": 1.0' in done.stdout
+    done = subprocess.run([*command.split(), "/dev/zero"], capture_output=True, text=True, check=False, cwd=tmp_path)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith("goldassay: /dev/zero: this is a device or a socket, which has no end")
+
+
 @pytest.mark.parametrize(
     ("line", "says"),
     [

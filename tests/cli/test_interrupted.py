@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import signal
+import time
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +28,25 @@ def test_an_interrupted_command_says_how_to_go_on(
     said = capsys.readouterr().err
     assert f"go on with the same command and --resume {tmp_path}" in said.replace("\n", "")
     assert said.endswith("goldassay: interrupted\n")
+
+
+def test_a_job_that_is_ended_is_like_ctrl_c(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    before = signal.getsignal(signal.SIGTERM)
+
+    def terminated(*_: Any, **__: Any) -> Any:
+        os.kill(os.getpid(), signal.SIGTERM)
+        time.sleep(5)
+
+    monkeypatch.setattr("goldassay.running.evaluate", terminated)
+    monkeypatch.setattr("sys.argv", ["goldassay", "eval", "extraction:baseline", "--runs", str(tmp_path)])
+    with pytest.raises(SystemExit) as left:
+        cli.main()
+    assert left.value.code == 3
+    said = capsys.readouterr().err
+    assert f"go on with the same command and --resume {tmp_path}" in said.replace("\n", "")
+    assert signal.getsignal(signal.SIGTERM) is before
 
 
 def test_other_exit_codes_stay(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:

@@ -91,3 +91,11 @@ def test_validate_tells_what_is_off_in_any_gold(tmp_path: Path) -> None:
     found = [(one.kind, one.record, one.message) for one in audit(file, task="mood", near=100).findings]
     assert ("label", "5", "'Sad' occurs once and looks like 'sad' (19 times); is it the same?") in found
     assert ("schema", "6", "tone is missing") in found
+
+
+def test_what_is_nested_without_end_and_what_is_no_number(tmp_path: Path) -> None:
+    (tmp_path / "deep.jsonl").write_text('{"text": ' + "[" * 900 + "]" * 900 + "}\n", encoding="utf-8")
+    with pytest.raises(DataError, match=r"deep.jsonl:1: lists and objects inside each other more than 100 times"):
+        read(tmp_path / "deep.jsonl", "mine")
+    (tmp_path / "x.csv").write_text(f"text,year,n\na,1784,nan\nb,1913,{'9' * 4400}\n", encoding="utf-8")
+    assert [one["n"][:3] for one in read(tmp_path / "x.csv", "mine")] == ["nan", "999"]

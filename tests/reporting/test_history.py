@@ -202,7 +202,7 @@ def test_a_served_run_is_watched_and_compared_by_ticking(server: Server, runs: P
     page.on("pageerror", lambda error: said.append(str(error)))
     page.on("request", lambda request: asked.append(request.url))
     page.goto(server.address)
-    assert page.inner_text("tr[data-status=running] .under >> nth=-1") == "13 of 40"
+    assert page.inner_text("tr[data-status=running] .status .under") == "13 of 40"
     with (runs / "20260105-thirds" / "rows.jsonl").open("a") as rows:
         rows.write("{}\n" * 7)
     page.wait_for_selector("tr[data-status=running] .status:has-text('20 of 40')")

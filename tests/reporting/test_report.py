@@ -184,6 +184,7 @@ def test_a_model_of_a_file_is_named_without_where_it_lies(two: list[Run], tmp_pa
     shutil.copytree(two[0].folder, place)
     about = json.loads((place / "run.json").read_text())
     about["lm"] = about["settings"]["lm"] = "local:/home/ann/models/qwen.gguf"
+    about["settings"] |= {"gold": "/home/ann/gold.json", "split": "dev"}  # of a file all examples are taken
     about["measures"]["strict_f1"]["conventions"] = "strict_f1[judge=local:/home/ann/models/qwen.gguf@2]"
     (place / "run.json").write_text(json.dumps(about))
     rows = [json.loads(line) for line in (place / "rows.jsonl").read_text().splitlines()]
@@ -192,6 +193,7 @@ def test_a_model_of_a_file_is_named_without_where_it_lies(two: list[Run], tmp_pa
     text = pages.report([Run.load(place)])
     assert ">local:qwen.gguf<" in text
     assert "judge=local:qwen.gguf@2" in text
+    assert "gold.json, 40 examples" in text
     assert '"lm":"local:qwen.gguf"' in unpacked(text, "rows-0").replace('"lm": ', '"lm":')
     assert "/home/ann" not in text + unpacked(text, "rows-0") + unpacked(text, "index-data")
     listed = CliRunner().invoke(app, ["runs", "list", str(tmp_path)], catch_exceptions=False).stdout

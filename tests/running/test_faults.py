@@ -105,8 +105,55 @@ def test_a_program_that_hangs_is_one_failed_row(tmp_path: Path) -> None:
     assert run.rows[1]["error"] == "TimeoutError: no answer within 0.4 s"
     assert run.rows[1]["tallies"]["strict_f1"]["fn"] == 1
     assert len(Run.load(tmp_path / "r").rows) == 8
-    with pytest.raises(GoldassayError, match="a timeout is a number of seconds above 0"):
-        evaluate(program, examples(1), METRIC, timeout=0)
+    for seconds in (0, float("nan")):
+        with pytest.raises(GoldassayError, match="a timeout is a number of seconds above 0"):
+            evaluate(program, examples(1), METRIC, timeout=seconds)
+
+
+FORKS = """
+import os, sys, pathlib, dspy
+sys.path.insert(0, {here!r})
+from test_faults import METRIC, examples, right
+from goldassay.running import evaluate
+def program(text):
+    os.fork()
+    return right(text)
+run = evaluate(program, examples(9), METRIC, folder=pathlib.Path({folder!r}), threads=3, progress=False)
+print(len(run.rows), run.value)
+"""
+
+
+def test_a_copy_of_the_process_that_a_program_lets_come_back_adds_no_row(tmp_path: Path) -> None:
+    code = FORKS.format(here=str(Path(__file__).parent), folder=str(tmp_path / "r"))
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, timeout=60)
+    assert (done.returncode, done.stdout) == (0, "9 1.0\n"), done.stderr
+    assert len((tmp_path / "r" / "rows.jsonl").read_bytes().splitlines()) == 9
+
+
+def test_an_asynchronous_program_is_awaited() -> None:
+    class Later(dspy.Module):  # type: ignore[misc]
+        async def forward(self, text: str) -> Any:
+            await asyncio.sleep(0.001)
+            if text == "in 1502":
+                raise ValueError("no")
+            return right(text)
+
+    run = evaluate(Later(), examples(6), METRIC, threads=3, progress=False)
+    assert [row.get("error") for row in run.rows] == [None, None, "ValueError: no", None, None, None]
+
+
+def test_a_run_that_cannot_begin_leaves_nothing_behind(tmp_path: Path) -> None:
+    lock = threading.Lock()
+
+    def program(text: str) -> Any:
+        with lock:
+            return right(text)
+
+    for engine, says in (("processes", "cannot travel"), ("clouds", "no engine 'clouds'")):
+        with pytest.raises(GoldassayError, match=says):
+            evaluate(program, examples(3), METRIC, folder=tmp_path / "r", engine=engine, progress=False)
+        assert not list(tmp_path.iterdir())
+    assert evaluate(program, examples(3), METRIC, folder=tmp_path / "r", progress=False).value == 1.0
 
 
 def test_gold_that_no_program_can_be_called_with_is_refused() -> None:

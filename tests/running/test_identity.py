@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import sys
+from pathlib import Path
 from typing import Any
 
 import dspy
+import pytest
 
+from goldassay import workspace
 from goldassay.running.identity import _modules, code_hash
 
 
@@ -30,3 +34,29 @@ def test_what_a_program_was_asked_before_is_not_looked_through() -> None:
     program.first.history += [{"messages": [{"content": "x"}], "module": dspy.Predict("a -> b")}] * 3
     assert [name for name, _ in _modules(program)] == names
     assert code_hash(program) == code
+
+
+def test_code_that_is_imported_late_or_beside_counts_before_and_after_it_is_loaded(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.syspath_prepend(str(tmp_path))
+    (tmp_path / "pieces").mkdir()
+    for name, text in {
+        "pieces/__init__.py": "",
+        "pieces/ask.py": "from .words import WORD\n",
+        "pieces/words.py": "WORD = 'M'\n",
+        "mine.py": "def program(text):\n    from pieces.ask import WORD\n    return {'label': WORD}\n",
+    }.items():
+        (tmp_path / name).write_text(text, encoding="utf-8")
+    program = workspace.load(tmp_path / "mine.py").program
+    before = code_hash(program)
+    assert program("x") == {"label": "M"}
+    assert "pieces.words" in sys.modules
+    assert code_hash(program) == before
+    for name in ("pieces/words.py", "pieces/ask.py", "pieces/__init__.py"):
+        (tmp_path / name).write_text("WORD = 'L'  # another\n", encoding="utf-8")
+        after, before = before, code_hash(program)
+        assert after != before
+    for name in [name for name in sys.modules if name.partition(".")[0] == "pieces"]:
+        monkeypatch.delitem(sys.modules, name)
+    assert code_hash(program) == before

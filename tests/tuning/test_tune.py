@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -123,6 +124,28 @@ def test_leaks_bad_programs_and_bad_metrics_are_said(lm: Any, names_program: Any
 
     with pytest.raises(GoldassayError, match="the metric raised ZeroDivisionError"):
         tune(names_program, gold, bad, "bootstrap", lm=lm, options=FAST["bootstrap"], progress=False)
+
+
+def test_a_few_answers_that_cannot_be_measured_do_not_end_a_tuning(
+    lm: Any, names_program: Any, gold: dict[str, list[Any]]
+) -> None:
+    class Odd(dspy.Module):  # type: ignore[misc]
+        def __init__(self) -> None:
+            super().__init__()
+            self.names = names_program.deepcopy()
+
+        def forward(self, text: str) -> Any:
+            found = self.names(text=text)
+            return dspy.Prediction(entities=[1, 2]) if text == gold["dev"][0]["text"] else found
+
+    def strict(example: Any, pred: Any) -> float:
+        return float(extraction.StrictF1()(example, pred).tally.value)
+
+    for metric in (METRIC, Metric.of(strict), strict):
+        with pytest.warns(UserWarning, match="missed|no score") if metric is METRIC else nullcontext():
+            made = tune(Odd(), gold, metric, "mipro", lm=lm, options=FAST["mipro"], progress=False)
+        assert made.dev.after.value >= made.dev.before.value
+        assert metric is METRIC or made.note.startswith("the metric raised on ")
 
 
 def test_patches_find_and_mend_the_planted_errors(lm: Any, names_program: Any, names_gold: list[Any]) -> None:

@@ -24,12 +24,12 @@ from goldassay.articles.preparing import Subject
 from goldassay.articles.profile import Clients, Profile
 from goldassay.articles.rows import DONE, FAILED
 from goldassay.articles.scoring import Scoring
-from goldassay.exceptions import DataError, FetchError, GoldassayError, RunStopped
+from goldassay.exceptions import DataError, FetchError, GoldassayError, RunStopped, said
 from goldassay.fields import read
 from goldassay.progress import Bar
 from goldassay.running.budget import Meter
 from goldassay.running.calls import watching
-from goldassay.running.example import STOPS, said
+from goldassay.running.example import STOPS
 from goldassay.running.identity import code_hash, fingerprint
 from goldassay.running.loop import Failures, Loop
 from goldassay.running.secrets import known, models

@@ -6,8 +6,11 @@ What commands have in common is in `options`.
 from __future__ import annotations
 
 import os
+import signal
 import sys
-from contextlib import nullcontext
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
 from typing import Annotated
 
 import typer
@@ -65,11 +68,12 @@ def top(version: Annotated[bool, typer.Option("--version", help="Print the versi
 def main() -> None:
     """Run a command; what is wrong is one line on standard error.
 
-    Exit code 2: the input or the call. Exit code 3: it stopped, or was stopped by Ctrl-C, and can be gone on with.
+    Exit code 2: the input or the call. Exit code 3: it stopped, or was stopped by Ctrl-C or SIGTERM, and can be gone on
+    with.
     """
     os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")  # else litellm asks a host of its own for prices
     try:
-        with answers_alone() if "--json" in sys.argv else nullcontext():
+        with _terminated(), answers_alone() if "--json" in sys.argv else nullcontext():
             app()
     except GoldassayError as error:
         print(f"goldassay: {visible(str(error))}", file=sys.stderr)
@@ -82,3 +86,22 @@ def main() -> None:
     except BrokenPipeError:
         sys.stderr.close()
         sys.exit(0)
+
+
+@contextmanager
+def _terminated() -> Iterator[None]:
+    """What ends a job in a queue or a container (SIGTERM) is like Ctrl-C: what was done is safe, and said."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def interrupt(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    before = signal.getsignal(signal.SIGTERM)
+    if before is signal.SIG_DFL:
+        signal.signal(signal.SIGTERM, interrupt)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)

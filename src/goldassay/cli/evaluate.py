@@ -118,7 +118,8 @@ def evaluate(
             ),
         )
     except KeyboardInterrupt:
-        print(f"go on with the same command and --resume {folder}", file=sys.stderr)
+        if folder.exists():
+            print(f"go on with the same command and --resume {folder}", file=sys.stderr)
         raise
     finally:
         with suppress(OSError):
@@ -171,10 +172,14 @@ class SplitExamples:
 def task_gold(gold: str | None, target: workspace.Target, **reading: Any) -> tuple[str, Any]:
     """The gold of a program's task, with its name: what was named, else ``gold/TASK`` here, else heritage."""
     from goldassay.gold import load
+    from goldassay.gold.records import INPUTS
 
     named = gold or (target.task if (workspace.root() / "gold" / target.task).is_dir() else "heritage")
     given = {name: value for name, value in reading.items() if value is not None}
-    return named, load(named, task=target.task, **given).task(target.task)
+    part = load(named, task=target.task, **given).task(target.task)
+    if part.task not in INPUTS and not part.stated and workspace.inputs(part.task) is None:
+        part.stated = workspace.taken(target.load()) or []  # a file that stands in no workspace
+    return named, part
 
 
 def examples(gold: str | None, target: workspace.Target, split: str, **reading: Any) -> SplitExamples:
@@ -214,7 +219,6 @@ def waterfall(
     lm: use.Lm = None,
     limit: use.Limit = None,
     threads: use.Threads = 1,
-    seed: use.Seed = 0,
     out: Annotated[Path | None, typer.Option("--out", metavar="FILE.html", help="A page with the picture.")] = None,
     force: use.Force = False,
     json: use.Json = False,
@@ -235,9 +239,7 @@ def waterfall(
     made = prepared(target, data.train, None, data.passages)
     model = for_program(made, lm)
     measured = workspace.metric(target.task, metric)
-    found = measure(
-        made, chosen, measured, lm=model.lm, adapter=model.adapter, threads=threads, seed=seed, progress=not json
-    )
+    found = measure(made, chosen, measured, lm=model.lm, adapter=model.adapter, threads=threads, progress=not json)
     if out is not None:
         write(out, page(found, f"{target.label}{f' on {model.name}' if model.name else ''}"))
     if json:

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 app = commands("Edits of a program's prompts, made from its errors: propose, test, apply, revert.")
 
-AnyVersion = Annotated[bool, typer.Option("--any-version", help="Also patches made for another program version.")]
+AnyVersion = Annotated[bool, use.of_result("--force", help="Also patches made for another program version.")]
 
 
 def place(target: workspace.Target) -> Path:

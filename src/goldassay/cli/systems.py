@@ -29,7 +29,7 @@ class RankJob:
     split: str = "dev"
     limit: int | None = None
     reading: Mapping[str, Any] = field(default_factory=dict)
-    """How files are read: format, column, protocol, skip_bad."""
+    """How files are read: format, column, protocol."""
     settings: Mapping[str, Any] = field(default_factory=dict)
     """Of the task, that say how files are read or counted."""
 
@@ -42,8 +42,7 @@ class RankJob:
         """The gold examples that are asked for, so many as are asked for."""
         from goldassay.cli.evaluate import examples
 
-        reading = {name: value for name, value in self.reading.items() if name != "skip_bad"}
-        data = examples(self.gold, target, self.split, **reading)
+        data = examples(self.gold, target, self.split, **self.reading)
         return (
             data
             if self.limit is None
@@ -169,7 +168,7 @@ def _stored(job: RankJob, data: Any, file: Path) -> System:
         said = both.pred
         for warning in both.warnings:
             warn(f"{file}: {warning}")
-    elif job.recounted or "skip_bad" in job.reading:
+    elif job.recounted:
         raise GoldassayError("files are read under a protocol or a setting beside a file of gold: --gold FILE")
     else:
         options = {**job.reading, "format": "run" if formats.is_run(file) else job.reading.get("format")}

@@ -27,6 +27,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import date, datetime, time
 from decimal import Decimal
+from math import isfinite
 from os.path import isfile  # a name that no file can have is none, not an error
 from pathlib import Path
 from typing import Any
@@ -115,6 +116,7 @@ def _first(error: BaseException) -> str:
 
 
 ABOUT = ("id", "split", "language", "document", "strata", "meta")  # what is about a record, and no field of a task
+DEEP = 100  # lists and objects inside each other: what walks through a record needs some calls for each
 FEW = 30  # values of a field that are counted one by one
 
 
@@ -179,9 +181,9 @@ def rows(place: str | Path, format: str | None = None) -> Iterator[Mapping[str, 
         yield from dataset(str(place))
         return
     file = Path(place)
-    if not file.is_file():
-        raise DataError("no such file" if not file.exists() else "a folder; name a file of it", file=file)
-    kind = format or file.suffix.lower().lstrip(".")
+    if file.is_dir():
+        raise DataError("a folder; name a file of it", file=file)
+    kind = format or file.suffix.lower().lstrip(".") or "jsonl"  # a pipe has no ending
     if kind in ("jsonl", "ndjson"):
         for number, line in enumerate(files.lines(file), start=1):
             if line.strip():
@@ -208,6 +210,12 @@ def _parsed(line: str, file: Path, number: int) -> Any:
 def _object(found: Any, file: Path, number: int) -> Mapping[str, Any]:
     if not isinstance(found, dict):
         raise DataError(f"a record is an object with fields, not {type(found).__name__}", file=file, line=number)
+    inside: list[Any] = [found]
+    for _ in range(DEEP):
+        nested = [one for outer in inside for one in (outer.values() if isinstance(outer, dict) else outer)]
+        inside = [one for one in nested if isinstance(one, (dict, list))]
+    if inside:
+        raise DataError(f"lists and objects inside each other more than {DEEP} times", file=file, line=number)
     return found
 
 
@@ -239,6 +247,8 @@ def _typed(name: str, cells: Sequence[str]) -> list[Any]:
             made = [kind(cell) if cell.strip() else None for cell in cells]
         except ValueError:
             continue
+        if not all(one is None or isfinite(one) for one in made):  # nan is a word, not a number
+            return list(cells)
         if not any(len(cell) > 1 and cell[0] == "0" and cell[1].isdigit() for cell in full):  # 007 is a name
             return made
     return list(cells)

@@ -95,6 +95,20 @@ def shown_model(name: object) -> str:
     return GGUF.sub(r"local:\1", str(name))
 
 
+def shown_gold(about: Mapping[str, Any]) -> str:
+    """The gold of a run in words: a set with its split, a file by its name (it is taken whole).
+
+    >>> shown_gold({"settings": {"gold": "heritage", "split": "dev"}})
+    'heritage dev'
+    >>> shown_gold({"settings": {"gold": "/home/ann/xquad.en.json", "split": "dev"}})
+    'xquad.en.json'
+    """
+    settings = about.get("settings") or {}
+    gold, split = str(settings.get("gold") or ""), str(settings.get("split") or "")
+    name = re.split(r"[/\\]", gold)[-1]
+    return name if "." in name else f"{name} {split}".strip() if name else ""
+
+
 def unknown_types(run: Run) -> str:
     """What there is to say where nothing is right and no type (or label) that was predicted stands in gold."""
     errors = [error for row in run.rows for error in row.get("errors", ())]

@@ -34,8 +34,8 @@ class RunEntry:
 
     @property
     def model(self) -> str:
-        """The model, or ``none``."""
-        return shown_model(self.about.get("lm") or "none")
+        """The model, or ``no model``."""
+        return shown_model(self.about.get("lm") or "no model")
 
     @property
     def settings(self) -> str:

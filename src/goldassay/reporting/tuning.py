@@ -48,7 +48,8 @@ def tuned(done: Tuned, folder: object) -> None:
     if done.stopped:
         out.print(f"Stopped early: {done.stopped}.")
     cost = done.cost
-    spent = f"{cost['calls']} calls, {cost['tokens']} tokens, {cost['seconds']:.0f} s to tune"
+    cached = f" and {cost['cached']} cached answers" if cost.get("cached") else ""
+    spent = f"{cost['calls']} calls{cached}, {cost['tokens']} tokens, {cost['seconds']:.0f} s to tune"
     out.print(f"{spent}. Folder: {folder}", soft_wrap=True)
 
 

@@ -58,7 +58,7 @@ class Meter:
     def __init__(self, budget: Budget | str | None = None, outer: Meter | None = None) -> None:
         self.outer = outer
         self.budget = (Budget.parse(budget) if isinstance(budget, str) else budget) or Budget()
-        self.calls, self.tokens, self.usd, self.started = 0, 0, 0.0, time.monotonic()
+        self.calls, self.cached, self.tokens, self.usd, self.started = 0, 0, 0, 0.0, time.monotonic()
         self.unpriced = ""
         self._lock = threading.Lock()
 
@@ -86,6 +86,13 @@ class Meter:
             self.check()
             self.calls += 1
 
+    def from_cache(self) -> None:
+        """One answer more that DSPy's cache had, which costs nothing."""
+        if self.outer is not None:
+            self.outer.from_cache()
+        with self._lock:
+            self.cached += 1
+
     def spent(self, model: str, tokens: int, usd: float | None) -> None:
         """What a call has cost, in so far as its model says it."""
         if self.outer is not None:
@@ -109,6 +116,7 @@ class Meter:
         """What was used."""
         return {
             "calls": self.calls,
+            "cached": self.cached,
             "tokens": self.tokens,
             "usd": round(self.usd, 6),
             "seconds": round(self.minutes * 60, 3),

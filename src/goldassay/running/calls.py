@@ -35,6 +35,7 @@ from goldassay.insides import (
     finalize,
     is_retryable_lm_error,
     prepare,
+    several_at_once,
     with_callbacks,
 )
 from goldassay.lm.limits import SLICE, limiter
@@ -107,6 +108,7 @@ class Account(UsageTracker):  # type: ignore[misc]
 def watching(models: Sequence[object], meter: Meter) -> Iterator[Account]:
     """Watch these models; gives the account of the calls that belong to no example."""
     loose = Account(meter)
+    several_at_once()
     with _lock:
         for lm in models:
             _, plain, times = _watched.get(id(lm), (lm, type(lm), 0))
@@ -151,7 +153,7 @@ class _Watched:
 
     @with_callbacks  # type: ignore[untyped-decorator]
     def __call__(self, prompt: object = None, *, messages: object = None, **options: Any) -> Any:
-        call = prepare(self, prompt, messages, options)
+        call = _with_address(self, prepare(self, prompt, messages, options))
         account, started = _account(), time.perf_counter()
         result = _cached(self, call, False)
         try:
@@ -164,7 +166,7 @@ class _Watched:
 
     @with_callbacks  # type: ignore[untyped-decorator]
     async def acall(self, prompt: object = None, *, messages: object = None, **options: Any) -> Any:
-        call = await asyncio.to_thread(prepare, self, prompt, messages, options, asynchronous=True)
+        call = _with_address(self, await asyncio.to_thread(prepare, self, prompt, messages, options, asynchronous=True))
         account, started = _account(), time.perf_counter()
         result = await asyncio.to_thread(_cached, self, call, True) if call.cache else None
         try:
@@ -174,6 +176,17 @@ class _Watched:
             _record(self, account, call, None, error, started)
             raise
         return _record(self, account, call, result, finalize(self, call, result), started)
+
+
+def _with_address(lm: Any, call: Any) -> Any:
+    """The call, cached apart for each address: DSPy's own key leaves it out, and gives one server's answers as those of
+    another whose model has the same name."""
+    settings = getattr(lm, "kwargs", None) or {}
+    address = settings.get("api_base") or settings.get("base_url")
+    if address and call.cache:
+        plain = call.key
+        call.key = lambda *asked: {**plain(*asked), "address": str(address)}
+    return call
 
 
 def _account() -> Account | None:
@@ -195,6 +208,7 @@ def _record(lm: Any, account: Account | None, call: Any, result: Any, said: Any,
     model = str(lm.model)
     if result is not None and result.cache_hit:
         account.note(model, cached=1)
+        account.meter.from_cache()
     elif result is not None:
         used = {name: int(result.usage.get(name) or 0) for name in TOKENS}
         account.note(model, **used)

@@ -17,9 +17,10 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-from goldassay.exceptions import GoldassayError
+from goldassay.exceptions import GoldassayError, said
+from goldassay.metric import failed_with
 from goldassay.running.budget import UNITS, BudgetSpent, Meter
-from goldassay.running.example import Measuring, failed_with, said
+from goldassay.running.example import Measuring
 from goldassay.running.loop import Loop
 from goldassay.running.worker import ELSE, Given, Reply
 

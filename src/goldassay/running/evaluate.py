@@ -117,7 +117,7 @@ def evaluate(
         raise GoldassayError("there are no gold examples to evaluate on")
     if threads < 1:
         raise GoldassayError(f"a run needs at least one thread, not {threads}")
-    if timeout is not None and timeout <= 0:
+    if timeout is not None and not timeout > 0:
         raise GoldassayError(f"a timeout is a number of seconds above 0, not {timeout:g}")
     if not 0 <= max_failures <= 1:
         raise GoldassayError(f"max_failures is a share between 0 and 1, not {max_failures:g}")
@@ -148,17 +148,25 @@ def evaluate(
     used = adapter if adapter is not None else dspy.settings.adapter
     used = keeping(used) if keep_prompts else used
     at_once = min(threads, len(gold))
-    make = at_work(
-        engine,
-        here,
-        lambda: pack(program, measured, called, used, traced, timeout),
-        threads=at_once,
-        workers=workers,
-        meter=meter,
-        timeout=timeout,
-        ray_address=ray_address,
-    )
     bar = Bar(len(gold), len(rows), progress)
+    try:
+        with bar.starting("the workers") if engine != "threads" else nullcontext():
+            make = at_work(
+                engine,
+                here,
+                lambda: pack(program, measured, called, used, traced, timeout),
+                threads=at_once,
+                workers=workers,
+                meter=meter,
+                timeout=timeout,
+                ray_address=ray_address,
+            )
+    except BaseException:
+        if writer is not None:
+            if resume is None:
+                writer.discard()
+            writer.close()
+        raise
     total = measured.zero  # what the progress bar shows; the run folds its rows in their order
     usage: Counter[str] = Counter()
     for row in rows:

@@ -8,16 +8,17 @@ program that never raises, and `Measuring` turns each example into its evidence 
 
 from __future__ import annotations
 
+import asyncio
+import inspect
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import dspy
 
-from goldassay.exceptions import GoldassayError, MetricError, ModelError
+from goldassay.exceptions import GoldassayError, said
 from goldassay.insides import (
     INPUT_KEYS,
-    DSPyError,
     LMAuthError,
     LMBillingError,
     LMConfigurationError,
@@ -25,13 +26,13 @@ from goldassay.insides import (
     input_keys,
 )
 from goldassay.lm import local as truncation
-from goldassay.measure import FAILURE, failed
+from goldassay.measure import failed
+from goldassay.metric import failed_with
 from goldassay.running.budget import BudgetSpent
 from goldassay.running.calls import Account
 from goldassay.running.rows import Row
 from goldassay.score import Evidence
 
-LENGTH = 500
 STOPS = (KeyboardInterrupt, BudgetSpent)  # the only exceptions that are not a result of the example
 
 
@@ -58,13 +59,15 @@ class Guard(dspy.Module):
 def as_prediction(made: Any) -> dspy.Prediction:
     """What a program gave back as a prediction: a dict has its fields, any other value is the field ``output``.
 
-    A generator among the fields becomes a list.
+    A generator among the fields becomes a list; what an ``async def forward`` gives is awaited here.
 
     >>> as_prediction({"label": "M"})
     Prediction(
         label='M'
     )
     """
+    if inspect.iscoroutine(made):
+        return as_prediction(asyncio.run(made))
     if isinstance(made, dspy.Prediction):
         held = fields_of(made)
         for name, value in held.items():
@@ -81,37 +84,6 @@ def as_prediction(made: Any) -> dspy.Prediction:
 def failure(error: BaseException) -> dspy.Prediction:
     """The prediction of a program that raised: no field but the error."""
     return failed_with(said(error))
-
-
-def failed_with(why: str) -> dspy.Prediction:
-    """The prediction of a program that failed: no field but why."""
-    return dspy.Prediction(**{FAILURE: why})
-
-
-def said(error: BaseException) -> str:
-    """An exception in one line; its ``__str__`` may itself raise.
-
-    >>> said(ValueError("no\\n text"))
-    'ValueError: no text'
-    """
-    try:
-        text = " ".join(str(error).split())[:LENGTH]
-    except STOPS:
-        raise
-    except BaseException:  # noqa: BLE001
-        text = "(its text cannot be read)"
-    return f"{type(error).__name__}: {text}" if text else type(error).__name__
-
-
-def shown(value: Any, length: int = LENGTH) -> str:
-    """A value in one line, for a message; its ``__repr__`` may itself raise."""
-    try:
-        text = " ".join(repr(value).split())
-    except STOPS:
-        raise
-    except BaseException:  # noqa: BLE001
-        text = f"<{type(value).__name__}>"
-    return text if len(text) <= length else f"{text[: length - 1]}…"
 
 
 def guard(program: Any) -> Guard:
@@ -244,21 +216,11 @@ class Measuring:
     def _assessed(self, example: Any, pred: Any, name: str) -> tuple[dict[str, Any], str]:
         """The assessments, and why the prediction could not be measured, if so: then all gold counts as missed."""
         try:
-            return self.metric.assess(example, pred), ""
-        except (*STOPS, MetricError):
-            raise
+            found: tuple[dict[str, Any], str] = self.metric.measured(example, pred)
         except Exception as error:
             error.add_note(f"the metric raised this on example {name}")
-            if failed(pred) or isinstance(
-                error, (DSPyError, ModelError)
-            ):  # a judge's model: the prediction is not to blame
-                raise
-            why = str(error) if isinstance(error, GoldassayError) else f"the metric raised {said(error)}"
-            found = f"{why}; found {shown(fields_of(pred), 200)}"
-            try:
-                return self.metric.assess(example, failed_with(found)), found
-            except Exception:  # noqa: BLE001  it is not the prediction that is wrong: the first error says more
-                raise error from None
+            raise
+        return found
 
     def timed_out(self, index: int, seconds: float) -> tuple[Evidence, Row]:
         """The row of an example whose program did not come back."""

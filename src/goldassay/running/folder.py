@@ -84,6 +84,13 @@ class Writer:
         text = jsonl.dumps(scrub(json.loads(jsonl.dumps(about)), self.secrets), indent=1)
         jsonl.replace(self.folder / ABOUT, f"{text}\n")
 
+    def discard(self) -> None:
+        """Leave nothing behind of a run that could not begin."""
+        for name in (ROWS, ABOUT):
+            (self.folder / name).unlink(missing_ok=True)
+        with suppress(OSError):  # somebody else's files stay, and their folder
+            self.folder.rmdir()
+
     def close(self) -> None:
         """No more rows; somebody else may write here."""
         self._rows.close()

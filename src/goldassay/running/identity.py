@@ -19,6 +19,7 @@ from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from functools import lru_cache
+from importlib.machinery import PathFinder
 from importlib.metadata import version
 from pathlib import Path
 from types import CodeType
@@ -237,7 +238,10 @@ def _installed() -> tuple[str, ...]:
 
 def _file(module: Any) -> str | None:
     """The file of a module that is the user's own."""
-    place = getattr(module, "__file__", None)
+    return _own(getattr(module, "__file__", None))
+
+
+def _own(place: str | None) -> str | None:
     if not place or not str(place).endswith(".py"):
         return None
     file = str(Path(place).resolve())
@@ -245,7 +249,7 @@ def _file(module: Any) -> str | None:
 
 
 def _imported(file: str) -> list[str]:
-    """The user's own files that a file imports, and what those import."""
+    """The user's own files that a file imports, wherever in it, and what those import; also what was not loaded yet."""
     found: dict[str, None] = {file: None}
     todo = [file]
     while todo:
@@ -255,17 +259,36 @@ def _imported(file: str) -> list[str]:
         except (OSError, ValueError, SyntaxError):
             continue
         for node in ast.walk(tree):
-            names = []
+            others: list[str | None] = []
             if isinstance(node, ast.Import):
-                names = [alias.name for alias in node.names]
-            elif isinstance(node, ast.ImportFrom) and node.module:
-                names = [node.module, *(f"{node.module}.{alias.name}" for alias in node.names)]
-            for name in names:
-                other = _file(sys.modules.get(name))
+                others = [other for alias in node.names for other in _files_of(alias.name)]
+            elif isinstance(node, ast.ImportFrom):
+                said = node.module or ""
+                names = [said, *(f"{said}.{alias.name}".lstrip(".") for alias in node.names)]
+                home = [str(Path(place).parents[node.level - 1])] if node.level else None
+                others = [other for name in names if name for other in _files_of(name, home)]
+            for other in others:
                 if other and other not in found:
                     found[other] = None
                     todo.append(other)
     return list(found)[1:]
+
+
+def _files_of(name: str, inside: Sequence[str] | None = None) -> Iterator[str | None]:
+    """The user's own files that an import of this name runs: packages, then the module. Nothing is imported here.
+
+    ``inside`` are the folders to look in, for a relative import.
+    """
+    folders: Any = inside
+    whole = ""
+    for part in name.split("."):
+        whole = f"{whole}.{part}".lstrip(".")
+        module = sys.modules.get(whole) if inside is None else None
+        spec = getattr(module, "__spec__", None) or PathFinder.find_spec(part, folders)
+        yield _file(module) if module is not None else _own(spec.origin if spec is not None else None)
+        folders = getattr(spec, "submodule_search_locations", None)
+        if not folders:
+            return
 
 
 def refuse_another(earlier: Mapping[str, Any], about: Mapping[str, Any], folder: Path) -> None:

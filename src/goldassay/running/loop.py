@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextvars
 import ctypes
+import os
 import threading
 import time
 from collections import deque
@@ -147,7 +148,7 @@ class Loop:
         late: Callable[[int, float], Made] | None = None,
         account: Callable[[], Account] = Account,
     ) -> None:
-        self.name, self.account = name, account
+        self.name, self.account, self.process = name, account, os.getpid()
         self.make, self.keep, self.bar, self.total, self.done = make, keep, bar, total, done
         self.watch, self.hopeless, self.timeout, self.late = watch or Failures(1.0), hopeless, timeout, late
         self.todo: deque[int] | Feed = todo if isinstance(todo, Feed) else deque(todo)
@@ -206,6 +207,8 @@ class Loop:
             me.index = index
             with dspy.context(**{ACCOUNT: account, "usage_tracker": account}):
                 evidence, row = self.make(index, account)
+            if os.getpid() != self.process:
+                os._exit(0)  # a copy that the program forked off and let come back: the row is the original's to keep
             me.index = None
             self._settle(me, index, row, evidence)
 

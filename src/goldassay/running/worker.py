@@ -25,10 +25,10 @@ from queue import Empty, SimpleQueue
 from typing import Any
 
 from goldassay import jsonl
-from goldassay.exceptions import GoldassayError
+from goldassay.exceptions import GoldassayError, said
 from goldassay.progress import Bar
 from goldassay.running.calls import Account, watching
-from goldassay.running.example import Measuring, said
+from goldassay.running.example import Measuring
 from goldassay.running.loop import Abandoned, Feed, Loop
 
 BEAT = 0.2  # seconds after which a worker with nothing to show shows that it is there

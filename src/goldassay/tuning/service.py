@@ -241,7 +241,7 @@ class PatchFolder:
         if patch.program and patch.program not in known and not any_version:
             raise GoldassayError(
                 f"patch {patch.id} was made for version {patch.program} of the program; this is {known[0]}, with the "
-                f"applied patches {known[1]}: propose it again, or say --any-version"
+                f"applied patches {known[1]}: propose it again, or say --force"
             )
         return apply(made, patch, any_version=True)
 

@@ -114,7 +114,7 @@ def tune(
             options_of_run = {"lm": lm, "adapter": adapter, "threads": threads, "seed": seed, "progress": progress}
             on_dev = trial(program, made, dev, metric, "dev", folder, **options_of_run)
             on_test = trial(program, made, held, metric, "test", folder, **options_of_run) if test and held else None
-        note = watch.silent
+        note = watch.silent or watch.raised
         if optimizer == "patches" and not (ledger.patches or stopped):
             note = note or "no patch was tried: the metric names no errors on train that a patch could be made from"
         if on_test is not None:  # test alone proves, where there is one

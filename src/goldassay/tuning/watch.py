@@ -25,9 +25,10 @@ from typing import Any
 
 from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
-from goldassay.exceptions import GoldassayError, ModelError
+from goldassay.exceptions import GoldassayError, ModelError, said
 from goldassay.insides import BaseCallback
 from goldassay.measure import failed
+from goldassay.metric import Metric, failed_with
 from goldassay.progress import standard_error
 from goldassay.score import Evidence, Score
 from goldassay.tally import Mean
@@ -43,7 +44,7 @@ class Watch(BaseCallback):  # type: ignore[misc]
     def __init__(self, metric: Any, dev: Sequence[Any], progress: bool = True) -> None:
         self.metric, self.dev, self._takes = metric, list(dev), _takes(metric)
         self.best: tuple[float, Any] | None = None
-        self.scored = self.failures = 0
+        self.scored = self.failures = self.unmeasured = 0
         self.first_failure = ""
         self.metric_error: Exception | None = None
         self.kept: list[tuple[dict[str, str], float]] = []
@@ -86,8 +87,9 @@ class Watch(BaseCallback):  # type: ignore[misc]
         pred_trace: Any = None,
         program_trace: Any = None,
     ) -> Any:
-        """The metric's score. A metric that raises is remembered, since optimizers hide it; one whose judge cannot be
-        reached stops the tuning at once, since every call of the program after it would be for nothing.
+        """The metric's score. A metric that raises is remembered, since optimizers hide it, and the example counts as
+        failed; one whose judge cannot be reached stops the tuning at once, since every call of the program after it
+        would be for nothing.
 
         Args:
             gold: The gold example.
@@ -97,15 +99,22 @@ class Watch(BaseCallback):  # type: ignore[misc]
             pred_trace: Its calls.
             program_trace: The whole program's calls.
         """
+        others = (trace, pred_name, pred_trace, program_trace)
         try:
-            score = self.metric(*(gold, pred, trace, pred_name, pred_trace, program_trace)[: self._takes])
+            score = self.metric(*(gold, pred, *others)[: self._takes])
         except Exception as error:
             with self._lock:
                 self.metric_error = self.metric_error or error
+                self.unmeasured += 1
             if isinstance(error, ModelError):
                 raise Unreachable(str(error)) from error
-            raise
-        why = failed(pred)
+            if not isinstance(self.metric, Metric) or failed(pred):
+                with self._lock:
+                    self.scored, self.failures = self.scored + 1, self.failures + 1
+                raise
+            pred = failed_with(f"the metric raised {said(error)}")
+            score = self.metric(gold, pred, *others)
+        why = failed(pred) or getattr(score, "failure", "")
         with self._lock:
             self.scored += 1
             self.failures += bool(why)
@@ -169,13 +178,22 @@ class Watch(BaseCallback):  # type: ignore[misc]
                 return f"{says.format(len(tries))}; the first: {tries[0][:300]}"
         return ""
 
+    @property
+    def raised(self) -> str:
+        """On how many predictions the metric raised, and why on the first."""
+        if self.metric_error is None:
+            return ""
+        counts = f"{self.unmeasured} of {self.scored} predictions, which count as failed"
+        return f"the metric raised on {counts}; the first: {said(self.metric_error)}"
+
     def check(self) -> None:
-        """Raise if the metric raised, or if the program never worked: an optimizer's silence is no result."""
-        if self.metric_error is not None:
-            error = self.metric_error
-            if isinstance(error, ModelError):
-                raise error
-            raise GoldassayError(f"the metric raised {type(error).__name__}: {error}") from error
+        """Raise if the metric raised on most predictions, or if the program never worked: an optimizer's silence is no
+        result."""
+        error = self.metric_error
+        if isinstance(error, ModelError):
+            raise error
+        if error is not None and 2 * self.unmeasured > self.scored:
+            raise GoldassayError(f"the metric raised {said(error)}") from error
         if self.scored and self.failures == self.scored:
             raise GoldassayError(f"the program failed on all {self.scored} examples; the first: {self.first_failure}")
 

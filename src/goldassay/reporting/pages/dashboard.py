@@ -121,10 +121,15 @@ def dashboard(runs: Path, out: Path) -> list[Path]:
             continue
         links[f"compare {name}"] = file
     out.mkdir(parents=True, exist_ok=True)
-    texts = {"index.html": listing(found, f"Runs in {runs.name}", live=False, links=links), **texts}
+    texts = {"index.html": listing(found, _title(runs), live=False, links=links), **texts}
     for file, text in texts.items():
         (out / file).write_text(text, encoding="utf-8", errors="replace", newline="\n")
     return [out / file for file in texts]
+
+
+def _title(runs: Path) -> str:
+    name = runs.resolve().name
+    return "Runs" if name == "runs" else f"Runs in {name}"
 
 
 def beside(found: Sequence[RunEntry]) -> dict[str, list[RunEntry]]:
@@ -214,8 +219,9 @@ class Handler(BaseHTTPRequestHandler):
             if not place:
                 if not found.path.endswith("/"):
                     return self._answer(404, f"open {self.server.address}")
-                title = f"Runs in {self.server.runs.resolve().name}"
-                return self._answer(200, listing(entries(self.server.runs), title, live=True), "text/html")
+                return self._answer(
+                    200, listing(entries(self.server.runs), _title(self.server.runs), live=True), "text/html"
+                )
             if place == "progress":
                 runs = [
                     {"key": one.key, "status": one.status, "examples": one.examples}

@@ -19,7 +19,7 @@ from pathlib import Path
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
-from goldassay.reporting.facts import shown_model
+from goldassay.reporting.facts import shown_gold, shown_model
 from goldassay.statistics import Comparison
 
 HERE = Path(__file__).parent
@@ -133,7 +133,14 @@ def environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    made.filters |= {"rate": percent, "signed": signed, "p": probability, "model": shown_model, "verdict": verdict}
+    made.filters |= {
+        "rate": percent,
+        "signed": signed,
+        "p": probability,
+        "model": shown_model,
+        "gold": shown_gold,
+        "verdict": verdict,
+    }
     return made
 
 
