@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -59,7 +60,7 @@ RESPONSES = [
 
 
 def test_responses_are_parsed_as_the_benchmark_parsed_them(real_data: Path) -> None:
-    rows = [{"response": said, "triples": found} for said, found in RESPONSES]
+    rows: list[dict[str, Any]] = [{"response": said, "triples": found} for said, found in RESPONSES]
     for file in sorted((real_data / "text2kgbench").glob("*llm_responses__ont_*")):
         rows += map(json.loads, file.read_text(encoding="utf-8").splitlines())
     for row in rows:

@@ -57,7 +57,9 @@ def official(labels: dict[str, dict[str, list[Counted]]]) -> dict[str, Any]:
             each = [tuple(map(sum, zip(*(one[scheme][at] for one in some), strict=True))) for at in (0, 1)]
             total = tuple(map(sum, zip(*each, strict=True)))
             whole = rates(total, scheme == "partial")
-            made = dict(zip(("correct", "incorrect", "partial", "missed", "spurious"), total, strict=True))
+            made: dict[str, float | None] = dict(
+                zip(("correct", "incorrect", "partial", "missed", "spurious"), total, strict=True)
+            )
             made |= {"possible": whole["possible"], "actual": whole["actual"], "TP": total[0]}
             made |= {"FP": whole["actual"] - total[0], "FN": whole["possible"] - total[0]}
             by_document = [rates(one, scheme == "partial") for one in each]
@@ -91,7 +93,8 @@ FIGURES = [sum(len(made) for schemes in tree.values() for made in schemes.values
 @pytest.fixture
 def folders(tmp_path: Path) -> dict[str, Any]:
     """A system of two documents with its official results, laid out as the campaign does."""
-    return laid_out(tmp_path, *(f"{HEAD}\n{text.replace(' ', chr(9))}" for text in (GOLD, GIVEN)), NERC, NEL)
+    gold, system = (f"{HEAD}\n{text.replace(' ', chr(9))}" for text in (GOLD, GIVEN))
+    return laid_out(tmp_path, gold, system, NERC, NEL)
 
 
 def laid_out(folder: Path, gold: str, system: str, nerc: dict[str, Any], nel: dict[str, Any]) -> dict[str, Any]:
@@ -139,11 +142,11 @@ def test_the_scorers_own_bundle_is_replayed_as_a_campaign(shared_data: Path, tmp
     gold, system = (
         (unit / f"unittest-{side}_bundle3_de_2020.tsv").read_text(encoding="utf-8") for side in ("true", "pred")
     )
-    results = (
+    nerc, nel = (
         json.loads((unit / f"unittest-pred_bundle3_de_2020.ref_results_{name}.json").read_text(encoding="utf-8"))
         for name in ("nerc_fine", "nel")
     )
-    laid_out(tmp_path, gold, system, *results)
+    laid_out(tmp_path, gold, system, nerc, nel)
     (result,) = conform.run(tmp_path, ["hipe2022"])
     # table: 4 (micro, macro × fuzzy, strict) · 6 labels · 6 cells; trees: 472 and 700 figures
     assert (result.reproduced, result.total, result.differences) == (144 + 472 + 700, 144 + 472 + 700, [])
