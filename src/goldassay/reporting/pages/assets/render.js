@@ -214,15 +214,19 @@
   }
 
   const bare = (value) => value === null || value === "" || (Array.isArray(value) && !value.length);
-  const short = (value) => (typeof value !== "object" || (Array.isArray(value) && value.every((one) => typeof one !== "object"))) &&
-    String(value).length <= 80;
+  const flat = (value) => typeof value !== "object" || Object.values(value).every((one) => typeof one !== "object");
+  const line = (value) => typeof value !== "object" ? String(value) : Array.isArray(value) ? value.join("; ")
+    : Object.entries(value).map(([name, one]) => `${name}: ${one}`).join("; ");
+  const short = (value) => flat(value) && line(value).length <= 80;
 
-  function rest(record, known) {
+  /* What nothing else shows, the short first; in long texts the words of `needles` are marked. */
+  function rest(record, known, needles = []) {
     const rows = Object.entries(record ?? {}).filter(([name, value]) => !known.has(name) && !bare(value));
     if (!rows.length) return null;
+    rows.sort((a, b) => short(b[1]) - short(a[1]));
     return make("dl", { class: "fields" }, rows.map(([name, value]) => [make("dt", {}, name.replaceAll("_", " ")),
-      make("dd", {}, short(value) ? make("span", { dir: "auto" }, Array.isArray(value) ? value.join("; ") : String(value))
-        : long(typeof value === "string" ? value : JSON.stringify(value, null, 1), "plain"))]));
+      make("dd", {}, short(value) ? make("span", { dir: "auto" }, line(value))
+        : needles.length && typeof value === "string" && value.length <= LONG ? make("div", { class: "plain" }, within(value, needles)) : long(typeof value === "string" ? value : JSON.stringify(value, null, 1), "plain"))]));
   }
 
   function calls(run) {
@@ -269,7 +273,7 @@
       make("h3", {}, example.id, " ", link), make("p", {}, facets.flatMap((one) => [one, " "])),
       example.inputs ? null : make("p", { class: "note" }, "This run was made without trace: inputs, gold and prompts were not kept."),
       inputs.map(([name, value]) => [make("p", { class: "facts" }, name), long(typeof value === "string" ? value : JSON.stringify(value, null, 1), "plain")]),
-      rest(gold, known) ? make("div", {}, make("h3", {}, "Gold"), rest(gold, known)) : null,
+      rest(gold, known) ? make("div", {}, make("h3", {}, "Gold"), rest(gold, known, (gold.answers ?? []).filter((one) => typeof one === "string"))) : null,
       marks ? legend() : null,
       make("div", { class: "columns" }, example.runs.map((run, place) => one(run, example, names[place], place, several))));
   };
