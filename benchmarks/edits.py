@@ -65,7 +65,7 @@ def edited(task: str, parts: Sequence[str], gold: Any, measured: Sequence[Any]) 
         made = workspace.load(workspace.target(task).file).baseline
         made = made.index(gold.passages) if hasattr(made, "index") and gold.passages else made
         return (made.fit([one for one in train if one not in measured]) if hasattr(made, "fit") else made), None
-    made = workspace.target(task).load()
+    made = workspace.target(task).tunable()
     made = made.deepcopy().index(gold.passages) if hasattr(made, "index") and gold.passages else made
     form = next((part for part in parts if part in ("json", "lines", "types")), "auto")
     for part in parts:

@@ -21,7 +21,7 @@ EXAMPLES, DEMOS = 12, 4
 
 def main() -> None:
     data = load("heritage", task="extraction").extraction
-    program = workspace.target("extraction").load()
+    program = workspace.target("extraction").tunable()
     shown = [{"text": one["text"], **program.to_demo(one)} for one in data.train[:DEMOS]]
     texts = [one["text"] for one in data.dev[:EXAMPLES]]
     for form, copied in (("json", False), ("json", True), ("lines", False), ("lines", True)):

@@ -54,7 +54,7 @@ Job = tuple[Any, dict[str, list[Any]], Any]
 def heritage(task: str) -> Job:
     """A task of the gold set that comes with goldassay, with its program and its metric."""
     part = getattr(load("heritage", task=task), task)
-    program = workspace.target(task).load()
+    program = workspace.target(task).tunable()
     if part.passages and hasattr(program, "index"):
         program = program.deepcopy().index(part.passages)
     return program, {name: list(getattr(part, name)) for name in SIZES}, workspace.metric(task)
@@ -202,7 +202,7 @@ def xquad() -> Job:
     splits: dict[str, list[Any]] = {name: [] for name in SIZES}
     for key, name in dealt.of.items():
         splits[name].append(examples[key])
-    program = workspace.target("answering").load().deepcopy()
+    program = workspace.target("answering").tunable().deepcopy()
     return program.index(part.passages), splits, workspace.metric("answering")
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import pkgutil
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -45,16 +46,25 @@ def measures() -> str:
 
 def commands() -> str:
     """Every command with its options, as its help says them."""
-    out = ["# Commands", "", "Made from the help texts."]
+    out = [
+        "# Commands",
+        "",
+        "`goldassay COMMAND --help` says the same, in groups; `goldassay score TASK --help` shows what concerns that "
+        "task. Every command takes `--quiet`: no progress is shown.",
+    ]
     for words, command in _walk(typer.main.get_command(app), ("goldassay",)):
         out += ["", f"## {' '.join(words)}", "", (command.help or "").split("\f")[0].strip(), ""]
         rows = [parameter for parameter in command.params if not getattr(parameter, "hidden", False)]
         if rows:
-            out += ["| | |", "|---|---|"]
+            out += ["| | what it says |", "|---|---|"]
         for parameter in rows:
             shown = ", ".join(parameter.opts) if parameter.param_type_name == "option" else str(parameter.name).upper()
+            takes = str(parameter.metavar or "").replace("|", "&#124;") if parameter.param_type_name == "option" else ""
             said = " ".join(str(getattr(parameter, "help", None) or "").split()).replace("|", "\\|")
-            out.append(f"| `{shown}` | {said} |")
+            plain = isinstance(parameter.default, (str, int, float, Path)) and parameter.default not in (False, "")
+            if plain and not getattr(parameter, "is_flag", False) and "default" not in said:
+                said += f" Default: {parameter.default}."
+            out.append(f"| `{shown}` {takes} | {said} |")
     return "\n".join(out) + "\n"
 
 
@@ -66,29 +76,30 @@ def _walk(command: Any, words: tuple[str, ...]) -> list[tuple[tuple[str, ...], A
 
 def python() -> str:
     """The public names, each with its docstring."""
-    rooms = {
-        "goldassay": goldassay.__all__,
-        "goldassay.statistics": import_module("goldassay.statistics").__all__,
-        "goldassay.tuning": import_module("goldassay.tuning").__all__,
-        "goldassay.lm": import_module("goldassay.lm").__all__,
-        "goldassay.judges": import_module("goldassay.judges").__all__,
-        "goldassay.compat": dir(import_module("goldassay.compat")),
-        **{f"goldassay.measures.{task}": [] for task in TASKS},
-    }
     out = ["# Python", "", "The public names. Each example in them is run by the tests."]
-    for room, names in rooms.items():
-        out += ["", f"## {room}"]
-        for name in names:
-            found = getattr(import_module(room), name)
-            home = getattr(found, "__module__", room)
-            if isinstance(home, str) and home.startswith("goldassay") and hasattr(found, "__name__"):
-                out += ["", f"::: {home}.{found.__name__}", "    options:", "      heading_level: 3"]
-        if not names:
-            shown = sorted(name for name in import_module(room).__all__ if _documented(import_module(room), name))
-            for name in shown:
-                found = getattr(import_module(room), name)
-                out += ["", f"::: {found.__module__}.{found.__name__}", "    options:", "      heading_level: 3"]
+    shown: set[str] = set()
+    for room in rooms():
+        found = import_module(room)
+        names = sorted(name for name in (getattr(found, "__all__", None) or dir(found)) if _documented(found, name))
+        homes = [f"{getattr(found, name).__module__}.{getattr(found, name).__name__}" for name in names]
+        new = [home for home in dict.fromkeys(homes) if home not in shown]  # a name of two rooms stands in the first
+        shown |= set(new)
+        out += ["", f"## {room}", "", _first(found)] if new else []
+        for home in new:
+            out += ["", f"::: {home}", "    options:", "      heading_level: 3"]
     return "\n".join(out) + "\n"
+
+
+def rooms() -> list[str]:
+    """The packages with public names: what one works with first, then the others."""
+    first = ["goldassay"]
+    first += [f"goldassay.{name}" for name in ("gold", "running", "statistics", "tuning", "judges", "lm")]
+    public = [
+        name
+        for _, name, package in pkgutil.walk_packages(goldassay.__path__, "goldassay.")
+        if package and getattr(import_module(name), "__all__", None)
+    ]
+    return [*first, *(name for name in public if name not in first), "goldassay.compat"]
 
 
 def _documented(room: Any, name: str) -> bool:

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import os
+import pkgutil
+import re
 import subprocess
 import sys
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 import pytest
+
+import goldassay
 
 
 @pytest.fixture(scope="module")
@@ -29,6 +34,21 @@ def test_the_reference_shows_options_as_they_are_typed(site: Path) -> None:
     text = (site / "reference" / "commands.html").read_text(encoding="utf-8")
     assert "<code>--gold</code>" in text
     assert "<code>--fail-under</code>" in text
+
+
+def test_every_public_name_has_its_place_in_the_reference(site: Path) -> None:
+    text = (site / "reference" / "python.html").read_text(encoding="utf-8")
+    known = set(re.findall(r'id="(goldassay\.[\w.]+)"', text))
+    lost = []
+    for _, room, package in pkgutil.walk_packages(goldassay.__path__, "goldassay."):
+        found = import_module(room) if package else None
+        for name in getattr(found, "__all__", ()):
+            one = getattr(found, name)
+            home = str(getattr(one, "__module__", ""))
+            if home.startswith("goldassay") and hasattr(one, "__name__") and f"{home}.{one.__name__}" not in known:
+                lost.append(f"{room}.{name}")
+    assert len(known) > 150
+    assert lost == []
 
 
 @pytest.mark.parametrize("width", [390, 900, 1400])

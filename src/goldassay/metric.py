@@ -8,7 +8,7 @@ import typing
 import warnings
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeAlias
 
 import dspy
 
@@ -316,6 +316,9 @@ class FunctionMetric(Metric):
 
     def __repr__(self) -> str:
         return f"Metric.of({getattr(self.function, '__name__', self.function)!s})"
+
+
+AnyMetric: TypeAlias = Metric | Callable[..., Any]  # what may stand for a metric: see `Metric.of`
 
 
 def _score(found: Any) -> Any:

@@ -84,7 +84,7 @@ def _sides(types: Mapping[str, str], inputs: Sequence[str], outputs: Sequence[st
     return list(inputs) or [name for name in types if name not in outputs], list(outputs)
 
 
-def _about(record: Mapping[str, Any]) -> dict[str, Any]:
+def _about(record: Mapping[str, object]) -> dict[str, Any]:
     return {name: record[name] for name in anyfields.ABOUT if record.get(name) is not None}
 
 
@@ -112,7 +112,7 @@ def _examples(inputs: Sequence[str], outputs: Sequence[str]) -> list[dict[str, A
 
 
 def _card(
-    task: str, inputs: Sequence[str], outputs: Sequence[str], gold: Sequence[Mapping[str, Any]], source: object
+    task: str, inputs: Sequence[str], outputs: Sequence[str], gold: Sequence[Mapping[str, object]], source: object
 ) -> str:
     import yaml
 

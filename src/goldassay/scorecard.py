@@ -116,7 +116,7 @@ def _numbers(total: Any, weight: Any) -> list[float | None]:
     return [value if known else None for value, known in zip(values, weight.tolist(), strict=True)]
 
 
-def each(ids: Sequence[str], tallies: Mapping[str, Any]) -> Mapping[str, dict[str, float | None]]:
+def each(ids: Sequence[str], tallies: Mapping[str, object]) -> Mapping[str, dict[str, float | None]]:
     """The values of every example by its id; of records that stay in their file only the columns are in memory."""
     table = Each(ids, tallies)
     return dict(table.items()) if isinstance(tallies, dict) else table

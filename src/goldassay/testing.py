@@ -24,6 +24,10 @@ import pytest
 from goldassay.exceptions import GoldassayError
 
 if TYPE_CHECKING:
+    import dspy
+
+    from goldassay.metric import AnyMetric
+    from goldassay.running.example import Program
     from goldassay.running.run import Run
     from goldassay.workspace import Target
 
@@ -34,7 +38,7 @@ TOLD = 3  # error patterns in the message of a failure
 
 
 def case(
-    program: Any,
+    program: Program,
     *,
     gold: Any = None,
     floors: Mapping[str, float] | None = None,
@@ -42,8 +46,8 @@ def case(
     sure: bool = False,
     task: str | None = None,
     split: str = "dev",
-    metric: Any = None,
-    lm: Any = None,
+    metric: AnyMetric | None = None,
+    lm: dspy.BaseLM | str | None = None,
     limit: int | None = None,
     threads: int = 1,
 ) -> Callable[[Any], Any]:
@@ -83,7 +87,7 @@ class MarkedTest:
     sure: bool = False
     task: str | None = None
     split: str = "dev"
-    metric: Any = None
+    metric: AnyMetric | None = None
     lm: Any = None
     limit: int | None = None
     threads: int = 1

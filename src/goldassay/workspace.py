@@ -19,10 +19,16 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from goldassay.exceptions import DataError, GoldassayError
 from goldassay.measure import TASKS
+
+if TYPE_CHECKING:
+    import dspy
+
+    from goldassay.metric import Metric
+    from goldassay.running.example import Program
 
 
 def root(start: Path | None = None) -> Path:
@@ -49,7 +55,7 @@ class Target:
     file: Path
     name: str
 
-    def load(self) -> Any:
+    def load(self) -> Program:
         """The program: a DSPy module, one of the file's ``baselines`` by name, or what a class of that name makes."""
         baselines: dict[str, Any] = getattr(load(self.file), "baselines", {})
         if self.name in baselines:
@@ -60,6 +66,19 @@ class Target:
             raise DataError(what, file=self.file)
         with _read(self.file):
             return found() if isinstance(found, type) else found
+
+    def tunable(self) -> dspy.Module:
+        """The program, which has to have a prompt.
+
+        Raises:
+            GoldassayError: It is a function, or a module without predictors.
+        """
+        import dspy
+
+        found = self.load()
+        if not isinstance(found, dspy.Module) or not found.predictors():
+            raise GoldassayError(f"{self.name} in {self.file} has no predictor, so there is no prompt to tune")
+        return found
 
     @property
     def label(self) -> str:
@@ -111,7 +130,7 @@ def inputs(task: str) -> list[str] | None:
     return taken(Target(task, file, "program").load()) if file.is_file() else None
 
 
-def taken(program: Any) -> list[str] | None:
+def taken(program: Program) -> list[str] | None:
     """The names of the inputs that a program takes; ``None`` where it does not say.
 
     >>> taken(lambda text, language="nl": text)
@@ -129,7 +148,7 @@ def taken(program: Any) -> list[str] | None:
     return [one.name for one in found if one.kind is not one.VAR_POSITIONAL]
 
 
-def metric(task: str, place: str | None = None) -> Any:
+def metric(task: str, place: str | None = None) -> Metric:
     """The metric of a task: ``metrics/TASK.py:metric`` of the workspace, or what ``place`` (FILE[:NAME]) names.
 
     What is no `Metric` is taken for a function of (gold, prediction), see ``Metric.of``.

@@ -46,3 +46,13 @@ def test_a_state_that_is_not_there_and_an_optimizer_that_is_none(tmp_path: Path)
     assert "no tuned program at" in str(done.exception)
     done = CliRunner().invoke(app, ["tune", "classification", "--optimizer", "magic"])
     assert "no optimizer 'magic'; there are labeled" in str(done.exception)
+
+
+@pytest.mark.parametrize("what", ["def program(text): return text", "program = dspy.Module()"])
+@pytest.mark.parametrize("call", [["tune"], ["patch", "list"]])
+def test_a_program_without_a_prompt_cannot_be_tuned(tmp_path: Path, what: str, call: list[str]) -> None:
+    file = tmp_path / "mine.py"
+    file.write_text(f"import dspy\n{what}\n", encoding="utf-8")
+    done = CliRunner().invoke(app, [*call, str(file), *(["--task", "classification"] if call == ["tune"] else [])])
+    assert isinstance(done.exception, GoldassayError), done.output
+    assert str(done.exception) == f"program in {file} has no predictor, so there is no prompt to tune"

@@ -62,7 +62,7 @@ def test_the_most_covering_example_stands_next_to_the_question() -> None:
     )
     patches = Covering(2).edits(found)["demonstrations"]
     assert patches[-1].examples == ["c"]
-    made = found.program
+    made: Any = found.program
     for patch in patches:
         made = apply(made, patch, any_version=True)
     assert [demo["text"] for demo in made.demos] == [patch.example["text"] for patch in patches if patch.example]
@@ -90,7 +90,7 @@ def test_demonstrations_that_show_no_error_are_replaced_or_dropped() -> None:
     made.demos = [demo.toDict() for demo in made.demos]  # as a saved state gives them back
     alone = Diagnosis([pattern("missed", "TOP", "", 0.1, "a")], made, TRAIN[:1] + TRAIN[3:5])
     assert [one[0].action for one in Revised().edits(alone).values()] == ["remove_example", "remove_example"]
-    after = made
+    after: Any = made
     for (patch,) in Revised().edits(alone).values():
         after = apply(after, patch, any_version=True)
     assert [demo["id"] for demo in after.demos] == ["a"]
@@ -99,7 +99,7 @@ def test_demonstrations_that_show_no_error_are_replaced_or_dropped() -> None:
 
 def test_nearest_examples_are_an_edit_too() -> None:
     (patch,) = NearestExamples(2).edits(Diagnosis([], program(), TRAIN))["nearest"]
-    made = apply(program(), patch)
+    made: Any = apply(program(), patch)
     assert [one["text"] for one in made.nearest(text="In Delft and Gouda")][-1] in ("In Delft", "In Gouda")
     with pytest.raises(GoldassayError, match="shown its nearest examples already"):
         apply(made, patch, any_version=True)

@@ -111,7 +111,7 @@ def test_saved_and_loaded_it_shows_the_same(lm: Any, tmp_path: Path) -> None:
     tuned = NearestDemos(k=3).compile(Label(), trainset=TRAIN)
     tuned.program.label.signature = tuned.program.label.signature.with_instructions("Name the kind.")
     tuned.save(str(tmp_path / "tuned.json"))
-    again = rebuilt(Label(), tuned.dump_state())
+    again: Any = rebuilt(Label(), tuned.dump_state())
     again.load(str(tmp_path / "tuned.json"))
     assert again.k == 3
     assert again.program.label.signature.instructions == "Name the kind."

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from goldassay.fields import read
 from goldassay.measure import Error
@@ -29,6 +29,9 @@ from goldassay.tuning.patterns import Pattern, find
 from goldassay.tuning.proposing import drafted, predictor_for
 from goldassay.tuning.service import proposed
 from goldassay.wikibase.alignment import PropertyAlignmentTable
+
+if TYPE_CHECKING:
+    import dspy
 
 MISSED, WRONG = "missed", "wrong_object"
 
@@ -102,7 +105,7 @@ def _error(kind: str, title: str, label: str, gold: str, pred: str, context: str
     return Error(kind, message, gold, pred, label, label if pred else "", context=context, field="statements")
 
 
-def report(errors: Errors, program: object, most: int = 12) -> dict[str, Any]:
+def report(errors: Errors, program: Any, most: int = 12) -> dict[str, Any]:
     """``false_positive_patterns``, ``false_negative_patterns`` and ``prompt_patches``, and the articles they are of.
 
     A program without predictors has no prompt, and so no patches.
@@ -130,7 +133,7 @@ class Sentences:
 
     errors: Errors
 
-    def propose(self, pattern: Pattern, program: object, train: Sequence[object]) -> list[Patch]:
+    def propose(self, pattern: Pattern, program: dspy.Module, train: Sequence[object]) -> list[Patch]:
         """The sentence first, then the rule; ``train`` is not looked at, since articles are no examples."""
         label = pattern.gold_type
         quoted = ", ".join(f'"{surface}"' for surface in pattern.surfaces[:3])
@@ -155,7 +158,7 @@ class Sentences:
 
 def _demonstration(pattern: Pattern, program: Any, errors: Errors) -> dict[str, Any] | None:
     """The sentence that shows most of what was missed, with all that is said in it, in the predictor's own fields."""
-    _, predictor = predictor_for(pattern, program)
+    predictor: Any = predictor_for(pattern, program)[1]
     inputs, outputs = list(predictor.signature.input_fields), list(predictor.signature.output_fields)
     ours = {error.context for error in pattern.errors if error.context}
     places = set(pattern.documents)

@@ -154,7 +154,7 @@ def _aligned(
 
 
 def _object(
-    said: Mapping[str, Any], properties: Iterable[str], entities: EntityResolver, table: PropertyAlignmentTable
+    said: Mapping[str, object], properties: Iterable[str], entities: EntityResolver, table: PropertyAlignmentTable
 ) -> Resolution:
     """The item that an object is; none where its property does not take items."""
     rows = [table.by_id[name] for name in properties if name in table.by_id]

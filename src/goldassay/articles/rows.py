@@ -57,7 +57,7 @@ def _first(file: Path) -> dict[str, Any] | None:
         return {}
 
 
-def _same(file: Path, first: Mapping[str, Any], run: Mapping[str, Any]) -> None:
+def _same(file: Path, first: Mapping[str, object], run: Mapping[str, object]) -> None:
     earlier = first.get("run")
     if not isinstance(earlier, dict):
         raise GoldassayError(f"{file} holds no rows of a run; name another --output")
@@ -74,7 +74,7 @@ def read(file: Path) -> Iterator[dict[str, Any]]:
     return (row for row in jsonl.rows(file, what=WHAT, check=_checked) if "run" not in row)
 
 
-def _checked(row: Mapping[str, Any]) -> None:
+def _checked(row: Mapping[str, object]) -> None:
     if "run" not in row and not (isinstance(row["key"], str) and row["status"] in (DONE, FAILED)):
         raise ValueError
 

@@ -15,7 +15,7 @@ from contextlib import AbstractContextManager, ExitStack, nullcontext
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from goldassay import __version__
 from goldassay.articles import preparing, results, rows
@@ -37,6 +37,9 @@ from goldassay.score import Evidence
 from goldassay.tally import Counts
 from goldassay.wikibase.entities import Item
 from goldassay.wikibase.sparql import classes, merged_into
+
+if TYPE_CHECKING:
+    import dspy
 
 
 class Wikipedia(Protocol):
@@ -120,7 +123,7 @@ class Evaluation:
         return Subject(title, item, names, asked.domain, text, redirects, types), about
 
 
-def said_by(program: Any, subject: Subject) -> list[object]:
+def said_by(program: dspy.Module, subject: Subject) -> list[object]:
     """What a program says of an article: it is called with ``text``, and with ``title`` where it takes one."""
     # a module's own forward is looked up on its class: DSPy warns of any other look at it
     called = getattr(type(program), "forward", program)
@@ -134,7 +137,7 @@ def said_by(program: Any, subject: Subject) -> list[object]:
 
 def run(
     asked: Sequence[ArticleRef],
-    program: object,
+    program: dspy.Module,
     sources: Clients,
     scoring: Scoring,
     metadata: Mapping[str, object],

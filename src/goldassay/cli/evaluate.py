@@ -11,13 +11,16 @@ from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from goldassay import workspace
 from goldassay.cli import options as use
 from goldassay.exceptions import DataError, GoldassayError
+
+if TYPE_CHECKING:
+    import dspy
 
 SPLITS = ("train", "dev", "test", "all")
 
@@ -196,10 +199,10 @@ def examples(gold: str | None, target: workspace.Target, split: str, **reading: 
 
 
 def prepared(
-    target: workspace.Target, train: Sequence[Any], state: Path | None = None, passages: Sequence[Any] = ()
+    target: workspace.Target, train: Sequence[dspy.Example], state: Path | None = None, passages: Sequence[Any] = ()
 ) -> Any:
     """The program over the gold's passages where it searches, with a tuned state, fitted on train where it can be."""
-    program = target.load()
+    program: Any = target.load()
     if passages and hasattr(program, "index"):
         program = program.deepcopy().index(passages)  # the file's own stays as it is
     if state is not None:

@@ -35,7 +35,7 @@ def place(target: workspace.Target) -> Path:
 def _folder(target: workspace.Target) -> PatchFolder:
     from goldassay.tuning.service import PatchFolder
 
-    return PatchFolder(place(target), target.load())
+    return PatchFolder(place(target), target.tunable())
 
 
 @app.command()

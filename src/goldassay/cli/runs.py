@@ -114,7 +114,7 @@ def _program(run: Any) -> tuple[Any, str]:
     if not isinstance(named, str):
         return None, "the run does not name it"
     try:
-        program = workspace.target(named).load()
+        program: Any = workspace.target(named).load()
         made = load_state(program, Path(str(state))) if state else program
     except GoldassayError as error:
         return None, str(error)

@@ -106,9 +106,7 @@ def tune(
 
     logging.getLogger("dspy").setLevel(logging.ERROR)
     target = workspace.target(str(program), task)
-    student = target.load()
-    if not student.predictors():
-        raise GoldassayError(f"{program} has no predictor, so there is no prompt to tune")
+    student: Any = target.tunable()
     _, part = task_gold(gold, target, format=format, map=map, column=column)
     if part.passages and hasattr(student, "index"):
         student = student.deepcopy().index(part.passages)

@@ -130,7 +130,7 @@ def _placed(key: tuple[Any, ...]) -> bool:
     return len(key) == 3 or key[3] == 1
 
 
-def _read(row: Mapping[str, Any], name: str) -> Any:
+def _read(row: Mapping[str, object], name: str) -> Any:
     if name not in row:
         raise GoldassayError(f"a row has no {name!r}; it has {', '.join(map(str, row)) or 'nothing'}")
     return row[name]

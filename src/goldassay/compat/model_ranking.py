@@ -17,7 +17,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from goldassay.compat.answering import COLUMNS, rankings
 from goldassay.embedding import Embedder, resolve
@@ -25,6 +25,9 @@ from goldassay.exceptions import DataError, GoldassayError
 from goldassay.measures.answering import scorecard
 from goldassay.measures.answering.ranking import FIVE, WEIGHTS
 from goldassay.scorecard import Scorecard
+
+if TYPE_CHECKING:
+    import dspy
 
 QUESTIONS: tuple[dict[str, Any], ...] = (
     {"question": "What is your return policy?", "answers": ["30-day return policy with full refund"]},
@@ -186,7 +189,7 @@ class ModelRanking:
                 raise DataError(f"its columns are not {', '.join(CACHES[name])}; clean() starts anew", file=file)
             return list(reader)
 
-    def _write(self, name: str, rows: Sequence[Mapping[str, Any]]) -> None:
+    def _write(self, name: str, rows: Sequence[Mapping[str, object]]) -> None:
         self.folder.mkdir(parents=True, exist_ok=True)
         part = self.folder / f"{name}.part"
         part.write_text(_csv(rows, CACHES[name]), encoding="utf-8", newline="")
@@ -206,7 +209,7 @@ class ModelRanking:
             (self.folder / name).write_text(text, encoding="utf-8", newline="")
 
 
-def reading(program: Any, lm: Any = None, adapter: Any = None) -> ReadingModel:
+def reading(program: Any, lm: dspy.BaseLM | str | None = None, adapter: dspy.Adapter | None = None) -> ReadingModel:
     """A program that searches and answers (see ``programs/answering.py``) as a reader of the contexts it is given."""
     import dspy
 
@@ -218,7 +221,7 @@ def reading(program: Any, lm: Any = None, adapter: Any = None) -> ReadingModel:
     return read
 
 
-def _frame(rows: Sequence[Mapping[str, Any]]) -> Any:
+def _frame(rows: Sequence[Mapping[str, object]]) -> Any:
     try:
         pandas = import_module("pandas")
     except ModuleNotFoundError:
@@ -255,7 +258,7 @@ def _answer(row: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _csv(rows: Sequence[Mapping[str, Any]], columns: Sequence[str]) -> str:
+def _csv(rows: Sequence[Mapping[str, object]], columns: Sequence[str]) -> str:
     out = io.StringIO()
     writer = csv.DictWriter(out, columns, lineterminator="\n")
     writer.writeheader()

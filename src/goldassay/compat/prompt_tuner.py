@@ -12,9 +12,10 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from goldassay.exceptions import GoldassayError
+from goldassay.metric import AnyMetric
 from goldassay.running import Run
 from goldassay.tuning.acceptance import corrected
 from goldassay.tuning.leaks import check_patch
@@ -24,6 +25,9 @@ from goldassay.tuning.patterns import Pattern, find
 from goldassay.tuning.proposing import Proposer
 from goldassay.tuning.service import proposed, refuse_outside
 from goldassay.tuning.wrappers import demonstrations
+
+if TYPE_CHECKING:
+    import dspy
 
 MISSED = "missed"
 
@@ -74,7 +78,7 @@ class PromptTuner:
     """
 
     def __init__(
-        self, program: object, train: Sequence[object], *, proposers: Sequence[Proposer] = (), most: int = 12
+        self, program: dspy.Module, train: Sequence[dspy.Example], *, proposers: Sequence[Proposer] = (), most: int = 12
     ) -> None:
         self.program, self.train, self.most = program, demonstrations(program, train), most
         self.proposers = list(proposers)
@@ -90,7 +94,9 @@ class PromptTuner:
             patches,
         )
 
-    def measure(self, report: TuningReport, dev: Sequence[object], metric: object, *, threads: int = 1) -> TuningReport:
+    def measure(
+        self, report: TuningReport, dev: Sequence[dspy.Example], metric: AnyMetric, *, threads: int = 1
+    ) -> TuningReport:
         """The report with every patch measured on dev, paired; clearly worse ones are stopped early."""
         bench = Bench(list(dev), metric, threads=threads)
         everything = range(len(dev))

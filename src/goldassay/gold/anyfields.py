@@ -165,7 +165,7 @@ def read(
     return found
 
 
-def _renamed(row: Mapping[str, Any], renamed: Mapping[str, str], place: object, number: int) -> dict[str, Any]:
+def _renamed(row: Mapping[str, object], renamed: Mapping[str, str], place: object, number: int) -> dict[str, Any]:
     out: dict[str, Any] = {key: row[key] for key in ABOUT if key in row and key not in renamed}
     for name, path in renamed.items():
         try:

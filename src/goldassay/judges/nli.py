@@ -156,7 +156,7 @@ class EntailmentJudge:
         """All but the lock: the judge travels to other processes."""
         return {**self.__dict__, "_lock": None}
 
-    def __setstate__(self, state: Mapping[str, Any]) -> None:
+    def __setstate__(self, state: Mapping[str, object]) -> None:
         self.__dict__ |= {**state, "_lock": threading.Lock()}
 
     def claims(self, text: str) -> list[str]:

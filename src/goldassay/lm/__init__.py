@@ -44,7 +44,7 @@ NUMBERS = {"temperature": 0.0, "top_p": 0.0, "presence_penalty": -2.0, "frequenc
 """Options of models that are numbers, whole or not, with the least that each may be."""
 
 
-def resolve(name: str | None = None, **options: Any) -> dspy.LM:
+def resolve(name: str | None = None, **options: Any) -> dspy.BaseLM:
     """A language model by its name.
 
     Without a name it is ``$GOLDASSAY_MODEL`` (a GGUF file or a name), else the embedded ``local/smollm2-135m``;
@@ -81,7 +81,7 @@ def resolve(name: str | None = None, **options: Any) -> dspy.LM:
     return limited(local, **limits) if limits else local
 
 
-def _refuse_no_numbers(name: str, options: Mapping[str, Any]) -> None:
+def _refuse_no_numbers(name: str, options: Mapping[str, object]) -> None:
     for key, value in options.items():
         least = WHOLE.get(key, NUMBERS.get(key))
         if least is None or value is None:
@@ -100,7 +100,7 @@ def _default() -> str:
     return f"local:{own}"
 
 
-def adapter(lm: Any) -> dspy.Adapter | None:
+def adapter(lm: dspy.BaseLM) -> dspy.Adapter | None:
     """The adapter that suits a model: the terse one for local models, DSPy's own choice (``None``) for others.
 
     >>> adapter(resolve("openai/gpt-4o-mini")) is None
@@ -119,7 +119,7 @@ class Model:
 
 
 def for_program(
-    program: Any,
+    program: dspy.Module,
     name: str | None = None,
     options: Sequence[str] = (),
     adapter_name: str | None = None,

@@ -34,7 +34,7 @@ class MemoizedText:
         self.method = method
         self.made: WeakKeyDictionary[Any, tuple[Any, str]] = WeakKeyDictionary()
 
-    def __call__(self, signature: Any) -> str:
+    def __call__(self, signature: type[dspy.Signature]) -> str:
         fields = signature.model_fields.items()
         about = [(name, one.annotation, *(one.json_schema_extra or {}).items()) for name, one in fields]
         said = signature.instructions, about

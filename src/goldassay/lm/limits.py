@@ -17,9 +17,12 @@ import time
 from collections import Counter
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from goldassay.exceptions import GoldassayError
+
+if TYPE_CHECKING:
+    import dspy
 
 START, LEAST, CUT = 8.0, 1.0, 0.8
 PAUSE = 5.0  # seconds without growth after a server failed
@@ -247,13 +250,13 @@ def ask_elsewhere(tell: Callable[..., tuple[Any, float]]) -> None:
     _tell = tell
 
 
-def limited(lm: Any, rpm: float | None = None, tpm: float | None = None) -> Any:
+def limited(lm: dspy.BaseLM, rpm: float | None = None, tpm: float | None = None) -> dspy.BaseLM:
     """The model itself, which runs of goldassay ask no faster than this."""
-    lm.goldassay_limits = Limits(rpm, tpm)
+    vars(lm)["goldassay_limits"] = Limits(rpm, tpm)
     return lm
 
 
-def limiter(lm: Any) -> AnyLimiter | None:
+def limiter(lm: dspy.BaseLM) -> AnyLimiter | None:
     """The limiter of a model's endpoint; none for a model that is no endpoint (it runs in this process)."""
     said = getattr(lm, "goldassay_limits", None)
     if said is None and not isinstance(getattr(lm, "engine", None), str):

@@ -78,7 +78,7 @@ class ObjectLine:
         texts = [name for name, field in self.fields if field.kind == "text" and not field.labels]
         return (labels[0], texts[0]) if len(labels) == len(texts) == 1 else None
 
-    def render(self, value: Mapping[str, Any]) -> str:
+    def render(self, value: Mapping[str, object]) -> str:
         """The object as a line."""
         shown = {name: field.render(value.get(name)) for name, field in self.fields}
         if self.mention:
@@ -142,7 +142,7 @@ class Lines:
     def _alone(self) -> Field | None:
         return self.fields[0][1] if len(self.fields) == 1 else None
 
-    def render(self, values: Mapping[str, Any]) -> str:
+    def render(self, values: Mapping[str, object]) -> str:
         """The values that are given, as a demonstration shows them."""
         known = [(name, field) for name, field in self.fields if name in values]
         if self._alone and known:

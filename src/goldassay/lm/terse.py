@@ -62,7 +62,12 @@ class TerseAdapter(dspy.JSONAdapter):  # type: ignore[misc]
         return form if form is None or self.form == "lines" or form.lists else None
 
     def __call__(
-        self, lm: Any, lm_kwargs: dict[str, Any], signature: Any, demos: list[dict[str, Any]], inputs: dict[str, Any]
+        self,
+        lm: dspy.BaseLM,
+        lm_kwargs: dict[str, Any],
+        signature: type[dspy.Signature],
+        demos: list[dict[str, Any]],
+        inputs: dict[str, Any],
     ) -> list[dict[str, Any]]:
         """The answers to one request; in the form ``types`` one call of the model for each label.
 
@@ -84,7 +89,12 @@ class TerseAdapter(dspy.JSONAdapter):  # type: ignore[misc]
         return parted.together(answers)
 
     async def acall(
-        self, lm: Any, lm_kwargs: dict[str, Any], signature: Any, demos: list[dict[str, Any]], inputs: dict[str, Any]
+        self,
+        lm: dspy.BaseLM,
+        lm_kwargs: dict[str, Any],
+        signature: type[dspy.Signature],
+        demos: list[dict[str, Any]],
+        inputs: dict[str, Any],
     ) -> list[dict[str, Any]]:
         """The same, asynchronously.
 
@@ -105,7 +115,9 @@ class TerseAdapter(dspy.JSONAdapter):  # type: ignore[misc]
             answers[label] = await super().acall(lm, dict(lm_kwargs), asked, shown, inputs)
         return parted.together(answers)
 
-    def _prepare_response_format(self, lm: Any, lm_kwargs: dict[str, Any], signature: Any) -> None:
+    def _prepare_response_format(
+        self, lm: dspy.BaseLM, lm_kwargs: dict[str, Any], signature: type[dspy.Signature]
+    ) -> None:
         """The schema as DSPy makes it, with the form of the answer and the fields that are copied."""
         super()._prepare_response_format(lm, lm_kwargs, signature)
         made: Any = lm_kwargs.get("response_format")
@@ -118,7 +130,7 @@ class TerseAdapter(dspy.JSONAdapter):  # type: ignore[misc]
         told: Any = made
         told.model_json_schema = lambda *_, **__: schema
 
-    def parse(self, signature: Any, completion: str) -> dict[str, Any]:
+    def parse(self, signature: type[dspy.Signature], completion: str) -> dict[str, Any]:
         """The typed outputs of an answer."""
         form = self.lines(signature)
         if form is not None and "{" not in completion:
@@ -126,23 +138,29 @@ class TerseAdapter(dspy.JSONAdapter):  # type: ignore[misc]
         fields: dict[str, Any] = super().parse(signature, completion)
         return fields
 
-    def format_system_message(self, signature: Any) -> str:
+    def format_system_message(self, signature: type[dspy.Signature]) -> str:
         """The instructions, then a line for each field that is described or is a choice of labels."""
-        lines = [str(signature.instructions)]
+        lines: list[str] = [str(signature.instructions)]
         for name, field in signature.fields.items():
-            about = (field.json_schema_extra or {}).get("desc") or ""
+            said: Any = field.json_schema_extra or {}
+            about = str(said.get("desc") or "")
             about = "" if about == f"${{{name}}}" else about
             labels = _labels(field.annotation) if name in signature.output_fields else ""
             if about or labels:
                 lines.append(f"{name}: {'; '.join(part for part in (about, labels) if part)}")
         return "\n".join(lines)
 
-    def user_message_output_requirements(self, signature: Any) -> str | None:  # pyright: ignore[reportIncompatibleMethodOverride]
+    def user_message_output_requirements(self, signature: type[dspy.Signature]) -> str | None:  # pyright: ignore[reportIncompatibleMethodOverride]
         """None: the schema says it."""
         return None
 
     def format_user_message_content(
-        self, signature: Any, inputs: dict[str, Any], prefix: str = "", suffix: str = "", main_request: bool = False
+        self,
+        signature: type[dspy.Signature],
+        inputs: dict[str, Any],
+        prefix: str = "",
+        suffix: str = "",
+        main_request: bool = False,
     ) -> str:
         """The inputs, a line each.
 
@@ -155,7 +173,7 @@ class TerseAdapter(dspy.JSONAdapter):  # type: ignore[misc]
         return "\n".join(f"{name}: {_plain(inputs[name])}" for name in signature.input_fields if name in inputs)
 
     def format_assistant_message_content(
-        self, signature: Any, outputs: dict[str, Any], missing_field_message: Any = None
+        self, signature: type[dspy.Signature], outputs: dict[str, Any], missing_field_message: Any = None
     ) -> str:
         """The outputs that there are, as one line of JSON."""
         known = [name for name in signature.output_fields if outputs.get(name) is not None]
@@ -165,7 +183,7 @@ class TerseAdapter(dspy.JSONAdapter):  # type: ignore[misc]
 
 
 @lru_cache(maxsize=256)
-def _lines(signature: Any) -> Lines | None:
+def _lines(signature: type[dspy.Signature]) -> Lines | None:
     """The form in lines of a signature's outputs, where lines can show them."""
     fields: dict[str, Any] = {name: (field.annotation, ...) for name, field in signature.output_fields.items()}
     try:
@@ -174,7 +192,7 @@ def _lines(signature: Any) -> Lines | None:
         return None
 
 
-def _marked(schema: dict[str, Any], signature: Any) -> dict[str, Any]:
+def _marked(schema: dict[str, Any], signature: type[dspy.Signature]) -> dict[str, Any]:
     """The schema with the outputs that a signature says are copied from the input."""
     fields = {name: field.json_schema_extra or {} for name, field in signature.output_fields.items()}
     parts = schema.get("properties", {})
@@ -213,7 +231,7 @@ class CallPerType:
     item: type[BaseModel]
 
     @classmethod
-    def of(cls, signature: Any) -> CallPerType | None:
+    def of(cls, signature: type[dspy.Signature]) -> CallPerType | None:
         """The form of a signature; ``None`` where it does not ask for one list of objects with one label."""
         if len(signature.output_fields) != 1:
             return None
@@ -242,7 +260,7 @@ class CallPerType:
         asked = self.signature.with_instructions(f"{self.signature.instructions}\nOnly those of {self.field} {label}.")
         return asked.with_updated_fields(self.output, type_=list[narrow])
 
-    def shown(self, demos: Iterable[Mapping[str, Any]], label: str) -> list[dict[str, Any]]:
+    def shown(self, demos: Iterable[Mapping[str, object]], label: str) -> list[dict[str, Any]]:
         """The demonstrations with the objects of one label."""
         out = []
         for demo in demos:

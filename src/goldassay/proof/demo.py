@@ -48,7 +48,7 @@ def run(*, runs: Path = Path("runs"), lm: str | None = None, limit: int | None =
     data = getattr(load("heritage", task=TASK), TASK)
     train, dev, test = list(data.train), list(data.dev)[:limit], list(data.test)[:limit]
     metric, target = workspace.metric(TASK), workspace.target(TASK)
-    program, module = target.load(), workspace.load(target.file)
+    program, module = target.tunable(), workspace.load(target.file)
     patterns = module.baseline.fit(train)
     model, missing = _model(program, lm)
 
@@ -82,7 +82,7 @@ def run(*, runs: Path = Path("runs"), lm: str | None = None, limit: int | None =
     terminal.line(f"All in {wall:.0f} s, {cpu:.0f} s of processor time. Run folders: {folder}/")
 
 
-def _model(program: Any, lm: str | None) -> tuple[Model, Exception | None]:
+def _model(program: dspy.Module, lm: str | None) -> tuple[Model, Exception | None]:
     """The model, or none and why: only where none was asked for by name."""
     try:
         found = for_program(program, lm, () if lm else (f"max_tokens={TOKENS}",))
@@ -99,7 +99,7 @@ def _campaign(metric: Any, test: Sequence[Any], threads: int) -> Patches:
     return Patches(metric, bundles=bundles, most=1, threads=threads, held_out={"test": test})
 
 
-def _told(campaign: Patches, before: Any, after: Any, dev: Sequence[Any], adapter: Any) -> None:
+def _told(campaign: Patches, before: Any, after: Any, dev: Sequence[Any], adapter: dspy.Adapter | None) -> None:
     """The costliest errors, one of them, what is sent for its text before and after, and all verdicts."""
     ledger = campaign.ledger
     first = ledger.patterns[0] if ledger.patterns else []

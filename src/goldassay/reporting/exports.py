@@ -25,7 +25,7 @@ from datetime import datetime
 from importlib import import_module
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from xml.etree import ElementTree
 
 from goldassay import __version__, jsonl
@@ -33,6 +33,9 @@ from goldassay.exceptions import DataError, GoldassayError
 from goldassay.gold.formats import label_studio
 from goldassay.reporting import facts
 from goldassay.running.run import Run
+
+if TYPE_CHECKING:
+    import dspy
 
 
 def to_csv(run: Run) -> str:
@@ -175,7 +178,7 @@ def log(
     *,
     uri: str | None = None,
     experiment: str = "goldassay",
-    program: object = None,
+    program: dspy.Module | None = None,
     report: bool = True,
     tags: Mapping[str, str] | None = None,
 ) -> str:
@@ -265,7 +268,7 @@ def _columns(run: Run) -> dict[str, list[Any]]:
     return {name: [row.get(name) for row in rows] for name in names}
 
 
-def _model(mlflow: Any, program: Any, key: str, uri: str | None) -> None:
+def _model(mlflow: Any, program: dspy.Module, key: str, uri: str | None) -> None:
     """The program as a model of MLflow, with the source of the workspace's file in it."""
     import cloudpickle
     import dspy

@@ -228,12 +228,12 @@ def _right(run: Run, out: Counter[tuple[str, str]]) -> None:
             out[span[2], span[2]] += 1
 
 
-def _listed(record: Mapping[str, Any], name: str) -> list[Mapping[str, Any]]:
+def _listed(record: Mapping[str, object], name: str) -> list[Mapping[str, Any]]:
     found = record.get(name)
     return [one for one in found if isinstance(one, Mapping)] if isinstance(found, list) else []
 
 
-def _span(one: Mapping[str, Any]) -> tuple[Any, Any, str]:
+def _span(one: Mapping[str, object]) -> tuple[Any, Any, str]:
     return one.get("start"), one.get("end"), str(one.get("type", ""))
 
 

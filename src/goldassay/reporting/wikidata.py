@@ -69,7 +69,7 @@ def result(found: Mapping[str, Any], place: Path) -> None:
     out.print(f"Result: {place}", markup=False)
 
 
-def failures(what: str, articles: Sequence[Mapping[str, Any]]) -> None:
+def failures(what: str, articles: Sequence[Mapping[str, object]]) -> None:
     """The first articles that failed, a line each, and how many more did."""
     out = console()
     for one in articles[:MOST]:

@@ -221,7 +221,7 @@ def _record(lm: Any, account: Account | None, call: Any, result: Any, said: Any,
     return said
 
 
-def _tries(lm: Any, call: Any, account: Account) -> Generator[float | None, Any, Any]:
+def _tries(lm: dspy.BaseLM, call: Any, account: Account) -> Generator[float | None, Any, Any]:
     """The one policy: seconds to wait for, or ``None`` where the call is to be made; its result in the end."""
     gate, own = limiter(lm), int(vars(lm).get("num_retries", 0) or 0)
     tokens = len(str(call.legacy.get("messages") or call.prompt or "")) / 4

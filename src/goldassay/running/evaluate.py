@@ -16,13 +16,13 @@ import dspy
 from goldassay.exceptions import ConventionError, GoldassayError, RunStopped, StorageError, shown
 from goldassay.lm.kept import keeping, types_kept
 from goldassay.measures.judged import JudgeLabels
-from goldassay.metric import Metric
+from goldassay.metric import AnyMetric, Metric
 from goldassay.progress import Bar
 from goldassay.running.budget import Budget, BudgetSpent, Meter
 from goldassay.running.calls import ACCOUNT, TOKENS, Account, watching
 from goldassay.running.dealing import Elsewhere
 from goldassay.running.engines import engine as at_work
-from goldassay.running.example import Measuring, refuse_without_inputs
+from goldassay.running.example import Measuring, Program, refuse_without_inputs
 from goldassay.running.folder import ABOUT, ROWS, Writer, read_about
 from goldassay.running.identity import about_run, gold_hash, last_unfinished, now, refuse_another
 from goldassay.running.loop import Failures, Loop
@@ -35,12 +35,12 @@ __all__ = ["aevaluate", "evaluate", "gold_hash"]
 
 
 def evaluate(
-    program: Any,
-    gold: Sequence[Any],
-    metric: Any,
+    program: Program,
+    gold: Sequence[dspy.Example],
+    metric: AnyMetric,
     *,
-    lm: Any = None,
-    adapter: Any = None,
+    lm: dspy.BaseLM | str | None = None,
+    adapter: dspy.Adapter | None = None,
     threads: int = 1,
     folder: Path | str | None = None,
     limit: int | None = None,
@@ -128,7 +128,7 @@ def evaluate(
     around_us = dspy.settings.get(ACCOUNT)
     meter = Meter(budget, around_us.meter if around_us is not None else None)
     measured = metric if isinstance(metric, Metric) else Metric.of(metric)
-    called = lm if lm is not None else dspy.settings.lm
+    called: Any = lm if lm is not None else dspy.settings.lm
     kept = folder is not None or resume is not None
     about = about_run(program, gold, measured, name, seed, settings or {}, called, adapter, kept)
     if judge_labels:
@@ -234,7 +234,7 @@ def evaluate(
     return run
 
 
-async def aevaluate(program: object, gold: Sequence[object], metric: object, **options: Any) -> Run:
+async def aevaluate(program: Program, gold: Sequence[dspy.Example], metric: AnyMetric, **options: Any) -> Run:
     """`evaluate` for asynchronous code: the same words, and the loop stays free.
 
     >>> import asyncio, dspy
@@ -257,7 +257,7 @@ def named(lm: object, adapter: object) -> tuple[Any, Any]:
 
 
 def _begin(
-    folder: Path | None, resume: Path | None, about: dict[str, Any], metric: Any, secrets: tuple[str, ...]
+    folder: Path | None, resume: Path | None, about: dict[str, Any], metric: AnyMetric, secrets: tuple[str, ...]
 ) -> tuple[Writer | None, Rows, dict[int, int], dict[int, dict[str, int]]]:
     """The writer of the run's folder, the rows that are done, how often each failed one was tried, and at what cost.
 

@@ -11,8 +11,8 @@ from __future__ import annotations
 import asyncio
 import inspect
 import time
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, TypeAlias
 
 import dspy
 
@@ -33,6 +33,8 @@ from goldassay.running.calls import Account
 from goldassay.running.rows import Row
 from goldassay.score import Evidence
 
+Program: TypeAlias = dspy.Module | Callable[..., Any]  # what can be run: a DSPy module, or a function of the inputs
+
 STOPS = (KeyboardInterrupt, BudgetSpent)  # the only exceptions that are not a result of the example
 
 
@@ -43,7 +45,7 @@ class Guard(dspy.Module):
     gold of the failed example counts as missed.
     """
 
-    def __init__(self, program: Any) -> None:
+    def __init__(self, program: Program) -> None:
         super().__init__()
         self.program = program
 
@@ -86,7 +88,7 @@ def failure(error: BaseException) -> dspy.Prediction:
     return failed_with(said(error))
 
 
-def guard(program: Any) -> Guard:
+def guard(program: Program) -> Guard:
     """``program``, which never raises.
 
     >>> guard(lambda text: 1 / 0)(text="x").goldassay_failure
@@ -95,7 +97,7 @@ def guard(program: Any) -> Guard:
     return program if isinstance(program, Guard) else Guard(program)
 
 
-def guarded(program: Any) -> Any:
+def guarded(program: Any) -> dspy.Module:
     """A deep copy of ``program`` of the same shape that never raises.
 
     Unlike `guard` it wraps nothing: predictors keep their names, so an optimizer may work on it and its state loads
@@ -110,7 +112,7 @@ def guarded(program: Any) -> Any:
     return copy
 
 
-def unguarded(program: Any) -> Any:
+def unguarded(program: dspy.Module) -> dspy.Module:
     """The same program, of the class it had before `guarded`."""
     if isinstance(program, _Guarded):
         program.__class__ = type(program).__mro__[2]
@@ -134,7 +136,7 @@ FACETS = ("language", "document", "strata")  # fields of a gold example that its
 HOPELESS = (LMAuthError, LMBillingError, LMConfigurationError)  # no other example will fare better
 
 
-def refuse_without_inputs(gold: Sequence[Any]) -> None:
+def refuse_without_inputs(gold: Sequence[dspy.Example]) -> None:
     """Gold that no program could be called with: dicts, and examples of which nobody said what the inputs are."""
     for index, example in enumerate(gold):
         if not hasattr(example, "inputs"):
@@ -156,7 +158,7 @@ class Measuring:
     missed, and the row says what was found. ``hopeless`` says why, once a model refused in a way that will not change.
     """
 
-    def __init__(self, program: Any, gold: Sequence[Any], metric: Any, trace: bool = False) -> None:
+    def __init__(self, program: Program, gold: Sequence[dspy.Example], metric: Any, trace: bool = False) -> None:
         self.program, self.gold, self.metric, self.trace = program, gold, metric, trace
         self.hopeless = ""
 
@@ -213,7 +215,7 @@ class Measuring:
             row["prediction"] = fields_of(pred)
         return evidence, row
 
-    def _assessed(self, example: Any, pred: Any, name: str) -> tuple[dict[str, Any], str]:
+    def _assessed(self, example: dspy.Example, pred: Any, name: str) -> tuple[dict[str, Any], str]:
         """The assessments, and why the prediction could not be measured, if so: then all gold counts as missed."""
         try:
             found: tuple[dict[str, Any], str] = self.metric.measured(example, pred)
@@ -227,7 +229,7 @@ class Measuring:
         return self.row(index, failed_with(f"TimeoutError: no answer within {seconds:g} s"), seconds)
 
 
-def traced(example: Any, calls: list[dict[str, Any]]) -> Row:
+def traced(example: dspy.Example, calls: list[dict[str, Any]]) -> Row:
     """What a report shows of an example beside its result: inputs, gold, and each prompt with its raw answer."""
     found = {"inputs": fields_of(example.inputs()), "gold": fields_of(example.labels())}
     return {**found, "calls": calls} if calls else found

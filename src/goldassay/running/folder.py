@@ -49,7 +49,7 @@ class RowLog:
         self.secrets = secrets
         self._log = jsonl.Log(file, alone=alone)
 
-    def add(self, row: Mapping[str, Any]) -> int:
+    def add(self, row: Mapping[str, object]) -> int:
         """One more row; the place in the file where it starts."""
         line = jsonl.dumps(row)
         if redact(line, self.secrets) != line:  # rare, so that rows without secrets are written at once
@@ -75,7 +75,7 @@ class Writer:
             os.close(self._lock)
             raise
 
-    def row(self, row: Mapping[str, Any]) -> int:
+    def row(self, row: Mapping[str, object]) -> int:
         """One more row; the place in the file where it starts."""
         return self._rows.add(row)
 

@@ -23,7 +23,7 @@ from importlib.machinery import PathFinder
 from importlib.metadata import version
 from pathlib import Path
 from types import CodeType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit, urlunsplit
 
 import dspy
@@ -34,6 +34,9 @@ from goldassay.insides import BaseModule
 from goldassay.measure import stored
 from goldassay.running.folder import being_written, read_about
 from goldassay.running.secrets import SETTING
+
+if TYPE_CHECKING:
+    from goldassay.running.example import Program
 
 SAME = {
     "gold": "another gold",
@@ -48,13 +51,13 @@ SAME = {
 
 def about_run(
     program: Any,
-    gold: Sequence[Any],
+    gold: Sequence[dspy.Example],
     metric: Any,
     name: str,
     seed: int,
     settings: dict[str, Any],
-    lm: Any,
-    adapter: Any,
+    lm: dspy.BaseLM,
+    adapter: dspy.Adapter | None,
     kept: bool,
 ) -> dict[str, Any]:
     """The head of ``run.json``; ``metric`` gives evidence, ``lm`` and ``adapter`` are those that will be called.
@@ -102,7 +105,7 @@ def about_run(
     }
 
 
-def _settings(program: Any) -> str | None:
+def _settings(program: Program) -> str | None:
     """A hash of the words and switches that a program was made with, and of its predictors' settings of the model.
 
     Numbers are left out: a program may count in them what it does.
@@ -117,7 +120,7 @@ def _settings(program: Any) -> str | None:
     return hashlib.sha256(json.dumps(found, sort_keys=True, default=str).encode()).hexdigest()[:16] if found else None
 
 
-def _modules(program: Any) -> Iterator[tuple[str, Any]]:
+def _modules(program: Program) -> Iterator[tuple[str, Any]]:
     """The modules that a program is made of, by their names: what DSPy's ``named_sub_modules`` gives.
 
     That also looks through the history of every module: thousands of prompts, for a program that was run before.
@@ -139,7 +142,7 @@ def _modules(program: Any) -> Iterator[tuple[str, Any]]:
                 waiting.append((key, one))
 
 
-def described(lm: Any) -> dict[str, Any] | None:
+def described(lm: dspy.BaseLM) -> dict[str, Any] | None:
     """A model's settings that change what it answers: no keys, and no query of an address, which may hold one."""
     if lm is None:
         return None
@@ -160,11 +163,11 @@ def _plain_address(text: str) -> str:
     return urlunsplit((parts.scheme, parts.netloc.rpartition("@")[2], parts.path, "", ""))
 
 
-def gold_hash(gold: Sequence[Any]) -> str:
+def gold_hash(gold: Sequence[object]) -> str:
     """A hash of the gold examples, in their order."""
     digest = hashlib.sha256()
     for example in gold:
-        record = example.toDict() if hasattr(example, "toDict") else example
+        record: object = example.toDict() if isinstance(example, dspy.Example) else example
         digest.update(json.dumps(record, sort_keys=True, ensure_ascii=True, default=str).encode())
     return digest.hexdigest()
 
@@ -291,7 +294,7 @@ def _files_of(name: str, inside: Sequence[str] | None = None) -> Iterator[str | 
             return
 
 
-def refuse_another(earlier: Mapping[str, Any], about: Mapping[str, Any], folder: Path) -> None:
+def refuse_another(earlier: Mapping[str, object], about: Mapping[str, object], folder: Path) -> None:
     """A run is only gone on with as it was begun."""
     wrong = different(earlier, about)
     if wrong is not None:
@@ -300,7 +303,7 @@ def refuse_another(earlier: Mapping[str, Any], about: Mapping[str, Any], folder:
         raise ConventionError(f"{folder} was begun with {SAME[wrong]}{detail}; start a new run")
 
 
-def different(earlier: Mapping[str, Any], about: Mapping[str, Any]) -> str | None:
+def different(earlier: Mapping[str, object], about: Mapping[str, object]) -> str | None:
     """The first thing that two runs were made with that differs."""
     return next((what for what in SAME if _plain(earlier.get(what)) != _plain(about.get(what))), None)
 
@@ -314,7 +317,7 @@ def _short(value: Any) -> str:
     return text[:200]
 
 
-def last_unfinished(runs: Path, about: Mapping[str, Any]) -> Path | None:
+def last_unfinished(runs: Path, about: Mapping[str, object]) -> Path | None:
     """The last run in a folder of runs that was made with the same things and did not come to its end."""
     for folder in sorted((file.parent for file in runs.glob("*/run.json")), reverse=True):
         try:

@@ -99,7 +99,7 @@ def known(*lms: Any) -> tuple[str, ...]:
     return tuple(sorted(found, key=len, reverse=True))
 
 
-def _in_settings(settings: Mapping[str, Any]) -> Iterator[str]:
+def _in_settings(settings: Mapping[str, object]) -> Iterator[str]:
     for name, value in settings.items():
         if isinstance(value, Mapping):
             yield from _in_settings(value)  # extra_headers and the like

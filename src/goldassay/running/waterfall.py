@@ -23,13 +23,18 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain, combinations
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from goldassay.exceptions import GoldassayError
 from goldassay.running.evaluate import evaluate
+from goldassay.running.example import Program
 from goldassay.statistics.evidence import Evidences, clustered
 from goldassay.statistics.paired import difference_interval
 
+if TYPE_CHECKING:
+    import dspy
+
+    from goldassay.metric import AnyMetric
 Oracle = Callable[[Any], Any]
 MOST = 5  # stages: 2^5 runs
 PLACE = "goldassay_place"  # the input that says which example it is
@@ -78,7 +83,7 @@ class Replaced:
     """A program some of whose stages put out gold. It is told which example it works on, since inputs may be alike."""
 
     def __init__(
-        self, program: Any, stages: Mapping[str, Oracle], replaced: Sequence[str], gold: Sequence[Any]
+        self, program: Program, stages: Mapping[str, Oracle], replaced: Sequence[str], gold: Sequence[dspy.Example]
     ) -> None:
         self.program, self.stages, self.replaced, self.gold = program, stages, replaced, gold
 
@@ -102,9 +107,9 @@ class _Output:
 
 
 def waterfall(
-    program: Any,
-    gold: Sequence[Any],
-    metric: Any,
+    program: Program,
+    gold: Sequence[dspy.Example],
+    metric: AnyMetric,
     *,
     stages: Mapping[str, Oracle] | None = None,
     **options: Any,

@@ -28,7 +28,7 @@ from goldassay import jsonl
 from goldassay.exceptions import GoldassayError, said
 from goldassay.progress import Bar
 from goldassay.running.calls import Account, watching
-from goldassay.running.example import Measuring
+from goldassay.running.example import Measuring, Program
 from goldassay.running.loop import Abandoned, Feed, Loop
 
 BEAT = 0.2  # seconds after which a worker with nothing to show shows that it is there
@@ -52,7 +52,7 @@ class Reply:
     used: dict[str, Any]
 
 
-def pack(program: object, metric: object, lm: object, adapter: object, trace: bool, timeout: float | None) -> bytes:
+def pack(program: Program, metric: object, lm: object, adapter: object, trace: bool, timeout: float | None) -> bytes:
     """All that a worker needs, as bytes.
 
     Args:

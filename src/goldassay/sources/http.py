@@ -80,7 +80,7 @@ class Web:
         found: httpx.Response = self._ask(url, "", {})
         return found.content
 
-    def _ask(self, url: str, kind: str, request: Mapping[str, Any]) -> Any:
+    def _ask(self, url: str, kind: str, request: Mapping[str, object]) -> Any:
         why, delay = "", 0.0
         for attempt in range(self.retries + 1):
             if attempt:

@@ -83,7 +83,7 @@ class Chunks(Mapping[str, Any]):
         self._columns: dict[str, dict[Path, dict[int, Piece]]] = {name: {} for name in zeros}
         self._sums: dict[tuple[int, ...], Any] = {}
 
-    def add(self, tallies: Mapping[str, Any], size: int) -> None:
+    def add(self, tallies: Mapping[str, object], size: int) -> None:
         """The next chunk, of this many examples."""
         made: dict[int, tuple[Any, Piece]] = {}  # tallies share arrays; one that is held keeps its id
         for name, tally in tallies.items():

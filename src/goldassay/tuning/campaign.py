@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from goldassay.exceptions import GoldassayError, LeakError
 from goldassay.running.identity import fingerprint
@@ -21,6 +21,9 @@ from goldassay.tuning.patches import Effect, Patch, apply
 from goldassay.tuning.patterns import find, right, worded
 from goldassay.tuning.proposing import Part
 from goldassay.tuning.results import Ledger
+
+if TYPE_CHECKING:
+    import dspy
 
 CARRIES = 0.5  # the two-sided p up to which an edit carries something, where the bundle is worse without it
 Bundle = dict[str, list[Patch]]
@@ -55,7 +58,7 @@ class Campaign:
     """
 
     def __init__(
-        self, asked: Settings, bench: Bench, student: Any, train: list[Any], dev: list[Any], ledger: Ledger
+        self, asked: Settings, bench: Bench, student: dspy.Module, train: list[Any], dev: list[Any], ledger: Ledger
     ) -> None:
         self.asked, self.bench, self.train, self.dev, self.ledger = asked, bench, train, dev, ledger
         self.folds = dealt(bench.examples, asked.folds, asked.seed)
@@ -71,7 +74,7 @@ class Campaign:
         self.known: set[str] = set()
         self.measured: dict[tuple[str, ...], str] = {}
 
-    def run(self) -> Any:
+    def run(self) -> dspy.Module:
         """The rounds."""
         self.base = dict(
             zip(self.everything, self.bench.cases(self.start, self.everything, self._noting()), strict=True)
@@ -255,7 +258,7 @@ class Campaign:
         return out
 
     @staticmethod
-    def _with(program: Any, patch: Patch) -> Any:
+    def _with(program: dspy.Module, patch: Patch) -> Any:
         """The program with an edit, or as it is where the edit does not fit."""
         try:
             return apply(program, patch, any_version=True)

@@ -45,7 +45,7 @@ class Diagnosis:
     shown: Mapping[str, Sequence[Any]] = field(default_factory=dict)
     tried: Sequence[str] = ()
 
-    def fitting(self, name: str, predictor: Any) -> list[Any]:
+    def fitting(self, name: str, predictor: Any) -> list[dspy.Example]:
         """The examples that a predictor can be shown."""
         return [one for one in self.shown.get(name, self.train) if fits(one, predictor.signature)]
 
@@ -164,7 +164,7 @@ class NearestExamples:
         return {"nearest": [patch]}
 
 
-def cover(pool: Sequence[Any], patterns: Sequence[Pattern], predictor: Any, most: int) -> list[Any]:
+def cover(pool: Sequence[dspy.Example], patterns: Sequence[Pattern], predictor: Any, most: int) -> list[dspy.Example]:
     """At most ``most`` examples of ``pool``, greedily by the function above; the one that adds most stands first."""
     if not pool:
         return []
@@ -200,7 +200,7 @@ def cover(pool: Sequence[Any], patterns: Sequence[Pattern], predictor: Any, most
     return [pool[index] for index in chosen]
 
 
-def shown(found: Diagnosis, name: str, example: Any, predictor: Any, proposer: str, why: str) -> Patch:
+def shown(found: Diagnosis, name: str, example: dspy.Example, predictor: Any, proposer: str, why: str) -> Patch:
     """The patch that adds an example to a predictor's demonstrations.
 
     Args:
@@ -222,13 +222,13 @@ def shown(found: Diagnosis, name: str, example: Any, predictor: Any, proposer: s
     )
 
 
-def fits(example: Any, signature: Any) -> bool:
+def fits(example: dspy.Example, signature: type[dspy.Signature]) -> bool:
     """Whether a predictor can be shown this example: it has all inputs and one output at least."""
     known = {key for key, value in example.items() if value is not None}
     return known.issuperset(signature.input_fields) and not known.isdisjoint(signature.output_fields)
 
 
-def check_fits(program: Any, train: Sequence[Any], traces: Mapping[str, Sequence[Any]]) -> None:
+def check_fits(program: Any, train: Sequence[dspy.Example], traces: Mapping[str, Sequence[Any]]) -> None:
     """Raise where no example can be shown to any predictor: say what is missing, and how ``to_demo`` gives it."""
     predictors = program.named_predictors()
     if any(traces.values()) or any(fits(one, p.signature) for one in train for _, p in predictors):
@@ -245,7 +245,9 @@ def check_fits(program: Any, train: Sequence[Any], traces: Mapping[str, Sequence
     )
 
 
-def traced(program: Any, examples: Sequence[Any], right: Sequence[bool], most: int = 12) -> dict[str, list[Any]]:
+def traced(
+    program: Any, examples: Sequence[dspy.Example], right: Sequence[bool], most: int = 12
+) -> dict[str, list[Any]]:
     """Demonstrations from the program's own work, for predictors whose fields gold does not hold.
 
     The program is run again on examples that it gets ``right``, and what each predictor was asked and answered there is
@@ -294,7 +296,7 @@ def leaves(value: Any) -> Iterator[str]:
             yield from leaves(value.model_dump())
 
 
-def _shares(example: Any, patterns: Sequence[Pattern]) -> list[float]:
+def _shares(example: dspy.Example, patterns: Sequence[Pattern]) -> list[float]:
     """How surely an example shows each pattern."""
     name = str(example.get("id"))
     known = set(leaves([value for _, value in example.items()]))  # a demonstration of a loaded state is a dict
@@ -304,11 +306,11 @@ def _shares(example: Any, patterns: Sequence[Pattern]) -> list[float]:
     ]
 
 
-def _covers(example: Any, patterns: Sequence[Pattern]) -> str:
+def _covers(example: dspy.Example, patterns: Sequence[Pattern]) -> str:
     shares = _shares(example, patterns)
     found = [pattern.name for pattern, share in zip(patterns, shares, strict=True) if share]
     return "; ".join(found[:3]) or "labels that no other demonstration has"
 
 
-def _asked(example: Any, predictor: Any) -> str:
+def _asked(example: dspy.Example, predictor: Any) -> str:
     return " ".join(str(example.get(key)) for key in predictor.signature.input_fields)

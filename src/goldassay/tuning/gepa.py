@@ -16,12 +16,15 @@ import pickle
 from collections.abc import Callable, Sequence
 from itertools import product
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from gepa.strategies.eval_policy import FullEvaluationPolicy
 
 from goldassay import jsonl
 from goldassay.exceptions import DataError
+
+if TYPE_CHECKING:
+    import dspy
 
 
 def sign_flip_p(before: Sequence[float], after: Sequence[float]) -> float:
@@ -112,7 +115,7 @@ class CorpusPolicy(FullEvaluationPolicy[Any, Any]):  # type: ignore[misc]
             self.file.write_text(json.dumps(list(self.values.values()), ensure_ascii=False, indent=1), encoding="utf-8")
 
 
-def with_instructions(program: Any, candidate: dict[str, str]) -> Any:
+def with_instructions(program: Any, candidate: dict[str, str]) -> dspy.Module:
     """A copy of the program with a candidate's instructions."""
     copy = program.deepcopy()
     for name, predictor in copy.named_predictors():

@@ -29,13 +29,13 @@ PAIRS = 40_000  # comparisons that cost less than an index
 WORDS = 8  # as many words in a row are a copy, not chance
 
 
-def text_of(example: Any) -> str:
+def text_of(example: dspy.Example) -> str:
     """The text by which an example is recognised: its inputs, one after the other."""
     keys = input_keys(example) or ("text", "question", "query")
     return " ".join(" ".join(str(read(example, key, "")) for key in sorted(keys)).split())
 
 
-def check_examples(train: Sequence[Any], held_out: dict[str, Sequence[Any]]) -> None:
+def check_examples(train: Sequence[dspy.Example], held_out: dict[str, Sequence[dspy.Example]]) -> None:
     """Raise a LeakError if a train example stands in a held-out split, exactly or nearly (90 % of its characters).
 
     >>> import dspy
@@ -75,7 +75,7 @@ def _leak(train: Any, other: Any, split: str, how: str) -> LeakError:
     )
 
 
-def check_patch(patch: Patch, held_out: dict[str, Sequence[Any]]) -> None:
+def check_patch(patch: Patch, held_out: dict[str, Sequence[dspy.Example]]) -> None:
     """Raise a LeakError if a patch shows a held-out example, exactly or nearly, or an instruction copies its words."""
     check_instructions([patch.text or ""], held_out)
     for split, examples in held_out.items():
@@ -86,7 +86,9 @@ def check_patch(patch: Patch, held_out: dict[str, Sequence[Any]]) -> None:
             check_examples(shown, {split: examples})
 
 
-def check_instructions(instructions: Iterable[str], held_out: dict[str, Sequence[Any]], words: int = WORDS) -> None:
+def check_instructions(
+    instructions: Iterable[str], held_out: dict[str, Sequence[dspy.Example]], words: int = WORDS
+) -> None:
     """Raise a LeakError if an instruction copies ``words`` words in a row from a held-out example.
 
     >>> check_instructions(["Find years."], {"dev": [{"id": "b", "text": "Founded in 1885 by the city of Amsterdam"}]})
@@ -110,7 +112,7 @@ def _grams(text: str, words: int) -> Iterable[tuple[str, ...]]:
     return (tuple(tokens[i : i + words]) for i in range(len(tokens) - words + 1))
 
 
-def dealt(examples: Sequence[Any], folds: int, seed: int) -> list[int]:
+def dealt(examples: Sequence[dspy.Example], folds: int, seed: int) -> list[int]:
     """The fold of each example: documents whole, in a random order, as even as they allow.
 
     >>> sorted(dealt([{"id": i} for i in range(7)], 3, seed=0))
@@ -129,7 +131,7 @@ def dealt(examples: Sequence[Any], folds: int, seed: int) -> list[int]:
     return out
 
 
-def ordered(examples: Sequence[Any], seed: int) -> list[list[int]]:
+def ordered(examples: Sequence[dspy.Example], seed: int) -> list[list[int]]:
     """The documents in the seed's order, each as the places of its examples: a race's first ones speak for all."""
     found: dict[Any, list[int]] = {}
     for index, example in enumerate(examples):
@@ -138,12 +140,12 @@ def ordered(examples: Sequence[Any], seed: int) -> list[list[int]]:
     return random.Random(seed).sample(documents, len(documents))
 
 
-def document(example: Any, index: int) -> Any:
+def document(example: dspy.Example, index: int) -> Any:
     """What an example belongs to: its document, or itself."""
     return read(example, "document", None) or ("example", index)
 
 
-def clusters(examples: Sequence[Any]) -> list[Any] | None:
+def clusters(examples: Sequence[dspy.Example]) -> list[Any] | None:
     """The document of each example, if any two share one."""
     found = [document(example, index) for index, example in enumerate(examples)]
     return found if len(set(found)) < len(found) else None

@@ -11,14 +11,14 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from goldassay import jsonl
 from goldassay.exceptions import GoldassayError, RunStopped
 from goldassay.measure import Error
-from goldassay.metric import Metric
+from goldassay.metric import AnyMetric, Metric
 from goldassay.running import Run, evaluate
 from goldassay.running.identity import fingerprint
 from goldassay.running.run import Case
@@ -27,6 +27,9 @@ from goldassay.statistics import compare, contributions
 from goldassay.statistics.sequential import LEAST, sequential_test, stages
 from goldassay.tuning.leaks import clusters, ordered
 from goldassay.tuning.patches import Effect
+
+if TYPE_CHECKING:
+    import dspy
 
 COSTS = ("calls", "prompt_tokens", "completion_tokens", "seconds")
 CHUNK = 8  # examples between two lines of the journal, and between two looks at the progress
@@ -68,7 +71,7 @@ class Bench:
     """
 
     examples: Sequence[Any]
-    metric: Any
+    metric: AnyMetric
     guarded: Mapping[str, float] = field(default_factory=dict)
     threads: int = 1
     seed: int = 0
@@ -97,7 +100,9 @@ class Bench:
         zero: Evidence = tallied(self.metric).zero
         return zero
 
-    def cases(self, program: Any, indices: Sequence[int], note: Callable[[int], None] | None = None) -> list[Case]:
+    def cases(
+        self, program: dspy.Module, indices: Sequence[int], note: Callable[[int], None] | None = None
+    ) -> list[Case]:
         """The program's cases of these examples, measured where they are not known yet."""
         version = fingerprint(program)
         left = [index for index in indices if (version, index) not in self._known]
@@ -217,7 +222,7 @@ class Bench:
 
         return note
 
-    def _failed(self, program: Any, index: int) -> str:
+    def _failed(self, program: dspy.Module, index: int) -> str:
         return str(self._known[fingerprint(program), index]["failed"])
 
     def _keep(self, version: str, indices: Sequence[int], run: Run) -> None:
@@ -246,7 +251,7 @@ class Bench:
 def effect(
     after: Sequence[Case],
     before: Sequence[Case],
-    examples: Sequence[Any],
+    examples: Sequence[dspy.Example],
     zero: Evidence,
     split: str,
     cost: Mapping[str, Any],
@@ -288,7 +293,7 @@ def effect(
     )
 
 
-def evaluated(program: Any, examples: Sequence[Any], metric: Any, **options: Any) -> Run:
+def evaluated(program: dspy.Module, examples: Sequence[dspy.Example], metric: AnyMetric, **options: Any) -> Run:
     """A run; what the metric raises becomes one line that says on which example."""
     try:
         return evaluate(program, examples, metric, **{"max_failures": 1.0, **options})
@@ -309,12 +314,12 @@ def failure(run: Run) -> str:
     return f"failed on all {len(run.rows)} examples; the first: {errors[0]}"
 
 
-def tallied(metric: Any) -> Any:
+def tallied(metric: AnyMetric) -> Metric:
     """The metric as one that gives tallies; a plain function has the mean of what it returns."""
     return metric if isinstance(metric, Metric) else Metric.of(metric)
 
 
-def guards(metric: Any, guarded: Mapping[str, float] | None) -> dict[str, float]:
+def guards(metric: AnyMetric, guarded: Mapping[str, float] | None) -> dict[str, float]:
     """The guarded values: those given, else every measure that weighs nothing, which must not drop at all."""
     known = tallied(metric).zero
     if guarded is None:

@@ -51,17 +51,17 @@ class Job:
         return {**defaults, **self.options}
 
 
-def labeled(job: Job) -> Any:
+def labeled(job: Job) -> dspy.Module:
     """Examples of train in the prompt, as labelled."""
     return teleprompt.LabeledFewShot(**job.take(k=4)).compile(job.student, trainset=job.shuffled(), sample=False)
 
 
-def knn(job: Job) -> Any:
+def knn(job: Job) -> dspy.Module:
     """For each input the most similar train examples in the prompt."""
     return NearestDemos(**job.take(k=4)).compile(job.student, trainset=job.train)
 
 
-def bootstrap(job: Job) -> Any:
+def bootstrap(job: Job) -> dspy.Module:
     """Few-shot demonstrations that the program itself got right, chosen on dev by random search."""
     settings = job.take(
         max_bootstrapped_demos=4, max_labeled_demos=4, num_candidate_programs=4, num_threads=job.threads
@@ -70,7 +70,7 @@ def bootstrap(job: Job) -> Any:
     return optimizer.compile(job.student, trainset=job.shuffled(), valset=job.dev)
 
 
-def mipro(job: Job) -> Any:
+def mipro(job: Job) -> dspy.Module:
     """Instructions and demonstrations together, by Bayesian search (MIPROv2)."""
     try:
         import optuna  # noqa: F401
@@ -96,7 +96,7 @@ def credited(job: Job) -> None:
         job.metric.credit = credit if credit.changes else None
 
 
-def simba(job: Job) -> Any:
+def simba(job: Job) -> dspy.Module:
     """Rules and demonstrations from the examples on which the program wavers (SIMBA)."""
     batch = min(16, len(job.train))
     settings = job.take(bsize=batch, num_candidates=4, max_steps=4, max_demos=2, num_threads=job.threads)
@@ -109,7 +109,7 @@ def simba(job: Job) -> Any:
     return optimizer.compile(job.student, trainset=job.shuffled(), seed=job.seed)
 
 
-def copro(job: Job) -> Any:
+def copro(job: Job) -> dspy.Module:
     """Instructions rewritten in rounds (COPRO)."""
     settings = job.take(breadth=4, depth=2)
     optimizer = teleprompt.COPRO(prompt_model=job.reflection_lm, metric=job.metric, **settings)
@@ -117,14 +117,15 @@ def copro(job: Job) -> Any:
     return optimizer.compile(job.student, trainset=job.dev, eval_kwargs=eval_kwargs)
 
 
-def inferrules(job: Job) -> Any:
+def inferrules(job: Job) -> dspy.Module:
     """Rules induced from demonstrations and put into the instructions (InferRules)."""
     settings = job.take(num_candidates=3, num_rules=6, num_threads=job.threads)
     optimizer = teleprompt.InferRules(metric=job.metric, max_bootstrapped_demos=2, max_labeled_demos=2, **settings)
-    return optimizer.compile(job.student, trainset=job.shuffled(), valset=job.dev)
+    compiled: Any = optimizer.compile(job.student, trainset=job.shuffled(), valset=job.dev)
+    return compiled
 
 
-def gepa(job: Job) -> Any:
+def gepa(job: Job) -> dspy.Module:
     """Instructions evolved by reflection on the metric's feedback (GEPA)."""
     from goldassay.tuning import gepa as evolution
     from goldassay.tuning.gepa import PairedAcceptance
@@ -163,7 +164,7 @@ def gepa(job: Job) -> Any:
         policy.hear()
 
 
-def patches(job: Job) -> Any:
+def patches(job: Job) -> dspy.Module:
     """Edits made from the program's errors, in bundles that are tested before they are kept (ours)."""
     from goldassay.tuning.teleprompter import Patches
 

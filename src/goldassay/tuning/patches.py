@@ -188,7 +188,7 @@ def read_all(folder: Path) -> list[tuple[Path, Patch]]:
     return sorted(found, key=lambda pair: (pair[1].priority, pair[0].name))
 
 
-def apply(program: Any, patch: Patch, *, any_version: bool = False) -> Any:
+def apply(program: dspy.Module, patch: Patch, *, any_version: bool = False) -> dspy.Module:
     """A copy of ``program`` with the edit made; the program itself stays as it is.
 
     A patch that names the program version it was made for is refused for another one, unless ``any_version``.
@@ -213,7 +213,7 @@ def apply(program: Any, patch: Patch, *, any_version: bool = False) -> Any:
     return copy
 
 
-def inverse(program: Any, patch: Patch) -> Patch:
+def inverse(program: dspy.Module, patch: Patch) -> Patch:
     """The patch that takes ``patch`` back, given the program before it was applied."""
     if patch.action in WRAPS:
         raise GoldassayError(f"patch {patch.id} wraps the program; keep the program as it was to take it back")
@@ -236,7 +236,7 @@ def inverse(program: Any, patch: Patch) -> Patch:
     return Patch(action="replace_instruction", old=now, text=predictor.signature.instructions, **base)
 
 
-def _predictor(program: Any, patch: Patch) -> Any:
+def _predictor(program: dspy.Module, patch: Patch) -> Any:
     known = predictors(program)
     if patch.predictor not in known:
         raise GoldassayError(f"patch {patch.id}: no predictor {patch.predictor!r}; the program has {', '.join(known)}")
@@ -247,7 +247,7 @@ def _place(patch: Patch, count: int) -> int:
     return count if patch.index is None else patch.index
 
 
-def _wrapped(program: Any, patch: Patch) -> Any:
+def _wrapped(program: dspy.Module, patch: Patch) -> Any:
     """The program that is shown its nearest examples, or whose answers have another form."""
     if patch.action == "set_form":
         if patch.text not in WRITTEN:
@@ -263,7 +263,7 @@ def _wrapped(program: Any, patch: Patch) -> Any:
     return made
 
 
-def _demos(demos: list[Any], patch: Patch, signature: Any) -> list[Any]:
+def _demos(demos: list[Any], patch: Patch, signature: type[dspy.Signature]) -> list[Any]:
     if patch.action != "remove_example":
         known = {key for key, value in (patch.example or {}).items() if value is not None}
         for fields in (signature.input_fields, signature.output_fields):

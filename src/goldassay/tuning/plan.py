@@ -12,7 +12,7 @@ import math
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -25,6 +25,11 @@ from goldassay.tuning.measuring import Bench, total
 from goldassay.tuning.patches import apply
 from goldassay.tuning.patterns import find
 from goldassay.tuning.wrappers import demonstrations
+
+if TYPE_CHECKING:
+    import dspy
+
+    from goldassay.metric import AnyMetric
 
 SPREAD = 0.6  # of one example's paired difference: 28 % won and 8 % lost have .57
 LEVEL = 2 * (1 - EARLY) * ALPHA  # two-sided, as power is reckoned
@@ -132,7 +137,7 @@ class Plan:
         return {**asdict(self), **more, "needs": needs, "pays": self.pays, "refusal": self.refusal or None}
 
 
-def sized(optimizer: str, splits: Mapping[str, Sequence[Any]]) -> Plan:
+def sized(optimizer: str, splits: Mapping[str, Sequence[dspy.Example]]) -> Plan:
     """The plan from the sizes alone.
 
     >>> sized("patches", {"train": range(2), "dev": range(2), "test": []}).refusal.split(":")[0]
@@ -145,7 +150,12 @@ def sized(optimizer: str, splits: Mapping[str, Sequence[Any]]) -> Plan:
 
 
 def piloted(
-    optimizer: str, program: Any, splits: Mapping[str, Sequence[Any]], metric: Any, pilot: int = 16, **options: Any
+    optimizer: str,
+    program: dspy.Module,
+    splits: Mapping[str, Sequence[dspy.Example]],
+    metric: AnyMetric,
+    pilot: int = 16,
+    **options: Any,
 ) -> Plan:
     """The plan with what a pilot measures on ``pilot`` examples of dev; ``options`` go to the runs (lm, adapter, …).
 

@@ -25,7 +25,7 @@ from goldassay.tuning.wrappers import Formed, predictors, wrappers
 class Proposer(Protocol):
     """Proposes patches for a pattern; ``train`` are examples that may be shown (see ``tune.demonstrable``)."""
 
-    def propose(self, pattern: Pattern, program: Any, train: Sequence[Any]) -> list[Patch]:
+    def propose(self, pattern: Pattern, program: dspy.Module, train: Sequence[dspy.Example]) -> list[Patch]:
         """Patches that may mend the pattern."""
         ...
 
@@ -42,7 +42,7 @@ def predictor_for(pattern: Pattern, program: Any) -> tuple[str, Any]:
     return list(known.items())[-1]
 
 
-def drafted(pattern: Pattern, program: Any, proposer: str, unit: str = "example", **edit: Any) -> Patch:
+def drafted(pattern: Pattern, program: dspy.Module, proposer: str, unit: str = "example", **edit: Any) -> Patch:
     """A patch with where it comes from: the pattern, what it costs, the examples (``unit``) it was seen in."""
     errors, places = pattern.count, len(pattern.documents)
     why = (
@@ -66,7 +66,7 @@ class Examples:
 
     most: int = 3
 
-    def propose(self, pattern: Pattern, program: Any, train: Sequence[Any]) -> list[Patch]:
+    def propose(self, pattern: Pattern, program: Any, train: Sequence[dspy.Example]) -> list[Patch]:
         """Examples of train in which the pattern's errors were made."""
         _, predictor = predictor_for(pattern, program)
         wanted = set(pattern.documents)
@@ -91,11 +91,11 @@ class Examples:
         return out
 
 
-def _shows(example: Any, pattern: Pattern) -> int:
+def _shows(example: dspy.Example, pattern: Pattern) -> int:
     return sum(error.gold in str(example.toDict()) for error in pattern.errors if error.gold)
 
 
-def _words_of(example: Any, surfaces: Sequence[str]) -> set[str]:
+def _words_of(example: dspy.Example, surfaces: Sequence[str]) -> set[str]:
     text = str(example.toDict())
     return {surface for surface in surfaces if surface in text}
 
@@ -131,7 +131,7 @@ class Reflection:
     tried: list[str] = field(default_factory=list, compare=False)
     predict: Any = field(default_factory=lambda: dspy.Predict(Reflect), repr=False, compare=False)
 
-    def propose(self, pattern: Pattern, program: Any, train: Sequence[Any]) -> list[Patch]:
+    def propose(self, pattern: Pattern, program: Any, train: Sequence[dspy.Example]) -> list[Patch]:
         """Edits that the model proposes; none of them is trusted before it is tested."""
         _, predictor = predictor_for(pattern, program)
         text = predictor.signature.instructions
@@ -233,7 +233,7 @@ def _free(found: Diagnosis) -> tuple[Any, dict[str, Any]]:
     return adapter if free else None, {name: one.signature for name, one in predictors(found.program).items()}
 
 
-def _formed(found: Diagnosis, signatures: Mapping[str, Any], form: str, why: str) -> Patch:
+def _formed(found: Diagnosis, signatures: Mapping[str, object], form: str, why: str) -> Patch:
     return Patch(
         predictor=next(iter(signatures)),
         action="set_form",

@@ -9,7 +9,7 @@ import shutil
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from goldassay import jsonl
 from goldassay.exceptions import GoldassayError
@@ -20,6 +20,11 @@ from goldassay.tuning.leaks import clusters
 from goldassay.tuning.measuring import evaluated, failure
 from goldassay.tuning.patches import Effect, Patch
 from goldassay.tuning.patterns import Pattern
+
+if TYPE_CHECKING:
+    import dspy
+
+    from goldassay.metric import AnyMetric
 
 
 @dataclass
@@ -124,7 +129,13 @@ class Tuned:
 
 
 def trial(
-    before: Any, after: Any, examples: Sequence[Any], metric: Any, split: str, folder: Path | None, **options: Any
+    before: Any,
+    after: Any,
+    examples: Sequence[dspy.Example],
+    metric: AnyMetric,
+    split: str,
+    folder: Path | None,
+    **options: Any,
 ) -> Trial:
     """Both programs on the same examples, and the paired difference of the metric.
 

@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
-from typing import Any, Literal, get_args, get_origin
+from typing import TYPE_CHECKING, Any, Literal, get_args, get_origin
 
 from goldassay.fields import read
 from goldassay.tuning.demonstrations import Diagnosis, leaves
@@ -19,6 +19,9 @@ from goldassay.tuning.patches import Patch
 from goldassay.tuning.patterns import Pattern
 from goldassay.tuning.proposing import drafted
 from goldassay.tuning.wrappers import inmost, predictors
+
+if TYPE_CHECKING:
+    import dspy
 
 MARKS = {".": "full stop", ",": "comma", ":": "colon", ";": "semicolon", ")": "bracket", "(": "bracket"}
 
@@ -32,7 +35,7 @@ class Rules:
 
     most: int = 6
 
-    def propose(self, pattern: Pattern, program: Any, train: Sequence[Any]) -> list[Patch]:
+    def propose(self, pattern: Pattern, program: dspy.Module, train: Sequence[dspy.Example]) -> list[Patch]:
         """Rules in words, the general ones first."""
         words = LabelWords(program, train)
         known = words.of(pattern.gold_type), words.of(pattern.pred_type)
@@ -81,7 +84,7 @@ class LabelWords:
     ('archive', 'archive', None)
     """
 
-    def __init__(self, program: Any, train: Sequence[Any]) -> None:
+    def __init__(self, program: Any, train: Sequence[dspy.Example]) -> None:
         self.train = train
         self.given = dict(getattr(inmost(program), "type_words", {}))
         outputs = {key for predictor in program.predictors() for key in predictor.signature.output_fields}
@@ -121,7 +124,7 @@ class LabelWords:
         return [f"A text with {cues} is {self.of(gold)}, not {self.of(pred)}."] if cues else []
 
 
-def _languages(pattern: Pattern, what: str, train: Sequence[Any]) -> list[str]:
+def _languages(pattern: Pattern, what: str, train: Sequence[dspy.Example]) -> list[str]:
     """The language in which a kind of thing is mostly missed, and half as often again as its share of train says."""
     known = Counter(str(read(example, "language", "") or "") for example in train)
     hit = pattern.strata.get("language", {})
@@ -239,7 +242,7 @@ class LabelOrder:
         return {}
 
 
-def _named(train: Sequence[Any], label: str | None, most: int = 3) -> list[str]:
+def _named(train: Sequence[dspy.Example], label: str | None, most: int = 3) -> list[str]:
     """Names that the demonstrations have under a label, those with the most different letters first."""
     found: dict[str, None] = {}
     for example in train:

@@ -43,9 +43,9 @@ def save(
     tuned: Tuned,
     before: Any,
     folder: Path,
-    plan: Mapping[str, Any],
-    adapter: Any = None,
-    asked: Mapping[str, Any] | None = None,
+    plan: Mapping[str, object],
+    adapter: dspy.Adapter | None = None,
+    asked: Mapping[str, object] | None = None,
 ) -> Path:
     """Write a tuned program; ``state.json`` is DSPy's own and loads with ``program.load``.
 
@@ -100,13 +100,13 @@ def _trial(trial: Trial) -> dict[str, Any]:
     }
 
 
-def digest(examples: Sequence[Any]) -> str:
+def digest(examples: Sequence[dspy.Example]) -> str:
     """A hash of the examples' ids and inputs, independent of their order."""
     lines = sorted(f"{read(example, 'id', '')}\t{text_of(example)}" for example in examples)
     return hashlib.sha256("\n".join(lines).encode()).hexdigest()
 
 
-def load_state(program: Any, place: Path) -> Any:
+def load_state(program: dspy.Module, place: Path) -> dspy.Module:
     """``program`` with the state of a tuned folder, or of a ``state.json`` alone."""
     file = place / "state.json" if place.is_dir() else place
     if not file.is_file():
@@ -133,19 +133,19 @@ def read_about(file: Path) -> dict[str, Any]:
     return found
 
 
-def rendered(program: Any, adapter: Any = None, asked: Mapping[str, Any] | None = None) -> str:
+def rendered(program: Any, adapter: dspy.Adapter | None = None, asked: Mapping[str, object] | None = None) -> str:
     """The messages that each predictor of a program would send, with ``{name}`` where its inputs go, or the inputs
     ``asked``, for which a program that has nearest examples shows them too."""
-    adapter = adapter or dspy.settings.adapter or dspy.ChatAdapter()
+    using: Any = adapter or dspy.settings.adapter or dspy.ChatAdapter()
     for one in wrappers(program):
-        adapter = one.asking(adapter) if isinstance(one, Formed) else adapter
+        using = one.asking(using) if isinstance(one, Formed) else using
     asked = dict(asked or {})
     parts: list[str] = []
     for name, predictor in predictors(unfolded(program, asked) if asked else program).items():
         signature = predictor.signature
         inputs = {key: asked.get(key, f"{{{key}}}") for key in signature.input_fields}
         parts.append(f"=== {name}")
-        for message in adapter.format(signature, list(predictor.demos or []), inputs):
+        for message in using.format(signature, list(predictor.demos or []), inputs):
             parts += [f"--- {message['role']}", _text(message["content"])]
     return "\n".join(parts) + "\n"
 
@@ -154,7 +154,9 @@ def _text(content: Any) -> str:
     return content if isinstance(content, str) else json.dumps(content, ensure_ascii=False, indent=1, default=str)
 
 
-def diff(before: Any, after: Any, adapter: Any = None, asked: Mapping[str, Any] | None = None) -> str:
+def diff(
+    before: Any, after: Any, adapter: dspy.Adapter | None = None, asked: Mapping[str, object] | None = None
+) -> str:
     """The rendered prompts of two programs as a unified diff; empty when they are the same.
 
     A wrapper shows other examples for other inputs, so with one the prompts are those for the inputs ``asked``.
@@ -196,7 +198,11 @@ def begin(folder: Path, resume: bool, optimizer: str, **about: Any) -> None:
 
 
 def plan(
-    program: Any, splits: Mapping[str, Sequence[Any]], seed: int, options: Mapping[str, Any], lm: Any
+    program: dspy.Module,
+    splits: Mapping[str, Sequence[dspy.Example]],
+    seed: int,
+    options: Mapping[str, object],
+    lm: dspy.BaseLM | str | None,
 ) -> dict[str, Any]:
     """What must be the same when a tuning goes on.
 

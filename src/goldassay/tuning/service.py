@@ -12,7 +12,7 @@ import json
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from goldassay import jsonl
 from goldassay.exceptions import DataError, GoldassayError
@@ -29,14 +29,19 @@ from goldassay.tuning.rules import Rules
 from goldassay.tuning.saved import load_state, rendered
 from goldassay.tuning.wrappers import demonstrations
 
+if TYPE_CHECKING:
+    import dspy
+
+    from goldassay.metric import AnyMetric
+
 APPLIED, STATE = "applied.json", "state.json"
 SPLITS = ("dev", "test")
 
 
 def proposed(
     patterns: Iterable[Pattern],
-    program: Any,
-    train: Sequence[Any],
+    program: dspy.Module,
+    train: Sequence[dspy.Example],
     proposers: Sequence[Proposer] = (),
     most: int | None = None,
 ) -> list[Patch]:
@@ -58,7 +63,7 @@ def proposed(
     return list(found.values())
 
 
-def refuse_outside(cases: Sequence[Case], train: Sequence[Any], mend: str = "") -> None:
+def refuse_outside(cases: Sequence[Case], train: Sequence[dspy.Example], mend: str = "") -> None:
     """Raise if errors were made on examples that are not in train: patches are made from train errors only."""
     known = {str(example.get("id")) for example in train}
     outside = [case.id for case in cases if case.id not in known]
@@ -72,11 +77,11 @@ def refuse_outside(cases: Sequence[Case], train: Sequence[Any], mend: str = "") 
 class PatchFolder:
     """The patches of one program. ``program`` is as its file gives it; `current` has the applied patches."""
 
-    def __init__(self, folder: Path, program: Any) -> None:
+    def __init__(self, folder: Path, program: dspy.Module) -> None:
         self.folder, self.program = folder, program
 
     @property
-    def current(self) -> Any:
+    def current(self) -> dspy.Module:
         """The program with its applied patches."""
         state = self.folder / STATE
         return load_state(self.program, state) if state.is_file() else self.program
@@ -107,7 +112,7 @@ class PatchFolder:
         raise GoldassayError(f"no patch {name!r} in {self.folder}; there are: {known}")
 
     def propose(
-        self, run: Run, train: Sequence[Any], *, proposers: Sequence[Proposer] = (), most: int = 12
+        self, run: Run, train: Sequence[dspy.Example], *, proposers: Sequence[Proposer] = (), most: int = 12
     ) -> list[Patch]:
         """Patches for the errors of a run on train, the ``most`` first of those that are new written as files.
 
@@ -128,8 +133,8 @@ class PatchFolder:
     def test(
         self,
         names: Sequence[str],
-        examples: Sequence[Any],
-        metric: Any,
+        examples: Sequence[dspy.Example],
+        metric: AnyMetric,
         split: str,
         *,
         any_version: bool = False,
@@ -223,7 +228,7 @@ class PatchFolder:
         self._keep(made, left)
         return list(gone)
 
-    def show(self, name: str, adapter: Any = None) -> tuple[Patch, list[str]]:
+    def show(self, name: str, adapter: dspy.Adapter | None = None) -> tuple[Patch, list[str]]:
         """A patch and its change of the prompt as it is really sent with ``adapter``, as a diff."""
         patch = read(self.find(name))
         try:

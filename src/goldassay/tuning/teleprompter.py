@@ -15,7 +15,7 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from goldassay.exceptions import DataError, GoldassayError
 from goldassay.insides import Teleprompter
@@ -26,6 +26,9 @@ from goldassay.tuning.measuring import Bench, guards
 from goldassay.tuning.proposing import AnswerForm, OneCallAType, Part, PerPattern, Proposer, Reflection
 from goldassay.tuning.results import Ledger
 from goldassay.tuning.rules import Definitions, LabelOrder, ListLength, Rules
+
+if TYPE_CHECKING:
+    import dspy
 
 
 class Patches(Teleprompter):
@@ -101,7 +104,9 @@ class Patches(Teleprompter):
         )
         self.ledger = Ledger()
 
-    def compile(self, student: Any, *, trainset: list[Any], valset: list[Any] | None = None, **_: Any) -> Any:
+    def compile(
+        self, student: dspy.Module, *, trainset: list[dspy.Example], valset: list[dspy.Example] | None = None, **_: Any
+    ) -> dspy.Module:
         """The student with the edits that are kept; without ``valset`` everything is learnt from ``trainset``."""
         dev = list(valset or [])
         if not trainset:

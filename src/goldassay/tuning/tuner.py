@@ -13,6 +13,7 @@ import dspy
 
 from goldassay import jsonl
 from goldassay.exceptions import DataError, GoldassayError
+from goldassay.metric import AnyMetric
 from goldassay.running.budget import Budget, BudgetSpent, Meter
 from goldassay.running.calls import ACCOUNT, watching
 from goldassay.running.evaluate import named
@@ -30,14 +31,14 @@ from goldassay.tuning.wrappers import demonstrations
 
 
 def tune(
-    program: Any,
+    program: dspy.Module,
     gold: Any,
-    metric: Any,
-    optimizer: Any = "bootstrap",
+    metric: AnyMetric,
+    optimizer: object = "bootstrap",
     *,
-    lm: Any = None,
-    reflection_lm: Any = None,
-    adapter: Any = None,
+    lm: dspy.BaseLM | str | None = None,
+    reflection_lm: dspy.BaseLM | str | None = None,
+    adapter: dspy.Adapter | None = None,
     budget: Budget | str | None = None,
     seed: int = 0,
     threads: int = 1,
@@ -45,7 +46,7 @@ def tune(
     progress: bool = True,
     test: bool = True,
     resume: bool = False,
-    options: Mapping[str, Any] | None = None,
+    options: Mapping[str, object] | None = None,
 ) -> Tuned:
     """Make ``program`` better on ``gold.train``, choose on ``gold.dev``, and report once on ``gold.test``.
 
@@ -129,7 +130,9 @@ def tune(
         return tuned
 
 
-async def atune(program: Any, gold: Any, metric: Any, optimizer: str = "bootstrap", **options: Any) -> Tuned:
+async def atune(
+    program: dspy.Module, gold: Any, metric: AnyMetric, optimizer: str = "bootstrap", **options: Any
+) -> Tuned:
     """`tune` for asynchronous code: the same words, and the loop stays free."""
     return await asyncio.to_thread(tune, program, gold, metric, optimizer, **options)
 

@@ -22,7 +22,7 @@ import threading
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
@@ -33,6 +33,9 @@ from goldassay.metric import Metric, failed_with
 from goldassay.progress import standard_error
 from goldassay.score import Evidence, Score
 from goldassay.tally import Mean
+
+if TYPE_CHECKING:
+    import dspy
 
 
 class Unreachable(BaseException):
@@ -137,7 +140,7 @@ class Watch(BaseCallback):  # type: ignore[misc]
             return
         self.keep(float(outputs.score) / 100, program)
 
-    def keep(self, value: float, program: Any) -> None:
+    def keep(self, value: float, program: dspy.Module) -> None:
         """Keep a program that was evaluated on the whole dev split, if it is the best so far."""
         self.kept.append((instructions(program), value))
         if self.best is None or value > self.best[0]:

@@ -26,7 +26,7 @@ WRITTEN = ("json", "lines", "types")
 class Wrapper(dspy.Module):  # type: ignore[misc]
     """A program around ``program``; what it adds is ``own``, as JSON."""
 
-    def __init__(self, program: Any) -> None:
+    def __init__(self, program: dspy.Module) -> None:
         super().__init__()
         self.program = program
 
@@ -35,7 +35,7 @@ class Wrapper(dspy.Module):  # type: ignore[misc]
         """What it adds to the prompts."""
         raise NotImplementedError
 
-    def take(self, own: Mapping[str, Any]) -> None:
+    def take(self, own: Mapping[str, object]) -> None:
         """Take what a saved program added."""
         raise NotImplementedError
 
@@ -61,7 +61,7 @@ class Nearest(Wrapper):
     not shown: it would give the answer away. ``save`` and ``load`` keep the examples as JSON.
     """
 
-    def __init__(self, program: Any, k: int) -> None:
+    def __init__(self, program: dspy.Module, k: int) -> None:
         super().__init__(program)
         self.k = k
         self.examples: list[dict[str, Any]] = []
@@ -96,18 +96,18 @@ class Nearest(Wrapper):
         chosen = sorted(others, key=lambda i: (-likeness[i], i))[: self.k]
         return [self.examples[i] for i in reversed(chosen)]
 
-    def forward(self, **inputs: Any) -> Any:
+    def forward(self, **inputs: Any) -> dspy.Prediction:
         """The program on these inputs, with its nearest examples shown."""
         return self.shown(inputs)(**inputs)
 
-    async def aforward(self, **inputs: Any) -> Any:
+    async def aforward(self, **inputs: Any) -> dspy.Prediction:
         """The same, asynchronously, for a program that has an ``aforward``."""
         return await self.shown(inputs).acall(**inputs)
 
-    def shown(self, inputs: Mapping[str, Any]) -> Any:
+    def shown(self, inputs: Mapping[str, object]) -> Any:
         """The program inside, with the nearest examples of these inputs as demonstrations."""
         nearest = self.nearest(**inputs)
-        program = self.program.deepcopy()
+        program: Any = self.program.deepcopy()
         for predictor in program.predictors():
             fields = predictor.signature.fields
             demos = [demo for demo in nearest if shows(demo, predictor.signature)]
@@ -115,7 +115,7 @@ class Nearest(Wrapper):
             predictor.demos = [*(demo for demo in predictor.demos or [] if demo not in found), *found]
         return program
 
-    def _text(self, example: Mapping[str, Any]) -> str:
+    def _text(self, example: Mapping[str, object]) -> str:
         return " ".join(str(example.get(key, "")) for key in self.keys)
 
     def take(self, own: Mapping[str, Any]) -> None:
@@ -137,7 +137,7 @@ class Formed(Wrapper):
     ('lines', None)
     """
 
-    def __init__(self, program: Any, form: str) -> None:
+    def __init__(self, program: dspy.Module, form: str) -> None:
         super().__init__(program)
         self.take({"form": form})
 
@@ -146,13 +146,13 @@ class Formed(Wrapper):
         """The form."""
         return {"form": self.form}
 
-    def take(self, own: Mapping[str, Any]) -> None:
+    def take(self, own: Mapping[str, object]) -> None:
         """The form of a saved program."""
         if own["form"] not in WRITTEN:
             raise GoldassayError(f"no form of answers {own['form']!r}; there are {', '.join(WRITTEN)}")
         self.form = str(own["form"])
 
-    def asking(self, adapter: Any) -> Any:
+    def asking(self, adapter: dspy.Adapter | None) -> Any:
         """The adapter that asks for this form in place of ``adapter``; one that is not terse stays."""
         return TerseAdapter(self.form, adapter.copied) if isinstance(adapter, TerseAdapter) else adapter
 
@@ -161,38 +161,38 @@ class Formed(Wrapper):
         with dspy.context(adapter=self.asking(dspy.settings.adapter)):
             yield
 
-    def forward(self, **inputs: Any) -> Any:
+    def forward(self, **inputs: Any) -> dspy.Prediction:
         """The program on these inputs, asked for the form."""
         with self._asked():
             return self.program(**inputs)
 
-    async def aforward(self, **inputs: Any) -> Any:
+    async def aforward(self, **inputs: Any) -> dspy.Prediction:
         """The same, asynchronously."""
         with self._asked():
             return await self.program.acall(**inputs)
 
 
-def wrappers(program: Any) -> Iterator[Wrapper]:
+def wrappers(program: dspy.Module) -> Iterator[Wrapper]:
     """What stands around a program, the outermost first."""
     while isinstance(program, Wrapper):
         yield program
         program = program.program
 
 
-def inmost(program: Any) -> Any:
+def inmost(program: dspy.Module) -> dspy.Module:
     """The program inside all that stands around it."""
     for one in wrappers(program):
         program = one.program
     return program
 
 
-def unfolded(program: Any, inputs: Mapping[str, Any]) -> Any:
+def unfolded(program: dspy.Module, inputs: Mapping[str, object]) -> Any:
     """The program inside as it is asked for these inputs: with its nearest examples among its demonstrations."""
     nearest = [one for one in wrappers(program) if isinstance(one, Nearest)]
     return inmost(nearest[0].shown(inputs) if nearest else program)
 
 
-def rebuilt(program: Any, state: Mapping[str, Any]) -> Any:
+def rebuilt(program: dspy.Module, state: Mapping[str, Any]) -> dspy.Module:
     """A copy of ``program`` with what stood around it when its ``state`` was saved, still empty."""
     own = set(state) - {"metadata"}
     if own == {"program", "k", "keys", "examples"}:
@@ -202,13 +202,13 @@ def rebuilt(program: Any, state: Mapping[str, Any]) -> Any:
     return program.deepcopy()
 
 
-def predictors(program: Any) -> dict[str, Any]:
+def predictors(program: dspy.Module) -> dict[str, Any]:
     """The predictors by the names that they have without what stands around the program."""
     depth = sum(1 for _ in wrappers(program))
     return {name.removeprefix("program." * depth): one for name, one in program.named_predictors()}
 
 
-def shows(example: Mapping[str, Any], signature: Any) -> bool:
+def shows(example: Mapping[str, object], signature: type[dspy.Signature]) -> bool:
     """Whether a predictor can learn from this example."""
     known = {key for key, value in example.items() if value is not None}
     return known.issuperset(signature.input_fields) and not known.isdisjoint(signature.output_fields)
@@ -242,7 +242,7 @@ class NearestDemos(Teleprompter):  # type: ignore[misc]
             raise GoldassayError(f"k is at least 1, not {k}")
         self.k = k
 
-    def compile(self, student: Any, *, trainset: Sequence[Any], **_: Any) -> Nearest:
+    def compile(self, student: Any, *, trainset: Sequence[dspy.Example], **_: Any) -> Nearest:
         """The student with the training examples to choose from; the student itself stays as it is."""
         if any(isinstance(one, Nearest) for one in wrappers(student)):
             raise GoldassayError("this program is shown its nearest examples already; tune it with another optimizer")
@@ -261,7 +261,7 @@ class NearestDemos(Teleprompter):  # type: ignore[misc]
         return made
 
 
-def demonstrations(program: Any, examples: Sequence[Any]) -> list[Any]:
+def demonstrations(program: dspy.Module, examples: Sequence[dspy.Example]) -> list[dspy.Example]:
     """Examples that also hold what the program's ``to_demo`` makes of them: the outputs of its predictors."""
     to_demo = getattr(inmost(program), "to_demo", None)
     if to_demo is None:
@@ -273,7 +273,7 @@ def demonstrations(program: Any, examples: Sequence[Any]) -> list[Any]:
     return out
 
 
-def _inputs(examples: Sequence[Any], program: Any) -> list[str]:
+def _inputs(examples: Sequence[dspy.Example], program: Any) -> list[str]:
     """The inputs that examples declare, else those of the first predictor."""
     for example in examples[:1]:
         if input_keys(example):
@@ -281,5 +281,5 @@ def _inputs(examples: Sequence[Any], program: Any) -> list[str]:
     return [key for predictor in program.predictors()[:1] for key in predictor.signature.input_fields]
 
 
-def _plain(example: Any) -> dict[str, Any]:
+def _plain(example: dspy.Example) -> dict[str, Any]:
     return {key: serialize_for_json(value) for key, value in dict(example.items()).items()}

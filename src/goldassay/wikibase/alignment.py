@@ -19,7 +19,6 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import astuple, dataclass, field
 from pathlib import Path
-from typing import Any
 
 from goldassay.exceptions import DataError
 from goldassay.gold.formats import kits
@@ -77,7 +76,7 @@ def read_table(path: str | Path = OURS) -> AlignmentFile:
     return AlignmentFile(rows, _prefixes(kit.head, path), declared if isinstance(declared, int) else None)
 
 
-def _row(entry: Mapping[str, Any], path: str | Path, where: str) -> PropertyRow:
+def _row(entry: Mapping[str, object], path: str | Path, where: str) -> PropertyRow:
     name = kits.text(entry, "wikidata_pid", path, where)
     if not PID.fullmatch(name):
         raise DataError(f"a property id is P and a number, not {name!r}", file=path, field=f"{where}.wikidata_pid")
@@ -107,21 +106,21 @@ def _row(entry: Mapping[str, Any], path: str | Path, where: str) -> PropertyRow:
     )
 
 
-def _prefixes(head: Mapping[str, Any], path: str | Path) -> tuple[tuple[str, str], ...]:
+def _prefixes(head: Mapping[str, object], path: str | Path) -> tuple[tuple[str, str], ...]:
     found = head.get("prefixes") or {}
     if not isinstance(found, Mapping) or not all(isinstance(one, str) for one in found.values()):
         raise DataError("the prefixes map a prefix to an IRI", file=path, field="prefixes")
     return tuple((str(name), iri) for name, iri in found.items())
 
 
-def _names(entry: Mapping[str, Any], key: str, path: str | Path, where: str) -> tuple[str, ...]:
+def _names(entry: Mapping[str, object], key: str, path: str | Path, where: str) -> tuple[str, ...]:
     found = entry.get(key) or []
     if not isinstance(found, list) or not all(isinstance(one, str) for one in found):
         raise DataError(f"this is a list of names, not {found!r}", file=path, field=f"{where}.{key}")
     return tuple(found)
 
 
-def _kinds(entry: Mapping[str, Any], key: str, path: str | Path, where: str) -> frozenset[str]:
+def _kinds(entry: Mapping[str, object], key: str, path: str | Path, where: str) -> frozenset[str]:
     found = frozenset(_names(entry, key, path, where))
     wrong = sorted(found - set(ROOTS.values()))
     if wrong:
@@ -130,7 +129,7 @@ def _kinds(entry: Mapping[str, Any], key: str, path: str | Path, where: str) -> 
     return found
 
 
-def _values(entry: Mapping[str, Any], path: str | Path, where: str) -> dict[str, str]:
+def _values(entry: Mapping[str, object], path: str | Path, where: str) -> dict[str, str]:
     """Folded words and the item that each stands for."""
     found = entry.get("values") or {}
     if not isinstance(found, Mapping) or not all(QID.fullmatch(str(one)) for one in found.values()):

@@ -152,7 +152,7 @@ def _sizes(task: str, said: Mapping[str, Any], found: Mapping[str, Any]) -> Iter
         yield _promise(message, f"tasks.{task}.balanced")
 
 
-def _judgements(said: Mapping[str, Any], rows: Sequence[LocatedRecord]) -> Iterator[Finding]:
+def _judgements(said: Mapping[str, object], rows: Sequence[LocatedRecord]) -> Iterator[Finding]:
     wanted = said.get("judgements_per_query", said.get("judgments_per_query"))
     if isinstance(wanted, int):
         for row in rows:
@@ -189,7 +189,7 @@ def shared(card: Mapping[str, Any], folder: Path, rows: Tables, passages: Mappin
         yield from _against(retrieval, {"cross_lingual": _cross_lingual(rows)}, "tasks.retrieval")
 
 
-def _tables(card: Mapping[str, Any], folder: Path, rows: Tables) -> Iterator[Finding]:
+def _tables(card: Mapping[str, object], folder: Path, rows: Tables) -> Iterator[Finding]:
     tables = card.get("tables")
     for name, said in (tables if isinstance(tables, Mapping) else {}).items():
         if not isinstance(said, Mapping) or not isinstance(said.get("file"), str):
@@ -239,7 +239,7 @@ def _cross_lingual(rows: Tables) -> int:
     )
 
 
-def _against(said: Mapping[str, Any], found: Mapping[str, Any], where: str) -> Iterator[Finding]:
+def _against(said: Mapping[str, object], found: Mapping[str, object], where: str) -> Iterator[Finding]:
     for name, here in found.items():
         declared = said.get(name)
         if isinstance(declared, int) and isinstance(here, int) and declared != here:
@@ -295,7 +295,7 @@ def stated(task: str, said: Mapping[str, object], folder: Path) -> Iterator[Find
 
 
 def _figure(
-    name: str, stated: Mapping[str, Any], measured: Mapping[str, Mapping[str, float]], at: str
+    name: str, stated: Mapping[str, object], measured: Mapping[str, Mapping[str, float]], at: str
 ) -> Iterator[Finding]:
     if name not in measured:
         yield _finding(f"{name} is stated, and the passes give {', '.join(measured)}", at)

@@ -132,7 +132,7 @@ def unreadable(error: DataError, name: str, kind: str = "unreadable") -> Finding
 
 
 def _read(
-    path: Path, task: str, name: str, format: str, options: Mapping[str, Any]
+    path: Path, task: str, name: str, format: str, options: Mapping[str, object]
 ) -> tuple[list[LocatedRecord], list[Finding]]:
     """The records of another format, whose reader tells what is wrong and goes on."""
     findings: list[Finding] = []

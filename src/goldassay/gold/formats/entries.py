@@ -176,11 +176,11 @@ def write(path: str | Path, records: Iterable[Mapping[str, Any]], task: str, sid
     files.save_json(path, list(entries.values()))
 
 
-def _put_entities(entry: dict[str, Any], record: Mapping[str, Any]) -> None:
+def _put_entities(entry: dict[str, Any], record: Mapping[str, object]) -> None:
     entry["ner_annotations"] = record["entities"]
 
 
-def _put_label(entry: dict[str, Any], record: Mapping[str, Any]) -> None:
+def _put_label(entry: dict[str, Any], record: Mapping[str, object]) -> None:
     part = {"primary_type": record["label"], "secondary_types": record.get("secondary_labels")}
     part["rationale"] = record.get("rationale")
     entry["type_classification"] = {key: value for key, value in part.items() if value is not None}

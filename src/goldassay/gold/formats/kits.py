@@ -44,7 +44,7 @@ def load(path: str | Path, kind: str | None = None) -> Kit:
     return Kit(name, {key: value for key, value in keys.items() if key != LISTS[name]}, entries)
 
 
-def save(path: str | Path, content: Mapping[str, Any]) -> None:
+def save(path: str | Path, content: Mapping[str, object]) -> None:
     """Write a kit file."""
     files.save(path, yaml.safe_dump(dict(content), allow_unicode=True, sort_keys=False, width=1000))
 

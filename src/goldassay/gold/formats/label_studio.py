@@ -76,7 +76,7 @@ def _record(one: Any, number: int, task: str, side: Side) -> dict[str, Any] | No
     return {"id": name, **kept, "label": ticked[0], **({"secondary_labels": ticked[1:]} if ticked[1:] else {})}
 
 
-def _choices(region: Mapping[str, Any], name: str) -> list[Any]:
+def _choices(region: Mapping[str, object], name: str) -> list[Any]:
     value = region.get("value")
     found = value.get("choices") if isinstance(value, Mapping) else None
     if not isinstance(found, list) or not found:

@@ -97,7 +97,7 @@ def from_objects(
     return records
 
 
-def _object(entry: Mapping[str, Any], number: int, path: str | Path, side: Side) -> dict[str, Any]:
+def _object(entry: Mapping[str, object], number: int, path: str | Path, side: Side) -> dict[str, Any]:
     """One object with the fields' own names."""
     places = _places(list(entry), side)
     _needed(places, list(entry), side, path, field=f"[{number}]")
@@ -203,12 +203,12 @@ def _number(cell: str, field: str) -> float:
     return number
 
 
-def save(path: str | Path, records: Iterable[Mapping[str, Any]], side: Side) -> None:
+def save(path: str | Path, records: Iterable[Mapping[str, object]], side: Side) -> None:
     """Write a table; the extension says which kind."""
     files.save(path, _table(records, side, "," if Path(path).suffix.lower() == ".csv" else "\t"))
 
 
-def _table(records: Iterable[Mapping[str, Any]], side: Side, comma: str) -> str:
+def _table(records: Iterable[Mapping[str, object]], side: Side, comma: str) -> str:
     """The table of records: the columns that one of them has, in the order of ``FIELDS``."""
     rows = list(records)
     names = [name for name in FIELDS[side] if name in ("id", *NEEDED[side]) or any(name in row for row in rows)]

@@ -71,7 +71,7 @@ def record(row: object, task: str, side: Side, file: Path, line: int | None = No
         raise error.at(file=file, line=line) from None
 
 
-def _said(row: Mapping[str, Any], side: Side) -> Mapping[str, Any] | None:
+def _said(row: Mapping[str, object], side: Side) -> Mapping[str, Any] | None:
     """What a row says of a side; nothing where the example failed."""
     if side == "pred":
         said = row.get("prediction")
@@ -90,7 +90,7 @@ def _names(shape: Any) -> frozenset[str]:
     return frozenset(get_type_hints(shape))
 
 
-def _known(value: Mapping[str, Any], shape: Any, side: Side) -> dict[str, Any]:
+def _known(value: Mapping[str, object], shape: Any, side: Side) -> dict[str, Any]:
     """A record with the fields that its shape has, and no others."""
     lists, made = LISTS[side], dict[str, Any]()
     for key, one in value.items():

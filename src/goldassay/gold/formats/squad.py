@@ -94,7 +94,7 @@ def _questions(found: Any, path: str | Path, wrong: Wrong) -> Iterator[tuple[dic
 
 
 def _gold(
-    qa: Mapping[str, Any], paragraph: Mapping[str, Any], name: str, title: str, task: str, path: str | Path
+    qa: Mapping[str, object], paragraph: Mapping[str, object], name: str, title: str, task: str, path: str | Path
 ) -> dict[str, Any]:
     key = str(qa["id"])
     if task == "retrieval":

@@ -157,7 +157,7 @@ def write(path: str | Path, records: Iterable[Mapping[str, Any]], task: str, sid
     files.save(path, "".join(lines))
 
 
-def _text(part: Any, record: Mapping[str, Any]) -> str:
+def _text(part: Any, record: Mapping[str, object]) -> str:
     if not isinstance(part, str):
         raise DataError(f"text2kgbench holds text, not {part!r}; write jsonl", record=record["id"])
     return part

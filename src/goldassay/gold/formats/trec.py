@@ -166,19 +166,19 @@ def write(
         files.save(topics, "".join(texts))
 
 
-def _line(text: str, record: Mapping[str, Any]) -> str:
+def _line(text: str, record: Mapping[str, object]) -> str:
     if "\n" in text or "\r" in text:
         raise DataError("a line break cannot stand in a topic; write jsonl", record=record["id"], field="query")
     return text
 
 
-def _grade(grade: float, name: str, record: Mapping[str, Any]) -> int:
+def _grade(grade: float, name: str, record: Mapping[str, object]) -> int:
     if grade != int(grade):
         raise DataError(f"the grade of {name} is {grade:g}, and TREC has whole ones; write jsonl", record=record["id"])
     return int(grade)
 
 
-def _word(name: str, record: Mapping[str, Any]) -> str:
+def _word(name: str, record: Mapping[str, object]) -> str:
     if not name or name.split() != [name]:
         raise DataError(f"an id with white space ({name!r}) cannot stand in a TREC file", record=record["id"])
     return name

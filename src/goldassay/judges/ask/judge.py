@@ -83,7 +83,7 @@ class Judge(BoundModel):
         verdict = _label(self.ask(signature, known, rubric=levels_told(levels), question=question, answer=answer))
         return verdict if verdict.label is None else Verdict(named[folded(verdict.label)], reason=verdict.reason)
 
-    def says(self, signature: object, **inputs: str) -> Verdict:
+    def says(self, signature: type[dspy.Signature], **inputs: str) -> Verdict:
         """The verdict of any signature that has a ``verdict``."""
         return _label(self.ask(signature, **inputs))
 

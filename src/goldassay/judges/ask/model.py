@@ -91,12 +91,12 @@ class BoundModel:
 
     def __init__(
         self,
-        lm: Any,
+        lm: dspy.BaseLM,
         *,
         adapter: object = None,
         retries: int = 1,
         version: str = "1",
-        programs: Mapping[str, Any] | None = None,
+        programs: Mapping[str, dspy.Module] | None = None,
         verdicts: MutableMapping[str, Fields | None] | None = None,
         sample: int = 0,
     ) -> None:
@@ -123,7 +123,7 @@ class BoundModel:
         """All but the locks, so that a judge in a measure travels to the processes that work on the examples."""
         return {**self.__dict__, "_lock": None, "_busy": {}}
 
-    def __setstate__(self, state: Mapping[str, Any]) -> None:
+    def __setstate__(self, state: Mapping[str, object]) -> None:
         self.__dict__ |= {**state, "_lock": threading.Lock()}
 
     @property
@@ -143,7 +143,7 @@ class BoundModel:
             f"{self.unknown} verdicts of {self} are unknown: they stay in the denominator and do not count as true{why}"
         )
 
-    def ask(self, signature: object, accept: Accept | None = None, /, **inputs: str) -> Fields | None:
+    def ask(self, signature: type[dspy.Signature], accept: Accept | None = None, /, **inputs: str) -> Fields | None:
         """The fields of an answer; ``None`` where none came back that can be read and that ``accept`` takes."""
         key = self._key(signature, inputs)
         with self._lock:
@@ -158,7 +158,9 @@ class BoundModel:
                 self._unknown.add(key)
         return found
 
-    def _fresh(self, signature: Any, accept: Accept | None, inputs: Mapping[str, str]) -> Fields | None:
+    def _fresh(
+        self, signature: type[dspy.Signature], accept: Accept | None, inputs: Mapping[str, str]
+    ) -> Fields | None:
         truncation.watch()  # an answer of the judge's that is cut short is no fault of the program's
         program = self.programs.get(signature.__name__) or dspy.Predict(signature)
         quoted = {name: data(text) for name, text in inputs.items()}
@@ -171,7 +173,9 @@ class BoundModel:
             self.last_failure = why
         return None
 
-    def _attempt(self, program: Any, signature: Any, inputs: Fields, attempt: int) -> tuple[Fields | None, str]:
+    def _attempt(
+        self, program: dspy.Module, signature: type[dspy.Signature], inputs: Fields, attempt: int
+    ) -> tuple[Fields | None, str]:
         if self._broken:
             raise ModelError(self._broken)
         config: Fields = {"temperature": 0.0}
@@ -215,7 +219,7 @@ class BoundModel:
         with self._lock:
             self.tokens += spent
 
-    def _key(self, signature: Any, inputs: Mapping[str, str]) -> str:
+    def _key(self, signature: type[dspy.Signature], inputs: Mapping[str, str]) -> str:
         asks = [signature.__name__, signature.instructions, self._state(signature.__name__)]
         about = [self.version, str(self), self.sample, asks, dict(inputs)]
         return hashlib.sha256(json.dumps(about, sort_keys=True).encode()).hexdigest()

@@ -22,13 +22,16 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import Any, Protocol, get_args
+from typing import TYPE_CHECKING, Any, Protocol, get_args
 
 from goldassay.exceptions import DataError, GoldassayError
 from goldassay.judges.ask.judge import RELEVANCE, Judge
 from goldassay.judges.ask.model import Accept, Fields
 from goldassay.judges.ask.questions import Question
 from goldassay.tally import Mean
+
+if TYPE_CHECKING:
+    import dspy
 
 WORTH = {"supported": 1.0, "contradicted": 0.0, "not_stated": 0.0, "yes": 1.0, "no": 0.0}
 WORTH |= {"first": 1.0, "tie": 0.5, "second": 0.0, **RELEVANCE}
@@ -59,7 +62,7 @@ class Panel(Judge):
         self.votes: dict[str, Vote] = {}
 
     @classmethod
-    def samples(cls, lm: object, n: int = 5, *, how: str = "majority", **options: Any) -> Panel:
+    def samples(cls, lm: dspy.BaseLM, n: int = 5, *, how: str = "majority", **options: Any) -> Panel:
         """One model asked ``n`` times: once at temperature 0, then with a temperature. ``options`` are the judge's."""
         return cls([Judge(lm, sample=sample, **options) for sample in range(n)], how=how)
 
@@ -104,13 +107,13 @@ class Panel(Judge):
             total = total + Mean.of(vote.disagreement, float(bool(vote.known)))
         return total
 
-    def _count(self, signature: Any, ballots: Sequence[str | None]) -> Vote:
+    def _count(self, signature: type[dspy.Signature], ballots: Sequence[str | None]) -> Vote:
         named = [str(label) for label in get_args(signature.output_fields["verdict"].annotation)]
         worth = self.worth or {label: WORTH[label] for label in named if label in WORTH} or None
         return count(ballots, how=self.how, worth=worth, quorum=self.quorum)
 
     @staticmethod
-    def _fields(signature: Any, vote: Vote, found: Sequence[Fields | None]) -> Fields | None:
+    def _fields(signature: type[dspy.Signature], vote: Vote, found: Sequence[Fields | None]) -> Fields | None:
         if vote.label is None:
             return None
         for fields in found:

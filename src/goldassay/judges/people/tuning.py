@@ -45,7 +45,7 @@ class JudgeProgram(dspy.Module):  # type: ignore[misc]
         super().__init__()
         self.judge = dspy.Predict(asked.signature)
 
-    def forward(self, **inputs: Any) -> Any:
+    def forward(self, **inputs: Any) -> dspy.Prediction:
         """The verdict on inputs that are data already."""
         return self.judge(**inputs)
 
@@ -150,7 +150,7 @@ def tune_judge(labels: Labels, optimizer: str = "bootstrap", *, folder: Path | N
     return tuned
 
 
-def judge_of(place: Path, lm: object, **options: Any) -> Judge:
+def judge_of(place: Path, lm: dspy.BaseLM, **options: Any) -> Judge:
     """The judge of a tuned folder, bound to a model; ``options`` are the judge's."""
     asked = question_of(place)
     program = load_state(JudgeProgram(asked), place)

@@ -153,7 +153,7 @@ def numbers(
         return found.astype(kind)
 
 
-def _complain(rows: Sequence[Mapping[str, Any]], noun: str, field: str, name: Callable[[int], str]) -> None:
+def _complain(rows: Sequence[Mapping[str, object]], noun: str, field: str, name: Callable[[int], str]) -> None:
     for index, row in enumerate(rows):
         for document, value in row.items():
             if isinstance(value, str) or not _number(value):

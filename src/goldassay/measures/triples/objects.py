@@ -79,7 +79,7 @@ def _folded(types: tuple[str, ...]) -> frozenset[str]:
     return frozenset(one.replace("-", "").casefold() for one in types)
 
 
-def _named(triple: Mapping[str, Any]) -> str:
+def _named(triple: Mapping[str, object]) -> str:
     """The type that a triple declares, bare and folded."""
     value = triple.get("object")
     named = triple.get("object_type") or (value.get("type") if isinstance(value, Mapping) else None)

@@ -106,7 +106,7 @@ def _triples(found: Any, name: Any) -> Sequence[Any]:
     return list(found)
 
 
-def _confidence(triple: Mapping[str, Any], name: Any) -> float:
+def _confidence(triple: Mapping[str, object], name: Any) -> float:
     """The confidence of a prediction; −1 where it has none."""
     raw = triple.get("confidence")
     if raw is None:
