@@ -21,7 +21,7 @@ from goldassay.running.run import Run
 from goldassay.tuning.patterns import find
 
 MOST = 25  # rows of a table before the rest is folded
-SIDE = 3  # runs whose parts are shown with several values each
+SIDE = 2  # runs whose parts are shown with several values each
 LABELS = 24  # labels of a confusion matrix; with more, the largest confusions alone
 
 

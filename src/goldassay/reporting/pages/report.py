@@ -115,7 +115,7 @@ def report(
         "tree": tuning.tree if tuning else [],
         "judges": (named := [{**one, "judge": shown_model(one["judge"])} for one in judges]),
         "shares": None,
-        "together": [names[usable.index(run)] for run in together],
+        "together": [names[0], *(one.name for one in against)] if usable else [],
         "traced": any("inputs" in run.rows[0] for run in together),
         "curves": [],
         "forest": None,
