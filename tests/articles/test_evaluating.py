@@ -298,10 +298,16 @@ def test_a_secret_in_an_error_is_not_written(
     assert "refused" in file.read_text()
 
 
-def test_the_founding_result_is_read(shared_data: Path, tmp_path: Path) -> None:
-    found = load(shared_data / "wikidata-benchmark" / "latest.json")
-    assert found["article_results"][0]["article_title"] == "Marie Curie"
-    assert (found["aggregate"], found["by_property"]) == ({}, {})
+def test_the_founding_result_is_read(tmp_path: Path, real_data: Path) -> None:
+    """One article, in the form of the kit's own ``latest.json``: its result stands by itself, without sums."""
+    own = tmp_path / "latest.json"
+    single = {"article_title": "Marie Curie", "wikidata_qid": "Q7186", "precision": 0.0, "recall": 0.0, "f1": 0.0}
+    own.write_text(json.dumps({"run_metadata": {"mode": "single_article"}, "article_result": single}))
+    for place in (own, real_data / "wikidata-benchmark" / "latest.json"):
+        if place.is_file():
+            found = load(place)
+            assert found["article_results"][0]["article_title"] == "Marie Curie"
+            assert (found["aggregate"], found["by_property"]) == ({}, {})
     for content in ("[]", "{}", '{"run_metadata": {}}', '{"run_metadata": {}, "article_results": [], "aggregate": 3}'):
         file = tmp_path / "x.json"
         file.write_text(content)
@@ -331,8 +337,28 @@ def test_the_title_that_was_asked_for_names_the_subject_too(sources: Any, tmp_pa
     assert row["score"]["triples"][0]["subject"]["kind"] == "redirect"
 
 
-def test_the_kits_table_serves_too(shared_data: Path, sources: Any, tmp_path: Path) -> None:
-    table = PropertyAlignmentTable.of(shared_data / "wikidata-benchmark" / "property-alignment-v1.yaml")
+KITS_TABLE = """version: 1
+count: 3
+alignments:
+- wikidata_pid: P19
+  wikidata_label: place of birth
+  riverbank_predicates: ['pgc:birthPlace']
+  alignment_confidence: 0.9
+- wikidata_pid: P569
+  wikidata_label: date of birth
+  riverbank_predicates: ['pgc:birthDate', 'schema:birthDate']
+  alignment_confidence: 0.92
+- wikidata_pid: P21
+  wikidata_label: sex or gender
+  riverbank_predicates: ['pgc:gender']
+  alignment_confidence: 0.88
+  notes: Q6581097=male, Q6581072=female
+"""
+
+
+def test_a_kits_table_serves_too(sources: Any, tmp_path: Path) -> None:
+    (tmp_path / "table.yaml").write_text(KITS_TABLE, encoding="utf-8")
+    table = PropertyAlignmentTable.of(tmp_path / "table.yaml")
 
     def program(text: str, title: str) -> Any:
         said = [("pgc:birthPlace", "Warsaw"), ("schema:birthDate", "1867-11-07"), ("pgc:gender", "female")]

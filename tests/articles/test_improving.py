@@ -95,11 +95,12 @@ def test_recall_gaps_have_real_sentences(result: Any) -> None:
     assert recall_gaps.analysed(result[0], 0.0)["gaps"] == []
 
 
-def test_precision_is_not_taken_for_recall(shared_data: Path) -> None:
+def test_precision_is_not_taken_for_recall(tmp_path: Path) -> None:
     rows = {"P569": {"precision": 0.4, "count": 10}, "P31": {"precision": 0.9, "count": 30}}
     report = recall_gaps.analysed({"run_metadata": {}, "by_property": rows})
     assert (report["gaps"], report["unknown_recall"]) == ([], ["P31", "P569"])
-    file = shared_data / "wikidata-benchmark" / "latest.json"
+    file = tmp_path / "latest.json"
+    file.write_text('{"run_metadata": {}, "article_result": {"article_title": "Delft"}}', encoding="utf-8")
     with pytest.raises(DataError, match=r"latest\.json: it has no by_property"):
         recall_gaps.analysed(load(file), file=file)
 
@@ -163,16 +164,38 @@ def test_verdicts_are_saved_reported_and_used(result: Any, tmp_path: Path) -> No
     assert len(people.verdicts(file)) == 6
 
 
-def test_the_kits_annotations_are_counted_again(shared_data: Path) -> None:
-    report = people.reported(shared_data / "wikidata-benchmark" / "novel-discovery-annotations.yaml")
+ANNOTATIONS = """# Annotations of an own kit
+annotation_set: own-novel-discovery
+metadata: {total_annotations: 4, correct: 1, incorrect: 2, uncertain: 0, in_wikidata: 1, validated_ndr: 0.333}
+annotations:
+- {id: 1, triple: [Delft, ex:likes, tea], verdict: correct}
+- {id: 2, triple: [Delft, ex:likes, tiles], verdict: correct}
+- {id: 3, triple: [Delft, ex:likes, snow], verdict: incorrect}
+- {id: 4, triple: [Delft, ex:in, Holland], verdict: in_wikidata}
+"""
+
+
+def test_a_kits_annotations_are_counted_again_and_saving_keeps_what_else_the_head_says(tmp_path: Path) -> None:
+    file = tmp_path / "a.yaml"
+    file.write_text(ANNOTATIONS, encoding="utf-8")
+    report = people.reported(file)
+    assert report["novel_discovery_rate"] == pytest.approx(2 / 3)
+    assert report["notes"][0] == "correct: 1 declared, 2 counted"
+    assert report["notes"][1] == "incorrect: 2 declared, 1 counted"
+    people.save(file, people.load(file))
+    report = people.reported(file)
+    assert (report["notes"], report["judged"]) == ([], 4)
+    assert "annotation_set: own-novel-discovery" in file.read_text()
+    assert "validated_ndr: 0.667" in file.read_text()
+
+
+def test_the_real_kits_annotations_are_counted_again(shared_data: Path, tmp_path: Path) -> None:
+    file = tmp_path / "a.yaml"
+    file.write_bytes((shared_data / "wikidata-benchmark" / "novel-discovery-annotations.yaml").read_bytes())
+    report = people.reported(file)
     assert report["novel_discovery_rate"] == pytest.approx(170 / 188)
     assert report["notes"][0] == "correct: 134 declared, 170 counted"
     assert len(report["notes"]) == 4
-
-
-def test_saving_keeps_what_else_the_head_says(shared_data: Path, tmp_path: Path) -> None:
-    file = tmp_path / "a.yaml"
-    file.write_bytes((shared_data / "wikidata-benchmark" / "novel-discovery-annotations.yaml").read_bytes())
     people.save(file, people.load(file))
     report = people.reported(file)
     assert (report["notes"], report["judged"]) == ([], 212)

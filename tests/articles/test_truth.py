@@ -1,7 +1,8 @@
-"""The founding kit's ground truth: read, its defects found, a pattern program scored on it end to end."""
+"""A ground truth in the form of the founding kit's, and that one: read, its defects found, a program scored on it."""
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -20,13 +21,28 @@ TEXT = (
 )
 
 
+LINES = [  # name, predicates, object, its kind, property
+    ("own-1", ["born_in", "was_born_in"], "Warsaw", "iri", "P19"),
+    ("own-2", ["born_on"], "1867-11-07", "literal", "P569"),
+    ("own-3", ["died_in"], "Passy", "iri", "P20"),
+    ("own-4", ["married_to"], "Pierre Curie", "iri", "P26"),
+    ("own-5", ["discovered"], "Radium", "iri", "P61"),  # P61 is seen from the other end: who discovered it
+    ("own-6", ["coined"], "radioactivity", "literal", "P735"),  # which is no given name
+]
+
+
 @pytest.fixture
-def truth(shared_data: Path) -> Truth:
-    return read_truth(shared_data / "wikidata-benchmark" / "marie-curie.jsonl")
+def truth(tmp_path: Path) -> Truth:
+    """Six statements in the form of the kit's ground truth, of which two are of a wrong property."""
+    file = tmp_path / "truth.jsonl"
+    names = ("id", "predicates", "object", "object_type", "wikidata_property")
+    rows = ({**dict(zip(names, line, strict=True)), "subject": "Marie_Curie"} for line in LINES)
+    file.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    return read_truth(file)
 
 
 def test_all_lines_are_read_and_what_says_them_all_is_perfect(truth: Truth) -> None:
-    assert len(truth.lines) == len(truth.record["triples"]) == 45
+    assert len(truth.lines) == len(truth.record["triples"]) == 6
     assert truth.record["triples"][0] == {
         "subject": "Marie Curie", "predicate": "P19", "object": "Warsaw", "object_type": "item",
     }  # fmt: skip
@@ -39,6 +55,21 @@ def test_all_lines_are_read_and_what_says_them_all_is_perfect(truth: Truth) -> N
 
 def test_its_defects(truth: Truth) -> None:
     found = {(one.kind, one.name) for one in problems(truth, PropertyAlignmentTable.ours())}
+    assert found == {("direction", "own-5"), ("property", "own-6")}
+
+
+def test_a_pattern_program_end_to_end(truth: Truth) -> None:
+    said = ArticlePatterns()(text=TEXT, title="Marie Curie")
+    card = triples.scorecard([truth.record], [said], alignment=truth.alignment)
+    # found: P19, P569, P26; wrong as the truth sees it: died in Sancellemoz, where the truth has Passy
+    assert {name: card.counts["triples"][name] for name in ("tp", "fp", "fn")} == {"tp": 3, "fp": 1, "fn": 3}
+    assert card.values["recall"] == 3 / 6
+
+
+def test_the_real_ground_truth(shared_data: Path) -> None:
+    truth = read_truth(shared_data / "wikidata-benchmark" / "marie-curie.jsonl")
+    assert len(truth.lines) == len(truth.record["triples"]) == 45
+    found = {(one.kind, one.name) for one in problems(truth, PropertyAlignmentTable.ours())}
     assert found == {
         ("direction", "mc-011"),  # "discovered" is P61 seen from the other end
         ("direction", "mc-012"),
@@ -48,16 +79,12 @@ def test_its_defects(truth: Truth) -> None:
         ("property", "mc-013"),  # "coined" has nothing to do with P735, given name
         ("property", "mc-045"),  # the country of birth is no place of birth
     }
-
-
-def test_a_pattern_program_end_to_end(truth: Truth) -> None:
     said = ArticlePatterns()(text=TEXT, title="Marie Curie")
     card = triples.scorecard([truth.record], [said], alignment=truth.alignment)
     # found: P569, P570, P19, P26, P166 physics, P166 chemistry, P166 Davy Medal, P108, P119, P106 twice = 11 of 45;
     # wrong as the truth sees it: died in Sancellemoz, where the truth has Passy
     assert {name: card.counts["triples"][name] for name in ("tp", "fp", "fn")} == {"tp": 11, "fp": 1, "fn": 34}
     assert card.values["precision"] == 11 / 12
-    assert card.values["recall"] == 11 / 45
 
 
 @pytest.mark.parametrize(

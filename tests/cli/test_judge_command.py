@@ -180,8 +180,12 @@ def test_tune_takes_a_judge_in_place_of_a_program(labels: Path, tmp_path: Path) 
         assert "not both, not neither" in str(refusal)
 
 
-def test_preferences_in_both_orders(shared_data: Path) -> None:
-    file = shared_data / "ragchecker" / "human_labeled_data.json"
+def test_preferences_in_both_orders(tmp_path: Path) -> None:
+    file, rows = tmp_path / "preferences.json", []
+    for number, label in enumerate([-1, 0, 1, 2] * 10):
+        answers = {f"model{one}": {"response": f"answer {one} of {number}"} for one in (1, 2)}
+        rows += [{"dataset": "own", "query": f"q{number}", **answers, "overall_label": said} for said in (label, label)]
+    file.write_text(json.dumps(rows), encoding="utf-8")
     found = json.loads(run("align", file, "--judge", "preference", "--limit", 30, "--json"))
     assert found["n"] + found["no_majority"] == 30
     assert found["confusion"]["first"]["first"] == 0  # always the first place: the orders disagree, a tie

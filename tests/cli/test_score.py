@@ -207,8 +207,9 @@ def test_a_wrong_call_is_one_line_and_exit_code_2(
     assert len(done.stderr.strip().splitlines()) == 1, done.stderr
 
 
-def test_a_wrong_column_lists_the_columns(shared_data: Path) -> None:
-    file = shared_data / "hipe-scorer" / "unittest-ner-1-true.tsv"
+def test_a_wrong_column_lists_the_columns(tmp_path: Path) -> None:
+    file = tmp_path / "a.tsv"
+    file.write_text("TOKEN\tNE-COARSE-LIT\tMISC\nBern\tB-LOC\t_\n", encoding="utf-8")
     done = goldassay("score", "extraction", "--gold", file, "--pred", file, "--format", "hipe", "--column", "NE-MINE")
     assert done.returncode == 2
     assert "NE-COARSE-LIT" in done.stderr

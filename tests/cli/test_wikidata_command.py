@@ -365,28 +365,48 @@ def test_a_result_without_rows_has_no_evidence(place: Path) -> None:
     assert "are not beside it" in str(done.exception)
 
 
-def test_a_table_is_checked(place: Path, shared_data: Path) -> None:
+TWICE = """count: 2
+alignments:
+- {wikidata_pid: P856, wikidata_label: official website, riverbank_predicates: ['pgc:site'], alignment_confidence: 0.9}
+- {wikidata_pid: P856, wikidata_label: official website, riverbank_predicates: ['pgc:home'], alignment_confidence: 0.9}
+"""
+
+
+def test_a_table_is_checked(place: Path, tmp_path: Path) -> None:
     assert call("check-alignment").exit_code == 0
-    kit = shared_data / "wikidata-benchmark" / "property-alignment-v1.yaml"
+    kit = tmp_path / "twice.yaml"
+    kit.write_text(TWICE, encoding="utf-8")
     done = call("check-alignment", str(kit))
     assert done.exit_code == 1
     assert "P856 has 2 rows" in done.output
     assert json.loads(call("check-alignment", str(kit), "--json").stdout)
 
 
-def test_a_ground_truth_is_held_to_the_table(place: Path, shared_data: Path) -> None:
-    file = shared_data / "wikidata-benchmark" / "marie-curie.jsonl"
+def test_a_ground_truth_is_held_to_the_table(place: Path, tmp_path: Path) -> None:
+    """Who discovered what is P61 seen from the other end; a coined word is no given name."""
+    lines = [
+        ("mc-1", ["born_in"], "Warsaw", "P19"), ("mc-2", ["discovered"], "Radium", "P61"),
+        ("mc-3", ["coined"], "radioactivity", "P735"),
+    ]  # fmt: skip
+    file = tmp_path / "own.jsonl"
+    rows = (
+        {"id": name, "subject": "Marie_Curie", "predicates": said, "object": value, "object_type": "iri",
+         "importance": "high", "wikidata_property": property_id, "notes": ""}
+        for name, said, value, property_id in lines
+    )  # fmt: skip
+    file.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
     done = call("check-alignment", "--truth", str(file), "--json")
     assert done.exit_code == 1
     found = json.loads(done.stdout)
-    assert {one["kind"] for one in found} <= {"direction", "property", "duplicate"}
-    assert all(one["name"].startswith("mc-") for one in found)
+    assert {(one["kind"], one["name"]) for one in found} == {("direction", "mc-2"), ("property", "mc-3")}
     shown = call("check-alignment", "--truth", str(file)).stdout
-    assert f"45 statements, {len(found)} problems." in shown
+    assert f"3 statements, {len(found)} problems." in shown
     assert f"{found[0]['name']}: " in shown
     assert "bench.yaml:1: not JSON" in str(call("check-alignment", "--truth", "bench.yaml").exception)
 
 
-def test_the_founding_result_has_no_gaps_to_analyse(place: Path, shared_data: Path) -> None:
-    done = call("recall-gap-analysis", "--results", str(shared_data / "wikidata-benchmark" / "latest.json"))
+def test_the_founding_result_has_no_gaps_to_analyse(place: Path, tmp_path: Path) -> None:
+    file = tmp_path / "latest.json"
+    file.write_text('{"run_metadata": {}, "article_result": {"article_title": "Delft"}}', encoding="utf-8")
+    done = call("recall-gap-analysis", "--results", str(file))
     assert "it has no by_property" in str(done.exception)

@@ -1,4 +1,4 @@
-"""Exact match and F1 held to DSPy's own on XQuAD, and to ``evaluate`` and torchmetrics where they can be loaded."""
+"""Exact match and F1 held to DSPy's own on real questions, to ``evaluate`` and torchmetrics where they load."""
 
 from __future__ import annotations
 
@@ -11,12 +11,16 @@ from dspy.evaluate.metrics import F1 as F1_OF_DSPY
 
 from goldassay.gold import read
 from goldassay.measures.answering import squad
+from goldassay.proof.conform import cases
 
 
 @pytest.fixture(scope="module")
-def answered(shared_data: Path) -> tuple[list[str], list[str], list[list[str]]]:
-    """Ids, answers of which many are damaged, golds."""
-    rows = read(shared_data / "xquad" / "xquad.en.json", format="squad", task="answering")
+def answered(real_data: Path) -> tuple[list[str], list[str], list[list[str]]]:
+    """Ids, answers of which many are damaged, golds: of the heritage questions, and of XQuAD where it is."""
+    rows = [row for row in cases.heritage("answering") if row["answers"]]
+    assert len(rows) > 100
+    xquad = real_data / "xquad" / "xquad.en.json"
+    rows += read(xquad, format="squad", task="answering") if xquad.is_file() else []
     rng, golds = random.Random(0), [list(row["answers"]) for row in rows]
     found = [rng.choice([own[0], f"the {own[0]}!", own[0].split()[0], rng.choice(golds)[0]]) for own in golds]
     return [row["id"] for row in rows], found, golds

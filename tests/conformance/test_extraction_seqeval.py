@@ -135,26 +135,24 @@ def damaged(tags: list[list[str]], seed: str) -> list[list[str]]:
     return [[tag if rng.random() < 0.9 else rng.choice(known) for tag in sentence] for sentence in tags]
 
 
-@pytest.mark.parametrize("mode", ["conlleval", "strict"])
-def test_real_files(shared_data: Path, mode: str) -> None:
-    for file in ("ajmc-test-en", "ajmc-test-de", "ajmc-dev-fr", "sonar-dev-de"):
-        lines = (shared_data / "hipe2022" / f"{file}.tsv").read_text(encoding="utf-8").splitlines()[1:]
+def texts(language: str, real_data: Path) -> list[list[str]]:
+    """The tags of the heritage gold in a language, so that a checkout alone has some, and of the real files in it."""
+    records = [record for record in cases.heritage("extraction") if record["language"] == language]
+    found = [cases.iob2(record["text"], record["entities"]) for record in records]
+    assert sum(tag != "O" for sentence in found for tag in sentence) > 100
+    for file in sorted((real_data / "hipe2022").glob(f"*-*-{language}.tsv")):
+        lines = file.read_text(encoding="utf-8").splitlines()[1:]
         rows = [line.split("\t") for line in lines if line and not line.startswith("#")]
         tags = [row[1] if row[1] != "_" else "O" for row in rows if len(row) > 4]
         assert len(tags) > 1000
-        gold = [tags[i : i + 40] for i in range(0, len(tags), 40)]
-        pred = damaged(gold, file)
-        options = {"mode": "strict", "scheme": IOB2} if mode == "strict" else {}
-        same(evaluate_tags(gold, pred, scheme="IOB2", mode=mode), report(gold, pred, **options))
+        found += [tags[i : i + 40] for i in range(0, len(tags), 40)]
+    return found
 
 
 @pytest.mark.parametrize("language", ["nl", "en", "de", "fr"])
 @pytest.mark.parametrize("mode", ["conlleval", "strict"])
-def test_the_heritage_gold(language: str, mode: str) -> None:
-    """Real texts of this repository, so that a checkout alone has some."""
-    records = [record for record in cases.heritage("extraction") if record["language"] == language]
-    gold = [cases.iob2(record["text"], record["entities"]) for record in records]
-    assert sum(tag != "O" for sentence in gold for tag in sentence) > 100
+def test_real_texts(real_data: Path, language: str, mode: str) -> None:
+    gold = texts(language, real_data)
     options = {"mode": "strict", "scheme": IOB2} if mode == "strict" else {}
     pred = damaged(gold, language)
     same(evaluate_tags(gold, pred, scheme="IOB2", mode=mode), report(gold, pred, **options))

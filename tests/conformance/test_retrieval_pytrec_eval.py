@@ -51,11 +51,17 @@ def tied(results: dict[str, float]) -> bool:
     return len({np.float32(value) for value in results.values()}) < len(results)
 
 
-def test_the_files_of_trec_eval(shared_data: Path) -> None:
-    gold = read(shared_data / "trec" / "qrels.test", format="trec", task="retrieval")
-    pred = read(shared_data / "trec" / "results.test", format="trec", task="retrieval", side="pred")
-    run = {answer["id"]: dict(r.scores(answer)) for answer in pred}
-    compare({example["id"]: example["relevant"] for example in gold}, run)
+def test_files_of_trec(tmp_path: Path, real_data: Path) -> None:
+    (tmp_path / "qrels.test").write_text("1 0 a 1\n1 0 b 0\n1 0 c 2\n2 0 c 1\n2 0 é 3\n", encoding="utf-8")
+    ranked = [("1", "x", 3), ("1", "c", 2), ("1", "a", 2), ("1", "b", -1), ("2", "é", 0.5), ("2", "z", 0.5)]
+    lines = [f"{query}\tQ0\t{document}\t0\t{score}\town\n" for query, document, score in ranked]
+    (tmp_path / "results.test").write_text("".join(lines), encoding="utf-8")
+    for folder in (tmp_path, real_data / "trec"):
+        if folder.is_dir():
+            gold = read(folder / "qrels.test", format="trec", task="retrieval")
+            pred = read(folder / "results.test", format="trec", task="retrieval", side="pred")
+            run = {answer["id"]: dict(r.scores(answer)) for answer in pred}
+            compare({example["id"]: example["relevant"] for example in gold}, run)
 
 
 @settings(max_examples=100, deadline=None)

@@ -39,9 +39,15 @@ def test_printed_values(shared_data: Path, file: str) -> None:
     assert seen == (13 if file == "out.test" else len(PRINTED))
 
 
-def test_unjudged_is_one_minus_judged(shared_data: Path) -> None:
-    folder = shared_data / "trec"
-    both = pairs("retrieval", folder / "qrels.test", folder / "results.test", format="trec")
-    card = r.scorecard(both.gold, both.pred, measures=["Judged@5", "Judged@20"])
-    assert card.values["Judged@5"] == pytest.approx(1.0)  # unj_5 0.0000
-    assert card.values["Judged@20"] == pytest.approx(1 - 0.0333, abs=5e-5)  # unj_20 0.0333
+def test_unjudged_is_one_minus_judged(tmp_path: Path, real_data: Path) -> None:
+    (tmp_path / "qrels.test").write_text("1 0 a 1\n1 0 b 0\n2 0 c 1\n", encoding="utf-8")
+    ranked = [("1", "a"), ("1", "x"), ("1", "b"), ("1", "y"), ("2", "c")]
+    lines = [f"{query} Q0 {document} 0 {-place} own\n" for place, (query, document) in enumerate(ranked)]
+    (tmp_path / "results.test").write_text("".join(lines), encoding="utf-8")
+    # 2 of 4 documents and 1 of 1 are judged; of trec_eval's own files it prints unj_5 0.0000 and unj_20 0.0333
+    known = [(tmp_path, 0.75, 0.75), (real_data / "trec", 1.0, 1 - 0.0333)]
+    for folder, five, twenty in known[: 1 + known[1][0].is_dir()]:
+        both = pairs("retrieval", folder / "qrels.test", folder / "results.test", format="trec")
+        card = r.scorecard(both.gold, both.pred, measures=["Judged@5", "Judged@20"])
+        assert card.values["Judged@5"] == pytest.approx(five)
+        assert card.values["Judged@20"] == pytest.approx(twenty, abs=5e-5)

@@ -51,21 +51,36 @@ def test_every_sentence_of_every_system(shared_data: Path, system: str, ontology
     assert card.conventions["f1"] == "f1[protocol=text2kgbench, average=sentences, empty=0]"
 
 
-def test_the_annotations_are_recounted(shared_data: Path) -> None:
-    found = files.yaml_value(shared_data / "wikidata-benchmark" / "novel-discovery-annotations.yaml")
-    verdicts = [row["verdict"] for row in found["annotations"]]
-    # the file declares 134 / 38 / 24 / 16 (NDR 0.779) and holds 170 / 18 / 7 / 17
-    assert found["metadata"]["validated_ndr"] == 0.779
-    assert Counter(verdicts) == {"correct": 170, "incorrect": 18, "uncertain": 7, "in_wikidata": 17}
+def test_the_annotations_are_recounted(real_data: Path) -> None:
+    # the kit's file declares 134 / 38 / 24 / 16 (NDR 0.779) and holds 170 / 18 / 7 / 17
+    counted = {"correct": 170, "incorrect": 18, "uncertain": 7, "in_wikidata": 17}
+    verdicts = [verdict for verdict, count in counted.items() for _ in range(count)]
+    file = real_data / "wikidata-benchmark" / "novel-discovery-annotations.yaml"
+    if file.is_file():
+        found = files.yaml_value(file)
+        verdicts = [row["verdict"] for row in found["annotations"]]
+        assert found["metadata"]["validated_ndr"] == 0.779
+    assert Counter(verdicts) == counted
     rate = triples.novel_discovery_rate(verdicts)
     assert rate["novel_discovery_rate"] == pytest.approx(170 / 188)
     assert rate["low"] == pytest.approx(0.854, abs=5e-4)  # Wilson, 95 %
     assert rate["high"] == pytest.approx(0.939, abs=1e-3)
 
 
-def test_all_perfect_predictions_of_the_benchmark_score_one(shared_data: Path) -> None:
-    gold = shared_data / "text2kgbench" / "ground_truth__ont_4_book_ground_truth.jsonl"
-    both = pairs("triples", gold, gold, format="text2kgbench")
-    card = triples.scorecard(both.gold, [triples.perfect(example) for example in both.gold])
-    assert card.values["f1"] == 1.0
-    assert card.values["macro_f1"] == 1.0
+def test_all_perfect_predictions_score_one(real_data: Path, tmp_path: Path) -> None:
+    own = tmp_path / "gold.jsonl"
+    triples_of = [
+        {"sub": "House", "rel": "country of origin", "obj": "Italy"},
+        {"sub": "House", "rel": "opened", "obj": "1931"},
+    ]
+    rows = [
+        {"id": "a", "sent": "It opened in Italy.", "triples": triples_of},
+        {"id": "b", "sent": "No.", "triples": []},
+    ]
+    own.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    real = real_data / "text2kgbench" / "ground_truth__ont_4_book_ground_truth.jsonl"
+    for gold in (own, *([real] if real.is_file() else [])):
+        both = pairs("triples", gold, gold, format="text2kgbench")
+        card = triples.scorecard(both.gold, [triples.perfect(example) for example in both.gold])
+        assert card.values["f1"] == 1.0
+        assert card.values["macro_f1"] == 1.0

@@ -1,4 +1,4 @@
-"""The audit of the real Wikidata kit: the defects that are known, to the number."""
+"""The audit of a Wikidata kit: the defects that are known of the real one, to the number, and of small ones."""
 
 from __future__ import annotations
 
@@ -16,8 +16,9 @@ ROWS = """annotations:
 """
 
 
-def test_the_articles(shared_data: Path) -> None:
-    found = audit(shared_data / "wikidata-benchmark" / "wikidata-benchmark-1k.yaml")
+def test_the_real_kit(shared_data: Path) -> None:
+    kit = shared_data / "wikidata-benchmark"
+    found = audit(kit / "wikidata-benchmark-1k.yaml")
     said = {one.field: one.message for one in found.findings if one.kind == "count"}
     assert said["description"] == "1,000 declared, 946 counted"
     assert said["stratified_sampling.biography_living"] == "200 declared, 190 counted"
@@ -26,10 +27,7 @@ def test_the_articles(shared_data: Path) -> None:
     assert len(set(repeated)) == 25
     assert len(repeated) == 26  # one of them stands three times
     assert found.kinds == {"count": 7, "id": 26}
-
-
-def test_the_statements(shared_data: Path) -> None:
-    found = audit(shared_data / "wikidata-benchmark" / "novel-discovery-annotations.yaml")
+    found = audit(kit / "novel-discovery-annotations.yaml")
     assert {one.field: one.message for one in found.findings} == {
         "metadata.correct": "134 declared, 170 counted",
         "metadata.incorrect": "38 declared, 18 counted",
@@ -38,10 +36,7 @@ def test_the_statements(shared_data: Path) -> None:
         "metadata.validated_ndr": "0.779 declared, 0.904 from the verdicts (170 correct, 18 not)",
     }
     assert found.figures["discovery_rate"] == pytest.approx(170 / 188)
-
-
-def test_the_whole_folder(shared_data: Path) -> None:
-    found = audit(shared_data / "wikidata-benchmark")
+    found = audit(kit)
     assert found.records == {
         "novel-discovery-annotations.yaml": 212,
         "property-alignment-v1.yaml": 61,
@@ -49,6 +44,32 @@ def test_the_whole_folder(shared_data: Path) -> None:
     }
     [twice] = [one for one in found.findings if one.file == "property-alignment-v1.yaml"]
     assert (twice.kind, twice.record) == ("id", "P856")
+
+
+def test_what_a_kit_declares_is_counted_again(tmp_path: Path) -> None:
+    """Four articles are declared and three stand there; of three places there is one; an id stands twice."""
+    (tmp_path / "articles.yaml").write_text(
+        "description: 4-article set\nstratified_sampling: {places: 3, people: 2}\narticles:\n"
+        "- {title: Delft, qid: Q690, domain: places}\n- {title: Vermeer, qid: Q41264, domain: people}\n"
+        "- {title: Johannes, qid: Q41264, domain: people}\n",
+        encoding="utf-8",
+    )
+    (tmp_path / "annotations.yaml").write_text(HEAD.replace("correct: 2", "correct: 3") + ROWS, encoding="utf-8")
+    table = "count: 3\nalignments: [{wikidata_pid: P31, predicates: [a]}, {wikidata_pid: P31, predicates: [b]}]\n"
+    (tmp_path / "properties.yaml").write_text(table, encoding="utf-8")
+    found = audit(tmp_path)
+    assert found.records == {"annotations.yaml": 3, "articles.yaml": 3, "properties.yaml": 2}
+    assert {(one.file, one.field): one.message for one in found.findings if one.kind == "count"} == {
+        ("articles.yaml", "description"): "4 declared, 3 counted",
+        ("articles.yaml", "stratified_sampling.places"): "3 declared, 1 counted",
+        ("annotations.yaml", "metadata.correct"): "3 declared, 2 counted",
+        ("properties.yaml", "count"): "3 declared, 2 counted",
+    }
+    twice = {(one.file, one.record) for one in found.findings if one.kind == "id"}
+    assert len(twice) == 2
+    assert ("properties.yaml", "P31") in twice
+    alone = audit(tmp_path / "annotations.yaml")
+    assert alone.figures["discovery_rate"] == pytest.approx(2 / 3)
 
 
 @pytest.mark.parametrize(

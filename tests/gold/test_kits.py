@@ -13,33 +13,6 @@ from goldassay.gold.formats.kits import mapping, read_properties, write_properti
 from goldassay.measures.triples.tally import novel_discovery_rate
 
 
-def test_the_real_articles(shared_data: Path, tmp_path: Path) -> None:
-    file = shared_data / "wikidata-benchmark" / "wikidata-benchmark-1k.yaml"
-    found = read(file, task="linking")
-    assert len(found) == 946
-    assert found[0] == {
-        "id": "1",
-        "text": "Elon Musk",
-        "links": [{"start": 0, "end": 9, "text": "Elon Musk", "ids": {"wikidata": ["Q317521"]}}],
-        "strata": {"domain": "biography_living"},
-    }
-    write(tmp_path / "again.yaml", found, format="benchmark", task="linking")
-    assert read(tmp_path / "again.yaml", task="linking") == found
-
-
-def test_the_real_statements(shared_data: Path, tmp_path: Path) -> None:
-    file = shared_data / "wikidata-benchmark" / "novel-discovery-annotations.yaml"
-    found = read(file, task="triples")
-    assert len(found) == 212
-    assert found[0]["triples"][0]["verdict"] == "in_wikidata"
-    assert found[0]["meta"]["article"] == "Marie Curie"
-    # 170 correct and 18 incorrect: 170 / 188
-    rates = novel_discovery_rate(triple["verdict"] for record in found for triple in record["triples"])
-    assert rates["novel_discovery_rate"] == pytest.approx(170 / 188)
-    write(tmp_path / "again.yaml", found, format="annotations", task="triples")
-    assert read(tmp_path / "again.yaml", task="triples") == found
-
-
 def test_articles_statements_and_properties_are_read(own: Path, tmp_path: Path) -> None:
     articles = read(own / "articles.yaml", task="linking")
     assert articles[1] == {
@@ -51,16 +24,35 @@ def test_articles_statements_and_properties_are_read(own: Path, tmp_path: Path) 
     statements = read(own / "annotations.yaml", task="triples")
     assert [one["triples"][0]["verdict"] for one in statements] == ["correct", "incorrect"]
     assert statements[0]["meta"]["article"] == "Hafenmuseum Emden"
+    rates = novel_discovery_rate(triple["verdict"] for record in statements for triple in record["triples"])
+    assert rates["novel_discovery_rate"] == 0.5
     rows = read_properties(own / "properties.yaml")
     assert (rows[0].id, rows[0].predicates, rows[0].confidence) == ("P571", ("ex:opened", "ex:founded"), 0.9)
     assert ("ex:in", "P131") in mapping(own / "properties.yaml")
+    for found, kind, task in ((articles, "benchmark", "linking"), (statements, "annotations", "triples")):
+        write(tmp_path / "again.yaml", found, format=kind, task=task)
+        assert read(tmp_path / "again.yaml", task=task) == found
 
 
-def test_the_real_table(shared_data: Path) -> None:
-    file = shared_data / "wikidata-benchmark" / "property-alignment-v1.yaml"
-    rows = read_properties(file)
+def test_the_real_kit_is_read(shared_data: Path, tmp_path: Path) -> None:
+    folder = shared_data / "wikidata-benchmark"
+    articles = read(folder / "wikidata-benchmark-1k.yaml", task="linking")
+    assert (len(articles), articles[0]["text"], articles[0]["strata"]) == (
+        946,
+        "Elon Musk",
+        {"domain": "biography_living"},
+    )
+    statements = read(folder / "novel-discovery-annotations.yaml", task="triples")
+    assert (len(statements), statements[0]["meta"]["article"]) == (212, "Marie Curie")
+    # 170 correct and 18 incorrect: 170 / 188
+    rates = novel_discovery_rate(triple["verdict"] for record in statements for triple in record["triples"])
+    assert rates["novel_discovery_rate"] == pytest.approx(170 / 188)
+    for found, kind, task in ((articles, "benchmark", "linking"), (statements, "annotations", "triples")):
+        write(tmp_path / "again.yaml", found, format=kind, task=task)
+        assert read(tmp_path / "again.yaml", task=task) == found
+    rows = read_properties(folder / "property-alignment-v1.yaml")
     assert (rows[0].id, rows[0].predicates, rows[0].confidence) == ("P31", ("rdf:type", "pgc:isA"), 0.95)
-    assert ("schema:birthDate", "P569") in mapping(file)
+    assert ("schema:birthDate", "P569") in mapping(folder / "property-alignment-v1.yaml")
 
 
 @pytest.mark.parametrize(

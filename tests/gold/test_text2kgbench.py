@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from goldassay.exceptions import DataError
 from goldassay.gold import pairs, read
 from goldassay.gold.formats import text2kgbench
-
-ONTOLOGIES = ["10_culture", "4_book"]
 
 
 def write(file: Path, *rows: object) -> Path:
@@ -29,37 +28,44 @@ def test_both_sides(tmp_path: Path) -> None:
     assert both.pred == [{"id": "a", "triples": [{"subject": "s", "predicate": "r", "object": "p"}]}]
 
 
-def test_the_last_of_repeated_outputs_counts(tmp_path: Path) -> None:
+def test_the_last_of_repeated_outputs_counts(tmp_path: Path, real_data: Path) -> None:
+    """So it is in Alpaca's book outputs, which hold each of the 550 ids twice."""
     gold = write(tmp_path / "g.jsonl", {"id": "a", "sent": "x", "triples": []}, {"id": "b", "sent": "y", "triples": []})
     said = [{"id": "a", "triples": [["s", "r", "first"]]}, {"id": "b", "triples": []}]
     said += [{"id": "a", "triples": [["s", "r", "last"]]}, {"id": "b", "triples": [["t", "r", "o"]]}]
     both = pairs("triples", gold, write(tmp_path / "p.jsonl", *said))
     assert both.warnings == ["2 outputs repeat an id; the last line of each counts"]
     assert [[one["object"] for one in record["triples"]] for record in both.pred] == [["last"], ["o"]]
+    folder, system = real_data / "text2kgbench", "baselines__Alpaca-LoRA-13B__"
+    if folder.is_dir():
+        pred = folder / f"{system}llm_responses__ont_4_book_lora-13b_responses_v2.jsonl"
+        both = pairs("triples", folder / "ground_truth__ont_4_book_ground_truth.jsonl", pred)
+        assert both.warnings == ["550 outputs repeat an id; the last line of each counts"]
+        official = folder / f"{system}eval_metrics__ont_4_book_llm_stats.jsonl"
+        rows = {row["id"]: row for row in map(json.loads, official.read_text(encoding="utf-8").splitlines())}
+        for record in both.pred:
+            triples = [[t["subject"], t["predicate"], t["object"]] for t in record["triples"]]
+            assert triples == rows[record["id"]]["llm_triples"]
 
 
-@pytest.mark.parametrize("ontology", ONTOLOGIES)
-def test_responses_are_parsed_as_the_benchmark_parsed_them(shared_data: Path, ontology: str) -> None:
-    files = sorted((shared_data / "text2kgbench").glob(f"*llm_responses__ont_{ontology}*"))
-    assert len(files) == 2
-    for file in files:
-        for line in file.read_text(encoding="utf-8").splitlines():
-            row = json.loads(line)
-            parsed = text2kgbench.parse(row["response"])
-            assert [[t["subject"], t["predicate"], t["object"]] for t in parsed] == row["triples"]
+RESPONSES = [
+    ("author(Inkspell, Cornelia Funke)", [["Inkspell", "author", " Cornelia Funke"]]),
+    ("located\\_in(House, Rome)\nyear(House,1931)", [["House", "located_in", " Rome"], ["House", "year", "1931"]]),
+    ("country of origin(Film,Italy)", [["Film", "origin", "Italy"]]),  # one word stands before the bracket
+    ("genre(Inkspell,) and (a,b)", []),
+    ("title(Emma (novel),Jane Austen)", [["Emma (novel)", "title", "Jane Austen"]]),
+    ("publisher(A\nB,C, D)", [["A\nB", "publisher", "C, D"]]),
+    ("I cannot say.", []),
+]
 
 
-def test_the_last_of_repeated_outputs_counts_and_is_warned_of(shared_data: Path) -> None:
-    """Alpaca's book outputs hold each of the 550 ids twice; the official results are those of the last lines."""
-    folder = shared_data / "text2kgbench"
-    pred = folder / "baselines__Alpaca-LoRA-13B__llm_responses__ont_4_book_lora-13b_responses_v2.jsonl"
-    both = pairs("triples", folder / "ground_truth__ont_4_book_ground_truth.jsonl", pred)
-    assert both.warnings == ["550 outputs repeat an id; the last line of each counts"]
-    official = folder / "baselines__Alpaca-LoRA-13B__eval_metrics__ont_4_book_llm_stats.jsonl"
-    rows = {row["id"]: row for row in map(json.loads, official.read_text(encoding="utf-8").splitlines())}
-    for record in both.pred:
-        triples = [[t["subject"], t["predicate"], t["object"]] for t in record["triples"]]
-        assert triples == rows[record["id"]]["llm_triples"]
+def test_responses_are_parsed_as_the_benchmark_parsed_them(real_data: Path) -> None:
+    rows: list[dict[str, Any]] = [{"response": said, "triples": found} for said, found in RESPONSES]
+    for file in sorted((real_data / "text2kgbench").glob("*llm_responses__ont_*")):
+        rows += map(json.loads, file.read_text(encoding="utf-8").splitlines())
+    for row in rows:
+        parsed = text2kgbench.parse(row["response"])
+        assert [[t["subject"], t["predicate"], t["object"]] for t in parsed] == row["triples"]
 
 
 @pytest.mark.parametrize(
@@ -90,12 +96,21 @@ def test_repeated_gold_is_an_error(tmp_path: Path) -> None:
         read(write(tmp_path / "g.jsonl", row, row), format="text2kgbench", task="triples")
 
 
-@pytest.mark.parametrize("part", ["train", "validation"])
-@pytest.mark.parametrize("ontology", ["10_culture", "4_book"])
-def test_the_real_training_sentences_byte_for_byte(shared_data: Path, tmp_path: Path, part: str, ontology: str) -> None:
-    source = shared_data / "text2kgbench" / f"{part}__ont_{ontology}_{part}.jsonl"
-    found = read(source, task="triples")
-    assert len(found) == source.read_bytes().count(b"\n")
-    assert all(record["triples"][0]["subject_id"].startswith("Q") for record in found)
-    text2kgbench.write(tmp_path / "x.jsonl", found, "triples")
-    assert (tmp_path / "x.jsonl").read_bytes() == source.read_bytes()
+TRAINING = {
+    "id": "own_train_1", "sub_label": "Café Müller", "rel_label": "country of origin", "obj_label": "Italy",
+    "sent": "Caf\u00e9 M\u00fcller was made in Italy.", "sub": "Q900001", "rel": "P495", "obj": "Q38",
+}  # fmt: skip
+
+
+def test_training_sentences_byte_for_byte(real_data: Path, tmp_path: Path) -> None:
+    own = write(tmp_path / "own.jsonl", TRAINING, {**TRAINING, "id": "own_train_2", "sent": "Two."})
+    for source in [
+        own,
+        *sorted((real_data / "text2kgbench").glob("*__ont_*_train.jsonl"))[:2],
+        *sorted((real_data / "text2kgbench").glob("*__ont_*_validation.jsonl"))[:2],
+    ]:
+        found = read(source, task="triples", format="text2kgbench")
+        assert len(found) == source.read_bytes().count(b"\n")
+        assert all(record["triples"][0]["subject_id"].startswith("Q") for record in found)
+        text2kgbench.write(tmp_path / "x.jsonl", found, "triples")
+        assert (tmp_path / "x.jsonl").read_bytes() == source.read_bytes()

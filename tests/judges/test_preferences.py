@@ -32,29 +32,58 @@ def longer(first: str, second: str) -> str:
     return "first" if len(first) > len(second) else "second" if len(second) > len(first) else "tie"
 
 
+def preferences(file: Path, pairs: int = 60) -> Path:
+    """A file as RAGChecker's: each pair once for each of two annotators, who agree on two of three pairs.
+
+    Both prefer the first of every six, both the second of the next, and both see no difference in the next.
+    """
+    rows: list[dict[str, Any]] = []
+    for number in range(pairs):
+        both = [(-1, -2), (1, 1), (0, 0), (-1, 0), (2, -1), (1, 2)][number % 6]
+        one, other = "x" * (1 + number % 5), "y" * (1 + number % 3)
+        for label in both:
+            answers = {"model1": {"response": f"{one} {number}"}, "model2": {"response": f"{other} {number}"}}
+            labels = {"overall_label": label, "correctness_label": label, "completeness_label": 0}
+            rows.append({"dataset": "own", "query": f"question {number}", **answers, **labels})
+    file.write_text(json.dumps(rows), encoding="utf-8")
+    return file
+
+
 @pytest.fixture
-def file(shared_data: Path) -> Path:
-    return shared_data / "ragchecker" / "human_labeled_data.json"
+def file(tmp_path: Path) -> Path:
+    return preferences(tmp_path / "preferences.json")
 
 
-def test_the_file_has_280_pairs_with_two_annotators(file: Path) -> None:
+def test_a_pair_with_two_annotators_is_one_item(file: Path) -> None:
     found = read(file)
-    assert len(found.items) == 280
+    assert len(found.items) == len({item.id for item in found.items}) == 60
     assert found.annotators == ["annotator 1", "annotator 2"]
     assert all(len(item.labels) == 2 for item in found.items)
     said = [label for item in found.items for label in item.labels.values()]
-    # 52 and 153 labels below 0, 170 of 0, 139 and 46 above (counted with a one-liner over the file)
-    assert {label: said.count(label) for label in set(said)} == {"first": 205, "tie": 170, "second": 185}
-    assert len({item.id for item in found.items}) == 280
+    # of every twelve labels four are below 0, three are 0 and five are above
+    assert {label: said.count(label) for label in set(said)} == {"first": 40, "tie": 30, "second": 50}
+    assert {label for item in read(file, "completeness", limit=20).items for label in item.labels.values()} == {"tie"}
     assert len(read(file, "completeness", limit=20).items) == 20
     assert read(file, limit=20).items == read(file, limit=20).items
+
+
+def test_the_real_file_has_280_pairs_with_two_annotators(shared_data: Path) -> None:
+    found = read(shared_data / "ragchecker" / "human_labeled_data.json")
+    assert len({item.id for item in found.items}) == len(found.items) == 280
+    said = [label for item in found.items for label in item.labels.values()]
+    # 52 and 153 labels below 0, 170 of 0, 139 and 46 above (counted with a one-liner over the file)
+    assert {label: said.count(label) for label in set(said)} == {"first": 205, "tie": 170, "second": 185}
+    judged = prefer(Scripted(longer), found)
+    assert (judged.pairs, judged.unknown) == (280, 0)
+    assert judged.people is not None
+    assert 0.2 < judged.people.value < 0.8
 
 
 def test_a_judge_that_takes_the_longer_answer_beside_people(file: Path) -> None:
     labels = read(file)
     judge = Scripted(longer)
     found = prefer(judge, labels)
-    assert (found.pairs, found.unknown, judge.calls) == (280, 0, 560)
+    assert (found.pairs, found.unknown, judge.calls) == (60, 0, 120)
     assert found.consistent is not None
     assert found.consistent.value == 1.0
     agreed = [i.label == longer(i.inputs["first"], i.inputs["second"]) for i in labels.items if i.label is not None]
@@ -63,7 +92,7 @@ def test_a_judge_that_takes_the_longer_answer_beside_people(file: Path) -> None:
     assert found.three_way.low < found.three_way.value < found.three_way.high
     assert found.people is not None
     assert 0.2 < found.people.value < 0.8
-    assert found.no_majority == 280 - len(agreed)
+    assert found.no_majority == 60 - len(agreed) == 20  # two of every six pairs
 
 
 def test_a_judge_that_always_takes_the_first_agrees_with_no_decided_pair(file: Path) -> None:

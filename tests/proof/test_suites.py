@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
 from pathlib import Path
 
 import pytest
@@ -25,34 +24,59 @@ def test_every_official_number_is_reproduced(shared_data: Path, suite: str, tota
     assert result.state()["total"] == total
 
 
-def test_a_changed_official_number_is_seen(shared_data: Path, tmp_path: Path) -> None:
-    shutil.copytree(shared_data / "trec", tmp_path / "trec")
-    file = tmp_path / "trec" / "out.test"
-    file.write_text(file.read_text(encoding="utf-8").replace("0.1785", "0.1786"), encoding="utf-8")
+# query 1: of two relevant documents one is found, at rank 2; query 2: its only one is found, at rank 1
+TREC = {
+    "qrels.test": "1 0 a 1\n1 0 b 1\n1 0 c 0\n2 0 d 1\n",
+    "results.test": "1 Q0 c 1 3.0 own\n1 Q0 a 2 2.0 own\n2 Q0 d 1 1.0 own\n",
+    "out.test": "num_q\tall\t2\nnum_ret\tall\t3\nnum_rel\tall\t3\nnum_rel_ret\tall\t2\nmap\tall\t0.6250\n"
+    "recip_rank\tall\t0.7500\nP_5\tall\t0.2000\n",
+    "out.test.a": "map\tall\t0.6250\nrecall_5\tall\t0.7500\n",
+}
+
+
+def test_a_changed_official_number_is_seen(tmp_path: Path) -> None:
+    (tmp_path / "trec").mkdir()
+    for name, content in TREC.items():
+        (tmp_path / "trec" / name).write_text(content, encoding="utf-8")
     (result,) = conform.run(tmp_path, ["trec_eval"])
-    assert (result.reproduced, result.total) == (126, 127)
-    assert result.differences == ["out.test map: official 0.1786, ours 0.1785"]
+    assert (result.reproduced, result.total, result.differences) == (9, 9, [])
+    file = tmp_path / "trec" / "out.test"
+    file.write_text(file.read_text(encoding="utf-8").replace("0.6250", "0.6251"), encoding="utf-8")
+    (result,) = conform.run(tmp_path, ["trec_eval"])
+    assert (result.reproduced, result.total) == (8, 9)
+    assert result.differences == ["out.test map: official 0.6251, ours 0.6250"]
 
 
-def test_a_changed_sentence_is_seen(shared_data: Path, tmp_path: Path) -> None:
+def test_a_changed_sentence_is_seen(tmp_path: Path) -> None:
+    """A statement that gold has, and one of a relation that it does not have, whose object is not in the text."""
     folder = tmp_path / "text2kgbench"
     folder.mkdir()
-    for name in (
-        "baselines__Vicuna-13B__eval_metrics__ont_10_culture_llm_stats.jsonl",
-        "baselines__Vicuna-13B__llm_responses__ont_10_culture_llm_responses.jsonl",
-        "ground_truth__ont_10_culture_ground_truth.jsonl",
-        "ontologies__10_culture_ontology.json",
-    ):
-        shutil.copy(shared_data / "text2kgbench" / name, folder / name)
+    said = [["House", "opened", "1931"], ["House", "country", "Italy"]]
+    gold = {
+        "id": "own_1",
+        "sent": "The house opened in 1931.",
+        "triples": [{"sub": "House", "rel": "opened", "obj": "1931"}],
+    }
+    official = {
+        "id": "own_1", "precision": "1.00", "recall": "1.00", "f1": "1.00", "onto_conf": "0.50", "rel_halluc": "0.50",
+        "sub_halluc": "0.00", "obj_halluc": "0.50", "llm_triples": said,
+    }  # fmt: skip
+    known = {"concepts": [{"label": "museum"}], "relations": [{"label": "opened"}]}
     file = folder / "baselines__Vicuna-13B__eval_metrics__ont_10_culture_llm_stats.jsonl"
-    rows = [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()]
-    rows[0]["obj_halluc"] = "0.33"
-    file.write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
+    for name, content in {
+        file.name: official,
+        "baselines__Vicuna-13B__llm_responses__ont_10_culture_llm_responses.jsonl": {"id": "own_1", "triples": said},
+        "ground_truth__ont_10_culture_ground_truth.jsonl": gold,
+        "ontologies__10_culture_ontology.json": known,
+    }.items():
+        (folder / name).write_text(json.dumps(content) + "\n", encoding="utf-8")
+    (result,) = conform.run(tmp_path, ["text2kgbench"])
+    assert (result.reproduced, result.total, result.differences) == (7, 7, [])
+    file.write_text(json.dumps({**official, "obj_halluc": "0.33"}), encoding="utf-8")
     (result,) = conform.run(tmp_path, ["text2kgbench"])
     assert result.total - result.reproduced == 1
-    assert "ont_10_culture_test_2 obj_halluc: official 0.33, ours 1.00" in result.differences[0]
-    rows[0]["id"] = "unknown"
-    file.write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
+    assert "own_1 obj_halluc: official 0.33, ours 0.50" in result.differences[0]
+    file.write_text(json.dumps({**official, "id": "unknown"}), encoding="utf-8")
     with pytest.raises(DataError, match=r"llm_stats\.jsonl:1: official results of a sentence that gold does not have"):
         conform.run(tmp_path, ["text2kgbench"])
 

@@ -159,6 +159,36 @@ def test_prompts_answers_and_failures_are_shown(
     seen.quiet()
 
 
+def test_claims_citations_and_passages_stand_with_their_verdicts(opened: Open, tmp_path: Path) -> None:
+    said = dspy.Prediction(
+        answer="It opened in 1885. It burnt down.",
+        results=[
+            {"doc_id": "d1", "score": 2.0, "text": "The museum opened in 1885."},
+            {"doc_id": "d2", "text": "A mill."},
+        ],
+        support={"answer_by_gold": [True, None], "answer_by_context": [[True, False], [False, False]]},
+        answer_claims=["it opened in 1885", "it burnt down"],
+        citations=[{"sentence": "It opened in 1885.", "together": True, "alone": [True], "without": [False]}, "d1"],
+    )
+    gold = [
+        dspy.Example(id="1", question="When?", answers=["1885"], relevant={"d1": 1, "d9": 1}).with_inputs("question")
+    ]
+    evaluate(lambda question: said, gold, Metric(answering.F1()), folder=tmp_path / "r", progress=False)
+    file = tmp_path / "r.html"
+    file.write_text(pages.report([Run.load(tmp_path / "r")]), encoding="utf-8")
+    seen = opened(file)
+    seen.page.wait_for_selector("#detail table")
+    rows = [" | ".join(row.split("\t")) for row in seen.page.inner_text("#detail").splitlines()]
+    shown = "\n".join(" ".join(row.split()) for row in rows)
+    assert "it opened in 1885 | ✓ supported | 1 ✓ supported 2 ✗ not supported" in shown
+    assert "it burnt down | ? unknown | 1 ✗ not supported 2 ✗ not supported" in shown
+    assert "It opened in 1885. | ✓ supported | 1 ✓ supported" in shown
+    assert "d1 cited | ✓ grade 1" in shown
+    assert "Not retrieved: d9 (grade 1)" in shown
+    assert "{" not in shown  # nothing is left as JSON
+    seen.quiet()
+
+
 def test_hostile_data_changes_nothing(opened: Open, tmp_path: Path) -> None:
     hostile = (
         "</script><script>document.title='owned'</script><img src=x onerror=\"document.title='owned'\">\u202e\x1b[2J"
@@ -242,7 +272,10 @@ def test_a_hundred_thousand_examples_open_scroll_and_are_searched(opened: Open, 
     seen.quiet()
 
 
-def test_on_paper_it_is_light_and_whole(file: Path, opened: Open) -> None:
+@pytest.mark.parametrize("several", [2, 4])
+def test_on_paper_it_is_light_and_whole(several: int, opened: Open, two: list[Run], tmp_path: Path) -> None:
+    file = tmp_path / "paper.html"
+    file.write_text(pages.report((two * 2)[:several]), encoding="utf-8")
     seen = opened(file, theme="dark", width=794)
     seen.page.emulate_media(media="print")
     seen.page.evaluate("dispatchEvent(new Event('beforeprint'))")

@@ -5,7 +5,7 @@
   const make = goldassay.make;
   const LONG = 20000;
   const KNOWN = new Set(["entities", "links", "triples", "results", "relevant", "answer", "answers", "label",
-    "secondary_labels", "retrieved_contexts", "citations", "claims", "confidence"]);
+    "secondary_labels", "retrieved_contexts", "citations", "claims", "confidence", "support", "answer_claims", "gold_claims"]);
 
   const folded = (text) => String(text ?? "").trim().toLowerCase();
 
@@ -123,12 +123,13 @@
     if (!results.length) return null;
     const relevant = Array.isArray(gold?.relevant) ? Object.fromEntries(gold.relevant.map((id) => [id, 1])) : gold?.relevant ?? {};
     const judged = Object.keys(relevant).length > 0;
+    const cited = new Set((Array.isArray(said.citations) ? said.citations : []).filter((one) => typeof one === "string" || typeof one === "number").map(String));
     const needles = [said.answer, ...(gold?.answers ?? [])].filter((one) => typeof one === "string");
     const rows = results.slice(0, 50).map((one, place) => {
       const id = typeof one === "string" ? one : String(one.doc_id ?? "");
       const grade = relevant[id];
       const score = typeof one.score === "number" ? one.score.toPrecision(4) : "";
-      return make("tr", {}, make("td", { class: "num" }, String(place + 1)), make("td", {}, id),
+      return make("tr", {}, make("td", { class: "num" }, String(place + 1)), make("td", {}, id, cited.has(id) ? [" ", make("span", { class: "chip" }, "cited")] : null),
         judged ? make("td", { class: grade > 0 ? "good" : "" }, grade > 0 ? `✓ grade ${grade}` : grade === undefined ? "not judged" : "not relevant") : null,
         make("td", { class: "num" }, score), make("td", {}, within(String(one.text ?? "").slice(0, 3000), needles)));
     });
@@ -170,12 +171,46 @@
     }
     if (said.answer !== undefined) out.push(long(said.answer === "" || said.answer === null ? "(no answer)" : said.answer, "plain said"));
     if (typeof said.confidence === "number") out.push(make("p", { class: "facts" }, `confidence ${said.confidence.toFixed(3)}`));
-    for (const name of ["citations", "claims"]) {
-      if (Array.isArray(said[name]) && said[name].length) {
-        out.push(make("p", { class: "facts" }, `${name}:`), make("ul", { class: "errors" }, said[name].map((one) => make("li", { dir: "auto" }, typeof one === "object" ? JSON.stringify(one) : String(one)))));
-      }
-    }
-    return make("div", {}, out);
+    return make("div", {}, out, claims(said), citations(said));
+  }
+
+  /* A verdict as its sign and word; one that did not come back is unknown. */
+  function verdict(value) {
+    if (value === null || value === undefined) return make("span", { class: "quiet" }, "? unknown");
+    const yes = value === true || /^(entail|support|yes|true)/i.test(String(value));
+    return make("span", { class: yes ? "good" : "bad" }, yes ? "✓ " : "✗ ", typeof value === "boolean" ? (yes ? "supported" : "not supported") : String(value));
+  }
+  const verdicts = (several) => (several ?? []).map((one, place) => [`${place + 1} `, verdict(one), " "]);
+
+  function table(caption, heads, rows) {
+    return make("div", { class: "scroll" }, make("table", { class: "compact" }, make("caption", {}, caption),
+      make("thead", {}, make("tr", {}, heads.map((head) => make("th", { scope: "col" }, head)))),
+      make("tbody", {}, rows.map((cells) => make("tr", {}, cells.map((cell, place) =>
+        place ? make("td", {}, cell) : make("th", { scope: "row", dir: "auto" }, cell)))))));
+  }
+
+  /* Claims of the answer and of gold, each with what supports it. */
+  function claims(said) {
+    const tables = said.support && typeof said.support === "object" ? said.support : {};
+    const sides = [["answer", "Claims of the answer", "gold says so", tables.answer_by_gold], ["gold", "Claims of gold", "the answer says so", tables.gold_by_answer]];
+    const out = sides.map(([name, caption, head, one]) => {
+      const passages = tables[`${name}_by_context`];
+      const n = Math.max(one?.length ?? 0, passages?.length ?? 0);
+      if (!n) return null;
+      const heads = ["claim", one ? head : null, passages ? "passage by passage" : null].filter(Boolean);
+      return table(caption, heads, Array.from({ length: n }, (_, at) => [String(said[`${name}_claims`]?.[at] ?? `claim ${at + 1}`),
+        ...(one ? [verdict(one[at])] : []), ...(passages ? [verdicts(passages[at])] : [])]));
+    });
+    const plain = Array.isArray(said.claims) && said.claims.length ? make("ul", { class: "errors" },
+      said.claims.map((one) => make("li", { dir: "auto" }, typeof one === "object" ? JSON.stringify(one) : String(one)))) : null;
+    return [out, plain ? [make("p", { class: "facts" }, "claims"), plain] : null];
+  }
+
+  /* Sentences with what they cite: whether it entails them together, and each by itself. Bare ids are marked in the passages. */
+  function citations(said) {
+    const judged = (Array.isArray(said.citations) ? said.citations : []).filter((one) => one && typeof one === "object" && "together" in one);
+    return judged.length ? table("Sentences and what they cite", ["sentence", "all cited together", "each alone"],
+      judged.map((one) => [String(one.sentence ?? ""), verdict(one.together), verdicts(one.alone)])) : null;
   }
 
   const bare = (value) => value === null || value === "" || (Array.isArray(value) && !value.length);
@@ -194,7 +229,7 @@
     const made = run.calls ?? [];
     if (!made.length) return null;
     return make("details", { class: "calls" }, make("summary", {}, `Prompt and raw answer (${made.length} call${made.length > 1 ? "s" : ""})`),
-      made.map((call) => make("div", {}, make("p", { class: "facts" }, `${call.lm ?? ""}${call.seconds !== undefined ? `, ${call.seconds.toFixed(2)} s` : ""}`),
+      made.map((call, place) => make("div", {}, make("p", { class: "facts" }, `${made.length > 1 ? `Call ${place + 1}: ` : ""}${call.lm ?? ""}${call.seconds !== undefined ? `, ${call.seconds.toFixed(2)} s` : ""}`),
         (call.prompt ?? []).map((one) => [make("p", { class: "facts" }, one.role), code(one.content)]),
         make("p", { class: "facts" }, call.error ? "error" : "answer"), code(call.error ?? call.answer ?? ""))));
   }
