@@ -20,7 +20,7 @@ from goldassay.cli import app
 from goldassay.exceptions import GoldassayError
 from goldassay.measures import answering, classification, extraction
 from goldassay.reporting import facts, pages
-from goldassay.reporting.pages.report import labels
+from goldassay.reporting.pages.data import labels
 from goldassay.running import Run, evaluate
 from goldassay.statistics.ppi import corrected
 

@@ -237,3 +237,32 @@ def spelled_out(command: Callable[..., None]) -> Callable[..., None]:
     called.__name__, called.__doc__ = command.__name__, command.__doc__
     called.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
     return called
+
+
+def optimizer_settings(options: Sequence[str]) -> dict[str, Any]:
+    """The optimizer's settings as they were written; what is guarded, with how far it may drop.
+
+    >>> optimizer_settings(["rounds=5", "guarded=strict_f1,partial_f1=0.01"])
+    {'rounds': 5, 'guarded': {'strict_f1': 0.0, 'partial_f1': 0.01}}
+    """
+    import yaml
+
+    found: dict[str, Any] = {}
+    for text in options:
+        name, equals, value = text.partition("=")
+        if not (name and equals):
+            raise GoldassayError(f"--option reads like rounds=5, not {text!r}")
+        try:
+            found[name] = guards(value) if name == "guarded" else yaml.safe_load(value)
+        except yaml.YAMLError:
+            raise GoldassayError(f"the value of --option {name} cannot be read: {value!r}") from None
+    return found
+
+
+def guards(said: str) -> dict[str, float]:
+    """Measures that must not drop, each with what it may drop by."""
+    pairs = [text.partition("=") for text in said.split(",")]
+    try:
+        return {name.strip(): float(drop or 0) for name, _, drop in pairs}
+    except ValueError:
+        raise GoldassayError(f"guarded reads like strict_f1 or strict_f1,partial_f1=0.01, not {said!r}") from None

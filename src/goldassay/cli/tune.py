@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 import sys
-from collections.abc import Sequence
 from json import dumps
 from pathlib import Path
 from typing import Annotated, Any
@@ -127,7 +126,7 @@ def tune(
         if planned.refusal:
             raise GoldassayError(planned.refusal)
         return
-    chosen = settings(option or ())
+    chosen = use.optimizer_settings(option or ())
     if "guarded" in chosen and optimizer != "patches":
         raise GoldassayError(f"--option guarded belongs to patches; {optimizer} guards nothing")
     folder = resume or out or new_folder(Path("runs"), f"tune-{target.label.replace(':', '-')}-{optimizer}")
@@ -163,32 +162,3 @@ def tune(
         terminal.answer(read_about(folder / "tuning.json"))
         return
     tables.tuned(tuned, folder)
-
-
-def settings(options: Sequence[str]) -> dict[str, Any]:
-    """The optimizer's settings as they were written; what is guarded, with how far it may drop.
-
-    >>> settings(["rounds=5", "guarded=strict_f1,partial_f1=0.01"])
-    {'rounds': 5, 'guarded': {'strict_f1': 0.0, 'partial_f1': 0.01}}
-    """
-    import yaml
-
-    found: dict[str, Any] = {}
-    for text in options:
-        name, equals, value = text.partition("=")
-        if not (name and equals):
-            raise GoldassayError(f"--option reads like rounds=5, not {text!r}")
-        try:
-            found[name] = guards(value) if name == "guarded" else yaml.safe_load(value)
-        except yaml.YAMLError:
-            raise GoldassayError(f"the value of --option {name} cannot be read: {value!r}") from None
-    return found
-
-
-def guards(said: str) -> dict[str, float]:
-    """Measures that must not drop, each with what it may drop by."""
-    pairs = [text.partition("=") for text in said.split(",")]
-    try:
-        return {name.strip(): float(drop or 0) for name, _, drop in pairs}
-    except ValueError:
-        raise GoldassayError(f"guarded reads like strict_f1 or strict_f1,partial_f1=0.01, not {said!r}") from None

@@ -16,7 +16,7 @@ from typing import Any
 
 from goldassay.exceptions import ConventionError, DataError, GoldassayError
 from goldassay.reporting.facts import clusters
-from goldassay.reporting.pages.report import labels
+from goldassay.reporting.pages.data import labels
 from goldassay.running.comparing import alike, worked
 from goldassay.running.run import Run
 from goldassay.score import Evidence

@@ -220,7 +220,6 @@ def tune(
         as_json: Print one JSON object.
     """
     from goldassay import lm as models
-    from goldassay.cli.tune import settings
     from goldassay.judges.people.tuning import tune_judge
     from goldassay.reporting import terminal, tuning
     from goldassay.running import new_folder
@@ -233,7 +232,7 @@ def tune(
     model = models.resolve(lm)
     folder = out or new_folder(Path("runs"), f"tune-judge-{question.name}-{optimizer}")
     chosen: dict[str, Any] = {"budget": budget, "seed": seed, "threads": threads}
-    chosen |= {"adapter": models.adapter(model), "options": settings(options)}
+    chosen |= {"adapter": models.adapter(model), "options": use.optimizer_settings(options)}
     chosen["reflection_lm"] = models.resolve(reflection_lm) if reflection_lm else None
     with terminal.quiet():
         tuned = tune_judge(labels, optimizer, folder=folder, lm=model, **chosen)

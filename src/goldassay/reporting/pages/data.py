@@ -9,6 +9,7 @@ examples open at once, and only what is on the screen is ever unpacked.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -267,3 +268,24 @@ def _strings(value: Any) -> Iterator[str]:
     elif isinstance(value, (list, tuple)):
         for inner in value:
             yield from _strings(inner)
+
+
+MOMENT = re.compile(r"\d{8}-\d{6}")
+"""When a run began, as the name of its folder says first."""
+
+
+def labels(runs: Sequence[Run]) -> list[str]:
+    """A name for each run, all different: its own, with its model and its folder (when it began) where that helps."""
+    names = [run.name for run in runs]
+    models = [str((run.about.get("settings") or {}).get("lm") or run.about.get("lm") or "no model") for run in runs]
+    folders = [run.folder.name if run.folder else "" for run in runs]
+    began = [found[0] if (found := MOMENT.match(one)) else "" for one in folders]
+    models = [shown_model(one).rpartition("/")[2] for one in models]
+    for extras, each in ((models, False), (began, True), (folders, False)):
+        told = list(zip(names, extras, strict=True))
+        names = []
+        for name, extra in told:
+            alike = [other for shared, other in told if shared == name]
+            helps = all(alike) and len(set(alike)) > 1 and (len(set(alike)) == len(alike) or not each)
+            names.append(f"{name}, {extra}" if helps else name)
+    return [name if names.count(name) == 1 else f"{name} #{place}" for place, name in enumerate(names, start=1)]

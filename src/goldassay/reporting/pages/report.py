@@ -7,7 +7,6 @@ differences, are of the runs that share the first one's gold and conventions. Th
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -93,8 +92,8 @@ def report(
         seed: of the paired tests.
     """
     usable = [run for run in runs if run.rows]
-    empty = [f"{labels(runs)[place]} has no rows yet" for place, run in enumerate(runs) if not run.rows]
-    names = labels(usable)
+    empty = [f"{data.labels(runs)[place]} has no rows yet" for place, run in enumerate(runs) if not run.rows]
+    names = data.labels(usable)
     told = [facts(run) for run in usable]
     together, against, apart = _together(usable, names, seed)
     figures: list[charts.Chart] = []
@@ -165,27 +164,6 @@ def _title(runs: Sequence[Run], tuning: Tuning | None, judges: Sequence[Mapping[
         return "A judge beside people" if len(judges) == 1 else "Judges beside people"
     shown = named[:3] if len(named) <= 3 else [*named[:2], f"{len(named) - 2} more"]
     return " and ".join(filter(None, [", ".join(shown[:-1]), shown[-1]]))
-
-
-MOMENT = re.compile(r"\d{8}-\d{6}")
-"""When a run began, as the name of its folder says first."""
-
-
-def labels(runs: Sequence[Run]) -> list[str]:
-    """A name for each run, all different: its own, with its model and its folder (when it began) where that helps."""
-    names = [run.name for run in runs]
-    models = [str((run.about.get("settings") or {}).get("lm") or run.about.get("lm") or "no model") for run in runs]
-    folders = [run.folder.name if run.folder else "" for run in runs]
-    began = [found[0] if (found := MOMENT.match(one)) else "" for one in folders]
-    models = [shown_model(one).rpartition("/")[2] for one in models]
-    for extras, each in ((models, False), (began, True), (folders, False)):
-        told = list(zip(names, extras, strict=True))
-        names = []
-        for name, extra in told:
-            alike = [other for shared, other in told if shared == name]
-            helps = all(alike) and len(set(alike)) > 1 and (len(set(alike)) == len(alike) or not each)
-            names.append(f"{name}, {extra}" if helps else name)
-    return [name if names.count(name) == 1 else f"{name} #{place}" for place, name in enumerate(names, start=1)]
 
 
 def _add(figures: list[charts.Chart], figure: charts.Chart) -> int:
