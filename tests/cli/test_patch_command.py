@@ -195,13 +195,16 @@ def test_a_patch_that_makes_the_program_fail_is_not_available(
             return super().complete(request)
 
     use(monkeypatch, Short())
-    run("patch", "test", "extraction", "--gold", "names")
+    told = run("patch", "test", "extraction", "--gold", "names")
     bodies = [yaml.safe_load(file.read_text()) for file in proposed.glob("*.yaml")]
     shown = {body["id"]: body for body in bodies if body["action"] == "add_example"}
     assert shown
     assert all(body["status"] == "proposed" and not body["effects"] for body in shown.values())
     assert all("not available on dev: the program failed on all 20" in body["reason"] for body in shown.values())
     assert all(body["effects"] for body in bodies if body["id"] not in shown)
+    assert all(f"warning: {name} is not available on dev: the program failed" in told for name in shown)
+    said = refused("patch", "test", "extraction", *shown, "--gold", "names")
+    assert said.startswith(f"no patch could be measured; {next(iter(shown))} is not available on dev: the prog")
 
 
 def test_a_file_of_ones_own_name_stays_one_file(workspace: Path) -> None:
@@ -293,8 +296,8 @@ def test_a_patch_for_another_version_of_the_program_says_so(workspace: Path, pro
     for words in (["test", "extraction", name, "--gold", "names"], ["apply", "extraction", name]):
         says = refused("patch", *words)
         assert "was made for version 0123456789abcdef of the program" in says
-        assert "--any-version" in says
-    run("patch", "apply", "extraction", name, "--any-version")
+        assert "--force" in says
+    run("patch", "apply", "extraction", name, "--force")
     assert json.loads((proposed / "applied.json").read_text()) == [name]
 
 

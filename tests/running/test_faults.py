@@ -156,7 +156,7 @@ def test_a_run_that_cannot_begin_leaves_nothing_behind(tmp_path: Path) -> None:
     assert evaluate(program, examples(3), METRIC, folder=tmp_path / "r", progress=False).value == 1.0
 
 
-def test_gold_that_no_program_can_be_called_with_is_refused() -> None:
+def test_gold_and_programs_that_cannot_be_called_are_refused() -> None:
     bare = [dspy.Example(text="in 1500", entities=[])]
     with pytest.raises(
         GoldassayError, match=r"gold example 0 does not say which of its fields are inputs: add .with_inp"
@@ -164,6 +164,10 @@ def test_gold_that_no_program_can_be_called_with_is_refused() -> None:
         evaluate(right, bare, METRIC)
     with pytest.raises(GoldassayError, match="gold example 1 is a dict, not a dspy.Example"):
         evaluate(right, [*examples(1), {"text": "in 1500"}], METRIC)
+    with pytest.raises(GoldassayError, match="a program is a DSPy module or a function .*, not the class Module: make"):
+        evaluate(dspy.Module, examples(1), METRIC)
+    with pytest.raises(GoldassayError, match="a program is a DSPy module or a function .*, not None"):
+        evaluate(None, examples(1), METRIC)
 
 
 def test_failures_that_are_alike_at_the_start_stop_a_run(tmp_path: Path) -> None:

@@ -109,6 +109,7 @@ def test(
     from goldassay.cli.evaluate import examples
     from goldassay.exceptions import GoldassayError
     from goldassay.lm import for_program
+    from goldassay.reporting import terminal
     from goldassay.tuning.service import SPLITS
 
     if split not in SPLITS:
@@ -123,6 +124,9 @@ def test(
         patches or [], data.examples, measured, split, any_version=any_version, passages=data.passages, **options
     )
     _show(tested, json)
+    for _, patch in tested:
+        if not any(one.split == split for one in patch.effects):
+            terminal.warn(f"{patch.id} is {patch.reason}")
 
 
 @app.command()

@@ -94,7 +94,7 @@ def patches(found: Sequence[tuple[Any, Any]]) -> None:
     table = under_title("patches")
     effects = [patch.effects[-1] if patch.effects else None for _, patch in found]
     shown = [_effect(one) for one in effects]
-    others = max((len(patch.status) for _, patch in found), default=0), max(map(_width, shown), default=0), 5
+    others = max([len("status"), *(len(patch.status) for _, patch in found)]), max(map(_width, shown), default=0), 5
     room = console().width - sum(others) - 13  # the lines of the table
     table.add_column("patch", no_wrap=True, overflow="ellipsis", max_width=max(28, room))
     for head in ("status", "effect [95 %]", "p"):

@@ -13,7 +13,7 @@ from typing import Any
 
 import dspy
 
-from goldassay.exceptions import ConventionError, GoldassayError, RunStopped, StorageError
+from goldassay.exceptions import ConventionError, GoldassayError, RunStopped, StorageError, shown
 from goldassay.lm.kept import keeping, types_kept
 from goldassay.measures.judged import JudgeLabels
 from goldassay.metric import AnyMetric, Metric
@@ -110,6 +110,9 @@ def evaluate(
     >>> found.values["strict_f1"]     # one true positive, one false positive
     0.6666666666666666
     """
+    if isinstance(program, type) or not callable(program):
+        made = f"the class {program.__name__}: make one" if isinstance(program, type) else f"{shown(program, 100)}"
+        raise GoldassayError(f"a program is a DSPy module or a function of an example's inputs, not {made}")
     lm, adapter = named(lm, adapter)
     folder, resume = (None if place is None else Path(place) for place in (folder, resume))
     gold = gold if limit is None else gold[:limit]
@@ -198,6 +201,7 @@ def evaluate(
     )
     around = {key: value for key, value in (("lm", lm), ("adapter", used)) if value is not None}
     status, why, loose = "interrupted", "", Account()
+    storage: StorageError | None = None
     try:
         types = types_kept() if keep_prompts else nullcontext()
         with dspy.context(**around), watching(asked, meter) as loose, types, _few_collections():
@@ -209,7 +213,7 @@ def evaluate(
             meter.outer.check()  # what stops a tuning is not for one of its runs to tell
         status, why = "stopped", f"{spent}; what was done is safe"
     except StorageError as error:
-        status, why = "stopped", f"{error}; what was done is safe"
+        status, why, storage = "stopped", f"{error}; what was done is safe", error
     finally:
         if isinstance(make, Elsewhere):
             make.close()
@@ -226,7 +230,7 @@ def evaluate(
         done = "" if status == "finished" else f"stopped after {len(rows)} of {len(gold)} examples: "
         mend = "" if "budget" in why else "mend it and "
         how = f"; {mend}go on with --resume {place}" if place else ""
-        raise RunStopped(f"{done}{why}{how}", run)
+        raise RunStopped(f"{done}{why}{how}", run) from storage
     return run
 
 

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from goldassay import jsonl
-from goldassay.exceptions import GoldassayError
+from goldassay.exceptions import GoldassayError, RunStopped
 from goldassay.measure import Error
 from goldassay.metric import AnyMetric, Metric
 from goldassay.running import Run, evaluate
@@ -297,6 +297,8 @@ def evaluated(program: dspy.Module, examples: Sequence[dspy.Example], metric: An
     """A run; what the metric raises becomes one line that says on which example."""
     try:
         return evaluate(program, examples, metric, **{"max_failures": 1.0, **options})
+    except RunStopped as stopped:
+        raise stopped.__cause__ or stopped from None  # it is the tuning that is gone on with, not this run of it
     except GoldassayError:
         raise
     except Exception as error:

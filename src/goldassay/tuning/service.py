@@ -186,6 +186,8 @@ class PatchFolder:
         judge(measured, split)
         for file, patch in zip(files, patches, strict=True):
             rewrite(patch, file)
+        if not measured:
+            raise GoldassayError(f"no patch could be measured; {patches[0].id} is {patches[0].reason}")
         return list(zip(files, patches, strict=True))
 
     def apply(self, names: Sequence[str], *, any_version: bool = False) -> list[Patch]:

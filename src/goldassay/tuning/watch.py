@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import inspect
 import logging
+import sys
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
@@ -214,11 +215,16 @@ def silent() -> Iterator[None]:
 
     tqdm.__init__ = quiet
     logger.setLevel(logging.WARNING)
+    printing = [module for name, module in list(sys.modules.items()) if name.startswith("dspy.teleprompt.")]
+    for module in printing:
+        vars(module).setdefault("print", lambda *_, **__: None)  # their own, since they print to standard output
     try:
         yield
     finally:
         tqdm.__init__ = before
         logger.setLevel(level)
+        for module in printing:
+            vars(module).pop("print", None)
 
 
 def instructions(program: Any) -> dict[str, str]:
