@@ -124,6 +124,27 @@ def test_confusion_comes_from_labels_and_types(two: list[Run]) -> None:
     assert "(missed)" in text
 
 
+def test_labels_of_a_task_of_ones_own_have_a_confusion_matrix_and_texts_have_none(tmp_path: Path) -> None:
+    gold = [
+        dspy.Example(id=str(i), text="t", tone=["praise", "complaint"][i % 2], why=f"because {i}").with_inputs("text")
+        for i in range(4)
+    ]
+
+    def said(**more: str) -> Run:
+        return evaluate(
+            lambda text: dspy.Prediction(**more),
+            gold,
+            lambda gold, pred: gold["tone"] == pred.get("tone"),
+            folder=tmp_path / "-".join(more),
+            progress=False,
+        )
+
+    labelled = said(why="because 1", tone="praise")
+    assert facts.confusion(labelled) == {("praise", "praise"): 2, ("complaint", "praise"): 2}
+    assert "<h2>Confusion</h2>" in pages.report([labelled])
+    assert facts.confusion(said(why="because 1")) is None
+
+
 def test_runs_of_one_name_are_told_apart_by_what_differs(two: list[Run]) -> None:
     def run(name: str, model: str, folder: str) -> Run:
         return Run({**two[0].about, "name": name, "lm": model, "settings": {}}, two[0].rows, two[0].zero, Path(folder))

@@ -24,6 +24,7 @@ GGUF = re.compile(r"local:(?:(?!\.gguf)[^\"\n])*?[/\\]([^/\\\"\n]+?\.gguf)")
 """A model's file by its path, wherever it is named."""
 MISSED, SPURIOUS = ONE_SIDED = ("(missed)", "(spurious)")
 """What stands in a confusion matrix for a span that only gold, or only the prediction, has."""
+LABEL, LABELS = 40, 25  # characters of a label, and how many there may be for a task of one's own
 BY_PARTS = ("extraction", "classification", "linking", "triples")  # tasks whose scorecards have parts by type
 
 
@@ -203,9 +204,11 @@ def parts(run: Run, task: str) -> dict[str, Mapping[str, Mapping[str, float | No
 def confusion(run: Run) -> Confusion | None:
     """Which label was taken for which, where the rows say so: from stored labels, else from errors with types."""
     out: Counter[tuple[str, str]] = Counter()
-    if "classification" in tasks(run):
+    known = tasks(run)
+    field = "label" if "classification" in known else None if known else _label_field(run)
+    if field is not None:
         for row in run.rows:
-            gold, said = row.get("gold", {}).get("label"), (row.get("prediction") or {}).get("label")
+            gold, said = row.get("gold", {}).get(field), (row.get("prediction") or {}).get(field)
             if gold is not None:
                 out[str(gold), str(said) if said not in (None, "") else "(none)"] += 1
     if not out:
@@ -218,6 +221,17 @@ def confusion(run: Run) -> Confusion | None:
         if out:
             _right(run, out)
     return Confusion({pair: float(count) for pair, count in out.items()}) if out else None
+
+
+def _label_field(run: Run) -> str | None:
+    """The field of a task of one's own that holds a label: short words in gold and prediction, few and repeated."""
+    for name in next((row["prediction"] for row in run.rows if row.get("prediction")), {}):
+        said = [(row.get("gold", {}).get(name), (row.get("prediction") or {}).get(name, "")) for row in run.rows]
+        if all(isinstance(one, str) and len(one) <= LABEL for pair in said for one in pair):
+            kinds = {gold for gold, _ in said}
+            if len(kinds) < min(len(said), LABELS):
+                return str(name)
+    return None
 
 
 def _right(run: Run, out: Counter[tuple[str, str]]) -> None:

@@ -233,7 +233,8 @@ def _notes(runs: Sequence[Run], names: Sequence[str]) -> list[str]:
 
 
 def _forest(told: Sequence[Facts], names: Sequence[str]) -> charts.Chart:
-    measures = ["metric", *dict.fromkeys(value.name for one in told for value in one.values)]
+    each = dict.fromkeys(value.name for one in told for value in one.values)
+    measures = ["metric", *each] if len(each) > 1 else list(each)  # of one measure the metric's value is its own
     table = []
     for one in told:
         found = {value.name: value for value in (one.overall, *one.values)}
