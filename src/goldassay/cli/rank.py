@@ -151,7 +151,7 @@ def _five(
         questions=[one.toDict() for one in data.examples],
         pack=ScorePack(embedder or available(), None, weights or dict(WEIGHTS)),
     )
-    with terminal.working(f"{len(found)} models, {len(data.examples)} questions"):
+    with terminal.working(f"{len(found)} model{'s' if len(found) > 1 else ''}, {len(data.examples)} questions"):
         rows = made.run_evaluation(force_refresh=not job.cached)
     if json:
         print(jsons.dumps({"rankings": rows, "out": str(job.out)}, ensure_ascii=False))

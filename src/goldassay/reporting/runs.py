@@ -127,12 +127,13 @@ def ranking(found: Sequence[RankedRun]) -> None:
 def five(rows: Sequence[Mapping[str, Any]]) -> None:
     """The ranking by the five metrics, the best first."""
     table = Table(title="by five metrics", title_justify="left", box=box.SIMPLE_HEAD, padding=(0, 1), pad_edge=False)
+    short = {"Rank": "place", "Final_Score": "score", "Accuracy": "accu-\nracy", "Confidence": "confi-\ndence"}
+    short |= {"Robustness": "robust-\nness"}  # so that names of models have room
     for name in rows[0]:
         if name == "Model":
             table.add_column("model", overflow="fold")
         else:
-            head = {"Rank": "place", "Final_Score": "score"}.get(name, name.lower())
-            table.add_column(head, justify="right", no_wrap=True)
+            table.add_column(short.get(name, name.lower()), justify="right", no_wrap=True)
     for row in rows:
         table.add_row(*(escape(one) if isinstance(one, str) else _cell(one) for one in row.values()))
     console().print(table)
