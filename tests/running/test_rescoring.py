@@ -107,6 +107,8 @@ def test_the_command_says_what_a_change_comes_from(files: dict[str, Path]) -> No
     found = json.loads(done.stdout)
     assert found["changes"]["link_recall"] == {"before": 0.75, "after": 1.0, "model": 0.25, "gold": 0.0, "measure": 0.0}
     assert found["values"] == {"link_recall": 1.0}
+    low, high = found["intervals"]["link_recall"]
+    assert 0.0 <= low < high == 1.0
     done = CliRunner().invoke(app, [*words, "--before", f"gold={files['gold0']}"])
     assert "what each change comes from" in done.stdout
 

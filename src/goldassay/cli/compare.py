@@ -162,6 +162,7 @@ def rescore(
     json: use.Json = False,
 ) -> None:
     """Score stored predictions again; with an earlier date, split each change into model, gold and measure."""
+    from goldassay.cli.score import MOST
     from goldassay.running.rescoring import PARTS, Setting, changes
     from goldassay.running.rescoring import rescore as again
 
@@ -170,6 +171,8 @@ def rescore(
     if earlier["measure"] and not measures:
         raise GoldassayError("--before measure=… needs --measure: what counts now")
     card = again(task, now, format=format)
+    if card.examples <= MOST:
+        card.estimate()
     found = {}
     if before:
         old_pred, old_gold = (Path(next(iter(earlier[name]), one)) for name, one in (("pred", pred), ("gold", gold)))

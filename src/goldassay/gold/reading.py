@@ -286,7 +286,8 @@ def _judged(
 
 def _unasked(task: str, record: str, file: object) -> DataError:
     noun = {"retrieval": "query", "answering": "question"}.get(task, "document")
-    return DataError(f"prediction for a {noun} that gold does not have", file=file, record=record)
+    way = "; goldassay rescore leaves it out" if file is not None and formats.is_run(str(file)) else ""
+    return DataError(f"prediction for a {noun} that gold does not have{way}", file=file, record=record)
 
 
 def _said_of(missing: Sequence[str], count: int, among: int) -> list[str]:
