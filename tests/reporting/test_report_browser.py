@@ -19,6 +19,10 @@ from goldassay.score import Evidence
 from goldassay.tally import Counts
 
 Open = Callable[..., Any]
+UNNAMED = """[...document.querySelectorAll("table, th, button, a, input, select, [role=img]")].filter((one) =>
+  one.tagName === "TABLE" ? !one.caption : one.tagName === "TH" ? !one.scope : one.labels?.length ? false :
+  !(one.innerText.trim() || one.getAttribute("aria-label"))).map((one) => one.outerHTML.slice(0, 80))"""
+"""What a screen reader could not name: tables without a caption, heads without a scope, controls without a label."""
 
 
 @pytest.fixture(scope="module")
@@ -37,6 +41,7 @@ def test_it_opens_without_a_word_or_a_request(file: Path, opened: Open, theme: s
     assert not seen.page.evaluate("document.documentElement.scrollWidth > innerWidth"), "it scrolls sideways"
     charts = seen.page.query_selector_all("[data-chart]")
     assert all(chart.query_selector("svg") for chart in charts)
+    assert seen.page.evaluate(UNNAMED) == []
     seen.quiet()
 
 
@@ -159,6 +164,9 @@ def test_prompts_answers_and_failures_are_shown(
     seen.quiet()
 
 
+CONTEXT = f"{'The museum is old. ' * 5}It opened in 1885."
+
+
 def test_claims_citations_and_passages_stand_with_their_verdicts(opened: Open, tmp_path: Path) -> None:
     said = dspy.Prediction(
         answer="It opened in 1885. It burnt down.",
@@ -171,7 +179,14 @@ def test_claims_citations_and_passages_stand_with_their_verdicts(opened: Open, t
         citations=[{"sentence": "It opened in 1885.", "together": True, "alone": [True], "without": [False]}, "d1"],
     )
     gold = [
-        dspy.Example(id="1", question="When?", answers=["1885"], relevant={"d1": 1, "d9": 1}).with_inputs("question")
+        dspy.Example(
+            id="1",
+            question="When?",
+            answers=["1885"],
+            relevant={"d1": 1, "d9": 1},
+            context=CONTEXT,
+            meta={"title": "Museum"},
+        ).with_inputs("question")
     ]
     evaluate(lambda question: said, gold, Metric(answering.F1()), folder=tmp_path / "r", progress=False)
     file = tmp_path / "r.html"
@@ -186,6 +201,9 @@ def test_claims_citations_and_passages_stand_with_their_verdicts(opened: Open, t
     assert "d1 cited | ✓ grade 1" in shown
     assert "Not retrieved: d9 (grade 1)" in shown
     assert "{" not in shown  # nothing is left as JSON
+    assert "title: Museum" in shown
+    assert seen.page.inner_text("#detail .fields mark") == "1885"  # where gold's answer stands in its text
+    assert seen.page.evaluate(UNNAMED) == []
     seen.quiet()
 
 

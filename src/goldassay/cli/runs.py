@@ -95,10 +95,8 @@ def export(
                 raise GoldassayError(f"cannot write {file}: {error.strerror}") from None
             terminal.plain(f"{form}: {file}")
     if mlflow is not None:
-        from goldassay.reporting import exports as tracking
-
         program, why = _program(found)
-        key = tracking.log(
+        key = exports.log(
             found, uri=mlflow, experiment=os.environ.get("MLFLOW_EXPERIMENT_NAME") or "goldassay", program=program
         )
         terminal.plain(f"mlflow: {mlflow}, run {key}, {f'without its program: {why}' if why else 'with its program'}")

@@ -177,7 +177,8 @@ def alike(a: Run, b: Run) -> None:
             "evaluate both on the same split"
         )
     if len(a.rows) != len(b.rows):
-        raise ConventionError(f"{b.folder} has {len(b.rows)} of {len(a.rows)} rows; finish it with --resume")
+        less, more = sorted((a, b), key=lambda run: len(run.rows))
+        raise ConventionError(f"{less.folder} has {len(less.rows)} of {len(more.rows)} rows; finish it with --resume")
     if [row["id"] for row in a.rows] != [row["id"] for row in b.rows]:
         raise ConventionError(f"{a.folder} and {b.folder} stopped at different examples; finish both with --resume")
     if not set(a.about["measures"]) & set(b.about["measures"]):

@@ -136,7 +136,7 @@
     const got = new Set(results.map((one) => typeof one === "string" ? one : String(one.doc_id ?? "")));
     const missed = Object.entries(relevant).filter(([id, grade]) => grade > 0 && !got.has(id));
     return make("details", { open: rows.length <= 12 }, make("summary", {}, `${results.length} passages`),
-      make("div", { class: "scroll" }, make("table", { class: "compact" }, make("thead", {}, make("tr", {},
+      make("div", { class: "scroll" }, make("table", { class: "compact" }, make("caption", {}, "The best first"), make("thead", {}, make("tr", {},
         ["rank", "document", ...(judged ? ["relevance"] : []), "score", "text"].map((head) => make("th", { scope: "col" }, head)))),
       make("tbody", {}, rows))),
       missed.length ? make("p", { class: "facts bad" }, `Not retrieved: ${missed.map(([id, grade]) => `${id} (grade ${grade})`).join(", ")}`) : null);
@@ -153,8 +153,8 @@
     const row = (one, kind) => make("tr", {}, make("td", {}, make("span", { class: `is ${kind}` }, signs[kind]), says[kind]),
       words(one).map((each) => make("td", { dir: "auto" }, typeof each === "object" ? JSON.stringify(each) : String(each ?? ""))),
       make("td", { class: "num" }, typeof one?.confidence === "number" ? one.confidence.toFixed(2) : ""));
-    return make("div", { class: "scroll" }, make("table", { class: "compact" },
-      make("thead", {}, make("tr", {}, ["", "subject", "predicate", "object", "confidence"].map((head) => make("th", { scope: "col" }, head)))),
+    return make("div", { class: "scroll" }, make("table", { class: "compact" }, make("caption", {}, "Triples"),
+      make("thead", {}, make("tr", {}, ["in", "subject", "predicate", "object", "confidence"].map((head) => make("th", { scope: "col" }, head)))),
       make("tbody", {}, ours.filter((one) => inSaid.has(key(one))).map((one) => row(theirs.find((other) => key(other) === key(one)), "hit")),
         ours.filter((one) => !inSaid.has(key(one))).map((one) => row(one, "miss")),
         theirs.filter((one) => !inGold.has(key(one))).map((one) => row(one, "extra")))));
@@ -214,15 +214,19 @@
   }
 
   const bare = (value) => value === null || value === "" || (Array.isArray(value) && !value.length);
-  const short = (value) => (typeof value !== "object" || (Array.isArray(value) && value.every((one) => typeof one !== "object"))) &&
-    String(value).length <= 80;
+  const flat = (value) => typeof value !== "object" || Object.values(value).every((one) => typeof one !== "object");
+  const line = (value) => typeof value !== "object" ? String(value) : Array.isArray(value) ? value.join("; ")
+    : Object.entries(value).map(([name, one]) => `${name}: ${one}`).join("; ");
+  const short = (value) => flat(value) && line(value).length <= 80;
 
-  function rest(record, known) {
+  /* What nothing else shows, the short first; in long texts the words of `needles` are marked. */
+  function rest(record, known, needles = []) {
     const rows = Object.entries(record ?? {}).filter(([name, value]) => !known.has(name) && !bare(value));
     if (!rows.length) return null;
+    rows.sort((a, b) => short(b[1]) - short(a[1]));
     return make("dl", { class: "fields" }, rows.map(([name, value]) => [make("dt", {}, name.replaceAll("_", " ")),
-      make("dd", {}, short(value) ? make("span", { dir: "auto" }, Array.isArray(value) ? value.join("; ") : String(value))
-        : long(typeof value === "string" ? value : JSON.stringify(value, null, 1), "plain"))]));
+      make("dd", {}, short(value) ? make("span", { dir: "auto" }, line(value))
+        : needles.length && typeof value === "string" && value.length <= LONG ? make("div", { class: "plain" }, within(value, needles)) : long(typeof value === "string" ? value : JSON.stringify(value, null, 1), "plain"))]));
   }
 
   function calls(run) {
@@ -240,7 +244,7 @@
     const gold = example.gold ?? {};
     const text = typeof example.inputs?.text === "string" ? example.inputs.text : null;
     const usage = run.usage ?? {};
-    const facts = [`score ${run.score.toFixed(3)}`, ...Object.entries(run.values ?? {}).map(([key, value]) => `${key} ${value.toFixed(3)}`)];
+    const facts = [`score ${run.score.toFixed(3)}`, ...Object.entries(run.values ?? {}).filter(([key]) => key !== "score").map(([key, value]) => `${key} ${value.toFixed(3)}`)];
     const spent = [run.latency_s !== undefined ? `${run.latency_s.toFixed(3)} s` : null, usage.calls ? `${usage.calls} calls` : null,
       usage.prompt_tokens ? `${usage.prompt_tokens} + ${usage.completion_tokens} tokens` : null, run.usd ? `$${run.usd}` : null,
       run.truncated ? "the answer was cut at its length limit" : null, run.retried ? "retried" : null].filter(Boolean);
@@ -269,7 +273,7 @@
       make("h3", {}, example.id, " ", link), make("p", {}, facets.flatMap((one) => [one, " "])),
       example.inputs ? null : make("p", { class: "note" }, "This run was made without trace: inputs, gold and prompts were not kept."),
       inputs.map(([name, value]) => [make("p", { class: "facts" }, name), long(typeof value === "string" ? value : JSON.stringify(value, null, 1), "plain")]),
-      rest(gold, known) ? make("div", {}, make("h3", {}, "Gold"), rest(gold, known)) : null,
+      rest(gold, known) ? make("div", {}, make("h3", {}, "Gold"), rest(gold, known, (gold.answers ?? []).filter((one) => typeof one === "string"))) : null,
       marks ? legend() : null,
       make("div", { class: "columns" }, example.runs.map((run, place) => one(run, example, names[place], place, several))));
   };
