@@ -89,6 +89,7 @@ def test_responses_are_parsed_as_the_benchmark_parsed_them(real_data: Path) -> N
             "g.jsonl:1: record a, triples[0]: a triple is a subject, a relation",
         ),
         ({"id": "a", "sent": "x", "triples": "s"}, "gold", "g.jsonl:1: record a, triples: a list of triples is needed"),
+        ({"id": "a", "sent": "x", "triples": 3}, "pred", "g.jsonl:1: record a, triples: a list of triples is needed"),
     ],
 )
 def test_what_is_wrong_is_said(tmp_path: Path, row: object, side: str, expected: str) -> None:

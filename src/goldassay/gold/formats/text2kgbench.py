@@ -106,8 +106,9 @@ def _pred(row: Any) -> dict[str, Any]:
 
 def _stated(row: Any) -> bool:
     """Whether a line is one of gold: its statements are objects with a ``rel``, or stand in fields of their own."""
-    said = row.get("triples") or [row]
-    return "sent" in row and any(isinstance(one, dict) and ("rel" in one or "rel_label" in one) for one in said)
+    said = row.get("triples", [row])
+    some = said if isinstance(said, list) else []
+    return "sent" in row and any(isinstance(one, dict) and ("rel" in one or "rel_label" in one) for one in some)
 
 
 def parse(response: str) -> list[dict[str, object]]:
