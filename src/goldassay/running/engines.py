@@ -37,7 +37,12 @@ class Process:
         with theirs, asking:
             files = [theirs.fileno(), asking.fileno()]
             call = f"from goldassay.running.worker import main; main({[*map(str, files), str(width)]})"
-            self.process = subprocess.Popen([sys.executable, "-c", call], pass_fds=files, stdin=subprocess.DEVNULL)
+            self.process = subprocess.Popen(
+                [sys.executable, "-c", call],
+                pass_fds=files,
+                stdin=subprocess.DEVNULL,
+                start_new_session=True,  # Ctrl-C is for the run's own process to hear, which ends this one
+            )
         self.connection = Connection(ours.detach())
         threading.Thread(target=self._limit, args=(limits, Connection(asked.detach())), daemon=True).start()
         with suppress(OSError):  # it ended at once: `ready` says so
