@@ -14,12 +14,12 @@ import importlib.util
 import inspect
 import sys
 import traceback
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from goldassay.exceptions import DataError, GoldassayError
 from goldassay.measure import TASKS
@@ -28,7 +28,8 @@ if TYPE_CHECKING:
     import dspy
 
     from goldassay.metric import Metric
-    from goldassay.running.example import Program
+
+    Program: TypeAlias = dspy.Module | Callable[..., Any]
 
 
 def root(start: Path | None = None) -> Path:

@@ -98,7 +98,7 @@ def test_budgets_caches_and_limits_by_their_words(endpoint: Any, goldassay: Any,
         "goldassay: stopped after 3 of 8 examples: the budget of 3 calls is spent; what was done is safe; "
         f"go on with --resume runs/{folder.name}"
     )
-    code, out, _ = goldassay(*asked(endpoint, "--resume", folder, "--lm-option", "rpm=1200"))
+    code, out, _ = goldassay(*asked(endpoint, "--resume", folder.name, "--lm-option", "rpm=1200"))  # as runs list says
     assert (code, json.loads(out)["cost"]["calls"], endpoint.calls) == (0, 8, 8)  # other limits are no other model
     assert endpoint.times[7] - endpoint.times[3] > 0.15
     code, _, err = goldassay(*asked(endpoint, "--budget", "calls=-1"))

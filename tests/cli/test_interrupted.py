@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import signal
+import subprocess
+import sys
 import time
 from pathlib import Path
 from typing import Any
@@ -47,6 +49,20 @@ def test_a_job_that_is_ended_is_like_ctrl_c(
     said = capsys.readouterr().err
     assert f"go on with the same command and --resume {tmp_path}" in said.replace("\n", "")
     assert signal.getsignal(signal.SIGTERM) is before
+
+
+@pytest.mark.parametrize(
+    ("into", "code", "says"),
+    [
+        (">/dev/full", 2, "goldassay: standard output cannot be written: the disk is full\n"),
+        (">&-", 0, ""),
+        ("| head -c 1", 0, ""),
+    ],
+)
+def test_standard_output_that_is_full_closed_or_left(into: str, code: int, says: str) -> None:
+    line = f"set -o pipefail; {sys.executable} -m goldassay.cli gold schema extraction {into}"
+    done = subprocess.run(["bash", "-c", line], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (code, says)
 
 
 def test_other_exit_codes_stay(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:

@@ -268,3 +268,19 @@ def test_types_stand_by_support_and_the_largest_confusions_are_shown(tmp_path: P
     assert "and 10 more" in by_type.partition("largest confusions")[0]
     first = by_type.partition("largest confusions")[2].splitlines()[4]
     assert [word for word in first.split() if word.isalnum()] == ["T38", "T39", "2"]
+
+
+def test_tags_are_read_as_conlleval_or_as_their_scheme_is_written(tmp_path: Path) -> None:
+    """An orphan I- is an entity or nothing: 2 of 3 found and 2 of 2 wanted, or 1 of 1 and 1 of 2."""
+    gold, pred = tmp_path / "gold.conll", tmp_path / "pred.conll"
+    gold.write_text("a B-PER\nb O\nc B-LOC\nd O\n", encoding="utf-8")
+    pred.write_text("a I-PER\nb O\nc B-LOC\nd I-PER\n", encoding="utf-8")
+    arguments = ("score", "extraction", "--gold", gold, "--pred", pred, "--json")
+    assert json.loads(goldassay(*arguments).stdout)["values"]["strict_f1"] == pytest.approx(4 / 5)
+    strict = json.loads(goldassay(*arguments, "--option", "malformed=strict", "--option", "scheme=IOB2").stdout)
+    assert strict["values"]["strict_f1"] == pytest.approx(2 / 3)
+    assert strict["warnings"] == ["tags were read as their scheme is written (malformed=strict)"]
+    assert (
+        "no option 'malformed'"
+        in goldassay(*arguments[:4], "--pred", gold, "--format", "jsonl", "--option", "malformed=strict").stderr
+    )

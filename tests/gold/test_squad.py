@@ -62,6 +62,11 @@ def test_a_prediction_for_an_unknown_question(tmp_path: Path) -> None:
     gold, pred = save(tmp_path / "g.json", DATA), save(tmp_path / "p.json", {"z": "x"})
     with pytest.raises(DataError, match=r"p.json: record z: prediction for a question that gold does not have"):
         pairs("answering", gold, pred)
+    some = save(tmp_path / "some.json", {"z": "x", **{record["id"]: "x" for record in read(gold, task="answering")}})
+    found = pairs("answering", gold, some)  # as SQuAD's script, which asks gold's questions
+    assert [record["id"] for record in found.pred] == [record["id"] for record in found.gold]
+    assert "1 of" in found.warnings[0]
+    assert "stand in no gold and are left out, as the official scorer does (z)" in found.warnings[0]
 
 
 @pytest.mark.parametrize(

@@ -48,6 +48,14 @@ def test_the_last_of_repeated_outputs_counts(tmp_path: Path, real_data: Path) ->
             assert triples == rows[record["id"]]["llm_triples"]
 
 
+def test_outputs_of_other_sentences_are_left_out_as_in_the_benchmarks_script(tmp_path: Path) -> None:
+    gold = write(tmp_path / "g.jsonl", {"id": "a", "sent": "x", "triples": []})
+    pred = write(tmp_path / "p.jsonl", {"id": "b", "triples": []}, {"id": "a", "triples": [["s", "r", "o"]]})
+    both = pairs("triples", gold, pred, format="text2kgbench")
+    assert [len(record["triples"]) for record in both.pred] == [1]
+    assert "1 of 2 outputs of" in both.warnings[0]
+
+
 RESPONSES = [
     ("author(Inkspell, Cornelia Funke)", [["Inkspell", "author", " Cornelia Funke"]]),
     ("located\\_in(House, Rome)\nyear(House,1931)", [["House", "located_in", " Rome"], ["House", "year", "1931"]]),
@@ -81,6 +89,7 @@ def test_responses_are_parsed_as_the_benchmark_parsed_them(real_data: Path) -> N
             "g.jsonl:1: record a, triples[0]: a triple is a subject, a relation",
         ),
         ({"id": "a", "sent": "x", "triples": "s"}, "gold", "g.jsonl:1: record a, triples: a list of triples is needed"),
+        ({"id": "a", "sent": "x", "triples": 3}, "pred", "g.jsonl:1: record a, triples: a list of triples is needed"),
     ],
 )
 def test_what_is_wrong_is_said(tmp_path: Path, row: object, side: str, expected: str) -> None:

@@ -61,8 +61,17 @@ def test_other_names_are_refused() -> None:
         Official("accuracy")
 
 
-def test_gold_is_right_as_its_own_prediction_whatever_stands_between_the_words_of_a_relation() -> None:
+def test_gold_is_right_as_its_own_prediction_and_an_output_has_underscores(tmp_path: Path) -> None:
     ontology = Ontology.of({"relations": [{"label": "country of origin"}], "concepts": []})
-    gold = {"text": "It was made in Italy.", **said("It", "country of origin", "Italy")}
-    for pred in (gold, said("It", "country_of_origin", "Italy")):  # as it stands in gold, and as outputs are parsed
-        assert sentence(gold, pred, ontology) == Sentence(1.0, 1.0, 1.0, 1.0, 0.0, 0.0, 0.0)
+    statement = {"sub": "It", "rel": "country of origin", "obj": "Italy"}
+    whole = {"id": "a", "sent": "It was made in Italy.", "triples": [statement]}
+    training = {"id": "a", "sent": whole["sent"], **{f"{key}_label": value for key, value in statement.items()}}
+    for row in (whole, training):
+        file = tmp_path / "gold.jsonl"
+        file.write_text(json.dumps(row) + "\n", encoding="utf-8")
+        both = pairs("triples", file, file, format="text2kgbench")
+        assert both.warnings == [f"{file} holds gold, not predictions; each record counts as its own prediction"]
+        assert sentence(both.gold[0], both.pred[0], ontology) == Sentence(1.0, 1.0, 1.0, 1.0, 0.0, 0.0, 0.0)
+    # the official script keeps relations as outputs are parsed: one with spaces is no relation of the sentence
+    spaced = said("It", "country of origin", "Italy")
+    assert sentence(both.gold[0], spaced, ontology) == Sentence(0.0, 0.0, 0.0, 0.0, 0.0, 1.0, 0.0)

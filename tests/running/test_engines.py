@@ -186,6 +186,15 @@ def test_an_example_that_hangs_elsewhere_is_left_behind() -> None:
     assert [bool(row.get("error")) for row in run.rows] == [False, True, False, False]
 
 
+def test_an_example_that_comes_back_after_its_time_does_not_break_the_run() -> None:
+    def late(text: str) -> Any:
+        time.sleep(2.0 if text == "text 1" else 0.3)
+        return dspy.Prediction(label="M")
+
+    run = evaluate(late, GOLD, METRIC, engine="processes", threads=2, workers=1, timeout=1, progress=False)
+    assert [row["id"] for row in run.rows if row.get("error")] == ["1"]
+
+
 def test_several_examples_are_in_flight_in_one_process() -> None:
     def waits(text: str) -> Any:
         began = time.monotonic()

@@ -32,6 +32,7 @@ from goldassay.cli.start import demo, init
 from goldassay.cli.tune import tune
 from goldassay.cli.wikidata import app as wikidata_app
 from goldassay.exceptions import GoldassayError, RunStopped
+from goldassay.jsonl import FULL
 from goldassay.reporting.terminal import answers_alone, visible
 
 app = commands("Score DSPy programs against gold, and tune them in the same loop.")
@@ -72,6 +73,7 @@ def main() -> None:
     with.
     """
     os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")  # else litellm asks a host of its own for prices
+    _open_streams()
     try:
         with _terminated(), answers_alone() if "--json" in sys.argv else nullcontext():
             app()
@@ -86,6 +88,22 @@ def main() -> None:
     except BrokenPipeError:
         sys.stderr.close()
         sys.exit(0)
+    except OSError as error:
+        if error.errno not in FULL:
+            raise
+        print(f"goldassay: standard output cannot be written: {FULL[error.errno]}", file=sys.stderr)
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # what is left of it is not tried again at the end
+        sys.exit(2)
+
+
+def _open_streams() -> None:
+    """Standard streams that were closed (``>&-``) lead nowhere: no file of a run takes their place."""
+    for number, name in enumerate(("stdin", "stdout", "stderr")):
+        try:
+            os.fstat(number)
+        except OSError:
+            os.open(os.devnull, os.O_RDWR)  # the lowest that is free
+            setattr(sys, name, open(number, "r" if not number else "w", encoding="utf-8", closefd=False))  # noqa: SIM115
 
 
 @contextmanager

@@ -73,6 +73,7 @@ def evaluate(
     from goldassay.reporting import terminal, tuning
     from goldassay.running import evaluate as measure
     from goldassay.running import new_folder
+    from goldassay.running.folder import run_at
     from goldassay.running.gates import gated
     from goldassay.tuning.patterns import find
 
@@ -85,6 +86,7 @@ def evaluate(
     made = prepared(target, data.train, state, data.passages)
     model = for_program(made, lm, lm_option or (), adapter, cache=not no_cache)
     label = target.label.replace(":", "-")
+    resume = run_at(resume, runs) if resume is not None else None
     folder = resume or new_folder(runs, label, model.name)
     judge = None if judge_lm is None else named(judge_lm, verdicts=folder / "verdicts.jsonl", cache=not no_cache)
     measured = workspace.metric(target.task, metric) if judge is None else workspace.judged(target.task, judge, metric)

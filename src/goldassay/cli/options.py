@@ -157,6 +157,12 @@ SETTINGS = {
         "A,B|FILE", ("classification",), "the labels (in a file, one a line), institutions or seen."
     ),
     "bounds": OptionSetting("word", ("extraction", "linking"), "widen spans to whole words first, as ELEVANT does."),
+    "malformed": OptionSetting(
+        "strict", ("extraction",), "conll, hipe: tags as their scheme is written (else as conlleval reads them)."
+    ),
+    "scheme": OptionSetting(
+        "NAME", ("extraction",), "conll, hipe: IOB1, IOB2, IOE2, IOBES or BILOU (else told by the tags)."
+    ),
     "equivalent": OptionSetting("FILE", ("linking",), "a table of equivalent ids: two columns, tsv or csv."),
     "na_probs": OptionSetting("FILE", ("answering",), "SQuAD 2.0: the probabilities of no answer, {id: number}."),
     "ontology": OptionSetting("FILE", ("triples",), "the ontology (text2kgbench JSON)."),

@@ -19,6 +19,7 @@ from goldassay.reporting import terminal
 from goldassay.scorecard import Scorecard
 
 MOST = 2000  # examples that are given intervals unasked
+OF_READING = ("column", "na_probs", "skip_bad", "malformed", "scheme")  # what concerns the files, not the measures
 ASKED = ("retrieval", "answering")  # whose scorecards take the measures that are wanted
 
 
@@ -212,7 +213,7 @@ def read(task: str, gold: Path, pred: Path, *, format: str | None = None, **aske
             raise GoldassayError(f"{flag} is for {' and '.join(tasks)}, not for {task}")
     if "na_probs" in given and {format or formats.guess(file, task) for file in (gold, pred)} != {"squad"}:
         raise GoldassayError("--option na_probs is for format squad; elsewhere a prediction has its confidence")
-    reading: dict[str, Any] = {name: given.pop(name) for name in ("column", "na_probs", "skip_bad") if name in given}
+    reading: dict[str, Any] = {name: given.pop(name) for name in OF_READING if name in given}
     options: dict[str, Any] = {name: READ[name](value) if name in READ else value for name, value in given.items()}
     if task == "classification" and (format or formats.guess(gold, task)) in ("tsv", "csv"):
         if isinstance(options.get("labels"), list):
@@ -222,6 +223,8 @@ def read(task: str, gold: Path, pred: Path, *, format: str | None = None, **aske
     if "protocol" in given and (format or formats.guess(gold, task)) == "hipe":
         reading["protocol"] = given["protocol"]  # which rows are tokens, and what bounds a linked mention
     aligned = pairs(task, gold, pred, format=format, **reading)
+    if reading.get("malformed") == "strict":
+        aligned.warnings.append("tags were read as their scheme is written (malformed=strict)")
     listed = options.get("labels")
     if isinstance(listed, list):
         _within(aligned.gold, listed, gold)

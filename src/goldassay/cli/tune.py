@@ -99,6 +99,7 @@ def tune(
     from goldassay.reporting import terminal
     from goldassay.reporting import tuning as tables
     from goldassay.running import new_folder
+    from goldassay.running.folder import run_at
     from goldassay.tuning import load_state
     from goldassay.tuning import tune as tuned_program
     from goldassay.tuning.saved import RESUMABLE, read_about
@@ -129,7 +130,8 @@ def tune(
     chosen = use.optimizer_settings(option or ())
     if "guarded" in chosen and optimizer != "patches":
         raise GoldassayError(f"--option guarded belongs to patches; {optimizer} guards nothing")
-    folder = resume or out or new_folder(Path("runs"), f"tune-{target.label.replace(':', '-')}-{optimizer}")
+    folder = out if resume is None else run_at(resume)
+    folder = folder or new_folder(Path("runs"), f"tune-{target.label.replace(':', '-')}-{optimizer}")
     judge = None if judge_lm is None else named(judge_lm, verdicts=folder / "verdicts.jsonl")
     measured = workspace.metric(target.task, metric) if judge is None else workspace.judged(target.task, judge, metric)
     try:

@@ -21,6 +21,8 @@ from goldassay.measure import FAILURE, TASKS
 
 NAMED = 3  # records that a warning names
 TOKENISED = ("hipe", "iob2", "conll")
+BEYOND = {"trec": "queries", "squad": "answers", "text2kgbench": "outputs"}
+"""What the official scorer of a format passes over where gold does not have it."""
 EMPTY: dict[str, Callable[[], dict[str, Any]]] = {
     "extraction": lambda: {"entities": []},
     "classification": lambda: {"label": None},
@@ -137,8 +139,8 @@ def pairs(
     if wrong.found:
         lost = {error.record for error in wrong.found} - {record["id"] for record in left}
         right = [record for record in right if record["id"] not in lost]  # gold of these was passed over
-    if other == "trec":
-        right, said = _judged(left, right, pred)
+    if other in BEYOND:
+        right, said = _asked(left, right, pred, BEYOND[other])
         warnings += said
     both = aligned(task, left, right, place, wrong)
     if wrong.found:
@@ -268,20 +270,23 @@ def aligned(
     return Pairs(list(gold), found, _said_of(missing[:NAMED], len(missing), len(gold)))
 
 
-def _judged(
-    gold: Sequence[dict[str, Any]], run: list[dict[str, Any]], file: object
+def _asked(
+    gold: Sequence[dict[str, Any]], pred: list[dict[str, Any]], file: object, noun: str
 ) -> tuple[list[dict[str, Any]], list[str]]:
-    """The queries of a run that were judged, as trec_eval takes them, and what is to be said of the others.
+    """The predictions for what gold has, and what is to be said of the others.
 
-    Where none was judged all stay, to be refused: this is a run of other queries.
+    Where gold has none all stay, to be refused: these are predictions for another gold.
     """
     known = {record["id"] for record in gold}
-    judged = [record for record in run if record["id"] in known]
-    others = [record["id"] for record in run if record["id"] not in known]
-    if not judged or not others:
-        return run, []
+    asked = [record for record in pred if record["id"] in known]
+    others = [record["id"] for record in pred if record["id"] not in known]
+    if not asked or not others:
+        return pred, []
     some = ", ".join(others[:NAMED]) + (", …" if len(others) > NAMED else "")
-    return judged, [f"{len(others)} of {len(run)} queries of {file} were not judged and are left out ({some})"]
+    said = (
+        f"{len(others)} of {len(pred)} {noun} of {file} stand in no gold and are left out, as the official scorer does"
+    )
+    return asked, [f"{said} ({some})"]
 
 
 def _unasked(task: str, record: str, file: object) -> DataError:

@@ -59,6 +59,10 @@ class Screen(Console):
     nothing. Of Rich's markup only the few tags that goldassay itself writes are taken.
     """
 
+    def on_broken_pipe(self) -> None:
+        """Who reads on the other side (``| head``) has enough."""
+        raise BrokenPipeError
+
     def render_str(self, text: str, **options: Any) -> Text:  # type: ignore[override]
         """The text of a string, as every cell, title and line is made of."""
         seen = visible(text)

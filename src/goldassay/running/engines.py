@@ -37,7 +37,12 @@ class Process:
         with theirs, asking:
             files = [theirs.fileno(), asking.fileno()]
             call = f"from goldassay.running.worker import main; main({[*map(str, files), str(width)]})"
-            self.process = subprocess.Popen([sys.executable, "-c", call], pass_fds=files, stdin=subprocess.DEVNULL)
+            self.process = subprocess.Popen(
+                [sys.executable, "-c", call],
+                pass_fds=files,
+                stdin=subprocess.DEVNULL,
+                start_new_session=True,  # Ctrl-C is for the run's own process to hear, which ends this one
+            )
         self.connection = Connection(ours.detach())
         threading.Thread(target=self._limit, args=(limits, Connection(asked.detach())), daemon=True).start()
         with suppress(OSError):  # it ended at once: `ready` says so
@@ -144,11 +149,16 @@ def join_ray(address: str | None) -> None:
         return
     handlers = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGINT)}
     own: dict[str, Any] = {} if address else {"include_dashboard": False, "object_store_memory": STORE}
+    log = logging.getLogger("ray")
+    level = log.level
+    log.setLevel(logging.ERROR)  # it tells of its defaults before it reads what follows
     own |= {"log_to_driver": False, "logging_level": logging.ERROR, "configure_logging": False}
     try:
         ray.init(address=address, **own)
     except (ConnectionError, ValueError, RuntimeError) as error:
         raise GoldassayError(f"Ray at {address or 'this machine'} cannot be joined: {error}") from None
+    finally:
+        log.setLevel(level)
     if threading.current_thread() is threading.main_thread():
         for number, handler in handlers.items():
             signal.signal(number, handler)

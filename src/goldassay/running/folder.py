@@ -132,9 +132,9 @@ def _process(folder: Path) -> str:
         return ""
 
 
-def run_at(place: Path) -> Path:
+def run_at(place: Path, runs: Path = Path("runs")) -> Path:
     """A run's folder: as it is given, or by its name in ``runs``, as ``goldassay runs list`` shows it."""
-    named = Path("runs") / place
+    named = runs / place
     return named if not place.exists() and place.name == str(place) and named.is_dir() else place
 
 

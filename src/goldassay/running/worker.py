@@ -174,6 +174,8 @@ class Worker:
         except Abandoned:
             raise
         except BaseException as error:
+            if index not in self.gold:  # it came back after its time, and its row was told
+                raise Abandoned from None
             self.error = self.error or travels(error)
             self.done.put(index)
             raise
@@ -230,7 +232,7 @@ def serve(connection: Connection, limits: Connection, width: int) -> None:
 def main(arguments: Sequence[str]) -> None:
     """Serve on two inherited sockets: their numbers and the width are the arguments.
 
-    What a program prints goes to standard error. Ctrl-C is for the run's own process to hear, which ends this one.
+    What a program prints goes to standard error.
     """
     os.dup2(2, 1)
     signal.signal(signal.SIGINT, lambda *_: None)

@@ -44,9 +44,11 @@ def read(path: str | Path, task: str, side: Side = "gold", *, wrong: Wrong = sto
 def pairs(
     task: str, gold: str | Path, pred: str | Path
 ) -> tuple[list[dict[str, Any]], list[dict[str, Any]], list[str]]:
-    """Both sides, and a warning when the outputs repeat ids."""
+    """Both sides, and a warning when the outputs repeat ids, or are gold."""
     right, repeated = _read(pred, task, "pred")
     warnings = [f"{repeated} outputs repeat an id; the last line of each counts"] if repeated else []
+    if any(_stated(jsonl.value(line)) for line in files.lines(pred) if line.strip()):
+        warnings.append(f"{pred} holds gold, not predictions; each record counts as its own prediction")
     return read(gold, task), right, warnings
 
 
@@ -92,11 +94,21 @@ def _gold(row: Any) -> dict[str, Any]:
 
 def _pred(row: Any) -> dict[str, Any]:
     name = _id(row)
+    if _stated(row):  # gold as its own prediction: its relations are written as those of outputs are
+        said = _gold(row)["triples"]
+        return {"id": name, "triples": [{**one, "predicate": one["predicate"].replace(" ", "_")} for one in said]}
     if "triples" in row:
         return {"id": name, "triples": _triples(row["triples"], name)}
     if not isinstance(row.get("response"), str):
         raise DataError("neither 'triples' nor 'response'", record=name)
     return {"id": name, "triples": parse(row["response"])}
+
+
+def _stated(row: Any) -> bool:
+    """Whether a line is one of gold: its statements are objects with a ``rel``, or stand in fields of their own."""
+    said = row.get("triples", [row])
+    some = said if isinstance(said, list) else []
+    return "sent" in row and any(isinstance(one, dict) and ("rel" in one or "rel_label" in one) for one in some)
 
 
 def parse(response: str) -> list[dict[str, object]]:

@@ -1,8 +1,7 @@
 """Text2KGBench's own protocol, per sentence, for numbers that can stand beside the published ones.
 
 Predictions whose relation is not among gold's relations of the sentence are left out; what remains and gold are
-compared as sets of strings (parts joined, without spaces and underscores, in lower case); a relation is the same with
-spaces as with underscores, which outputs have, so that gold is right as its own prediction. Without predictions
+compared as sets of strings (parts joined, without spaces and underscores, in lower case). Without predictions
 precision, recall and F1 are 0. Conformance and hallucination look at all predictions: a relation is conformant if the
 ontology has it, a subject or object is hallucinated if its stemmed words do not stand in the stemmed sentence followed
 by the ontology's concepts. An output without predictions has conformance 1 and hallucination 0; a sentence without any
@@ -86,7 +85,7 @@ relation_hallucination=0.5, object_hallucination=0.5)
     if failed(pred):
         return Sentence()
     wanted, said = _parts(read(gold, "triples", None)), _parts(read(pred, "triples", None))
-    relations = {relation for _, relation, _ in wanted}
+    relations = {relation.replace(" ", "_") for _, relation, _ in wanted}
     asked = {_joined(triple) for triple in wanted}
     kept = {_joined(triple) for triple in said if triple[1] in relations}
     hits = len(asked & kept)
@@ -188,11 +187,7 @@ def scorecard(shared: Batches, ontology: object) -> Scorecard:
 
 def _parts(triples: Any) -> list[tuple[str, str, str]]:
     return [
-        (
-            written(read(triple, "subject")),
-            str(read(triple, "predicate")).replace(" ", "_"),
-            written(read(triple, "object")),
-        )
+        (written(read(triple, "subject")), str(read(triple, "predicate")), written(read(triple, "object")))
         for triple in triples or ()
     ]
 
