@@ -13,6 +13,8 @@ from goldassay.judges.ask import signatures
 from goldassay.judges.ask.judge import Judge
 from goldassay.lm import TerseAdapter
 from goldassay.measures.answering import Faithfulness
+from goldassay.running.budget import Meter
+from goldassay.running.calls import watching
 
 
 class Engine:
@@ -32,9 +34,9 @@ class Engine:
         )
 
 
-def judge(says: dict[str, str], **options: Any) -> tuple[Judge, Engine]:
+def judge(says: dict[str, str], cache: bool = False, **options: Any) -> tuple[Judge, Engine]:
     engine = Engine(says)
-    return Judge(dspy.LM("scripted/judge", engine=engine, cache=False), **options), engine
+    return Judge(dspy.LM("scripted/judge", engine=engine, cache=cache), **options), engine
 
 
 def test_bound_and_once() -> None:
@@ -154,6 +156,16 @@ def test_the_judge_s_tokens_are_not_the_program_s() -> None:
     with dspy.track_usage() as tracker:
         one.criterion("c", "q", "a")
     assert (dict(tracker.usage_data), one.tokens) == ({}, 2)
+
+
+def test_what_dspy_s_cache_answers_is_no_call() -> None:
+    first, engine = judge({"reason": "r", "verdict": "yes"}, cache=True)
+    second = Judge(first.lm)
+    with watching([first.lm], Meter()):
+        for one in (first, second):
+            one.criterion("c", "q", "is this in the cache?")
+    counted = [(one.calls, one.cached, one.tokens) for one in (first, second)]
+    assert (engine.calls, counted) == (1, [(1, 0, 2), (0, 1, 0)])
 
 
 def test_unreadable_is_unknown() -> None:

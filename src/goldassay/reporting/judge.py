@@ -34,7 +34,8 @@ def estimate(found: Estimate, out: Path | None = None) -> None:
     _rate(found.positive, found.corrected, found.naive)
     if found.mean:
         graded(found.mean)
-    cost = f"{found.calls} calls, {found.tokens} tokens"
+    cached = f", {found.cached} answers from the cache" if found.cached else ""
+    cost = f"{found.calls} calls{cached}, {found.tokens} tokens"
     told = [f"{cost}.", _apart(found.disagreement), f"Written: {out}" if out else ""]
     console().print(" ".join(one for one in told if one), markup=False)
 

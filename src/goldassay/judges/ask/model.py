@@ -105,7 +105,7 @@ class BoundModel:
         self.lm, self.adapter, self.retries, self.version, self.sample = lm, adapter, retries, version, sample
         self.programs = dict(programs or {})
         self.verdicts: MutableMapping[str, Fields | None] = {} if verdicts is None else verdicts
-        self.asked = self.calls = self.tokens = 0
+        self.asked = self.calls = self.cached = self.tokens = 0
         self.last_failure = ""
         self._unknown: set[str] = set()
         self._broken, self._answered = "", False
@@ -182,11 +182,9 @@ class BoundModel:
         if attempt or self.sample:
             config = {"temperature": 0.5, "rollout_id": 1000 * self.sample + attempt + 1}
         model = self.lm.copy(**config) if hasattr(self.lm, "copy") else self.lm
-        with self._lock:
-            self.calls += 1
-        tracker = UsageTracker()  # its own, so that what a judge costs is not put down to the program
+        tracker, account = UsageTracker(), aside()  # its own: what a judge costs is not put down to the program
         try:
-            own = {"usage_tracker": tracker, ACCOUNT: aside()}
+            own = {"usage_tracker": tracker, ACCOUNT: account}
             with dspy.context(lm=model, adapter=self.adapter, trace=None, **own):
                 made = program(**inputs)
             self._answered = True
@@ -201,7 +199,7 @@ class BoundModel:
         except Exception as error:  # noqa: BLE001  whatever cannot be read is an unknown verdict, and is counted
             return None, self._plain(error)
         finally:
-            self._bill(tracker.usage_data)
+            self._bill(tracker.usage_data, account.usage.get("cached", 0) if account is not None else 0)
         lacks = [name for name, field in signature.output_fields.items() if found[name] is None and _required(field)]
         return (None, f"the verdict lacks {', '.join(lacks)}") if lacks else (found, "")
 
@@ -214,10 +212,13 @@ class BoundModel:
         told = secrets.redact(" ".join(str(error).split()), secrets.known(self.lm))
         return f"{type(error).__name__}: {told[:200]}".rstrip(": ")
 
-    def _bill(self, usage: Mapping[str, Any]) -> None:
+    def _bill(self, usage: Mapping[str, Any], cached: int) -> None:
+        """An attempt is one call, or one answer of DSPy's cache where the model is watched and had it."""
         spent = sum(int(entry.get("total_tokens") or 0) for calls in usage.values() for entry in calls)
         with self._lock:
             self.tokens += spent
+            self.calls += not cached
+            self.cached += bool(cached)
 
     def _key(self, signature: type[dspy.Signature], inputs: Mapping[str, str]) -> str:
         asks = [signature.__name__, signature.instructions, self._state(signature.__name__)]

@@ -92,6 +92,7 @@ class Panel(Judge):
         """Take over what the members, which may have been asked one by one, have cost."""
         with self._lock:
             self.calls = sum(member.calls for member in self.members)
+            self.cached = sum(member.cached for member in self.members)
             self.tokens = sum(member.tokens for member in self.members)
 
     @property

@@ -78,7 +78,7 @@ def rate(right: Sequence[bool], level: float = 0.95) -> Interval | None:
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """Counts, rates and what they cost; ``disagreement`` is the mean one of a panel."""
+    """Counts, rates and what they cost (``cached``: answers that DSPy's cache had); ``disagreement`` is a panel's mean."""
 
     judge: str
     question: str
@@ -90,6 +90,7 @@ class Estimate:
     corrected: Corrected | None
     disagreement: float
     calls: int = 0
+    cached: int = 0
     tokens: int = 0
     mean: Graded | None = None
 
@@ -130,6 +131,7 @@ def estimate(labels: Labels, votes: Sequence[Vote], judge: object = "") -> Estim
         mended,
         sum(vote.disagreement for _, vote in known) / len(known) if known else 0.0,
         int(getattr(judge, "calls", 0)),
+        int(getattr(judge, "cached", 0)),
         int(getattr(judge, "tokens", 0)),
         graded(labels, votes),
     )
