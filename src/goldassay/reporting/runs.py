@@ -249,7 +249,15 @@ def ranks(found: Mapping[str, Sequence[object]], places: Sequence[int], protocol
 def parts(
     by: Mapping[str, Any], errors: Mapping[str, Sequence[int | None]], value: str, most: int = 10, protocol: str = ""
 ) -> None:
-    """Where runs differ most: strata by a value times their examples, types by their number of errors."""
+    """Where runs differ most: strata by a value times their examples, types by their number of errors.
+
+    Args:
+        by: Strata, then keys, then values: one a run.
+        errors: Types, then how many errors each run has.
+        value: The value that strata are compared by.
+        most: The most rows of a table.
+        protocol: The official protocol under which files were counted, if they were.
+    """
     under = _under(protocol)
     apart: list[tuple[float, list[str]]] = []
     for stratum, keys in by.items():
