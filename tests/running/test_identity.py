@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import sys
 from pathlib import Path
 from typing import Any
@@ -60,3 +61,21 @@ def test_code_that_is_imported_late_or_beside_counts_before_and_after_it_is_load
     for name in [name for name in sys.modules if name.partition(".")[0] == "pieces"]:
         monkeypatch.delitem(sys.modules, name)
     assert code_hash(program) == before
+
+
+def test_packages_of_another_environment_are_no_code_of_ones_own(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    place = tmp_path / "other" / "site-packages"
+    place.mkdir(parents=True)
+    theirs, mine = place / "theirs_elsewhere.py", tmp_path / "mine_elsewhere.py"
+    theirs.write_text("A = 1\n")
+    mine.write_text("import theirs_elsewhere\n\n\nclass Mine:\n    pass\n")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    monkeypatch.syspath_prepend(str(place))
+    program = importlib.import_module("mine_elsewhere").Mine()
+    before = code_hash(program)
+    theirs.write_text("A = 2\n")
+    assert code_hash(program) == before
+    mine.write_text("import theirs_elsewhere\n\n\nclass Mine:\n    more = 1\n")
+    assert code_hash(program) != before

@@ -230,6 +230,10 @@ def _bytes(code: CodeType) -> Iterator[Any]:
             yield repr(constant)
 
 
+PACKAGES = frozenset({"site-packages", "dist-packages"})
+"""Folders of installed packages, in whatever environment."""
+
+
 @lru_cache
 def _installed() -> tuple[str, ...]:
     """Where code stands that is not the user's own."""
@@ -248,7 +252,8 @@ def _own(place: str | None) -> str | None:
     if not place or not str(place).endswith(".py"):
         return None
     file = str(Path(place).resolve())
-    return None if file.startswith(_installed()) or not Path(file).is_file() else file
+    elsewhere = not PACKAGES.isdisjoint(Path(file).parts)  # of the system, or of another environment on the path
+    return None if elsewhere or file.startswith(_installed()) or not Path(file).is_file() else file
 
 
 def _imported(file: str) -> list[str]:
