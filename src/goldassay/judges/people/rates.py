@@ -78,7 +78,7 @@ def rate(right: Sequence[bool], level: float = 0.95) -> Interval | None:
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """Counts, rates and what they cost; ``disagreement`` is the mean one of a panel, ``cached`` answers cost nothing."""
+    """Counts, rates and what they cost; ``disagreement`` is the mean one of a panel, ``cached`` answers are free."""
 
     judge: str
     question: str
