@@ -57,6 +57,7 @@ def test_a_job_that_is_ended_is_like_ctrl_c(
         (">/dev/full", 2, "goldassay: standard output cannot be written: the disk is full\n"),
         (">&-", 0, ""),
         ("| head -c 1", 0, ""),
+        ("| true", 0, ""),
     ],
 )
 def test_standard_output_that_is_full_closed_or_left(into: str, code: int, says: str) -> None:

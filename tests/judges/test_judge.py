@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from typing import Any
+from uuid import uuid4
 
 import dspy
 import pytest
@@ -161,9 +162,10 @@ def test_the_judge_s_tokens_are_not_the_program_s() -> None:
 def test_what_dspy_s_cache_answers_is_no_call() -> None:
     first, engine = judge({"reason": "r", "verdict": "yes"}, cache=True)
     second = Judge(first.lm)
+    asked = f"not in the cache of an earlier test: {uuid4()}"
     with watching([first.lm], Meter()):
         for one in (first, second):
-            one.criterion("c", "q", "is this in the cache?")
+            one.criterion("c", "q", asked)
     counted = [(one.calls, one.cached, one.tokens) for one in (first, second)]
     assert (engine.calls, counted) == (1, [(1, 0, 2), (0, 1, 0)])
 

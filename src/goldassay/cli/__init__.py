@@ -81,6 +81,8 @@ def main() -> None:
         print(f"goldassay: {visible(str(error))}", file=sys.stderr)
         sys.exit(3 if isinstance(error, RunStopped) else 2)
     except SystemExit as done:
+        if isinstance(done.__context__, BrokenPipeError):  # click ends with 1 where its reader has left
+            sys.exit(0)
         if done.code != INTERRUPTED:
             raise
         print("goldassay: interrupted", file=sys.stderr)
