@@ -19,10 +19,17 @@ def interrupted(*_: Any, **__: Any) -> Any:
     raise KeyboardInterrupt
 
 
-def test_an_interrupted_command_says_how_to_go_on(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+def terminated(*_: Any, **__: Any) -> Any:
+    os.kill(os.getpid(), signal.SIGTERM)
+    time.sleep(5)
+
+
+@pytest.mark.parametrize("stops", [interrupted, terminated])
+def test_a_command_that_is_stopped_says_how_to_go_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], stops: Any
 ) -> None:
-    monkeypatch.setattr("goldassay.running.evaluate", interrupted)
+    before = signal.getsignal(signal.SIGTERM)
+    monkeypatch.setattr("goldassay.running.evaluate", stops)
     monkeypatch.setattr("sys.argv", ["goldassay", "eval", "extraction:baseline", "--runs", str(tmp_path)])
     with pytest.raises(SystemExit) as left:
         cli.main()
@@ -30,24 +37,6 @@ def test_an_interrupted_command_says_how_to_go_on(
     said = capsys.readouterr().err
     assert f"go on with the same command and --resume {tmp_path}" in said.replace("\n", "")
     assert said.endswith("goldassay: interrupted\n")
-
-
-def test_a_job_that_is_ended_is_like_ctrl_c(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    before = signal.getsignal(signal.SIGTERM)
-
-    def terminated(*_: Any, **__: Any) -> Any:
-        os.kill(os.getpid(), signal.SIGTERM)
-        time.sleep(5)
-
-    monkeypatch.setattr("goldassay.running.evaluate", terminated)
-    monkeypatch.setattr("sys.argv", ["goldassay", "eval", "extraction:baseline", "--runs", str(tmp_path)])
-    with pytest.raises(SystemExit) as left:
-        cli.main()
-    assert left.value.code == 3
-    said = capsys.readouterr().err
-    assert f"go on with the same command and --resume {tmp_path}" in said.replace("\n", "")
     assert signal.getsignal(signal.SIGTERM) is before
 
 
