@@ -10,7 +10,7 @@ from typing import Any
 import dspy
 import pytest
 
-from goldassay import Metric
+from goldassay import Metric, jsonl
 from goldassay.exceptions import DataError, GoldassayError, LeakError
 from goldassay.measures import extraction
 from goldassay.running.identity import fingerprint
@@ -18,7 +18,6 @@ from goldassay.tuning import Patches, load_state, tune
 from goldassay.tuning.patches import read as read_patch
 from goldassay.tuning.patterns import find
 from goldassay.tuning.proposing import Reflection
-from goldassay.tuning.results import read as read_ledger
 from goldassay.tuning.wrappers import demonstrations
 
 METRIC = Metric({extraction.StrictF1(): 0.7, extraction.PartialF1(): 0.3})
@@ -78,7 +77,7 @@ def test_patches_leave_a_ledger_of_everything_tried(
     about = json.loads((tmp_path / "tuning.json").read_text())
     assert [patch["id"] for patch in about["patches"]] == [patch.id for patch in made.ledger.patches]
     assert "proven" in {patch["status"] for patch in about["patches"]}
-    entries = read_ledger(tmp_path / "ledger.jsonl")
+    entries = list(jsonl.rows(tmp_path / "ledger.jsonl"))
     assert {one for entry in entries for one in entry["patches"]} == {patch.id for patch in made.ledger.patches}
     assert all(entry["reason"] and entry["train+dev"]["n"] and entry["train+dev"]["calls"] for entry in entries)
     patterns = json.loads((tmp_path / "patterns.json").read_text())

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from goldassay.exceptions import DataError
-from goldassay.wikibase.alignment import OURS, PropertyAlignmentTable, read_table
+from goldassay.wikibase.alignment import PropertyAlignmentTable, read_table
 from goldassay.wikibase.alignment_checks import contradictions, problems
 
 

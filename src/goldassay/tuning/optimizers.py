@@ -18,8 +18,8 @@ from dspy import teleprompt
 
 from goldassay.exceptions import GoldassayError, MissingExtra
 from goldassay.metric import Metric
+from goldassay.tuning.acceptance import Ledger
 from goldassay.tuning.measuring import evaluated
-from goldassay.tuning.results import Ledger
 from goldassay.tuning.watch import REFERENCE, Credit
 from goldassay.tuning.wrappers import NearestDemos
 

@@ -36,7 +36,7 @@ class Kit:
     """A file of a kit: its kind, what stands before its list, and the list."""
 
     kind: str
-    head: Mapping[str, object]
+    head: Mapping[str, Any]
     entries: list[dict[str, Any]]
 
 

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from goldassay import jsonl
 from goldassay.reporting.pages import charts
 
 SHOWN = 2000  # characters of an edit
@@ -56,7 +57,6 @@ class Tuning:
     @classmethod
     def load(cls, folder: Path) -> Tuning:
         """A tuning from its folder."""
-        from goldassay.tuning import results
         from goldassay.tuning.patches import read
         from goldassay.tuning.saved import read_about
 
@@ -68,7 +68,7 @@ class Tuning:
         order = {entry["id"]: place for place, entry in enumerate(about.get("patches", ()))}
         shown = sorted((state for _, state in found), key=lambda state: order.get(state["id"], len(order)))
         ledger = folder / "ledger.jsonl"
-        return cls(about, shown, results.read(ledger) if ledger.is_file() else (), text, folder)
+        return cls(about, shown, list(jsonl.rows(ledger)) if ledger.is_file() else (), text, folder)
 
     @property
     def runs(self) -> list[Path]:
