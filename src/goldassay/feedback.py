@@ -113,7 +113,7 @@ def differences(gold: object, pred: object, said: str, value: float) -> tuple[Er
     """What a function that gives only a number found wrong: the fields of gold that the prediction has otherwise."""
     if said:
         return (Error("low_score", said),)
-    inputs = set(gold.inputs().keys()) if hasattr(gold, "inputs") and input_keys(gold) else set()
+    inputs = input_keys(gold) or ()
     out = []
     for name in names(pred):
         wanted = read(gold, name, None)
