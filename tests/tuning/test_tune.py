@@ -203,7 +203,8 @@ class Measured:
     """The learner; how long its answers, and the instructions that it writes, might have been is noted."""
 
     def __init__(self, learner: Any) -> None:
-        self.learner, self.room = learner, {"answer": set(), "instruction": set()}
+        self.learner = learner
+        self.room: dict[str, set[int]] = {"answer": set(), "instruction": set()}
 
     def complete(self, request: Any) -> Any:
         writes = "proposed_instruction" in request.messages[0].text
