@@ -9,7 +9,7 @@ import os
 import time
 
 from goldassay.proof import fuzz
-from goldassay.proof.readers import readers
+from goldassay.proof.fuzz import readers
 
 
 def main() -> None:

@@ -14,7 +14,7 @@ from typing import Any, Literal
 import dspy
 from sklearn.feature_extraction.text import TfidfVectorizer
 
-from goldassay.measures.classification.labels import institutions
+from goldassay.measures.classification.records import institutions
 
 TYPES = institutions()
 Name = Literal[TYPES.names]  # type: ignore[valid-type,name-defined]

@@ -8,8 +8,7 @@ from typing import Any
 import pytest
 
 from goldassay import workspace
-from goldassay.articles import improving as prompt_tuning
-from goldassay.articles import improving as run_errors
+from goldassay.articles import improving
 from goldassay.gold.formats import text2kgbench
 from goldassay.measure import Error
 from goldassay.running.run import Case
@@ -38,9 +37,9 @@ def test_errors_become_patterns_and_patches(root: Path, shared_data: Path, syste
     relations = sorted({triple["predicate"] for one in gold for triple in one["triples"]})
     program: Any = workspace.load(root / "programs" / "triples.py").Triples({name: name for name in relations})
 
-    errors = run_errors.from_outputs(gold, aligned)
+    errors = improving.from_outputs(gold, aligned)
     assert len(errors.cases) == len(gold)
-    report = prompt_tuning.report(errors, program)
+    report = improving.report(errors, program)
     missed = report["false_negative_patterns"]
     assert missed[0]["loss"] > 0.05
     assert missed[0]["gold_type"] in relations

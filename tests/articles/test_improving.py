@@ -9,13 +9,9 @@ from typing import Any
 import pytest
 
 from goldassay import workspace
-from goldassay.articles import gaps as recall_gaps
-from goldassay.articles import improving as prompt_tuning
-from goldassay.articles import improving as run_errors
-from goldassay.articles import people
+from goldassay.articles import improving, people
 from goldassay.articles import rows as stored
 from goldassay.articles.benchmark import ArticleRef
-from goldassay.articles.gaps import gaps
 from goldassay.articles.profile import Clients, Profile
 from goldassay.articles.results import load
 from goldassay.articles.running import run
@@ -72,18 +68,16 @@ def result(make_sources: Any, tmp_path: Path) -> Any:
 
 
 def test_gaps_of_the_table_are_proposed(result: Any) -> None:
-    found, file = result
-    [gap] = found["alignment_gaps"]
+    [gap] = result[0]["alignment_gaps"]
     assert (gap["predicate"], gap["property"], gap["label"], gap["in_table"]) == (
         "ex:firstName", "P735", "given name", True,
     )  # fmt: skip
     assert (gap["support"], gap["said"]) == (6, 6)
     assert gap["examples"][0] == ["Ann Jansen", "ex:firstName", "Ann"]
-    assert gaps(stored.latest(file), TABLE, least=7) == []
 
 
 def test_recall_gaps_have_real_sentences(result: Any) -> None:
-    report = recall_gaps.analysed(result[0], 0.5)
+    report = improving.analysed(result[0], 0.5)
     assert [gap["property_id"] for gap in report["gaps"]] == ["P19", "P569", "P735"]
     place = report["gaps"][0]
     assert (place["total_count"], place["matched_count"], place["recall"]) == (6, 0, 0.0)
@@ -92,23 +86,23 @@ def test_recall_gaps_have_real_sentences(result: Any) -> None:
     assert example["example_text"] == "Ann Jansen was born in Delft in 1900."
     assert example["expected_triple"] == ["Ann Jansen", "schema:birthPlace", "Delft"]
     assert report["total_extraction_examples"] == 15  # five kept of each property
-    assert recall_gaps.analysed(result[0], 0.0)["gaps"] == []
+    assert improving.analysed(result[0], 0.0)["gaps"] == []
 
 
 def test_precision_is_not_taken_for_recall(tmp_path: Path) -> None:
     rows = {"P569": {"precision": 0.4, "count": 10}, "P31": {"precision": 0.9, "count": 30}}
-    report = recall_gaps.analysed({"run_metadata": {}, "by_property": rows})
+    report = improving.analysed({"run_metadata": {}, "by_property": rows})
     assert (report["gaps"], report["unknown_recall"]) == ([], ["P31", "P569"])
     file = tmp_path / "latest.json"
     file.write_text('{"run_metadata": {}, "article_result": {"article_title": "Delft"}}', encoding="utf-8")
     with pytest.raises(DataError, match=r"latest\.json: it has no by_property"):
-        recall_gaps.analysed(load(file), file=file)
+        improving.analysed(load(file), file=file)
 
 
 def test_misses_become_examples_and_rules_that_apply(root: Path, result: Any) -> None:
     articles = workspace.load(root / "programs" / "triples.py").Articles()
-    errors = run_errors.from_rows(stored.latest(result[1]), TABLE)
-    report = prompt_tuning.report(errors, articles)
+    errors = improving.from_rows(stored.latest(result[1]), TABLE)
+    report = improving.report(errors, articles)
     assert set(report) >= {"false_positive_patterns", "false_negative_patterns", "prompt_patches"}
     assert [one["gold_type"] for one in report["false_positive_patterns"]] == ["place of birth"]
     assert report["false_positive_patterns"][0]["count"] == 6
@@ -132,7 +126,7 @@ def test_misses_become_examples_and_rules_that_apply(root: Path, result: Any) ->
     assert "Delft" not in before
     assert "Delft" in after
     assert 'As place of birth give only what the text says of its subject itself: "Delft", not "Paris".' in after
-    assert len(prompt_tuning.report(errors, articles, most=2)["prompt_patches"]) == 2
+    assert len(improving.report(errors, articles, most=2)["prompt_patches"]) == 2
 
 
 def test_a_sample_of_the_unmatched_in_every_domain(result: Any) -> None:
@@ -228,7 +222,7 @@ def test_an_example_shows_what_was_found_too(root: Path, sources: Any, tmp_path:
         file,
         Profile("p", "p"),
     )
-    errors = run_errors.from_rows(stored.latest(file), TABLE)
+    errors = improving.from_rows(stored.latest(file), TABLE)
     [said] = [said for (_, context), said in errors.said.items() if context.startswith("She was born in Warsaw")]
     assert [(one["predicate"], one["object"]) for one in said] == [
         ("date of birth", "7 November 1867"), ("place of birth", "Warsaw"),
@@ -249,8 +243,8 @@ def test_a_wrong_value_is_told_in_the_texts_own_words(root: Path, sources: Any, 
         file,
         Profile("p", "p"),
     )
-    report = prompt_tuning.report(
-        run_errors.from_rows(stored.latest(file), TABLE), workspace.load(root / "programs" / "triples.py").Articles()
+    report = improving.report(
+        improving.from_rows(stored.latest(file), TABLE), workspace.load(root / "programs" / "triples.py").Articles()
     )
     [wrong] = report["false_positive_patterns"]
     assert wrong["examples"][0]["message"] == "date of death of Marie Curie is 4 July 1934, not 4 July 1935."
@@ -263,14 +257,14 @@ def test_a_wrong_value_is_told_in_the_texts_own_words(root: Path, sources: Any, 
 
 def test_an_example_names_its_subject_where_one_can(root: Path) -> None:
     error = Error(
-        run_errors.MISSED, "", "Delft", "", "place of birth", context="He was born in Delft.", field="statements"
+        improving.MISSED, "", "Delft", "", "place of birth", context="He was born in Delft.", field="statements"
     )
     named = replace(error, context="Ann was born in Delft.")
     statement = {"subject": "Ann", "predicate": "place of birth", "object": "Delft", "confidence": 1.0}
     said = {("Ann", one.context): [statement] for one in (error, named)}
     case = Case("Ann", Evidence({"f1": Counts(0, 0, 2)}), (error, named))
     articles = workspace.load(root / "programs" / "triples.py").Articles()
-    patches = prompt_tuning.report(run_errors.Errors([case], said), articles)["prompt_patches"]
+    patches = improving.report(improving.Errors([case], said), articles)["prompt_patches"]
     assert next(one["example"]["text"] for one in patches if one["action"] == "add_example") == named.context
 
 

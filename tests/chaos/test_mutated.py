@@ -18,7 +18,7 @@ from goldassay.exceptions import DataError, GoldassayError
 from goldassay.gold import load, read
 from goldassay.gold.audit import audit
 from goldassay.proof import fuzz
-from goldassay.proof.readers import readers
+from goldassay.proof.fuzz import readers
 
 READERS = {reader.label: reader for reader in readers()}
 LINE = b'{"id": "a", "text": "In Delft", "entities": [{"start": 3, "end": 8, "type": "TOP", "text": "Delft"}]}\n'

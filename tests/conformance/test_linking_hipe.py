@@ -12,7 +12,7 @@ import pytest
 from goldassay.gold import pairs
 from goldassay.measures import linking
 from goldassay.measures.extraction.tally import SemEvalCounts
-from goldassay.measures.linking.hipe import counted, fates, hipe
+from goldassay.measures.linking.matching import counted, fates, hipe
 
 # gold, system, reference, adjacent NIL, cut-off
 NEL2 = "nel-2-pred"

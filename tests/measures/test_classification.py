@@ -124,7 +124,7 @@ def test_the_hierarchy_is_data(tmp_path: Path) -> None:
     file.write_text(
         json.dumps({"labels": [{"code": "a", "name": "Alpha", "group": "g", "keywords": {"en": ["alpine"]}}]})
     )
-    own = c.read(file)
+    own = c.read_labels(file)
     assert (own.names, own.hierarchy, own.signs("Alpine hut")[0].label) == (("Alpha",), (("g", ("a",)),), "a")
 
 
@@ -142,9 +142,9 @@ def test_a_list_of_labels_that_is_wrong(tmp_path: Path, content: str, says: str)
     file = tmp_path / "types.json"
     file.write_text(content)
     with pytest.raises(DataError, match=says):
-        c.read(file)
+        c.read_labels(file)
     with pytest.raises(DataError, match="no such file"):
-        c.read(tmp_path / "absent.json")
+        c.read_labels(tmp_path / "absent.json")
 
 
 def test_confusions_are_counted_and_ordered() -> None:

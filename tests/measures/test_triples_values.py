@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from goldassay.measures.triples import coordinates, items, objects, predicates, quantities, times
+from goldassay.measures.triples import numeric, objects, terms, times
 from goldassay.text import normal as texts
 
 
@@ -219,7 +219,7 @@ def test_a_broken_value_is_no_value_of_its_kind(kind: str, raw: Any) -> None:
 
 def test_distance_on_the_sphere() -> None:
     # Amsterdam to Paris is about 430 km
-    found = coordinates.distance(coordinates.Coordinate(52.3676, 4.9041), coordinates.Coordinate(48.8566, 2.3522))
+    found = numeric.distance(numeric.Coordinate(52.3676, 4.9041), numeric.Coordinate(48.8566, 2.3522))
     assert found == pytest.approx(430, abs=2)
 
 
@@ -310,19 +310,19 @@ def test_the_type_of_a_value(triple: dict[str, Any], kind: str) -> None:
     ],
 )
 def test_one_predicate_in_several_spellings(one: str, other: str) -> None:
-    assert predicates.canonical(one) == predicates.canonical(other)
+    assert terms.canonical(one) == terms.canonical(other)
 
 
 def test_prefixes_may_be_given() -> None:
     given = (("pgc", "http://example.org/pgc/"),)
-    assert predicates.canonical("pgc:birthDate", given) == predicates.canonical("http://example.org/pgc/birthDate")
-    table = predicates.alignment((("pgc:birthDate", "P569"),), given)
+    assert terms.canonical("pgc:birthDate", given) == terms.canonical("http://example.org/pgc/birthDate")
+    table = terms.alignment((("pgc:birthDate", "P569"),), given)
     assert table.properties("http://example.org/pgc/birthDate") == {"P569"}
 
 
 def test_readings_of_items_and_quantities() -> None:
-    assert items.read(None) is None
-    assert items.read({"wikidata": "Q1"}) == items.NamedItem("Q1", frozenset())
-    assert quantities.read(None) is None
-    assert quantities.read(True) is None
-    assert quantities.read({"unit": "m"}) is None
+    assert terms.item(None) is None
+    assert terms.item({"wikidata": "Q1"}) == terms.NamedItem("Q1", frozenset())
+    assert numeric.quantity(None) is None
+    assert numeric.quantity(True) is None
+    assert numeric.quantity({"unit": "m"}) is None

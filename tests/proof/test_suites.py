@@ -10,7 +10,7 @@ import pytest
 from goldassay.exceptions import DataError, GoldassayError
 from goldassay.proof import conform
 from goldassay.proof.conform.official import SuiteResult
-from goldassay.proof.conform.trec_eval import Topic
+from goldassay.proof.conform.published import Topic
 
 
 @pytest.mark.parametrize(

@@ -198,6 +198,30 @@ def test_a_program_that_fails_everywhere_is_no_tie_at_zero(
     assert json.loads((tmp_path / "tuning.json").read_text())["status"] == "failed"
 
 
+class Measured:
+    """The learner; how long its answers, and the instructions that it writes, might have been is noted."""
+
+    def __init__(self, learner: Any) -> None:
+        self.learner = learner
+        self.room: dict[str, set[int]] = {"answer": set(), "instruction": set()}
+
+    def complete(self, request: Any) -> Any:
+        writes = "proposed_instruction" in request.messages[0].text
+        self.room["instruction" if writes else "answer"].add(request.config.max_tokens)
+        return self.learner.complete(request)
+
+
+def test_a_model_with_short_answers_has_room_for_instructions_and_each_call_counts(
+    learner: Any, names_program: Any, gold: Any
+) -> None:
+    engine = Measured(learner)
+    lm = dspy.LM("scripted/short", engine=engine, cache=False, max_tokens=60)
+    options = {"breadth": 2, "depth": 1}
+    made = tune(names_program, gold, METRIC, "copro", lm=lm, options=options, test=False, progress=False)
+    assert engine.room == {"answer": {60}, "instruction": {500}}
+    assert made.cost["calls"] == 1 + 2 * len(gold["dev"])  # one writes an instruction, two are tried
+
+
 def test_what_an_optimizer_raises_is_one_line(lm: Any, reflector: Any, names_program: Any, gold: Any) -> None:
     with pytest.raises(GoldassayError, match="copro failed: AdapterParseError") as raised:
         tune(names_program, gold, METRIC, "copro", lm=lm, reflection_lm=reflector("rubbish"), progress=False)

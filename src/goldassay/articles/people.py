@@ -21,10 +21,10 @@ from goldassay import files
 from goldassay.articles.scoring import NOVEL, verdict_key
 from goldassay.exceptions import DataError, GoldassayError
 from goldassay.gold.formats import kits
-from goldassay.measures.triples import items
+from goldassay.measures.triples import terms
 from goldassay.measures.triples.matching import NO_MATCH
-from goldassay.measures.triples.predicates import PROPERTY, NamePairs
 from goldassay.measures.triples.tally import VERDICTS, novel_discovery_rate
+from goldassay.measures.triples.terms import PROPERTY, NamePairs
 from goldassay.text.normal import normal
 from goldassay.wikibase.alignment import PropertyAlignmentTable
 from goldassay.wikibase.alignment_checks import Problem
@@ -48,7 +48,7 @@ def read_truth(path: str | Path) -> Truth:
         line = _line(found, path, number)
         name = line["wikidata_property"] or line["predicates"][0]
         pairs |= dict.fromkeys((said, name) for said in (*line["predicates"], name))
-        subject, value = items.label(line["subject"]), str(line["object"])
+        subject, value = terms.label(line["subject"]), str(line["object"])
         triple = {"subject": subject.replace("_", " "), "predicate": name}
         kind = TYPES[line["object_type"]]
         triple["object"] = value.replace("_", " ") if kind else value

@@ -24,7 +24,7 @@ from typing import Any
 from goldassay import files
 from goldassay.articles import rows as stored
 from goldassay.articles.benchmark import ArticleRef
-from goldassay.articles.gaps import Gaps
+from goldassay.articles.improving import Gaps
 from goldassay.articles.scoring import KINDS, NOVEL
 from goldassay.cache import age, old
 from goldassay.exceptions import DataError

@@ -20,7 +20,7 @@ from typing import Any
 
 from goldassay.articles import preparing
 from goldassay.articles.preparing import Subject
-from goldassay.measures.triples import coordinates, items, objects, quantities, times
+from goldassay.measures.triples import numeric, objects, terms, times
 from goldassay.measures.triples import tally as evidence
 from goldassay.measures.triples.matching import AS_USUAL, EXACT, NO_MATCH, PARTIAL, Matching, match, related
 from goldassay.measures.triples.objects import Comparing
@@ -66,15 +66,15 @@ class ArticleText:
     def says(self, statement: Triple) -> tuple[int, int] | bool | None:
         """Where the text says the value; False where it does not; None where that cannot be told."""
         value = statement.value
-        if isinstance(value, coordinates.Coordinate):
+        if isinstance(value, numeric.Coordinate):
             return None
         if isinstance(value, times.Time):
             return self.date(value) or False
-        if isinstance(value, quantities.Quantity):
+        if isinstance(value, numeric.Quantity):
             return next((at for number in value.readings if (at := self.number(float(number)))), False)
         names = [str(name) for name in statement.triple.get("object_labels") or ()]
-        words = items.label(statement.key[2])
-        if not names and items.QID.fullmatch(words):
+        words = terms.label(statement.key[2])
+        if not names and terms.QID.fullmatch(words):
             return None
         return self.place([*names, words]) or False
 
@@ -117,7 +117,7 @@ class ArticleText:
         if self._numbers is None:
             self._numbers = {}
             for found in NUMBER.finditer(self.folded):
-                read = quantities.read(found[0])
+                read = numeric.quantity(found[0])
                 for one in read.readings if read else ():
                     self._numbers.setdefault(float(one), found.span())
         return self._numbers.get(value)

@@ -8,9 +8,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from goldassay.exceptions import GoldassayError
-from goldassay.measures.classification.labels import institutions
 from goldassay.measures.classification.matching import confusion, matrix
-from goldassay.measures.classification.records import Read, sides
+from goldassay.measures.classification.records import Read, institutions, sides
 from goldassay.measures.classification.scorecard import scorecard
 
 

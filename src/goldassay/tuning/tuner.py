@@ -33,6 +33,8 @@ from goldassay.tuning.saved import instructions, save
 from goldassay.tuning.watch import Unreachable, Watch
 from goldassay.tuning.wrappers import demonstrations
 
+ROOM = 500  # tokens of an answer that writes instructions
+
 
 @dataclass(frozen=True)
 class Trial:
@@ -98,7 +100,7 @@ def tune(
     Args:
         metric: A `Metric`, or any function of (gold, prediction).
         lm: The language model that examples are run with.
-        reflection_lm: The model that writes instructions; ``lm`` without it.
+        reflection_lm: The model that writes instructions; without it ``lm``, with room for that.
         adapter: How prompts are written and answers read.
         seed: Of everything that is drawn at random.
         threads: How many examples are worked on at once.
@@ -130,7 +132,8 @@ def tune(
         with resuming.minded(folder):
             with ExitStack() as stack:
                 watch = stack.enter_context(Watch(metric, dev, progress))
-                watched = models(program, metric, lm, reflection_lm, dspy.settings.lm)
+                writer = reflection_lm or _writing(lm or dspy.settings.lm)
+                watched = models(program, metric, lm, writer, dspy.settings.lm)
                 around: dict[str, Any] = {"callbacks": [*dspy.settings.get("callbacks", []), watch]}
                 around[ACCOUNT] = stack.enter_context(watching(watched, meter))
                 around |= {key: value for key, value in (("lm", lm), ("adapter", adapter)) if value is not None}
@@ -140,7 +143,8 @@ def tune(
                     train=demonstrations(program, train),
                     dev=dev,
                     metric=watch,
-                    reflection_lm=reflection_lm or lm or dspy.settings.lm,
+                    reflection_lm=writer,
+                    reflects=reflection_lm is not None and reflection_lm is not lm,
                     threads=threads,
                     seed=seed,
                     folder=folder,
@@ -208,6 +212,12 @@ def trial(
     seed = options.get("seed", 0)
     difference = compare(runs[1].evidence, runs[0].evidence, runs[1].zero, clusters=clusters(examples), seed=seed)
     return Trial(runs[0], runs[1], difference)
+
+
+def _writing(lm: dspy.BaseLM | None) -> dspy.BaseLM | None:
+    """A model that writes instructions too: the short answers that examples want would cut them off."""
+    most = getattr(lm, "kwargs", {}).get("max_tokens")
+    return lm.copy(max_tokens=ROOM) if lm is not None and most is not None and most < ROOM else lm
 
 
 def _made(make: optimizers.Optimizer, job: optimizers.Job, meter: Meter) -> tuple[Any, str]:

@@ -23,7 +23,7 @@ from pathlib import Path
 from goldassay.exceptions import DataError
 from goldassay.gold.formats import kits
 from goldassay.measures.triples.objects import kind as looks_like
-from goldassay.measures.triples.predicates import Alignment, NamePairs, canonical
+from goldassay.measures.triples.terms import Alignment, NamePairs, canonical
 from goldassay.measures.triples.times import read as read_time
 from goldassay.text.normal import normal
 from goldassay.wikibase.resolver import ROOTS

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from goldassay.measures.triples.predicates import PREFIXES
+from goldassay.measures.triples.terms import PREFIXES
 from goldassay.wikibase.alignment import EXCLUDED_PROPERTIES, PropertyAlignmentTable, PropertyRow
 
 

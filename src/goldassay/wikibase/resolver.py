@@ -21,7 +21,7 @@ from typing import Any
 
 from rapidfuzz import fuzz, process
 
-from goldassay.measures.triples import items
+from goldassay.measures.triples import terms
 from goldassay.measures.triples.objects import written
 from goldassay.text.normal import normal, numbers
 
@@ -213,8 +213,8 @@ class EntityResolver:
     def resolve(self, name: object, kinds: Iterable[str] = ()) -> Resolution:
         """The item that ``name`` means; ``kinds`` (person, place, …) are those that are wanted."""
         wanted = frozenset(kinds)
-        read = items.read(name)
-        text = read.id if read and read.id else items.label(written(name).strip())
+        read = terms.item(name)
+        text = read.id if read and read.id else terms.label(written(name).strip())
         key = (text, wanted)
         if key not in self._known:
             self._known[key] = self._resolved(text, read.id if read else None, wanted)
@@ -232,7 +232,7 @@ class EntityResolver:
             return _found(self._followed(self.titles[folded]), "sitelink", f"{text!r} is the title of its article")
         target = self._followed(text)
         if _key(target) != _key(text):
-            end = target if items.QID.fullmatch(target) else self.titles.get(normal(target))
+            end = target if terms.QID.fullmatch(target) else self.titles.get(normal(target))
             if end:
                 return _found(self._followed(end), "redirect", f"{text!r} redirects to {target!r}")
         named = self._named.get(folded)
@@ -292,4 +292,4 @@ def _found(name: str, kind: str, why: str) -> Resolution:
 
 
 def _key(name: str) -> str:
-    return name if items.QID.fullmatch(name) else normal(name)
+    return name if terms.QID.fullmatch(name) else normal(name)

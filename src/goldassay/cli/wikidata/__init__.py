@@ -32,14 +32,14 @@ def recall_gap_analysis(
     json: use.Json = False,
 ) -> None:
     """Which properties are found too rarely, with sentences in which they were missed."""
-    from goldassay.articles import gaps
+    from goldassay.articles import improving
     from goldassay.articles.results import load
     from goldassay.files import save_json
     from goldassay.reporting import wikidata as tables
 
     _free(output, force)
-    report = gaps.analysed(load(results), threshold, file=results)
-    place = gaps.place(results, output)
+    report = improving.analysed(load(results), threshold, file=results)
+    place = output or results.with_name(f"{results.stem}-recall-gaps.json")
     save_json(place, report)
     tables.told(report, place, json, tables.gaps)
 
@@ -53,8 +53,7 @@ def tune_extraction_prompts(
     json: use.Json = False,
 ) -> None:
     """Patterns of a run's errors, and patches of the program's prompt made from real misses, beside the report."""
-    from goldassay.articles import improving as prompt_tuning
-    from goldassay.articles import improving as run_errors
+    from goldassay.articles import improving
     from goldassay.articles.profile import read_profile
     from goldassay.files import save_json
     from goldassay.reporting import terminal
@@ -64,9 +63,9 @@ def tune_extraction_prompts(
     _free(output, force)
     chosen = read_profile(profile)
     made = program(chosen)
-    if not prompt_tuning.prompts(made):
+    if not improving.prompts(made):
         terminal.warn(f"{chosen.program} has no prompt, so there are no patches; another --profile has them")
-    report = prompt_tuning.report(run_errors.from_rows(evidence(results), chosen.table), made, limit)
+    report = improving.report(improving.from_rows(evidence(results), chosen.table), made, limit)
     place = output or results.with_name(f"{results.stem}-tuning.json")
     save_json(place, report)
     for one in report["prompt_patches"]:

@@ -1,6 +1,6 @@
 """Classification: one label for a text, and secondary ones.
 
-Read in this order: `labels` (the list, its groups and its words, as data), `records` (what is read from a pair),
+Read in this order: `records` (what is read from a pair; the list of labels, its groups and its words, as data),
 `matching` (which label stands against which), `tally` and `measures` (what counts), `mistakes` (what was got wrong, in
 words), `scorecard` (everything over a set).
 """
@@ -10,7 +10,6 @@ from __future__ import annotations
 from typing import Any
 
 from goldassay.measure import Measure, gold_field
-from goldassay.measures.classification.labels import Label, LabelList, institutions, read
 from goldassay.measures.classification.measures import (
     Accuracy,
     CategoryAccuracy,
@@ -22,7 +21,7 @@ from goldassay.measures.classification.measures import (
     WeightedF1,
 )
 from goldassay.measures.classification.mistakes import errors
-from goldassay.measures.classification.records import sides
+from goldassay.measures.classification.records import Label, LabelList, institutions, read_labels, sides
 from goldassay.measures.classification.scorecard import scorecard
 
 # HierarchyGap is not among them: its best value is 0, and the laws say that gold against gold is best.
@@ -64,7 +63,7 @@ __all__ = [
     "errors",
     "institutions",
     "perfect",
-    "read",
+    "read_labels",
     "scorecard",
     "sides",
 ]

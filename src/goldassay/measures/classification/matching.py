@@ -14,8 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from goldassay.measures.classification.labels import institutions
-from goldassay.measures.classification.records import Read
+from goldassay.measures.classification.records import Read, institutions
 from goldassay.measures.classification.tally import NONE, OTHER
 from goldassay.tally import Confusion
 

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from goldassay.measure import Error
-from goldassay.measures.classification.labels import LabelList, institutions
-from goldassay.measures.classification.records import Read
+from goldassay.measures.classification.records import LabelList, Read, institutions
 from goldassay.measures.classification.tally import NONE
 
 AROUND = 30  # characters of the text shown on each side

@@ -6,8 +6,8 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from goldassay.measures.classification import measures as of
-from goldassay.measures.classification.labels import institutions
 from goldassay.measures.classification.matching import INSTITUTIONS, Hierarchy, Listed, matrix
+from goldassay.measures.classification.records import institutions
 from goldassay.measures.classification.tally import NONE, Labelled
 from goldassay.scorecard import Batches, Scorecard, fold
 

@@ -1,9 +1,9 @@
 """Linking: mentions of a text with the ids that a knowledge base gives them, or NIL.
 
 Read in this order: `records` (what is read from a pair, ids that mean the same), `matching` (which answers fit which
-mentions; `hipe` is the official scorer's order), `measures` (ranks, NIL) and `links` (a mention and its id
-together), `consistency` (ids of several knowledge bases), `mistakes`
-(what was got wrong, in words), `scorecard` (everything over a set).
+mentions, also in the official scorer's order), `measures` (ranks, NIL) and `links` (a mention and its id together),
+`consistency` (ids of several knowledge bases), `mistakes` (what was got wrong, in words), `scorecard` (everything over
+a set).
 """
 
 from __future__ import annotations

@@ -8,7 +8,6 @@ from typing import Any
 
 from goldassay.exceptions import GoldassayError
 from goldassay.measures.linking.consistency import ConsistencyRate, CoverageRate, Resolver, known
-from goldassay.measures.linking.hipe import hipe
 from goldassay.measures.linking.links import (
     LinkF1,
     LinkPrecision,
@@ -18,7 +17,7 @@ from goldassay.measures.linking.links import (
     StrongLinkPrecision,
     StrongLinkRecall,
 )
-from goldassay.measures.linking.matching import OVER, Matching
+from goldassay.measures.linking.matching import OVER, Matching, hipe
 from goldassay.measures.linking.measures import MRR, NILF1, Coverage, HitsAt, LinkMeasure, NILPrecision, NILRecall
 from goldassay.measures.linking.records import IdPairs, pairs
 from goldassay.scorecard import Batches, Scorecard, fold, valued

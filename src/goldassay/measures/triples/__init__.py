@@ -7,7 +7,7 @@ as an interval under open-world knowledge, which verdicts narrow.
 
 Read in this order: `records` (what is read), `matching`, `tally`, `measures` and `calibration` (what counts),
 `mistakes` (what was got wrong, in words), `scorecard` (everything over a set). Beside: `objects` and what it compares
-(`items`, `times`, `quantities`, `coordinates`), `predicates`, `ontology`, and the protocol `text2kgbench`.
+(`times`, `numeric`), `terms` (items and predicates by their names), `ontology`, and the protocol `text2kgbench`.
 
 Source: Mihindukulasooriya et al., Text2KGBench, ISWC 2023; Wikidata's data model,
 https://www.mediawiki.org/wiki/Wikibase
@@ -33,10 +33,10 @@ from goldassay.measures.triples.measures import (
 )
 from goldassay.measures.triples.objects import EXCLUDED, Comparing
 from goldassay.measures.triples.ontology import Grounding, Hallucination, OntologyConformance, RelationHallucination
-from goldassay.measures.triples.predicates import Alignment, alignment, canonical, pairs
 from goldassay.measures.triples.records import perfect
 from goldassay.measures.triples.scorecard import scorecard
 from goldassay.measures.triples.tally import novel_discovery_rate
+from goldassay.measures.triples.terms import Alignment, alignment, canonical, pairs
 
 MEASURES: tuple[Measure[Any], ...] = (
     Precision(),

@@ -10,10 +10,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from goldassay.fields import read
-from goldassay.measures.triples import items, objects, records
+from goldassay.measures.triples import objects, records, terms
 from goldassay.measures.triples.objects import Comparing, Value
-from goldassay.measures.triples.predicates import Alignment
 from goldassay.measures.triples.records import NO_TABLE, Triple
+from goldassay.measures.triples.terms import Alignment
 
 AS_USUAL = Comparing()
 EXACT, PARTIAL, NO_MATCH = "exact", "partial", "no_match"
@@ -53,7 +53,11 @@ def related(gold: Triple, pred: Triple, equivalents: Mapping[str, str] | None = 
 
 
 def _one_subject(gold: Triple, pred: Triple, equivalents: Mapping[str, str] | None) -> bool:
-    return gold.subject is not None and pred.subject is not None and items.same(gold.subject, pred.subject, equivalents)
+    return (
+        gold.subject is not None
+        and pred.subject is not None
+        and terms.same_item(gold.subject, pred.subject, equivalents)
+    )
 
 
 def match(

@@ -19,7 +19,6 @@ from goldassay.measures.triples import mistakes, objects
 from goldassay.measures.triples import tally as evidence
 from goldassay.measures.triples.matching import Matching, match
 from goldassay.measures.triples.objects import Comparing
-from goldassay.measures.triples.predicates import NamePairs, alignment
 from goldassay.measures.triples.tally import (
     ByProperty,
     Known,
@@ -27,6 +26,7 @@ from goldassay.measures.triples.tally import (
     PrecisionByProperty,
     RecallByProperty,
 )
+from goldassay.measures.triples.terms import NamePairs, alignment
 from goldassay.statistics.evidence import stacked
 from goldassay.tally import Counts, PrecisionCounts, RecallCounts, T
 from goldassay.text.normal import normal

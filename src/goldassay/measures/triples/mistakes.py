@@ -7,7 +7,7 @@ from typing import Any
 
 from goldassay.fields import read
 from goldassay.measure import Error
-from goldassay.measures.triples import items, objects, quantities, times
+from goldassay.measures.triples import numeric, objects, terms, times
 from goldassay.measures.triples.matching import Matching, related
 from goldassay.measures.triples.records import Triple
 from goldassay.text.normal import normal
@@ -43,16 +43,16 @@ def found(matching: Matching, gold: object) -> tuple[tuple[Error, ...], tuple[st
 def place(statement: Triple, text: str) -> tuple[int, int] | None:
     """Where the text says the object: its words, or for a time its year, for a quantity its number."""
     spoken = statement.key[2]
-    forms = [items.label(spoken), *(str(name) for name in statement.triple.get("object_labels") or ())]
+    forms = [terms.label(spoken), *(str(name) for name in statement.triple.get("object_labels") or ())]
     for form in forms:
         at = text.casefold().find(form.casefold()) if form.strip() else -1
         if at >= 0:
             return at, at + len(form)
     if isinstance(statement.value, times.Time):
         return next(((m.start(), m.end()) for m in YEAR.finditer(text) if int(m[0]) == abs(statement.value.year)), None)
-    if isinstance(statement.value, quantities.Quantity):
-        for number in quantities.NUMBER.finditer(text):
-            said = quantities.read(number["number"])
+    if isinstance(statement.value, numeric.Quantity):
+        for number in numeric.NUMBER.finditer(text):
+            said = numeric.quantity(number["number"])
             if said and set(said.readings) & set(statement.value.readings):
                 return number.start("number"), number.end("number")
     return None

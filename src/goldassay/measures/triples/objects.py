@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
-from goldassay.measures.triples import coordinates, items, quantities, times
+from goldassay.measures.triples import numeric, terms, times
 from goldassay.text import normal as texts
 
 KINDS = {
@@ -39,7 +39,7 @@ class Identifier:
     code: str
 
 
-Value = items.NamedItem | times.Time | quantities.Quantity | coordinates.Coordinate | Identifier | str
+Value = terms.NamedItem | times.Time | numeric.Quantity | numeric.Coordinate | Identifier | str
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,11 +97,11 @@ def _looks(value: Any) -> str:
     if isinstance(value, (int, float)) and not isinstance(value, bool):
         return "quantity"
     text = str(value).strip()
-    if items.QID.fullmatch(text):
+    if terms.QID.fullmatch(text):
         return "item"
     if DATE.fullmatch(text):
         return "time"
-    if coordinates.POINT.fullmatch(text):
+    if numeric.POINT.fullmatch(text):
         return "coordinate"
     return "quantity" if NUMERAL.fullmatch(text) else "text"
 
@@ -120,13 +120,13 @@ def read(triple: Mapping[str, object], as_kind: str) -> Value | None:
 
 def _read(triple: Mapping[str, Any], raw: Any, as_kind: str) -> Value | None:
     if as_kind == "item":
-        return items.read(raw, triple.get("object_id"), triple.get("object_labels") or ())
+        return terms.item(raw, triple.get("object_id"), triple.get("object_labels") or ())
     if as_kind == "time":
         return times.read(raw)
     if as_kind == "quantity":
-        return quantities.read(raw)
+        return numeric.quantity(raw)
     if as_kind == "coordinate":
-        return coordinates.read(raw)
+        return numeric.coordinate(raw)
     return Identifier("".join(written(raw).split())) if as_kind == "identifier" else written(raw)
 
 
@@ -157,19 +157,19 @@ def same(
 ) -> bool:
     """Whether two values of one type are the same.
 
-    >>> same(quantities.read("100"), quantities.read("1000")), same("Musée d'Orsay", "Musee d'Orsay")
+    >>> same(numeric.quantity("100"), numeric.quantity("1000")), same("Musée d'Orsay", "Musee d'Orsay")
     (False, True)
     """
     if gold is None or pred is None:
         return False
-    if isinstance(gold, items.NamedItem) and isinstance(pred, items.NamedItem):
-        return items.same(gold, pred, equivalents)
+    if isinstance(gold, terms.NamedItem) and isinstance(pred, terms.NamedItem):
+        return terms.same_item(gold, pred, equivalents)
     if isinstance(gold, times.Time) and isinstance(pred, times.Time):
         return times.same(gold, pred, comparing.times)
-    if isinstance(gold, quantities.Quantity) and isinstance(pred, quantities.Quantity):
-        return quantities.same(gold, pred, comparing.tolerance)
-    if isinstance(gold, coordinates.Coordinate) and isinstance(pred, coordinates.Coordinate):
-        return coordinates.same(gold, pred, comparing.kilometres)
+    if isinstance(gold, numeric.Quantity) and isinstance(pred, numeric.Quantity):
+        return numeric.same_quantity(gold, pred, comparing.tolerance)
+    if isinstance(gold, numeric.Coordinate) and isinstance(pred, numeric.Coordinate):
+        return numeric.same_place(gold, pred, comparing.kilometres)
     if isinstance(gold, Identifier) and isinstance(pred, Identifier):
         return gold.code.casefold() == pred.code.casefold()
     return isinstance(gold, str) and isinstance(pred, str) and texts.similar(gold, pred, comparing.threshold)

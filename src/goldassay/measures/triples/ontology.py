@@ -14,8 +14,8 @@ from typing import ClassVar
 from goldassay.exceptions import GoldassayError
 from goldassay.fields import read
 from goldassay.measure import EMPTY, Assessment, Measure, gold_field, pred_field
-from goldassay.measures.triples import items, objects, quantities, times
-from goldassay.measures.triples.predicates import canonical
+from goldassay.measures.triples import numeric, objects, terms, times
+from goldassay.measures.triples.terms import canonical
 from goldassay.tally import Mean
 from goldassay.text.normal import normal
 
@@ -153,8 +153,8 @@ def stands_in(value: object, text: str) -> bool | None:
     >>> stands_in("14 July 1789", "stormed in 1789"), stands_in("1000", "a thousand"), stands_in("art", "the party")
     (True, False, False)
     """
-    words = items.label(objects.written(value))
-    if items.QID.fullmatch(words):
+    words = terms.label(objects.written(value))
+    if terms.QID.fullmatch(words):
         return None
     looked, there = normal(words), f" {_folded(text)} "
     if looked and f" {looked} " in there:
@@ -162,7 +162,7 @@ def stands_in(value: object, text: str) -> bool | None:
     time = times.read(value if isinstance(value, dict) else words)
     if time is not None:
         return re.search(rf"(?<!\d)0*{abs(time.year)}(?!\d)", text) is not None
-    number = quantities.read(value if isinstance(value, (dict, int, float)) else words)
+    number = numeric.quantity(value if isinstance(value, (dict, int, float)) else words)
     return number is not None and bool(set(number.readings) & _numbers(text))
 
 
@@ -175,6 +175,6 @@ def _folded(text: str) -> str:
 def _numbers(text: str) -> frozenset[float]:
     found: set[float] = set()
     for number in NUMBERS.finditer(text):
-        said = quantities.read(number[0])
+        said = numeric.quantity(number[0])
         found.update(said.readings if said else ())
     return frozenset(found)

@@ -14,9 +14,9 @@ from typing import Any
 from goldassay.exceptions import DataError
 from goldassay.fields import read
 from goldassay.measure import gold_field, pred_field
-from goldassay.measures.triples import items, objects
+from goldassay.measures.triples import objects, terms
 from goldassay.measures.triples.objects import Value
-from goldassay.measures.triples.predicates import Alignment
+from goldassay.measures.triples.terms import Alignment
 
 FIELDS = (
     "subject", "predicate", "object", "object_type", "subject_id", "predicate_id", "object_id", "object_labels", "rank",
@@ -30,7 +30,7 @@ class Triple:
     """A triple, read: its subject as an item, its properties, its value."""
 
     triple: Mapping[str, Any]
-    subject: items.NamedItem | None
+    subject: terms.NamedItem | None
     properties: frozenset[str]
     aligned: bool
     kind: str
@@ -89,7 +89,7 @@ def _statement(triple: Any, table: Alignment, name: Any) -> Triple:
     kind = objects.kind(fields)
     return Triple(
         fields,
-        items.read(fields["subject"], fields.get("subject_id")),
+        terms.item(fields["subject"], fields.get("subject_id")),
         table.properties(predicate),
         table.aligned(predicate),
         kind,

@@ -14,8 +14,8 @@ from goldassay.measures.triples import measures as m
 from goldassay.measures.triples.measures import OPTIONS, Batch
 from goldassay.measures.triples.objects import excluded
 from goldassay.measures.triples.ontology import Hallucination, OntologyConformance, RelationHallucination
-from goldassay.measures.triples.predicates import NamePairs, pairs
 from goldassay.measures.triples.tally import VERDICTS, ByProperty
+from goldassay.measures.triples.terms import NamePairs, pairs
 from goldassay.scorecard import Batches, Scorecard, fold, rates
 from goldassay.tally import Counts
 

@@ -14,13 +14,13 @@ from pathlib import Path
 
 from goldassay.exceptions import GoldassayError
 from goldassay.proof.conform import hipe as hipe_scorer
-from goldassay.proof.conform import published, trec_eval
+from goldassay.proof.conform import published
 from goldassay.proof.conform.official import SuiteResult
 
 SUITES: dict[str, tuple[str, Callable[[Path], SuiteResult]]] = {
     hipe_scorer.NAME: ("hipe-scorer", hipe_scorer.run),
     hipe_scorer.DAMAGED: ("hipe-official", hipe_scorer.damaged),
-    trec_eval.NAME: ("trec", trec_eval.run),
+    "trec_eval": ("trec", published.trec_eval),
     "text2kgbench": ("text2kgbench", published.text2kgbench),
     "ragchecker": ("ragchecker", published.ragchecker),
     "squad": ("xquad", published.squad),

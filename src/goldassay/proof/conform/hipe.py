@@ -38,8 +38,8 @@ from goldassay.measures import extraction, linking
 from goldassay.measures.extraction.hipe import as_counts, known_types
 from goldassay.measures.extraction.hipe import hipe as entities
 from goldassay.measures.extraction.tally import SemEvalCounts
-from goldassay.measures.linking.hipe import fates
-from goldassay.measures.linking.hipe import hipe as links
+from goldassay.measures.linking.matching import fates
+from goldassay.measures.linking.matching import hipe as links
 from goldassay.measures.linking.records import sides
 from goldassay.proof.conform.official import SuiteResult
 

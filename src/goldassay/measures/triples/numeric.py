@@ -1,15 +1,18 @@
-"""Quantities compare by value and unit: 100 is not 1000, and 1 km is 1000 m.
+"""Quantities and coordinates: numbers that need not agree to the last digit.
 
-The value must agree within ``tolerance`` (a share of gold's value, 0 by default) or lie within gold's own bounds. Units
-are the same when they name one unit, or when both are known and the value agrees after conversion. A known unit on one
-side only is a difference; a word that is no unit only says what is counted ("15,000 employees" is 15,000).
+Quantities compare by value and unit: 100 is not 1000, and 1 km is 1000 m. The value must agree within ``tolerance`` (a
+share of gold's value, 0 by default) or lie within gold's own bounds. Units are the same when they name one unit, or
+when both are known and the value agrees after conversion. A known unit on one side only is a difference; a word that is
+no unit only says what is counted ("15,000 employees" is 15,000). A unit goes by its item in Wikidata, its sign, and its
+names in English, Dutch, German and French. Units of one measure can be turned into each other; temperatures and
+currencies cannot, and each stands alone.
 
-A unit goes by its item in Wikidata, its sign, and its names in English, Dutch, German and French. Units of one measure
-can be turned into each other; temperatures and currencies cannot, and each stands alone.
+Coordinates compare by distance on the sphere: at most ``kilometres`` apart, or gold's own precision if that is more.
+Places on two globes (the Moon, Mars) are never the same; where one side does not say its globe, it is the other's.
 
-Source: Wikidata's quantity datatype, https://www.wikidata.org/wiki/Help:Data_type#Quantity, and its items; the
-International System of Units (BIPM, 9th edition); for miles, feet, inches, acres and pounds the international yard and
-pound agreement of 1959.
+Source: Wikidata's quantity and globe coordinate datatypes, https://www.wikidata.org/wiki/Help:Data_type, and its items;
+the International System of Units (BIPM, 9th edition); for miles, feet, inches, acres and pounds the international yard
+and pound agreement of 1959; the haversine formula, mean Earth radius 6371.0088 km.
 """
 
 from __future__ import annotations
@@ -18,6 +21,7 @@ import math
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from math import asin, cos, radians, sin, sqrt
 from typing import Any
 
 from goldassay.text.normal import normal
@@ -90,14 +94,14 @@ class Quantity:
     high: float | None = None
 
 
-def read(raw: object) -> Quantity | None:
+def quantity(raw: object) -> Quantity | None:
     """A quantity from a number, from Wikidata's form or as written.
 
-    >>> read("1,000 m²"), read("1.5 million").readings, read("many") is None
+    >>> quantity("1,000 m²"), quantity("1.5 million").readings, quantity("many") is None
     (Quantity(readings=(1000.0,), unit='m²', low=None, high=None), (1500000.0,), True)
     """
     if isinstance(raw, Mapping):
-        found = read(raw.get("amount", raw.get("value")))
+        found = quantity(raw.get("amount", raw.get("value")))
         if found is None:
             return None
         unit = named(str(raw.get("unit") or found.unit))
@@ -137,15 +141,17 @@ def _numbers(text: str) -> set[float]:
 
 
 def _bound(raw: Any) -> float | None:
-    found = read(raw) if raw is not None else None
+    found = quantity(raw) if raw is not None else None
     return found.readings[0] if found else None
 
 
-def same(gold: Quantity, pred: Quantity, tolerance: float = 0.0) -> bool:
+def same_quantity(gold: Quantity, pred: Quantity, tolerance: float = 0.0) -> bool:
     """Whether value and unit agree.
 
-    >>> same(read(100), read("1000")), same(read("1 km"), read("1000 m")), same(read("5 kg"), read("5"))
-    (False, True, False)
+    >>> same_quantity(quantity(100), quantity("1000")), same_quantity(quantity("1 km"), quantity("1000 m"))
+    (False, True)
+    >>> same_quantity(quantity("5 kg"), quantity("5"))
+    False
     """
     size = factor(gold.unit, pred.unit)
     if size is None:
@@ -188,3 +194,88 @@ def factor(gold: str, pred: str) -> float | None:
     if not gold and not other and COUNTED.fullmatch(pred):
         return 1.0  # a word that is no unit: what is counted
     return other[1] / one[1] if one and other and one[0] == other[0] else None
+
+
+RADIUS = 6371.0088
+GLOBE = re.compile(r"\bQ[1-9]\d*")
+POINT = re.compile(r"point\s*\(\s*([-+]?[\d.]+)\s+([-+]?[\d.]+)\s*\)", re.IGNORECASE)
+PAIR = re.compile(r"([-+]?\d{1,2}(?:\.\d+)?)\s*°?\s*[,;/ ]\s*([-+]?\d{1,3}(?:\.\d+)?)\s*°?")
+ANGLE = re.compile(
+    r"(\d{1,3}(?:\.\d+)?)\s?(?:°|(?=\s?[NSEWOZ]\b))\s*(?:(\d{1,2})[′'’]\s*)?"
+    r"(?:(\d{1,2}(?:\.\d+)?)[″\"”]\s*)?([NSEWOZ])",
+    re.IGNORECASE,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Coordinate:
+    """Degrees north and east; ``precision`` in degrees; the item of the globe, empty where it is not said."""
+
+    latitude: float
+    longitude: float
+    precision: float = 0.0
+    globe: str = ""
+
+
+def coordinate(raw: object) -> Coordinate | None:
+    """A place from Wikidata's form, ``Point(4.88 52.36)`` (longitude first), ``52.36, 4.88`` or ``52°21′36″N 4°53′E``.
+
+    >>> coordinate("Point(4.885 52.36)")
+    Coordinate(latitude=52.36, longitude=4.885, precision=0.0, globe='')
+    >>> coordinate("52°21′36″N 4°53′6″E") == coordinate("52.36, 4.885") == coordinate("Point(4.885 52.36)")
+    True
+    """
+    if isinstance(raw, Mapping):
+        latitude, longitude = raw.get("latitude", raw.get("lat")), raw.get("longitude", raw.get("lon"))
+        if latitude is None or longitude is None:
+            return coordinate(raw.get("value")) if raw.get("value") is not None else None
+        return _place(float(latitude), float(longitude), float(raw.get("precision") or 0.0), _globe(raw.get("globe")))
+    if isinstance(raw, (list, tuple)) and len(raw) == 2:
+        return _place(float(raw[0]), float(raw[1]))
+    if not isinstance(raw, str):
+        return None
+    if found := POINT.search(raw):
+        return _place(float(found[2]), float(found[1]), globe=_globe(raw[: found.start()]))
+    angles = ANGLE.findall(raw)
+    if len(angles) == 2:
+        north, east = (round(_degrees(*angle), 9) for angle in angles)
+        return _place(north, east)
+    found = PAIR.fullmatch(raw.strip())
+    return _place(float(found[1]), float(found[2])) if found else None
+
+
+def _place(latitude: float, longitude: float, precision: float = 0.0, globe: str = "") -> Coordinate | None:
+    return Coordinate(latitude, longitude, precision, globe) if abs(latitude) <= 90 and abs(longitude) <= 360 else None
+
+
+def _globe(said: Any) -> str:
+    found = GLOBE.search(str(said or ""))
+    return found[0] if found else ""
+
+
+def _degrees(degrees: str, minutes: str, seconds: str, side: str) -> float:
+    value = float(degrees) + int(minutes or 0) / 60 + float(seconds or 0) / 3600
+    return -value if side.upper() in "SWZ" else value
+
+
+def distance(gold: Coordinate, pred: Coordinate) -> float:
+    """Kilometres between two places.
+
+    >>> round(distance(Coordinate(0, 0), Coordinate(0, 1)))
+    111
+    """
+    up, across = radians(pred.latitude - gold.latitude), radians(pred.longitude - gold.longitude)
+    half = sin(up / 2) ** 2 + cos(radians(gold.latitude)) * cos(radians(pred.latitude)) * sin(across / 2) ** 2
+    return 2 * RADIUS * asin(sqrt(min(1.0, half)))
+
+
+def same_place(gold: Coordinate, pred: Coordinate, kilometres: float = 1.0) -> bool:
+    """Whether the two are as close as asked.
+
+    >>> here = Coordinate(52.36, 4.885)
+    >>> same_place(here, Coordinate(52.361, 4.886)), same_place(here, Coordinate(51.9, 4.5))
+    (True, False)
+    """
+    if gold.globe and pred.globe and gold.globe != pred.globe:
+        return False
+    return distance(gold, pred) <= max(kilometres, gold.precision * 111.32)
