@@ -55,7 +55,7 @@ def about_run(
     metric: Any,
     name: str,
     seed: int,
-    settings: dict[str, Any],
+    settings: Mapping[str, object],
     lm: dspy.BaseLM,
     adapter: dspy.Adapter | None,
     kept: bool,

@@ -12,11 +12,12 @@ import math
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 
 from goldassay.exceptions import DataError, GoldassayError
+from goldassay.running.example import EvaluateOptions
 from goldassay.running.run import Case
 from goldassay.statistics import contributions, examples_needed, smallest_detectable
 from goldassay.tuning.acceptance import ALPHA, EARLY, WINS
@@ -155,7 +156,7 @@ def piloted(
     splits: Mapping[str, Sequence[dspy.Example]],
     metric: AnyMetric,
     pilot: int = 16,
-    **options: Any,
+    **options: Unpack[EvaluateOptions],
 ) -> Plan:
     """The plan with what a pilot measures on ``pilot`` examples of dev; ``options`` go to the runs (lm, adapter, …).
 

@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Unpack
 
 import dspy
 
@@ -29,6 +29,7 @@ from goldassay.metric import Metric
 from goldassay.tally import Mean
 from goldassay.tuning import Tuned, load_state, tune
 from goldassay.tuning.leaks import text_of
+from goldassay.tuning.tuner import TuneOptions
 
 RATIOS = {"train": 0.4, "dev": 0.3, "test": 0.3}
 ABOUT = "judge.json"
@@ -139,14 +140,14 @@ def _example(item: JudgedItem, labels: Labels, weight: float) -> Any:
     return dspy.Example(**more, **inputs, **said).with_inputs(*inputs)
 
 
-def tune_judge(labels: Labels, optimizer: str = "bootstrap", *, folder: Path | None = None, **options: Any) -> Tuned:
+def tune_judge(labels: Labels, optimizer: str = "bootstrap", **options: Unpack[TuneOptions]) -> Tuned:
     """A judge tuned on train, chosen on dev, reported once on test; ``options`` are those of `goldassay.tune`."""
-    made = splits(labels, seed=int(options.get("seed", 0)))
-    tuned: Tuned = tune(JudgeProgram(labels.question), made, metric(), optimizer, folder=folder, **options)
-    if folder is not None:
+    made = splits(labels, seed=options.get("seed", 0))
+    tuned: Tuned = tune(JudgeProgram(labels.question), made, metric(), optimizer, **options)
+    if (folder := options.get("folder")) is not None:
         learnt = [one.id for name in ("train", "dev") for one in made[name]]
         about = {"question": labels.question.name, "levels": dict(labels.question.levels), "learnt": learnt}
-        files.save_json(folder / ABOUT, about)
+        files.save_json(Path(folder) / ABOUT, about)
     return tuned
 
 
