@@ -248,7 +248,7 @@ async def aevaluate(
     return await asyncio.to_thread(evaluate, program, gold, metric, **options)
 
 
-def named(lm: object, adapter: object) -> tuple[Any, Any]:
+def named(lm: dspy.BaseLM | str | None, adapter: dspy.Adapter | None) -> tuple[dspy.BaseLM | None, dspy.Adapter | None]:
     """A language model that was given by its name, with the adapter that suits it."""
     if not isinstance(lm, str):
         return lm, adapter
@@ -259,7 +259,7 @@ def named(lm: object, adapter: object) -> tuple[Any, Any]:
 
 
 def _begin(
-    folder: Path | None, resume: Path | None, about: dict[str, Any], metric: AnyMetric, secrets: tuple[str, ...]
+    folder: Path | None, resume: Path | None, about: dict[str, Any], metric: Metric, secrets: tuple[str, ...]
 ) -> tuple[Writer | None, Rows, dict[int, int], dict[int, dict[str, int]]]:
     """The writer of the run's folder, the rows that are done, how often each failed one was tried, and at what cost.
 

@@ -132,7 +132,7 @@ class Bench:
     def test(
         self,
         name: str,
-        programs: Sequence[Any],
+        programs: Sequence[dspy.Module],
         folds: Sequence[int],
         base: Mapping[int, Case],
         *,
@@ -256,7 +256,7 @@ def effect(
     examples: Sequence[dspy.Example],
     zero: Evidence,
     split: str,
-    cost: Mapping[str, Any],
+    cost: Mapping[str, float],
     *,
     seed: int = 0,
     resamples: int = 10_000,

@@ -131,7 +131,7 @@ class Plan:
             cost += f", {minutes} minute{'s' if minutes > 1 else ''} at {self.seconds:.2f} s an example"
         return [*out, f"{cost}."]
 
-    def state(self) -> dict[str, Any]:
+    def state(self) -> dict[str, object]:
         """As JSON."""
         more = {"shows": self.shows(self.n), "shows_on_test": self.shows(self.test) if self.test else None}
         needs = {f"{gain:g}": self.needs(gain) for gain in GAINS}

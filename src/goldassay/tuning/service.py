@@ -139,7 +139,7 @@ class PatchFolder:
         split: str,
         *,
         any_version: bool = False,
-        passages: Sequence[Any] = (),
+        passages: Sequence[object] = (),
         **options: Unpack[EvaluateOptions],
     ) -> list[tuple[Path, Patch]]:
         """Measure patches (``names``; all without) on a split, each alone; effect and verdict go into their files.

@@ -49,7 +49,7 @@ class Trial:
 class Tuned:
     """What tuning made: the program, what it was worth on dev and test, what it cost, and how it ended."""
 
-    program: Any
+    program: dspy.Module
     optimizer: str
     dev: Trial
     test: Trial | None
@@ -202,8 +202,8 @@ async def atune(
 
 
 def trial(
-    before: Any,
-    after: Any,
+    before: dspy.Module,
+    after: dspy.Module,
     examples: Sequence[dspy.Example],
     metric: AnyMetric,
     split: str,

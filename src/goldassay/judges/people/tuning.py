@@ -46,7 +46,7 @@ class JudgeProgram(dspy.Module):  # type: ignore[misc]
         super().__init__()
         self.judge = dspy.Predict(asked.signature)
 
-    def forward(self, **inputs: Any) -> dspy.Prediction:
+    def forward(self, **inputs: object) -> dspy.Prediction:
         """The verdict on inputs that are data already."""
         return self.judge(**inputs)
 
@@ -100,7 +100,7 @@ def metric() -> Metric:
     return Metric({PeopleAgreement(balanced=True): 1.0, PeopleAgreement(): 0.0})
 
 
-def splits(labels: Labels, *, ratios: Mapping[str, float] = RATIOS, seed: int = 0) -> dict[str, list[Any]]:
+def splits(labels: Labels, *, ratios: Mapping[str, float] = RATIOS, seed: int = 0) -> dict[str, list[dspy.Example]]:
     """Examples of the items with a label: their own splits where they have some, else stratified by label, without
     leaks."""
     items = [item for item in labels.items if item.label is not None]
@@ -120,7 +120,7 @@ def splits(labels: Labels, *, ratios: Mapping[str, float] = RATIOS, seed: int = 
     return made
 
 
-def examples(items: Sequence[JudgedItem], labels: Labels) -> list[Any]:
+def examples(items: Sequence[JudgedItem], labels: Labels) -> list[dspy.Example]:
     """DSPy examples; a label weighs as much as any other of these items."""
     counts = Counter(item.label for item in items)
     return [_example(item, labels, len(items) / (len(counts) * counts[item.label])) for item in items]
