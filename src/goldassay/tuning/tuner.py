@@ -234,7 +234,8 @@ def _made(make: optimizers.Optimizer, job: optimizers.Job, meter: Meter) -> tupl
         raise
     except (Exception, Unreachable) as error:
         watch.check()
-        why = " ".join(f"{type(error).__name__}: {error}".split())
+        said = error if str(error) else error.__context__ or error  # DSPy asserts, without words, of what it caught
+        why = " ".join(f"{type(said).__name__}: {said}".split())
         raise GoldassayError(f"{make.__name__} failed: {why}") from error
     watch.check()
     if watch.silent and not (stopped or job.ledger.patches) and fingerprint(made) == fingerprint(job.student):
