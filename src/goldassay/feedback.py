@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from goldassay.insides import STORE
+from goldassay.fields import names, read
+from goldassay.insides import STORE, input_keys
 from goldassay.measure import Assessment, Error, failed
 
 
@@ -106,3 +107,18 @@ def _cut(lines: list[str], limit: int) -> str:
             return "\n".join([*out, f"… and {len(lines) - index} more."])
         out.append(line)
     return "\n".join(out)
+
+
+def differences(gold: object, pred: object, said: str, value: float) -> tuple[Error, ...]:
+    """What a function that gives only a number found wrong: the fields of gold that the prediction has otherwise."""
+    if said:
+        return (Error("low_score", said),)
+    inputs = input_keys(gold) or ()
+    out = []
+    for name in names(pred):
+        wanted = read(gold, name, None)
+        if wanted is not None and name not in inputs and wanted != read(pred, name, None):
+            found = read(pred, name, None)
+            told = f"{name}: {wanted!r} was asked for, not {found!r}."
+            out.append(Error("wrong_value", told, gold=str(wanted), pred=str(found), field=name))
+    return tuple(out) or (Error("low_score", f"The metric gives {value:.3f}."),)

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Any, ClassVar, Generic
 
+from goldassay import tally
 from goldassay.exceptions import FieldError, GoldassayError
 from goldassay.fields import names, read
 from goldassay.insides import STORE
@@ -150,6 +151,35 @@ def pred_field(pred: object, name: str, default: object = ...) -> Any:
         ) from None
 
 
+@dataclass(frozen=True)
+class Returned(Measure[Any]):
+    """What a function, or a measure of a user's own, gives under one name; ``kind`` is its tally.
+
+    >>> Returned("overlap", "Counts").zero
+    Counts(tp=0.0, fp=0.0, fn=0.0)
+    """
+
+    called: str = "score"
+    kind: str = "Mean"
+    task = OWN
+    limits = (float("-inf"), float("inf"))
+    formula = "what the function returns"
+    source = "a function of one's own"
+
+    @property
+    def zero(self) -> Any:  # type: ignore[override]
+        """No evidence of this kind."""
+        return getattr(tally, self.kind)()
+
+    @property
+    def key(self) -> str:
+        return self.called
+
+    @property
+    def conventions(self) -> str:
+        return f"{self.called}[{'mean over the examples' if self.kind == 'Mean' else f'folded {self.kind}'}]"
+
+
 FAILURE = "goldassay_failure"
 
 
@@ -168,7 +198,7 @@ def failed(pred: object) -> str:
 
 HOMES = {task: f"goldassay.measures.{task}" for task in TASKS} | {
     JUDGES: "goldassay.judges.measures",
-    OWN: "goldassay.metric",
+    OWN: "goldassay.measure",
 }
 
 
@@ -208,6 +238,7 @@ __all__ = [
     "Assessment",
     "Error",
     "Measure",
+    "Returned",
     "failed",
     "gold_field",
     "parse",

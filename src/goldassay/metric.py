@@ -7,7 +7,6 @@ import math
 import typing
 import warnings
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
 from typing import Any, ClassVar, TypeAlias
 
 import dspy
@@ -23,9 +22,9 @@ from goldassay.exceptions import (
     said,
     shown,
 )
-from goldassay.fields import Columns, names, read, sides
-from goldassay.insides import STORE, DSPyError, fields_of, input_keys
-from goldassay.measure import FAILURE, OWN, Assessment, Error, Measure, failed
+from goldassay.fields import Columns, sides
+from goldassay.insides import STORE, DSPyError, fields_of
+from goldassay.measure import FAILURE, Assessment, Measure, Returned, failed
 from goldassay.score import Evidence, Score
 from goldassay.tally import Mean, Tally
 
@@ -204,35 +203,6 @@ class Metric:
         return f"Metric({{{', '.join(f'{m!r}: {self.weights[k]:g}' for k, m in self.measures.items())}}})"
 
 
-@dataclass(frozen=True)
-class Returned(Measure[Any]):
-    """What a function, or a measure of a user's own, gives under one name; ``kind`` is its tally.
-
-    >>> Returned("overlap", "Counts").zero
-    Counts(tp=0.0, fp=0.0, fn=0.0)
-    """
-
-    called: str = "score"
-    kind: str = "Mean"
-    task = OWN
-    limits = (float("-inf"), float("inf"))
-    formula = "what the function returns"
-    source = "a function of one's own"
-
-    @property
-    def zero(self) -> Any:  # type: ignore[override]
-        """No evidence of this kind."""
-        return getattr(tally, self.kind)()
-
-    @property
-    def key(self) -> str:
-        return self.called
-
-    @property
-    def conventions(self) -> str:
-        return f"{self.called}[{'mean over the examples' if self.kind == 'Mean' else f'folded {self.kind}'}]"
-
-
 class FunctionMetric(Metric):
     """A function as a metric (`Metric.of`). The values of a dict become measures when they are first returned.
 
@@ -274,7 +244,7 @@ class FunctionMetric(Metric):
         out = {key: Assessment(self._tally(key, value)) for key, value in values.items()}
         value = float(out[self.main].tally.value)
         if value < self.pass_mark - 1e-12:
-            out[self.main] = Assessment(out[self.main].tally, _errors(gold, pred, said, value))
+            out[self.main] = Assessment(out[self.main].tally, words.differences(gold, pred, said, value))
         elif said:
             out[self.main] = Assessment(out[self.main].tally, (), (said,))
         return out
@@ -352,18 +322,3 @@ def _positional(function: Callable[..., Any]) -> int:
 def _none(zero: Any) -> Any:
     """What a failed example adds: a mean of 0; a function's tally is not known without a prediction."""
     return Mean(0.0, 1.0) if isinstance(zero, Mean) else zero
-
-
-def _errors(gold: Any, pred: Any, said: str, value: float) -> tuple[Error, ...]:
-    """What a function that gives only a number found wrong: the fields of gold that the prediction has otherwise."""
-    if said:
-        return (Error("low_score", said),)
-    inputs = set(gold.inputs().keys()) if hasattr(gold, "inputs") and input_keys(gold) else set()
-    out = []
-    for name in names(pred):
-        wanted = read(gold, name, None)
-        if wanted is not None and name not in inputs and wanted != read(pred, name, None):
-            found = read(pred, name, None)
-            told = f"{name}: {wanted!r} was asked for, not {found!r}."
-            out.append(Error("wrong_value", told, gold=str(wanted), pred=str(found), field=name))
-    return tuple(out) or (Error("low_score", f"The metric gives {value:.3f}."),)

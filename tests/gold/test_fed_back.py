@@ -33,7 +33,7 @@ SUFFIX = {
     "trec": ".qrels",
 }
 FOLDERS = ("brat",)
-WITHOUT = {("brat", "triples"), ("annotations", "triples")}  # brat writes no relations; a kit's verdicts are no text
+WITHOUT = {("brat", "triples"), ("kit", "triples")}  # brat writes no relations; a kit's verdicts are no text
 
 
 SQUAD = {
@@ -77,7 +77,7 @@ def plain(record: dict[str, Any], task: str, name: str) -> dict[str, Any]:
                 )
         if field in made:
             made[field] = kept
-    if name == "benchmark":
+    if name == "kit":
         link = {"start": 0, "end": 5, "text": made["text"][:5], "ids": {"wikidata": ["Q1"]}}
         made = {"id": made["id"], "text": made["text"][:5], "links": [link]}
     return made
@@ -86,7 +86,7 @@ def plain(record: dict[str, Any], task: str, name: str) -> dict[str, Any]:
 @pytest.mark.parametrize(("task", "name"), cases())
 def test_gold_against_itself_is_one(task: str, name: str, root: Path, tmp_path: Path) -> None:
     records = [one for one in read(root / "gold" / "heritage" / f"{task}.jsonl", task=task) if one["split"] == "dev"]
-    if name == "benchmark":
+    if name == "kit":
         records = [{**one, "id": str(number)} for number, one in enumerate(records, start=1)]
     file = tmp_path / ("gold" if name in FOLDERS else f"gold{SUFFIX.get(name, '.json')}")
     if name == "squad":

@@ -19,7 +19,7 @@ from goldassay.gold import load, read, write
 from goldassay.gold.audit import audit
 
 TASKS = ("extraction", "classification", "linking", "retrieval", "answering", "triples")
-FORMATS = ("jsonl", "json", "iob2", "brat", "hipe", "tsv", "csv", "trec", "squad", "text2kgbench", "benchmark")
+FORMATS = ("jsonl", "json", "iob2", "brat", "hipe", "tsv", "csv", "trec", "squad", "text2kgbench", "kit")
 
 
 def line(text: str, start: int, end: int, **more: Any) -> str:
@@ -225,7 +225,7 @@ def test_noise_is_refused_or_read_never_a_crash(noise: bytes, task: str, form: s
     import tempfile
 
     with tempfile.TemporaryDirectory() as folder:
-        name = {"brat": "x.ann", "benchmark": "x.yaml"}.get(form, f"x.{form}")
+        name = {"brat": "x.ann", "kit": "x.yaml"}.get(form, f"x.{form}")
         file = saved(Path(folder), noise, name)
         if form == "brat":
             saved(Path(folder), noise, "x.txt")

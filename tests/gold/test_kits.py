@@ -1,4 +1,4 @@
-"""The YAML files of a Wikidata evaluation kit: articles, judged statements, aligned properties."""
+"""The YAML files of a Wikidata evaluation kit: articles and judged statements."""
 
 from __future__ import annotations
 
@@ -8,8 +8,7 @@ import pytest
 
 from goldassay.exceptions import DataError, GoldassayError
 from goldassay.gold import read, write
-from goldassay.gold.formats import kits
-from goldassay.gold.formats.kits import mapping, read_properties, write_properties
+from goldassay.gold.formats import task_of
 from goldassay.measures.triples.tally import novel_discovery_rate
 
 
@@ -26,11 +25,9 @@ def test_articles_statements_and_properties_are_read(own: Path, tmp_path: Path) 
     assert statements[0]["meta"]["article"] == "Hafenmuseum Emden"
     rates = novel_discovery_rate(triple["verdict"] for record in statements for triple in record["triples"])
     assert rates["novel_discovery_rate"] == 0.5
-    rows = read_properties(own / "properties.yaml")
-    assert (rows[0].id, rows[0].predicates, rows[0].confidence) == ("P571", ("ex:opened", "ex:founded"), 0.9)
-    assert ("ex:in", "P131") in mapping(own / "properties.yaml")
-    for found, kind, task in ((articles, "benchmark", "linking"), (statements, "annotations", "triples")):
-        write(tmp_path / "again.yaml", found, format=kind, task=task)
+    for found, task in ((articles, "linking"), (statements, "triples")):
+        write(tmp_path / "again.yaml", found, format="kit", task=task)
+        assert task_of(tmp_path / "again.yaml") == task
         assert read(tmp_path / "again.yaml", task=task) == found
 
 
@@ -47,12 +44,10 @@ def test_the_real_kit_is_read(shared_data: Path, tmp_path: Path) -> None:
     # 170 correct and 18 incorrect: 170 / 188
     rates = novel_discovery_rate(triple["verdict"] for record in statements for triple in record["triples"])
     assert rates["novel_discovery_rate"] == pytest.approx(170 / 188)
-    for found, kind, task in ((articles, "benchmark", "linking"), (statements, "annotations", "triples")):
-        write(tmp_path / "again.yaml", found, format=kind, task=task)
+    for found, task in ((articles, "linking"), (statements, "triples")):
+        write(tmp_path / "again.yaml", found, format="kit", task=task)
+        assert task_of(tmp_path / "again.yaml") == task
         assert read(tmp_path / "again.yaml", task=task) == found
-    rows = read_properties(folder / "property-alignment-v1.yaml")
-    assert (rows[0].id, rows[0].predicates, rows[0].confidence) == ("P31", ("rdf:type", "pgc:isA"), 0.95)
-    assert ("schema:birthDate", "P569") in mapping(folder / "property-alignment-v1.yaml")
 
 
 @pytest.mark.parametrize(
@@ -77,33 +72,15 @@ def test_what_is_wrong_is_told(tmp_path: Path, task: str, content: str, message:
         read(file, task=task)
 
 
-def test_a_table_must_be_one(tmp_path: Path) -> None:
-    file = tmp_path / "table.yaml"
-    for content, message in (
-        ("alignments: [{wikidata_pid: P31}]", "the predicates are a list of names"),
-        ("alignments: [{wikidata_pid: P31, predicates: [], alignment_confidence: 7}]", "from 0 to 1, found 7"),
-    ):
-        file.write_text(content, encoding="utf-8")
-        with pytest.raises(DataError, match=message):
-            read_properties(file)
-
-
 def test_formats_hold_what_they_hold(tmp_path: Path) -> None:
-    with pytest.raises(GoldassayError, match="format benchmark holds gold for linking"):
-        write(tmp_path / "x.yaml", [], format="benchmark", task="triples")
-    with pytest.raises(GoldassayError, match="format annotations holds gold for triples"):
-        write(tmp_path / "x.yaml", [], format="annotations", task="triples", side="pred")
+    holds = r"format kit holds gold for linking \(articles\) and for triples \(annotations\)"
+    with pytest.raises(GoldassayError, match=holds):
+        write(tmp_path / "x.yaml", [], format="kit", task="answering")
+    with pytest.raises(GoldassayError, match=holds):
+        write(tmp_path / "x.yaml", [], format="kit", task="triples", side="pred")
     nil = {"id": "d", "text": "Delft", "links": [{"start": 0, "end": 5, "ids": {}}]}
     with pytest.raises(DataError, match="one link with one Wikidata id"):
-        write(tmp_path / "x.yaml", [nil], format="benchmark", task="linking")
+        write(tmp_path / "x.yaml", [nil], format="kit", task="linking")
     two = {"id": "d", "triples": [{"subject": "a", "predicate": "b", "object": "c"}] * 2}
     with pytest.raises(DataError, match="an annotation is one statement, and this record has 2; write jsonl"):
-        write(tmp_path / "x.yaml", [two], format="annotations", task="triples")
-
-
-def test_a_table_is_written_as_it_was_read(own: Path, real_data: Path, tmp_path: Path) -> None:
-    real = real_data / "wikidata-benchmark" / "property-alignment-v1.yaml"
-    for file in (own / "properties.yaml", *([real] if real.is_file() else [])):
-        write_properties(tmp_path / "again.yaml", read_properties(file), kits.load(file).head)
-        assert read_properties(tmp_path / "again.yaml") == read_properties(file)
-        assert (tmp_path / "again.yaml").read_bytes() == file.read_bytes()
+        write(tmp_path / "x.yaml", [two], format="kit", task="triples")

@@ -185,8 +185,8 @@ def test_benchmark(tmp_path: Path, rows: list[tuple[str, str, str]]) -> None:
         }
         for number, (title, qid, domain) in enumerate(rows, start=1)
     ]
-    write(tmp_path / "x.yaml", records, format="benchmark", task="linking")
-    assert read(tmp_path / "x.yaml", format="benchmark", task="linking") == records
+    write(tmp_path / "x.yaml", records, format="kit", task="linking")
+    assert read(tmp_path / "x.yaml", format="kit", task="linking") == records
 
 
 @QUICK
@@ -201,22 +201,22 @@ def test_annotations(tmp_path: Path, names: list[str], data: st.DataObject) -> N
         records.append(
             {"id": f"n{name}", "triples": [statement], "meta": meta, "domain": domain, "strata": {"domain": domain}}
         )
-    write(tmp_path / "x.yaml", records, format="annotations", task="triples")
-    assert read(tmp_path / "x.yaml", format="annotations", task="triples") == records
+    write(tmp_path / "x.yaml", records, format="kit", task="triples")
+    assert read(tmp_path / "x.yaml", format="kit", task="triples") == records
 
 
 @pytest.mark.parametrize(
-    ("name", "form", "task", "key"),
+    ("name", "task", "key"),
     [
-        ("wikidata-benchmark-1k.yaml", "benchmark", "linking", "articles"),
-        ("novel-discovery-annotations.yaml", "annotations", "triples", "annotations"),
+        ("wikidata-benchmark-1k.yaml", "linking", "articles"),
+        ("novel-discovery-annotations.yaml", "triples", "annotations"),
     ],
 )
-def test_a_kit_by_value(own: Path, real_data: Path, tmp_path: Path, name: str, form: str, task: str, key: str) -> None:
+def test_a_kit_by_value(own: Path, real_data: Path, tmp_path: Path, name: str, task: str, key: str) -> None:
     """Entry by entry; comments, and counts that are wrong, are not written again."""
     real = real_data / "wikidata-benchmark" / name
     for source in (own / f"{key}.yaml", *([real] if real.is_file() else [])):
         target = tmp_path / source.name
-        write(target, read(source, format=form, task=task), format=form, task=task)
+        write(target, read(source, format="kit", task=task), format="kit", task=task)
         before, after = (yaml.safe_load(file.read_text(encoding="utf-8"))[key] for file in (source, target))
         assert after == before

@@ -14,7 +14,7 @@ import dspy
 import pytest
 from dspy.lm15 import Message, Response, TextPart, Usage
 
-from goldassay.judges.ask import signatures
+from goldassay.judges.ask import questions
 from goldassay.judges.ask.judge import Judge
 from goldassay.judges.ask.model import data
 from goldassay.judges.measures import Criterion, Preference, Rubric
@@ -140,8 +140,8 @@ def test_the_frame_would_show_an_escape() -> None:
 ADAPTERS = {each.__name__: each for each in (dspy.ChatAdapter, dspy.JSONAdapter, dspy.XMLAdapter, TerseAdapter)}
 ASKS: list[Any] = [
     each
-    for each in vars(signatures).values()
-    if isinstance(each, type) and each.__module__ == signatures.__name__ and hasattr(each, "input_fields")
+    for each in vars(questions).values()
+    if isinstance(each, type) and each.__module__ == questions.__name__ and hasattr(each, "input_fields")
 ]
 
 

@@ -10,7 +10,7 @@ import pytest
 from dspy.lm15 import ContextLengthError, InvalidRequestError, Message, Response, TextPart, Usage
 
 from goldassay.exceptions import ModelError
-from goldassay.judges.ask import signatures
+from goldassay.judges.ask import questions
 from goldassay.judges.ask.judge import Judge
 from goldassay.lm import TerseAdapter
 from goldassay.measures.answering import Faithfulness
@@ -145,7 +145,7 @@ def test_a_refused_input_is_unknown_once_the_model_has_answered() -> None:
 
 def test_a_tuned_program_has_verdicts_of_its_own() -> None:
     one, engine = judge({"reason": "r", "verdict": "yes"})
-    program = dspy.Predict(signatures.Criterion)
+    program = dspy.Predict(questions.Criterion)
     tuned = Judge(one.lm, programs={"Criterion": program}, verdicts=one.verdicts)
     program.demos = [dspy.Example(criterion="c", question="q", answer="a", reason="r", verdict="no")]
     assert [each.criterion("c", "q", "a").label for each in (one, tuned, one, tuned)] == ["yes"] * 4

@@ -11,13 +11,12 @@ from typing import Any
 import dspy
 import pytest
 
-from goldassay import Metric, tune
+from goldassay import Metric, jsonl, tune
 from goldassay.measures import extraction
 from goldassay.reporting import pages
 from goldassay.reporting.tuning import Node
 from goldassay.tuning import Patches
 from goldassay.tuning.proposing import drafted
-from goldassay.tuning.results import read
 
 
 @dataclass(frozen=True)
@@ -54,7 +53,7 @@ def all_of(tree: list[Node]) -> list[Node]:
 
 def test_the_tree_holds_every_test_of_the_ledger_under_its_bundle(tuned: Path) -> None:
     tuning = pages.Tuning.load(tuned)
-    ledger = read(tuned / "ledger.jsonl")
+    ledger = list(jsonl.rows(tuned / "ledger.jsonl"))
     tree = tuning.tree
     nodes = [node for node in all_of(tree) if node.name in {entry["candidate"] for entry in ledger}]
     assert [node.name for node in nodes] == [entry["candidate"] for entry in ledger]
@@ -78,7 +77,7 @@ def test_the_page_of_a_tuning_says_what_was_kept_and_why(
     seen = opened(file)
     tree = seen.page.inner_text("#tuning ol.tree >> nth=0")
     assert "the program as it was" in tree
-    for entry in read(tuned / "ledger.jsonl"):
+    for entry in jsonl.rows(tuned / "ledger.jsonl"):
         assert entry["candidate"] in tree
         assert entry["reason"] in tree
     assert about["kept"]["words"] in seen.page.inner_text("#tuning")

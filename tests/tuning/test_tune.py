@@ -10,7 +10,7 @@ from typing import Any
 import dspy
 import pytest
 
-from goldassay import Metric
+from goldassay import Metric, jsonl
 from goldassay.exceptions import DataError, GoldassayError, LeakError
 from goldassay.measures import extraction
 from goldassay.running.identity import fingerprint
@@ -18,7 +18,6 @@ from goldassay.tuning import Patches, load_state, tune
 from goldassay.tuning.patches import read as read_patch
 from goldassay.tuning.patterns import find
 from goldassay.tuning.proposing import Reflection
-from goldassay.tuning.results import read as read_ledger
 from goldassay.tuning.wrappers import demonstrations
 
 METRIC = Metric({extraction.StrictF1(): 0.7, extraction.PartialF1(): 0.3})
@@ -78,7 +77,7 @@ def test_patches_leave_a_ledger_of_everything_tried(
     about = json.loads((tmp_path / "tuning.json").read_text())
     assert [patch["id"] for patch in about["patches"]] == [patch.id for patch in made.ledger.patches]
     assert "proven" in {patch["status"] for patch in about["patches"]}
-    entries = read_ledger(tmp_path / "ledger.jsonl")
+    entries = list(jsonl.rows(tmp_path / "ledger.jsonl"))
     assert {one for entry in entries for one in entry["patches"]} == {patch.id for patch in made.ledger.patches}
     assert all(entry["reason"] and entry["train+dev"]["n"] and entry["train+dev"]["calls"] for entry in entries)
     patterns = json.loads((tmp_path / "patterns.json").read_text())
@@ -197,6 +196,30 @@ def test_a_program_that_fails_everywhere_is_no_tie_at_zero(
         tune(names_program, gold, METRIC, optimizer, lm=lm, folder=tmp_path, progress=False)
     assert str(raised.value).startswith("the program" if always else "the tuned program")
     assert json.loads((tmp_path / "tuning.json").read_text())["status"] == "failed"
+
+
+class Measured:
+    """The learner; how long its answers, and the instructions that it writes, might have been is noted."""
+
+    def __init__(self, learner: Any) -> None:
+        self.learner = learner
+        self.room: dict[str, set[int]] = {"answer": set(), "instruction": set()}
+
+    def complete(self, request: Any) -> Any:
+        writes = "proposed_instruction" in request.messages[0].text
+        self.room["instruction" if writes else "answer"].add(request.config.max_tokens)
+        return self.learner.complete(request)
+
+
+def test_a_model_with_short_answers_has_room_for_instructions_and_each_call_counts(
+    learner: Any, names_program: Any, gold: Any
+) -> None:
+    engine = Measured(learner)
+    lm = dspy.LM("scripted/short", engine=engine, cache=False, max_tokens=60)
+    options = {"breadth": 2, "depth": 1}
+    made = tune(names_program, gold, METRIC, "copro", lm=lm, options=options, test=False, progress=False)
+    assert engine.room == {"answer": {60}, "instruction": {500}}
+    assert made.cost["calls"] == 1 + 2 * len(gold["dev"])  # one writes an instruction, two are tried
 
 
 def test_what_an_optimizer_raises_is_one_line(lm: Any, reflector: Any, names_program: Any, gold: Any) -> None:

@@ -10,8 +10,7 @@ from pathlib import Path
 import pytest
 
 from goldassay.exceptions import DataError
-from goldassay.gold.formats.kits import mapping
-from goldassay.wikibase.alignment import OURS, PropertyAlignmentTable, read_table
+from goldassay.wikibase.alignment import PropertyAlignmentTable, read_table
 from goldassay.wikibase.alignment_checks import contradictions, problems
 
 
@@ -32,10 +31,6 @@ def test_ours_has_sixty_properties_and_no_defect(table: PropertyAlignmentTable) 
 ])  # fmt: skip
 def test_names_as_programs_write_them(table: PropertyAlignmentTable, said: str, property: str) -> None:
     assert table.meaning(said).properties == {property}
-
-
-def test_ours_is_read_by_the_kits_reader_too() -> None:
-    assert ("schema:birthDate", "P569") in mapping(OURS)
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,6 @@ import typer
 
 from goldassay.cli import options as use
 from goldassay.cli.compare import compare, rescore
-from goldassay.cli.conform import conform
 from goldassay.cli.evaluate import evaluate, waterfall
 from goldassay.cli.gold import app as gold_app
 from goldassay.cli.help import INTERRUPTED, commands
@@ -28,7 +27,7 @@ from goldassay.cli.rank import rank
 from goldassay.cli.runs import app as runs_app
 from goldassay.cli.runs import dashboard, report, view
 from goldassay.cli.score import score
-from goldassay.cli.start import demo, init
+from goldassay.cli.start import conform, demo, init
 from goldassay.cli.tune import tune
 from goldassay.cli.wikidata import app as wikidata_app
 from goldassay.exceptions import GoldassayError, RunStopped

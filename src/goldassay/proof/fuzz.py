@@ -64,7 +64,7 @@ def _gold() -> Iterator[Reader]:
     with tempfile.TemporaryDirectory() as folder:
         for form in formats.MODULES:
             for task, records in SEED_RECORDS.items():
-                if task not in formats.module(form).TASKS or form in ("benchmark", "annotations"):
+                if task not in formats.module(form).TASKS or form == "kit":
                     continue
                 name = NAMES.get(form, f"x.{form}")
                 place = Path(folder) / f"{form}-{task}" / name
@@ -176,7 +176,6 @@ def _settings() -> Iterator[Reader]:
     from goldassay.judges.people import grades, labels, preferences
     from goldassay.lm import listed
     from goldassay.reporting.history import entries
-    from goldassay.tuning.results import read as ledger
     from goldassay.tuning.saved import load_state
 
     line = json.dumps
@@ -192,7 +191,6 @@ def _settings() -> Iterator[Reader]:
     yield Reader("grades", "g.csv", GRADES, grades.read)
     yield Reader("own fields", "o.csv", OWN, lambda f: list(anyfields.rows(f)))
     yield Reader("own lines of any fields", "o.jsonl", b'{"note": "x", "year": 3}\n', lambda f: list(anyfields.rows(f)))
-    yield Reader("ledger", "l.jsonl", b'{"round": 1, "ids": ["a"], "verdict": "kept"}\n', ledger)
     yield Reader("history", "run.json", line(RUN).encode(), lambda f: entries(f.parent.parent))
     with tempfile.TemporaryDirectory() as folder:
         store = Store(Path(folder) / "kept.sqlite")

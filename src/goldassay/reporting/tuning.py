@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from rich.markup import escape
 
+from goldassay import jsonl
 from goldassay.reporting.pages import charts
 from goldassay.reporting.terminal import console, number, p_value, under_title, with_interval
 
@@ -22,7 +23,7 @@ if TYPE_CHECKING:  # what shows a run loads nothing of tuning
     from goldassay.statistics import Comparison
     from goldassay.tuning.patches import Patch
     from goldassay.tuning.patterns import Pattern
-    from goldassay.tuning.results import Tuned
+    from goldassay.tuning.tuner import Tuned
 
 
 def tuned(done: Tuned, folder: object) -> None:
@@ -181,7 +182,6 @@ class Tuning:
     @classmethod
     def load(cls, folder: Path) -> Tuning:
         """A tuning from its folder."""
-        from goldassay.tuning import results
         from goldassay.tuning.patches import read
         from goldassay.tuning.saved import read_about
 
@@ -193,7 +193,7 @@ class Tuning:
         order = {entry["id"]: place for place, entry in enumerate(about.get("patches", ()))}
         shown = sorted((state for _, state in found), key=lambda state: order.get(state["id"], len(order)))
         ledger = folder / "ledger.jsonl"
-        return cls(about, shown, results.read(ledger) if ledger.is_file() else (), text, folder)
+        return cls(about, shown, list(jsonl.rows(ledger)) if ledger.is_file() else (), text, folder)
 
     @property
     def runs(self) -> list[Path]:

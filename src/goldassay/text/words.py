@@ -104,6 +104,20 @@ def places(text: str) -> list[tuple[int, int]]:
     return [found.span() for found in (ASCII if text.isascii() else _any()).finditer(text)]
 
 
+def around(text: str, start: int, end: int, most: int = 200) -> str:
+    """The words around a place, up to ``most`` characters on either side, cut at spaces.
+
+    >>> around("a" * 300 + " in Delft " + "b" * 300, 304, 309)
+    'in Delft'
+    """
+    low, high = max(0, start - most), min(len(text), end + most)
+    if low:
+        low = min((text.find(" ", low, start) + 1) or start, start)
+    if high < len(text):
+        high = max(text.rfind(" ", end, high), end)
+    return text[low:high]
+
+
 ASCII = re.compile(r"\w+|[^\w\s]")
 
 

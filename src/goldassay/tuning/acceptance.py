@@ -11,17 +11,21 @@ at the end, one-sided, at what is left; the two levels add up to ``alpha``. A p 
 difference over its standard error (`goldassay.statistics.paired.Comparison.p`).
 
 Patches that are measured each alone, in no order, are corrected for their number (Holm).
+
+The `Ledger` notes every test of a candidate (a bundle of edits, the bundle without one of them, an edit alone) with its
+verdict; ``ledger.jsonl`` has one line for each.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from goldassay.statistics import holm
 from goldassay.tuning.measuring import CandidateResult
 from goldassay.tuning.patches import Effect, Patch
+from goldassay.tuning.patterns import Pattern
 
 ALPHA, KEEP = 0.05, 0.2
 EARLY = 0.2  # of alpha, for accepting at a look before the last
@@ -52,6 +56,62 @@ class CampaignVerdict:
     def state(self) -> dict[str, Any]:
         """As JSON."""
         return {**asdict(self), "effect": self.effect.model_dump() if self.effect else None, "words": self.words}
+
+
+@dataclass
+class Ledger:
+    """Everything that was tried, in order.
+
+    >>> ledger = Ledger()
+    >>> patch = Patch(predictor="x", action="add_instruction", text="Be brief.", status="rejected")
+    >>> ledger.note(1, "rules", [patch], "rejected", "not shown to be better", None)
+    >>> ledger.entries[0]["status"], ledger.kept
+    ('rejected', [])
+    """
+
+    patches: list[Patch] = field(default_factory=list)
+    """Each edit once, with its last effect and what became of it."""
+    patterns: list[list[Pattern]] = field(default_factory=list)
+    """The errors before each bundle, most costly first."""
+    entries: list[dict[str, Any]] = field(default_factory=list)
+    """One line for each test of a candidate."""
+    failures: list[str] = field(default_factory=list)
+    """Proposers that failed, for which pattern and why."""
+    verdict: CampaignVerdict = field(default_factory=CampaignVerdict)
+    """How it ended: kept, proven."""
+
+    @property
+    def kept(self) -> list[Patch]:
+        """The edits that stand in the program, in the order in which they build on each other."""
+        return [patch for patch in self.patches if patch.status in ("kept", "proven")]
+
+    @property
+    def tried(self) -> list[str]:
+        """What was tried, a line each with its effect: what a reflecting model is told."""
+        out = []
+        for entry in self.entries:
+            effect = entry.get("train+dev")
+            gain = f"{effect['difference']:+.3f}" if effect else "not measured"
+            edits = "; ".join(str(edit)[:120] for edit in entry["edits"][:3])
+            out.append(f"{entry['candidate']}: {gain}, {entry['status']}: {edits}")
+        return out
+
+    def note(
+        self, round_: int, candidate: str, patches: Sequence[Patch], status: str, reason: str, effect: Effect | None
+    ) -> None:
+        """Write down a test of a candidate, and how it ended.
+
+        Args:
+            round_: The round, from 1.
+            patches: The patches of the candidate.
+            status: How it ended.
+            reason: Why.
+            effect: The paired difference, where it was measured.
+        """
+        about = {"patches": [patch.id for patch in patches], "edits": [patch.edit for patch in patches]}
+        measured = {effect.split: effect.model_dump(exclude={"split"})} if effect else {}
+        verdict = {"status": status, "reason": reason}
+        self.entries.append({"round": round_, "candidate": candidate, **about, **verdict, **measured})
 
 
 def proves(tested: CandidateResult, alpha: float = ALPHA) -> bool:

@@ -7,42 +7,26 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from goldassay.exceptions import GoldassayError, LeakError
 from goldassay.running.identity import fingerprint
 from goldassay.running.run import Case
-from goldassay.tuning.acceptance import ALPHA, EARLY, KEEP, CampaignVerdict, keeps, proves
+from goldassay.tuning.acceptance import EARLY, KEEP, CampaignVerdict, Ledger, keeps, proves
 from goldassay.tuning.demonstrations import Covering, Diagnosis, NearestExamples, check_fits, traced
 from goldassay.tuning.leaks import check_patch, dealt
 from goldassay.tuning.measuring import Bench, CandidateResult, total
 from goldassay.tuning.patches import Effect, Patch, apply
 from goldassay.tuning.patterns import find, right, worded
 from goldassay.tuning.proposing import Part
-from goldassay.tuning.results import Ledger
 
 if TYPE_CHECKING:
     import dspy
 
+    from goldassay.tuning.teleprompter import Settings
+
 CARRIES = 0.5  # the two-sided p up to which an edit carries something, where the bundle is worse without it
 Bundle = dict[str, list[Patch]]
-
-
-@dataclass(frozen=True)
-class Settings:
-    """How a campaign goes: the arguments of `goldassay.tuning.Patches` that it needs."""
-
-    bundles: Sequence[Sequence[Part]]
-    rounds: int = 1
-    folds: int = 3
-    alpha: float = ALPHA
-    keep: float = KEEP
-    singles: int = 4
-    seed: int = 0
-    held_out: Mapping[str, Sequence[Any]] = field(default_factory=dict)
-    heard: Callable[[float, Any], None] | None = None
-    tell: Callable[[str], None] | None = None
 
 
 class Campaign:
@@ -223,7 +207,7 @@ class Campaign:
             reason = f"better, {'accepted early' if tested.ended == 'accept' else 'on all examples'}"
         if tested.effect is not None:
             for patch in patches:
-                patch.effects = [_turned(tested.effect) if dropping else tested.effect]
+                patch.effects = [tested.effect.turned if dropping else tested.effect]
         self._note(number, name, patches, status, reason, tested)
         return (
             tested if status in ("kept", "better", "dropped") else CandidateResult(tested.cases, tested.effect, status)
@@ -339,16 +323,3 @@ class Campaign:
         for patch in self.ledger.patches:
             if patch.status == "proposed":
                 patch.reason = f"{'no verdict' if patch.effects else 'not tested'}: the tuning ended before"
-
-
-def _turned(effect: Effect) -> Effect:
-    """What the edits carry, from the effect of leaving them out."""
-    one = effect
-    turned = {
-        "before": one.after,
-        "after": one.before,
-        "difference": -one.difference,
-        "low": -one.high,
-        "high": -one.low,
-    }
-    return effect.model_copy(update=turned)

@@ -18,8 +18,8 @@ from dspy import teleprompt
 
 from goldassay.exceptions import GoldassayError, MissingExtra
 from goldassay.metric import Metric
+from goldassay.tuning.acceptance import Ledger
 from goldassay.tuning.measuring import evaluated
-from goldassay.tuning.results import Ledger
 from goldassay.tuning.watch import REFERENCE, Credit
 from goldassay.tuning.wrappers import NearestDemos
 
@@ -33,6 +33,9 @@ class Job:
     dev: list[Any]
     metric: Any
     reflection_lm: Any = None
+    """The model that writes instructions."""
+    reflects: bool = False
+    """Whether it was named apart from the model that examples are run with."""
     threads: int = 1
     seed: int = 0
     folder: Path | None = None
@@ -168,9 +171,8 @@ def patches(job: Job) -> dspy.Module:
     """Edits made from the program's errors, in bundles that are tested before they are kept (ours)."""
     from goldassay.tuning.teleprompter import Patches
 
-    reflects = job.reflection_lm is not None and job.reflection_lm is not dspy.settings.lm
     settings = job.take(
-        reflection_lm=job.reflection_lm if reflects else None,
+        reflection_lm=job.reflection_lm if job.reflects else None,
         threads=job.threads,
         seed=job.seed,
         held_out={name: part for name, part in job.held_out.items() if name != "dev"},

@@ -72,6 +72,12 @@ class Effect(BaseModel):
     tokens: int = 0
     seconds: float = 0.0
 
+    @property
+    def turned(self) -> Effect:
+        """What edits carry, where this is the effect of leaving them out."""
+        sides = {"before": self.after, "after": self.before, "difference": -self.difference}
+        return self.model_copy(update={**sides, "low": -self.high, "high": -self.low})
+
 
 class Patch(BaseModel):
     """One edit of one predictor's prompt.

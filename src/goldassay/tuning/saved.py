@@ -21,7 +21,7 @@ from contextlib import contextmanager, nullcontext, suppress
 from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import dspy
 
@@ -30,11 +30,12 @@ from goldassay.exceptions import DataError, GoldassayError, StorageError
 from goldassay.fields import read
 from goldassay.running.folder import locked
 from goldassay.running.identity import fingerprint
-from goldassay.tuning import results as ledger
 from goldassay.tuning.leaks import text_of
 from goldassay.tuning.patches import write
-from goldassay.tuning.results import Trial, Tuned
 from goldassay.tuning.wrappers import Formed, predictors, rebuilt, unfolded, wrappers
+
+if TYPE_CHECKING:
+    from goldassay.tuning.tuner import Trial, Tuned
 
 SCHEMA = 1
 
@@ -77,7 +78,7 @@ def save(
     if tuned.ledger.patches:
         for patch in tuned.ledger.patches:
             write(patch, folder / "patches")
-        ledger.write(tuned.ledger.entries, folder / "ledger.jsonl")
+        jsonl.replace(folder / "ledger.jsonl", "".join(f"{jsonl.dumps(entry)}\n" for entry in tuned.ledger.entries))
         found = [[one.state() for one in patterns] for patterns in tuned.ledger.patterns]
         (folder / "patterns.json").write_text(json.dumps(found, ensure_ascii=False, indent=1), encoding="utf-8")
         about["kept"] = tuned.ledger.verdict.state()

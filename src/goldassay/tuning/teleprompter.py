@@ -14,21 +14,37 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from goldassay.exceptions import DataError, GoldassayError
 from goldassay.insides import Teleprompter
-from goldassay.tuning.acceptance import ALPHA, KEEP, WINS
-from goldassay.tuning.campaign import Campaign, Settings
+from goldassay.tuning.acceptance import ALPHA, KEEP, WINS, Ledger
+from goldassay.tuning.campaign import Campaign
 from goldassay.tuning.demonstrations import CounterExample, Covering, NearestExamples, Revised
 from goldassay.tuning.measuring import Bench, guards
 from goldassay.tuning.proposing import AnswerForm, OneCallAType, Part, PerPattern, Proposer, Reflection
-from goldassay.tuning.results import Ledger
 from goldassay.tuning.rules import Definitions, LabelOrder, ListLength, Rules
 
 if TYPE_CHECKING:
     import dspy
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How a campaign goes: the arguments of `Patches` that it needs."""
+
+    bundles: Sequence[Sequence[Part]]
+    rounds: int = 1
+    folds: int = 3
+    alpha: float = ALPHA
+    keep: float = KEEP
+    singles: int = 4
+    seed: int = 0
+    held_out: Mapping[str, Sequence[Any]] = field(default_factory=dict)
+    heard: Callable[[float, Any], None] | None = None
+    tell: Callable[[str], None] | None = None
 
 
 class Patches(Teleprompter):

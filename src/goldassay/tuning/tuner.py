@@ -1,11 +1,12 @@
-"""Tuning: made on train, chosen on dev, reported once on test."""
+"""Tuning: made on train, chosen on dev, reported once on test; and what it made, before and after on each split."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+import shutil
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -14,20 +15,60 @@ import dspy
 from goldassay import jsonl
 from goldassay.exceptions import DataError, GoldassayError
 from goldassay.metric import AnyMetric
+from goldassay.running import Run
 from goldassay.running.budget import Budget, BudgetSpent, Meter
 from goldassay.running.calls import ACCOUNT, watching
 from goldassay.running.evaluate import named
 from goldassay.running.example import guarded, unguarded
 from goldassay.running.identity import fingerprint
 from goldassay.running.secrets import models
+from goldassay.statistics import Comparison, compare
 from goldassay.tuning import leaks, optimizers
 from goldassay.tuning import plan as preflight
 from goldassay.tuning import saved as resuming
-from goldassay.tuning.acceptance import ALPHA
-from goldassay.tuning.results import Ledger, Tuned, trial
+from goldassay.tuning.acceptance import ALPHA, Ledger
+from goldassay.tuning.leaks import clusters
+from goldassay.tuning.measuring import evaluated, failure
 from goldassay.tuning.saved import instructions, save
 from goldassay.tuning.watch import Unreachable, Watch
 from goldassay.tuning.wrappers import demonstrations
+
+ROOM = 500  # tokens of an answer that writes instructions
+
+
+@dataclass(frozen=True)
+class Trial:
+    """A program before and after on one split, and the paired difference."""
+
+    before: Run
+    after: Run
+    difference: Comparison
+
+
+@dataclass(frozen=True)
+class Tuned:
+    """What tuning made: the program, what it was worth on dev and test, what it cost, and how it ended."""
+
+    program: Any
+    optimizer: str
+    dev: Trial
+    test: Trial | None
+    cost: dict[str, float]
+    seed: int
+    stopped: str = ""
+    ledger: Ledger = field(default_factory=Ledger)
+    """Every patch that was tried, with its effect and verdict (``patches`` only)."""
+    note: str = ""
+    """What never worked on the way, such as a reflection model whose answers cannot be read; why nothing was tried."""
+
+    @property
+    def verdict(self) -> str:
+        """Whether the result is proven on test, where it was looked at once: the paired test, two-sided, at 5 %."""
+        if self.test is None:
+            return "not tested"
+        found = self.test.difference
+        shown = found.p <= 0.05
+        return "not proven on test" if not shown else "proven on test" if found.difference > 0 else "worse on test"
 
 
 def tune(
@@ -59,7 +100,7 @@ def tune(
     Args:
         metric: A `Metric`, or any function of (gold, prediction).
         lm: The language model that examples are run with.
-        reflection_lm: The model that writes instructions; ``lm`` without it.
+        reflection_lm: The model that writes instructions; without it ``lm``, with room for that.
         adapter: How prompts are written and answers read.
         seed: Of everything that is drawn at random.
         threads: How many examples are worked on at once.
@@ -91,7 +132,8 @@ def tune(
         with resuming.minded(folder):
             with ExitStack() as stack:
                 watch = stack.enter_context(Watch(metric, dev, progress))
-                watched = models(program, metric, lm, reflection_lm, dspy.settings.lm)
+                writer = reflection_lm or _writing(lm or dspy.settings.lm)
+                watched = models(program, metric, lm, writer, dspy.settings.lm)
                 around: dict[str, Any] = {"callbacks": [*dspy.settings.get("callbacks", []), watch]}
                 around[ACCOUNT] = stack.enter_context(watching(watched, meter))
                 around |= {key: value for key, value in (("lm", lm), ("adapter", adapter)) if value is not None}
@@ -101,7 +143,8 @@ def tune(
                     train=demonstrations(program, train),
                     dev=dev,
                     metric=watch,
-                    reflection_lm=reflection_lm or lm or dspy.settings.lm,
+                    reflection_lm=writer,
+                    reflects=reflection_lm is not None and reflection_lm is not lm,
                     threads=threads,
                     seed=seed,
                     folder=folder,
@@ -135,6 +178,46 @@ async def atune(
 ) -> Tuned:
     """`tune` for asynchronous code: the same words, and the loop stays free."""
     return await asyncio.to_thread(tune, program, gold, metric, optimizer, **options)
+
+
+def trial(
+    before: Any,
+    after: Any,
+    examples: Sequence[dspy.Example],
+    metric: AnyMetric,
+    split: str,
+    folder: Path | None,
+    **options: Any,
+) -> Trial:
+    """Both programs on the same examples, and the paired difference of the metric.
+
+    A program that fails on all of them has no value there, and is no loss or tie by 0: that is an error.
+
+    Args:
+        before: The program as it was.
+        after: The program to compare with it.
+        split: The split that the examples come from.
+        folder: Where both runs go; nowhere without it.
+    """
+    runs: list[Run] = []
+    for name, program in (("before", before), ("after", after)):
+        place = folder / f"{split}-{name}" if folder is not None else None
+        if place is not None:
+            shutil.rmtree(place, ignore_errors=True)  # of an earlier part of this tuning
+        done = evaluated(program, examples, metric, folder=place, name=f"{split}-{name}", **options)
+        if failure(done):
+            which = "the program" if name == "before" else "the tuned program"
+            raise GoldassayError(f"{which} {failure(done).replace('examples', f'{split} examples', 1)}")
+        runs.append(done)
+    seed = options.get("seed", 0)
+    difference = compare(runs[1].evidence, runs[0].evidence, runs[1].zero, clusters=clusters(examples), seed=seed)
+    return Trial(runs[0], runs[1], difference)
+
+
+def _writing(lm: dspy.BaseLM | None) -> dspy.BaseLM | None:
+    """A model that writes instructions too: the short answers that examples want would cut them off."""
+    most = getattr(lm, "kwargs", {}).get("max_tokens")
+    return lm.copy(max_tokens=ROOM) if lm is not None and most is not None and most < ROOM else lm
 
 
 def _made(make: optimizers.Optimizer, job: optimizers.Job, meter: Meter) -> tuple[Any, str]:

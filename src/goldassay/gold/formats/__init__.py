@@ -27,8 +27,7 @@ MODULES = {
     "squad": "squad",
     "json": "entries",
     "text2kgbench": "text2kgbench",
-    "benchmark": "benchmark",
-    "annotations": "judged",
+    "kit": "kits",
     "label-studio": "label_studio",
     "run": "run",
 }
@@ -54,8 +53,6 @@ OF_TASK = {
     "trec": "retrieval",
     "squad": "answering",
     "text2kgbench": "triples",
-    "benchmark": "linking",
-    "annotations": "triples",
 }
 """The task that a file of a format is for, where nothing says another."""
 FIELDS = {
@@ -116,7 +113,7 @@ def guess(path: str | Path, task: str, otherwise: str = "") -> str:
         entries |= head.lstrip().startswith("[")
         return "squad" if task in ("answering", "retrieval") and not entries else "json"
     if suffix in (".yaml", ".yml"):
-        return "annotations" if task == "triples" else "benchmark"
+        return "kit"
     if task == "retrieval":
         return "trec"
     if otherwise:
@@ -142,7 +139,7 @@ def _text2kgbench(file: Path) -> bool:
 def task_of(file: Path, given: str | None = None, column: str | None = None) -> str:
     """The task of a single file, from its format and its name, or from what stands in it."""
     from goldassay.gold.anyfields import columnar
-    from goldassay.gold.formats import questions
+    from goldassay.gold.formats import kits, questions
 
     if file.stem in TASKS:
         return file.stem
@@ -155,6 +152,8 @@ def task_of(file: Path, given: str | None = None, column: str | None = None) -> 
         return questions.TASK
     if name in OF_TASK:
         return OF_TASK[name]
+    if name == "kit" and (held := kits.HOLDS.get(kits.load(file).kind)):
+        return held
     job = _by_fields(file) if name == "jsonl" else _by_parts(file) if name == "json" else None
     if name == "json" and questions.flat(files.json_value(file)):
         job = questions.TASK

@@ -1,12 +1,18 @@
-"""The YAML files of an evaluation kit against Wikidata, as far as they share a shape: a head, and a list of entries.
+"""``kit``: the YAML files of an evaluation kit against Wikidata, which share a shape: a head, and a list of entries.
 
-One of them is no gold, but what gold needs: the table that aligns Wikidata's properties with a system's predicates.
+``articles`` are gold for linking, ``{title, qid, domain}``: a title is a document with one mention, the title itself.
+Records are numbered, since a benchmark may name an item twice (which the audit reports).
 
-``{wikidata_pid, wikidata_label, riverbank_predicates: [...], alignment_confidence, notes}``
+``annotations`` are gold for triples, statements that were judged by hand: ``{id, domain, article, triple: [subject,
+predicate, object], verdict, evidence, annotator}``; the verdict is correct, incorrect, uncertain or in_wikidata. The
+share of correct ones among correct and incorrect is the rate of novel discovery.
+
+``alignments`` are no gold, but the table that `goldassay.wikibase.alignment` reads.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,9 +21,14 @@ from typing import Any
 import yaml
 
 from goldassay import files
-from goldassay.exceptions import DataError
+from goldassay.exceptions import DataError, GoldassayError
+from goldassay.gold.records import Side, check
+from goldassay.measures.triples.tally import VERDICTS
 
+TASKS = ("linking", "triples")
 LISTS = {"benchmark": "articles", "annotations": "annotations", "alignment": "alignments"}
+HOLDS = {"benchmark": "linking", "annotations": "triples"}
+OWN = ("article", "evidence", "annotator")
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,49 +67,79 @@ def text(entry: Mapping[str, object], key: str, path: str | Path, where: str) ->
     return str(entry[key])
 
 
-@dataclass(frozen=True, slots=True)
-class Property:
-    """A property, and the predicates that mean it."""
-
-    id: str
-    label: str
-    predicates: tuple[str, ...]
-    confidence: float
-    notes: str = ""
-
-
-def read_properties(path: str | Path) -> list[Property]:
-    """The rows of the table."""
-    found = []
-    for number, entry in enumerate(load(path, "alignment").entries):
-        where = f"alignments[{number}]"
-        predicates = entry.get("riverbank_predicates", entry.get("predicates"))
-        confidence = entry.get("alignment_confidence", 1.0)
-        if not isinstance(predicates, list) or not all(isinstance(one, str) for one in predicates):
-            raise DataError("the predicates are a list of names", file=path, field=where)
-        if isinstance(confidence, bool) or not isinstance(confidence, (int, float)) or not 0 <= confidence <= 1:
-            raise DataError(f"a confidence is from 0 to 1, found {confidence!r}", file=path, field=where)
-        pid = text(entry, "wikidata_pid", path, where)
-        label, notes = str(entry.get("wikidata_label") or ""), str(entry.get("notes") or "")
-        found.append(Property(pid, label, tuple(predicates), float(confidence), notes))
-    return found
+def read(path: str | Path, task: str, side: Side = "gold") -> list[dict[str, Any]]:
+    """A record an article, or a statement."""
+    _only(task, side)
+    kind, record = ("benchmark", _article) if task == "linking" else ("annotations", _statement)
+    records = []
+    for number, entry in enumerate(load(path, kind).entries):
+        made = record(entry, number, path, f"{LISTS[kind]}[{number}]")
+        try:
+            records.append(check(made, task))
+        except DataError as error:
+            raise error.at(file=path) from None
+    return records
 
 
-def write_properties(path: str | Path, rows: Iterable[Property], head: Mapping[str, object] | None = None) -> None:
-    """Write the table under ``head`` (version, description, …) with its true count."""
-    entries = [
-        {
-            "wikidata_pid": row.id,
-            "wikidata_label": row.label,
-            "riverbank_predicates": list(row.predicates),
-            "alignment_confidence": row.confidence,
-            "notes": row.notes,
-        }
-        for row in rows
-    ]
-    save(path, {**(head or {"version": 1}), "count": len(entries), "alignments": entries})
+def write(path: str | Path, records: Iterable[Mapping[str, Any]], task: str, side: Side = "gold") -> None:
+    """Write articles, each record one title with one Wikidata item, or statements, with their true counts as head."""
+    _only(task, side)
+    if task == "linking":
+        articles = [_entry_of_article(record) for record in records]
+        domains = Counter(str(article["domain"]) for article in articles if "domain" in article)
+        save(path, {"version": 1, "stratified_sampling": dict(domains), "articles": articles})
+        return
+    entries = [_entry_of_statement(record) for record in records]
+    counts = Counter(str(entry["verdict"]) for entry in entries)
+    head = {"total_annotations": len(entries), **{name: counts[name] for name in VERDICTS}}
+    save(path, {"metadata": head, "annotations": entries})
 
 
-def mapping(path: str | Path) -> list[tuple[str, str]]:
-    """Predicate and property, pair by pair: the ``alignment`` that the measures of triples take."""
-    return [(predicate, row.id) for row in read_properties(path) for predicate in row.predicates]
+def _article(entry: Mapping[str, object], number: int, path: str | Path, where: str) -> dict[str, object]:
+    title, qid = (text(entry, key, path, where) for key in ("title", "qid"))
+    link = {"start": 0, "end": len(title), "text": title, "ids": {"wikidata": [qid]}}
+    strata = {"domain": entry["domain"]} if "domain" in entry else {}
+    return {"id": str(number + 1), "text": title, "links": [link], "strata": strata}
+
+
+def _statement(entry: Mapping[str, object], number: int, path: str | Path, where: str) -> dict[str, object]:
+    triple = entry.get("triple")
+    if not isinstance(triple, list) or len(triple) != 3:
+        raise DataError("a triple is a list of three", file=path, field=f"{where}.triple")
+    statement = dict(zip(("subject", "predicate", "object"), triple, strict=True))
+    record: dict[str, object] = {
+        "id": entry.get("id", number + 1),
+        "triples": [{**statement, "verdict": text(entry, "verdict", path, where)}],
+        "meta": {key: entry[key] for key in OWN if key in entry},
+    }
+    if "domain" in entry:
+        record |= {"domain": entry["domain"], "strata": {"domain": entry["domain"]}}
+    return record
+
+
+def _entry_of_article(record: Mapping[str, Any]) -> dict[str, object]:
+    found = [link["ids"].get("wikidata", []) for link in record["links"]]
+    if len(found) != 1 or len(found[0]) != 1:
+        raise DataError("an article has one link with one Wikidata id; write jsonl", record=record["id"])
+    return {"title": record["text"], "qid": found[0][0], **(record.get("strata") or {})}
+
+
+def _entry_of_statement(record: Mapping[str, Any]) -> dict[str, object]:
+    if len(record["triples"]) != 1:
+        said = len(record["triples"])
+        raise DataError(f"an annotation is one statement, and this record has {said}; write jsonl", record=record["id"])
+    (triple,) = record["triples"]
+    key, own = record["id"], record.get("meta") or {}
+    return (
+        {"id": int(key) if key.isdecimal() else key}
+        | ({"domain": record["domain"]} if record.get("domain") else {})
+        | ({"article": own["article"]} if "article" in own else {})
+        | {"triple": [triple["subject"], triple["predicate"], triple["object"]]}
+        | {"verdict": triple.get("verdict") or "uncertain"}
+        | {name: own[name] for name in ("evidence", "annotator") if name in own}
+    )
+
+
+def _only(task: str, side: str) -> None:
+    if task not in TASKS or side != "gold":
+        raise GoldassayError("format kit holds gold for linking (articles) and for triples (annotations)")

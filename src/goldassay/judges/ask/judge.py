@@ -1,4 +1,4 @@
-"""A judge: a bound language model that answers the questions of `goldassay.judges.ask.signatures` with verdicts.
+"""A judge: a bound language model that answers the questions of `goldassay.judges.ask.questions` with verdicts.
 
 How it asks, and what happens to answers that cannot be read, stands in `goldassay.judges.ask.model`. `named` gives the
 judge of a model's name, as ``--judge-lm`` has it.
@@ -15,9 +15,8 @@ import dspy
 
 from goldassay import jsonl
 from goldassay.exceptions import GoldassayError
-from goldassay.judges.ask import signatures as asks
+from goldassay.judges.ask import questions as asks
 from goldassay.judges.ask.model import BoundModel, Fields, stands
-from goldassay.measures.answering.claim_measures import RELEVANCE
 from goldassay.measures.answering.claims import TABLES, asked
 from goldassay.measures.judged import Verdict
 
@@ -80,7 +79,7 @@ class Judge(BoundModel):
         signature: Any = asks.Rubric
         if isinstance(self.adapter, dspy.JSONAdapter):
             signature = signature.with_updated_fields("verdict", type_=Literal[tuple(levels)])
-        verdict = _label(self.ask(signature, known, rubric=levels_told(levels), question=question, answer=answer))
+        verdict = _label(self.ask(signature, known, rubric=asks.levels_told(levels), question=question, answer=answer))
         return verdict if verdict.label is None else Verdict(named[folded(verdict.label)], reason=verdict.reason)
 
     def says(self, signature: type[dspy.Signature], **inputs: str) -> Verdict:
@@ -116,15 +115,6 @@ class Judge(BoundModel):
         made = asked(self, answer, gold, contexts, tables)
         claims = {"answer_claims": list(made.answer), "gold_claims": list(made.gold)}
         return {"answer": answer, **claims, "support": made.support.state()}
-
-
-def levels_told(levels: Mapping[str, str]) -> str:
-    """The levels of a rubric as a judge reads them.
-
-    >>> levels_told({"poor": "says little", "good": "says all"})
-    'poor: says little\\ngood: says all'
-    """
-    return "\n".join(f"{name}: {meaning}" for name, meaning in levels.items())
 
 
 def _label(found: Fields | None) -> Verdict:
@@ -217,4 +207,4 @@ def _checked(row: Fields) -> None:
         raise TypeError
 
 
-__all__ = ["RELEVANCE", "Judge", "Verdict", "folded", "levels_told"]
+__all__ = ["Judge", "Verdict", "Verdicts", "folded", "named"]

@@ -25,9 +25,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol, get_args
 
 from goldassay.exceptions import DataError, GoldassayError
-from goldassay.judges.ask.judge import RELEVANCE, Judge
+from goldassay.judges.ask.judge import Judge
 from goldassay.judges.ask.model import Accept, Fields
 from goldassay.judges.ask.questions import Question
+from goldassay.measures.answering.claim_measures import RELEVANCE
 from goldassay.tally import Mean
 
 if TYPE_CHECKING:

@@ -11,6 +11,7 @@ from goldassay.measures.triples import numeric, objects, terms, times
 from goldassay.measures.triples.matching import Matching, related
 from goldassay.measures.triples.records import Triple
 from goldassay.text.normal import normal
+from goldassay.text.words import around
 
 AROUND = 30
 YEAR = re.compile(r"(?<!\d)\d{3,4}(?!\d)")
@@ -57,22 +58,15 @@ def place(statement: Triple, text: str) -> tuple[int, int] | None:
     return None
 
 
-def around(text: str, at: tuple[int, int]) -> str:
-    """The words around a place, cut at white space."""
-    low, high = max(0, at[0] - AROUND), min(len(text), at[1] + AROUND)
-    piece = text[low:high]
-    if low and " " in piece[: AROUND + 1]:
-        piece = piece[piece.index(" ") + 1 :]
-    if high < len(text) and " " in piece[-AROUND:]:
-        piece = piece[: piece.rindex(" ")]
-    return " ".join(piece.split())
+def _words(text: str, at: tuple[int, int]) -> str:
+    return " ".join(around(text, *at, AROUND).split())
 
 
 def _said(statement: Triple, text: str) -> tuple[str, tuple[int, int] | None]:
     at = place(statement, text)
     if at is None:
         return ("" if not text else " The text does not say it in these words."), None
-    return f" The text says it: “…{around(text, at)}…”.", at
+    return f" The text says it: “…{_words(text, at)}…”.", at
 
 
 def _error(kind: str, message: str, wanted: Triple | None, said: Triple | None, at: Any, text: str) -> Error:
@@ -85,7 +79,7 @@ def _error(kind: str, message: str, wanted: Triple | None, said: Triple | None, 
         pred_type=said.key[1] if said else "",
         start=at[0] if at else None,
         end=at[1] if at else None,
-        context=around(text, at) if at else "",
+        context=_words(text, at) if at else "",
         field="triples",
     )
 
