@@ -1,7 +1,7 @@
 """Answering: is the answer right, is it grounded, and does the program know when it does not know?
 
-Read in this order: `records` (what a question and an answer are), `matching` (when texts are alike, by their words; many
-questions at once), `measures` (SQuAD's two and ROUGE, of which `rouge` has the counts), `embeddings` (similarity,
+Read in this order: `records` (what a question and an answer are), `matching` (when texts are alike, by their words;
+many questions at once), `measures` (SQuAD's two and ROUGE, of which `rouge` has the counts), `embeddings` (similarity,
 support, BERTScore), `claims` (tables of verdicts) with `claim_measures`, `citations`, `grounding` (entities, lexical
 support, facts), `calibration` with its `tally`, `ranking`, `mistakes` (what was got wrong, in words), `scorecard`
 (everything over a set).
