@@ -17,13 +17,14 @@ from goldassay.exceptions import DataError, FieldError, GoldassayError
 from goldassay.fields import Column, read
 from goldassay.judges.measures import Rubric
 from goldassay.measures.answering import Faithfulness, JudgedMean, Relevance
+from goldassay.measures.answering.embeddings import similarity
 from goldassay.measures.answering.grounding import lexical_support
-from goldassay.measures.answering.matching import Aliases, distinct, found_entities, lacking
+from goldassay.measures.answering.matching import Aliases, distinct, lacking
 from goldassay.measures.answering.measures import rouge
 from goldassay.measures.answering.ranking import FIVE, WEIGHTS, final_score
 from goldassay.measures.answering.records import all_texts, contexts, reference
-from goldassay.measures.answering.semantic import similarity
 from goldassay.scorecard import Scorecard
+from goldassay.text.words import found_entities
 
 CORRECTNESS = {
     "wrong": "says nothing that the gold answer says, or contradicts it",

@@ -29,7 +29,6 @@ from goldassay.measures.answering.matching import (
     Relation,
     by_words,
     distinct,
-    found_entities,
     lacking,
     outcome,
     sentence_support,
@@ -38,7 +37,7 @@ from goldassay.measures.answering.measures import ExactMatch
 from goldassay.measures.answering.records import answer, answers, contexts, extra, reference
 from goldassay.measures.judged import JudgedMean, JudgedMeasure, unknown
 from goldassay.tally import Mean
-from goldassay.text.words import sentences, statement
+from goldassay.text.words import found_entities, sentences, statement
 
 
 @dataclass(frozen=True)

@@ -29,11 +29,9 @@ from goldassay.embedding import DEFAULT
 from goldassay.exceptions import DataError, GoldassayError
 from goldassay.fields import read
 from goldassay.measure import Assessment, Error, Measure, failed
-from goldassay.measures.answering.batch import Batch, Batched
-from goldassay.measures.answering.bertscore import Baseline, BERTScore
-from goldassay.measures.answering.matching import empty
+from goldassay.measures.answering.embeddings import Baseline, BERTScore, SemanticSimilarity
+from goldassay.measures.answering.matching import Batch, Batched, empty
 from goldassay.measures.answering.records import answer, answers, confidence, extra
-from goldassay.measures.answering.semantic import SemanticSimilarity
 from goldassay.tally import By, Mean, divide
 from goldassay.tally.sums import Number, State, Sums
 
