@@ -10,7 +10,7 @@ Context entity recall is over rows of any shape: where the texts stand is said b
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, TypedDict
 
 from goldassay.embedding import Embedder, available
 from goldassay.exceptions import DataError, FieldError, GoldassayError
@@ -85,12 +85,12 @@ class RAGEvaluator:
 
     def evaluate_answer(
         self, question: str, generated_answer: str, gold_answer: str, retrieved_context: str
-    ) -> dict[str, Any]:
+    ) -> dict[str, object]:
         """The values of one answer; ``None`` where what would give one is not there, or cannot say."""
         given = {"question": question, "answer": generated_answer, "reference": gold_answer}
         for name, text in (given | {"context": retrieved_context}).items():
             all_texts([text], name, "no answer is an empty text, and several contexts are one, with lines between")
-        values: dict[str, Any] = {
+        values: dict[str, object] = {
             "rouge": self.rouge(generated_answer, gold_answer),
             "semantic_similarity": self._cosine(generated_answer, gold_answer),
             "faithfulness": self._faithful(question, generated_answer, retrieved_context),
@@ -102,7 +102,7 @@ class RAGEvaluator:
             values["llm_judge"] = self.llm_judge(question, generated_answer, gold_answer)
         return values
 
-    def evaluate(self, rows: list[Mapping[str, str]]) -> list[dict[str, Any]]:
+    def evaluate(self, rows: list[Mapping[str, str]]) -> list[dict[str, object]]:
         """The values of many answers, given as mappings with the four arguments of `evaluate_answer`."""
         return [self.evaluate_answer(**row) for row in rows]
 
@@ -178,6 +178,13 @@ def _row(name: str, given: Scorecard | FiveValues, weights: Mapping[str, float])
     return {column: filled[column] for column in COLUMNS}
 
 
+class EntityRecall(TypedDict):
+    """The mean over rows, and the value of each; ``None`` where the reference names nothing."""
+
+    context_entity_recall: float | None
+    rows: list[float | None]
+
+
 def context_entity_recall(
     rows: Sequence[object],
     *,
@@ -186,7 +193,7 @@ def context_entity_recall(
     extract: Callable[[str], Iterable[object]] = found_entities,
     match: str = "normalised",
     aliases: Aliases = (),
-) -> dict[str, Any]:
+) -> EntityRecall:
     """Context entity recall over rows of any shape.
 
     Args:

@@ -21,7 +21,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
@@ -217,7 +217,9 @@ class ModelRanking:
             (self.folder / name).write_text(text, encoding="utf-8", newline="")
 
 
-def reading(program: Any, lm: dspy.BaseLM | str | None = None, adapter: dspy.Adapter | None = None) -> ReadingModel:
+def reading(
+    program: dspy.Module, lm: dspy.BaseLM | str | None = None, adapter: dspy.Adapter | None = None
+) -> ReadingModel:
     """A program that searches and answers (see ``programs/answering.py``) as a reader of the contexts it is given."""
     import dspy
 

@@ -190,7 +190,7 @@ def _tokens(run: Run) -> int:
     return int(run.cost.get("prompt_tokens", 0)) + int(run.cost.get("completion_tokens", 0))
 
 
-def table(found: Sequence[RankedRun]) -> list[dict[str, Any]]:
+def table(found: Sequence[RankedRun]) -> list[dict[str, object]]:
     """A row a system, for a file: place, ranks, value with its interval, each measure, seconds, cost."""
     return [
         {

@@ -185,7 +185,7 @@ class LexicalSupport(Measure[Mean]):
 
 def factual_accuracy(
     generated_claims: Sequence[object], gold_facts: Sequence[object], relation: Relation = by_words
-) -> dict[str, Any]:
+) -> dict[str, float | None]:
     """The founding document's function: claims ``{claim, verifiable}`` against facts ``{fact, source}``; texts will do.
 
     ``factual_accuracy`` is ``None`` where no claim is verifiable.

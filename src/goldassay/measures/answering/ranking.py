@@ -285,9 +285,9 @@ class FinalScore(Batched[Parts]):
         final_score(dict.fromkeys(FIVE, 0.0), dict(self.weights))  # refuses weights that are none
 
     @property
-    def parts(self) -> dict[str, Measure[Any]]:
+    def parts(self) -> dict[str, Measure[Mean]]:
         """The measures that weigh something, by their names."""
-        five: dict[str, Measure[Any]] = {
+        five: dict[str, Measure[Mean]] = {
             "accuracy": BERTScore(self.model, baseline=self.baseline, idf=self.idf),
             "quality": SemanticSimilarity(self.embedder),
             "confidence": Confidence(),

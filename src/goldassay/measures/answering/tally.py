@@ -79,7 +79,7 @@ class ByConfidence(dict[float, Scored]):
         levels = sorted(self, reverse=descending)
         return np.array(levels), np.stack([np.array([self[one][side] for one in levels], float) for side in range(3)])
 
-    def state(self) -> dict[str, dict[str, Any]]:
+    def state(self) -> dict[str, dict[str, Number]]:
         """As JSON. Of many examples arrays, a number an example, for at most `COLUMNS` confidences: above that,
         neighbours are taken together under the highest of them, so that resampling stays linear."""
         if self.rows is None:

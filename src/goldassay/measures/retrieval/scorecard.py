@@ -105,7 +105,7 @@ def scorecard(
     measures: Wanted | None = None,
     ties: str = "docno_desc",
     missing: int | str = 0,
-    **options: Any,
+    **options: object,
 ) -> Scorecard:
     """The mean of each measure over the queries, keyed by the name it was asked for, and the values by query.
 
