@@ -14,7 +14,7 @@ import pytest
 from goldassay import Metric, jsonl, tune
 from goldassay.measures import extraction
 from goldassay.reporting import pages
-from goldassay.reporting.tuning import Node
+from goldassay.reporting.pages.tuning import Node
 from goldassay.tuning import Patches
 from goldassay.tuning.proposing import drafted
 

@@ -183,7 +183,7 @@ def context_entity_recall(
     *,
     retrieved_contexts_column: Column = "retrieved_contexts",
     reference_column: Column = "reference",
-    extract: Callable[[str], Iterable[Any]] = found_entities,
+    extract: Callable[[str], Iterable[object]] = found_entities,
     match: str = "normalised",
     aliases: Aliases = (),
 ) -> dict[str, Any]:

@@ -53,7 +53,7 @@ class RankedRun:
         """How many answers came from a cache, and cost neither time nor tokens."""
         return int(self.run.cost.get("cached") or 0)
 
-    def state(self) -> dict[str, Any]:
+    def state(self) -> dict[str, object]:
         """As JSON."""
         return {
             "name": self.name,

@@ -74,7 +74,7 @@ class Comparison:
         apart = abs(self.difference) / self.standard_error
         return max(self.test_p, 2 * float(stats.t.sf(apart, self.n - 1)))
 
-    def state(self) -> dict[str, Any]:
+    def state(self) -> dict[str, object]:
         """As JSON; an effect without bound, and what cannot be estimated, is null."""
         effect = self.effect if math.isfinite(self.effect) else None
         found = {key: value for key, value in asdict(self).items() if key != "standard_error"}

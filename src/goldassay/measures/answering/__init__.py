@@ -117,7 +117,7 @@ MEASURES: tuple[Measure[Any], ...] = (
 )
 
 
-def perfect(gold: object) -> dict[str, Any]:
+def perfect(gold: object) -> dict[str, object]:
     """The prediction that gets everything right: gold's answer, retrieved and claimed.
 
     >>> perfect({"answers": ["1800"], "reference": "In 1800."})

@@ -13,7 +13,7 @@ Es et al., RAGAS: automated evaluation of retrieval augmented generation, EACL 2
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -158,7 +158,7 @@ class LexicalSupport(Measure[Mean]):
     )
     source: ClassVar[str] = "goldassay; a lexical stand-in, not faithfulness"
 
-    def tallies(self, batch: Any) -> Mean:
+    def tallies(self, batch: Iterable[tuple[object, object]]) -> Mean:
         """The mean over the sentences of each answer."""
         found = []
         for gold, pred in batch:

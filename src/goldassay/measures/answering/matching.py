@@ -18,7 +18,7 @@ from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from functools import cached_property, lru_cache
 from itertools import pairwise
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 from rapidfuzz.distance import LCSseq
@@ -33,6 +33,8 @@ from goldassay.tally import Mean, T
 from goldassay.text import normal
 from goldassay.text.normal import ARTICLES
 from goldassay.text.words import CONTRACTED, NE_PAIRS, NEGATIONS, sentences, statement
+
+V = TypeVar("V")
 
 
 def empty(text: str) -> bool:
@@ -73,7 +75,7 @@ MATCHES = ("exact", "normalised", "alias", "id")
 Aliases = tuple[tuple[str, ...], ...]
 
 
-def distinct(entities: Iterable[object], match: str = "normalised", aliases: Aliases = ()) -> dict[str, Any]:
+def distinct(entities: Iterable[object], match: str = "normalised", aliases: Aliases = ()) -> dict[str, object]:
     """Each entity once, by what is compared.
 
     >>> list(distinct(["The Hague", "the hague", "Den Haag"], "alias", (("The Hague", "Den Haag"),)))
@@ -82,7 +84,7 @@ def distinct(entities: Iterable[object], match: str = "normalised", aliases: Ali
     table = (
         {normal.unicode(name): normal.unicode(row[0]) for row in aliases for name in row} if match == "alias" else {}
     )
-    out: dict[str, Any] = {}
+    out: dict[str, object] = {}
     for entity in entities:
         if match == "id":
             key = read(entity, "id", None) if isinstance(entity, Mapping) else entity
@@ -268,11 +270,12 @@ class Batch:
         found: Floats = self.once(("rouge", kind, stem, tokenizer), lambda: words.rouge(kind))
         return found
 
-    def once(self, key: Hashable, make: Callable[[], Any]) -> Any:
+    def once(self, key: Hashable, make: Callable[[], V]) -> V:
         """What is made once for all measures that ask for it under this key."""
         if key not in self._kept:
             self._kept[key] = make()
-        return self._kept[key]
+        found: V = self._kept[key]
+        return found
 
     def best(self, values: Floats, by: Floats | None = None) -> Mean:
         """Of each question the value of its best reference (the first that is highest ``by``); none for the others."""

@@ -65,7 +65,7 @@ class ByConfidence(dict[float, Scored]):
         given, rows = self.rows if self.rows is not None else (np.zeros(0), np.zeros((0, 3)))
         return {"given": given, **dict(zip(NAMES, rows.T, strict=True))}
 
-    def gathered(self, columns: Mapping[str, Any]) -> Self:
+    def gathered(self, columns: Mapping[str, ArrayLike]) -> Self:
         """The evidence of the examples that these columns lay out."""
         return self.of(columns["given"], np.column_stack([columns[name] for name in NAMES]))
 

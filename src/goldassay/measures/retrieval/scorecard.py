@@ -36,7 +36,7 @@ NO_K = ("Bpref", "Rprec")
 OWN = ("gain", "ideal", "ties", "missing")
 
 
-def named(text: str, **conventions: Any) -> Ranked:
+def named(text: str, **conventions: object) -> Ranked:
     """The measure of that name; ``conventions`` such as ``missing="skip"`` apply where the name does not say otherwise.
 
     >>> named("nDCG@10")
@@ -225,7 +225,7 @@ def band(
     return out
 
 
-def chosen(measures: Wanted | None = None, **conventions: Any) -> dict[str, Ranked]:
+def chosen(measures: Wanted | None = None, **conventions: object) -> dict[str, Ranked]:
     """The measures by the names they were asked for."""
     asked: dict[str, Ranked] = {}
     for one in measures or DEFAULT:

@@ -170,7 +170,7 @@ class Reaction:
         lost = self.after - self.before if self.lower_is_better else self.before - self.after
         return self.applies and lost >= NOTICED
 
-    def state(self) -> dict[str, Any]:
+    def state(self) -> dict[str, object]:
         """As JSON."""
         return {
             "task": self.task,

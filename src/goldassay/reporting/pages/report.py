@@ -25,7 +25,7 @@ from goldassay.reporting.facts import (
 )
 from goldassay.reporting.pages import charts, data
 from goldassay.reporting.pages.document import page
-from goldassay.reporting.tuning import Tuning, effects
+from goldassay.reporting.pages.tuning import Tuning, effects
 from goldassay.running.comparing import Against, compared, worked
 from goldassay.running.folder import run_at
 from goldassay.running.run import Run
