@@ -13,7 +13,7 @@ import pytest
 from goldassay import Metric, jsonl
 from goldassay.exceptions import DataError, GoldassayError, LeakError
 from goldassay.lm.local import PromptTooLongError
-from goldassay.measures import extraction
+from goldassay.measures import answering, extraction
 from goldassay.running.identity import fingerprint
 from goldassay.tuning import Patches, load_state, tune
 from goldassay.tuning.patches import read as read_patch
@@ -245,6 +245,24 @@ def test_what_dspy_asserts_without_words_is_told_by_what_it_caught(
 ) -> None:
     with pytest.raises(GoldassayError, match="inferrules failed: AdapterParseError: .*failed to parse"):
         tune(names_program, gold, METRIC, "inferrules", lm=lm, reflection_lm=reflector("rubbish"), progress=False)
+
+
+@pytest.mark.parametrize("optimizer", ["labeled", "LabeledFewShot", dspy.LabeledFewShot(k=4)])
+def test_examples_that_no_predictor_can_be_shown_are_no_silent_nothing(optimizer: Any, lm: Any) -> None:
+    questions = ["When was the mill built?", "Who owned the ship?", "Where is the old town hall of Delft?"]
+    splits = {
+        name: [dspy.Example(id=text, question=text, answers=[name]).with_inputs("question")]
+        for name, text in zip(("train", "dev", "test"), questions, strict=True)
+    }
+    program = dspy.Predict("question -> answer")
+    with pytest.raises(GoldassayError, match="shown to 'self': it wants answer, .* def to_demo"):
+        tune(program, splits, Metric(answering.ExactMatch()), optimizer, lm=lm, progress=False)
+
+
+@pytest.mark.parametrize("program", [lambda text: text, dspy.Module()])
+def test_what_has_no_prompt_is_not_tuned(program: Any, gold: Any) -> None:
+    with pytest.raises(GoldassayError, match="no predictor, so there is no prompt to tune"):
+        tune(program, gold, METRIC, "labeled", progress=False)
 
 
 def test_what_an_optimizer_raises_is_one_line(lm: Any, reflector: Any, names_program: Any, gold: Any) -> None:
