@@ -11,6 +11,7 @@ from typing import Any
 
 from benchmarks.harness import close, versus
 
+from goldassay.measure import Measure
 from goldassay.measures.extraction import (
     ExactF1,
     PartialF1,
@@ -126,7 +127,8 @@ def main(n: int = 10_000) -> None:
     versus(f"SemEval's four schemas, {len(kept)} sentences", "nervaluate", nervaluate, ours, close, 20)
     records = [{"text": "word " * length, "entities": _characters(g)} for g, _, length in data]
     answers = [{"entities": _characters(p)} for _, p, _ in data]
-    measures = [StrictF1(), PartialF1(), ExactF1(), TokenF1(), *map(SemEval, ("strict", "exact", "partial", "type"))]
+    schemes = map(SemEval, ("strict", "exact", "partial", "type"))
+    measures: list[Measure[Any]] = [StrictF1(), PartialF1(), ExactF1(), TokenF1(), *schemes]
 
     def one_by_one() -> Any:
         totals = {m.key: sum((m(*pair).tally for pair in zip(records, answers, strict=True)), m.zero) for m in measures}

@@ -21,16 +21,14 @@ import os
 import subprocess
 import sys
 import time
-from collections import defaultdict
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from pathlib import Path
 from typing import Any, Literal
 
 import dspy
-import numpy as np
+from benchmarks.tuning_table import table
 from pydantic import BaseModel
-from scipy import stats
 
 from goldassay import Metric, workspace
 from goldassay import lm as models
@@ -326,76 +324,6 @@ def _process(task: str, optimizer: str, seed: int, given: argparse.Namespace) ->
         last = (done.stderr.strip().splitlines() or ["no output"])[-1]
         return {"task": task, "lm": given.lm or "local/smollm2-135m", "optimizer": optimizer, "seed": seed,
                 "error": f"the process ended with {done.returncode}: {last[:300]}"}  # fmt: skip
-
-
-def table(rows: Sequence[dict[str, Any]]) -> str:
-    """The rows as Markdown: each arm, then what acceptance is worth, then the best of each task."""
-    good = [row for row in rows if not row.get("error")]
-    out = ["# What tuning brought", "", f"{len(rows)} arms, {len(rows) - len(good)} of them not available. Gain: the "
-           "paired difference to the program as it was, on test, with its 95 % interval. Kept: on train and dev; "
-           "proven: on test, one look at .05.", ""]  # fmt: skip
-    out += ["| task | model | optimizer | seed | n test | before | after | gain [95 %] | p | kept | proven | calls | "
-            "minutes |", "|---" * 13 + "|"]  # fmt: skip
-    for row in sorted(rows, key=lambda one: (one["task"], one["lm"], one["optimizer"], one["seed"])):
-        head = f"| {row['task']} | {row['lm']} | {row['optimizer']} | {row['seed']} |"
-        if row.get("error"):
-            out.append(f"{head} | | | not available: {row['error']} | | | | | |")
-            continue
-        out.append(
-            f"{head} {row['examples']['test']} | {row['before']:.3f} | {row['after']:.3f} | "
-            f"{row['gain']:+.3f} [{row['low']:+.3f}, {row['high']:+.3f}] | "
-            f"{'<.001' if row['p'] < 0.001 else format(row['p'], '.3f')} | "
-            f"{'yes' if row['kept'] else ''} | {'yes' if row['proven'] else ''} | {row['calls']:.0f} | "
-            f"{row['minutes']:.1f} |"
-        )
-    by: dict[str, list[dict[str, Any]]] = defaultdict(list)
-    for row in good:
-        by[row["optimizer"]].append(row)
-    out += ["", "## With and without acceptance", "", "| optimizer | arms | below zero-shot on test | of those kept | "
-            "mean gain | mean gain of what is kept (else 0) | proven | proven and below |", "|---" * 8
-            + "|"]  # fmt: skip
-    for name, some in sorted(by.items()):
-        kept = [row for row in some if row["kept"]]
-        below, worse = (sum(row["gain"] < 0 for row in part) for part in (some, kept))
-        mean, guarded = (sum(row["gain"] for row in part) / len(some) for part in (some, kept))
-        proven = [row for row in some if row["proven"]]
-        out.append(
-            f"| {name} | {len(some)} | {below} | {worse} of {len(kept)} | {mean:+.3f} | {guarded:+.3f} | "
-            f"{len(proven)} | {sum(row['gain'] < 0 for row in proven)} |"
-        )
-    means: dict[str, dict[str, float]] = defaultdict(dict)
-    for row in good:
-        same = [one["gain"] for one in good if (one["task"], one["optimizer"]) == (row["task"], row["optimizer"])]
-        means[row["task"]][row["optimizer"]] = sum(same) / len(same)
-    out += ["", "## The best of each task (mean gain over the seeds)", ""]
-    for task, found in sorted(means.items()):
-        order = sorted(found.items(), key=lambda pair: -pair[1])
-        out.append(f"* {task}: {', '.join(f'{name} {gain:+.3f}' for name, gain in order)}")
-    out += ["", "## Patches beside the best of the others", "", "On the same test examples: what each adds to the "
-            "difference (linearised), paired, with Student's interval.", ""]  # fmt: skip
-    rivals: dict[tuple[str, str, int], dict[str, dict[str, Any]]] = defaultdict(dict)
-    for row in good:
-        if row.get("parts"):
-            rivals[row["task"], row["lm"], row["seed"]][row["optimizer"]] = row
-    for (task, lm, seed), arms in sorted(rivals.items()):
-        mine = arms.pop("patches", None)
-        best = max(arms.values(), key=lambda row: float(row["gain"]), default=None)
-        if mine is not None and best is not None:
-            out.append(f"* {task}, {lm}, seed {seed}: {beside(mine, best)}")
-    return "\n".join(out) + "\n"
-
-
-def beside(mine: dict[str, Any], other: dict[str, Any]) -> str:
-    """How an arm stands beside another, in words."""
-    parts = np.array(mine["parts"]) - np.array(other["parts"])
-    found = f"{parts.sum():+.3f} against {other['optimizer']}"
-    error = float(np.std(parts, ddof=1) * len(parts) ** 0.5)
-    if not error:
-        return f"{found}, the same on every example"
-    half = float(stats.t.ppf(0.975, len(parts) - 1)) * error
-    p = 2 * float(stats.t.sf(abs(parts.sum()) / error, len(parts) - 1))
-    said = "not shown to differ" if p > 0.05 else "better" if parts.sum() > 0 else "worse"
-    return f"{found} [{parts.sum() - half:+.3f}, {parts.sum() + half:+.3f}], p {p:.3f}: {said}"
 
 
 def main(arguments: Sequence[str] = ()) -> None:

@@ -6,7 +6,8 @@ import ast
 import re
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
+from graphlib import TopologicalSorter
 from pathlib import Path
 
 import pytest
@@ -40,6 +41,40 @@ def test_the_room_of_a_task_says_in_which_order_to_read_its_files(root: Path, ta
 def test_every_task_has_tests(root: Path, task: str) -> None:
     assert list((root / "tests" / "measures").glob(f"test_{task}*.py"))
     assert list((root / "tests" / "programs").glob(f"test_{task}*.py"))
+
+
+def test_no_modules_import_each_other(root: Path) -> None:
+    """Whichever is asked for first, it can be imported: neither modules nor the rooms above them stand in a circle."""
+    files = {_dotted(file.relative_to(root / "src")): file for file in (root / "src").rglob("*.py")}
+    needs = {name: set(_needed(name, file, files)) for name, file in files.items()}
+    assert list(TopologicalSorter(needs).static_order())  # a circle is a CycleError that names it
+
+
+def _dotted(file: Path) -> str:
+    return ".".join(file.with_suffix("").parts).removesuffix(".__init__")
+
+
+def _needed(name: str, file: Path, known: Collection[str]) -> Iterator[str]:
+    """What has to be there before a module: what it imports at once, with the packages around that, not its own."""
+    for node in _at_once(ast.parse(file.read_text(encoding="utf-8")).body):
+        if isinstance(node, ast.Import):
+            asked = [alias.name for alias in node.names]
+        else:
+            asked = [node.module or "", *(f"{node.module}.{alias.name}" for alias in node.names)]
+        for one in set(asked) & set(known):
+            parts = one.split(".")
+            for around in (".".join(parts[:count]) for count in range(1, len(parts) + 1)):
+                if not f"{name}.".startswith(f"{around}."):
+                    yield around
+
+
+def _at_once(body: list[ast.stmt]) -> Iterator[ast.Import | ast.ImportFrom]:
+    """The imports that run when a module does: none of functions, none for types alone."""
+    for node in body:
+        if isinstance(node, (ast.Import, ast.ImportFrom)):
+            yield node
+        elif isinstance(node, ast.Try) or (isinstance(node, ast.If) and ast.unparse(node.test) != "TYPE_CHECKING"):
+            yield from _at_once(node.body)
 
 
 @pytest.mark.parametrize("room", ["programs", "metrics"])

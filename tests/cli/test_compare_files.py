@@ -13,7 +13,7 @@ from goldassay.cli import app
 from goldassay.gold import pairs
 from goldassay.measures import extraction
 from goldassay.statistics import compare, interval
-from goldassay.statistics.ranks import ranks
+from goldassay.statistics.paired import ranks
 
 SPANS = [{"start": 0, "end": 3, "type": "PER"}, {"start": 4, "end": 8, "type": "TMP"}]
 

@@ -8,7 +8,7 @@ import pytest
 
 from goldassay import Metric
 from goldassay.exceptions import GoldassayError
-from goldassay.measure import parse, stored
+from goldassay.measure import Measure, parse, stored
 from goldassay.measures import extraction as ex
 from goldassay.measures.extraction.tally import SemEvalCounts
 from goldassay.tally import Counts, Mean
@@ -197,7 +197,8 @@ def test_what_is_damaged_is_noticed_by_the_measures_that_should() -> None:
             {"strict_f1", "partial_f1", "type_f1", "exact_f1", "token_f1", "semeval_partial_f1"},
         ),
     }
-    measures = [ex.StrictF1(), ex.PartialF1(), ex.TypeF1(), ex.ExactF1(), ex.TokenF1(), ex.SemEval("partial")]
+    several = ex.StrictF1(), ex.PartialF1(), ex.TypeF1(), ex.ExactF1(), ex.TokenF1()
+    measures: list[Measure[Any]] = [*several, ex.SemEval("partial")]
     for name, (pred, who) in damages.items():
         noticed = {m.key for m in measures if m(gold, pred).tally.value < 1}
         assert noticed == who, name

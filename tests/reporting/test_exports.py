@@ -56,10 +56,10 @@ def test_junit_counts_wrong_failed_and_missed_targets(two: list[Run]) -> None:
 
 
 def test_label_studio_there_and_back(two: list[Run], tmp_path: Path) -> None:
-    tasks = exports.to_label_studio(two[0])
-    assert len(tasks) == len(two[0].rows)
-    for task in tasks:  # a person accepts what was predicted
-        task["annotations"] = [{"result": task["predictions"][0]["result"]}]
+    made = exports.to_label_studio(two[0])
+    assert len(made) == len(two[0].rows)
+    # a person accepts what was predicted
+    tasks = [{**task, "annotations": [{"result": task["predictions"][0]["result"]}]} for task in made]
     exported = tmp_path / "export.json"
     exported.write_text(json.dumps(tasks), encoding="utf-8")
     back = read(exported, format="label-studio", task="extraction")

@@ -18,14 +18,15 @@ from typer.testing import CliRunner
 from goldassay import workspace
 from goldassay.cli import app
 from goldassay.compat import ModelRanking, ScorePack
-from goldassay.compat.model_ranking import CACHES, OUTPUTS, QUESTIONS, reading
+from goldassay.compat.models import CACHES, OUTPUTS, QUESTIONS, reading
 from goldassay.embedding import Function, register
 from goldassay.exceptions import ConventionError, DataError, GoldassayError
 from goldassay.gold import load
 from goldassay.progress import quiet
 from goldassay.reporting import ranking
+from goldassay.reporting.ranking import firsts, front
 from goldassay.running import Run
-from goldassay.statistics.ranks import firsts, front, ranks
+from goldassay.statistics.paired import ranks
 
 CLI = CliRunner()
 

@@ -54,10 +54,10 @@ def test_a_patch_is_cut_only_where_there_is_no_room(monkeypatch: pytest.MonkeyPa
     text = "Call a body that keeps records an archive, whatever it shows."
     patch = Patch(predictor="p", action="add_instruction", text=text)
     monkeypatch.setenv("COLUMNS", "100")
-    patches([(None, patch)])
+    patches([patch])
     assert text in capsys.readouterr().out
     patch.effects = [Effect(split="dev", before=0.5, after=0.6, difference=0.1, low=0, high=0.2, p=0.2, n=10)]
-    patches([(None, patch)])
+    patches([patch])
     shown = capsys.readouterr().out
     assert text[:45] in shown
     assert "+0.100 [+0.000, +0.200]" in shown

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from goldassay.statistics.ranks import ranks
+from goldassay.statistics.paired import ranks
 
 
 def test_the_order_may_be_turned() -> None:

@@ -12,7 +12,8 @@ import pytest
 
 from goldassay import Metric, jsonl
 from goldassay.exceptions import DataError, GoldassayError, LeakError
-from goldassay.measures import extraction
+from goldassay.lm.local import PromptTooLongError
+from goldassay.measures import answering, extraction
 from goldassay.running.identity import fingerprint
 from goldassay.tuning import Patches, load_state, tune
 from goldassay.tuning.patches import read as read_patch
@@ -199,15 +200,21 @@ def test_a_program_that_fails_everywhere_is_no_tie_at_zero(
 
 
 class Measured:
-    """The learner; how long its answers, and the instructions that it writes, might have been is noted."""
+    """The learner; how long its answers, and the instructions that it writes, might have been is noted.
 
-    def __init__(self, learner: Any) -> None:
-        self.learner = learner
+    A prompt that shows more than ``most`` examples to write from does not fit.
+    """
+
+    def __init__(self, learner: Any, most: int = 100) -> None:
+        self.learner, self.most = learner, most
         self.room: dict[str, set[int]] = {"answer": set(), "instruction": set()}
 
     def complete(self, request: Any) -> Any:
-        writes = "proposed_instruction" in request.messages[0].text
+        asked = request.messages[0].text
+        writes = "proposed_instruction" in asked or "natural_language_rules" in asked
         self.room["instruction" if writes else "answer"].add(request.config.max_tokens)
+        if writes and request.messages[-1].text.count("Output Fields:") > self.most:
+            raise PromptTooLongError("the prompt has 9000 tokens, the model takes 4096")
         return self.learner.complete(request)
 
 
@@ -220,6 +227,42 @@ def test_a_model_with_short_answers_has_room_for_instructions_and_each_call_coun
     made = tune(names_program, gold, METRIC, "copro", lm=lm, options=options, test=False, progress=False)
     assert engine.room == {"answer": {60}, "instruction": {500}}
     assert made.cost["calls"] == 1 + 2 * len(gold["dev"])  # one writes an instruction, two are tried
+
+
+def test_rules_are_inferred_from_as_many_examples_as_fit(learner: Any, names_program: Any, gold: Any) -> None:
+    engine = Measured(learner, most=4)
+    lm = dspy.LM("scripted/short", engine=engine, cache=False, max_tokens=60)
+    options = {"num_candidates": 1}
+    made = tune(names_program, gold, METRIC, "inferrules", lm=lm, options=options, test=False, progress=False)
+    assert engine.room == {"answer": {60}, "instruction": {500}}
+    assert made.dev.after.value > made.dev.before.value
+    with pytest.raises(GoldassayError, match="inferrules failed: RuntimeError: Failed to generate"):
+        tune(names_program, gold, METRIC, "inferrules", lm=lm.copy(engine=Measured(learner, 0)), progress=False)
+
+
+def test_what_dspy_asserts_without_words_is_told_by_what_it_caught(
+    lm: Any, reflector: Any, names_program: Any, gold: Any
+) -> None:
+    with pytest.raises(GoldassayError, match="inferrules failed: AdapterParseError: .*failed to parse"):
+        tune(names_program, gold, METRIC, "inferrules", lm=lm, reflection_lm=reflector("rubbish"), progress=False)
+
+
+@pytest.mark.parametrize("optimizer", ["labeled", "LabeledFewShot", dspy.LabeledFewShot(k=4)])
+def test_examples_that_no_predictor_can_be_shown_are_no_silent_nothing(optimizer: Any, lm: Any) -> None:
+    questions = ["When was the mill built?", "Who owned the ship?", "Where is the old town hall of Delft?"]
+    splits = {
+        name: [dspy.Example(id=text, question=text, answers=[name]).with_inputs("question")]
+        for name, text in zip(("train", "dev", "test"), questions, strict=True)
+    }
+    program = dspy.Predict("question -> answer")
+    with pytest.raises(GoldassayError, match="shown to 'self': it wants answer, .* def to_demo"):
+        tune(program, splits, Metric(answering.ExactMatch()), optimizer, lm=lm, progress=False)
+
+
+@pytest.mark.parametrize("program", [lambda text: text, dspy.Module()])
+def test_what_has_no_prompt_is_not_tuned(program: Any, gold: Any) -> None:
+    with pytest.raises(GoldassayError, match="no predictor, so there is no prompt to tune"):
+        tune(program, gold, METRIC, "labeled", progress=False)
 
 
 def test_what_an_optimizer_raises_is_one_line(lm: Any, reflector: Any, names_program: Any, gold: Any) -> None:

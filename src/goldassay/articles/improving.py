@@ -27,7 +27,7 @@ from typing import TYPE_CHECKING, Any
 
 from goldassay.exceptions import DataError
 from goldassay.fields import read
-from goldassay.measure import Error
+from goldassay.measure import Error, Measure
 from goldassay.measures.triples import F1, objects
 from goldassay.measures.triples.objects import written
 from goldassay.running.run import Case
@@ -216,7 +216,7 @@ def _right(one: Mapping[str, Any], surfaces: Mapping[tuple[str, str], str]) -> s
     return surfaces.get(key, key[1])
 
 
-def from_outputs(gold: Sequence[Any], pred: Sequence[Any], measure: Any = None) -> Errors:
+def from_outputs(gold: Sequence[object], pred: Sequence[object], measure: Measure[Counts] | None = None) -> Errors:
     """The errors of outputs that exist already, beside their gold; a sentence's example is its gold."""
     judge = measure or F1()
     found, sentences = [], dict[tuple[str, str], list[dict[str, Any]]]()
@@ -239,7 +239,7 @@ def _error(kind: str, title: str, label: str, gold: str, pred: str, context: str
     return Error(kind, message, gold, pred, label, label if pred else "", context=context, field="statements")
 
 
-def report(errors: Errors, program: Any, most: int = 12) -> dict[str, Any]:
+def report(errors: Errors, program: dspy.Module, most: int = 12) -> dict[str, Any]:
     """``false_positive_patterns``, ``false_negative_patterns`` and ``prompt_patches``, and the articles they are of.
 
     A program without predictors has no prompt, and so no patches.
@@ -256,7 +256,7 @@ def report(errors: Errors, program: Any, most: int = 12) -> dict[str, Any]:
     }
 
 
-def prompts(program: Any) -> bool:
+def prompts(program: dspy.Module) -> bool:
     """Whether a program has prompts that can be tuned."""
     return hasattr(program, "named_predictors") and bool(program.named_predictors())
 

@@ -54,14 +54,14 @@ class Profile:
         return Comparing(self.threshold, self.tolerance, self.kilometres, self.times)
 
 
-def read_profile(text: str, **over: Any) -> Profile:
-    """The profile that a user named; ``over`` are options of the command line, which count where they are given.
+def read_profile(text: str, *, lm: str | None = None, language: str | None = None) -> Profile:
+    """The profile that a user named; ``lm`` and ``language`` count where they are given.
 
     >>> read_profile("triples:Articles", language="nl").language
     'nl'
     """
     found = _file(Path(text)) if Path(text).suffix in (".yaml", ".yml") else Profile(text, text)
-    return replace(found, **{name: value for name, value in over.items() if value is not None})
+    return replace(found, lm=lm or found.lm, language=language or found.language)
 
 
 def _file(path: Path) -> Profile:

@@ -125,7 +125,7 @@ class ArticleReader(dspy.Module):  # type: ignore[misc]
                 found.append({name: read(one, name, None) for name in PARTS})
         return dspy.Prediction(triples=merged(found, title))
 
-    def to_demo(self, example: dspy.Example) -> dict[str, Any]:
+    def to_demo(self, example: dspy.Example) -> dict[str, object]:
         """A gold example as the reader's demonstration."""
         return dict(self.reader.to_demo(example))
 

@@ -80,7 +80,7 @@ class Totals:
         """tp, fp and fn over all aligned properties."""
         return sum(self.properties.values(), Counts())
 
-    def values(self) -> dict[str, Any]:
+    def values(self) -> dict[str, object]:
         """Every value by name; None where there is no evidence."""
         total, said = self.counts, sum(self.supported.values(), Counts())
         own = rates({"tp": self.own[0], "fp": self.own[1], "fn": 0.0})
@@ -140,7 +140,7 @@ class Totals:
             "legacy_novel_discovery_rate": unmatched / self.predicted if self.predicted else None,
         }
 
-    def curve(self) -> dict[str, dict[str, Any]]:
+    def curve(self) -> dict[str, dict[str, float | None]]:
         """The calibration curve: per bucket of confidence how many, how sure, how often right."""
         out = {}
         for index, name in enumerate(EDGES):
@@ -153,7 +153,7 @@ class Totals:
             }
         return out
 
-    def by_property(self) -> dict[str, dict[str, Any]]:
+    def by_property(self) -> dict[str, dict[str, float | None]]:
         """Per property, those with the most gold first; recall is counted from gold."""
         out = {}
         for name, c in sorted(self.properties.items(), key=lambda row: (-float(row[1].tp + row[1].fn), row[0])):

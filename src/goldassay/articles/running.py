@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 class Wikipedia(Protocol):
     """Where articles come from."""
 
-    def article(self, title: str) -> Any:
+    def article(self, title: str) -> object:
         """An article with ``title``, ``text`` and, if known, ``qid``."""
 
 
@@ -97,7 +97,7 @@ class Evaluation:
             row["score"] = self.scoring.score(subject, ())
         return {**row, "seconds": round(time.perf_counter() - started, 3)}
 
-    def late(self, asked: ArticleRef, seconds: float) -> dict[str, Any]:
+    def late(self, asked: ArticleRef, seconds: float) -> dict[str, object]:
         """The row of an article that did not come back in time; nothing is known of its gold."""
         about = {"key": asked.key, "article_title": asked.title, "domain": asked.domain}
         return {**about, "status": FAILED, "stage": "program", "error": f"TimeoutError: no answer within {seconds:g} s"}

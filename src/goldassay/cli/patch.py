@@ -179,7 +179,7 @@ def _show(found: Sequence[tuple[Path, Patch]], json: bool) -> None:
         rows = [{"id": one.id, "file": str(file), **one.model_dump(mode="json")} for file, one in found]
         terminal.answer({"patches": rows})
     else:
-        tables.patches(found)
+        tables.patches([one for _, one in found])
 
 
 @app.command()

@@ -131,7 +131,7 @@ def _five(
     json: bool,
 ) -> None:
     """Question-answering models by the five metrics, from caches where they have answered already."""
-    from goldassay.compat.model_ranking import CACHES, OUTPUTS, ModelRanking, ScorePack, reading
+    from goldassay.compat.models import CACHES, OUTPUTS, ModelRanking, ScorePack, reading
     from goldassay.embedding import available
     from goldassay.measures.answering.ranking import WEIGHTS
     from goldassay.reporting import runs as tables

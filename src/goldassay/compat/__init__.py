@@ -14,10 +14,10 @@ from typing import Any
 
 _HOME = {
     "Entity": "compat.extraction",
-    "ModelRanking": "compat.model_ranking",
+    "ModelRanking": "compat.models",
     "PromptTuner": "compat.prompt_tuner",
     "RAGEvaluator": "compat.answering",
-    "ScorePack": "compat.model_ranking",
+    "ScorePack": "compat.models",
     "TuningReport": "compat.prompt_tuner",
     "compute_ner_metrics": "compat.extraction",
     "compute_retrieval_metrics": "compat.retrieval",
@@ -33,7 +33,7 @@ _HOME = {
     "nil_detection_metrics": "compat.linking",
     "rankings": "compat.answering",
     "retrieval_source_analysis": "compat.retrieval",
-    "significance_test": "compat.significance",
+    "significance_test": "compat.models",
     "token_level_metrics": "compat.extraction",
     "type_classification_metrics": "compat.classification",
     "type_confusion_analysis": "compat.classification",

@@ -10,20 +10,21 @@ Context entity recall is over rows of any shape: where the texts stand is said b
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, TypedDict
 
 from goldassay.embedding import Embedder, available
 from goldassay.exceptions import DataError, FieldError, GoldassayError
 from goldassay.fields import Column, read
 from goldassay.judges.measures import Rubric
 from goldassay.measures.answering import Faithfulness, JudgedMean, Relevance
+from goldassay.measures.answering.embeddings import similarity
 from goldassay.measures.answering.grounding import lexical_support
-from goldassay.measures.answering.matching import Aliases, distinct, found_entities, lacking
+from goldassay.measures.answering.matching import Aliases, distinct, lacking
 from goldassay.measures.answering.measures import rouge
 from goldassay.measures.answering.ranking import FIVE, WEIGHTS, final_score
 from goldassay.measures.answering.records import all_texts, contexts, reference
-from goldassay.measures.answering.semantic import similarity
 from goldassay.scorecard import Scorecard
+from goldassay.text.words import found_entities
 
 CORRECTNESS = {
     "wrong": "says nothing that the gold answer says, or contradicts it",
@@ -84,12 +85,12 @@ class RAGEvaluator:
 
     def evaluate_answer(
         self, question: str, generated_answer: str, gold_answer: str, retrieved_context: str
-    ) -> dict[str, Any]:
+    ) -> dict[str, object]:
         """The values of one answer; ``None`` where what would give one is not there, or cannot say."""
         given = {"question": question, "answer": generated_answer, "reference": gold_answer}
         for name, text in (given | {"context": retrieved_context}).items():
             all_texts([text], name, "no answer is an empty text, and several contexts are one, with lines between")
-        values: dict[str, Any] = {
+        values: dict[str, object] = {
             "rouge": self.rouge(generated_answer, gold_answer),
             "semantic_similarity": self._cosine(generated_answer, gold_answer),
             "faithfulness": self._faithful(question, generated_answer, retrieved_context),
@@ -101,7 +102,7 @@ class RAGEvaluator:
             values["llm_judge"] = self.llm_judge(question, generated_answer, gold_answer)
         return values
 
-    def evaluate(self, rows: list[Mapping[str, str]]) -> list[dict[str, Any]]:
+    def evaluate(self, rows: list[Mapping[str, str]]) -> list[dict[str, object]]:
         """The values of many answers, given as mappings with the four arguments of `evaluate_answer`."""
         return [self.evaluate_answer(**row) for row in rows]
 
@@ -177,15 +178,22 @@ def _row(name: str, given: Scorecard | FiveValues, weights: Mapping[str, float])
     return {column: filled[column] for column in COLUMNS}
 
 
+class EntityRecall(TypedDict):
+    """The mean over rows, and the value of each; ``None`` where the reference names nothing."""
+
+    context_entity_recall: float | None
+    rows: list[float | None]
+
+
 def context_entity_recall(
     rows: Sequence[object],
     *,
     retrieved_contexts_column: Column = "retrieved_contexts",
     reference_column: Column = "reference",
-    extract: Callable[[str], Iterable[Any]] = found_entities,
+    extract: Callable[[str], Iterable[object]] = found_entities,
     match: str = "normalised",
     aliases: Aliases = (),
-) -> dict[str, Any]:
+) -> EntityRecall:
     """Context entity recall over rows of any shape.
 
     Args:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, TypedDict
 
 from goldassay.exceptions import GoldassayError
 from goldassay.measures.classification.matching import confusion, matrix
@@ -48,7 +48,23 @@ def type_classification_metrics(
     }
 
 
-def type_confusion_analysis(y_true: Sequence[str], y_pred: Sequence[str | None], top_k: int = 10) -> dict[str, Any]:
+class TypeConfusion(TypedDict):
+    """One label taken for another, and how often."""
+
+    true_type: str
+    predicted_type: str
+    count: int
+
+
+class TypeConfusions(TypedDict):
+    """The commonest confusions, and how many there are."""
+
+    top_confusions: list[TypeConfusion]
+    total_errors: int
+    unique_confusion_pairs: int
+
+
+def type_confusion_analysis(y_true: Sequence[str], y_pred: Sequence[str | None], top_k: int = 10) -> TypeConfusions:
     """The commonest confusions, ties in the order of the labels.
 
     >>> type_confusion_analysis(["M", "M", "L"], ["G", "G", "L"])["top_confusions"]

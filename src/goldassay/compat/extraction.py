@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypedDict
 
 from goldassay.exceptions import GoldassayError
 from goldassay.measures.extraction.matching import counts
@@ -41,9 +41,21 @@ def token_level_metrics(
     return metrics
 
 
+class EntityMetrics(TypedDict):
+    """The rates of entities with their counts."""
+
+    precision: float
+    recall: float
+    f1: float
+    true_positives: int
+    false_positives: int
+    false_negatives: int
+    match_type: str
+
+
 def entity_level_metrics(
     pred_entities: Sequence[object], gold_entities: Sequence[object], match_type: str = "strict"
-) -> dict[str, Any]:
+) -> EntityMetrics:
     """Precision, recall, F1 and counts of entities, strict (span and type) or partial (overlap and type).
 
     The entities are those of one document, or a list of lists, one a document: offsets of two documents never match.
@@ -60,9 +72,9 @@ def entity_level_metrics(
     for pred, gold in _documents(pred_entities, gold_entities):
         found += counts(spans(gold, GOLD, placed=True), spans(pred, PRED), match_type)
     return {
-        "precision": found.precision,
-        "recall": found.recall,
-        "f1": found.f1,
+        "precision": float(found.precision),
+        "recall": float(found.recall),
+        "f1": float(found.f1),
         "true_positives": int(found.tp),
         "false_positives": int(found.fp),
         "false_negatives": int(found.fn),

@@ -90,7 +90,7 @@ def nil_detection_metrics(predictions: LinkRows, gold: LinkRows) -> dict[str, fl
     }
 
 
-def _ranked(predictions: LinkRows, gold: LinkRows, measures: Mapping[str, LinkMeasure]) -> dict[str, float]:
+def _ranked(predictions: LinkRows, gold: LinkRows, measures: Mapping[str, LinkMeasure[Any]]) -> dict[str, float]:
     """These measures over every gold mention; 0 where there is none."""
     given: dict[Any, Mapping[str, Any]] = {}
     for key, row in _keyed(predictions):

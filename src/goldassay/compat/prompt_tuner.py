@@ -48,7 +48,7 @@ class TuningReport:
     corrected: dict[str, float] = field(default_factory=dict)
     """The corrected p of each measured patch, by its id."""
 
-    def state(self) -> dict[str, Any]:
+    def state(self) -> dict[str, object]:
         """As JSON."""
         return {
             "false_positive_patterns": [one.reported() for one in self.false_positive_patterns],

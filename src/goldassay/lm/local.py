@@ -46,8 +46,12 @@ class LocalModelError(ModelError, LMError):  # type: ignore[misc]
     """A local model could not be loaded, or gave no answer."""
 
 
-class PromptTooLongError(LocalModelError, ContextWindowExceededError):  # type: ignore[misc]
-    """The prompt does not fit the context of a local model. DSPy's agents catch it and shorten their history."""
+class PromptTooLongError(LocalModelError, ContextWindowExceededError, ValueError):  # type: ignore[misc]
+    """The prompt does not fit the context of a local model.
+
+    DSPy's agents catch it and shorten their history; its InferRules, which shows fewer examples then, wants a
+    ``ValueError``.
+    """
 
     def __init__(self, message: str) -> None:
         ContextWindowExceededError.__init__(self, message=message)

@@ -168,7 +168,7 @@ judge says of the answer that people saw, where that is not the answer of this r
 
 
 def corrected(
-    labels: JudgeLabels, ids: Sequence[str], tallies: Mapping[str, Sequence[Any]], level: float = 0.95
+    labels: JudgeLabels, ids: Sequence[str], tallies: Mapping[str, Sequence[JudgedMean]], level: float = 0.95
 ) -> dict[str, Corrected]:
     """The corrected value of each judged measure that people have labelled.
 

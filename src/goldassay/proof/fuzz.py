@@ -295,7 +295,7 @@ class Outcomes:
     refused: Counter[str] = field(default_factory=Counter)
     faults: list[tuple[str, str, bytes]] = field(default_factory=list)
 
-    def state(self) -> dict[str, Any]:
+    def state(self) -> dict[str, object]:
         """The counts."""
         return {"read": self.read.total(), "refused": self.refused.total(), "faults": len(self.faults)}
 

@@ -25,7 +25,7 @@ from datetime import datetime
 from importlib import import_module
 from importlib.metadata import version
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypedDict
 from xml.etree import ElementTree
 
 from goldassay import __version__, jsonl
@@ -125,12 +125,19 @@ def _clean(text: str) -> str:
     return "".join(c if c in "\t\n\r" or (ord(c) >= 32 and not 0xD800 <= ord(c) <= 0xDFFF) else "\ufffd" for c in text)
 
 
-def to_label_studio(run: Run) -> list[dict[str, Any]]:
+class LabelStudioTask(TypedDict):
+    """What Label Studio imports: fields of the task, and what was predicted."""
+
+    data: dict[str, object]
+    predictions: list[dict[str, object]]
+
+
+def to_label_studio(run: Run) -> list[LabelStudioTask]:
     """Tasks for Label Studio: the text, the program's entities or label as predictions, what was wrong as a note.
 
     What people make of them is read as gold: ``goldassay gold convert export.json gold.jsonl --format label-studio``.
     """
-    tasks = []
+    tasks: list[LabelStudioTask] = []
     for row in run.rows:
         text = (row.get("inputs") or {}).get("text")
         if not isinstance(text, str):

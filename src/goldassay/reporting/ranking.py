@@ -14,6 +14,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from goldassay.exceptions import ConventionError, DataError, GoldassayError
 from goldassay.reporting.facts import clusters
 from goldassay.reporting.pages.data import labels
@@ -21,7 +23,7 @@ from goldassay.running.comparing import alike, worked
 from goldassay.running.run import Run
 from goldassay.score import Evidence
 from goldassay.statistics import Interval, interval
-from goldassay.statistics.ranks import Rank, firsts, front, ranks
+from goldassay.statistics.paired import Rank, ranks
 
 STORED = "predictions"  # the setting of a run of predictions that existed: it took no time and cost nothing
 
@@ -51,7 +53,7 @@ class RankedRun:
         """How many answers came from a cache, and cost neither time nor tokens."""
         return int(self.run.cost.get("cached") or 0)
 
-    def state(self) -> dict[str, Any]:
+    def state(self) -> dict[str, object]:
         """As JSON."""
         return {
             "name": self.name,
@@ -128,6 +130,40 @@ def rank(runs: Sequence[Run], weights: Mapping[str, float] | None = None, *, see
     return sorted(out, key=lambda one: (one.place, one.name))
 
 
+def firsts(values: Sequence[Mapping[str, float]], *, draws: int = 10_000, seed: int = 0) -> list[float]:
+    """How often each system would be first if the weights were any others, all as likely (uniform on the simplex).
+
+    Ties share a first place.
+
+    >>> firsts([{"a": 1.0, "b": 1.0}, {"a": 0.5, "b": 0.5}])
+    [1.0, 0.0]
+    """
+    names = list(values[0]) if values else []
+    if any(set(one) != set(names) for one in values):
+        raise GoldassayError(f"the systems have other values: {', '.join(sorted({k for one in values for k in one}))}")
+    matrix = np.array([[one[name] for name in names] for one in values], dtype=float)
+    weights = np.random.default_rng(seed).dirichlet(np.ones(len(names)), size=draws)
+    totals = weights @ matrix.T
+    best = totals >= totals.max(axis=1, keepdims=True) - 1e-12
+    shares: list[float] = (best / best.sum(axis=1, keepdims=True)).mean(axis=0).tolist()
+    return shares
+
+
+def front(points: Sequence[tuple[float, float]]) -> list[bool]:
+    """Whether nothing is better at both: points are (cost, value), where less cost and more value are better.
+
+    >>> front([(1.0, 0.5), (2.0, 0.9), (3.0, 0.8)])
+    [True, True, False]
+    """
+    return [
+        not any(
+            other != one and other[0] <= one[0] and other[1] >= one[1] and (other[0] < one[0] or other[1] > one[1])
+            for other in points
+        )
+        for one in points
+    ]
+
+
 def _front(spent: Sequence[float | None], values: Sequence[float]) -> list[bool]:
     """The front of those whose cost is known."""
     known = [place for place, cost in enumerate(spent) if cost is not None]
@@ -154,7 +190,7 @@ def _tokens(run: Run) -> int:
     return int(run.cost.get("prompt_tokens", 0)) + int(run.cost.get("completion_tokens", 0))
 
 
-def table(found: Sequence[RankedRun]) -> list[dict[str, Any]]:
+def table(found: Sequence[RankedRun]) -> list[dict[str, object]]:
     """A row a system, for a file: place, ranks, value with its interval, each measure, seconds, cost."""
     return [
         {

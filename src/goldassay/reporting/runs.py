@@ -17,6 +17,7 @@ from goldassay.reporting.facts import ReportedValue
 from goldassay.reporting.history import RunEntry
 from goldassay.reporting.ranking import RankedRun
 from goldassay.reporting.terminal import console, number, p_value, plain, under_title, warn, with_interval
+from goldassay.running.comparing import Against
 from goldassay.running.run import Run
 from goldassay.running.waterfall import Waterfall
 
@@ -124,7 +125,7 @@ def ranking(found: Sequence[RankedRun]) -> None:
         )
 
 
-def five(rows: Sequence[Mapping[str, Any]]) -> None:
+def five(rows: Sequence[Mapping[str, str | float | None]]) -> None:
     """The ranking by the five metrics, the best first."""
     table = Table(title="by five metrics", title_justify="left", box=box.SIMPLE_HEAD, padding=(0, 1), pad_edge=False)
     short = {"Rank": "place", "Final_Score": "score", "Accuracy": "accu-\nracy", "Confidence": "confi-\ndence"}
@@ -194,7 +195,7 @@ def corrected(done: Run) -> None:
     console().print(table)
 
 
-def protocol(runs: Sequence[Any]) -> str:
+def protocol(runs: Sequence[Run]) -> str:
     """The official protocol under which files of predictions were counted, if they were."""
     return next((str(found) for made in runs if (found := (made.about.get("settings") or {}).get("protocol"))), "")
 
@@ -203,7 +204,7 @@ def _under(name: str) -> str:
     return f", protocol {name}" if name else ""
 
 
-def comparison(runs: Sequence[Any], found: Sequence[Any], missing: Sequence[str]) -> None:
+def comparison(runs: Sequence[Run], found: Sequence[Against], missing: Sequence[str]) -> None:
     """Values side by side, the paired differences, and which examples were won and lost."""
     out, under = console(), _under(protocol(runs))
     for place, made in enumerate(runs, start=1):
@@ -247,7 +248,11 @@ def ranks(found: Mapping[str, Sequence[object]], places: Sequence[int], protocol
 
 
 def parts(
-    by: Mapping[str, Any], errors: Mapping[str, Sequence[int | None]], value: str, most: int = 10, protocol: str = ""
+    by: Mapping[str, Mapping[str, Mapping[str, Sequence[float | None]]]],
+    errors: Mapping[str, Sequence[int | None]],
+    value: str,
+    most: int = 10,
+    protocol: str = "",
 ) -> None:
     """Where runs differ most: strata by a value times their examples, types by their number of errors.
 

@@ -10,7 +10,7 @@ import re
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, redirect_stderr, redirect_stdout, suppress
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any, Protocol
 
 from rich.console import Console
 from rich.errors import MarkupError
@@ -209,7 +209,17 @@ def p_value(p: float) -> str:
     return f"{p:.3f}" if p >= 0.001 else "<.001"
 
 
-def conformance(results: Sequence[Any], what: str) -> None:
+class Reproduced(Protocol):
+    """What a suite of official numbers came to."""
+
+    name: str
+    reproduced: int
+    total: int
+    differences: list[str]
+    missing: str
+
+
+def conformance(results: Sequence[Reproduced], what: str) -> None:
     """How many numbers came out the same, by suite, with the first differences and what could not be asked."""
     table = under_title(f"{what} reproduced")
     table.add_column("suite")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from rich.markup import escape
 
@@ -11,7 +11,7 @@ from goldassay.reporting.terminal import console, number, p_value, under_title, 
 
 if TYPE_CHECKING:  # a terminal that shows a run loads nothing of tuning
     from goldassay.statistics import Comparison
-    from goldassay.tuning.patches import Patch
+    from goldassay.tuning.patches import Effect, Patch
     from goldassay.tuning.patterns import Pattern
     from goldassay.tuning.tuner import Tuned
 
@@ -39,7 +39,7 @@ def tuned(done: Tuned, folder: object) -> None:
             markup=False,
         )
     if done.ledger.patches:
-        patches([(None, patch) for patch in done.ledger.patches])
+        patches(done.ledger.patches)
         out.print(done.ledger.verdict.words, markup=False)
     if done.note:
         out.print(f"Note: {done.note}", markup=False)
@@ -78,7 +78,7 @@ def patterns(found: Sequence[Pattern]) -> None:
     console().print(table if found else "No errors.")
 
 
-def _where(pattern: Any, forms: str) -> str:
+def _where(pattern: Pattern, forms: str) -> str:
     """A pattern's surface forms and place, its languages, and the strata that hold at least four in five of it."""
     lines = [line for line in (forms, pattern.place) if line]
     for name, counts in pattern.strata.items():
@@ -89,23 +89,23 @@ def _where(pattern: Any, forms: str) -> str:
     return "".join(f"\n  {line}" for line in lines[:4])
 
 
-def patches(found: Sequence[tuple[Any, Any]]) -> None:
+def patches(found: Sequence[Patch]) -> None:
     """Patches with what they change, what they measured and the verdict."""
     table = under_title("patches")
-    effects = [patch.effects[-1] if patch.effects else None for _, patch in found]
+    effects = [patch.effects[-1] if patch.effects else None for patch in found]
     shown = [_effect(one) for one in effects]
-    others = max([len("status"), *(len(patch.status) for _, patch in found)]), max(map(_width, shown), default=0), 5
+    others = max([len("status"), *(len(patch.status) for patch in found)]), max(map(_width, shown), default=0), 5
     room = console().width - sum(others) - 13  # the lines of the table
     table.add_column("patch", no_wrap=True, overflow="ellipsis", max_width=max(28, room))
     for head in ("status", "effect [95 %]", "p"):
         table.add_column(head, no_wrap=True)
-    for (_, patch), effect, said in zip(found, effects, shown, strict=True):
+    for patch, effect, said in zip(found, effects, shown, strict=True):
         edit = escape(patch.edit[:160])
         table.add_row(f"{patch.id}\n[dim]{edit}[/]", patch.status, said, p_value(effect.p) if effect else "")
     console().print(table if found else "No patches yet. To make some:  goldassay patch propose TASK --run RUN")
 
 
-def _effect(one: Any) -> str:
+def _effect(one: Effect | None) -> str:
     if one is None:
         return "–"
     ends = f"{one.difference:+.3f} [{one.low:+.3f}, {one.high:+.3f}]"

@@ -8,14 +8,16 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import typer
+from rich.console import Console
 from rich.markup import escape
 
 from goldassay.articles import people
 from goldassay.reporting import terminal
 from goldassay.reporting.terminal import console, number, under_title
+from goldassay.wikibase.alignment_checks import Problem
 
 VALUES = (
     ("precision", "of aligned triples, Wikidata taken as complete"),
@@ -31,6 +33,7 @@ VALUES = (
     ("novel_discovery_rate", "correct / (correct + incorrect), as judged"),
 )
 MOST = 15
+R = TypeVar("R", bound=Mapping[str, object])
 
 
 def result(found: Mapping[str, Any], place: Path) -> None:
@@ -98,7 +101,7 @@ def rated(facet: str, rows: Mapping[str, Mapping[str, Any]]) -> None:
         out.print(f"… and {len(rows) - MOST} more in the result")
 
 
-def told(report: Mapping[str, object], place: Path | None, as_json: bool, show: Callable[[Any], None]) -> None:
+def told(report: R, place: Path | None, as_json: bool, show: Callable[[R], None]) -> None:
     """A report as JSON, or as a table with its place."""
     if as_json:
         terminal.answer(report)
@@ -138,7 +141,7 @@ def patches(report: Mapping[str, Any]) -> None:
     console().print(f"{len(missed)} patterns of what was missed, {len(wrong)} of what was wrong.")
 
 
-def problems(found: Sequence[Any], size: str, named: bool = False) -> None:
+def problems(found: Sequence[Problem], size: str, named: bool = False) -> None:
     """The defects of an alignment table, or, each with its line's id, of a ground truth."""
     out = console()
     for one in found:
@@ -196,7 +199,7 @@ def annotate(path: Path, annotator: str) -> None:
     out.print(f"{judged} of {len(entries)} judged, {len(entries) - judged} to go: {path}", markup=False)
 
 
-def _show(out: Any, entry: dict[str, Any], number: int, total: int) -> None:
+def _show(out: Console, entry: dict[str, Any], number: int, total: int) -> None:
     subject, predicate, value = (escape(part) for part in entry["triple"])
     where = f"{entry.get('article', '')}, {entry.get('domain', '')}"
     out.print(f"\n[dim]{number}/{total}  {escape(where)}[/]\n{subject}  [bold]{predicate}[/]  {value}", markup=True)

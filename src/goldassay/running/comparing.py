@@ -20,7 +20,7 @@ from goldassay.running.run import Run
 from goldassay.score import Evidence
 from goldassay.statistics import Comparison, holm
 from goldassay.statistics import compare as paired
-from goldassay.statistics.ranks import Rank, ranks
+from goldassay.statistics.paired import Rank, ranks
 
 SHOWN = 2  # examples won and lost that are shown with what was wrong
 

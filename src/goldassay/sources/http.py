@@ -66,11 +66,11 @@ class Web:
         self._last = 0.0
         self._lock = threading.Lock()
 
-    def json(self, url: str, **request: Any) -> Any:
+    def json(self, url: str, **request: object) -> Any:
         """The JSON that stands there; a body that is cut off is asked for again."""
         return self._ask(url, "json", request)
 
-    def page(self, url: str, **request: Any) -> httpx.Response:
+    def page(self, url: str, **request: object) -> httpx.Response:
         """The page that stands there, with its final address."""
         found: httpx.Response = self._ask(url, "html", request)
         return found

@@ -23,6 +23,7 @@ from typing import Any, Protocol
 
 import bm25s
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.decomposition import TruncatedSVD
 from sklearn.feature_extraction.text import TfidfVectorizer
 
@@ -49,7 +50,7 @@ class Index(Protocol):
         ...
 
 
-def passages(source: str | Path | Iterable[Any]) -> list[Passage]:
+def passages(source: str | Path | Iterable[object]) -> list[Passage]:
     """Passages from a JSON Lines file, or from records with ``id`` (or ``doc_id``) and ``text``.
 
     >>> passages([{"id": "a", "text": "Het Rijksmuseum"}])
@@ -129,9 +130,10 @@ class BM25Index:
         return self
 
 
-def best(collection: Sequence[Passage], scores: Any, k: int, least: float = 0.0) -> list[Hit]:
+def best(collection: Sequence[Passage], scores: ArrayLike, k: int, least: float = 0.0) -> list[Hit]:
     """The k passages with the highest scores above ``least``."""
-    kept = [(float(scores[at]), collection[at].id) for at in np.flatnonzero(np.asarray(scores) > least).tolist()]
+    given = np.asarray(scores, float)
+    kept = [(float(given[at]), collection[at].id) for at in np.flatnonzero(given > least).tolist()]
     return [(name, score) for score, name in sorted(kept, reverse=True)[:k]]
 
 

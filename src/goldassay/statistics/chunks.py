@@ -12,9 +12,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from goldassay.statistics.evidence import Path, flat, nested
+from goldassay.tally import Tally
 
 NARROW = (np.int8, np.uint8, np.int16, np.int32)
 PLACE = 4  # bytes of the place of a number that is not 0
@@ -30,7 +31,7 @@ class Piece:
     places: Any = None
 
     @classmethod
-    def of(cls, column: Any, size: int) -> Piece:
+    def of(cls, column: ArrayLike, size: int) -> Piece:
         """The same numbers in less room; one number stands for as many.
 
         >>> piece = Piece.of(np.array([0, 3, 0, 0, 0, 0, 0, 0, 0, 0]), 10)
@@ -45,9 +46,9 @@ class Piece:
             return cls(size, values.dtype, numbers[places], places.astype(np.int32))
         return cls(size, values.dtype, numbers)
 
-    def whole(self) -> NDArray[Any]:
+    def whole(self) -> NDArray[np.generic]:
         """The column as it came."""
-        out: NDArray[Any]
+        out: NDArray[np.generic]
         if self.places is None:
             out = self.numbers.astype(self.kind)
             return out
@@ -106,16 +107,18 @@ class Chunks(Mapping[str, Any]):
         paths = self._paths(name)
         return self._made(name, [(path, self._whole(name, path)) for path in paths])
 
-    def total(self, name: str) -> Any:
+    def total(self, name: str) -> Tally:
         """The evidence of all examples together."""
         if hasattr(self.zeros[name], "gathered"):
-            return self[name].summed
+            whole: Tally = self[name].summed
+            return whole
         return self._made(name, [(path, self._sum(name, path)) for path in self._paths(name)])
 
-    def _made(self, name: str, columns: list[tuple[Path, Any]]) -> Any:
+    def _made(self, name: str, columns: list[tuple[Path, Any]]) -> Tally:
         zero = self.zeros[name]
         state = nested([path for path, _ in columns], [column for _, column in columns])
-        return zero.gathered(state) if hasattr(zero, "gathered") else zero.from_state(state)
+        made: Tally = zero.gathered(state) if hasattr(zero, "gathered") else zero.from_state(state)
+        return made
 
     def _paths(self, name: str) -> list[Path]:
         """The fields in their order; where chunks have different keys (types, bins) these are in alphabetical order."""

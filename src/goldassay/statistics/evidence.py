@@ -15,7 +15,7 @@ is no second definition of any measure.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from operator import attrgetter
 from typing import Any
 
@@ -166,11 +166,11 @@ def flat(state: Mapping[str, object], path: Path = ()) -> Iterator[tuple[Path, A
             yield (*path, key), value
 
 
-def nested(paths: Sequence[Path], columns: Any) -> dict[str, Any]:
+def nested(paths: Sequence[Path], columns: Iterable[object]) -> dict[str, object]:
     """The nested state that these paths and columns came from."""
-    out: dict[str, Any] = {}
+    out: dict[str, object] = {}
     for path, column in zip(paths, columns, strict=True):
-        here = out
+        here: dict[str, Any] = out
         for key in path[:-1]:
             here = here.setdefault(key, {})
         here[path[-1]] = column

@@ -17,7 +17,6 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from typing import Any
 
 import numpy as np
 from scipy import stats
@@ -44,7 +43,7 @@ class Interval:
     n: int = 0
     method: str = "wilson"
 
-    def state(self) -> dict[str, Any]:
+    def state(self) -> dict[str, object]:
         """As JSON."""
         return asdict(self)
 

@@ -1,4 +1,4 @@
-"""Two programs on the same examples: the paired difference, its interval and its p-value; several comparisons at once.
+"""Programs on the same examples: the paired difference of two, its interval and its p-value; several, and their ranks.
 
 The interval of a difference is made from those of both values (Newcombe 1998, method 10; MOVER, Zou and Donner 2008).
 With the ends l and u of A's and B's Wilson interval, each at the number of examples that the value is worth, and ρ the
@@ -6,6 +6,12 @@ correlation of what each example adds to the two values, its lower end lies √(
 under a − b. Newcombe's correction takes 1 / (2n √(a (1 − a) b (1 − b))) off ρ where it is positive, so that two systems
 that agree on every example seen are not held to agree on all. It is never of width zero; what it covers stands in
 docs/coverage.md.
+
+Ranks: every pair of systems is compared (`compare`), the p-values corrected after Holm, so that with probability
+``level`` no difference that is called sure is chance. Systems that are surely better than one stand before it, those
+surely worse behind it; with all others it may change places: of n systems, its rank lies between 1 + (surely better)
+and n − (surely worse). After Mogstad, Romano, Shaikh and Wilhelm, "Inference for ranks", Review of Economic Studies
+2024, with permutation tests in place of their bootstrap.
 """
 
 from __future__ import annotations
@@ -13,6 +19,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
+from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -67,7 +74,7 @@ class Comparison:
         apart = abs(self.difference) / self.standard_error
         return max(self.test_p, 2 * float(stats.t.sf(apart, self.n - 1)))
 
-    def state(self) -> dict[str, Any]:
+    def state(self) -> dict[str, object]:
         """As JSON; an effect without bound, and what cannot be estimated, is null."""
         effect = self.effect if math.isfinite(self.effect) else None
         found = {key: value for key, value in asdict(self).items() if key != "standard_error"}
@@ -103,13 +110,6 @@ def compare(
     The permutation test swaps A's and B's evidence of each example at random and recomputes both corpus values:
     p = (b + 1) / (n + 1), with b of n permutations at least as far apart. Identical inputs: difference 0, p = 1.
     The classical tests (``paired_t``, ``wilcoxon``, ``mcnemar``) look at the values of the single examples.
-
-    Args:
-        a: What the other is compared with, ``b``, aligned.
-        zero: An empty tally of the kind compared; none for plain numbers.
-        clusters: The document (or another cluster) of each example; whole clusters are resampled.
-        level: The level of the interval, such as 0.95.
-        seed: Of everything that is drawn at random.
 
     >>> found = compare([1.0] * 12, [0.0] * 12, resamples=2000)
     >>> found.difference, found.p < 0.01, round(found.interval.low, 3), found.interval.high
@@ -283,3 +283,51 @@ def holm(p_values: Sequence[float]) -> list[float]:
         worst = max(worst, min(1.0, (len(p_values) - rank) * p_values[index]))
         out[index] = worst
     return out
+
+
+@dataclass(frozen=True, slots=True)
+class Rank:
+    """The ranks that a system may have: ``1–3`` is any of three."""
+
+    low: int
+    high: int
+
+    def __str__(self) -> str:
+        return str(self.low) if self.low == self.high else f"{self.low}–{self.high}"
+
+
+def ranks(
+    systems: Sequence[Sequence[object]],
+    zero: object = None,
+    *,
+    clusters: Sequence[object] | None = None,
+    level: float = 0.95,
+    lower_is_better: bool = False,
+    resamples: int = 5000,
+    seed: int = 0,
+) -> list[Rank]:
+    """The set of ranks of each system: tallies (or plain numbers) of the same examples.
+
+    Args:
+        systems: For each system its tallies or numbers.
+        zero: An empty tally of the kind compared; none for plain numbers.
+        clusters: The document (or another cluster) of each example; whole clusters are resampled.
+        level: With which probability no difference that is called sure is chance.
+        lower_is_better: Whether the lowest value is first.
+        seed: Of everything that is drawn at random.
+
+    >>> strong, weak = [1.0] * 30, [0.0] * 30
+    >>> [str(one) for one in ranks([strong, weak, strong], resamples=500)]
+    ['1–2', '3', '1–2']
+    """
+    n = len(systems)
+    pairs = list(combinations(range(n), 2))
+    found = [compare(systems[a], systems[b], zero, clusters=clusters, resamples=resamples, seed=seed) for a, b in pairs]
+    sure = [p <= 1 - level for p in holm([one.p for one in found])]
+    better, worse = [0] * n, [0] * n
+    for (a, b), one, certain in zip(pairs, found, sure, strict=True):
+        if certain and one.difference:
+            first, second = (a, b) if (one.difference > 0) != lower_is_better else (b, a)
+            worse[first] += 1
+            better[second] += 1
+    return [Rank(1 + better[place], n - worse[place]) for place in range(n)]

@@ -15,7 +15,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, field
-from typing import Any
 
 import numpy as np
 
@@ -47,7 +46,7 @@ class Decision:
     more: int | None = None
     alpha: float = 0.05
 
-    def state(self) -> dict[str, Any]:
+    def state(self) -> dict[str, object]:
         """As JSON."""
         return asdict(self)
 

@@ -1,4 +1,4 @@
-"""Words and sentences of texts: ROUGE's two tokenizers, words with their places, and the words that a statement says.
+"""Words, sentences and names of texts: ROUGE's two tokenizers, words with their places, the words of a statement.
 
 ``rouge-score`` is the tokenizer of the package of that name: lower case, runs of ASCII letters and digits, the rest is
 space, so a text without ASCII letters has no words and scores 0 even against itself. ``unicode`` is ours: case folded
@@ -15,7 +15,8 @@ Dutch, German and French (and negations of Spanish and Italian) known. Words are
 ``1,800``, ``1.800`` and ``1 800`` (with a narrow or a no-break space) are ``1800``: a mark between a digit and just
 three digits parts thousands. "didn't" is "did not", French "n'ouvre pas" is "ne ouvre pas".
 
-A sentence ends, without a model, at a mark that ends one, then space and a capital or a digit; or at a line's end.
+Names are runs of words with a capital, codes and numbers (`found_entities`). A sentence ends, without a model, at a
+mark that ends one, then space and a capital or a digit; or at a line's end.
 """
 
 from __future__ import annotations
@@ -224,3 +225,34 @@ def sentences(text: str) -> list[str]:
             out.append(open_one)
             open_one = ""
     return [*out, open_one] if open_one else out
+
+
+_ACCENTS = "\u0300-\u036f"  # marks that stand behind their letter
+_LINK = r"(?:of|the|de|het|van|voor|der|den|des|für|du|la|le|les|et|di|da|del|von|zu|und|d[’'])"
+
+
+@cache
+def _names() -> re.Pattern[str]:
+    """Words with a capital, those that link them, and words with a digit; all scripts have their own small letters."""
+    name = rf"[^\W\d_{small_letters()}][\w{_ACCENTS}’'&-]*"
+    return re.compile(rf"{name}(?:(?:\s+{_LINK})*\s+{name})*|\b\w*\d[\w./:-]*\w\b|\b\d\b")
+
+
+def found_entities(text: str) -> tuple[str, ...]:
+    """Names, codes and numbers of a text, by patterns: each once, in order.
+
+    A script without capitals gives whole runs of letters. For better ones give your own extractor.
+
+    >>> found_entities("De Kunsthal in Rotterdam (NL-RtKh) is in 1992 ontworpen door Rem Koolhaas.")
+    ('Kunsthal', 'Rotterdam', 'NL-RtKh', '1992', 'Rem Koolhaas')
+    >>> found_entities("Эрмитаж основан в 1764 году в Петербурге.")
+    ('Эрмитаж', '1764', 'Петербурге')
+    """
+    out = []
+    for match in _names().finditer(text):
+        words = match.group().split()
+        while words and words[0].lower() in OPENERS:
+            words = words[1:]
+        if words:
+            out.append(" ".join(words))
+    return tuple(dict.fromkeys(out))

@@ -124,6 +124,8 @@ def inferrules(job: Job) -> dspy.Module:
     """Rules induced from demonstrations and put into the instructions (InferRules)."""
     settings = job.take(num_candidates=3, num_rules=6, num_threads=job.threads)
     optimizer = teleprompt.InferRules(metric=job.metric, max_bootstrapped_demos=2, max_labeled_demos=2, **settings)
+    if job.reflection_lm is not None:
+        optimizer.rules_induction_program.teacher_settings = {"lm": job.reflection_lm}
     compiled: Any = optimizer.compile(job.student, trainset=job.shuffled(), valset=job.dev)
     return compiled
 

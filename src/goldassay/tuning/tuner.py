@@ -27,6 +27,7 @@ from goldassay.tuning import leaks, optimizers
 from goldassay.tuning import plan as preflight
 from goldassay.tuning import saved as resuming
 from goldassay.tuning.acceptance import ALPHA, Ledger
+from goldassay.tuning.demonstrations import check_fits, fits
 from goldassay.tuning.leaks import clusters
 from goldassay.tuning.measuring import evaluated, failure
 from goldassay.tuning.saved import instructions, save
@@ -131,6 +132,8 @@ def tune(
         raise DataError("tuning needs examples in train and in dev")
     if seed < 0:
         raise GoldassayError(f"a seed is not negative: {seed}")
+    if not isinstance(program, dspy.Module) or not program.predictors():
+        raise GoldassayError("this program has no predictor, so there is no prompt to tune")
     sizes = preflight.sized(optimizers.called(optimizer), {"train": train, "dev": dev, "test": held})
     if sizes.refusal and sizes.optimizer == "patches":
         raise DataError(sizes.refusal)
@@ -254,9 +257,13 @@ def _made(make: optimizers.Optimizer, job: optimizers.Job, meter: Meter) -> tupl
         raise
     except (Exception, Unreachable) as error:
         watch.check()
-        why = " ".join(f"{type(error).__name__}: {error}".split())
+        said = error if str(error) else error.__context__ or error  # DSPy asserts, without words, of what it caught
+        why = " ".join(f"{type(said).__name__}: {said}".split())
         raise GoldassayError(f"{make.__name__} failed: {why}") from error
     watch.check()
+    shown = [(one, predictor.signature) for predictor in made.predictors() for one in predictor.demos]
+    if shown and not any(fits(*one) for one in shown):  # DSPy shows none of them, without a word
+        check_fits(job.student, job.train, {})
     if watch.silent and not (stopped or job.ledger.patches) and fingerprint(made) == fingerprint(job.student):
         raise GoldassayError(f"{make.__name__} changed nothing: {watch.silent}")
     return made, stopped

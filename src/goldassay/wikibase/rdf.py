@@ -9,12 +9,16 @@ import hashlib
 import json
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Any
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
 
 from goldassay.exceptions import GoldassayError, MissingExtra
 from goldassay.wikibase import entities as dates
 from goldassay.wikibase import sparql
 from goldassay.wikibase.entities import Item, Statement
+
+if TYPE_CHECKING:
+    import pyoxigraph
 
 XSD = "http://www.w3.org/2001/XMLSchema#"
 EDGES = {
@@ -53,7 +57,7 @@ def write(items: Iterable[Item], file: Path) -> int:
     return count
 
 
-def quads(item: Item, known: set[str] | None = None) -> Iterator[Any]:
+def quads(item: Item, known: set[str] | None = None) -> Iterator[pyoxigraph.Quad]:
     """The quads of an item; ``known`` are the properties that were declared already."""
     o = library()
     node = o.NamedNode
@@ -86,7 +90,8 @@ def quads(item: Item, known: set[str] | None = None) -> Iterator[Any]:
 
 
 def _statement(qid: str, number: int, said: Statement, declared: set[str], quad: Any) -> Iterator[Any]:
-    o = library()
+    import pyoxigraph as o
+
     for property_ in (said.property, *(name for name, _ in said.qualifiers)):
         if property_ not in declared:
             declared.add(property_)
@@ -112,17 +117,22 @@ def _statement(qid: str, number: int, said: Statement, declared: set[str], quad:
         yield quad(me, f"{sparql.PROV}wasDerivedFrom", o.NamedNode(f"{me}-reference-{place}"))
 
 
-def text(words: str, language: str) -> Any:
+def text(words: str, language: str) -> pyoxigraph.Literal:
     """Words of a language; some of Wikimedia's codes (``zh-classical``) are none of BCP 47's."""
+    from pyoxigraph import Literal
+
     try:
-        return library().Literal(words, language=language)
+        return Literal(words, language=language)
     except ValueError:
-        return library().Literal(words, language="und")
+        return Literal(words, language="und")
 
 
-def term(value: object, kind: str = "wikibase-item") -> Any:
+def term(
+    value: object, kind: str = "wikibase-item"
+) -> pyoxigraph.BlankNode | pyoxigraph.Literal | pyoxigraph.NamedNode:
     """A value as RDF's term; an unknown value is a blank node, and what looks like an id is one where ids stand."""
-    o = library()
+    import pyoxigraph as o
+
     if value is None:
         return o.BlankNode()
     if isinstance(value, dict):
@@ -144,7 +154,8 @@ def term(value: object, kind: str = "wikibase-item") -> Any:
 
 def _parts(value: Any) -> Iterator[tuple[str, Any]]:
     """The value node's edges: precision and calendar, unit and bounds, latitude and longitude."""
-    o = library()
+    import pyoxigraph as o
+
     if not isinstance(value, dict):
         return
 
@@ -179,7 +190,7 @@ def _type(name: str) -> str:
     return "".join(part[:1].upper() + part[1:] for part in name.split("-"))
 
 
-def library() -> Any:
+def library() -> ModuleType:
     """pyoxigraph, or how to install it."""
     try:
         import pyoxigraph

@@ -17,7 +17,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any
 
 from rapidfuzz import fuzz, process
 
@@ -164,7 +163,7 @@ class Resolution:
     confidence: float
     reason: str
 
-    def state(self) -> dict[str, Any]:
+    def state(self) -> dict[str, object]:
         """As JSON."""
         return {"id": self.id, "kind": self.kind, "confidence": round(self.confidence, 4), "reason": self.reason}
 

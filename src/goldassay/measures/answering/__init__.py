@@ -1,10 +1,10 @@
 """Answering: is the answer right, is it grounded, and does the program know when it does not know?
 
-Read in this order: `records` (what a question and an answer are), `matching` (when texts are alike, by their words),
-`measures` (SQuAD's two and ROUGE, of which `rouge` has the counts) with `batch` (many at once), `semantic`
-and `bertscore` (embeddings), `claims` (tables of verdicts) with `claim_measures`, `citations`, `grounding` (entities,
-lexical support, facts), `calibration` with its `tally`, `ranking`, `mistakes` (what was got wrong, in words),
-`scorecard` (everything over a set).
+Read in this order: `records` (what a question and an answer are), `matching` (when texts are alike, by their words;
+many questions at once), `measures` (SQuAD's two and ROUGE, of which `rouge` has the counts), `embeddings` (similarity,
+support, BERTScore), `claims` (tables of verdicts) with `claim_measures`, `citations`, `grounding` (entities, lexical
+support, facts), `calibration` with its `tally`, `ranking`, `mistakes` (what was got wrong, in words), `scorecard`
+(everything over a set).
 """
 
 from __future__ import annotations
@@ -12,8 +12,6 @@ from __future__ import annotations
 from typing import Any
 
 from goldassay.measure import Measure
-from goldassay.measures.answering.batch import squad
-from goldassay.measures.answering.bertscore import BERTScore, bertscore, rescaled
 from goldassay.measures.answering.calibration import (
     AURC,
     ECE,
@@ -40,6 +38,15 @@ from goldassay.measures.answering.claim_measures import (
     SelfKnowledge,
 )
 from goldassay.measures.answering.claims import Support
+from goldassay.measures.answering.embeddings import (
+    BERTScore,
+    SemanticSimilarity,
+    SemanticSupport,
+    bertscore,
+    rescaled,
+    semantic_support,
+    similarity,
+)
 from goldassay.measures.answering.grounding import (
     ContextEntityRecall,
     FactualAccuracy,
@@ -48,7 +55,7 @@ from goldassay.measures.answering.grounding import (
     factual_accuracy,
     lexical_support,
 )
-from goldassay.measures.answering.matching import found_entities, sentence_support
+from goldassay.measures.answering.matching import sentence_support, squad
 from goldassay.measures.answering.measures import (
     F1,
     MLQAF1,
@@ -72,10 +79,9 @@ from goldassay.measures.answering.ranking import (
 from goldassay.measures.answering.records import answers, reference
 from goldassay.measures.answering.rouge import rouge_batch
 from goldassay.measures.answering.scorecard import scorecard
-from goldassay.measures.answering.semantic import SemanticSimilarity, SemanticSupport, semantic_support, similarity
 from goldassay.measures.answering.tally import BoundedShare
 from goldassay.measures.judged import JudgedMean
-from goldassay.text.words import sentences
+from goldassay.text.words import found_entities, sentences
 
 MEASURES: tuple[Measure[Any], ...] = (
     ExactMatch(),
@@ -111,7 +117,7 @@ MEASURES: tuple[Measure[Any], ...] = (
 )
 
 
-def perfect(gold: object) -> dict[str, Any]:
+def perfect(gold: object) -> dict[str, object]:
     """The prediction that gets everything right: gold's answer, retrieved and claimed.
 
     >>> perfect({"answers": ["1800"], "reference": "In 1800."})

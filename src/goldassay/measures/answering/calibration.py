@@ -26,8 +26,7 @@ from typing import ClassVar
 import numpy as np
 
 from goldassay.exceptions import GoldassayError
-from goldassay.measures.answering.batch import Batch, Batched
-from goldassay.measures.answering.matching import empty
+from goldassay.measures.answering.matching import Batch, Batched, empty
 from goldassay.measures.answering.records import confidence
 from goldassay.measures.answering.tally import Best, Deciles, Risk, Threshold
 from goldassay.statistics.evidence import Floats, summed

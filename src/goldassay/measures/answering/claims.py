@@ -91,7 +91,7 @@ class Support:
         """The same verdicts without the other tables."""
         return replace(self, **{name: None for name in TABLES if name not in tables})
 
-    def state(self) -> dict[str, list[Any]]:
+    def state(self) -> dict[str, list[object]]:
         """The tables that are there, as JSON."""
         found = {name: getattr(self, name) for name in TABLES}
         return {

@@ -13,7 +13,7 @@ Es et al., RAGAS: automated evaluation of retrieval augmented generation, EACL 2
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -29,7 +29,6 @@ from goldassay.measures.answering.matching import (
     Relation,
     by_words,
     distinct,
-    found_entities,
     lacking,
     outcome,
     sentence_support,
@@ -38,7 +37,7 @@ from goldassay.measures.answering.measures import ExactMatch
 from goldassay.measures.answering.records import answer, answers, contexts, extra, reference
 from goldassay.measures.judged import JudgedMean, JudgedMeasure, unknown
 from goldassay.tally import Mean
-from goldassay.text.words import sentences, statement
+from goldassay.text.words import found_entities, sentences, statement
 
 
 @dataclass(frozen=True)
@@ -159,7 +158,7 @@ class LexicalSupport(Measure[Mean]):
     )
     source: ClassVar[str] = "goldassay; a lexical stand-in, not faithfulness"
 
-    def tallies(self, batch: Any) -> Mean:
+    def tallies(self, batch: Iterable[tuple[object, object]]) -> Mean:
         """The mean over the sentences of each answer."""
         found = []
         for gold, pred in batch:
@@ -186,7 +185,7 @@ class LexicalSupport(Measure[Mean]):
 
 def factual_accuracy(
     generated_claims: Sequence[object], gold_facts: Sequence[object], relation: Relation = by_words
-) -> dict[str, Any]:
+) -> dict[str, float | None]:
     """The founding document's function: claims ``{claim, verifiable}`` against facts ``{fact, source}``; texts will do.
 
     ``factual_accuracy`` is ``None`` where no claim is verifiable.

@@ -23,8 +23,7 @@ import numpy as np
 from goldassay.exceptions import GoldassayError
 from goldassay.fields import read
 from goldassay.measure import Assessment, failed
-from goldassay.measures.answering.batch import Batch, Batched
-from goldassay.measures.answering.matching import asked, overlap
+from goldassay.measures.answering.matching import Batch, Batched, asked, overlap
 from goldassay.measures.answering.mistakes import wrong
 from goldassay.measures.answering.records import all_texts, answer, answers, question, references
 from goldassay.measures.answering.rouge import KINDS, rouge_batch

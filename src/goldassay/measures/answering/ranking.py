@@ -29,11 +29,9 @@ from goldassay.embedding import DEFAULT
 from goldassay.exceptions import DataError, GoldassayError
 from goldassay.fields import read
 from goldassay.measure import Assessment, Error, Measure, failed
-from goldassay.measures.answering.batch import Batch, Batched
-from goldassay.measures.answering.bertscore import Baseline, BERTScore
-from goldassay.measures.answering.matching import empty
+from goldassay.measures.answering.embeddings import Baseline, BERTScore, SemanticSimilarity
+from goldassay.measures.answering.matching import Batch, Batched, empty
 from goldassay.measures.answering.records import answer, answers, confidence, extra
-from goldassay.measures.answering.semantic import SemanticSimilarity
 from goldassay.tally import By, Mean, divide
 from goldassay.tally.sums import Number, State, Sums
 
@@ -287,9 +285,9 @@ class FinalScore(Batched[Parts]):
         final_score(dict.fromkeys(FIVE, 0.0), dict(self.weights))  # refuses weights that are none
 
     @property
-    def parts(self) -> dict[str, Measure[Any]]:
+    def parts(self) -> dict[str, Measure[Mean]]:
         """The measures that weigh something, by their names."""
-        five: dict[str, Measure[Any]] = {
+        five: dict[str, Measure[Mean]] = {
             "accuracy": BERTScore(self.model, baseline=self.baseline, idf=self.idf),
             "quality": SemanticSimilarity(self.embedder),
             "confidence": Confidence(),

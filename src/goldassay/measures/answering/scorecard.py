@@ -17,14 +17,13 @@ from goldassay.exceptions import GoldassayError
 from goldassay.fields import read
 from goldassay.measure import Measure, failed, parse
 from goldassay.measures.answering import claim_measures, claims, ranking
-from goldassay.measures.answering.batch import Batch
-from goldassay.measures.answering.bertscore import Baseline, BERTScore
 from goldassay.measures.answering.calibration import AURC, ECE, BestThreshold, Brier
 from goldassay.measures.answering.citations import CitationPrecision, CitationRecall, verdicts
+from goldassay.measures.answering.embeddings import Baseline, BERTScore, SemanticSimilarity
 from goldassay.measures.answering.grounding import ContextEntityRecall, FactualAccuracy, LexicalSupport, LostByRetrieval
+from goldassay.measures.answering.matching import Batch
 from goldassay.measures.answering.measures import F1, MLQAF1, ROUGE, ExactMatch, MLQAExactMatch, language_of
 from goldassay.measures.answering.records import aligned, confidence
-from goldassay.measures.answering.semantic import SemanticSimilarity
 from goldassay.scorecard import Batches, Scorecard, fold
 from goldassay.text import normal
 

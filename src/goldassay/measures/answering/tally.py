@@ -65,7 +65,7 @@ class ByConfidence(dict[float, Scored]):
         given, rows = self.rows if self.rows is not None else (np.zeros(0), np.zeros((0, 3)))
         return {"given": given, **dict(zip(NAMES, rows.T, strict=True))}
 
-    def gathered(self, columns: Mapping[str, Any]) -> Self:
+    def gathered(self, columns: Mapping[str, ArrayLike]) -> Self:
         """The evidence of the examples that these columns lay out."""
         return self.of(columns["given"], np.column_stack([columns[name] for name in NAMES]))
 
@@ -79,7 +79,7 @@ class ByConfidence(dict[float, Scored]):
         levels = sorted(self, reverse=descending)
         return np.array(levels), np.stack([np.array([self[one][side] for one in levels], float) for side in range(3)])
 
-    def state(self) -> dict[str, dict[str, Any]]:
+    def state(self) -> dict[str, dict[str, Number]]:
         """As JSON. Of many examples arrays, a number an example, for at most `COLUMNS` confidences: above that,
         neighbours are taken together under the highest of them, so that resampling stays linear."""
         if self.rows is None:

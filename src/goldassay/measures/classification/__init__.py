@@ -40,7 +40,7 @@ MEASURES: tuple[Measure[Any], ...] = (
 )
 
 
-def perfect(gold: object) -> dict[str, Any]:
+def perfect(gold: object) -> dict[str, object]:
     """The prediction that gets everything right."""
     return {
         "label": gold_field(gold, "label"),

@@ -7,9 +7,8 @@ which prediction over many examples.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import cached_property, lru_cache
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -71,12 +70,12 @@ def confusion(read: Sequence[Read]) -> Confusion:
     return Confusion(Counter((one.gold, one.pred) for one in read))
 
 
-def matrix(seen: Mapping[tuple[str, str], Any], labels: Sequence[str]) -> dict[str, dict[str, int]]:
+def matrix(seen: Confusion, labels: Sequence[str]) -> dict[str, dict[str, int]]:
     """Rows of gold, columns of predictions, over ``labels``; OTHER takes what they do not have, where there is any."""
     rest = OTHER if OTHER not in labels else "OTHER (outside the list)"
     known = set(labels) - {NONE}
     pairs = Counter[tuple[str, str]]()
     for (gold, pred), count in seen.items():
-        pairs[gold if gold in known else rest, pred if pred in known else rest] += count
+        pairs[gold if gold in known else rest, pred if pred in known else rest] += int(count)
     names = [*labels, *([rest] if any(rest in pair for pair in pairs) else [])]
     return {gold: {pred: pairs[gold, pred] for pred in names} for gold in names}

@@ -13,13 +13,13 @@ from goldassay.measures.extraction.batch import Batch
 from goldassay.measures.extraction.matching import MATCH
 from goldassay.measures.extraction.measures import Matched
 from goldassay.measures.extraction.records import Span
-from goldassay.tally import FORMULAS, By, Counts, Macro, Mean
+from goldassay.tally import FORMULAS, By, Counts, Macro, Mean, T
 
 MATCHES = ("strict", "partial")
 
 
 @dataclass(frozen=True)
-class _Average(Matched):
+class _Average(Matched[T]):
     """A mean over types or documents of what one match counts."""
 
     match: str = "strict"
@@ -48,7 +48,7 @@ class _Average(Matched):
 
 
 @dataclass(frozen=True)
-class _OverTypes(_Average):
+class _OverTypes(_Average[By[str, Counts]]):
     kinds: ClassVar[dict[str, Any]] = {}
     over: ClassVar[str] = "gold"
 
@@ -166,7 +166,7 @@ class WeightedRecall(WeightedF1):
 
 
 @dataclass(frozen=True)
-class _MacroDoc(_Average):
+class _MacroDoc(_Average[Mean]):
     zero: ClassVar[Mean] = Mean()
     fixed: ClassVar[dict[str, str]] = {"average": "macro by document", "empty": "left out"}
     source: ClassVar[str] = "Ehrmann et al. 2022 (HIPE)"

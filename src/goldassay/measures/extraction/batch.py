@@ -54,7 +54,7 @@ class Batch:
         self._kept: dict[tuple[str, ...], Any] = {}  # a cache of bound methods would keep itself, and all spans, alive
 
     @classmethod
-    def of(cls, gold: Sequence[Any], pred: Sequence[Any], bounds: str = "given") -> Batch:
+    def of(cls, gold: Sequence[object], pred: Sequence[object], bounds: str = "given") -> Batch:
         """The batch of aligned records, or of bare lists of spans; of those that count (`settled`)."""
         left, right, texts = fields(gold, pred)
         if bounds != "given" or any(map(marked, left)):

@@ -10,7 +10,6 @@ gold nor HIPE's tag sets of 2020 and 2022 know are left out.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from goldassay.measures.extraction.matching import SCHEMAS
 from goldassay.measures.extraction.records import GOLD, PRED, Span, fields, name, spans
@@ -35,15 +34,16 @@ def known_types(gold: Sequence[Sequence[Span]]) -> frozenset[str]:
     return HIPE_TYPES | {span.type.casefold() for spans in gold for span in spans}
 
 
-def known(gold: Sequence[object], pred: Sequence[object]) -> tuple[list[Any], list[Any], int]:
+def known(
+    gold: Sequence[object], pred: Sequence[object]
+) -> tuple[list[dict[str, object]], list[dict[str, object]], int]:
     """Both sides as records without predictions of types that do not count, and how many those were."""
     left, right, texts = fields(gold, pred)
-    names = [name(one) for one in gold]
-    made = [
-        {"id": one, "text": text, "entities": spans(entities, GOLD, placed=True)}
-        for one, text, entities in zip(names, texts, left, strict=True)
+    wanted = [spans(entities, GOLD, placed=True) for entities in left]
+    made: list[dict[str, object]] = [
+        {"id": name(one), "text": text, "entities": each} for one, text, each in zip(gold, texts, wanted, strict=True)
     ]
-    types = known_types([one["entities"] for one in made])
+    types = known_types(wanted)
     found = [spans(entities, PRED) for entities in right]
     kept = [[span for span in each if span.type.casefold() in types] for each in found]
     return made, [{"entities": each} for each in kept], sum(map(len, found)) - sum(map(len, kept))

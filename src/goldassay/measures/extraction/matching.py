@@ -21,7 +21,7 @@ from bisect import bisect_left
 from collections import Counter, defaultdict
 from collections.abc import Callable, Sequence
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from scipy.optimize import linear_sum_assignment
@@ -30,7 +30,7 @@ from scipy.sparse.csgraph import min_weight_full_bipartite_matching
 
 from goldassay.measures.extraction.records import Span
 from goldassay.measures.extraction.tally import SemEvalCounts
-from goldassay.tally import Counts
+from goldassay.tally import Counts, Number
 
 
 class Edge(NamedTuple):
@@ -216,7 +216,7 @@ def semeval(gold: Sequence[Span], pred: Sequence[Span]) -> dict[str, SemEvalCoun
     }
 
 
-def schema_counts(schema: str, correct: Any, pairs: Any, gold: Any, pred: Any) -> SemEvalCounts:
+def schema_counts(schema: str, correct: Number, pairs: Number, gold: Number, pred: Number) -> SemEvalCounts:
     """A pair that is not correct is INC, or PAR in the schema ``partial``; what is in no pair is MIS or SPU.
 
     Args:
@@ -224,8 +224,8 @@ def schema_counts(schema: str, correct: Any, pairs: Any, gold: Any, pred: Any) -
         gold: How many gold spans.
         pred: How many predicted ones.
     """
-    rest = (0 * pairs, pairs - correct) if schema == "partial" else (pairs - correct, 0 * pairs)
-    return SemEvalCounts(correct, *rest, gold - pairs, pred - pairs)
+    wrong, partly = (0 * pairs, pairs - correct) if schema == "partial" else (pairs - correct, 0 * pairs)
+    return SemEvalCounts(correct, wrong, partly, gold - pairs, pred - pairs)
 
 
 def _same(gold: Sequence[Span], pred: Sequence[Span], key: Callable[[Span], object]) -> int:

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from typing import ClassVar, Protocol
 
 from goldassay.exceptions import GoldassayError
 from goldassay.measure import EMPTY, Assessment, Measure
@@ -27,16 +27,35 @@ from goldassay.measures.extraction.batch import Batch
 from goldassay.measures.extraction.matching import ALSO, MATCH
 from goldassay.measures.extraction.mistakes import errors
 from goldassay.measures.extraction.records import Span, sides
+from goldassay.measures.extraction.tally import SemEvalCounts
 from goldassay.measures.extraction.tokens import token_counts
-from goldassay.tally import FORMULAS, Counts, PrecisionCounts, RecallCounts
+from goldassay.tally import FORMULAS, Counts, PrecisionCounts, RecallCounts, T
 
 SOURCE = "Tjong Kim Sang & De Meulder 2003 (CoNLL); Ehrmann et al. 2022 (HIPE: strict, fuzzy)"
 BOUNDS = ("given", "word")
-COUNTING = {"one-to-one": matching, "hipe": hipe}
+
+
+class Counting(Protocol):
+    """How the spans of one document are counted; `matching` and `hipe` are two ways."""
+
+    def counts(self, gold: Sequence[Span], pred: Sequence[Span], match: str) -> Counts:
+        """Counts of one document."""
+        ...
+
+    def by_type(self, gold: Sequence[Span], pred: Sequence[Span], match: str) -> dict[str, Counts]:
+        """The same by type."""
+        ...
+
+    def semeval(self, gold: Sequence[Span], pred: Sequence[Span]) -> dict[str, SemEvalCounts]:
+        """SemEval's counts by schema."""
+        ...
+
+
+COUNTING: dict[str, Counting] = {"one-to-one": matching, "hipe": hipe}
 
 
 @dataclass(frozen=True)
-class SpanMeasure(Measure[Any]):
+class SpanMeasure(Measure[T]):
     """What all measures of extraction share: spans of both sides are read, counted, and their errors put in words.
 
     ``bounds`` is ``given``, or ``word``: spans of both sides are widened to whole words of the text first, as ELEVANT
@@ -55,11 +74,11 @@ class SpanMeasure(Measure[Any]):
         if self.bounds not in BOUNDS:
             raise GoldassayError(f"bounds is {' or '.join(BOUNDS)}, not {self.bounds!r}")
 
-    def tally(self, gold: Sequence[Span], pred: Sequence[Span], text: str) -> Any:
+    def tally(self, gold: Sequence[Span], pred: Sequence[Span], text: str) -> T:
         """The evidence of one document."""
         raise GoldassayError(f"{type(self).__name__} does not say how to count")
 
-    def assess(self, gold: object, pred: object) -> Assessment[Any]:
+    def assess(self, gold: object, pred: object) -> Assessment[T]:
         """The evidence of one document and its errors."""
         left, right, text = sides(gold, pred, self.bounds)
         found, good = errors(left, right, text)
@@ -71,7 +90,7 @@ class SpanMeasure(Measure[Any]):
 
 
 @dataclass(frozen=True)
-class Matched(SpanMeasure):
+class Matched(SpanMeasure[T]):
     """Spans of both sides are matched, within a document.
 
     ``matching`` is ``one-to-one`` (that with the most true positives, whatever the order) or ``hipe`` (in the order of
@@ -86,12 +105,12 @@ class Matched(SpanMeasure):
             raise GoldassayError(f"matching is {' or '.join(COUNTING)}, not {self.matching!r}")
 
     @property
-    def counting(self) -> Any:
-        """The module that counts so in one document: its functions are ``counts``, ``by_type`` and ``semeval``."""
+    def counting(self) -> Counting:
+        """The module that counts so in one document."""
         return COUNTING[self.matching]
 
 
-class _Pooled(SpanMeasure):
+class _Pooled(SpanMeasure[Counts]):
     """Pooled over all documents; subclasses say the match and, by their zero, the rate."""
 
     match: ClassVar[str] = ""
@@ -118,7 +137,7 @@ class _Pooled(SpanMeasure):
 
 
 @dataclass(frozen=True)
-class Micro(_Pooled, Matched):
+class Micro(_Pooled, Matched[Counts]):
     """Counts of matched spans, pooled over all documents."""
 
     def tally(self, gold: Sequence[Span], pred: Sequence[Span], text: str) -> Counts:

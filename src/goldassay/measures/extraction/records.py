@@ -27,7 +27,9 @@ def sides(gold: object, pred: object, bounds: str = "given") -> tuple[list[Span]
         raise error.at(record=name(gold)) from None
 
 
-def settled(gold: Any, pred: Any, text: str, bounds: str = "given") -> tuple[list[Span], list[Span]]:
+def settled(
+    gold: Iterable[object] | None, pred: Iterable[object] | None, text: str, bounds: str = "given"
+) -> tuple[list[Span], list[Span]]:
     """The spans of both sides of a document that count: with their bounds, and without what may be left out.
 
     ``bounds="word"`` widens both sides to whole words of the text (`widened`). A gold span that is ``optional`` counts
@@ -41,7 +43,7 @@ def settled(gold: Any, pred: Any, text: str, bounds: str = "given") -> tuple[lis
     ([(0, 22)], [(0, 22)])
     """
     left, right = spans(gold, GOLD, placed=True), spans(pred, PRED)
-    marks = [(False, None)] * len(left) if not marked(gold) else [_marks(item) for item in gold]
+    marks = [(False, None)] * len(left) if not marked(gold) else [_marks(item) for item in gold or ()]
     if bounds == "word" and text:
         left, right = ([_wide(span, text) for span in side] for side in (left, right))
         marks = [(optional, parent and widened(*parent, text)) for optional, parent in marks]
@@ -66,7 +68,7 @@ def settled(gold: Any, pred: Any, text: str, bounds: str = "given") -> tuple[lis
     return kept, [span for span in right if (span.place, span.type) not in aside] + by_parts
 
 
-def marked(items: Any) -> bool:
+def marked(items: Iterable[object] | None) -> bool:
     """Whether any span of gold says that it is optional or a part."""
     return any(
         ("optional" in item or "parent" in item)
@@ -76,7 +78,7 @@ def marked(items: Any) -> bool:
     )
 
 
-def _marks(item: Any) -> tuple[bool, tuple[int, int] | None]:
+def _marks(item: object) -> tuple[bool, tuple[int, int] | None]:
     """Whether a span is optional, and the place of the span that it is a part of."""
     if isinstance(item, (tuple, list)):
         return False, None
@@ -93,7 +95,10 @@ def _wide(span: Span, text: str) -> Span:
     return span._replace(start=start, end=end, text=text[start:end], fragments=parts)
 
 
-def fields(gold: Sequence[object], pred: Sequence[object]) -> tuple[list[Any], list[Any], list[str]]:
+Entities = Iterable[object] | None
+
+
+def fields(gold: Sequence[object], pred: Sequence[object]) -> tuple[list[Entities], list[Entities], list[str]]:
     """The entities of both sides and the texts of aligned records, as they stand there."""
     if len(gold) != len(pred):
         raise GoldassayError(f"{len(gold)} gold records against {len(pred)} predictions; they must be aligned")
@@ -109,18 +114,19 @@ def _text(one: Any) -> str:
     return "" if isinstance(one, list) else str(gold_field(one, "text", "") or "")
 
 
-def _entities(one: Any, field: Callable[[Any, str], Any]) -> Any:
-    if type(one) is dict and "entities" in one:
-        return one["entities"]
-    return one if isinstance(one, list) else field(one, "entities")
+def _entities(one: object, field: Callable[[Any, str], Any]) -> Entities:
+    if isinstance(one, list):
+        return one
+    found: Entities = one["entities"] if type(one) is dict and "entities" in one else field(one, "entities")
+    return found
 
 
-def name(gold: object) -> Any:
+def name(gold: object) -> object:
     """The id of a record, for an error; ``None`` where it has none."""
     return None if isinstance(gold, list) else read(gold, "id", None)
 
 
-def perfect(gold: object) -> dict[str, Any]:
+def perfect(gold: object) -> dict[str, list[Span]]:
     """The prediction that gets everything right.
 
     >>> perfect({"text": "in Delft", "entities": [(3, 8, "TOP")]})["entities"][0].type
@@ -162,7 +168,7 @@ class Span(NamedTuple):
         return any(a < d and c < b for a, b in mine for c, d in theirs)
 
 
-def spans(items: Iterable[Any] | None, side: str = "entities", *, placed: bool = False) -> list[Span]:
+def spans(items: Iterable[object] | None, side: str = "entities", *, placed: bool = False) -> list[Span]:
     """Spans from dicts, sequences ``(start, end, type)`` or objects.
 
     ``None`` for start and end says "not in the text", which only a prediction may (``placed`` forbids it).

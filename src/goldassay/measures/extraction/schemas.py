@@ -87,7 +87,7 @@ class TypeRecall(_Type):
 
 
 @dataclass(frozen=True)
-class SemEval(Matched):
+class SemEval(Matched[SemEvalCounts]):
     """F1, precision or recall of SemEval'13 task 9 in one of its four schemas.
 
     | schema | COR | else, for two spans that overlap |

@@ -59,7 +59,7 @@ MEASURES: tuple[Measure[Any], ...] = (
 )
 
 
-def perfect(gold: object) -> dict[str, Any]:
+def perfect(gold: object) -> dict[str, list[dict[str, object]]]:
     """The prediction that gets everything right."""
     links = []
     for link in gold_field(gold, "links"):

@@ -24,8 +24,8 @@ from goldassay.measures.linking.records import Answer, IdPairs, plain
 from goldassay.tally import Number, divide
 from goldassay.tally.sums import Sums
 
-IdTable = Mapping[str, Any]
-Resolver = IdTable | Callable[[str], Any]
+IdTable = Mapping[str, object]
+Resolver = IdTable | Callable[[str], object]
 Bases = dict[str, frozenset[str]]
 
 BASES = ("wikidata", "viaf", "isil")
@@ -116,7 +116,7 @@ def verdict(entity: Bases, resolver: Resolver | None) -> str:
     return "partial" if not known else "consistent" if all(known) else "inconsistent"
 
 
-def _agree(entity: Bases, a: str, b: str, resolver: Any) -> bool | None:
+def _agree(entity: Bases, a: str, b: str, resolver: Resolver) -> bool | None:
     """Whether two bases agree, asked from either side; ``None`` where the resolver knows neither."""
     for one, other in ((a, b), (b, a)):
         known = frozenset[str]().union(*(resolved(resolver, x).get(other, frozenset()) for x in sorted(entity[one])))
@@ -125,7 +125,7 @@ def _agree(entity: Bases, a: str, b: str, resolver: Any) -> bool | None:
     return None
 
 
-def resolved(resolver: Any, one: str) -> Bases:
+def resolved(resolver: Resolver, one: str) -> Bases:
     """What a resolver says of an id, by knowledge base."""
     answer = resolver(one) if callable(resolver) else resolver.get(one)
     if answer is None:
@@ -177,7 +177,7 @@ def _set(value: Any, base: str) -> frozenset[str]:
 
 
 @dataclass(frozen=True)
-class ConsistencyRate(LinkMeasure):
+class ConsistencyRate(LinkMeasure[Consistency]):
     """Of the predicted links with ids in several knowledge bases, the share whose ids belong together.
 
     What belongs together is told by ``resolver``, pairs (id, ``base:id``); empty is what the document's gold links say.

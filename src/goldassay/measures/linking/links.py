@@ -19,7 +19,7 @@ from goldassay.tally import FORMULAS, Counts, Mean
 
 
 @dataclass(frozen=True)
-class _Link(LinkMeasure):
+class _Link(LinkMeasure[Counts]):
     k: int = 1
     over: str = "all"
     matching: str = "one-to-one"
@@ -142,7 +142,7 @@ class StrongLinkRecall(_Link):
 
 
 @dataclass(frozen=True)
-class MacroDocLink(LinkMeasure):
+class MacroDocLink(LinkMeasure[Mean]):
     """The mean over documents of their links' precision, recall or F1, by overlap or on the span.
 
     A document that is empty on both sides has 1 (GERBIL). With ``matching="hipe"`` documents without answers leave

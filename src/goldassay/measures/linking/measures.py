@@ -17,7 +17,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field, fields
 from hashlib import sha256
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from goldassay.exceptions import GoldassayError
 from goldassay.measure import EMPTY, Assessment, Measure
@@ -25,7 +25,7 @@ from goldassay.measures.linking.matching import MATCHINGS, OVER, Matching
 from goldassay.measures.linking.mistakes import errors
 from goldassay.measures.linking.records import IdPairs, sides
 from goldassay.statistics.evidence import stacked
-from goldassay.tally import FORMULAS, Counts, Mean, PrecisionCounts, RecallCounts
+from goldassay.tally import FORMULAS, Counts, Mean, PrecisionCounts, RecallCounts, T
 
 HIPE = "Ehrmann et al. 2022 (HIPE: fuzzy, strict, @k); Hachey et al. 2014 (neleval)"
 KEY = "document, start, end"
@@ -35,7 +35,7 @@ TABLES = ("equivalent", "resolver")  # conventions that may be thousands of pair
 
 
 @dataclass(frozen=True)
-class LinkMeasure(Measure[Any]):
+class LinkMeasure(Measure[T]):
     """A measure over the mentions and answers of a document."""
 
     task: ClassVar[str] = "linking"
@@ -57,7 +57,7 @@ class LinkMeasure(Measure[Any]):
         if not isinstance(k, int) or k < 1:
             raise GoldassayError(f"k is a whole number from 1, not {k!r}")
 
-    def tally(self, found: Matching) -> Any:
+    def tally(self, found: Matching) -> T:
         """The evidence of one document."""
         raise GoldassayError(f"{type(self).__name__} does not say how to count")
 
@@ -65,11 +65,12 @@ class LinkMeasure(Measure[Any]):
         """Every document, read and matched once."""
         return [Matching(sides(*pair, self.equivalent, self.bounds)) for pair in zip(gold, pred, strict=True)]
 
-    def tallies(self, batch: Sequence[Matching]) -> Any:
+    def tallies(self, batch: Sequence[Matching]) -> T:
         """The evidence of each document."""
-        return stacked([self.tally(found) for found in batch], self.zero)
+        made: T = stacked([self.tally(found) for found in batch], self.zero)
+        return made
 
-    def assess(self, gold: object, pred: object) -> Assessment[Any]:
+    def assess(self, gold: object, pred: object) -> Assessment[T]:
         """The evidence of one document and its errors."""
         read = sides(gold, pred, self.equivalent, self.bounds)
         found, right = errors(read)
@@ -99,7 +100,7 @@ def suffix(over: str) -> str:
 
 
 @dataclass(frozen=True)
-class HitsAt(LinkMeasure):
+class HitsAt(LinkMeasure[Mean]):
     """The share of gold mentions whose id is among the first ``k`` candidates.
 
     >>> gold = [{"start": 0, "end": 5, "ids": {"wikidata": ["Q90"]}}, {"start": 9, "end": 12, "ids": {}}]
@@ -131,7 +132,7 @@ class HitsAt(LinkMeasure):
 
 
 @dataclass(frozen=True)
-class MRR(LinkMeasure):
+class MRR(LinkMeasure[Mean]):
     """The mean over gold mentions of 1 / rank of the right candidate; 0 where it is not there.
 
     >>> gold = [{"start": 0, "end": 5, "ids": {"wikidata": ["Q90"]}}]
@@ -156,7 +157,7 @@ class MRR(LinkMeasure):
 
 
 @dataclass(frozen=True)
-class Coverage(LinkMeasure):
+class Coverage(LinkMeasure[Mean]):
     """The share of gold mentions that have an answer at all, be it NIL: what stands beside hits and MRR.
 
     >>> Coverage()([{"start": 0, "end": 5, "ids": {}}], []).tally
@@ -180,7 +181,7 @@ class Coverage(LinkMeasure):
 
 
 @dataclass(frozen=True)
-class _Nil(LinkMeasure):
+class _Nil(LinkMeasure[Counts]):
     rate: ClassVar[str] = "f1"
     counted: ClassVar[str] = "nil"
     fixed: ClassVar[dict[str, str]] = {"key": KEY, "average": "micro", "empty": EMPTY}

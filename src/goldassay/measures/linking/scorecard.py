@@ -89,7 +89,7 @@ def scorecard(
     return card
 
 
-def _measures(matching: str, told: IdPairs, **shared: Any) -> list[LinkMeasure]:
+def _measures(matching: str, told: IdPairs, **shared: Any) -> list[LinkMeasure[Any]]:
     """Every measure of the scorecard, under the conventions that were asked for."""
     return [
         *(HitsAt(k, **shared) for k in KS),
@@ -104,9 +104,9 @@ def _measures(matching: str, told: IdPairs, **shared: Any) -> list[LinkMeasure]:
     ]
 
 
-def _part(over: str, matching: str, **shared: Any) -> dict[str, LinkMeasure]:
+def _part(over: str, matching: str, **shared: Any) -> dict[str, LinkMeasure[Any]]:
     """The ranks and the links of what is in the knowledge base, or is NIL, by themselves."""
-    measures: dict[str, LinkMeasure] = {HitsAt(k).key: HitsAt(k, over, **shared) for k in KS}
+    measures: dict[str, LinkMeasure[Any]] = {HitsAt(k).key: HitsAt(k, over, **shared) for k in KS}
     measures |= {kind().key: kind(over, **shared) for kind in (MRR, Coverage)}
     return measures | {kind().key: kind(1, over, matching, **shared) for kind in LINKS}
 

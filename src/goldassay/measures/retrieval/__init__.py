@@ -17,8 +17,6 @@ Source: trec_eval, https://github.com/usnistgov/trec_eval; ir_measures, https://
 
 from __future__ import annotations
 
-from typing import Any
-
 from goldassay.measures.retrieval.matching import Batch
 from goldassay.measures.retrieval.measures import AP, RBP, RR, Bpref, Ranked, bpref, nDCG
 from goldassay.measures.retrieval.records import grades, scores
@@ -45,7 +43,7 @@ MEASURES: tuple[Ranked, ...] = (
 )
 
 
-def perfect(gold: object) -> dict[str, Any]:
+def perfect(gold: object) -> dict[str, list[dict[str, object]]]:
     """The prediction that ranks the relevant documents first, best grades on top.
 
     >>> perfect({"relevant": {"a": 1, "b": 3, "c": 0}})["results"][0]

@@ -36,7 +36,7 @@ NO_K = ("Bpref", "Rprec")
 OWN = ("gain", "ideal", "ties", "missing")
 
 
-def named(text: str, **conventions: Any) -> Ranked:
+def named(text: str, **conventions: object) -> Ranked:
     """The measure of that name; ``conventions`` such as ``missing="skip"`` apply where the name does not say otherwise.
 
     >>> named("nDCG@10")
@@ -105,7 +105,7 @@ def scorecard(
     measures: Wanted | None = None,
     ties: str = "docno_desc",
     missing: int | str = 0,
-    **options: Any,
+    **options: object,
 ) -> Scorecard:
     """The mean of each measure over the queries, keyed by the name it was asked for, and the values by query.
 
@@ -225,7 +225,7 @@ def band(
     return out
 
 
-def chosen(measures: Wanted | None = None, **conventions: Any) -> dict[str, Ranked]:
+def chosen(measures: Wanted | None = None, **conventions: object) -> dict[str, Ranked]:
     """The measures by the names they were asked for."""
     asked: dict[str, Ranked] = {}
     for one in measures or DEFAULT:

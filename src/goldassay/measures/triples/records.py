@@ -65,7 +65,7 @@ def said(
     return sorted(kept, key=lambda statement: (-_confidence(statement.triple, name), statement.key))
 
 
-def perfect(gold: object) -> dict[str, Any]:
+def perfect(gold: object) -> dict[str, list[dict[str, object]]]:
     """The prediction that says what gold says, without its deprecated statements and its annotations.
 
     >>> perfect({"triples": [{"subject": "a", "predicate": "b", "object": "c", "rank": "normal", "supported": True}]})

@@ -28,7 +28,7 @@ def scorecard(
     ontology: object = None,
     **options: Any,
 ) -> Scorecard:
-    """Every value of design §7 for triples.
+    """Every value for triples, over a set.
 
     Args:
         gold: examples with ``triples``; ``text`` for hallucination, ``domain`` for values by domain.

@@ -27,6 +27,7 @@ from goldassay.fields import read
 from goldassay.measure import Assessment, Measure, failed
 from goldassay.measures.triples.objects import written
 from goldassay.scorecard import Batches, Scorecard, each, fold
+from goldassay.statistics.evidence import Floats
 from goldassay.tally import Mean
 
 GAPS = re.compile(r"_|\s+")
@@ -161,11 +162,11 @@ class Official(Measure[Mean]):
     def assess(self, gold: object, pred: object) -> Assessment[Mean]:
         return Assessment(Mean.of(getattr(sentence(gold, pred, self.ontology), self.value)))
 
-    def batch(self, gold: Sequence[object], pred: Sequence[object]) -> Any:
+    def batch(self, gold: Sequence[object], pred: Sequence[object]) -> Floats:
         """The numbers of all sentences, a column each."""
         return np.array([astuple(sentence(*pair, self.ontology)) for pair in zip(gold, pred, strict=True)]).T
 
-    def tallies(self, batch: Any) -> Mean:
+    def tallies(self, batch: Floats) -> Mean:
         column = batch[MEASURES.index(self.value)] if len(batch) else np.zeros(0)
         return Mean(column, np.ones(len(column)))
 

@@ -96,7 +96,7 @@ def _by_type(types: Sequence[Figures]) -> Figures:
     return {**found, "F1_macro (recomputed from P & R)": harmonic}
 
 
-def number(raw: Any) -> float | None:
+def number(raw: str | float | None) -> float | None:
     """An official cell or value; None where there is none."""
     if raw in (None, ""):
         return None

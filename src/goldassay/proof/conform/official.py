@@ -10,7 +10,6 @@ import hashlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 from urllib.parse import urlsplit
 
 from goldassay import files
@@ -63,7 +62,7 @@ class SuiteResult:
         if len(self.differences) < SHOWN:
             self.differences.append(text)
 
-    def state(self) -> dict[str, Any]:
+    def state(self) -> dict[str, object]:
         """As JSON."""
         return {
             "name": self.name,

@@ -99,7 +99,7 @@ class Way:
         """Whether this way makes all the changes of another, and more, for the same value."""
         return set(other.says) < set(self.says) and abs(other.value - self.value) < 1e-12
 
-    def state(self) -> dict[str, Any]:
+    def state(self) -> dict[str, object]:
         """As JSON."""
         return {
             "value": self.value,
@@ -163,7 +163,7 @@ class Explanation:
         more = len(self.ways) - len(named)
         return out + ([f"… and {more} more (all with --json)"] if named and more else [])
 
-    def state(self) -> dict[str, Any]:
+    def state(self) -> dict[str, object]:
         """As JSON."""
         return {
             "name": self.claim.name,

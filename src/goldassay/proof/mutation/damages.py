@@ -27,7 +27,7 @@ class Damage:
     harmless: bool = False
 
 
-def listed(field: str, change: Callable[[Sequence[Any], Record, Record], Sequence[Any] | None]) -> Apply:
+def listed(field: str, change: Callable[[Sequence[Record], Record, Record], Sequence[Record] | None]) -> Apply:
     """A damage of a list in the prediction: ``change`` gets the list, the gold example and another one."""
 
     def apply(gold: Record, pred: Record, other: Record) -> Record | None:
@@ -37,10 +37,10 @@ def listed(field: str, change: Callable[[Sequence[Any], Record, Record], Sequenc
     return apply
 
 
-def each(field: str, change: Callable[[Mapping[str, Any], Record, Record], Mapping[str, Any] | None]) -> Apply:
+def each(field: str, change: Apply) -> Apply:
     """A damage of every item of a list that can be damaged so."""
 
-    def made(items: Sequence[Any], gold: Record, other: Record) -> Sequence[Any] | None:
+    def made(items: Sequence[Record], gold: Record, other: Record) -> Sequence[Record] | None:
         out = [change(item, gold, other) for item in items]
         if all(item is None for item in out):
             return None

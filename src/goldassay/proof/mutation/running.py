@@ -5,13 +5,14 @@ The gold is small and written for this table: every damage of a task finds somet
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from typing import Any
 
 from goldassay.embedding import Embedder, available, register
 from goldassay.exceptions import DataError, GoldassayError
+from goldassay.gold.shapes import Record
 from goldassay.measure import TASKS, Measure
 from goldassay.proof.mutation import damages, spans
 from goldassay.proof.mutation.damages import Damage
@@ -52,7 +53,7 @@ def _span(text: str, name: str, kind: str) -> dict[str, Any]:
     return {"start": start, "end": start + len(name), "type": kind, "text": name}
 
 
-def examples() -> dict[str, list[Mapping[str, Any]]]:
+def examples() -> dict[str, list[Record]]:
     """Gold examples by task."""
     rows = list(zip(TEXTS, FACTS, NAMES, YEARS, TYPES, strict=True))
     return {
@@ -111,7 +112,7 @@ def examples() -> dict[str, list[Mapping[str, Any]]]:
     }
 
 
-def right(task: str, gold: Mapping[str, Any], perfect: Mapping[str, Any]) -> dict[str, Any]:
+def right(task: str, gold: Record, perfect: Record) -> Record:
     """The right prediction: the task's own perfect one, with what the damages work on."""
     if task == "answering":
         answers = gold["answers"]
@@ -170,7 +171,7 @@ class Reaction:
         lost = self.after - self.before if self.lower_is_better else self.before - self.after
         return self.applies and lost >= NOTICED
 
-    def state(self) -> dict[str, Any]:
+    def state(self) -> dict[str, object]:
         """As JSON."""
         return {
             "task": self.task,

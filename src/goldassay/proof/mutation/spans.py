@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from goldassay.gold.shapes import Record
 from goldassay.judges.audit.checks import changed_digit
-from goldassay.proof.mutation.damages import Damage, each, listed
+from goldassay.proof.mutation.damages import Apply, Damage, each, listed
 
 OTHER_TYPE = {
     "GRP.HER.MUS": "GRP.HER.ARC",
@@ -26,7 +26,7 @@ def fields(item: object) -> dict[str, Any]:
     return {name: getattr(item, name) for name in ("start", "end", "type", "text") if hasattr(item, name)}
 
 
-def moved(start: int, end: int) -> Any:
+def moved(start: int, end: int) -> Apply:
     """Both ends of every span moved by so many characters."""
 
     def change(item: Record, gold: Record, _other: Record) -> Record:
@@ -37,7 +37,7 @@ def moved(start: int, end: int) -> Any:
     return change
 
 
-def of_another(field: str) -> Any:
+def of_another(field: str) -> Apply:
     """The items of another document."""
     return listed(field, lambda _items, _gold, other: [_predicted(item) for item in other[field]])
 
@@ -55,14 +55,14 @@ def retyped(item: Record, _gold: Record, _other: Record) -> Record:
     return made | {"type": OTHER_TYPE[made["type"]]}
 
 
-def added(items: Sequence[object], gold: Record, _other: Record) -> Sequence[Any]:
+def added(items: Sequence[Record], gold: Record, _other: Record) -> Sequence[Record]:
     """A span at the end of the text, where there is no name."""
     end = len(gold["text"]) - 1
     span = {"start": end - UNRELATED, "end": end, "type": "TOP", "text": gold["text"][end - UNRELATED : end]}
     return [*items, span]
 
 
-def elsewhere(items: Sequence[object], gold: Record, _other: Record) -> Sequence[Any]:
+def elsewhere(items: Sequence[Record], gold: Record, _other: Record) -> Sequence[Record]:
     """Every span, with its type, at a place where there is no name: the end of the text, from behind."""
     out, end = [], len(gold["text"]) - 1
     for item in items:
@@ -71,13 +71,13 @@ def elsewhere(items: Sequence[object], gold: Record, _other: Record) -> Sequence
     return out
 
 
-def linked(items: Sequence[object], gold: Record, other: Record) -> Sequence[Any]:
+def linked(items: Sequence[Record], gold: Record, other: Record) -> Sequence[Record]:
     """A link at the end of the text, where there is no mention."""
     *kept, span = added(items, gold, other)
     return [*kept, {**span, "candidates": [{"id": "Q1"}]}]
 
 
-def identified(change: Any) -> Any:
+def identified(change: Callable[[Record, Record, Record], object]) -> Apply:
     """A damage of the candidates of every mention that has some."""
 
     def made(item: Record, gold: Record, other: Record) -> Record | None:
@@ -97,15 +97,15 @@ def from_nil(item: Record, _gold: Record, _other: Record) -> Record | None:
     return None if item["candidates"] else {**item, "candidates": [{"id": "Q1"}]}
 
 
-def _once_more(items: Sequence[Any], _gold: Record, _other: Record) -> Sequence[Any]:
+def _once_more(items: Sequence[Any], _gold: Record, _other: Record) -> Sequence[Record]:
     return [*items, *items]
 
 
-def _none(_items: Sequence[Any], _gold: Record, _other: Record) -> Sequence[Any]:
+def _none(_items: Sequence[Any], _gold: Record, _other: Record) -> Sequence[Record]:
     return []
 
 
-def _backwards(items: Sequence[Any], _gold: Record, _other: Record) -> Sequence[Any]:
+def _backwards(items: Sequence[Any], _gold: Record, _other: Record) -> Sequence[Record]:
     return list(reversed(items))
 
 

@@ -24,7 +24,7 @@ def _figure(label: str, data: list[dict[str, Any]], layout: dict[str, Any], heig
     return {"label": label, "data": data, "layout": {"height": height, **layout}}
 
 
-def forest(names: Sequence[str], runs: Sequence[str], values: Sequence[Sequence[Any]]) -> Chart:
+def forest(names: Sequence[str], runs: Sequence[str], values: Sequence[Sequence[Sequence[float] | None]]) -> Chart:
     """Values with intervals, one row a measure, one mark a run; ``values[run][measure]`` has value, low and high."""
     data = []
     for place, (run, row) in enumerate(zip(runs, values, strict=True)):

@@ -16,6 +16,7 @@ from collections.abc import Sequence
 from html import escape  # plotly reads a few tags in what a mark says
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from socket import socket
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
@@ -186,7 +187,7 @@ class Server(ThreadingHTTPServer):
             self.kept[stamp] = report(sources(folders).runs)
         return self.kept[stamp]
 
-    def handle_error(self, request: Any, client_address: Any) -> None:
+    def handle_error(self, request: socket | tuple[bytes, socket], client_address: object) -> None:
         """Whoever closes the page or goes on before it has come is no error; anything else is told as it is."""
         if not isinstance(sys.exception(), ConnectionError):
             super().handle_error(request, client_address)

@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, TypedDict
 
 from goldassay.jsonl import dumps
 from goldassay.reporting.facts import ONE_SIDED, Facts, ReportedValue, shown_model, wrong
@@ -32,12 +32,20 @@ def values(told: Sequence[Facts]) -> list[tuple[ReportedValue, list[ReportedValu
     return [(next(v[name] for v in found if name in v), [v.get(name) for v in found]) for name in names]
 
 
-def strata(told: Sequence[Facts]) -> dict[str, list[dict[str, Any]]]:
+class StratumKey(TypedDict):
+    """A key of a stratum: its examples, and each run's values."""
+
+    key: str
+    n: int
+    values: list[Mapping[str, float | None]]
+
+
+def strata(told: Sequence[Facts]) -> dict[str, list[StratumKey]]:
     """For each stratum its keys, the largest first: examples, and each run's value of each measure.
 
     A stratum of one key says what the whole says, and is left out.
     """
-    out: dict[str, dict[str, dict[str, Any]]] = {}
+    out: dict[str, dict[str, StratumKey]] = {}
     for place, one in enumerate(told):
         for stratum, keys in one.run.by_stratum.items():
             for key, values in keys.items():
@@ -47,9 +55,17 @@ def strata(told: Sequence[Facts]) -> dict[str, list[dict[str, Any]]]:
     return {stratum: sorted(rows.values(), key=lambda row: -row["n"]) for stratum, rows in out.items() if len(rows) > 1}
 
 
-def parts(told: Sequence[Facts]) -> dict[str, dict[str, Any]]:
+class FacetTable(TypedDict):
+    """A facet as a table: the values shown, which of them is the support, and each key with every run's values."""
+
+    columns: list[str]
+    support: str
+    keys: list[tuple[str, list[Mapping[str, float | None]]]]
+
+
+def parts(told: Sequence[Facts]) -> dict[str, FacetTable]:
     """For each facet (type, label, property) its keys, by support: each run's values."""
-    out: dict[str, dict[str, Any]] = {}
+    out: dict[str, FacetTable] = {}
     for facet in dict.fromkeys(facet for one in told for facet in one.by):
         keys: dict[str, list[Mapping[str, float | None]]] = {}
         for place, one in enumerate(told):
@@ -58,7 +74,7 @@ def parts(told: Sequence[Facts]) -> dict[str, dict[str, Any]]:
         named = list(dict.fromkeys(name for rows in keys.values() for row in rows for name in row))
         support = next((name for name in ("support", "gold", "n") if name in named), "")
         shown = [name for name in named if name != support and not name.startswith(("semeval", "token", "type_"))]
-        preferred = [name for name in ("precision", "recall", "f1") if name in shown]
+        preferred: list[str] = [name for name in ("precision", "recall", "f1") if name in shown]
         strict = [name for name in shown if name.startswith("strict_")]
         keys = {key: rows for key, rows in keys.items() if any(value for row in rows for value in row.values())}
         ordered = sorted(keys.items(), key=lambda item: -max(float(row.get(support) or 0) for row in item[1]))
@@ -140,7 +156,7 @@ def packs(runs: Sequence[Run]) -> dict[str, str]:
     return out
 
 
-def index(runs: Sequence[Run]) -> dict[str, Any]:
+def index(runs: Sequence[Run]) -> dict[str, object]:
     """What the list shows and filters ask, column by column."""
     first = runs[0].rows
     types = _Numbered()

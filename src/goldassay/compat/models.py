@@ -1,8 +1,11 @@
-"""The founding document's ranking of models: five metrics, three caches, its files and its columns.
+"""What the founding document asks of whole models: their ranking, and `significance_test`, whether two of them differ.
 
-Three caches stand in a folder: ``contexts.csv`` (what was retrieved for each question), ``embeddings.csv`` (of answers
-and references) and ``raw_responses.csv`` (what each model said, how sure it was, how long it took). From them alone the
-metrics are made again, without a model: `ModelRanking.recalculate_metrics_only`.
+Three caches of the ranking stand in a folder: ``contexts.csv`` (what was retrieved for each question),
+``embeddings.csv`` (of answers and references) and ``raw_responses.csv`` (what each model said, how sure it was, how
+long it took). From them alone the metrics are made again, without a model: `ModelRanking.recalculate_metrics_only`.
+
+The test is repaired: lengths must agree, and values be finite; identical scores give p = 1 and not NaN; an unknown test
+is an error; the bootstrap is seeded and heeds ``alpha``; results are plain numbers, ready for JSON.
 """
 
 from __future__ import annotations
@@ -11,6 +14,7 @@ import copy
 import csv
 import io
 import json
+import math
 import os
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -19,15 +23,21 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from goldassay.compat.answering import COLUMNS, rankings
 from goldassay.embedding import Embedder, resolve
 from goldassay.exceptions import DataError, GoldassayError
 from goldassay.measures.answering import scorecard
 from goldassay.measures.answering.ranking import FIVE, WEIGHTS
 from goldassay.scorecard import Scorecard
+from goldassay.statistics.evidence import Evidences
+from goldassay.statistics.paired import TESTS, classical, compare
+from goldassay.statistics.power import cohens_dz
 
 if TYPE_CHECKING:
     import dspy
+
 
 QUESTIONS: tuple[dict[str, Any], ...] = (
     {"question": "What is your return policy?", "answers": ["30-day return policy with full refund"]},
@@ -156,8 +166,7 @@ class ModelRanking:
     def show_cache_status(self) -> dict[str, int | None]:
         """Print, and return, how many rows each cache has; ``None`` where there is none."""
         found = {name: len(self._read(name)) if (self.folder / name).is_file() else None for name in CACHES}
-        for name, rows in found.items():
-            print(f"{name}: {'none' if rows is None else f'{rows} rows'}")
+        print("\n".join(f"{name}: {'none' if rows is None else f'{rows} rows'}" for name, rows in found.items()))
         return found
 
     @property
@@ -203,13 +212,14 @@ class ModelRanking:
             + ("no final score" if row["Final_Score"] is None else f"{row['Final_Score']:.4f}")
             for row in self.rankings
         ]
-        columns = tuple(self.responses[0])
-        texts = _csv(self.rankings, COLUMNS), _csv(self.responses, columns), "\n".join(lines) + "\n"
-        for name, text in zip(OUTPUTS, texts, strict=True):
+        tables = _csv(self.rankings, COLUMNS), _csv(self.responses, tuple(self.responses[0]))
+        for name, text in zip(OUTPUTS, (*tables, "\n".join(lines) + "\n"), strict=True):
             (self.folder / name).write_text(text, encoding="utf-8", newline="")
 
 
-def reading(program: Any, lm: dspy.BaseLM | str | None = None, adapter: dspy.Adapter | None = None) -> ReadingModel:
+def reading(
+    program: dspy.Module, lm: dspy.BaseLM | str | None = None, adapter: dspy.Adapter | None = None
+) -> ReadingModel:
     """A program that searches and answers (see ``programs/answering.py``) as a reader of the contexts it is given."""
     import dspy
 
@@ -285,3 +295,59 @@ class _Kept:
                 self.vectors[text] = [float(x) for x in row]
             self.keep()
         return np.array([self.vectors[text] for text in texts], dtype=np.float32)
+
+
+def significance_test(
+    scores_a: Sequence[float],
+    scores_b: Sequence[float],
+    test_type: str = "paired_t",
+    alpha: float = 0.05,
+    *,
+    seed: int = 0,
+) -> dict[str, Any]:
+    """Whether the per-example scores of two models differ by more than chance.
+
+    ``test_type``: ``paired_t``, ``wilcoxon``, ``mcnemar``, ``permutation`` or ``bootstrap``. For values that are
+    not means (micro-F1), give tallies to `compare`. A statistic without bound is null.
+
+    Args:
+        scores_a: The scores of one model, a number an example.
+        scores_b: The other's, aligned with them.
+        alpha: The level of the test, such as 0.05.
+        seed: Of everything that is drawn at random.
+
+    >>> found = significance_test([0.9, 0.8, 0.7, 0.9], [0.5, 0.6, 0.4, 0.7])
+    >>> found["test"], round(found["statistic"], 3), round(found["p_value"], 4), found["significant"]
+    ('paired_t', 5.745, 0.0105, True)
+    """
+    if test_type not in TESTS:
+        raise GoldassayError(f"no test {test_type!r}; there are {', '.join(TESTS)}")
+    if not 0 < alpha < 1:
+        raise GoldassayError(f"alpha is between 0 and 1, not {alpha}")
+    if len(scores_a) != len(scores_b):
+        raise GoldassayError(f"a paired comparison needs the same examples: {len(scores_a)} against {len(scores_b)}")
+    gaps = Evidences(scores_a).matrix[:, 0] - Evidences(scores_b).matrix[:, 0]
+    common = {"n": len(gaps), "mean_difference": float(gaps.mean()), "effect_size": _finite(cohens_dz(gaps))}
+    if test_type in ("bootstrap", "permutation"):
+        found = compare(scores_a, scores_b, test=test_type, seed=seed)
+        p, statistic = found.test_p, found.difference
+        significant = p < alpha
+        if test_type == "bootstrap":
+            wide = compare(scores_a, scores_b, test=test_type, level=1 - alpha, seed=seed).interval
+            common |= {"ci_95_lower": found.interval.low, "ci_95_upper": found.interval.high}
+            significant = len(gaps) > 1 and not wide.low <= 0 <= wide.high
+    else:
+        statistic, p = classical(test_type, np.asarray(gaps))
+        significant = p < alpha
+    return {
+        "test": test_type,
+        "statistic": _finite(statistic),
+        "p_value": p,
+        "significant": bool(significant),
+        "alpha": alpha,
+        **common,
+    }
+
+
+def _finite(number: float) -> float | None:
+    return number if math.isfinite(number) else None
