@@ -142,7 +142,7 @@ def test_a_sample_of_the_unmatched_in_every_domain(result: Any) -> None:
 
 
 def test_verdicts_are_saved_reported_and_used(result: Any, tmp_path: Path) -> None:
-    entries = people.drawn(stored.latest(result[1]), 1.0)
+    entries: list[dict[str, Any]] = [{**one} for one in people.drawn(stored.latest(result[1]), 1.0)]
     for entry in entries:
         if entry["triple"][1] == "ex:likes":
             entry["verdict"] = "incorrect" if entry["article"].startswith("Ann") else "correct"

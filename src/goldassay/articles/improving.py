@@ -23,7 +23,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypedDict
 
 from goldassay.exceptions import DataError
 from goldassay.fields import read
@@ -117,6 +117,18 @@ def _number(row: Any, name: str) -> float | None:
 EXAMPLES = 3
 
 
+class AlignmentGap(TypedDict):
+    """A predicate that the table lacks, the property that it may mean, and how often it was said with such a value."""
+
+    predicate: str
+    property: str
+    label: str
+    in_table: bool
+    support: int
+    said: int
+    examples: list[list[str]]
+
+
 class Gaps:
     """Collects proposals from rows, one article at a time."""
 
@@ -140,7 +152,7 @@ class Gaps:
                 if len(kept) < EXAMPLES:
                     kept.append(one["triple"])
 
-    def found(self) -> list[dict[str, Any]]:
+    def found(self) -> list[AlignmentGap]:
         """Proposals, the best supported first."""
         return [
             {

@@ -12,10 +12,10 @@ from __future__ import annotations
 
 import random
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypedDict
 
 from goldassay import files
 from goldassay.articles.scoring import NOVEL, verdict_key
@@ -110,22 +110,35 @@ def _repeats(truth: Truth) -> Iterator[Problem]:
 KEYS = {"c": "correct", "i": "incorrect", "u": "uncertain", "w": "in_wikidata"}
 
 
-def drawn(rows: Iterable[Mapping[str, Any]], share: float = 0.1, seed: int = 0) -> list[dict[str, Any]]:
+class DrawnTriple(TypedDict):
+    """A triple to judge, as an entry of an annotations file that has no verdict yet."""
+
+    id: int
+    domain: str
+    article: str
+    triple: list[str]
+    confidence: float | None
+
+
+def drawn(rows: Iterable[Mapping[str, Any]], share: float = 0.1, seed: int = 0) -> list[DrawnTriple]:
     """A random share of the unmatched triples of each domain, at least one of each, as entries without a verdict."""
     if not 0 < share <= 1:
         raise GoldassayError(f"the share of a sample lies in (0, 1], not at {share}")
-    domains: dict[str, list[dict[str, Any]]] = {}
+    domains: dict[str, list[tuple[str, list[str], float | None]]] = {}
     for row in rows:
         for one in row["score"]["triples"] if "score" in row else ():
             if one["kind"] in (NOVEL, NO_MATCH) and not one.get("verdict"):
-                entry = {"domain": row["domain"], "article": row["article_title"], "triple": one["triple"]}
-                domains.setdefault(row["domain"], []).append({**entry, "confidence": one["confidence"]})
+                said = row["article_title"], one["triple"], one["confidence"]
+                domains.setdefault(row["domain"], []).append(said)
     rng = random.Random(seed)
-    out: list[dict[str, Any]] = []
-    for _, found in sorted(domains.items()):
+    out: list[DrawnTriple] = []
+    for domain, found in sorted(domains.items()):
         take = max(1, round(share * len(found)))
-        out += [found[index] for index in sorted(rng.sample(range(len(found)), take))]
-    return [{"id": number, **entry} for number, entry in enumerate(out, start=1)]
+        for index in sorted(rng.sample(range(len(found)), take)):
+            article, triple, sure = found[index]
+            entry = DrawnTriple(id=len(out) + 1, domain=domain, article=article, triple=triple, confidence=sure)
+            out.append(entry)
+    return out
 
 
 def load(path: str | Path) -> list[dict[str, Any]]:
@@ -144,7 +157,7 @@ def load(path: str | Path) -> list[dict[str, Any]]:
     return entries
 
 
-def save(path: str | Path, entries: list[dict[str, Any]]) -> None:
+def save(path: str | Path, entries: Sequence[Mapping[str, object]]) -> None:
     """Write the entries, with true counts before them; what else the file's head says is kept."""
     counts = Counter(str(entry["verdict"]) for entry in entries if entry.get("verdict"))
     head = dict(kits.load(path, "annotations").head) if Path(path).exists() else {}

@@ -1,8 +1,7 @@
 """What the founding document asks of whole models: their ranking, and `significance_test`, whether two of them differ.
 
-Three caches of the ranking stand in a folder: ``contexts.csv`` (what was retrieved for each question),
-``embeddings.csv`` (of answers and references) and ``raw_responses.csv`` (what each model said, how sure it was, how
-long it took). From them alone the metrics are made again, without a model: `ModelRanking.recalculate_metrics_only`.
+The ranking keeps ``contexts.csv`` (what was retrieved), ``embeddings.csv`` and ``raw_responses.csv`` (what each model
+said, how sure, how long it took): from them alone `ModelRanking.recalculate_metrics_only` makes the metrics again.
 
 The test is repaired: lengths must agree, and values be finite; identical scores give p = 1 and not NaN; an unknown test
 is an error; the bootstrap is seeded and heeds ``alpha``; results are plain numbers, ready for JSON.
@@ -226,7 +225,8 @@ def reading(
     def read(question: str, contexts: Sequence[str]) -> Any:
         passages = [{"id": str(place), "text": text} for place, text in enumerate(contexts)]
         with dspy.context(**({"lm": lm} if lm else {}), **({"adapter": adapter} if adapter else {})):
-            return copy.copy(program).index(passages)(question=question)
+            made: Any = copy.copy(program)
+            return made.index(passages)(question=question)
 
     return read
 
@@ -259,10 +259,9 @@ def _asked(name: str, model: ReadingModel, question: str, contexts: Sequence[str
 
 def _answer(row: Mapping[str, Any]) -> dict[str, Any]:
     """A row of the cache as a prediction."""
-    sure = row["Confidence"]
     return {
         "answer": row["Answer"],
-        "confidence": None if sure in ("", None) else float(sure),
+        "confidence": None if row["Confidence"] in ("", None) else float(row["Confidence"]),
         "latency_ms": float(row["Time_ms"]),
         "error": row["Error"],
     }

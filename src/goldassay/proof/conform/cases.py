@@ -9,13 +9,14 @@ from typing import Any
 
 from goldassay import workspace
 from goldassay.gold import read
+from goldassay.gold.shapes import Record
 from goldassay.measures.extraction.tokens import tokens
 
 SEED = 14
 Tags = list[list[str]]
 
 
-def heritage(task: str) -> list[dict[str, Any]]:
+def heritage(task: str) -> list[Record]:
     """The workspace's heritage gold of a task, or that which comes with goldassay; nothing where neither is there."""
     for base in (workspace.root(), workspace.installed()):
         file = base / "gold" / "heritage" / f"{task}.jsonl"
@@ -34,7 +35,7 @@ def tagged() -> tuple[Tags, Tags]:
     return gold, [[tag if rng.random() < 7 / 8 else rng.choice(letters) for tag in row] for row in gold]
 
 
-def iob2(text: str, entities: Sequence[Any]) -> list[str]:
+def iob2(text: str, entities: Sequence[Record]) -> list[str]:
     """The tags of a text's words; of entities that share a word the first stands.
 
     >>> iob2("Anne Frank House in Amsterdam", [{"start": 0, "end": 16, "type": "GRP"}, {"start": 0, "end": 10, \

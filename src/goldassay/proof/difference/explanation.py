@@ -20,6 +20,7 @@ from typing import Any
 
 from goldassay.exceptions import GoldassayError
 from goldassay.measure import Measure
+from goldassay.tally import T
 
 PRIORS = {"measure": 0.4, "convention": 0.2, "reading": 0.1, "average": 0.01, "data": 0.03, "part": 0.015}
 """How often a change of this kind is the reason: another measure, a convention chosen otherwise, files read otherwise,
@@ -258,7 +259,7 @@ TOOLS: Mapping[str, Mapping[str, str]] = {
 """What tools call the values that they print, by our names."""
 
 
-def chosen(measure: Measure[Any]) -> Iterator[tuple[str, Measure[Any]]]:
+def chosen(measure: Measure[T]) -> Iterator[tuple[str, Measure[T]]]:
     """The measure with one convention chosen otherwise."""
     for one in fields(measure):
         for choice in CHOICES.get(one.name, ()):
