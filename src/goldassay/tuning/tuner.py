@@ -14,6 +14,7 @@ import dspy
 
 from goldassay import jsonl
 from goldassay.exceptions import DataError, GoldassayError
+from goldassay.insides import signature_of
 from goldassay.metric import AnyMetric
 from goldassay.running import Run
 from goldassay.running.budget import Budget, BudgetSpent, Meter
@@ -261,7 +262,7 @@ def _made(make: optimizers.Optimizer, job: optimizers.Job, meter: Meter) -> tupl
         why = " ".join(f"{type(said).__name__}: {said}".split())
         raise GoldassayError(f"{make.__name__} failed: {why}") from error
     watch.check()
-    shown = [(one, predictor.signature) for predictor in made.predictors() for one in predictor.demos]
+    shown = [(one, signature_of(predictor)) for predictor in made.predictors() for one in predictor.demos]
     if shown and not any(fits(*one) for one in shown):  # DSPy shows none of them, without a word
         check_fits(job.student, job.train, {})
     if watch.silent and not (stopped or job.ledger.patches) and fingerprint(made) == fingerprint(job.student):
