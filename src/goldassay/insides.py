@@ -39,6 +39,7 @@ STORE = "_store"  # of dspy.Example and dspy.Prediction: their fields
 INPUT_KEYS = "_input_keys"  # of dspy.Example: what `with_inputs` named
 
 if TYPE_CHECKING:
+    import dspy
     from dspy.adapters.utils import serialize_for_json as serialize_for_json
     from dspy.clients.execution import _cached as _cached
     from dspy.clients.execution import _store as _store
@@ -110,3 +111,10 @@ def input_keys(example: object) -> Collection[str] | None:
     """The fields that ``with_inputs`` named; None where it was forgotten, or where this is no example of DSPy."""
     keys: Collection[str] | None = getattr(example, INPUT_KEYS, None)
     return keys
+
+
+def signature_of(predictor: dspy.Predict) -> type[dspy.Signature]:
+    """The signature of a predictor; DSPy's types say that it may be absent, or an instance."""
+    made: Any = predictor
+    found: type[dspy.Signature] = made.signature
+    return found

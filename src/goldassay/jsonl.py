@@ -143,7 +143,7 @@ def plain(value: object) -> Any:
 
 
 def rows(
-    file: Path, *, what: str = "a JSON object", check: Callable[[dict[str, Any]], object] | None = None
+    file: Path, *, what: str = "a JSON object", check: Callable[[dict[str, object]], object] | None = None
 ) -> Iterator[dict[str, Any]]:
     """The objects of a file that a `Log` wrote, one at a time; a last line that was cut off is left out.
 
@@ -159,7 +159,7 @@ def rows(
 
 
 def placed(
-    file: Path, *, what: str = "a JSON object", check: Callable[[dict[str, Any]], object] | None = None
+    file: Path, *, what: str = "a JSON object", check: Callable[[dict[str, object]], object] | None = None
 ) -> Iterator[tuple[dict[str, Any], int]]:
     """Like `rows`, each with the place in the file where its line starts (`at` reads it again)."""
     start = 0
@@ -175,7 +175,7 @@ def placed(
         raise DataError(f"cannot be read: {error.strerror}", file=file) from None
 
 
-def at(file: Path, places: Iterable[int]) -> Iterator[dict[str, Any]]:
+def at(file: Path, places: Iterable[int]) -> Iterator[dict[str, object]]:
     """The objects whose lines start at these places, in their order: memory does not grow with the file."""
     with file.open("rb") as lines:
         for start in places:
@@ -233,7 +233,7 @@ class Log:
         except OSError:  # a file system that knows no locks
             self.alone = False
 
-    def add(self, row: Any) -> int:
+    def add(self, row: object) -> int:
         """One more line; it is on its way to the disk when this returns. Gives the place where it starts."""
         return self.line(dumps(row))
 

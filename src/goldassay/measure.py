@@ -40,7 +40,7 @@ class Error:
     context: str = ""
     field: str = ""
 
-    def state(self) -> dict[str, Any]:
+    def state(self) -> dict[str, object]:
         """As JSON: only what is known."""
         known = ((key, getattr(self, key)) for key in self.__slots__)
         return {key: value for key, value in known if value not in ("", None)}

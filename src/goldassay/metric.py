@@ -125,12 +125,12 @@ class Metric:
         """Which targets are reached."""
         return {key: values[key] >= target for key, target in self.targets.items() if key in values}
 
-    def assess(self, gold: Any, pred: Any) -> dict[str, Assessment[Any]]:
+    def assess(self, gold: object, pred: object) -> dict[str, Assessment[Any]]:
         """Each measure's assessment of one pair."""
         gold, pred = sides(self.columns, gold, pred)
         return {key: measure(gold, pred) for key, measure in self.measures.items()}
 
-    def measured(self, gold: Any, pred: Any) -> tuple[dict[str, Assessment[Any]], str]:
+    def measured(self, gold: object, pred: object) -> tuple[dict[str, Assessment[Any]], str]:
         """Each measure's assessment, and why the prediction could not be measured, if so: its gold counts as missed.
 
         What the prediction is not to blame for (gold that is wrong, a model that does not answer, a missing extra) is
@@ -221,7 +221,7 @@ class FunctionMetric(Metric):
         self.targets = dict(targets or {})
         self.wants = _positional(function)
 
-    def assess(self, gold: Any, pred: Any) -> dict[str, Assessment[Any]]:
+    def assess(self, gold: object, pred: object) -> dict[str, Assessment[Any]]:
         """The evidence of one pair; a program that failed has 0 of everything."""
         if failed(pred):
             return {key: Assessment(_none(measure.zero)) for key, measure in self.measures.items()}

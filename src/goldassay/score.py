@@ -258,7 +258,7 @@ class Score(dspy.Prediction):
     def __copy__(self) -> Score:
         return self.__deepcopy__({})
 
-    def copy(self, **changes: Any) -> Score:
+    def copy(self, **changes: object) -> Score:
         out = self.__deepcopy__({})
         out._store.update(changes)
         return out

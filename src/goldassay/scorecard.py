@@ -51,7 +51,7 @@ class Batches:
             yield Batches(list(self.gold[at : at + CHUNK]), list(self.pred[at : at + CHUNK]))
 
     @property
-    def documents(self) -> list[Any] | None:
+    def documents(self) -> list[object] | None:
         """The document that each example stands in, where examples name one (``document``); else ``None``."""
         named = [read(one, "document", None) if not isinstance(one, (list, tuple)) else None for one in self.gold]
         return [index if name is None else name for index, name in enumerate(named)] if any(named) else None
@@ -192,7 +192,7 @@ class Scorecard:
         caption = f"<caption>{escape(self.task)}, {self.examples} examples</caption>"
         return f"<table>{caption}<thead><tr>{heads}</tr></thead><tbody>{''.join(rows)}</tbody></table>"
 
-    def state(self) -> dict[str, Any]:
+    def state(self) -> dict[str, object]:
         """As one JSON object (``goldassay score --json``)."""
         said = {"protocol": self.protocol, "undefined": list(self.undefined)} if self.protocol else {}
         return {

@@ -40,7 +40,7 @@ TOLD = 3  # error patterns in the message of a failure
 def case(
     program: Program,
     *,
-    gold: Any = None,
+    gold: object = None,
     floors: Mapping[str, float] | None = None,
     each: float | None = None,
     sure: bool = False,
@@ -141,7 +141,7 @@ class MarkedTest:
         return self._kept["data"]
 
     @property
-    def examples(self) -> Sequence[Any]:
+    def examples(self) -> Sequence[dspy.Example]:
         """The gold examples, so many as are asked for."""
         found: Sequence[Any] = self.data.examples[: self.limit]
         return found
@@ -276,7 +276,7 @@ def goldassay_run(request: pytest.FixtureRequest) -> Run:
 
 
 @pytest.fixture
-def goldassay_row(request: pytest.FixtureRequest, goldassay_run: Run) -> dict[str, Any]:
+def goldassay_row(request: pytest.FixtureRequest, goldassay_run: Run) -> dict[str, object]:
     """The row of the example that the test is about."""
     _, place, _ = request.node.callspec.params[CHECK]
     row: dict[str, Any] = goldassay_run.rows[place]

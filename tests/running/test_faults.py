@@ -258,9 +258,8 @@ def test_a_lock_that_a_killed_process_left_is_none(tmp_path: Path) -> None:
     code = KILLED.format(here=str(Path(__file__).parent), folder=str(folder))
     other = subprocess.Popen([sys.executable, "-c", code], stderr=subprocess.PIPE)
     until = time.monotonic() + 60
-    while time.monotonic() < until and not (folder / "rows.jsonl").exists():
+    while time.monotonic() < until and not (folder / "run.json").exists():  # written after rows.jsonl is begun
         time.sleep(0.05)
-    time.sleep(0.2)
     assert other.poll() is None
     with pytest.raises(GoldassayError, match=rf"is being written by another run \(process {other.pid} on "):
         evaluate(right, examples(200), METRIC, resume=folder, progress=False)

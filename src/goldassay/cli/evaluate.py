@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Unpack
 
 import typer
 
@@ -21,6 +21,9 @@ from goldassay.exceptions import DataError, GoldassayError
 
 if TYPE_CHECKING:
     import dspy
+
+    from goldassay.gold import TaskSet
+    from goldassay.gold.formats import ReadOptions
 
 SPLITS = ("train", "dev", "test", "all")
 
@@ -169,29 +172,43 @@ class SplitExamples:
     """The examples of a split, the training examples that a baseline may learn from, what is searched."""
 
     name: str
-    examples: Sequence[Any]
-    train: Sequence[Any]
+    examples: Sequence[dspy.Example]
+    train: Sequence[dspy.Example]
     passages: list[dict[str, Any]]
 
 
-def task_gold(gold: str | None, target: workspace.Target, **reading: Any) -> tuple[str, Any]:
+def task_gold(
+    gold: str | None,
+    target: workspace.Target,
+    *,
+    format: str | None = None,
+    column: str | None = None,
+    **reading: Unpack[ReadOptions],
+) -> tuple[str, TaskSet]:
     """The gold of a program's task, with its name: what was named, else ``gold/TASK`` here, else heritage."""
     from goldassay.gold import load
     from goldassay.gold.records import INPUTS
 
     named = gold or (target.task if (workspace.root() / "gold" / target.task).is_dir() else "heritage")
-    given = {name: value for name, value in reading.items() if value is not None}
-    part = load(named, task=target.task, **given).task(target.task)
+    part = load(named, task=target.task, format=format, column=column, **reading).task(target.task)
     if part.task not in INPUTS and not part.stated and workspace.inputs(part.task) is None:
         part.stated = workspace.taken(target.load()) or []  # a file that stands in no workspace
     return named, part
 
 
-def examples(gold: str | None, target: workspace.Target, split: str, **reading: Any) -> SplitExamples:
+def examples(
+    gold: str | None,
+    target: workspace.Target,
+    split: str,
+    *,
+    format: str | None = None,
+    column: str | None = None,
+    **reading: Unpack[ReadOptions],
+) -> SplitExamples:
     """The examples of a split. A file without splits is taken whole; its baselines learn nothing from it."""
     if split not in SPLITS:
         raise GoldassayError(f"no split {split!r}{workspace.nearest(split, SPLITS)}")
-    name, part = task_gold(gold, target, **reading)
+    name, part = task_gold(gold, target, format=format, column=column, **reading)
     if not part.splits:
         return SplitExamples(name, part.all, [], part.passages)
     asked = part.all if split == "all" else part.split(split)
@@ -201,8 +218,8 @@ def examples(gold: str | None, target: workspace.Target, split: str, **reading: 
 
 
 def prepared(
-    target: workspace.Target, train: Sequence[dspy.Example], state: Path | None = None, passages: Sequence[Any] = ()
-) -> Any:
+    target: workspace.Target, train: Sequence[dspy.Example], state: Path | None = None, passages: Sequence[object] = ()
+) -> dspy.Module:
     """The program over the gold's passages where it searches, with a tuned state, fitted on train where it can be."""
     program: Any = target.load()
     if passages and hasattr(program, "index"):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json as jsons
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -13,6 +13,9 @@ from goldassay.cli import options as use
 from goldassay.cli.help import OptionSetting, commands
 from goldassay.exceptions import DataError, GoldassayError
 from goldassay.reporting import terminal
+
+if TYPE_CHECKING:
+    from goldassay.gold.agreement import Figure
 
 app = commands("Gold: validate, count, split, convert it; measure the agreement of annotators.")
 
@@ -53,7 +56,7 @@ def validate(
         if task is None:
             raise GoldassayError("--annotations needs --task: what was annotated?")
         measured = {task: lowest(agree_files(annotations, task, format=format).figures, task)}
-    found = audit(gold, task=task, format=format, near=near, agreement=measured, **_reading(map, column))
+    found = audit(gold, task=task, format=format, near=near, agreement=measured, map=map, column=column)
     made = repaired(find(gold), fix, found.findings) if fix is not None else None
     if json:
         terminal.answer({**found.state(), **({} if made is None else {"repaired": made})})
@@ -72,12 +75,7 @@ def validate(
         raise SystemExit(1)
 
 
-def _reading(map: str | None, column: str | None) -> dict[str, str]:
-    """The options of a reader that were given."""
-    return {name: value for name, value in (("map", map), ("column", column)) if value}
-
-
-def lowest(figures: Sequence[Any], task: str) -> float:
+def lowest(figures: Sequence[Figure], task: str) -> float:
     """The agreement that a promise is held to: the lowest of all pairs, span F1 or Cohen's kappa."""
     name = MAIN.get(task, "cohen_kappa")
     found = [figure.value for figure in figures if figure.name == name and figure.type is None]
@@ -98,7 +96,7 @@ def stats(
     from goldassay.gold.stats import stats as counted
     from goldassay.reporting import gold as tables
 
-    found = counted(load(gold, task=task, format=format, **_reading(map, column)))
+    found = counted(load(gold, task=task, format=format, map=map, column=column))
     if json:
         terminal.answer(found.state())
     else:
@@ -137,7 +135,7 @@ def split(
     from goldassay.gold.splits import split as divided
     from goldassay.reporting import gold as tables
 
-    loaded = load(gold, task=task, format=format, **_reading(map, column))
+    loaded = load(gold, task=task, format=format, map=map, column=column)
     records = [record for found in loaded.tasks.values() for record in found.records]
     made = divided(records, ratios=shares(ratios), factors=by or None, group=group, near=near, seed=seed)
     if out is not None:

@@ -126,7 +126,7 @@ class Group(TyperGroup):
         complete_var: str | None = None,
         standalone_mode: bool = True,
         windows_expand_args: bool = True,
-        **extra: Any,
+        **extra: object,
     ) -> Any:
         run = partial(super().main, args, prog_name or "goldassay", complete_var, False, windows_expand_args, **extra)
         if not standalone_mode:

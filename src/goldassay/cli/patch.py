@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.markup import escape
@@ -110,6 +110,7 @@ def test(
     from goldassay.exceptions import GoldassayError
     from goldassay.lm import for_program
     from goldassay.reporting import terminal
+    from goldassay.running.example import EvaluateOptions
     from goldassay.tuning.service import SPLITS
 
     if split not in SPLITS:
@@ -118,7 +119,7 @@ def test(
     folder = _folder(target)
     data = examples(gold, target, split)
     model = for_program(folder.current, lm)
-    options: dict[str, Any] = {"lm": model.lm, "adapter": model.adapter, "threads": threads}
+    options: EvaluateOptions = {"lm": model.lm, "adapter": model.adapter, "threads": threads}
     measured = workspace.metric(target.task, metric)
     tested = folder.test(
         patches or [], data.examples, measured, split, any_version=any_version, passages=data.passages, **options

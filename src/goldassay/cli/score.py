@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from difflib import get_close_matches
 from importlib import import_module
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -17,6 +17,9 @@ from goldassay.exceptions import DataError, GoldassayError
 from goldassay.measure import TASKS
 from goldassay.reporting import terminal
 from goldassay.scorecard import Scorecard
+
+if TYPE_CHECKING:
+    from goldassay.gold import Pairs
 
 MOST = 2000  # examples that are given intervals unasked
 OF_READING = ("column", "na_probs", "skip_bad", "malformed", "scheme")  # what concerns the files, not the measures
@@ -134,7 +137,7 @@ STRICT = "tags read as their scheme is written (an I- that nothing opens is noth
 
 def otherwise(
     task: str, gold: Path, pred: Path, format: str, column: str | None, protocol: str | None
-) -> dict[str, tuple[Sequence[Any], Sequence[Any]]]:
+) -> dict[str, tuple[Sequence[object], Sequence[object]]]:
     """The same files under the other readings of their format, by what is said of each."""
     from goldassay.gold import pairs
 
@@ -171,7 +174,7 @@ def scored(
     *,
     format: str | None = None,
     intervals: bool | None = None,
-    **asked: Any,
+    **asked: object,
 ) -> Scorecard:
     """Read both sides, align them, and score; with ``intervals``, or unasked where the examples are few, with those.
 
@@ -194,7 +197,9 @@ def scored(
     return card
 
 
-def read(task: str, gold: Path, pred: Path, *, format: str | None = None, **asked: Any) -> tuple[Any, dict[str, Any]]:
+def read(
+    task: str, gold: Path, pred: Path, *, format: str | None = None, **asked: object
+) -> tuple[Pairs, dict[str, Any]]:
     """Both sides, aligned, and the options for the task's scorecard that were asked for."""
     if task not in TASKS:
         if task in workspace.tasks():

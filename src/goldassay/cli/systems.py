@@ -6,11 +6,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from goldassay import workspace
 from goldassay.exceptions import DataError, GoldassayError
 from goldassay.measure import TASKS
+
+if TYPE_CHECKING:
+    from goldassay.cli.evaluate import SplitExamples
 
 READER = "reader:"
 
@@ -38,7 +41,7 @@ class RankJob:
         """Whether something else than the metric says how files are counted."""
         return bool(self.settings or "protocol" in self.reading)
 
-    def examples(self, target: workspace.Target) -> Any:
+    def examples(self, target: workspace.Target) -> SplitExamples:
         """The gold examples that are asked for, so many as are asked for."""
         from goldassay.cli.evaluate import examples
 
@@ -67,7 +70,7 @@ class System:
         return self.label if self.model is None else f"{self.label} on {self.model}"
 
 
-def systems(job: RankJob, lists: Mapping[str, Sequence[Any]]) -> list[System]:
+def systems(job: RankJob, lists: Mapping[str, Sequence[str]]) -> list[System]:
     """Each program with each model; what asks no model stands once."""
     from goldassay.lm import for_program
 

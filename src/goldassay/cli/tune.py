@@ -115,9 +115,10 @@ def tune(
         student = load_state(student, state)
     model = models.for_program(student, lm, lm_option or (), adapter)
     if plan:
+        from goldassay.running.example import EvaluateOptions
         from goldassay.tuning.plan import piloted
 
-        options = {"lm": model.lm, "adapter": model.adapter, "threads": threads}
+        options: EvaluateOptions = {"lm": model.lm, "adapter": model.adapter, "threads": threads}
         with terminal.working("a pilot on dev"):
             planned = piloted(optimizer, student, splits, workspace.metric(target.task, metric), **options)
         if json:

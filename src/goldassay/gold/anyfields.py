@@ -91,7 +91,7 @@ def dataset(name: str) -> Iterator[dict[str, object]]:
             yield {**row, "split": SIDES.get(str(side), str(side))} if side and "split" not in row else row
 
 
-def plain(row: Mapping[str, object], place: str | Path) -> dict[str, Any]:
+def plain(row: Mapping[str, object], place: str | Path) -> dict[str, object]:
     """A row with values that JSON can hold; raises `DataError` where a field is an image, bytes or the like."""
     return {str(name): _plain(value, str(name), place) for name, value in row.items()}
 
@@ -282,7 +282,7 @@ def _type(values: Sequence[Any]) -> str:
     return kinds.pop().__name__ if len(kinds) == 1 else "Any"
 
 
-def counted(records: Sequence[Mapping[str, object]]) -> dict[str, Any]:
+def counted(records: Sequence[Mapping[str, object]]) -> dict[str, object]:
     """How many records have each field, and how often each value of it occurs where they are few."""
     found: dict[str, Any] = {}
     for name in fields(records):

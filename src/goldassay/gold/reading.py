@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from inspect import signature
 from pathlib import Path
-from typing import Any
+from typing import Any, Unpack
 
 from goldassay import workspace
 from goldassay.exceptions import DataError, GoldassayError
@@ -14,6 +14,7 @@ from goldassay.files import Skipping, Wrong, stop
 from goldassay.gold import anyfields, formats, streamed
 from goldassay.gold import tokens as tagged
 from goldassay.gold.anyfields import columnar
+from goldassay.gold.formats import ReadOptions
 from goldassay.gold.formats.run import rows_of
 from goldassay.gold.records import SPANS, Side, once, prove
 from goldassay.gold.shapes import of_gold
@@ -53,7 +54,7 @@ def read(
     side: Side = "gold",
     column: str | None = None,
     wrong: Wrong | None = None,
-    **options: Any,
+    **options: Unpack[ReadOptions],
 ) -> list[dict[str, Any]]:
     """The records of a file. Without ``format`` the file's name tells it; ``wrong`` takes faults, to go on or to stop.
 
@@ -88,7 +89,7 @@ def pairs(
     pred_format: str | None = None,
     column: str | None = None,
     skip_bad: int = 0,
-    **options: Any,
+    **options: Unpack[ReadOptions],
 ) -> Pairs:
     """Gold and predictions of a task, aligned by id.
 
@@ -174,7 +175,7 @@ def _predictions(
     format: str,
     task: str,
     column: str | None,
-    options: Mapping[str, Any],
+    options: ReadOptions,
     wrong: Skipping,
     first: GoldassayError | None = None,
 ) -> tuple[list[dict[str, Any]], list[str]]:
@@ -199,7 +200,7 @@ def _predictions(
     return found, list(module.remarks(path)) if hasattr(module, "remarks") else []
 
 
-def _readable(path: str | Path, format: str, task: str, options: Mapping[str, Any]) -> bool:
+def _readable(path: str | Path, format: str, task: str, options: ReadOptions) -> bool:
     """Whether a file holds predictions."""
     try:
         read(path, format=format, task=task, side="pred", **options)
@@ -215,7 +216,7 @@ def write(
     format: str | None = None,
     task: str,
     side: Side = "gold",
-    **options: Any,
+    **options: object,
 ) -> None:
     """Write records. Without ``format`` the file's name tells it.
 
@@ -315,7 +316,7 @@ def _placed(records: Iterable[Mapping[str, Any]], spans: str, name: str) -> None
                 )
 
 
-def given(name: str, task: str, column: str | None, options: Mapping[str, object]) -> dict[str, Any]:
+def given(name: str, task: str, column: str | None, options: Mapping[str, object]) -> dict[str, object]:
     """The options that were given, if the format's reader has them; a column is only for formats that have several."""
     if column is not None and name not in TOKENISED:
         raise GoldassayError(f"--column is for hipe and iob2, not for {name}")

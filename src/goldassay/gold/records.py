@@ -136,7 +136,7 @@ INPUTS = {
 
 
 @cache
-def adapter(task: str, side: Side = "gold") -> TypeAdapter[dict[str, Any]]:
+def adapter(task: str, side: Side = "gold") -> TypeAdapter[dict[str, object]]:
     """The validator of a task's records."""
     if task not in TASKS:
         raise DataError(f"no task {task!r}; the tasks are {', '.join(TASKS)}")
@@ -200,7 +200,7 @@ def _plain(first: Mapping[str, Any], record: Any) -> DataError:
     return DataError(what, record=record, field=field or None)
 
 
-def schema(task: str, side: Side = "gold") -> dict[str, Any]:
+def schema(task: str, side: Side = "gold") -> dict[str, object]:
     """The JSON Schema of a task's records.
 
     >>> schema("retrieval")["required"]

@@ -13,13 +13,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 from goldassay import files, workspace
 from goldassay.exceptions import DataError, GoldassayError
 from goldassay.gold import anyfields, formats, streamed
 from goldassay.gold.anyfields import HF, is_dataset
-from goldassay.gold.formats import squad
+from goldassay.gold.formats import ReadOptions, squad
 from goldassay.gold.reading import read
 from goldassay.gold.records import INPUTS, once
 from goldassay.measure import TASKS
@@ -51,7 +51,7 @@ def paragraphs(sources: Iterable[Mapping[str, Any]], task: str) -> list[dict[str
     return found
 
 
-def contexts(records: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
+def contexts(records: Iterable[Mapping[str, Any]]) -> list[dict[str, object]]:
     """The paragraphs that questions were asked about, each once: where a record names one document, its context.
 
     >>> contexts([{"documents": ["d1"], "context": "In 1800 …"}, {"documents": ["d1"], "context": "In 1800 …"}])
@@ -101,7 +101,7 @@ class TaskSet:
         return list(dict.fromkeys(record["split"] for record in self.records if record.get("split")))
 
     @cached_property
-    def all(self) -> Sequence[Any]:
+    def all(self) -> Sequence[dspy.Example]:
         """Every example, whatever its split."""
         import dspy
 
@@ -126,7 +126,7 @@ class TaskSet:
             )
         return found
 
-    def split(self, name: str) -> Sequence[Any]:
+    def split(self, name: str) -> Sequence[dspy.Example]:
         """The examples of a split (``all`` is every one); an absent one is an error that names those that exist."""
         if name == "all":
             return self.all
@@ -150,7 +150,7 @@ class TaskSet:
             return passages(file)
         return paragraphs(self.sources, self.task) or contexts(self.records)
 
-    def __getattr__(self, name: str) -> Sequence[Any]:
+    def __getattr__(self, name: str) -> Sequence[dspy.Example]:
         if name in ("train", "dev", "test", "validation"):
             return self.split(name)
         raise AttributeError(f"{name!r}: a gold task has train, dev, test, all, records, splits")
@@ -183,6 +183,9 @@ class GoldSet:
         return f"GoldSet({self.name!r}, {', '.join(self.tasks)})"
 
 
+if TYPE_CHECKING:
+    import dspy
+
 CARD = "card.yaml"
 
 
@@ -191,18 +194,28 @@ def load(
     *,
     format: str | None = None,
     task: str | None = None,
-    **options: Any,
+    column: str | None = None,
+    **options: Unpack[ReadOptions],
 ) -> GoldSet:
-    """A gold set by its name under ``gold/``, its folder, or one file of it."""
+    """A gold set by its name under ``gold/``, its folder, or one file of it.
+
+    Args:
+        name_or_path: The name, the folder or the file.
+        format: The format of the file; told by it without one.
+        task: The task of the file.
+        column: Its column of tags.
+        options: How it is read otherwise (`goldassay.gold.formats.ReadOptions`).
+    """
     place = find(name_or_path)
+    said = {name: value for name, value in {"column": column, **options}.items() if value is not None}
     if place.is_dir() and format is None and not is_dataset(place):
         if not standoff(place):
-            if unused := [f"--{name}" for name, value in options.items() if value is not None]:
+            if unused := [f"--{name}" for name in said]:
                 raise GoldassayError(f"{place} is a set, whose card says how it is read; {unused[0]} is for one file")
             return _folder(place, task)
         task = task or "extraction"
-    job = task or formats.task_of(place, format, options.get("column"))
-    source = {"path": place, **({"format": format} if format else {}), **options}
+    job = task or formats.task_of(place, format, column)
+    source = {"path": place, **({"format": format} if format else {}), **said}
     return GoldSet(place.stem, {job: TaskSet(job, [source])}, {}, None)
 
 
@@ -223,7 +236,7 @@ def standoff(folder: Path) -> bool:
     return not named and next(folder.rglob("*.ann"), None) is not None
 
 
-def card(folder: Path) -> dict[str, Any]:
+def card(folder: Path) -> dict[str, object]:
     """The card of a set; a set without one has an empty card."""
     file = folder / CARD
     if not file.exists():

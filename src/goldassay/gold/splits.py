@@ -23,7 +23,6 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from heapq import heapify, heappop, heappush
-from typing import Any
 
 from goldassay.exceptions import GoldassayError, LeakError
 from goldassay.gold.shapes import Record
@@ -135,7 +134,7 @@ class Split:
         """The sides that nothing was left for: there are fewer groups than sides."""
         return [name for name, size in self.sizes.items() if not size]
 
-    def state(self) -> dict[str, Any]:
+    def state(self) -> dict[str, object]:
         """As JSON."""
         return {**asdict(self), "sizes": self.sizes}
 

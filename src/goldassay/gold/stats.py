@@ -35,7 +35,7 @@ class Stats:
     name: str
     tasks: Mapping[str, TaskStats]
 
-    def state(self) -> dict[str, Any]:
+    def state(self) -> dict[str, object]:
         """As JSON."""
         return asdict(self)
 
@@ -63,7 +63,7 @@ def of(task: str, records: Sequence[Record]) -> TaskStats:
     )
 
 
-def counted(task: str, records: Sequence[Record]) -> dict[str, Any]:
+def counted(task: str, records: Sequence[Record]) -> dict[str, object]:
     """All that can be counted of a task, by the names that cards use."""
     found: dict[str, Any] = {"records": len(records)}
     for name, key in (("splits", "split"), ("languages", "language")):

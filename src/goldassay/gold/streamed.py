@@ -20,6 +20,8 @@ from goldassay.gold.formats.jsonl import by_line
 from goldassay.gold.records import SPANS, Side, once, prove
 
 if TYPE_CHECKING:
+    import dspy
+
     from goldassay.statistics.evidence import Ints
 
 LARGE = 32_000_000  # bytes of a file from which its records are streamed
@@ -78,7 +80,7 @@ class Records(Sequence[RecordDict]):
         """The records of a split."""
         return self._some(self.order[self._splits[self.order] == self.names.index(split)])
 
-    def among(self, hashes: Any) -> Records:
+    def among(self, hashes: Ints) -> Records:
         """The records whose ids have one of these hashes."""
         import numpy as np
 
@@ -163,7 +165,7 @@ class RunRows(Records):
     def _record(self, line: bytes) -> RecordDict | None:
         return run.record(strict.value(line, file=self.path, unique=False), self.task, self.side, self.path)
 
-    def read(self, some: Any) -> list[RecordDict]:
+    def read(self, some: Ints) -> list[RecordDict]:
         """The records with these numbers."""
         starts, sizes = self._starts[some], self._ends[some] - self._starts[some]
         with files.uncollected():
@@ -237,7 +239,7 @@ class Answers(Sequence[RecordDict]):
             yield answer
 
 
-class StreamedExamples(Sequence[Any]):
+class StreamedExamples(Sequence["dspy.Example"]):
     """Records as examples, made when asked for."""
 
     def __init__(self, records: Records, inputs: Sequence[str]) -> None:

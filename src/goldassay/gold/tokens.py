@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
-from typing import Any
+from typing import Any, TypedDict
 
 from goldassay.exceptions import DataError
 from goldassay.files import Wrong, stop
@@ -74,7 +74,7 @@ class Document:
         return list(pairwise(bounds))
 
 
-def mentions(document: Document, spans: Sequence[tuple[int, int, str]]) -> list[dict[str, Any]]:
+def mentions(document: Document, spans: Sequence[tuple[int, int, str]]) -> list[dict[str, object]]:
     """Token spans (first, after the last, type) as records with character offsets and text.
 
     Where a system writes these tokens otherwise, its own stand, joined, under ``form``.
@@ -120,6 +120,14 @@ def once(documents: Sequence[Document], file: object, repeated: str = "error") -
             document.id = f"{document.id}#{len(lines)}"
 
 
+class TokenOptions(TypedDict, total=False):
+    """How the tags of tokens are read: the words of `records` that readers hand on."""
+
+    scheme: str | None
+    malformed: str
+    tokens: bool
+
+
 def records(
     documents: Sequence[Document],
     side: Side,
@@ -130,7 +138,7 @@ def records(
     sentences: bool = False,
     tokens: bool = False,
     wrong: Wrong = stop,
-) -> list[dict[str, Any]]:
+) -> list[dict[str, object]]:
     """One record a document; with ``sentences``, no entity crosses a sentence break.
 
     Args:

@@ -145,7 +145,7 @@ def for_program(
 ADAPTERS = ("chat", "json", "xml", "terse", "terse-json", "terse-lines", "terse-types")
 
 
-def options_of(words: Sequence[str]) -> dict[str, Any]:
+def options_of(words: Sequence[str]) -> dict[str, object]:
     """``["temperature=0.2", "api_base=http://…"]`` as options; a value is JSON where it reads as JSON, else a text.
 
     >>> options_of(["temperature=0.2", "stop=[\\"END\\"]", "api_base=http://127.0.0.1:1/v1"])

@@ -22,7 +22,7 @@ MARKS = ".,;:!?()[]\"'“”„‘’«»"
 LETTERS = 8  # of a word, so that bounds in characters bound the words of what is copied
 
 
-def bounded(schema: Any, items: int = ITEMS, characters: int = CHARACTERS) -> Any:
+def bounded(schema: object, items: int = ITEMS, characters: int = CHARACTERS) -> Any:
     """The schema with every array and every free string bounded.
 
     ``characters`` bounds the strings inside arrays and definitions (names, labels); a string that is an output field of
@@ -50,7 +50,7 @@ def _bounded(schema: Any, items: int, inner: int, here: int) -> Any:
     return out
 
 
-def copied(schema: Any, source: str, characters: int) -> Any:
+def copied(schema: object, source: str, characters: int) -> Any:
     """A JSON schema whose copied fields may only be runs of the source's words, each of them enumerated.
 
     >>> copied({"type": "string", "copied": True}, "in Delft (1667)", 16)

@@ -153,7 +153,7 @@ class LimiterServer:
         self.lock = threading.Lock()
 
     def tell(
-        self, worker: Hashable, endpoint: ModelAt, limits: Limits | None, what: str, said: tuple[Any, ...]
+        self, worker: Hashable, endpoint: ModelAt, limits: Limits | None, what: str, said: tuple[object, ...]
     ) -> tuple[Any, float]:
         """What the limiter of an endpoint answers to a method of `Limiter`, and what its clock says.
 

@@ -46,7 +46,7 @@ class Scalar:
     lowest: float | None = None
     highest: float | None = None
 
-    def render(self, value: Any) -> str:
+    def render(self, value: object) -> str:
         """The value as it is written."""
         if value is None or value == "":
             return NOTHING
@@ -85,7 +85,7 @@ class ObjectLine:
             return f"{shown[self.mention[0]]}: {shown[self.mention[1]]}"
         return " | ".join(shown.values())
 
-    def read(self, line: str) -> dict[str, Any] | None:
+    def read(self, line: str) -> dict[str, object] | None:
         """The object of a line; ``None`` where it lacks a part."""
         order: tuple[str, ...] = self.mention or tuple(name for name, _ in self.fields)
         parts = line.split(": ", 1) if self.mention else line.split(" | ", len(order) - 1)

@@ -33,7 +33,7 @@ class LocalLM(dspy.LM):  # type: ignore[misc]
     reported to `goldassay.lm.local` whether the model made it now or DSPy's cache had it.
     """
 
-    def update_history(self, entry: dict[str, Any]) -> None:
+    def update_history(self, entry: dict[str, object]) -> None:
         """Keep the call as DSPy does, and note a cut answer."""
         super().update_history(entry)
         found = entry["response"]
@@ -131,7 +131,7 @@ class LlamaEngine:
             ),
         )
 
-    def dump_state(self) -> dict[str, Any]:
+    def dump_state(self) -> dict[str, object]:
         """The model's name and the bounds; no weights, no path of this machine."""
         return {name: getattr(self, name) for name in ("name", "context", "items", "characters", "slots")}
 
@@ -151,12 +151,12 @@ class AsyncLlamaEngine:
         """One chat completion."""
         return await asyncio.to_thread(self.engine.complete, request)
 
-    def dump_state(self) -> dict[str, Any]:
+    def dump_state(self) -> dict[str, object]:
         """As the engine inside."""
         return self.engine.dump_state()
 
     @classmethod
-    def load_state(cls, state: dict[str, Any]) -> AsyncLlamaEngine:
+    def load_state(cls, state: dict[str, object]) -> AsyncLlamaEngine:
         """The engine again."""
         return cls(LlamaEngine.load_state(state))
 

@@ -23,6 +23,7 @@ from importlib import import_module
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from goldassay.exceptions import ModelError
 
@@ -202,7 +203,7 @@ class AnswerSpan:
     nothing: float
 
 
-def span(starts: Any, ends: Any, inside: Sequence[bool]) -> AnswerSpan:
+def span(starts: ArrayLike, ends: ArrayLike, inside: Sequence[bool]) -> AnswerSpan:
     """The best span of a window, by the scores of its tokens; the first token stands for no answer.
 
     >>> found = span([0.0, 0.0, 2.0, 0.0], [0.0, 0.0, 0.0, 2.0], [False, False, True, True])

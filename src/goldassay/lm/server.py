@@ -41,7 +41,7 @@ class Loaded:
     def __post_init__(self) -> None:
         object.__setattr__(self, "free", threading.Semaphore(self.slots))
 
-    def ask(self, body: dict[str, Any]) -> Any:
+    def ask(self, body: dict[str, object]) -> Any:
         """The answer to the body of a chat completion."""
         with self.free:
             return self.server.handle_chat_completions(body)
@@ -113,7 +113,7 @@ FORM, COPY = "x-form", "x-copy"  # what the adapter says of an answer beside its
 SAMPLING = ("top_p", "top_k", "seed", "frequency_penalty", "presence_penalty")
 
 
-def body(request: Any, items: int, characters: int, ends: Sequence[int] = ()) -> dict[str, Any]:
+def body(request: Any, items: int, characters: int, ends: Sequence[int] = ()) -> dict[str, object]:
     """The messages, the sampling settings, and the grammar that a wanted response format stands for."""
     config = request.config
     messages = [{"role": "system", "content": _text(request.system)}] if request.system else []
@@ -134,7 +134,7 @@ def body(request: Any, items: int, characters: int, ends: Sequence[int] = ()) ->
 
 
 def written(
-    schema: dict[str, Any], asked: str, items: int = ITEMS, characters: int = CHARACTERS, ends: Sequence[int] = ()
+    schema: Mapping[str, Any], asked: str, items: int = ITEMS, characters: int = CHARACTERS, ends: Sequence[int] = ()
 ) -> str:
     """The grammar of an answer: as lines where the adapter asked for them, else JSON.
 
@@ -170,7 +170,7 @@ def _text(parts: Any) -> str:
 COMPACT = {"whitespace_flexible": False, "item_separator": ", ", "key_separator": ": "}
 
 
-def grammar(schema: dict[str, Any]) -> str:
+def grammar(schema: dict[str, object]) -> str:
     """llama.cpp's grammar of a schema; answers come on one line where the build has llguidance (the wheels have)."""
     made: str = library().json_schema_to_grammar(json.dumps({**schema, "x-guidance": COMPACT}))
     return made

@@ -91,11 +91,11 @@ class TerseAdapter(dspy.JSONAdapter):  # type: ignore[misc]
     async def acall(
         self,
         lm: dspy.BaseLM,
-        lm_kwargs: dict[str, Any],
+        lm_kwargs: dict[str, object],
         signature: type[dspy.Signature],
-        demos: list[dict[str, Any]],
-        inputs: dict[str, Any],
-    ) -> list[dict[str, Any]]:
+        demos: list[dict[str, object]],
+        inputs: dict[str, object],
+    ) -> list[dict[str, object]]:
         """The same, asynchronously.
 
         Args:
@@ -130,7 +130,7 @@ class TerseAdapter(dspy.JSONAdapter):  # type: ignore[misc]
         told: Any = made
         told.model_json_schema = lambda *_, **__: schema
 
-    def parse(self, signature: type[dspy.Signature], completion: str) -> dict[str, Any]:
+    def parse(self, signature: type[dspy.Signature], completion: str) -> dict[str, object]:
         """The typed outputs of an answer."""
         form = self.lines(signature)
         if form is not None and "{" not in completion:
@@ -157,7 +157,7 @@ class TerseAdapter(dspy.JSONAdapter):  # type: ignore[misc]
     def format_user_message_content(
         self,
         signature: type[dspy.Signature],
-        inputs: dict[str, Any],
+        inputs: dict[str, object],
         prefix: str = "",
         suffix: str = "",
         main_request: bool = False,
@@ -173,7 +173,7 @@ class TerseAdapter(dspy.JSONAdapter):  # type: ignore[misc]
         return "\n".join(f"{name}: {_plain(inputs[name])}" for name in signature.input_fields if name in inputs)
 
     def format_assistant_message_content(
-        self, signature: type[dspy.Signature], outputs: dict[str, Any], missing_field_message: Any = None
+        self, signature: type[dspy.Signature], outputs: dict[str, object], missing_field_message: object = None
     ) -> str:
         """The outputs that there are, as one line of JSON."""
         known = [name for name in signature.output_fields if outputs.get(name) is not None]
@@ -260,7 +260,7 @@ class CallPerType:
         asked = self.signature.with_instructions(f"{self.signature.instructions}\nOnly those of {self.field} {label}.")
         return asked.with_updated_fields(self.output, type_=list[narrow])
 
-    def shown(self, demos: Iterable[Mapping[str, object]], label: str) -> list[dict[str, Any]]:
+    def shown(self, demos: Iterable[Mapping[str, object]], label: str) -> list[dict[str, object]]:
         """The demonstrations with the objects of one label."""
         out = []
         for demo in demos:
@@ -274,7 +274,7 @@ class CallPerType:
                 out.append(dict(demo))
         return out
 
-    def together(self, answers: Mapping[str, Sequence[Mapping[str, Any]]]) -> list[dict[str, Any]]:
+    def together(self, answers: Mapping[str, Sequence[Mapping[str, object]]]) -> list[dict[str, Any]]:
         """The answers of all labels as answers of the signature: the first of each label together, and so on."""
         made = TypeAdapter(list[self.item])  # type: ignore[name-defined]
         out = []

@@ -77,7 +77,7 @@ class Account(UsageTracker):  # type: ignore[misc]
             kept = _open[-1] if self.ended and _open else self
             kept.counted.setdefault(model, Counter()).update(counts)
 
-    def end(self) -> tuple[dict[str, int], list[dict[str, Any]]]:
+    def end(self) -> tuple[dict[str, int], list[dict[str, object]]]:
         """The example is over: what it used, and its prompts with raw answers where they are kept."""
         with _lock:
             self.ended = True

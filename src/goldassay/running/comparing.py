@@ -38,7 +38,7 @@ class Against:
     shown: Mapping[str, str]
     """Some of the examples that were won and lost, with what was wrong in them."""
 
-    def state(self) -> dict[str, Any]:
+    def state(self) -> dict[str, object]:
         """As JSON."""
         return {
             "run": str(self.run.folder),

@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext, suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, Unpack
 
 import dspy
 
@@ -22,7 +22,7 @@ from goldassay.running.budget import Budget, BudgetSpent, Meter
 from goldassay.running.calls import ACCOUNT, TOKENS, Account, watching
 from goldassay.running.dealing import Elsewhere
 from goldassay.running.engines import engine as at_work
-from goldassay.running.example import Measuring, Program, refuse_without_inputs
+from goldassay.running.example import EvaluateOptions, Measuring, Program, refuse_without_inputs
 from goldassay.running.folder import ABOUT, ROWS, Writer, read_about
 from goldassay.running.identity import about_run, gold_hash, last_unfinished, now, refuse_another
 from goldassay.running.loop import Failures, Loop
@@ -47,7 +47,7 @@ def evaluate(
     name: str = "run",
     progress: bool = True,
     seed: int = 0,
-    settings: dict[str, Any] | None = None,
+    settings: Mapping[str, object] | None = None,
     resume: Path | str | None = None,
     trace: bool = True,
     timeout: float | None = None,
@@ -234,7 +234,9 @@ def evaluate(
     return run
 
 
-async def aevaluate(program: Program, gold: Sequence[dspy.Example], metric: AnyMetric, **options: Any) -> Run:
+async def aevaluate(
+    program: Program, gold: Sequence[dspy.Example], metric: AnyMetric, **options: Unpack[EvaluateOptions]
+) -> Run:
     """`evaluate` for asynchronous code: the same words, and the loop stays free.
 
     >>> import asyncio, dspy
@@ -246,7 +248,7 @@ async def aevaluate(program: Program, gold: Sequence[dspy.Example], metric: AnyM
     return await asyncio.to_thread(evaluate, program, gold, metric, **options)
 
 
-def named(lm: object, adapter: object) -> tuple[Any, Any]:
+def named(lm: dspy.BaseLM | str | None, adapter: dspy.Adapter | None) -> tuple[dspy.BaseLM | None, dspy.Adapter | None]:
     """A language model that was given by its name, with the adapter that suits it."""
     if not isinstance(lm, str):
         return lm, adapter
@@ -257,7 +259,7 @@ def named(lm: object, adapter: object) -> tuple[Any, Any]:
 
 
 def _begin(
-    folder: Path | None, resume: Path | None, about: dict[str, Any], metric: AnyMetric, secrets: tuple[str, ...]
+    folder: Path | None, resume: Path | None, about: dict[str, Any], metric: Metric, secrets: tuple[str, ...]
 ) -> tuple[Writer | None, Rows, dict[int, int], dict[int, dict[str, int]]]:
     """The writer of the run's folder, the rows that are done, how often each failed one was tried, and at what cost.
 

@@ -12,7 +12,8 @@ import asyncio
 import inspect
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, TypeAlias
+from pathlib import Path
+from typing import Any, TypeAlias, TypedDict
 
 import dspy
 
@@ -27,13 +28,40 @@ from goldassay.insides import (
 )
 from goldassay.lm import local as truncation
 from goldassay.measure import failed
+from goldassay.measures.judged import JudgeLabels
 from goldassay.metric import failed_with
-from goldassay.running.budget import BudgetSpent
+from goldassay.running.budget import Budget, BudgetSpent
 from goldassay.running.calls import Account
 from goldassay.running.rows import Row
 from goldassay.score import Evidence
 
 Program: TypeAlias = dspy.Module | Callable[..., Any]  # what can be run: a DSPy module, or a function of the inputs
+
+
+class EvaluateOptions(TypedDict, total=False):
+    """The words of `goldassay.evaluate` beside program, gold and metric, for functions that hand them on."""
+
+    lm: dspy.BaseLM | str | None
+    adapter: dspy.Adapter | None
+    threads: int
+    folder: Path | str | None
+    limit: int | None
+    name: str
+    progress: bool
+    seed: int
+    settings: Mapping[str, object] | None
+    resume: Path | str | None
+    trace: bool
+    timeout: float | None
+    max_failures: float
+    engine: str
+    workers: int | None
+    ray_address: str | None
+    budget: Budget | str | None
+    unfinished: Callable[[Path], None] | None
+    judge_labels: JudgeLabels | None
+    keep_prompts: bool
+
 
 STOPS = (KeyboardInterrupt, BudgetSpent)  # the only exceptions that are not a result of the example
 
@@ -49,7 +77,7 @@ class Guard(dspy.Module):
         super().__init__()
         self.program = program
 
-    def forward(self, **inputs: Any) -> dspy.Prediction:
+    def forward(self, **inputs: object) -> dspy.Prediction:
         try:
             return as_prediction(self.program(**inputs))
         except STOPS:
@@ -58,7 +86,7 @@ class Guard(dspy.Module):
             return failure(error)
 
 
-def as_prediction(made: Any) -> dspy.Prediction:
+def as_prediction(made: object) -> dspy.Prediction:
     """What a program gave back as a prediction: a dict has its fields, any other value is the field ``output``.
 
     A generator among the fields becomes a list; what an ``async def forward`` gives is awaited here.
@@ -97,13 +125,13 @@ def guard(program: Program) -> Guard:
     return program if isinstance(program, Guard) else Guard(program)
 
 
-def guarded(program: Any) -> dspy.Module:
+def guarded(program: dspy.Module) -> dspy.Module:
     """A deep copy of ``program`` of the same shape that never raises.
 
     Unlike `guard` it wraps nothing: predictors keep their names, so an optimizer may work on it and its state loads
     into the program that was given. `unguarded` gives the plain class back.
     """
-    copy = program.deepcopy()
+    copy: Any = program.deepcopy()
     for predictor in copy.predictors():  # a deep copy shares the signature class, and some optimizers write on it
         predictor.signature = predictor.signature.with_instructions(predictor.signature.instructions)
     plain = type(copy)
@@ -189,7 +217,7 @@ class Measuring:
             row |= traced(example, calls)
         return evidence, row
 
-    def row(self, index: int, pred: Any, latency: float) -> tuple[Evidence, Row]:
+    def row(self, index: int, pred: object, latency: float) -> tuple[Evidence, Row]:
         """Measure a prediction that was made in ``latency`` seconds."""
         example = self.gold[index]
         name = str(example["id"]) if "id" in example else str(index)
@@ -229,7 +257,7 @@ class Measuring:
         return self.row(index, failed_with(f"TimeoutError: no answer within {seconds:g} s"), seconds)
 
 
-def traced(example: dspy.Example, calls: list[dict[str, Any]]) -> Row:
+def traced(example: dspy.Example, calls: list[dict[str, object]]) -> Row:
     """What a report shows of an example beside its result: inputs, gold, and each prompt with its raw answer."""
     found = {"inputs": fields_of(example.inputs()), "gold": fields_of(example.labels())}
     return {**found, "calls": calls} if calls else found

@@ -94,7 +94,7 @@ class Gate:
     level: float
     more: int | None = 0
 
-    def state(self) -> dict[str, Any]:
+    def state(self) -> dict[str, object]:
         """As JSON."""
         return asdict(self)
 

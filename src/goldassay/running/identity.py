@@ -36,6 +36,7 @@ from goldassay.running.folder import being_written, read_about
 from goldassay.running.secrets import SETTING
 
 if TYPE_CHECKING:
+    from goldassay.metric import Metric
     from goldassay.running.example import Program
 
 SAME = {
@@ -50,12 +51,12 @@ SAME = {
 
 
 def about_run(
-    program: Any,
+    program: Program,
     gold: Sequence[dspy.Example],
-    metric: Any,
+    metric: Metric,
     name: str,
     seed: int,
-    settings: dict[str, Any],
+    settings: Mapping[str, object],
     lm: dspy.BaseLM,
     adapter: dspy.Adapter | None,
     kept: bool,
@@ -172,19 +173,20 @@ def gold_hash(gold: Sequence[object]) -> str:
     return digest.hexdigest()
 
 
-def fingerprint(program: Any) -> str:
+def fingerprint(program: Program) -> str:
     """A hash of all instructions, field descriptions and demonstrations: the version that a patch applies to.
 
     A program that puts more than its predictors' demonstrations into its prompts (such as the nearest examples of
     `goldassay.tuning.wrappers`) says with a method ``prompt_parts`` what that is.
     """
     parts: list[list[Any]] = []
-    for name, predictor in program.named_predictors():
+    made: Any = program
+    for name, predictor in made.named_predictors():
         fields = {key: str(info.json_schema_extra.get("desc", "")) for key, info in predictor.signature.fields.items()}
         demos = [_shown(demo) for demo in predictor.demos or []]
         parts.append([name, predictor.signature.instructions, fields, demos])
     if hasattr(type(program), "prompt_parts"):
-        parts.append(program.prompt_parts())
+        parts.append(made.prompt_parts())
     return hashlib.sha256(json.dumps(parts, sort_keys=True, default=str).encode()).hexdigest()[:16]
 
 

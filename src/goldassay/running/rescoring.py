@@ -10,7 +10,7 @@ Source: Shapley 1953, A value for n-person games; Shorrocks 2013 (decomposition 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from itertools import permutations, product
@@ -60,13 +60,13 @@ class Change:
         return {"before": self.before, "after": self.after, **{part: getattr(self, part) for part in PARTS}}
 
 
-def rescore(task: str, setting: Setting, *, format: str | None = None, **options: Any) -> Scorecard:
+def rescore(task: str, setting: Setting, *, format: str | None = None) -> Scorecard:
     """The scorecard of stored predictions: of these measures, or of all that the task has.
 
     Predictions of examples that this gold does not have are left out, and said; of gold, what a run was not asked.
     """
     setting = with_metric(task, setting)
-    gold, pred, warnings = _sides(task, setting, format, options)
+    gold, pred, warnings = _sides(task, setting, format)
     if not setting.measures:
         card: Scorecard = import_module(f"goldassay.measures.{task}").scorecard(gold, pred)
     else:
@@ -79,12 +79,11 @@ def rescore(task: str, setting: Setting, *, format: str | None = None, **options
     return card
 
 
-def changes(
-    task: str, before: Setting, after: Setting, *, format: str | None = None, **options: Any
-) -> dict[str, Change]:
+def changes(task: str, before: Setting, after: Setting, *, format: str | None = None) -> dict[str, Change]:
     """What each value's change comes from, by the name of the value after; measures are paired in their order.
 
-    Raises: GoldassayError where the two have different numbers of measures.
+    Raises:
+        GoldassayError: The two have different numbers of measures.
     """
     if not before.measures and not after.measures:
         before, after = with_metric(task, before), with_metric(task, after)
@@ -100,7 +99,7 @@ def changes(
     for model, gold, measure in product((0, 1), repeat=3):
         setting = (before, after)[measure]._replace(pred=(before, after)[model].pred, gold=(before, after)[gold].gold)
         if setting not in known_values:
-            known_values[setting] = rescore(task, setting, format=format, **options).values
+            known_values[setting] = rescore(task, setting, format=format).values
         mixed[model, gold, measure] = known_values[setting]
     out: dict[str, Change] = {}
     for old, new in zip(mixed[0, 0, 0], mixed[1, 1, 1], strict=True):
@@ -154,19 +153,17 @@ def _measures(task: str, named: Sequence[str]) -> list[Measure[Any]]:
     return found
 
 
-def _sides(
-    task: str, setting: Setting, format: str | None, options: Mapping[str, Any]
-) -> tuple[Sequence[Any], Sequence[Any], list[str]]:
+def _sides(task: str, setting: Setting, format: str | None) -> tuple[Sequence[Any], Sequence[Any], list[str]]:
     """Aligned records; without the predictions whose example this gold does not have, and what a run was not asked."""
     gold_is_run, pred_is_run = formats.is_run(setting.gold), formats.is_run(setting.pred)
     if not gold_is_run and not pred_is_run:
-        both = pairs(task, setting.gold, setting.pred, format=format, **options)
+        both = pairs(task, setting.gold, setting.pred, format=format)
         return both.gold, both.pred, both.warnings
     given = (setting.gold, gold_is_run), (setting.pred, pred_is_run)
-    stay = not options and all(run or (format or formats.guess(file, task)) == "jsonl" for file, run in given)
+    stay = all(run or (format or formats.guess(file, task)) == "jsonl" for file, run in given)
     if stay and any(streamed.streams(rows_of(file)) for file, _ in given):
         return _in_their_files(task, setting, gold_is_run, pred_is_run)
-    gold = read(setting.gold, format="run" if gold_is_run else format, task=task, **({} if gold_is_run else options))
+    gold = read(setting.gold, format="run" if gold_is_run else format, task=task)
     pred = read(setting.pred, format="run" if pred_is_run else format, task=task, side="pred")
     known = {record["id"] for record in gold}
     kept = [record for record in pred if record["id"] in known]

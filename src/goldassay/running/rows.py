@@ -132,7 +132,7 @@ class Folded:
     retried: int = 0
 
     @classmethod
-    def of(cls, rows: Iterable[tuple[Mapping[str, Any], Evidence]], zero: Evidence, *, columns: bool) -> Folded:
+    def of(cls, rows: Iterable[tuple[Mapping[str, object], Evidence]], zero: Evidence, *, columns: bool) -> Folded:
         """Fold rows with their evidence, in their order; none of them is kept."""
         out = cls(zero, zero, zero)
         strata: dict[str, dict[str, tuple[int, Evidence]]] = {}
@@ -192,7 +192,7 @@ def errors_by_type(rows: Iterable[Mapping[str, Any]]) -> dict[str, int]:
     return dict(Counter(error.get("gold_type") or error.get("pred_type") or error["kind"] for error in errors))
 
 
-def records(rows: Sequence[Mapping[str, Any]], evidence: Sequence[Evidence]) -> list[dict[str, Any]]:
+def records(rows: Sequence[Mapping[str, Any]], evidence: Sequence[Evidence]) -> list[dict[str, object]]:
     """A flat record an example: id, strata, score, each measure's value, errors, seconds, tokens, inputs."""
     out = []
     for row, one in zip(rows, evidence, strict=True):
@@ -220,7 +220,7 @@ def _cell(value: Any) -> Any:
     return value if isinstance(value, (str, int, float, bool)) or value is None else dumps(value)
 
 
-def messages(inputs: dict[str, Any]) -> list[dict[str, str]]:
+def messages(inputs: dict[str, object]) -> list[dict[str, str]]:
     """The messages of a call, as role and text.
 
     >>> messages({"messages": None, "prompt": "Where is Delft?"})

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from goldassay import jsonl
 from goldassay.exceptions import DataError, GoldassayError
@@ -21,6 +21,9 @@ from goldassay.score import Evidence
 from goldassay.statistics import Interval, interval
 from goldassay.statistics.ppi import Corrected
 from goldassay.tally import Mean
+
+if TYPE_CHECKING:
+    from goldassay.metric import Metric
 
 MOST = 2**27  # examples of a run
 
@@ -135,7 +138,7 @@ class Run:
         return corrected(labels, ids, {name: self.tallies(name) for name in self.zero})
 
     @property
-    def corrected_state(self) -> dict[str, Any]:
+    def corrected_state(self) -> dict[str, object]:
         """The corrected values as JSON: value and ends, the value of the verdicts and of the labels alone."""
         labels = self.about.get("judge_labels") or {}
         return {
@@ -196,7 +199,7 @@ class Run:
         cells = [[name, f"{one.value:.4f}", f"[{one.low:.3f}, {one.high:.3f}]"] for name, one in found.items()]
         return html(f"{self.name}, {len(self.rows)} examples", ["measure", "value", "95 %"], cells)
 
-    def records(self) -> list[dict[str, Any]]:
+    def records(self) -> list[dict[str, object]]:
         """A flat record an example: id, strata, score, values, errors, seconds, tokens, inputs, gold, prediction."""
         return records(self.rows, self.evidence)
 
@@ -208,7 +211,7 @@ class Run:
             raise GoldassayError("a data frame needs pandas: pip install pandas") from None
         return pandas.DataFrame(self.records())
 
-    def summary(self) -> dict[str, Any]:
+    def summary(self) -> dict[str, object]:
         """What ``run.json`` and ``--json`` say of the result."""
         return {
             "name": self.name,
@@ -231,7 +234,7 @@ class Run:
         }
 
     @classmethod
-    def load(cls, folder: Path | str, metric: Any = None) -> Run:
+    def load(cls, folder: Path | str, metric: Metric | None = None) -> Run:
         """A run from its folder, or by its name in ``runs``; also an interrupted one.
 
         ``metric`` is needed only for measures of one's own.
@@ -239,7 +242,7 @@ class Run:
         return stored(run_at(Path(folder)), metric)[0]
 
 
-def stored(place: Path, metric: Any = None) -> tuple[Run, Rows]:
+def stored(place: Path, metric: Metric | None = None) -> tuple[Run, Rows]:
     """A run from its folder, and its rows with the places where they stand."""
     about = read_about(place)
     zero = metric.zero if metric is not None else zero_of(about, place)

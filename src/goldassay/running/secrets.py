@@ -8,8 +8,11 @@ import re
 from collections import deque
 from collections.abc import Iterator, Mapping
 from types import CellType, FunctionType, ModuleType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qsl, urlsplit
+
+if TYPE_CHECKING:
+    import dspy
 
 NAMES = re.compile(r"key|token|secret|password|passwd|credential", re.IGNORECASE)
 SETTING = re.compile(r"(?:^|[_-])(?:key|token|secret|password|passwd|credentials?|authorization)$", re.IGNORECASE)
@@ -60,7 +63,7 @@ HIDDEN, EMPTY = "[hidden]", CellType()
 MOST = 5000  # objects that are looked through for models
 
 
-def models(*things: Any) -> list[Any]:
+def models(*things: object) -> list[dspy.BaseLM]:
     """The language models that programs, metrics and judges hold, wherever in them: of predictors, judges, closures.
 
     >>> import dspy
@@ -71,7 +74,7 @@ def models(*things: Any) -> list[Any]:
     """
     import dspy
 
-    found: dict[int, Any] = {}
+    found: dict[int, dspy.BaseLM] = {}
     seen: set[int] = set()
     todo = deque(things)
     while todo and len(seen) < MOST:
@@ -90,7 +93,7 @@ def models(*things: Any) -> list[Any]:
     return list(found.values())
 
 
-def known(*lms: Any) -> tuple[str, ...]:
+def known(*lms: object) -> tuple[str, ...]:
     """The secrets that this process knows: from the environment and from the models' settings."""
     found = {value for name, value in os.environ.items() if NAMES.search(name) and len(value) >= 8}
     for lm in lms:

@@ -196,7 +196,7 @@ class By(dict[K, T]):
     def weighted(self) -> Number:
         return mean([(tally.value, _support(tally)) for tally in self.values()])
 
-    def state(self) -> dict[str, Any]:
+    def state(self) -> dict[str, object]:
         return {str(key): tally.state() for key, tally in self.items()}
 
     def from_state(self, state: State) -> Self:

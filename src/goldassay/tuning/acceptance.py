@@ -53,7 +53,7 @@ class CampaignVerdict:
         proof = f"{'proven' if self.proven else 'not proven'}{by}"
         return f"Kept: {how} on train and dev (cross-fitted); {proof}."
 
-    def state(self) -> dict[str, Any]:
+    def state(self) -> dict[str, object]:
         """As JSON."""
         return {**asdict(self), "effect": self.effect.model_dump() if self.effect else None, "words": self.words}
 

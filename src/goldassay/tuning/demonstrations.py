@@ -20,6 +20,7 @@ import dspy
 from pydantic_core import to_jsonable_python
 
 from goldassay.exceptions import GoldassayError
+from goldassay.insides import signature_of
 from goldassay.running.identity import fingerprint
 from goldassay.tuning.leaks import text_of
 from goldassay.tuning.patches import Patch
@@ -41,13 +42,13 @@ class Diagnosis:
 
     patterns: Sequence[Pattern]
     program: Any
-    train: Sequence[Any]
-    shown: Mapping[str, Sequence[Any]] = field(default_factory=dict)
+    train: Sequence[dspy.Example]
+    shown: Mapping[str, Sequence[dspy.Example]] = field(default_factory=dict)
     tried: Sequence[str] = ()
 
-    def fitting(self, name: str, predictor: Any) -> list[dspy.Example]:
+    def fitting(self, name: str, predictor: dspy.Predict) -> list[dspy.Example]:
         """The examples that a predictor can be shown."""
-        return [one for one in self.shown.get(name, self.train) if fits(one, predictor.signature)]
+        return [one for one in self.shown.get(name, self.train) if fits(one, signature_of(predictor))]
 
 
 @dataclass(frozen=True)
@@ -123,7 +124,7 @@ class CounterExample:
         if not any(pattern.kind in (*ADDED, "unanswerable", "unsupported") for pattern in found.patterns):
             return {}
         for name, predictor in predictors(found.program).items():
-            outputs = list(predictor.signature.output_fields)
+            outputs = list(signature_of(predictor).output_fields)
             pool = [
                 one
                 for one in found.fitting(name, predictor)
@@ -164,7 +165,9 @@ class NearestExamples:
         return {"nearest": [patch]}
 
 
-def cover(pool: Sequence[dspy.Example], patterns: Sequence[Pattern], predictor: Any, most: int) -> list[dspy.Example]:
+def cover(
+    pool: Sequence[dspy.Example], patterns: Sequence[Pattern], predictor: dspy.Predict, most: int
+) -> list[dspy.Example]:
     """At most ``most`` examples of ``pool``, greedily by the function above; the one that adds most stands first."""
     if not pool:
         return []
@@ -172,11 +175,11 @@ def cover(pool: Sequence[dspy.Example], patterns: Sequence[Pattern], predictor: 
     weights = weights if sum(weights) > 0 else [float(pattern.count) for pattern in patterns]
     total = sum(weights) or 1.0
     covers = [_shares(one, patterns) for one in pool]
-    outputs = list(predictor.signature.output_fields)
+    outputs = list(signature_of(predictor).output_fields)
     labels = [set(leaves([one.get(key) for key in outputs])) for one in pool]
     seen = Counter(label for some in labels for label in some)
     whole = sum(seen.values()) or 1
-    lengths = [len(str({key: one.get(key) for key in predictor.signature.fields})) for one in pool]
+    lengths = [len(str({key: one.get(key) for key in signature_of(predictor).fields})) for one in pool]
     mean = sum(lengths) / len(lengths)
     left = [w / total for w in weights]  # of each pattern, what is not covered yet
     held: Counter[str] = Counter()
@@ -200,7 +203,9 @@ def cover(pool: Sequence[dspy.Example], patterns: Sequence[Pattern], predictor: 
     return [pool[index] for index in chosen]
 
 
-def shown(found: Diagnosis, name: str, example: dspy.Example, predictor: Any, proposer: str, why: str) -> Patch:
+def shown(
+    found: Diagnosis, name: str, example: dspy.Example, predictor: dspy.Predict, proposer: str, why: str
+) -> Patch:
     """The patch that adds an example to a predictor's demonstrations.
 
     Args:
@@ -209,7 +214,7 @@ def shown(found: Diagnosis, name: str, example: dspy.Example, predictor: Any, pr
         proposer: What proposes it.
         why: Why, in words.
     """
-    keys = [key for key in predictor.signature.fields if example.get(key) is not None]
+    keys = [key for key in signature_of(predictor).fields if example.get(key) is not None]
     return Patch(
         predictor=name,
         action="add_example",
@@ -228,15 +233,17 @@ def fits(example: dspy.Example, signature: type[dspy.Signature]) -> bool:
     return known.issuperset(signature.input_fields) and not known.isdisjoint(signature.output_fields)
 
 
-def check_fits(program: Any, train: Sequence[dspy.Example], traces: Mapping[str, Sequence[Any]]) -> None:
+def check_fits(
+    program: dspy.Module, train: Sequence[dspy.Example], traces: Mapping[str, Sequence[dspy.Example]]
+) -> None:
     """Raise where no example can be shown to any predictor: say what is missing, and how ``to_demo`` gives it."""
     predictors = program.named_predictors()
-    if any(traces.values()) or any(fits(one, p.signature) for one in train for _, p in predictors):
+    if any(traces.values()) or any(fits(one, signature_of(p)) for one in train for _, p in predictors):
         return
     name, predictor = predictors[-1]
     have = sorted({key for one in train[:20] for key, value in one.items() if value is not None})
-    inputs = [key for key in predictor.signature.input_fields if key not in have]
-    outputs = list(predictor.signature.output_fields)
+    inputs = [key for key in signature_of(predictor).input_fields if key not in have]
+    outputs = list(signature_of(predictor).output_fields)
     lacking = ", ".join([*inputs, *(outputs if not set(outputs) & set(have) else [])])
     wanted = ", ".join(f'"{key}": …' for key in [*inputs, *outputs])
     raise GoldassayError(
@@ -246,8 +253,8 @@ def check_fits(program: Any, train: Sequence[dspy.Example], traces: Mapping[str,
 
 
 def traced(
-    program: Any, examples: Sequence[dspy.Example], right: Sequence[bool], most: int = 12
-) -> dict[str, list[Any]]:
+    program: dspy.Module, examples: Sequence[dspy.Example], right: Sequence[bool], most: int = 12
+) -> dict[str, list[dspy.Example]]:
     """Demonstrations from the program's own work, for predictors whose fields gold does not hold.
 
     The program is run again on examples that it gets ``right``, and what each predictor was asked and answered there is
@@ -256,7 +263,7 @@ def traced(
     lacking = {
         name: predictor
         for name, predictor in program.named_predictors()
-        if not any(fits(one, predictor.signature) for one in examples)
+        if not any(fits(one, signature_of(predictor)) for one in examples)
     }
     out: dict[str, list[Any]] = {name: [] for name in lacking}
     names = {id(predictor): name for name, predictor in program.named_predictors()}

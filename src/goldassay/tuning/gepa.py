@@ -22,9 +22,12 @@ from gepa.strategies.eval_policy import FullEvaluationPolicy
 
 from goldassay import jsonl
 from goldassay.exceptions import DataError
+from goldassay.insides import signature_of
 
 if TYPE_CHECKING:
     import dspy
+    from gepa.core.data_loader import DataLoader
+    from gepa.proposer.base import CandidateProposal
 
 
 def sign_flip_p(before: Sequence[float], after: Sequence[float]) -> float:
@@ -59,14 +62,14 @@ class PairedAcceptance:
     def __init__(self, alpha: float = 0.25) -> None:
         self.alpha = alpha
 
-    def should_accept(self, proposal: Any, state: Any) -> bool:
+    def should_accept(self, proposal: Any, state: object) -> bool:
         """Called by GEPA with the proposal's scores on the minibatch before and after."""
         before, after = proposal.subsample_scores_before or [], proposal.subsample_scores_after or []
         return (
             len(before) == len(after) and sign_flip_p(list(map(float, before)), list(map(float, after))) <= self.alpha
         )
 
-    def reject_reason(self, proposal: Any, state: Any) -> str:
+    def reject_reason(self, proposal: CandidateProposal[Any], state: object) -> str:
         """For GEPA's log."""
         return f"the paired difference on the minibatch is not shown at {self.alpha:g}"
 
@@ -88,7 +91,7 @@ class CorpusPolicy(FullEvaluationPolicy[Any, Any]):  # type: ignore[misc]
         for candidate, value in read(file) if file is not None and file.is_file() else []:
             self.values[_key(candidate)] = candidate, value
 
-    def get_seed_eval_batch(self, loader: Any) -> list[Any]:
+    def get_seed_eval_batch(self, loader: DataLoader[Any, Any]) -> list[object]:
         """What the program as it is is evaluated on at the start: dev, or (GEPA wants some) one example to go on."""
         known = list(loader.all_ids())
         return known[:1] if self.file is not None and (self.file.parent / STATE).is_file() else known
@@ -115,12 +118,12 @@ class CorpusPolicy(FullEvaluationPolicy[Any, Any]):  # type: ignore[misc]
             self.file.write_text(json.dumps(list(self.values.values()), ensure_ascii=False, indent=1), encoding="utf-8")
 
 
-def with_instructions(program: Any, candidate: dict[str, str]) -> dspy.Module:
+def with_instructions(program: dspy.Module, candidate: dict[str, str]) -> dspy.Module:
     """A copy of the program with a candidate's instructions."""
     copy = program.deepcopy()
     for name, predictor in copy.named_predictors():
         if name in candidate:
-            predictor.signature = predictor.signature.with_instructions(candidate[name])
+            predictor.signature = signature_of(predictor).with_instructions(candidate[name])
     return copy
 
 

@@ -140,12 +140,12 @@ def ordered(examples: Sequence[dspy.Example], seed: int) -> list[list[int]]:
     return random.Random(seed).sample(documents, len(documents))
 
 
-def document(example: dspy.Example, index: int) -> Any:
+def document(example: dspy.Example, index: int) -> object:
     """What an example belongs to: its document, or itself."""
     return read(example, "document", None) or ("example", index)
 
 
-def clusters(examples: Sequence[dspy.Example]) -> list[Any] | None:
+def clusters(examples: Sequence[dspy.Example]) -> list[object] | None:
     """The document of each example, if any two share one."""
     found = [document(example, index) for index, example in enumerate(examples)]
     return found if len(set(found)) < len(found) else None

@@ -11,7 +11,7 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 
@@ -20,6 +20,7 @@ from goldassay.exceptions import GoldassayError, RunStopped
 from goldassay.measure import Error
 from goldassay.metric import AnyMetric, Metric
 from goldassay.running import Run, evaluate
+from goldassay.running.example import EvaluateOptions
 from goldassay.running.identity import fingerprint
 from goldassay.running.run import Case
 from goldassay.score import Evidence
@@ -78,7 +79,7 @@ class Bench:
     resamples: int = 4000
     journal: Path | None = None
     tell: Callable[[str], None] | None = None
-    options: Mapping[str, Any] = field(default_factory=dict)
+    options: EvaluateOptions = field(default_factory=EvaluateOptions)
     worked: int = field(default=0, init=False)
     failure: str = field(default="", init=False)
     cost: dict[str, float] = field(default_factory=lambda: dict.fromkeys(COSTS, 0.0), init=False)
@@ -109,7 +110,8 @@ class Bench:
         for start in range(0, len(left), CHUNK):
             some = left[start : start + CHUNK]
             chosen = [self.examples[index] for index in some]
-            options = {"threads": self.threads, "folder": None, "progress": False, "seed": self.seed, **self.options}
+            options: EvaluateOptions = {"threads": self.threads, "progress": False, "seed": self.seed}
+            options.update(self.options)
             done = evaluated(program, chosen, self.metric, **options)
             for key in COSTS:
                 self.cost[key] += float(done.cost.get(key, 0))
@@ -130,7 +132,7 @@ class Bench:
     def test(
         self,
         name: str,
-        programs: Sequence[Any],
+        programs: Sequence[dspy.Module],
         folds: Sequence[int],
         base: Mapping[int, Case],
         *,
@@ -254,7 +256,7 @@ def effect(
     examples: Sequence[dspy.Example],
     zero: Evidence,
     split: str,
-    cost: Mapping[str, Any],
+    cost: Mapping[str, float],
     *,
     seed: int = 0,
     resamples: int = 10_000,
@@ -293,10 +295,13 @@ def effect(
     )
 
 
-def evaluated(program: dspy.Module, examples: Sequence[dspy.Example], metric: AnyMetric, **options: Any) -> Run:
+def evaluated(
+    program: dspy.Module, examples: Sequence[dspy.Example], metric: AnyMetric, **options: Unpack[EvaluateOptions]
+) -> Run:
     """A run; what the metric raises becomes one line that says on which example."""
     try:
-        return evaluate(program, examples, metric, **{"max_failures": 1.0, **options})
+        options.setdefault("max_failures", 1.0)
+        return evaluate(program, examples, metric, **options)
     except RunStopped as stopped:
         raise stopped.__cause__ or stopped from None  # it is the tuning that is gone on with, not this run of it
     except GoldassayError:

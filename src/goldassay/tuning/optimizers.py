@@ -28,9 +28,9 @@ from goldassay.tuning.wrappers import NearestDemos
 class Job:
     """What an optimizer works on. ``train`` is shuffled by ``seed``; ``options`` go to the optimizer as they are."""
 
-    student: Any
-    train: list[Any]
-    dev: list[Any]
+    student: dspy.Module
+    train: list[dspy.Example]
+    dev: list[dspy.Example]
     metric: Any
     reflection_lm: Any = None
     """The model that writes instructions."""
@@ -40,16 +40,16 @@ class Job:
     seed: int = 0
     folder: Path | None = None
     options: dict[str, Any] = field(default_factory=dict)
-    held_out: dict[str, list[Any]] = field(default_factory=dict)
+    held_out: dict[str, list[dspy.Example]] = field(default_factory=dict)
     """The splits whose sentences no instruction may copy."""
     ledger: Ledger = field(default_factory=Ledger)
     """Where an optimizer that tries patches says what it tried."""
 
-    def shuffled(self) -> list[Any]:
+    def shuffled(self) -> list[dspy.Example]:
         """The train examples in the seed's order."""
         return random.Random(self.seed).sample(self.train, len(self.train))
 
-    def take(self, **defaults: Any) -> dict[str, Any]:
+    def take(self, **defaults: object) -> dict[str, Any]:
         """The optimizer's settings: the defaults with the user's options over them."""
         return {**defaults, **self.options}
 
@@ -216,7 +216,7 @@ ALSO = {
 """DSPy's own names for what stands here with budgets that suit small data."""
 
 
-def named(name: Any) -> Optimizer:
+def named(name: object) -> Optimizer:
     """The optimizer of that name: ours, DSPy's own name of a class, or an optimizer object."""
     if not isinstance(name, str):
         return _given(name)
@@ -228,7 +228,7 @@ def named(name: Any) -> Optimizer:
     raise GoldassayError(f"no optimizer {name!r}; there are {', '.join(OPTIMIZERS)}, and DSPy's own names")
 
 
-def called(optimizer: Any) -> str:
+def called(optimizer: object) -> str:
     """The name that a tuning is saved under."""
     return ALSO.get(optimizer, optimizer) if isinstance(optimizer, str) else type(optimizer).__name__
 

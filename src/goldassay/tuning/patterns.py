@@ -58,7 +58,7 @@ class Pattern:
         """How many errors."""
         return len(self.errors)
 
-    def state(self) -> dict[str, Any]:
+    def state(self) -> dict[str, object]:
         """As JSON, with the examples' ids."""
         return {
             "kind": self.kind,
@@ -72,7 +72,7 @@ class Pattern:
             "strata": {name: dict(counts) for name, counts in self.strata.items()},
         }
 
-    def reported(self, most: int = 5) -> dict[str, Any]:
+    def reported(self, most: int = 5) -> dict[str, object]:
         """As a report of a tuner has it: with its name, its documents, and its first errors in full."""
         return {
             "name": self.name,

@@ -12,11 +12,12 @@ import math
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 
 from goldassay.exceptions import DataError, GoldassayError
+from goldassay.running.example import EvaluateOptions
 from goldassay.running.run import Case
 from goldassay.statistics import contributions, examples_needed, smallest_detectable
 from goldassay.tuning.acceptance import ALPHA, EARLY, WINS
@@ -130,7 +131,7 @@ class Plan:
             cost += f", {minutes} minute{'s' if minutes > 1 else ''} at {self.seconds:.2f} s an example"
         return [*out, f"{cost}."]
 
-    def state(self) -> dict[str, Any]:
+    def state(self) -> dict[str, object]:
         """As JSON."""
         more = {"shows": self.shows(self.n), "shows_on_test": self.shows(self.test) if self.test else None}
         needs = {f"{gain:g}": self.needs(gain) for gain in GAINS}
@@ -155,7 +156,7 @@ def piloted(
     splits: Mapping[str, Sequence[dspy.Example]],
     metric: AnyMetric,
     pilot: int = 16,
-    **options: Any,
+    **options: Unpack[EvaluateOptions],
 ) -> Plan:
     """The plan with what a pilot measures on ``pilot`` examples of dev; ``options`` go to the runs (lm, adapter, …).
 

@@ -14,6 +14,7 @@ from pydantic import BaseModel
 from pydantic_core import to_jsonable_python
 
 from goldassay.exceptions import GoldassayError
+from goldassay.insides import signature_of
 from goldassay.lm.terse import CallPerType, TerseAdapter
 from goldassay.running.identity import fingerprint
 from goldassay.tuning.demonstrations import Diagnosis
@@ -30,14 +31,14 @@ class Proposer(Protocol):
         ...
 
 
-def predictor_for(pattern: Pattern, program: Any) -> tuple[str, Any]:
+def predictor_for(pattern: Pattern, program: dspy.Module) -> tuple[str, dspy.Predict]:
     """The predictor that writes the field in which the errors stand; the last one where none does."""
     known = predictors(program)
     if not known:
         raise GoldassayError("this program has no predictor, so there is no prompt to patch")
     fields = {error.field for error in pattern.errors}
     for name, predictor in known.items():
-        if fields & set(predictor.signature.output_fields):
+        if fields & set(signature_of(predictor).output_fields):
             return name, predictor
     return list(known.items())[-1]
 
@@ -66,11 +67,11 @@ class Examples:
 
     most: int = 3
 
-    def propose(self, pattern: Pattern, program: Any, train: Sequence[dspy.Example]) -> list[Patch]:
+    def propose(self, pattern: Pattern, program: dspy.Module, train: Sequence[dspy.Example]) -> list[Patch]:
         """Examples of train in which the pattern's errors were made."""
         _, predictor = predictor_for(pattern, program)
         wanted = set(pattern.documents)
-        keys = [*predictor.signature.input_fields, *predictor.signature.output_fields]
+        keys = [*signature_of(predictor).input_fields, *signature_of(predictor).output_fields]
         shown = {str(demo.get("text", demo)) for demo in predictor.demos or []}
         candidates = [
             example for example in train if str(example.get("id")) in wanted and all(k in example for k in keys)
@@ -131,10 +132,10 @@ class Reflection:
     tried: list[str] = field(default_factory=list, compare=False)
     predict: Any = field(default_factory=lambda: dspy.Predict(Reflect), repr=False, compare=False)
 
-    def propose(self, pattern: Pattern, program: Any, train: Sequence[dspy.Example]) -> list[Patch]:
+    def propose(self, pattern: Pattern, program: dspy.Module, train: Sequence[dspy.Example]) -> list[Patch]:
         """Edits that the model proposes; none of them is trusted before it is tested."""
         _, predictor = predictor_for(pattern, program)
-        text = predictor.signature.instructions
+        text = signature_of(predictor).instructions
         with dspy.context(lm=self.lm, adapter=dspy.JSONAdapter()):
             try:
                 found = self.predict(
@@ -184,7 +185,7 @@ class PerPattern:
             except GoldassayError as error:  # the other parts need no model
                 self.failures.append(f"{pattern.name}: {error}")
                 continue
-            there = {name: p.signature.instructions for name, p in predictors(found.program).items()}
+            there = {name: signature_of(p).instructions for name, p in predictors(found.program).items()}
             patches = [one for one in patches if not one.text or one.text not in there.get(one.predictor, "")]
             types = "→".join(part for part in (pattern.gold_type, pattern.pred_type) if part)
             slot = " ".join(part for part in (type(self.proposer).__name__.lower(), pattern.kind, types) if part)

@@ -13,6 +13,7 @@ from enum import Enum
 from typing import TYPE_CHECKING, Any, Literal, get_args, get_origin
 
 from goldassay.fields import read
+from goldassay.insides import signature_of
 from goldassay.tuning.demonstrations import Diagnosis, leaves
 from goldassay.tuning.leaks import text_of
 from goldassay.tuning.patches import Patch
@@ -207,7 +208,7 @@ class ListLength:
         """One sentence for the first list that a predictor gives."""
         many = [one for one in found.patterns if one.kind in ("spurious", "not_in_text", "duplicate")]
         for name, predictor in predictors(found.program).items() if many else ():
-            for key in predictor.signature.output_fields:
+            for key in signature_of(predictor).output_fields:
                 sizes = sorted(
                     len(one[key]) for one in found.fitting(name, predictor) if isinstance(one.get(key), list)
                 )
@@ -228,7 +229,7 @@ class LabelOrder:
     def edits(self, found: Diagnosis) -> dict[str, list[Patch]]:
         """One description, of a field that is a choice and is not described yet."""
         for name, predictor in predictors(found.program).items():
-            for key, info in predictor.signature.output_fields.items():
+            for key, info in signature_of(predictor).output_fields.items():
                 about = (info.json_schema_extra or {}).get("desc") or ""
                 if get_origin(info.annotation) is not Literal or about not in ("", f"${{{key}}}"):
                     continue

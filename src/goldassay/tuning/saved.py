@@ -28,6 +28,7 @@ import dspy
 from goldassay import __version__, jsonl
 from goldassay.exceptions import DataError, GoldassayError, StorageError
 from goldassay.fields import read
+from goldassay.insides import signature_of
 from goldassay.running.folder import locked
 from goldassay.running.identity import fingerprint
 from goldassay.tuning.leaks import text_of
@@ -42,7 +43,7 @@ SCHEMA = 1
 
 def save(
     tuned: Tuned,
-    before: Any,
+    before: dspy.Module,
     folder: Path,
     plan: Mapping[str, object],
     adapter: dspy.Adapter | None = None,
@@ -134,7 +135,9 @@ def read_about(file: Path) -> dict[str, Any]:
     return found
 
 
-def rendered(program: Any, adapter: dspy.Adapter | None = None, asked: Mapping[str, object] | None = None) -> str:
+def rendered(
+    program: dspy.Module, adapter: dspy.Adapter | None = None, asked: Mapping[str, object] | None = None
+) -> str:
     """The messages that each predictor of a program would send, with ``{name}`` where its inputs go, or the inputs
     ``asked``, for which a program that has nearest examples shows them too."""
     using: Any = adapter or dspy.settings.adapter or dspy.ChatAdapter()
@@ -143,7 +146,7 @@ def rendered(program: Any, adapter: dspy.Adapter | None = None, asked: Mapping[s
     asked = dict(asked or {})
     parts: list[str] = []
     for name, predictor in predictors(unfolded(program, asked) if asked else program).items():
-        signature = predictor.signature
+        signature = signature_of(predictor)
         inputs = {key: asked.get(key, f"{{{key}}}") for key in signature.input_fields}
         parts.append(f"=== {name}")
         for message in using.format(signature, list(predictor.demos or []), inputs):
@@ -156,7 +159,10 @@ def _text(content: Any) -> str:
 
 
 def diff(
-    before: Any, after: Any, adapter: dspy.Adapter | None = None, asked: Mapping[str, object] | None = None
+    before: dspy.Module,
+    after: dspy.Module,
+    adapter: dspy.Adapter | None = None,
+    asked: Mapping[str, object] | None = None,
 ) -> str:
     """The rendered prompts of two programs as a unified diff; empty when they are the same.
 
@@ -169,9 +175,9 @@ def diff(
     return f"{text}\n" if text else ""
 
 
-def instructions(program: Any) -> list[str]:
+def instructions(program: dspy.Module) -> list[str]:
     """The instructions of all predictors."""
-    return [str(predictor.signature.instructions) for predictor in program.predictors()]
+    return [str(signature_of(predictor).instructions) for predictor in program.predictors()]
 
 
 RESUMABLE = ("gepa", "patches")
@@ -179,7 +185,7 @@ JOURNAL = "measured.jsonl"
 SAME = ("optimizer", "seed", "program", "splits", "options", "lm")
 
 
-def begin(folder: Path, resume: bool, optimizer: str, **about: Any) -> None:
+def begin(folder: Path, resume: bool, optimizer: str, **about: object) -> None:
     """Write that a tuning starts in ``folder``; refuse another tuning's folder, and one that cannot go on."""
     plan = {"schema": SCHEMA, "status": "running", "optimizer": optimizer, **about}
     file = folder / "tuning.json"
@@ -204,7 +210,7 @@ def plan(
     seed: int,
     options: Mapping[str, object],
     lm: dspy.BaseLM | str | None,
-) -> dict[str, Any]:
+) -> dict[str, object]:
     """What must be the same when a tuning goes on.
 
     Args:

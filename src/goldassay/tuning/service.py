@@ -12,11 +12,12 @@ import json
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 from goldassay import jsonl
 from goldassay.exceptions import DataError, GoldassayError
 from goldassay.running import Run
+from goldassay.running.example import EvaluateOptions
 from goldassay.running.identity import fingerprint
 from goldassay.running.run import Case
 from goldassay.tuning.acceptance import judge
@@ -138,8 +139,8 @@ class PatchFolder:
         split: str,
         *,
         any_version: bool = False,
-        passages: Sequence[Any] = (),
-        **options: Any,
+        passages: Sequence[object] = (),
+        **options: Unpack[EvaluateOptions],
     ) -> list[tuple[Path, Patch]]:
         """Measure patches (``names``; all without) on a split, each alone; effect and verdict go into their files.
 
@@ -168,7 +169,8 @@ class PatchFolder:
 
         def run(program: Any, name: str) -> Run:
             searching = program.index(passages) if passages and hasattr(program, "index") else program
-            return evaluated(searching, examples, metric, name=name, folder=None, **options)
+            here: EvaluateOptions = {**options, "name": name}
+            return evaluated(searching, examples, metric, **here)
 
         base = run(made.deepcopy(), "as it is")
         if failure(base):

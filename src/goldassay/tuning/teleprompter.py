@@ -121,7 +121,12 @@ class Patches(Teleprompter):
         self.ledger = Ledger()
 
     def compile(
-        self, student: dspy.Module, *, trainset: list[dspy.Example], valset: list[dspy.Example] | None = None, **_: Any
+        self,
+        student: dspy.Module,
+        *,
+        trainset: list[dspy.Example],
+        valset: list[dspy.Example] | None = None,
+        **_: object,
     ) -> dspy.Module:
         """The student with the edits that are kept; without ``valset`` everything is learnt from ``trainset``."""
         dev = list(valset or [])
@@ -145,7 +150,7 @@ class Patches(Teleprompter):
             campaign.close()
 
 
-def strongest_first(nearest: int = 4, reflection_lm: Any = None) -> list[list[Part]]:
+def strongest_first(nearest: int = 4, reflection_lm: dspy.BaseLM | None = None) -> list[list[Part]]:
     """The bundles in the order in which they are tested; no result changes it."""
     words: list[Part] = [PerPattern(Rules()), Definitions(), ListLength(), LabelOrder()]
     if reflection_lm is not None:

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypedDict, Unpack
 
 import dspy
 
@@ -19,7 +19,7 @@ from goldassay.running import Run
 from goldassay.running.budget import Budget, BudgetSpent, Meter
 from goldassay.running.calls import ACCOUNT, watching
 from goldassay.running.evaluate import named
-from goldassay.running.example import guarded, unguarded
+from goldassay.running.example import EvaluateOptions, guarded, unguarded
 from goldassay.running.identity import fingerprint
 from goldassay.running.secrets import models
 from goldassay.statistics import Comparison, compare
@@ -50,7 +50,7 @@ class Trial:
 class Tuned:
     """What tuning made: the program, what it was worth on dev and test, what it cost, and how it ended."""
 
-    program: Any
+    program: dspy.Module
     optimizer: str
     dev: Trial
     test: Trial | None
@@ -72,9 +72,25 @@ class Tuned:
         return "not proven on test" if not shown else "proven on test" if found.difference > 0 else "worse on test"
 
 
+class TuneOptions(TypedDict, total=False):
+    """The words of `tune` beside program, gold, metric and optimizer, for functions that hand them on."""
+
+    lm: dspy.BaseLM | str | None
+    reflection_lm: dspy.BaseLM | str | None
+    adapter: dspy.Adapter | None
+    budget: Budget | str | None
+    seed: int
+    threads: int
+    folder: Path | str | None
+    progress: bool
+    test: bool
+    resume: bool
+    options: Mapping[str, object] | None
+
+
 def tune(
     program: dspy.Module,
-    gold: Any,
+    gold: object,
     metric: AnyMetric,
     optimizer: object = "bootstrap",
     *,
@@ -158,9 +174,10 @@ def tune(
                 found, stopped = _made(make, job, meter)
             made, cost = unguarded(found), meter.state()
             leaks.check_instructions(instructions(made), {"dev": dev, "test": held})
-            options_of_run = {"lm": lm, "adapter": adapter, "threads": threads, "seed": seed, "progress": progress}
-            on_dev = trial(program, made, dev, metric, "dev", folder, **options_of_run)
-            on_test = trial(program, made, held, metric, "test", folder, **options_of_run) if test and held else None
+            how: EvaluateOptions = {"lm": lm, "adapter": adapter, "threads": threads, "seed": seed}
+            how |= {"folder": folder, "progress": progress}
+            on_dev = trial(program, made, dev, metric, "dev", **how)
+            on_test = trial(program, made, held, metric, "test", **how) if test and held else None
         note = watch.silent or watch.raised
         if optimizer == "patches" and not (ledger.patches or stopped):
             note = note or "no patch was tried: the metric names no errors on train that a patch could be made from"
@@ -177,22 +194,25 @@ def tune(
 
 
 async def atune(
-    program: dspy.Module, gold: Any, metric: AnyMetric, optimizer: str = "bootstrap", **options: Any
+    program: dspy.Module,
+    gold: object,
+    metric: AnyMetric,
+    optimizer: object = "bootstrap",
+    **options: Unpack[TuneOptions],
 ) -> Tuned:
     """`tune` for asynchronous code: the same words, and the loop stays free."""
     return await asyncio.to_thread(tune, program, gold, metric, optimizer, **options)
 
 
 def trial(
-    before: Any,
-    after: Any,
+    before: dspy.Module,
+    after: dspy.Module,
     examples: Sequence[dspy.Example],
     metric: AnyMetric,
     split: str,
-    folder: Path | None,
-    **options: Any,
+    **options: Unpack[EvaluateOptions],
 ) -> Trial:
-    """Both programs on the same examples, and the paired difference of the metric.
+    """Both programs on the same examples, their runs below ``folder``, and the paired difference of the metric.
 
     A program that fails on all of them has no value there, and is no loss or tie by 0: that is an error.
 
@@ -200,14 +220,14 @@ def trial(
         before: The program as it was.
         after: The program to compare with it.
         split: The split that the examples come from.
-        folder: Where both runs go; nowhere without it.
     """
     runs: list[Run] = []
     for name, program in (("before", before), ("after", after)):
-        place = folder / f"{split}-{name}" if folder is not None else None
+        place = None if (folder := options.get("folder")) is None else Path(folder) / f"{split}-{name}"
         if place is not None:
             shutil.rmtree(place, ignore_errors=True)  # of an earlier part of this tuning
-        done = evaluated(program, examples, metric, folder=place, name=f"{split}-{name}", **options)
+        how: EvaluateOptions = {**options, "folder": place, "name": f"{split}-{name}"}
+        done = evaluated(program, examples, metric, **how)
         if failure(done):
             which = "the program" if name == "before" else "the tuned program"
             raise GoldassayError(f"{which} {failure(done).replace('examples', f'{split} examples', 1)}")
@@ -249,7 +269,7 @@ def _made(make: optimizers.Optimizer, job: optimizers.Job, meter: Meter) -> tupl
     return made, stopped
 
 
-def _split(gold: Any, name: str) -> list[Any]:
+def _split(gold: object, name: str) -> list[Any]:
     found = gold.get(name) if isinstance(gold, Mapping) else getattr(gold, name, None)
     if found is None:
         if name == "test":

@@ -27,7 +27,7 @@ from typing import TYPE_CHECKING, Any
 from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
 from goldassay.exceptions import GoldassayError, ModelError, said
-from goldassay.insides import BaseCallback
+from goldassay.insides import BaseCallback, signature_of
 from goldassay.measure import failed
 from goldassay.metric import Metric, failed_with
 from goldassay.progress import standard_error
@@ -127,13 +127,15 @@ class Watch(BaseCallback):  # type: ignore[misc]
             self._bar.update(self._task, description=f"tuning: {self.scored} examples scored{best}")
         return score if self.credit is None else self.credit(score)
 
-    def on_evaluate_start(self, call_id: str, instance: Any, inputs: dict[str, Any]) -> None:
+    def on_evaluate_start(self, call_id: str, instance: dspy.Evaluate, inputs: dict[str, Any]) -> None:
         """Remember which program is evaluated, if on the whole dev split."""
         devset = inputs.get("devset") or instance.devset
         if len(devset) == len(self.dev) and all(a is b or a == b for a, b in zip(devset, self.dev, strict=True)):
             self._open[call_id] = inputs.get("program")
 
-    def on_evaluate_end(self, call_id: str, outputs: Any, exception: BaseException | None = None) -> None:
+    def on_evaluate_end(
+        self, call_id: str, outputs: dspy.Prediction | None, exception: BaseException | None = None
+    ) -> None:
         """Keep the best program."""
         program = self._open.pop(call_id, None)
         if program is None or outputs is None:
@@ -151,26 +153,26 @@ class Watch(BaseCallback):  # type: ignore[misc]
         """Show a line in the bar: what is measured, its effect so far, what is left."""
         self._bar.update(self._task, description=f"tuning: {line}")
 
-    def on_lm_start(self, call_id: str, instance: Any, inputs: dict[str, Any]) -> None:
+    def on_lm_start(self, call_id: str, instance: object, inputs: dict[str, object]) -> None:
         """Remember which model is asked."""
         self._asked[call_id] = (
             f"{getattr(instance, 'model', type(instance).__name__)} failed on all {{}} calls",
             instance,
         )
 
-    def on_adapter_parse_start(self, call_id: str, instance: Any, inputs: dict[str, Any]) -> None:
+    def on_adapter_parse_start(self, call_id: str, instance: object, inputs: dict[str, object]) -> None:
         """Remember which answer is read."""
         fields = ", ".join(getattr(inputs.get("signature"), "output_fields", ()))
         self._asked[call_id] = f"none of {{}} answers for {fields} could be read", fields
 
-    def on_lm_end(self, call_id: str, outputs: Any, exception: BaseException | None = None) -> None:
+    def on_lm_end(self, call_id: str, outputs: object, exception: BaseException | None = None) -> None:
         """Count what a model refuses: optimizers hide it."""
         says, what = self._asked.pop(call_id, ("", None))
         with self._lock:
             found = self._tries.setdefault((says, what if isinstance(what, str) else id(what)), [])
             found.append("" if exception is None else f"{type(exception).__name__}: {' '.join(str(exception).split())}")
 
-    def on_adapter_parse_end(self, call_id: str, outputs: Any, exception: BaseException | None = None) -> None:
+    def on_adapter_parse_end(self, call_id: str, outputs: object, exception: BaseException | None = None) -> None:
         """Count an answer that an adapter cannot read."""
         self.on_lm_end(call_id, outputs, exception)
 
@@ -227,9 +229,9 @@ def silent() -> Iterator[None]:
             vars(module).pop("print", None)
 
 
-def instructions(program: Any) -> dict[str, str]:
+def instructions(program: dspy.Module) -> dict[str, str]:
     """Each predictor's instructions, by its name."""
-    return {name: str(predictor.signature.instructions) for name, predictor in program.named_predictors()}
+    return {name: str(signature_of(predictor).instructions) for name, predictor in program.named_predictors()}
 
 
 def _takes(metric: Any) -> int:

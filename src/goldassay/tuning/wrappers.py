@@ -17,7 +17,7 @@ from typing import Any
 import dspy
 
 from goldassay.exceptions import GoldassayError
-from goldassay.insides import Teleprompter, input_keys, serialize_for_json
+from goldassay.insides import Teleprompter, input_keys, serialize_for_json, signature_of
 from goldassay.lm.terse import TerseAdapter
 
 WRITTEN = ("json", "lines", "types")
@@ -31,7 +31,7 @@ class Wrapper(dspy.Module):  # type: ignore[misc]
         self.program = program
 
     @property
-    def own(self) -> dict[str, Any]:
+    def own(self) -> dict[str, object]:
         """What it adds to the prompts."""
         raise NotImplementedError
 
@@ -39,12 +39,12 @@ class Wrapper(dspy.Module):  # type: ignore[misc]
         """Take what a saved program added."""
         raise NotImplementedError
 
-    def prompt_parts(self) -> list[Any]:
+    def prompt_parts(self) -> list[object]:
         """What stands in the prompts beside the predictors' own: for the fingerprint of the program."""
         inner = self.program.prompt_parts() if isinstance(self.program, Wrapper) else []
         return [type(self).__name__, self.own, *inner]
 
-    def dump_state(self, json_mode: bool = True) -> dict[str, Any]:
+    def dump_state(self, json_mode: bool = True) -> dict[str, object]:
         """The program's state and what is added."""
         return {"program": self.program.dump_state(json_mode=json_mode), **self.own}
 
@@ -68,7 +68,7 @@ class Nearest(Wrapper):
         self.keys: list[str] = []
 
     @property
-    def own(self) -> dict[str, Any]:
+    def own(self) -> dict[str, object]:
         """How many examples are shown, what is compared, and those to choose from."""
         return {"k": self.k, "keys": self.keys, "examples": self.examples}
 
@@ -85,7 +85,7 @@ class Nearest(Wrapper):
         except ValueError:
             raise GoldassayError(f"the training examples have no text in {', '.join(keys) or 'any input'}") from None
 
-    def nearest(self, **inputs: Any) -> list[dict[str, Any]]:
+    def nearest(self, **inputs: object) -> list[dict[str, Any]]:
         """The ``k`` examples most like these inputs, the nearest one last: next to the question."""
         if not self.examples:
             raise GoldassayError("this program has no examples to show yet: compile it, or load its state")
@@ -96,15 +96,15 @@ class Nearest(Wrapper):
         chosen = sorted(others, key=lambda i: (-likeness[i], i))[: self.k]
         return [self.examples[i] for i in reversed(chosen)]
 
-    def forward(self, **inputs: Any) -> dspy.Prediction:
+    def forward(self, **inputs: object) -> dspy.Prediction:
         """The program on these inputs, with its nearest examples shown."""
         return self.shown(inputs)(**inputs)
 
-    async def aforward(self, **inputs: Any) -> dspy.Prediction:
+    async def aforward(self, **inputs: object) -> dspy.Prediction:
         """The same, asynchronously, for a program that has an ``aforward``."""
         return await self.shown(inputs).acall(**inputs)
 
-    def shown(self, inputs: Mapping[str, object]) -> Any:
+    def shown(self, inputs: Mapping[str, object]) -> dspy.Module:
         """The program inside, with the nearest examples of these inputs as demonstrations."""
         nearest = self.nearest(**inputs)
         program: Any = self.program.deepcopy()
@@ -142,7 +142,7 @@ class Formed(Wrapper):
         self.take({"form": form})
 
     @property
-    def own(self) -> dict[str, Any]:
+    def own(self) -> dict[str, object]:
         """The form."""
         return {"form": self.form}
 
@@ -152,7 +152,7 @@ class Formed(Wrapper):
             raise GoldassayError(f"no form of answers {own['form']!r}; there are {', '.join(WRITTEN)}")
         self.form = str(own["form"])
 
-    def asking(self, adapter: dspy.Adapter | None) -> Any:
+    def asking(self, adapter: dspy.Adapter | None) -> dspy.Adapter | None:
         """The adapter that asks for this form in place of ``adapter``; one that is not terse stays."""
         return TerseAdapter(self.form, adapter.copied) if isinstance(adapter, TerseAdapter) else adapter
 
@@ -161,12 +161,12 @@ class Formed(Wrapper):
         with dspy.context(adapter=self.asking(dspy.settings.adapter)):
             yield
 
-    def forward(self, **inputs: Any) -> dspy.Prediction:
+    def forward(self, **inputs: object) -> dspy.Prediction:
         """The program on these inputs, asked for the form."""
         with self._asked():
             return self.program(**inputs)
 
-    async def aforward(self, **inputs: Any) -> dspy.Prediction:
+    async def aforward(self, **inputs: object) -> dspy.Prediction:
         """The same, asynchronously."""
         with self._asked():
             return await self.program.acall(**inputs)
@@ -186,7 +186,7 @@ def inmost(program: dspy.Module) -> dspy.Module:
     return program
 
 
-def unfolded(program: dspy.Module, inputs: Mapping[str, object]) -> Any:
+def unfolded(program: dspy.Module, inputs: Mapping[str, object]) -> dspy.Module:
     """The program inside as it is asked for these inputs: with its nearest examples among its demonstrations."""
     nearest = [one for one in wrappers(program) if isinstance(one, Nearest)]
     return inmost(nearest[0].shown(inputs) if nearest else program)
@@ -202,7 +202,7 @@ def rebuilt(program: dspy.Module, state: Mapping[str, Any]) -> dspy.Module:
     return program.deepcopy()
 
 
-def predictors(program: dspy.Module) -> dict[str, Any]:
+def predictors(program: dspy.Module) -> dict[str, dspy.Predict]:
     """The predictors by the names that they have without what stands around the program."""
     depth = sum(1 for _ in wrappers(program))
     return {name.removeprefix("program." * depth): one for name, one in program.named_predictors()}
@@ -242,12 +242,12 @@ class NearestDemos(Teleprompter):  # type: ignore[misc]
             raise GoldassayError(f"k is at least 1, not {k}")
         self.k = k
 
-    def compile(self, student: Any, *, trainset: Sequence[dspy.Example], **_: Any) -> Nearest:
+    def compile(self, student: dspy.Module, *, trainset: Sequence[dspy.Example], **_: object) -> Nearest:
         """The student with the training examples to choose from; the student itself stays as it is."""
         if any(isinstance(one, Nearest) for one in wrappers(student)):
             raise GoldassayError("this program is shown its nearest examples already; tune it with another optimizer")
         made = Nearest(student.deepcopy(), self.k)
-        wanted = [predictor.signature for predictor in student.predictors()]
+        wanted = [signature_of(predictor) for predictor in student.predictors()]
         examples = [_plain(example) for example in demonstrations(student, trainset)]
         if not any(shows(example, signature) for example in examples for signature in wanted):
             outputs = ", ".join(sorted({field for signature in wanted for field in signature.output_fields}))

@@ -224,6 +224,7 @@ def tune(
     from goldassay.reporting import terminal, tuning
     from goldassay.running import new_folder
     from goldassay.tuning.saved import read_about
+    from goldassay.tuning.tuner import TuneOptions
 
     logging.getLogger("dspy").setLevel(logging.ERROR)
     if question.state:
@@ -231,11 +232,11 @@ def tune(
     labels = question.labels(gold, limit=limit)
     model = models.resolve(lm)
     folder = out or new_folder(Path("runs"), f"tune-judge-{question.name}-{optimizer}")
-    chosen: dict[str, Any] = {"budget": budget, "seed": seed, "threads": threads}
+    chosen: TuneOptions = {"lm": model, "folder": folder, "budget": budget, "seed": seed, "threads": threads}
     chosen |= {"adapter": models.adapter(model), "options": use.optimizer_settings(options)}
     chosen["reflection_lm"] = models.resolve(reflection_lm) if reflection_lm else None
     with terminal.quiet():
-        tuned = tune_judge(labels, optimizer, folder=folder, lm=model, **chosen)
+        tuned = tune_judge(labels, optimizer, **chosen)
     if as_json:
         terminal.answer(read_about(folder / "tuning.json"))
         return

@@ -23,6 +23,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Self
 
 import numpy as np
+from numpy.typing import NDArray
 
 from goldassay.exceptions import DataError, GoldassayError
 from goldassay.tally import Number, divide
@@ -218,7 +219,7 @@ class ScaledAlpha(Coefficient):
         return divide(observed, n), divide(expected, n * (n - 1))
 
 
-def differences(values: Any, margin: Any, level: str) -> Any:
+def differences(values: NDArray[np.float64], margin: NDArray[np.float64], level: str) -> NDArray[np.float64]:
     """The squared difference of every two values, for the level of measurement."""
     extra = (1,) * (margin.ndim - 1)
     if level == "ordinal":

@@ -72,7 +72,7 @@ class Agreement:
                 return found
         raise KeyError(name)
 
-    def state(self) -> dict[str, Any]:
+    def state(self) -> dict[str, object]:
         """As JSON."""
         return asdict(self)
 
@@ -86,7 +86,13 @@ class Resampling:
     seed: int = 0
 
     def figure(
-        self, name: str, between: Sequence[str], tallies: Sequence[Any], zero: Any, units: int, type: str | None = None
+        self,
+        name: str,
+        between: Sequence[str],
+        tallies: Sequence[object],
+        zero: Any,
+        units: int,
+        type: str | None = None,
     ) -> Figure:
         """The figure of one tally a record.
 
@@ -98,7 +104,7 @@ class Resampling:
             units: How many units were compared.
             type: The type or label that it is of, where it is of one.
         """
-        total = zero
+        total: Any = zero
         for tally in tallies:
             total = total + tally
         empty = not total.weight or (isinstance(total, Coefficient) and abs(float(total.expected)) < 1e-12)

@@ -18,7 +18,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, Unpack
 
 from goldassay.exceptions import DataError
 from goldassay.gold import sets
@@ -26,7 +26,7 @@ from goldassay.gold.audit.across import across_tasks, collection, duplicates, ow
 from goldassay.gold.audit.card import absent, parts, promised, recounted, shared, stated
 from goldassay.gold.audit.records import PROPERTY, content, identifiers, malformed, spans
 from goldassay.gold.audit.rows import KINDS, Audit, Finding, LocatedRecord, repaired, rows, unreadable
-from goldassay.gold.formats import kits
+from goldassay.gold.formats import ReadOptions, kits
 from goldassay.measure import TASKS
 from goldassay.measures.triples.tally import VERDICTS, novel_discovery_rate
 from goldassay.text.similarity import NEAR
@@ -41,18 +41,20 @@ def audit(
     format: str | None = None,
     near: float = NEAR,
     agreement: Mapping[str, float] | None = None,
-    **reading: Any,
+    column: str | None = None,
+    **reading: Unpack[ReadOptions],
 ) -> Audit:
     """All that is off in a set, a file of gold, or a YAML file (or folder) of a Wikidata kit.
 
     Gold of a task of one's own may have any fields; what is off in it is told by `own_task`.
 
     ``near`` is from how many per cent of similar characters two texts are nearly the same; ``agreement`` is what was
-    measured between annotators, by task; ``reading`` are options of the reader, such as ``column`` and ``map``.
+    measured between annotators, by task; ``reading`` are options of the reader, such as ``map``.
 
     Args:
         name_or_path: A set's name, its folder, or a file.
         format: The format; told by the file without one.
+        column: The column of tags of that file.
     """
     place = sets.find(name_or_path)
     if place.is_file() and place.suffix in YAML:
@@ -66,7 +68,7 @@ def audit(
     about: dict[str, Any] = {}
     by: dict[str, list[LocatedRecord]] = {}
     findings: list[Finding] = []
-    for job, file, options in _files(place, task, format, reading):
+    for job, file, options in _files(place, task, format, column, reading):
         shown = file.relative_to(place).as_posix() if place.is_dir() and file.is_relative_to(place) else file.name
         made, wrong = _rows(file, job, shown, options)
         by.setdefault(job, []).extend(made)
@@ -137,10 +139,10 @@ def _is_set(folder: Path, format: str | None) -> bool:
 
 
 def _files(
-    place: Path, task: str | None, format: str | None, reading: Mapping[str, Any]
+    place: Path, task: str | None, format: str | None, column: str | None, reading: ReadOptions
 ) -> Iterator[tuple[str, Path, dict[str, Any]]]:
     """The files of a set with their tasks and options."""
-    loaded = sets.load(place, task=task, **({"format": format} if format else {}), **reading)
+    loaded = sets.load(place, task=task, format=format or None, column=column, **reading)
     for job, found in loaded.tasks.items():
         for source in found.sources:
             yield job, Path(source["path"]), {key: value for key, value in source.items() if key != "path"}

@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Unpack
 
 from pydantic import ValidationError
 
@@ -20,7 +20,7 @@ from goldassay import files, jsonl
 from goldassay.exceptions import DataError, GoldassayError, StorageError
 from goldassay.files import go_on
 from goldassay.gold import anyfields, formats
-from goldassay.gold.formats import brat, entries, questions
+from goldassay.gold.formats import ReadOptions, brat, entries, questions
 from goldassay.gold.reading import TOKENISED, given
 from goldassay.gold.records import SPANS, adapter, check, complaints
 from goldassay.measure import TASKS
@@ -85,7 +85,7 @@ class Audit:
         """How many findings of each kind."""
         return dict(Counter(found.kind for found in self.findings))
 
-    def state(self) -> dict[str, Any]:
+    def state(self) -> dict[str, object]:
         """As JSON."""
         return {**asdict(self), "clean": self.clean, "kinds": self.kinds}
 
@@ -107,15 +107,27 @@ class LocatedRecord:
 
 
 def rows(
-    path: Path, task: str, name: str, format: str | None = None, **options: Any
+    path: Path,
+    task: str,
+    name: str,
+    format: str | None = None,
+    column: str | None = None,
+    **options: Unpack[ReadOptions],
 ) -> tuple[list[LocatedRecord], list[Finding]]:
-    """The records of a file, and what cannot be read in it; ``name`` is how findings call the file."""
+    """The records of a file, and what cannot be read in it; ``name`` is how findings call the file.
+
+    Args:
+        path: The file.
+        task: The task.
+        format: The format; told by the file without one.
+        column: The column of tags.
+    """
     renamed = anyfields.mapping(options.pop("map", None))
     try:
         if task not in TASKS or renamed:
             return [LocatedRecord(task, record, name) for record in anyfields.read(path, task, renamed, format)], []
         kind = format or formats.guess(path, task)
-        asked = given(kind, task, options.pop("column", None), options)
+        asked = given(kind, task, column, options)
         if kind == "jsonl":
             return _lines(path, task, name)
         if kind == "json" and task in entries.TASKS:

@@ -6,9 +6,11 @@ Here is which format a file has (`guess`), and which task it is for (`task_of`),
 from __future__ import annotations
 
 import stat
+from collections.abc import Mapping, Sequence
 from importlib import import_module
 from pathlib import Path
 from types import ModuleType
+from typing import TypedDict
 
 from goldassay import files
 from goldassay.exceptions import DataError, GoldassayError
@@ -63,6 +65,22 @@ FIELDS = {
     "relevant": "retrieval",
     "triples": "triples",
 }
+
+
+class ReadOptions(TypedDict, total=False):
+    """What may be said of how files are read, beside their task and column: each for some formats (see `read`)."""
+
+    map: str | Mapping[str, str] | None
+    scheme: str | None
+    malformed: str
+    tokens: bool
+    adjacent: str
+    repeated: str
+    protocol: str | None
+    labels: Sequence[str] | None
+    delimiter: str | None
+    topics: str | Path | None
+    na_probs: str | Path | None
 
 
 def module(name: str) -> ModuleType:

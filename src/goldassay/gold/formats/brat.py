@@ -48,7 +48,7 @@ class Standoff:
         return {} if self.lines == plain else {"meta": {LINES: self.lines}}
 
 
-def read(path: str | Path, task: str, side: Side = "gold", *, wrong: Wrong = stop) -> list[dict[str, Any]]:
+def read(path: str | Path, task: str, side: Side = "gold", *, wrong: Wrong = stop) -> list[dict[str, object]]:
     """One record a document; its id is the file's path in the folder, without the extension."""
     if task not in TASKS:
         raise GoldassayError(f"format brat holds {', '.join(TASKS)}, not {task}")

@@ -37,7 +37,7 @@ PART = {
 Entry = Mapping[str, Any]
 
 
-def read(path: str | Path, task: str, side: Side = "gold", *, wrong: Wrong = stop) -> list[dict[str, Any]]:
+def read(path: str | Path, task: str, side: Side = "gold", *, wrong: Wrong = stop) -> list[dict[str, object]]:
     """The records of a task, from the entries that have its part."""
     if task not in TASKS:
         raise GoldassayError(f"format json holds {', '.join(TASKS)}, not {task}")

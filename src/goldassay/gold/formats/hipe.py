@@ -23,7 +23,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Unpack
 
 from goldassay import files
 from goldassay.exceptions import DataError, GoldassayError
@@ -32,9 +32,15 @@ from goldassay.gold import tokens as tokenised
 from goldassay.gold.alignment import align, by_position
 from goldassay.gold.formats.hipe_table import DEFAULT, FACTS, bounded, cells_of, documents, link_of, linked, replaced
 from goldassay.gold.records import SPANS, Side
-from goldassay.gold.tokens import Document, mentions
+from goldassay.gold.tokens import Document, TokenOptions, mentions
 
 TASKS = tuple(DEFAULT)
+
+
+class MentionOptions(TokenOptions, total=False):
+    """The words of `records` that `read` and `pairs` hand on."""
+
+    adjacent: str
 
 
 def read(
@@ -46,8 +52,8 @@ def read(
     repeated: str | None = None,
     protocol: str | None = None,
     wrong: Wrong = stop,
-    **options: Any,
-) -> list[dict[str, Any]]:
+    **options: Unpack[MentionOptions],
+) -> list[dict[str, object]]:
     """The records of a HIPE file, one a document; ``repeated`` ids are an error, under a protocol they are numbered.
 
     Args:
@@ -72,8 +78,8 @@ def pairs(
     repeated: str | None = None,
     protocol: str | None = None,
     wrong: Wrong = stop,
-    **options: Any,
-) -> tuple[list[dict[str, Any]], list[dict[str, Any]], list[str]]:
+    **options: Unpack[MentionOptions],
+) -> tuple[list[dict[str, object]], list[dict[str, object]], list[str]]:
     """Both sides, the system's tokens laid on gold's; what a person should know is said in the warnings.
 
     Args:
@@ -158,7 +164,7 @@ def records(
     protocol: str | None = None,
     tokens: bool = False,
     wrong: Wrong = stop,
-) -> list[dict[str, Any]]:
+) -> list[dict[str, object]]:
     """Tokenised documents as records of the task.
 
     Args:

@@ -16,7 +16,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
+from typing import Any, Unpack
 
 from goldassay import files
 from goldassay.exceptions import DataError, GoldassayError
@@ -24,7 +24,7 @@ from goldassay.files import Wrong, stop
 from goldassay.gold import tokens as tokenised
 from goldassay.gold.alignment import align
 from goldassay.gold.records import Side
-from goldassay.gold.tokens import Document, once
+from goldassay.gold.tokens import Document, TokenOptions, once
 from goldassay.text import tagging
 
 TASKS = ("extraction",)
@@ -42,8 +42,8 @@ def read(
     column: str | None = None,
     repeated: str = "error",
     wrong: Wrong = stop,
-    **options: Any,
-) -> list[dict[str, Any]]:
+    **options: Unpack[TokenOptions],
+) -> list[dict[str, object]]:
     """The records of a file, one a document (or a sentence, where it marks no documents).
 
     Args:
@@ -66,8 +66,8 @@ def pairs(
     column: str | None = None,
     repeated: str = "error",
     wrong: Wrong = stop,
-    **options: Any,
-) -> tuple[list[dict[str, Any]], list[dict[str, Any]], list[str]]:
+    **options: Unpack[TokenOptions],
+) -> tuple[list[dict[str, object]], list[dict[str, object]], list[str]]:
     """Both sides, the system's tokens laid on gold's.
 
     Args:

@@ -39,7 +39,7 @@ from goldassay.measure import TASKS as TASKS
 LAST = ("strata", "meta")
 
 
-def read(path: str | Path, task: str, side: Side = "gold", *, wrong: Wrong = stop) -> list[dict[str, Any]]:
+def read(path: str | Path, task: str, side: Side = "gold", *, wrong: Wrong = stop) -> list[dict[str, object]]:
     """The records of a file, validated; spans are proved against the text."""
     records: list[dict[str, Any]] = []
     with files.uncollected():
@@ -140,7 +140,7 @@ FLAT = SCALAR | list[SCALAR] | dict[str, SCALAR]
 FREE = SCALAR | list[FLAT] | dict[str, FLAT]
 
 
-def rows(block: bytes, task: str, side: Side = "gold") -> list[dict[str, Any]] | None:
+def rows(block: bytes, task: str, side: Side = "gold") -> list[dict[str, object]] | None:
     """The records of lines of JSON, or None if any of them is not plainly right: shape or place of a span.
 
     Empty lines are passed over. The fields of a record keep the order in which they are written.

@@ -67,7 +67,7 @@ def text(entry: Mapping[str, object], key: str, path: str | Path, where: str) ->
     return str(entry[key])
 
 
-def read(path: str | Path, task: str, side: Side = "gold") -> list[dict[str, Any]]:
+def read(path: str | Path, task: str, side: Side = "gold") -> list[dict[str, object]]:
     """A record an article, or a statement."""
     _only(task, side)
     kind, record = ("benchmark", _article) if task == "linking" else ("annotations", _statement)
@@ -81,7 +81,7 @@ def read(path: str | Path, task: str, side: Side = "gold") -> list[dict[str, Any
     return records
 
 
-def write(path: str | Path, records: Iterable[Mapping[str, Any]], task: str, side: Side = "gold") -> None:
+def write(path: str | Path, records: Iterable[Mapping[str, object]], task: str, side: Side = "gold") -> None:
     """Write articles, each record one title with one Wikidata item, or statements, with their true counts as head."""
     _only(task, side)
     if task == "linking":

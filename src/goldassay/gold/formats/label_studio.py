@@ -27,7 +27,7 @@ OURS = ("entities", "label", "secondary_labels")
 NOTES = ("errors", "score")  # what `goldassay runs export --label-studio` tells people beside the text
 
 
-def read(path: str | Path, task: str, side: Side = "gold", *, wrong: Wrong = stop) -> list[dict[str, Any]]:
+def read(path: str | Path, task: str, side: Side = "gold", *, wrong: Wrong = stop) -> list[dict[str, object]]:
     """One record a task that was annotated (or, as predictions, that has one)."""
     if task not in TASKS:
         raise GoldassayError(f"format label-studio holds {' and '.join(TASKS)}, not {task}")

@@ -31,7 +31,7 @@ NONE = "no predictions; did every example fail?"
 WHOLE = {"entities": ("start", "end"), "links": ("start", "end", "candidates")}
 
 
-def read(path: str | Path, task: str, side: Side = "pred") -> list[dict[str, Any]]:
+def read(path: str | Path, task: str, side: Side = "pred") -> list[dict[str, object]]:
     """The predictions of a run, one a row that did not fail; or the gold that it was measured against."""
     file = rows_of(path)
     found: dict[str, dict[str, Any]] = {}
@@ -49,7 +49,7 @@ def rows_of(path: str | Path) -> Path:
     return Path(path) / "rows.jsonl" if Path(path).is_dir() else Path(path)
 
 
-def record(row: object, task: str, side: Side, file: Path, line: int | None = None) -> dict[str, Any] | None:
+def record(row: object, task: str, side: Side, file: Path, line: int | None = None) -> dict[str, object] | None:
     """The record of a row, if it has one: the example of a prediction may have failed.
 
     Args:

@@ -28,7 +28,7 @@ def read(
     *,
     na_probs: str | Path | None = None,
     wrong: Wrong = stop,
-) -> list[dict[str, Any]]:
+) -> list[dict[str, object]]:
     """One record a question.
 
     Args:
@@ -54,7 +54,7 @@ def read(
     return records
 
 
-def passages(path: str | Path) -> list[dict[str, Any]]:
+def passages(path: str | Path) -> list[dict[str, object]]:
     """The paragraphs of a file, once each."""
     return [
         {"id": name, "text": paragraph["context"]} for paragraph, name, _ in _paragraphs(files.json_value(path), path)

@@ -92,11 +92,25 @@ def read(
 
 
 def pairs(
-    task: str, gold: str | Path, pred: str | Path, **options: Any
-) -> tuple[list[dict[str, Any]], list[dict[str, Any]], list[str]]:
-    """Both sides; where one has no ``id`` column, line by line, and then the texts must be the same."""
-    left, right = read(gold, task, **options), read(pred, task, "pred", **options)
-    headers = [_rows(path, options.get("delimiter"))[0] for path in (gold, pred)]
+    task: str,
+    gold: str | Path,
+    pred: str | Path,
+    *,
+    labels: Sequence[str] | None = None,
+    delimiter: str | None = None,
+) -> tuple[list[dict[str, object]], list[dict[str, object]], list[str]]:
+    """Both sides; where one has no ``id`` column, line by line, and then the texts must be the same.
+
+    Args:
+        task: The task.
+        gold: The file of gold.
+        pred: The file of predictions.
+        labels: The labels that may stand in the tables; any without them.
+        delimiter: What separates the columns; told by the files' names without it.
+    """
+    left = read(gold, task, labels=labels, delimiter=delimiter)
+    right = read(pred, task, "pred", labels=labels, delimiter=delimiter)
+    headers = [_rows(path, delimiter)[0] for path in (gold, pred)]
     named = questions.named if task == questions.TASK else lambda header: "id" in _known(header)
     if all(named(header) for header in headers):
         return left, right, []

@@ -36,7 +36,7 @@ TRAINING = {
 }
 
 
-def read(path: str | Path, task: str, side: Side = "gold", *, wrong: Wrong = stop) -> list[dict[str, Any]]:
+def read(path: str | Path, task: str, side: Side = "gold", *, wrong: Wrong = stop) -> list[dict[str, object]]:
     """One record a sentence."""
     return _read(path, task, side, wrong)[0]
 

@@ -27,7 +27,7 @@ KINDS = {4: "qrels (query 0 document grade)", 6: "a run (query Q0 document rank 
 
 def read(
     path: str | Path, task: str, side: Side = "gold", *, topics: str | Path | None = None, wrong: Wrong = stop
-) -> list[dict[str, Any]]:
+) -> list[dict[str, object]]:
     """One record a query, in the order in which they appear.
 
     Args:

@@ -41,7 +41,7 @@ class Check:
         """Whether the whole interval lies on one side of the mark."""
         return self.rate is not None and (self.rate.low >= self.mark or self.rate.high < self.mark)
 
-    def state(self) -> dict[str, Any]:
+    def state(self) -> dict[str, object]:
         """As JSON."""
         return {**asdict(self), "passed": self.passed, "sure": self.sure}
 
@@ -61,12 +61,11 @@ class JudgeAudit:
         made = [check.passed for check in self.checks if check.passed is not None]
         return bool(made) and all(made)
 
-    def state(self) -> dict[str, Any]:
+    def state(self) -> dict[str, object]:
         """As JSON."""
         checks = [check.state() for check in self.checks]
-        return {"judge": self.judge, "probes": self.probes, "passed": self.passed, "checks": checks} | {
-            "warnings": list(self.warnings)
-        }
+        about = {"judge": self.judge, "probes": self.probes, "passed": self.passed}
+        return {**about, "checks": checks, "warnings": list(self.warnings)}
 
 
 def audit(

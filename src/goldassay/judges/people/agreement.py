@@ -13,7 +13,6 @@ import random
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
-from typing import Any
 
 from goldassay.exceptions import DataError
 from goldassay.gold.agreement.coefficients import Alpha, Coefficient, Cohen, ScaledAlpha, defined, evidence
@@ -87,7 +86,7 @@ class JudgeAgreement:
     warnings: Sequence[str] = field(default_factory=tuple)
     mean: Graded | None = None
 
-    def state(self) -> dict[str, Any]:
+    def state(self) -> dict[str, object]:
         """As JSON."""
         return asdict(self)
 

@@ -33,7 +33,7 @@ class Graded:
     corrected: Corrected | None
     unknown: int = 0
 
-    def state(self) -> dict[str, Any]:
+    def state(self) -> dict[str, object]:
         """As JSON."""
         return asdict(self)
 

@@ -188,7 +188,7 @@ def labelled_rows(path: str | Path, columns: Mapping[str, str] | None = None) ->
     return found
 
 
-def labels_of(row: Mapping[str, object]) -> dict[str, Any]:
+def labels_of(row: Mapping[str, object]) -> dict[str, object]:
     """Each annotator's label, those without one left out.
 
     >>> labels_of({"label_ann": "yes", "label_bob": ""}), labels_of({"label": None})

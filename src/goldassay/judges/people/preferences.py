@@ -18,7 +18,6 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
 
 from goldassay import files
 from goldassay.exceptions import DataError
@@ -48,7 +47,7 @@ class Preferred:
     first: Interval | None
     people: Interval | None
 
-    def state(self) -> dict[str, Any]:
+    def state(self) -> dict[str, object]:
         """As JSON."""
         return asdict(self)
 

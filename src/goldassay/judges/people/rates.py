@@ -20,7 +20,6 @@ import random
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any
 
 import numpy as np
 from sklearn.isotonic import IsotonicRegression
@@ -42,7 +41,7 @@ class Rates:
     sensitivity: Interval | None
     specificity: Interval | None
 
-    def state(self) -> dict[str, Any]:
+    def state(self) -> dict[str, object]:
         """As JSON."""
         return asdict(self)
 
@@ -94,7 +93,7 @@ class Estimate:
     tokens: int = 0
     mean: Graded | None = None
 
-    def state(self) -> dict[str, Any]:
+    def state(self) -> dict[str, object]:
         """As JSON."""
         return asdict(self)
 
@@ -166,7 +165,7 @@ class Fitted:
     brier_before: float
     brier_after: float
 
-    def state(self) -> dict[str, Any]:
+    def state(self) -> dict[str, object]:
         """As JSON."""
         return asdict(self)
 

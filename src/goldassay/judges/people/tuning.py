@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Unpack
 
 import dspy
 
@@ -29,6 +29,7 @@ from goldassay.metric import Metric
 from goldassay.tally import Mean
 from goldassay.tuning import Tuned, load_state, tune
 from goldassay.tuning.leaks import text_of
+from goldassay.tuning.tuner import TuneOptions
 
 RATIOS = {"train": 0.4, "dev": 0.3, "test": 0.3}
 ABOUT = "judge.json"
@@ -45,7 +46,7 @@ class JudgeProgram(dspy.Module):  # type: ignore[misc]
         super().__init__()
         self.judge = dspy.Predict(asked.signature)
 
-    def forward(self, **inputs: Any) -> dspy.Prediction:
+    def forward(self, **inputs: object) -> dspy.Prediction:
         """The verdict on inputs that are data already."""
         return self.judge(**inputs)
 
@@ -99,7 +100,7 @@ def metric() -> Metric:
     return Metric({PeopleAgreement(balanced=True): 1.0, PeopleAgreement(): 0.0})
 
 
-def splits(labels: Labels, *, ratios: Mapping[str, float] = RATIOS, seed: int = 0) -> dict[str, list[Any]]:
+def splits(labels: Labels, *, ratios: Mapping[str, float] = RATIOS, seed: int = 0) -> dict[str, list[dspy.Example]]:
     """Examples of the items with a label: their own splits where they have some, else stratified by label, without
     leaks."""
     items = [item for item in labels.items if item.label is not None]
@@ -119,7 +120,7 @@ def splits(labels: Labels, *, ratios: Mapping[str, float] = RATIOS, seed: int = 
     return made
 
 
-def examples(items: Sequence[JudgedItem], labels: Labels) -> list[Any]:
+def examples(items: Sequence[JudgedItem], labels: Labels) -> list[dspy.Example]:
     """DSPy examples; a label weighs as much as any other of these items."""
     counts = Counter(item.label for item in items)
     return [_example(item, labels, len(items) / (len(counts) * counts[item.label])) for item in items]
@@ -139,14 +140,14 @@ def _example(item: JudgedItem, labels: Labels, weight: float) -> Any:
     return dspy.Example(**more, **inputs, **said).with_inputs(*inputs)
 
 
-def tune_judge(labels: Labels, optimizer: str = "bootstrap", *, folder: Path | None = None, **options: Any) -> Tuned:
+def tune_judge(labels: Labels, optimizer: str = "bootstrap", **options: Unpack[TuneOptions]) -> Tuned:
     """A judge tuned on train, chosen on dev, reported once on test; ``options`` are those of `goldassay.tune`."""
-    made = splits(labels, seed=int(options.get("seed", 0)))
-    tuned: Tuned = tune(JudgeProgram(labels.question), made, metric(), optimizer, folder=folder, **options)
-    if folder is not None:
+    made = splits(labels, seed=options.get("seed", 0))
+    tuned: Tuned = tune(JudgeProgram(labels.question), made, metric(), optimizer, **options)
+    if (folder := options.get("folder")) is not None:
         learnt = [one.id for name in ("train", "dev") for one in made[name]]
         about = {"question": labels.question.name, "levels": dict(labels.question.levels), "learnt": learnt}
-        files.save_json(folder / ABOUT, about)
+        files.save_json(Path(folder) / ABOUT, about)
     return tuned
 
 
