@@ -233,6 +233,12 @@ def fits(example: dspy.Example, signature: type[dspy.Signature]) -> bool:
     return known.issuperset(signature.input_fields) and not known.isdisjoint(signature.output_fields)
 
 
+def shows_none(program: dspy.Module) -> bool:
+    """Whether a program has demonstrations and none of them fits its predictor: DSPy leaves such out without a word."""
+    shown = [(one, signature_of(predictor)) for predictor in program.predictors() for one in predictor.demos or ()]
+    return bool(shown) and not any(fits(*one) for one in shown)
+
+
 def check_fits(
     program: dspy.Module, train: Sequence[dspy.Example], traces: Mapping[str, Sequence[dspy.Example]]
 ) -> None:

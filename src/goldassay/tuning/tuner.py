@@ -14,7 +14,6 @@ import dspy
 
 from goldassay import jsonl
 from goldassay.exceptions import DataError, GoldassayError
-from goldassay.insides import signature_of
 from goldassay.metric import AnyMetric
 from goldassay.running import Run
 from goldassay.running.budget import Budget, BudgetSpent, Meter
@@ -28,7 +27,7 @@ from goldassay.tuning import leaks, optimizers
 from goldassay.tuning import plan as preflight
 from goldassay.tuning import saved as resuming
 from goldassay.tuning.acceptance import ALPHA, Ledger
-from goldassay.tuning.demonstrations import check_fits, fits
+from goldassay.tuning.demonstrations import check_fits, shows_none
 from goldassay.tuning.leaks import clusters
 from goldassay.tuning.measuring import evaluated, failure
 from goldassay.tuning.saved import instructions, save
@@ -152,7 +151,7 @@ def tune(
         with resuming.minded(folder):
             with ExitStack() as stack:
                 watch = stack.enter_context(Watch(metric, dev, progress))
-                writer = reflection_lm or _writing(lm or dspy.settings.lm)
+                writer = reflection_lm or _writing(dspy.settings.lm if lm is None else lm)
                 watched = models(program, metric, lm, writer, dspy.settings.lm)
                 around: dict[str, Any] = {"callbacks": [*dspy.settings.get("callbacks", []), watch]}
                 around[ACCOUNT] = stack.enter_context(watching(watched, meter))
@@ -262,8 +261,7 @@ def _made(make: optimizers.Optimizer, job: optimizers.Job, meter: Meter) -> tupl
         why = " ".join(f"{type(said).__name__}: {said}".split())
         raise GoldassayError(f"{make.__name__} failed: {why}") from error
     watch.check()
-    shown = [(one, signature_of(predictor)) for predictor in made.predictors() for one in predictor.demos]
-    if shown and not any(fits(*one) for one in shown):  # DSPy shows none of them, without a word
+    if shows_none(made):
         check_fits(job.student, job.train, {})
     if watch.silent and not (stopped or job.ledger.patches) and fingerprint(made) == fingerprint(job.student):
         raise GoldassayError(f"{make.__name__} changed nothing: {watch.silent}")
