@@ -159,8 +159,8 @@ def test_a_line_says_what_is_measured_its_effect_so_far_and_what_is_left(
 
 def test_what_moves_models_most_is_tested_first() -> None:
     order = [[type(part).__name__ for part in bundle] for bundle in strongest_first()]
-    assert order[:3] == [["NearestExamples"], ["AnswerForm"], ["OneCallAType"]]
-    assert order[3] == ["Revised", "Covering", "CounterExample"]
+    assert order[:4] == [["NearestExamples"], ["SelectedExamples"], ["AnswerForm"], ["OneCallAType"]]
+    assert order[4] == ["Revised", "Covering", "CounterExample"]
     assert next(type(bundle[0]).__name__ for bundle in strongest_first(nearest=0)) == "AnswerForm"
 
 

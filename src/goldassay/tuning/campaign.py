@@ -19,6 +19,7 @@ from goldassay.tuning.measuring import Bench, CandidateResult, total
 from goldassay.tuning.patches import Effect, Patch, apply
 from goldassay.tuning.patterns import find, right, worded
 from goldassay.tuning.proposing import Part
+from goldassay.tuning.selection import Race, SelectedExamples
 
 if TYPE_CHECKING:
     import dspy
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from goldassay.tuning.teleprompter import Settings
 
 CARRIES = 0.5  # the two-sided p up to which an edit carries something, where the bundle is worse without it
+SHOWING = (Covering, NearestExamples, SelectedExamples)  # parts that need examples which fit
 Bundle = dict[str, list[Patch]]
 
 
@@ -45,6 +47,7 @@ class Campaign:
         self, asked: Settings, bench: Bench, student: dspy.Module, train: list[Any], dev: list[Any], ledger: Ledger
     ) -> None:
         self.asked, self.bench, self.train, self.dev, self.ledger = asked, bench, train, dev, ledger
+        self.race = Race.on(bench, train)
         self.folds = dealt(bench.examples, asked.folds, asked.seed)
         self.start = student
         self.programs = [student] * (asked.folds + 1)
@@ -72,7 +75,7 @@ class Campaign:
         learnt = self.everything[len(self.dev) :]
         good = [right(self.base[index]) for index in learnt]
         self.traces = traced(self.start, [self.bench.examples[index] for index in learnt], good)
-        if any(isinstance(part, (Covering, NearestExamples)) for bundle in self.asked.bundles for part in bundle):
+        if any(isinstance(part, SHOWING) for bundle in self.asked.bundles for part in bundle):
             check_fits(self.start, self.train, self.traces)
         for number in range(1, self.asked.rounds + 1):
             before = fingerprint(self.programs[-1])
@@ -264,7 +267,7 @@ class Campaign:
         patterns = find([worded(self.cases[index]) for index in others])
         if fold == self.asked.folds:
             self.ledger.patterns.append(patterns)
-        found = Diagnosis(patterns, self.programs[fold], train, shown, self.ledger.tried)
+        found = Diagnosis(patterns, self.programs[fold], train, shown, self.ledger.tried, self.race)
         bundle: Bundle = {}
         seen: set[str] = set()
         for place, part in enumerate(parts):

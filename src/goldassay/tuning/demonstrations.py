@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import dspy
 from pydantic_core import to_jsonable_python
@@ -27,6 +27,9 @@ from goldassay.tuning.patches import Patch
 from goldassay.tuning.patterns import ADDED, Pattern
 from goldassay.tuning.wrappers import Nearest, NearestDemos, predictors, wrappers
 
+if TYPE_CHECKING:
+    from goldassay.tuning.selection import Race
+
 SPREAD, LENGTH, SHOWS = 0.5, 0.05, 0.6
 BUDGET = 6000  # characters of all demonstrations together, some 1,500 tokens
 LABEL = 40  # a longer text in an answer is no label
@@ -37,7 +40,8 @@ class Diagnosis:
     """What a part of a bundle is made from: the errors made on other examples, the program, examples to show.
 
     ``shown`` are examples for a predictor by its name where gold does not hold its fields (`traced`); ``tried`` says in
-    a line each what was tried before, and to what effect.
+    a line each what was tried before, and to what effect. ``race`` tells which set of examples does most, where train
+    has enough for that.
     """
 
     patterns: Sequence[Pattern]
@@ -45,6 +49,7 @@ class Diagnosis:
     train: Sequence[dspy.Example]
     shown: Mapping[str, Sequence[dspy.Example]] = field(default_factory=dict)
     tried: Sequence[str] = ()
+    race: Race | None = None
 
     def fitting(self, name: str, predictor: dspy.Predict) -> list[dspy.Example]:
         """The examples that a predictor can be shown."""

@@ -17,7 +17,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 from goldassay import files
 from goldassay.exceptions import DataError, GoldassayError
 from goldassay.running.identity import fingerprint
-from goldassay.tuning.wrappers import WRITTEN, Formed, Nearest, predictors, wrappers
+from goldassay.tuning.wrappers import WRITTEN, Formed, Nearest, predictors, without_nearest
 
 Action = Literal[
     "add_example",
@@ -84,7 +84,8 @@ class Patch(BaseModel):
 
     ``status`` is ``kept`` where it was best on the examples that it was chosen on, and ``proven`` where examples that
     had no part in that say so. ``show_nearest`` edits the whole program: ``example`` holds its number ``k``, the
-    ``keys`` that are compared and the ``examples`` to choose from; so does ``set_form``, whose ``text`` is ``json``,
+    ``keys`` that are compared and the ``examples`` to choose from, in place of those that are chosen from now (no more
+    than ``k`` of them are shown to every input); so does ``set_form``, whose ``text`` is ``json``,
     ``lines`` or ``types``.
 
     >>> patch = Patch(predictor="extract", action="add_instruction", text="Extract years.", rationale="18 years missed")
@@ -136,7 +137,10 @@ class Patch(BaseModel):
         """The edit in one line, for a table."""
         if self.action == "show_nearest":
             given = self.example or {}
-            return f"the {given.get('k')} nearest of {len(given.get('examples', ()))} examples"
+            count = len(given.get("examples", ()))
+            if count <= int(given.get("k") or 0):
+                return f"the same {count} examples for every input"
+            return f"the {given.get('k')} nearest of {count} examples"
         shown = self.text or self.old or json.dumps(self.example, ensure_ascii=False, default=str) or f"#{self.index}"
         return " ".join(str(shown if shown != "null" else f"#{self.index}").split())
 
@@ -259,12 +263,10 @@ def _wrapped(program: dspy.Module, patch: Patch) -> Any:
         if patch.text not in WRITTEN:
             raise GoldassayError(f"patch {patch.id}: no form of answers {patch.text!r}; there are {', '.join(WRITTEN)}")
         return Formed(program.deepcopy(), str(patch.text))
-    if any(isinstance(one, Nearest) for one in wrappers(program)):
-        raise GoldassayError(f"patch {patch.id}: the program is shown its nearest examples already")
     given = patch.example or {}
     if not given.get("examples") or not given.get("keys"):
         raise GoldassayError(f"patch {patch.id}: show_nearest needs an example with k, keys and examples")
-    made = Nearest(program.deepcopy(), int(given.get("k", 4)))
+    made = Nearest(without_nearest(program), int(given.get("k", 4)))
     made.learn([dict(one) for one in given["examples"]], given["keys"])
     return made
 

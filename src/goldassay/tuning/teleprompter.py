@@ -3,7 +3,8 @@
 Every example of train and dev is measured with edits that were made without it: examples are dealt into folds, and what
 a fold is measured with comes from the errors of the others (demonstrations always from train). So all examples that are
 not test say whether the edits help. The order of a campaign is fixed, and what moves models most comes first (see
-docs/how-to/tuning.md): the nearest demonstrations for each input; the other form of the answer; one call a type, where
+docs/how-to/tuning.md): the nearest demonstrations for each input; a few that are the same for all, chosen in a race;
+the other form of the answer; one call a type, where
 there are few; the demonstrations that cover the most costly errors, with those that are there kept, replaced or
 dropped; edits in words. Each bundle is tested alone, the first at the full level, and kept if it is better than what
 was kept before (see `goldassay.tuning.acceptance`); leave-one-out drops what carries nothing. The program that comes
@@ -26,6 +27,7 @@ from goldassay.tuning.demonstrations import CounterExample, Covering, NearestExa
 from goldassay.tuning.measuring import Bench, guards
 from goldassay.tuning.proposing import AnswerForm, OneCallAType, Part, PerPattern, Proposer, Reflection
 from goldassay.tuning.rules import Definitions, LabelOrder, ListLength, Rules
+from goldassay.tuning.selection import SelectedExamples
 
 if TYPE_CHECKING:
     import dspy
@@ -60,7 +62,7 @@ class Patches(Teleprompter):
         alpha: the chance of proving anything in a whole campaign when no edit helps.
         keep: the two-sided p up to which what is better by the estimate is kept: for the first bundle; half of it for
             each later one, and half of it together for the edits of a bundle that are tried alone.
-        nearest: how many nearest demonstrations to show each input; 0 tries none.
+        nearest: how many demonstrations to show each input, the nearest ones or a set for all; 0 tries neither.
         singles: how many edits of a bundle that failed are tried alone.
         guarded: measures that must not drop, with the drop that is tolerated; by default those of weight 0.
         threads: how many examples at once.
@@ -155,5 +157,5 @@ def strongest_first(nearest: int = 4, reflection_lm: dspy.BaseLM | None = None) 
     words: list[Part] = [PerPattern(Rules()), Definitions(), ListLength(), LabelOrder()]
     if reflection_lm is not None:
         words.insert(0, PerPattern(Reflection(reflection_lm), 2))
-    first: list[list[Part]] = [[NearestExamples(nearest)]] if nearest else []
+    first: list[list[Part]] = [[NearestExamples(nearest)], [SelectedExamples(nearest)]] if nearest else []
     return [*first, [AnswerForm()], [OneCallAType()], [Revised(), Covering(), CounterExample()], words]

@@ -86,13 +86,18 @@ class Nearest(Wrapper):
             raise GoldassayError(f"the training examples have no text in {', '.join(keys) or 'any input'}") from None
 
     def nearest(self, **inputs: object) -> list[dict[str, Any]]:
-        """The ``k`` examples most like these inputs, the nearest one last: next to the question."""
+        """The ``k`` examples most like these inputs, the nearest one last: next to the question.
+
+        Where there are no more than ``k``, all are shown, in the order in which they were learnt.
+        """
         if not self.examples:
             raise GoldassayError("this program has no examples to show yet: compile it, or load its state")
-        question: Any = self._vectorizer.transform([self._text(inputs)])
-        likeness = (self._vectors @ question.T).toarray().ravel()
         asked = {key: inputs[key] for key in self.keys if key in inputs}
         others = [i for i, one in enumerate(self.examples) if any(one.get(key) != asked[key] for key in asked)]
+        if len(self.examples) <= self.k:
+            return [self.examples[i] for i in others]  # in one order, so that a model reads them once
+        question: Any = self._vectorizer.transform([self._text(inputs)])
+        likeness = (self._vectors @ question.T).toarray().ravel()
         chosen = sorted(others, key=lambda i: (-likeness[i], i))[: self.k]
         return [self.examples[i] for i in reversed(chosen)]
 
@@ -184,6 +189,15 @@ def inmost(program: dspy.Module) -> dspy.Module:
     for one in wrappers(program):
         program = one.program
     return program
+
+
+def without_nearest(program: dspy.Module) -> dspy.Module:
+    """A copy of a program that is not shown its nearest examples."""
+    copy = program.deepcopy()
+    for one in list(wrappers(copy)):
+        if isinstance(one.program, Nearest):
+            one.program = one.program.program
+    return copy.program if isinstance(copy, Nearest) else copy
 
 
 def unfolded(program: dspy.Module, inputs: Mapping[str, object]) -> dspy.Module:

@@ -1,0 +1,118 @@
+"""Sets of examples, raced: the best one wins, on examples that no test sees, and nothing is asked twice."""
+
+from __future__ import annotations
+
+import json
+import random
+from pathlib import Path
+from typing import Any
+
+import dspy
+import pytest
+
+from goldassay import Metric
+from goldassay.measures import extraction
+from goldassay.tuning import Patches
+from goldassay.tuning.measuring import Bench
+from goldassay.tuning.patches import apply
+from goldassay.tuning.selection import Race, SelectedExamples
+from goldassay.tuning.wrappers import Nearest, NearestDemos, demonstrations, wrappers
+
+METRIC = Metric(extraction.StrictF1())
+PLACES = ["Delft", "Gouda", "Leiden", "Breda", "Arnhem", "Venlo", "Sneek", "Hoorn", "Tiel", "Zwolle", "Goes", "Edam"]
+
+WORDS = ["castle", "river", "stone", "church", "painter", "canal", "bridge", "market", "tower", "garden", "archive"]
+WORDS += ["library", "street", "king", "queen", "harbour", "wool", "silver", "clock", "brick", "glass", "field", "mill"]
+
+
+def example(number: int, place: str, year: str = "") -> dspy.Example:
+    """A sentence with a place, and with a year where there is one: only such a one teaches what a year is."""
+    words = " ".join(random.Random(number).sample(WORDS, 7))
+    text = f"{words} in {place}" + (f" of {year}" if year else "")
+    found = [(place, "TOP"), *([(year, "TMP")] if year else [])]
+    spans = [
+        {"start": text.rindex(word), "end": text.rindex(word) + len(word), "type": kind, "text": word}
+        for word, kind in found
+    ]
+    return dspy.Example(id=str(number), text=text, entities=spans).with_inputs("text")
+
+
+TRAIN = [example(one, PLACES[one % 12], str(1800 + one) if one % 4 == 0 else "") for one in range(100, 160)]
+DEV = [example(one, PLACES[one % 12], str(1900 + one)) for one in range(200, 216)]
+
+
+def taught(program: Any) -> bool:
+    """Whether the examples that are shown teach what a year is."""
+    (nearest,) = (one for one in wrappers(program) if isinstance(one, Nearest))
+    return "TMP" in json.dumps(nearest.examples)
+
+
+def test_the_set_that_teaches_wins_and_every_input_is_shown_it_in_one_order(lm: Any, names_program: Any) -> None:
+    optimizer = Patches(METRIC, bundles=[[SelectedExamples(k=1, sets=12)]], most=20)
+    with dspy.context(lm=lm):
+        made: Any = optimizer.compile(names_program, trainset=demonstrations(names_program, TRAIN), valset=DEV)
+    assert taught(made)
+    assert made.nearest(text="a letter") == made.nearest(text="a mill of 1816") == made.examples
+    assert made.nearest(text=made.examples[0]["text"]) == []  # it would give its own answer away
+    (patch,) = optimizer.ledger.kept
+    assert patch.edit == "the same 1 examples for every input"
+    assert "the best of 12 sets of 1 on 24 other train examples: " in patch.rationale
+    assert "TMP" in json.dumps(next(one["entities"] for one in TRAIN if str(one["id"]) == patch.examples[0]))
+
+
+def test_a_set_takes_the_place_of_the_nearest_and_the_other_way_round(names_program: Any) -> None:
+    train = demonstrations(names_program, TRAIN)
+    near = NearestDemos(2).compile(names_program, trainset=train[:10])
+    made = apply(near, SelectedExamples(2)._patch(_found(near, None), train[20:22]), any_version=True)
+    assert [type(one) for one in wrappers(made)] == [Nearest]
+    assert [one["text"] for one in made.nearest(text="x")] == [one["text"] for one in train[20:22]]
+    assert len(near.examples) == 10  # the program that was given stays as it is
+
+
+def _found(program: Any, race: Race | None) -> Any:
+    from goldassay.tuning.demonstrations import Diagnosis
+
+    return Diagnosis([], program, TRAIN, race=race)
+
+
+def test_a_race_is_on_what_the_campaign_leaves_of_train() -> None:
+    race = Race.on(Bench([*DEV, *TRAIN[:10]], METRIC), TRAIN)
+    assert race is not None
+    assert len(race.bench.examples) == 24
+    raced, shown = ({str(one["id"]) for one in some} for some in (race.bench.examples, race.pool))
+    assert not raced & shown
+    assert raced | shown == {str(one["id"]) for one in TRAIN[10:]}
+    assert Race.on(Bench([*DEV, *TRAIN[:50]], METRIC), TRAIN) is None
+    assert SelectedExamples(20).edits(_found(dspy.Predict("text -> mentions"), race)) == {}
+
+
+def test_the_best_program_wins_and_the_others_are_left_early(lm: Any, learner: Any, names_program: Any) -> None:
+    train = demonstrations(names_program, TRAIN)
+    race = Race.on(Bench(DEV, METRIC), train)
+    assert race is not None
+    programs = [NearestDemos(1).compile(names_program, trainset=[one]) for one in train[:8]]
+    with dspy.context(lm=lm):
+        best, values = race.won(programs)
+    assert taught(programs[best])
+    assert values[best] == max(values)
+    assert learner.calls == 8 * 8 + 4 * 8 + 2 * 8  # successive halving of 24 examples
+
+
+def test_a_race_that_was_killed_goes_on(lm: Any, learner: Any, names_program: Any, tmp_path: Path) -> None:
+    train = demonstrations(names_program, TRAIN)
+    programs = [NearestDemos(1).compile(names_program, trainset=[one]) for one in train[:4]]
+    results = []
+    for _ in range(2):
+        race = Race.on(Bench(DEV, METRIC, journal=tmp_path / "measured.jsonl"), train)
+        assert race is not None
+        with dspy.context(lm=lm):
+            results.append(race.won(programs))
+    assert results[0] == results[1]
+    assert learner.calls == 4 * 8 + 2 * 8 + 8
+    assert not (tmp_path / "measured.jsonl").exists()
+
+
+@pytest.mark.parametrize("sets", [1, 3])
+def test_a_program_that_can_be_shown_nothing_has_no_sets(sets: int) -> None:
+    race = Race.on(Bench(DEV, METRIC), TRAIN)
+    assert SelectedExamples(2, sets).edits(_found(dspy.Predict("question -> answer"), race)) == {}
