@@ -13,6 +13,7 @@ import pytest
 from goldassay import Metric
 from goldassay.measures import extraction
 from goldassay.tuning import Patches
+from goldassay.tuning.demonstrations import Diagnosis, NearestExamples
 from goldassay.tuning.measuring import Bench
 from goldassay.tuning.patches import apply
 from goldassay.tuning.selection import Race, SelectedExamples
@@ -25,9 +26,10 @@ WORDS = ["castle", "river", "stone", "church", "painter", "canal", "bridge", "ma
 WORDS += ["library", "street", "king", "queen", "harbour", "wool", "silver", "clock", "brick", "glass", "field", "mill"]
 
 
-def example(number: int, place: str, year: str = "") -> dspy.Example:
+def example(number: int, place: str, year: str = "", like: int = 0) -> dspy.Example:
     """A sentence with a place, and with a year where there is one: only such a one teaches what a year is."""
-    words = " ".join(random.Random(number).sample(WORDS, 7))
+    own, others = (random.Random(one).sample(WORDS, 7) for one in (number, like or number))
+    words = " ".join([*others[:4], *own[4:]])
     text = f"{words} in {place}" + (f" of {year}" if year else "")
     found = [(place, "TOP"), *([(year, "TMP")] if year else [])]
     spans = [
@@ -70,9 +72,21 @@ def test_a_set_takes_the_place_of_the_nearest_and_the_other_way_round(names_prog
 
 
 def _found(program: Any, race: Race | None) -> Any:
-    from goldassay.tuning.demonstrations import Diagnosis
-
     return Diagnosis([], program, TRAIN, race=race)
+
+
+def test_a_set_that_is_better_by_the_estimate_takes_the_place_of_the_nearest(lm: Any, names_program: Any) -> None:
+    bundles: Any = [[NearestExamples(1)], [SelectedExamples(k=1, sets=12)]]
+    optimizer = Patches(METRIC, bundles=bundles, most=16, keep=0.01)
+    near_years = [100 + 4 * one for one in range(14)] + [101, 102]  # the last two are near examples without a year
+    dev = [example(200 + at, PLACES[at % 12], str(1900 + at), like=one) for at, one in enumerate(near_years)]
+    with dspy.context(lm=lm):
+        made = optimizer.compile(names_program, trainset=demonstrations(names_program, TRAIN), valset=dev)
+    near, chosen = optimizer.ledger.entries
+    assert (near["status"], chosen["status"]) == ("kept", "kept")
+    assert 0 < chosen["train+dev"]["difference"] < near["train+dev"]["difference"]
+    assert chosen["train+dev"]["p"] > optimizer.settings.keep / 2  # too little for an edit that comes on top
+    assert [len(one.examples) for one in wrappers(made) if isinstance(one, Nearest)] == [1]
 
 
 def test_a_race_is_on_what_the_campaign_leaves_of_train() -> None:

@@ -20,6 +20,7 @@ from goldassay.tuning.patches import Effect, Patch, apply
 from goldassay.tuning.patterns import find, right, worded
 from goldassay.tuning.proposing import Part
 from goldassay.tuning.selection import Race, SelectedExamples
+from goldassay.tuning.wrappers import Nearest, wrappers
 
 if TYPE_CHECKING:
     import dspy
@@ -103,6 +104,8 @@ class Campaign:
         name = slots[0] if len(slots) == 1 else f"bundle of {len(slots)}: {', '.join(slots)}"
         first, self.first = self.first, False
         level = self.asked.keep if first else self.asked.keep / 2
+        if self._swaps(parts):
+            level = 1.0  # one of two takes the other's place at the same cost: the better one by the estimate
         tested = self._tested(number, name, made, slots, keep=level)
         if tested is not None and keeps(tested, level):
             if first:
@@ -123,6 +126,11 @@ class Campaign:
         if found:
             _, slot, alone = max(found, key=lambda one: one[0])
             self._keep(made, ([slot], alone.cases))
+
+    def _swaps(self, parts: Sequence[Part]) -> bool:
+        """Whether a bundle puts a set of examples in the place of the nearest, which this campaign kept."""
+        near = [any(isinstance(one, Nearest) for one in wrappers(it)) for it in (self.start, self.programs[-1])]
+        return near == [False, True] and all(isinstance(part, SelectedExamples) for part in parts)
 
     def _pruned(
         self, number: int, made: list[Bundle], slots: list[str], tested: CandidateResult

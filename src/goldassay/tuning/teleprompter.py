@@ -7,8 +7,9 @@ docs/how-to/tuning.md): the nearest demonstrations for each input; a few that ar
 the other form of the answer; one call a type, where
 there are few; the demonstrations that cover the most costly errors, with those that are there kept, replaced or
 dropped; edits in words. Each bundle is tested alone, the first at the full level, and kept if it is better than what
-was kept before (see `goldassay.tuning.acceptance`); leave-one-out drops what carries nothing. The program that comes
-out has the edits made from all examples.
+was kept before (see `goldassay.tuning.acceptance`); a set in the place of the nearest, which costs no more, is kept
+where it is better by the estimate. Leave-one-out drops what carries nothing. The program that comes out has the edits
+made from all examples.
 """
 
 from __future__ import annotations
