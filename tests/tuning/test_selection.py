@@ -87,6 +87,8 @@ def test_a_set_that_is_better_by_the_estimate_takes_the_place_of_the_nearest(lm:
     assert 0 < chosen["train+dev"]["difference"] < near["train+dev"]["difference"]
     assert chosen["train+dev"]["p"] > optimizer.settings.keep / 2  # too little for an edit that comes on top
     assert [len(one.examples) for one in wrappers(made) if isinstance(one, Nearest)] == [1]
+    assert [one.proposer for one in optimizer.ledger.kept] == ["selected"]
+    assert "selected examples took its place" in [one.reason for one in optimizer.ledger.patches]
 
 
 def test_a_race_is_on_what_the_campaign_leaves_of_train() -> None:

@@ -174,6 +174,11 @@ class Campaign:
         self.proven = self.open and proves(against, self.asked.alpha)
         self.effect_of = against.effect
         status = "proven" if self.proven else "kept"
+        new = [patch for slot in slots for patch in made[-1][slot]]
+        if any(patch.action == "show_nearest" for patch in new):
+            for patch in self.ledger.kept:
+                if patch.action == "show_nearest" and patch not in new:
+                    patch.status, patch.reason = "rejected", f"{', '.join(slots)} took its place"
         for slot in slots:
             for patch in made[-1][slot]:
                 patch.status, patch.reason = (
