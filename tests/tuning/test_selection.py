@@ -65,7 +65,7 @@ def test_the_set_that_teaches_wins_and_every_input_is_shown_it_in_one_order(lm: 
 def test_a_set_takes_the_place_of_the_nearest_and_the_other_way_round(names_program: Any) -> None:
     train = demonstrations(names_program, TRAIN)
     near = NearestDemos(2).compile(names_program, trainset=train[:10])
-    made = apply(near, SelectedExamples(2)._patch(_found(near, None), train[20:22]), any_version=True)
+    made: Any = apply(near, SelectedExamples(2)._patch(_found(near, None), train[20:22]), any_version=True)
     assert [type(one) for one in wrappers(made)] == [Nearest]
     assert [one["text"] for one in made.nearest(text="x")] == [one["text"] for one in train[20:22]]
     assert len(near.examples) == 10  # the program that was given stays as it is
