@@ -28,7 +28,7 @@ from goldassay.running.example import guarded, unguarded
 from goldassay.statistics import compare
 from goldassay.tuning import Patches
 from goldassay.tuning.demonstrations import NearestExamples
-from goldassay.tuning.proposing import AnswerForm, Part, PerPattern
+from goldassay.tuning.proposing import Part, PerPattern
 from goldassay.tuning.rules import Rules
 from goldassay.tuning.saved import rendered
 from goldassay.tuning.selection import SelectedExamples
@@ -96,7 +96,7 @@ def _model(program: dspy.Module, lm: str | None) -> tuple[Model, Exception | Non
 
 def _campaign(metric: Any, test: Sequence[Any], threads: int) -> Patches:
     """Bundles of every campaign, in their order, as many as fit into the demo's minutes; dev alone is measured."""
-    bundles: list[list[Part]] = [[NearestExamples(2)], [SelectedExamples()], [AnswerForm()], [PerPattern(Rules(), 1)]]
+    bundles: list[list[Part]] = [[NearestExamples(2)], [SelectedExamples()], [PerPattern(Rules(), 1)]]
     return Patches(metric, bundles=bundles, most=1, threads=threads, held_out={"test": test})
 
 
