@@ -14,8 +14,9 @@ import pytest
 from goldassay import Metric, jsonl, tune
 from goldassay.measures import extraction
 from goldassay.reporting import pages
-from goldassay.reporting.pages.tuning import Node
+from goldassay.reporting.pages.tuning import Node, _edit
 from goldassay.tuning import Patches
+from goldassay.tuning.patches import Patch
 from goldassay.tuning.proposing import drafted
 
 
@@ -88,3 +89,11 @@ def test_the_page_of_a_tuning_says_what_was_kept_and_why(
     assert seen.page.query_selector("#tuning [data-chart] svg") is not None
     assert not seen.page.evaluate("document.documentElement.scrollWidth > innerWidth")
     seen.quiet()
+
+
+@pytest.mark.parametrize(("k", "shown"), [(1, "the 1 nearest of 2 examples"), (2, '"text": "Delft"')])
+def test_a_set_for_every_input_is_shown_itself_and_a_choice_in_words(k: int, shown: str) -> None:
+    given = {"k": k, "keys": ["text"], "examples": [{"text": "Delft"}, {"text": "Gouda"}]}
+    patch = Patch(predictor="extract", action="show_nearest", example=given)
+    edit = _edit({**patch.model_dump(), "id": patch.id, "edit": patch.edit})
+    assert any(shown in line for line in edit["come"])

@@ -105,9 +105,13 @@ def _named(entry: Mapping[str, Any]) -> list[tuple[str, str]]:
 def _edit(patch: Mapping[str, Any]) -> dict[str, Any]:
     """An edit as lines that go and lines that come, with why it was proposed and how it ended."""
     example = patch.get("example")
+    whole = False
+    if patch.get("action") == "show_nearest" and example:
+        whole = len(example.get("examples", ())) > example.get("k", 0)  # of train, as a rule
+        example = example.get("examples")
     added = patch.get("text") or (json.dumps(example, ensure_ascii=False, indent=1) if example else "")
-    if patch.get("action") == "show_nearest" or not (added or patch.get("old")):
-        added = str(patch.get("edit", ""))  # a show of the nearest holds the whole of train
+    if whole or not (added or patch.get("old")):
+        added = str(patch.get("edit", ""))
     return {
         "id": str(patch["id"]),
         "gone": str(patch.get("old") or "")[:SHOWN].splitlines(),
