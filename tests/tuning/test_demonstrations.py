@@ -15,10 +15,9 @@ from goldassay.tuning.demonstrations import (
     Diagnosis,
     NearestExamples,
     Revised,
-    check_fits,
     cover,
-    traced,
 )
+from goldassay.tuning.fitting import check_fits, traced
 from goldassay.tuning.patches import apply
 from goldassay.tuning.patterns import Pattern
 from goldassay.tuning.rules import Definitions, LabelOrder, LabelWords, ListLength, Rules

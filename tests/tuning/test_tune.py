@@ -259,6 +259,17 @@ def test_examples_that_no_predictor_can_be_shown_are_no_silent_nothing(optimizer
         tune(program, splits, Metric(answering.ExactMatch()), optimizer, lm=lm, progress=False)
 
 
+def test_a_program_that_comes_with_examples_of_another_form_is_tuned_all_the_same(
+    lm: Any, names_program: Any, gold: dict[str, list[Any]]
+) -> None:
+    """Examples of its own that fit no field are as idle as before: COPRO writes instructions and shows none."""
+    program = names_program.deepcopy()
+    program.to_demo = None
+    program.predictors()[0].demos = [dspy.Example(question="?", reply="!")]
+    tuned = tune(program, gold, METRIC, "copro", lm=lm, progress=False, options={"breadth": 2, "depth": 1})
+    assert tuned.dev.after.value >= tuned.dev.before.value
+
+
 @pytest.mark.parametrize("program", [lambda text: text, dspy.Module()])
 def test_what_has_no_prompt_is_not_tuned(program: Any, gold: Any) -> None:
     with pytest.raises(GoldassayError, match="no predictor, so there is no prompt to tune"):

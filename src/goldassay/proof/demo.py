@@ -27,11 +27,10 @@ from goldassay.running import Run, evaluate, new_folder
 from goldassay.running.example import guarded, unguarded
 from goldassay.statistics import compare
 from goldassay.tuning import Patches
-from goldassay.tuning.demonstrations import NearestExamples
+from goldassay.tuning.demonstrations import NearestExamples, SelectedExamples
 from goldassay.tuning.proposing import Part, PerPattern
 from goldassay.tuning.rules import Rules
 from goldassay.tuning.saved import rendered
-from goldassay.tuning.selection import SelectedExamples
 from goldassay.tuning.wrappers import demonstrations
 
 TASK, VALUE, TOKENS, LINES = "extraction", "strict_f1", 90, 16

@@ -7,29 +7,50 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from goldassay.exceptions import GoldassayError, LeakError
 from goldassay.running.identity import fingerprint
 from goldassay.running.run import Case
-from goldassay.tuning.acceptance import EARLY, KEEP, CampaignVerdict, Ledger, keeps, proves
-from goldassay.tuning.demonstrations import Covering, Diagnosis, NearestExamples, check_fits, traced
+from goldassay.tuning.acceptance import ALPHA, EARLY, KEEP, CampaignVerdict, Ledger, keeps, proves
+from goldassay.tuning.demonstrations import Covering, Diagnosis, NearestExamples, SelectedExamples
+from goldassay.tuning.fitting import check_fits, traced
 from goldassay.tuning.leaks import check_patch, dealt
 from goldassay.tuning.measuring import Bench, CandidateResult, total
 from goldassay.tuning.patches import Effect, Patch, apply
 from goldassay.tuning.patterns import find, right, worded
 from goldassay.tuning.proposing import Part
-from goldassay.tuning.selection import Race, SelectedExamples
+from goldassay.tuning.race import Race
 from goldassay.tuning.wrappers import Nearest, wrappers
 
 if TYPE_CHECKING:
     import dspy
 
-    from goldassay.tuning.teleprompter import Settings
-
 CARRIES = 0.5  # the two-sided p up to which an edit carries something, where the bundle is worse without it
 SHOWING = (Covering, NearestExamples, SelectedExamples)  # parts that need examples which fit
 Bundle = dict[str, list[Patch]]
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How a campaign goes: the arguments of `Patches` that it needs."""
+
+    bundles: Sequence[Sequence[Part]]
+    rounds: int = 1
+    folds: int = 3
+    alpha: float = ALPHA
+    keep: float = KEEP
+    singles: int = 4
+    seed: int = 0
+    held_out: Mapping[str, Sequence[Any]] = field(default_factory=dict)
+    heard: Callable[[float, Any], None] | None = None
+    tell: Callable[[str], None] | None = None
+
+    @property
+    def races(self) -> bool:
+        """Whether sets of examples are raced."""
+        return any(isinstance(part, SelectedExamples) for parts in self.bundles for part in parts)
 
 
 class Campaign:
@@ -48,7 +69,7 @@ class Campaign:
         self, asked: Settings, bench: Bench, student: dspy.Module, train: list[Any], dev: list[Any], ledger: Ledger
     ) -> None:
         self.asked, self.bench, self.train, self.dev, self.ledger = asked, bench, train, dev, ledger
-        self.race = Race.on(bench, train)
+        self.race = Race.on(bench, train) if asked.races else None
         self.folds = dealt(bench.examples, asked.folds, asked.seed)
         self.start = student
         self.programs = [student] * (asked.folds + 1)

@@ -1,4 +1,5 @@
-"""Demonstrations as edits: sets that cover the costly errors, an empty answer where there is nothing, the nearest ones.
+"""Demonstrations as edits: sets that cover the costly errors, an empty answer where there is nothing, the nearest ones,
+and the same few for every input, chosen by what they do (`goldassay.tuning.race`).
 
 A set is chosen by the greedy algorithm for a submodular function (Nemhauser, Wolsey, Fisher 1978: at least 1 − 1/e of
 the best): the weight of the patterns that it covers, how well it spreads over the labels, less its length.
@@ -11,10 +12,11 @@ with w_p the pattern's share of the loss, c_ep how surely example e shows patter
 
 from __future__ import annotations
 
+import random
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import dspy
 from pydantic_core import to_jsonable_python
@@ -22,13 +24,12 @@ from pydantic_core import to_jsonable_python
 from goldassay.exceptions import GoldassayError
 from goldassay.insides import signature_of
 from goldassay.running.identity import fingerprint
+from goldassay.tuning.fitting import fits
 from goldassay.tuning.leaks import text_of
-from goldassay.tuning.patches import Patch
+from goldassay.tuning.patches import Patch, apply
 from goldassay.tuning.patterns import ADDED, Pattern
-from goldassay.tuning.wrappers import Nearest, NearestDemos, predictors, wrappers
-
-if TYPE_CHECKING:
-    from goldassay.tuning.selection import Race
+from goldassay.tuning.race import Race
+from goldassay.tuning.wrappers import Nearest, NearestDemos, inmost, predictors, wrappers
 
 SPREAD, LENGTH, SHOWS = 0.5, 0.05, 0.6
 BUDGET = 6000  # characters of all demonstrations together, some 1,500 tokens
@@ -154,20 +155,49 @@ class NearestExamples:
         if any(isinstance(one, Nearest) for one in wrappers(found.program)):
             return {}
         try:
-            made = NearestDemos(self.k).compile(found.program, trainset=list(found.train))
+            patch = show_nearest(found, self.k, found.train, "nearest")
         except GoldassayError:
             return {}
-        name = next(iter(predictors(found.program)))
-        given = {"k": self.k, "keys": made.keys, "examples": to_jsonable_python(made.examples, fallback=str)}
-        patch = Patch(
-            predictor=name,
-            action="show_nearest",
-            example=given,
-            proposer="nearest",
-            rationale=f"each input is shown its {self.k} nearest of {len(made.examples)} train examples",
-            program=fingerprint(found.program),
-        )
         return {"nearest": [patch]}
+
+
+@dataclass(frozen=True)
+class SelectedExamples:
+    """The best of ``sets`` sets of ``k`` examples, in place of the nearest ones (slot ``selected examples``)."""
+
+    k: int = 4
+    sets: int = 6
+
+    def edits(self, found: Diagnosis) -> dict[str, list[Patch]]:
+        """One edit of the whole program; none where train has too few examples beside those that are measured."""
+        if found.race is None or len(found.race.pool) < 2 * self.k:
+            return {}
+        drawn = [random.Random(number).sample(list(found.race.pool), self.k) for number in range(self.sets)]
+        try:
+            patches = [show_nearest(found, self.k, some, "selected") for some in drawn]
+        except GoldassayError:  # no predictor can be shown them
+            return {}
+        best, values = found.race.won([apply(found.program, one, any_version=True) for one in patches])
+        patch = patches[best]
+        patch.examples = [str(one.get("id")) for one in drawn[best]]
+        patch.rationale = (
+            f"the best of {self.sets} sets of {self.k} on {len(found.race.bench.examples)} other train examples: "
+            f"{values[best]:.3f} ({', '.join(f'{value:.3f}' for value in sorted(values, reverse=True))} when last seen)"
+        )
+        return {"selected examples": [patch]}
+
+
+def show_nearest(found: Diagnosis, k: int, examples: Sequence[dspy.Example], proposer: str) -> Patch:
+    """The patch that shows each input its ``k`` nearest of ``examples``: the same for all where they are ``k``."""
+    made = NearestDemos(k).compile(inmost(found.program), trainset=list(examples))
+    return Patch(
+        predictor=next(iter(predictors(found.program))),
+        action="show_nearest",
+        example={"k": k, "keys": made.keys, "examples": to_jsonable_python(made.examples, fallback=str)},
+        proposer=proposer,
+        rationale=f"each input is shown its {k} nearest of {len(made.examples)} train examples",
+        program=fingerprint(found.program),
+    )
 
 
 def cover(
@@ -230,68 +260,6 @@ def shown(
         examples=[str(example.get("id"))] if example.get("id") is not None else [],
         program=fingerprint(found.program),
     )
-
-
-def fits(example: dspy.Example, signature: type[dspy.Signature]) -> bool:
-    """Whether a predictor can be shown this example: it has all inputs and one output at least."""
-    known = {key for key, value in example.items() if value is not None}
-    return known.issuperset(signature.input_fields) and not known.isdisjoint(signature.output_fields)
-
-
-def shows_none(program: dspy.Module) -> bool:
-    """Whether a program has demonstrations and none of them fits its predictor: DSPy leaves such out without a word."""
-    shown = [(one, signature_of(predictor)) for predictor in program.predictors() for one in predictor.demos or ()]
-    return bool(shown) and not any(fits(*one) for one in shown)
-
-
-def check_fits(
-    program: dspy.Module, train: Sequence[dspy.Example], traces: Mapping[str, Sequence[dspy.Example]]
-) -> None:
-    """Raise where no example can be shown to any predictor: say what is missing, and how ``to_demo`` gives it."""
-    predictors = program.named_predictors()
-    if any(traces.values()) or any(fits(one, signature_of(p)) for one in train for _, p in predictors):
-        return
-    name, predictor = predictors[-1]
-    have = sorted({key for one in train[:20] for key, value in one.items() if value is not None})
-    inputs = [key for key in signature_of(predictor).input_fields if key not in have]
-    outputs = list(signature_of(predictor).output_fields)
-    lacking = ", ".join([*inputs, *(outputs if not set(outputs) & set(have) else [])])
-    wanted = ", ".join(f'"{key}": …' for key in [*inputs, *outputs])
-    raise GoldassayError(
-        f"no train example can be shown to {name!r}: it wants {lacking}, and the examples have {', '.join(have)}; "
-        f"give the program a method  def to_demo(self, example): return {{{wanted}}}"
-    )
-
-
-def traced(
-    program: dspy.Module, examples: Sequence[dspy.Example], right: Sequence[bool], most: int = 12
-) -> dict[str, list[dspy.Example]]:
-    """Demonstrations from the program's own work, for predictors whose fields gold does not hold.
-
-    The program is run again on examples that it gets ``right``, and what each predictor was asked and answered there is
-    its demonstration. Nothing is run where every predictor can be shown gold.
-    """
-    lacking = {
-        name: predictor
-        for name, predictor in program.named_predictors()
-        if not any(fits(one, signature_of(predictor)) for one in examples)
-    }
-    out: dict[str, list[Any]] = {name: [] for name in lacking}
-    names = {id(predictor): name for name, predictor in program.named_predictors()}
-    for example, good in zip(examples, right, strict=True):
-        if not lacking or not good or all(len(found) >= most for found in out.values()):
-            continue
-        with dspy.context(trace=[]):
-            try:
-                program(**example.inputs())
-            except Exception:  # noqa: BLE001  a program that fails here shows nothing
-                continue
-            steps = list(dspy.settings.trace)
-        for predictor, inputs, outputs in steps:
-            name = names.get(id(predictor))
-            if name in out:
-                out[name].append(dspy.Example(id=example.get("id"), **inputs, **dict(outputs.items())))
-    return out
 
 
 def leaves(value: Any) -> Iterator[str]:

@@ -25,6 +25,7 @@ from goldassay.tuning.demonstrations import Covering, Diagnosis, NearestExamples
 from goldassay.tuning.measuring import Bench, total
 from goldassay.tuning.patches import apply
 from goldassay.tuning.patterns import find
+from goldassay.tuning.race import calls, measured
 from goldassay.tuning.wrappers import demonstrations
 
 if TYPE_CHECKING:
@@ -46,7 +47,7 @@ CALLS: dict[str, Callable[[int, int], int]] = {  # of train and dev examples
     "copro": lambda train, dev: 12 * dev,
     "inferrules": lambda train, dev: 8 * dev + 2 * min(train, 20),
     "gepa": lambda train, dev: 8 * dev + 20 * min(8, train),
-    "patches": lambda train, dev: PASSES * (train + dev),
+    "patches": lambda train, dev: PASSES * (dev + measured(train, dev)) + calls(train - measured(train, dev)),
 }
 
 
@@ -54,9 +55,9 @@ CALLS: dict[str, Callable[[int, int], int]] = {  # of train and dev examples
 class Plan:
     """What a tuning can show and what it costs.
 
-    ``n`` examples choose (for patches train and dev together), ``test`` prove. ``spread`` is the standard deviation of
-    one example's paired difference, ``measured`` on so many examples (0: assumed). ``baseline``, ``ceiling`` and
-    ``seconds`` (an example) are known after a pilot.
+    ``n`` examples choose (for patches dev and what it measures of train), ``test`` prove. ``spread`` is the standard
+    deviation of one example's paired difference, ``measured`` on so many examples (0: assumed). ``baseline``,
+    ``ceiling`` and ``seconds`` (an example) are known after a pilot.
     """
 
     optimizer: str
@@ -146,7 +147,7 @@ def sized(optimizer: str, splits: Mapping[str, Sequence[dspy.Example]]) -> Plan:
     """
     train, dev, test = (len(splits.get(name) or ()) for name in ("train", "dev", "test"))
     counted = CALLS.get(optimizer, CALLS["mipro"])
-    n = train + dev if optimizer == "patches" else dev
+    n = dev + measured(train, dev) if optimizer == "patches" else dev
     return Plan(optimizer, n, test, counted(train, dev) + 2 * (dev + test))
 
 

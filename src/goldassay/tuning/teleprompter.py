@@ -14,40 +14,23 @@ made from all examples.
 
 from __future__ import annotations
 
-import random
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from goldassay.exceptions import DataError, GoldassayError
 from goldassay.insides import Teleprompter
 from goldassay.tuning.acceptance import ALPHA, KEEP, WINS, Ledger
-from goldassay.tuning.campaign import Campaign
-from goldassay.tuning.demonstrations import CounterExample, Covering, NearestExamples, Revised
+from goldassay.tuning.campaign import Campaign, Settings
+from goldassay.tuning.demonstrations import CounterExample, Covering, NearestExamples, Revised, SelectedExamples
+from goldassay.tuning.leaks import ordered
 from goldassay.tuning.measuring import Bench, guards
 from goldassay.tuning.proposing import AnswerForm, OneCallAType, Part, PerPattern, Proposer, Reflection
+from goldassay.tuning.race import measured
 from goldassay.tuning.rules import Definitions, LabelOrder, ListLength, Rules
-from goldassay.tuning.selection import SelectedExamples
 
 if TYPE_CHECKING:
     import dspy
-
-
-@dataclass(frozen=True)
-class Settings:
-    """How a campaign goes: the arguments of `Patches` that it needs."""
-
-    bundles: Sequence[Sequence[Part]]
-    rounds: int = 1
-    folds: int = 3
-    alpha: float = ALPHA
-    keep: float = KEEP
-    singles: int = 4
-    seed: int = 0
-    held_out: Mapping[str, Sequence[Any]] = field(default_factory=dict)
-    heard: Callable[[float, Any], None] | None = None
-    tell: Callable[[str], None] | None = None
 
 
 class Patches(Teleprompter):
@@ -69,7 +52,8 @@ class Patches(Teleprompter):
         threads: how many examples at once.
         seed: of the folds, of the order of examples, of the resamples.
         resamples: of the intervals and permutations.
-        most: how many examples are measured at most; more of train are only shown.
+        most: how many examples are measured at most; more of train are only shown. A third of train is left out of the
+            measuring, for the race of sets (`goldassay.tuning.race.left_out`).
         held_out: splits that no edit may show or copy, beside dev.
         heard: called with the value and the program whenever a better one is kept.
         tell: called with a line on what is measured, now and then.
@@ -138,8 +122,8 @@ class Patches(Teleprompter):
         if not student.named_predictors():
             raise GoldassayError("this program has no predictor, so there is no prompt to patch")
         seed, tell = self.settings.seed, self.settings.tell
-        shuffled = random.Random(seed).sample(trainset, len(trainset))
-        examples = [*dev, *shuffled[: max(0, self.most - len(dev))]]
+        shuffled = [trainset[index] for document in ordered(trainset, seed) for index in document]
+        examples = [*dev, *shuffled[: measured(len(trainset), len(dev), self.most, self.settings.races)]]
         if len(examples) < WINS and not self.settings.held_out:
             raise DataError(
                 f"train and dev have {len(examples)} examples: nothing can be shown on fewer than {WINS}; add some"

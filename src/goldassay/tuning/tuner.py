@@ -27,7 +27,7 @@ from goldassay.tuning import leaks, optimizers
 from goldassay.tuning import plan as preflight
 from goldassay.tuning import saved as resuming
 from goldassay.tuning.acceptance import ALPHA, Ledger
-from goldassay.tuning.demonstrations import check_fits, shows_none
+from goldassay.tuning.fitting import check_fits, shows_none
 from goldassay.tuning.leaks import clusters
 from goldassay.tuning.measuring import evaluated, failure
 from goldassay.tuning.saved import instructions, save
@@ -261,7 +261,7 @@ def _made(make: optimizers.Optimizer, job: optimizers.Job, meter: Meter) -> tupl
         why = " ".join(f"{type(said).__name__}: {said}".split())
         raise GoldassayError(f"{make.__name__} failed: {why}") from error
     watch.check()
-    if shows_none(made):
+    if shows_none(made) and not shows_none(job.student):
         check_fits(job.student, job.train, {})
     if watch.silent and not (stopped or job.ledger.patches) and fingerprint(made) == fingerprint(job.student):
         raise GoldassayError(f"{make.__name__} changed nothing: {watch.silent}")

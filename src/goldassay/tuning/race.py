@@ -1,4 +1,4 @@
-"""The same few examples for every input, chosen by what they do: sets drawn from train, raced on other train examples.
+"""A race of programs that are shown different sets of examples, on train examples that the campaign does not measure.
 
 Which examples a small model is shown may move it more than whether they are near the question: with the embedded model
 sets of four on heritage extraction reached from .33 to .58 (docs/tuning-results.md). The race is successive halving
@@ -9,25 +9,51 @@ that won is one edit, the same in every fold.
 
 from __future__ import annotations
 
-import random
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from math import ceil
 from typing import TYPE_CHECKING
 
-from pydantic_core import to_jsonable_python
-
-from goldassay.exceptions import GoldassayError
-from goldassay.running.identity import fingerprint
-from goldassay.tuning.demonstrations import Diagnosis
+from goldassay.fields import read
 from goldassay.tuning.measuring import Bench, total
-from goldassay.tuning.patches import Patch, apply
-from goldassay.tuning.wrappers import NearestDemos, inmost, predictors
 
 if TYPE_CHECKING:
     import dspy
 
 LEAST, MOST, RUNGS = 8, 24, 3  # examples of a race, and in how many steps it goes through them
+
+
+def left_out(train: int) -> int:
+    """How many of so many train examples are left out of the measuring, half to race on and half to show: a third of
+    them, as many as a race takes at most; none where it would be too few for one.
+
+    >>> [left_out(count) for count in (40, 60, 160)]
+    [0, 20, 48]
+    """
+    count = min(2 * MOST, train // 3)
+    return count if count >= 2 * LEAST else 0
+
+
+def measured(train: int, dev: int, most: int = 240, races: bool = True) -> int:
+    """How many of ``train`` examples a campaign measures beside those of dev: ``most`` together.
+
+    >>> measured(160, 34), measured(30, 30), measured(160, 34, most=100)
+    (112, 30, 66)
+    """
+    return max(0, min(most - dev, train - left_out(train) if races else train))
+
+
+def calls(spare: int, sets: int = 6) -> int:
+    """How many calls a race of ``sets`` takes where ``spare`` examples are left to race on and to show.
+
+    >>> calls(48)
+    88
+    """
+    count, out = min(MOST, spare // 2), 0
+    for rung in range(1, RUNGS + 1):
+        out += sets * (ceil(count * rung / RUNGS) - ceil(count * (rung - 1) / RUNGS))
+        sets = ceil(sets / 2)
+    return out if count >= LEAST else 0
 
 
 @dataclass(frozen=True)
@@ -39,9 +65,11 @@ class Race:
 
     @classmethod
     def on(cls, bench: Bench, train: Sequence[dspy.Example]) -> Race | None:
-        """A race beside a campaign's bench, on what that leaves of train; none where it leaves too little."""
+        """A race beside a campaign's bench, on what that leaves of train, other documents too; none where that is too
+        little."""
         measured = {id(one) for one in bench.examples}
-        spare = [one for one in train if id(one) not in measured]
+        documents = {read(one, "document", None) for one in bench.examples} - {None}
+        spare = [one for one in train if id(one) not in measured and read(one, "document", None) not in documents]
         count = min(MOST, len(spare) // 2)
         if count < LEAST:
             return None
@@ -63,39 +91,3 @@ class Race:
     def _noting(self, number: int) -> Callable[[int], None] | None:
         tell = self.bench.tell
         return None if tell is None else lambda left: tell(f"set {number + 1}, {left} examples left")
-
-
-@dataclass(frozen=True)
-class SelectedExamples:
-    """The best of ``sets`` sets of ``k`` examples, in place of the nearest ones (slot ``selected examples``)."""
-
-    k: int = 4
-    sets: int = 6
-
-    def edits(self, found: Diagnosis) -> dict[str, list[Patch]]:
-        """One edit of the whole program; none where train has too few examples beside those that are measured."""
-        if found.race is None or len(found.race.pool) < 2 * self.k:
-            return {}
-        drawn = [random.Random(number).sample(list(found.race.pool), self.k) for number in range(self.sets)]
-        try:
-            patches = [self._patch(found, some) for some in drawn]
-        except GoldassayError:  # no predictor can be shown them
-            return {}
-        best, values = found.race.won([apply(found.program, one, any_version=True) for one in patches])
-        patch = patches[best]
-        patch.rationale = (
-            f"the best of {self.sets} sets of {self.k} on {len(found.race.bench.examples)} other train examples: "
-            f"{values[best]:.3f} ({', '.join(f'{value:.3f}' for value in sorted(values, reverse=True))} when last seen)"
-        )
-        return {"selected examples": [patch]}
-
-    def _patch(self, found: Diagnosis, some: Sequence[dspy.Example]) -> Patch:
-        made = NearestDemos(self.k).compile(inmost(found.program), trainset=list(some))
-        return Patch(
-            predictor=next(iter(predictors(found.program))),
-            action="show_nearest",
-            example={"k": self.k, "keys": made.keys, "examples": to_jsonable_python(made.examples, fallback=str)},
-            examples=[str(one.get("id")) for one in some],
-            proposer="selected",
-            program=fingerprint(found.program),
-        )

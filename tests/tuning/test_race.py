@@ -13,10 +13,10 @@ import pytest
 from goldassay import Metric
 from goldassay.measures import extraction
 from goldassay.tuning import Patches
-from goldassay.tuning.demonstrations import Diagnosis, NearestExamples
+from goldassay.tuning.demonstrations import Diagnosis, NearestExamples, SelectedExamples, show_nearest
 from goldassay.tuning.measuring import Bench
 from goldassay.tuning.patches import apply
-from goldassay.tuning.selection import Race, SelectedExamples
+from goldassay.tuning.race import Race, calls, left_out, measured
 from goldassay.tuning.wrappers import Nearest, NearestDemos, demonstrations, wrappers
 
 METRIC = Metric(extraction.StrictF1())
@@ -65,7 +65,7 @@ def test_the_set_that_teaches_wins_and_every_input_is_shown_it_in_one_order(lm: 
 def test_a_set_takes_the_place_of_the_nearest_and_the_other_way_round(names_program: Any) -> None:
     train = demonstrations(names_program, TRAIN)
     near = NearestDemos(2).compile(names_program, trainset=train[:10])
-    made: Any = apply(near, SelectedExamples(2)._patch(_found(near, None), train[20:22]), any_version=True)
+    made: Any = apply(near, show_nearest(_found(near, None), 2, train[20:22], "selected"), any_version=True)
     assert [type(one) for one in wrappers(made)] == [Nearest]
     assert [one["text"] for one in made.nearest(text="x")] == [one["text"] for one in train[20:22]]
     assert len(near.examples) == 10  # the program that was given stays as it is
@@ -100,6 +100,29 @@ def test_a_race_is_on_what_the_campaign_leaves_of_train() -> None:
     assert raced | shown == {str(one["id"]) for one in TRAIN[10:]}
     assert Race.on(Bench([*DEV, *TRAIN[:50]], METRIC), TRAIN) is None
     assert SelectedExamples(20).edits(_found(dspy.Predict("text -> mentions"), race)) == {}
+
+
+def test_a_race_takes_no_document_that_is_measured() -> None:
+    train = [one.copy(document=f"page {place // 5}").with_inputs("text") for place, one in enumerate(TRAIN)]
+    race = Race.on(Bench([*DEV, *train[:8]], METRIC), train)
+    assert race is not None
+    assert [one["id"] for one in (*race.bench.examples, *race.pool)] == [one["id"] for one in train[10:]]
+
+
+def test_by_default_a_third_of_train_is_left_for_the_race(lm: Any, names_program: Any) -> None:
+    train = demonstrations(names_program, TRAIN)
+    assert left_out(len(train)) == 20
+    optimizer = Patches(METRIC, bundles=[[SelectedExamples(k=1, sets=6)]])
+    with dspy.context(lm=lm):
+        optimizer.compile(names_program, trainset=train, valset=DEV)
+    (entry,) = optimizer.ledger.entries
+    assert "the best of 6 sets of 1 on 10 other train examples" in optimizer.ledger.patches[0].rationale
+    assert entry["train+dev"]["n"] <= 16 + measured(60, 16) == 56
+
+
+def test_the_calls_of_a_race_are_those_that_it_makes() -> None:
+    assert calls(48, sets=8) == 8 * 8 + 4 * 8 + 2 * 8
+    assert [calls(spare) for spare in (0, 15, 16)] == [0, 0, 6 * 3 + 3 * 3 + 2 * 2]
 
 
 def test_the_best_program_wins_and_the_others_are_left_early(lm: Any, learner: Any, names_program: Any) -> None:
