@@ -88,6 +88,15 @@ def test_a_line_breaks_where_the_settings_of_the_model_changed(runs: Path) -> No
     assert broken[:2] == ["", "the model's settings changed from temperature 0.0 to temperature 0.8"]
 
 
+def test_a_run_that_cannot_be_read_is_told(runs: Path) -> None:
+    broken = runs / "broken"
+    broken.mkdir()
+    (broken / "run.json").write_text("{")
+    listed = CLI.invoke(app, ["runs", "list", str(runs), "--json"])
+    assert "broken" not in listed.stdout
+    assert f"warning: {broken / 'run.json'} cannot be read and is left out" in listed.stderr
+
+
 def test_runs_list_show_and_prune(runs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     listed = CLI.invoke(app, ["runs", "list", str(runs), "--json"])
     assert [one["run"][:8] for one in json.loads(listed.stdout)][:2] == ["20260105", "20260104"]

@@ -270,6 +270,39 @@ def test_a_program_that_comes_with_examples_of_another_form_is_tuned_all_the_sam
     assert tuned.dev.after.value >= tuned.dev.before.value
 
 
+@pytest.mark.parametrize(
+    ("optimizer", "options", "said"),
+    [
+        ("patches", {"round": 2}, r"Patches has no option 'round'; it has alpha, .*rounds"),
+        ("bootstrap", {"nearest": 0}, "BootstrapFewShotWithRandomSearch has no option 'nearest'; it has .*num_threads"),
+        ("copro", {"deep": 1}, "COPRO has no option 'deep'; it has breadth, depth, init_temperature, track_stats$"),
+        ("mipro", {"seed": 1}, "MIPROv2 has no option 'seed'; .*num_trials"),
+        ("BootstrapFewShot", {"k": 3}, "BootstrapFewShot has no option 'k'"),
+        ("patches", {"most": "x"}, "option 'most' of Patches is a number, such as 240, not 'x'"),
+        ("knn", {"k": "x"}, "option 'k' of NearestDemos is a number, such as 4, not 'x'"),
+    ],
+)
+def test_an_option_that_is_none_is_told_before_anything_is_asked(
+    optimizer: str, options: dict[str, object], said: str, lm: Any, learner: Any, names_program: Any, gold: Any
+) -> None:
+    with pytest.raises(GoldassayError, match=said):
+        tune(names_program, gold, METRIC, optimizer, lm=lm, progress=False, options=options)
+    assert learner.calls == 0
+
+
+@pytest.mark.parametrize(
+    ("optimizer", "options"),
+    [("mipro", {"auto": "light"}), ("gepa", {"auto": "light"}), ("gepa", {"max_full_evals": 1})],
+)
+def test_dspys_own_words_for_effort_are_taken(
+    optimizer: str, options: dict[str, object], lm: Any, reflector: Any, names_program: Any, gold: Any
+) -> None:
+    asked: dict[str, Any] = {"lm": lm, "options": options, "budget": "calls=60"}
+    asked |= {"reflection_lm": reflector()} if optimizer == "gepa" else {}
+    tuned = tune(names_program, gold, METRIC, optimizer, progress=False, **asked)
+    assert tuned.stopped in ("", "the budget of 60 calls is spent")
+
+
 @pytest.mark.parametrize("program", [lambda text: text, dspy.Module()])
 def test_what_has_no_prompt_is_not_tuned(program: Any, gold: Any) -> None:
     with pytest.raises(GoldassayError, match="no predictor, so there is no prompt to tune"):

@@ -32,13 +32,16 @@ def listed(
 ) -> None:
     """List runs, the newest first."""
     from goldassay.reporting import runs as tables
-    from goldassay.reporting.history import entries
+    from goldassay.reporting import terminal
+    from goldassay.reporting.history import entries, unreadable
 
     found = entries(runs)[:limit]
     if json:
         print(jsons.dumps([_state(one) for one in found], ensure_ascii=False))
     else:
         tables.listed(found)
+    for folder in unreadable(runs):
+        terminal.warn(f"{folder / 'run.json'} cannot be read and is left out; goldassay runs show {folder} says why")
 
 
 def _state(one: Any) -> dict[str, Any]:

@@ -7,7 +7,7 @@ them changed, the line breaks and says what.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -82,19 +82,28 @@ class RunEntry:
 
 def entries(runs: Path) -> list[RunEntry]:
     """The runs in a folder, the newest first; what is no run is passed over."""
+    found = []
+    for file, about in _read(runs):
+        if about is not None and isinstance(about.get("measures"), dict):
+            found.append(RunEntry(file.parent.relative_to(runs).as_posix(), file.parent, about))
+    return sorted(found, key=lambda one: (one.started, one.key), reverse=True)
+
+
+def unreadable(runs: Path) -> list[Path]:
+    """The folders whose ``run.json`` cannot be read."""
+    return [file.parent for file, about in _read(runs) if about is None]
+
+
+def _read(runs: Path) -> Iterator[tuple[Path, dict[str, Any] | None]]:
     if not runs.is_dir():
         raise GoldassayError(f"no folder {runs}; runs are written there by goldassay eval and tune")
-    found = []
     for depth in range(DEPTH):
-        for file in runs.glob("/".join(["*"] * depth + ["run.json"])):
+        for file in sorted(runs.glob("/".join(["*"] * depth + ["run.json"]))):
             try:
                 about = json.loads(file.read_text(encoding="utf-8"))
             except (OSError, ValueError, RecursionError):
-                continue
-            if isinstance(about, dict) and isinstance(about.get("measures"), dict):
-                key = file.parent.relative_to(runs).as_posix()
-                found.append(RunEntry(key, file.parent, about))
-    return sorted(found, key=lambda one: (one.started, one.key), reverse=True)
+                about = None
+            yield file, about if isinstance(about, dict) else None
 
 
 @dataclass(frozen=True)

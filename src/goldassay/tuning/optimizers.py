@@ -23,6 +23,20 @@ from goldassay.tuning.measuring import evaluated
 from goldassay.tuning.watch import REFERENCE, Credit
 from goldassay.tuning.wrappers import NearestDemos
 
+GIVEN = {
+    "metric",
+    "prompt_model",
+    "reflection_lm",
+    "trainset",
+    "valset",
+    "seed",
+    "heard",
+    "tell",
+    "journal",
+    "held_out",
+}
+"""What a tuning gives to its optimizer itself, and is no option."""
+
 
 @dataclass(frozen=True)
 class Job:
@@ -49,27 +63,41 @@ class Job:
         """The train examples in the seed's order."""
         return random.Random(self.seed).sample(self.train, len(self.train))
 
-    def take(self, **defaults: object) -> dict[str, Any]:
-        """The optimizer's settings: the defaults with the user's options over them."""
+    def take(self, kind: type[object], **defaults: object) -> dict[str, Any]:
+        """An optimizer's settings: the defaults with the user's options over them, each one that its class knows."""
+        parameters = inspect.signature(kind).parameters
+        hands_on = any(one.kind is one.VAR_KEYWORD and one.name[0] != "_" for one in parameters.values())
+        if not hands_on:
+            known = sorted(one for one in {*parameters, *defaults} - GIVEN if one[0] != "_")
+            for name in self.options:
+                if name not in known:
+                    raise GoldassayError(f"{kind.__name__} has no option {name!r}; it has {', '.join(known)}")
+        for name, value in self.options.items():
+            usual = defaults.get(name, parameters[name].default if name in parameters else None)
+            if isinstance(usual, (int, float)) and not isinstance(value, (int, float)):
+                raise GoldassayError(f"option {name!r} of {kind.__name__} is a number, such as {usual}, not {value!r}")
         return {**defaults, **self.options}
 
 
 def labeled(job: Job) -> dspy.Module:
     """Examples of train in the prompt, as labelled."""
-    return teleprompt.LabeledFewShot(**job.take(k=4)).compile(job.student, trainset=job.shuffled(), sample=False)
+    return teleprompt.LabeledFewShot(**job.take(teleprompt.LabeledFewShot, k=4)).compile(
+        job.student, trainset=job.shuffled(), sample=False
+    )
 
 
 def knn(job: Job) -> dspy.Module:
     """For each input the most similar train examples in the prompt."""
-    return NearestDemos(**job.take(k=4)).compile(job.student, trainset=job.train)
+    return NearestDemos(**job.take(NearestDemos, k=4)).compile(job.student, trainset=job.train)
 
 
 def bootstrap(job: Job) -> dspy.Module:
     """Few-shot demonstrations that the program itself got right, chosen on dev by random search."""
+    kind = teleprompt.BootstrapFewShotWithRandomSearch
     settings = job.take(
-        max_bootstrapped_demos=4, max_labeled_demos=4, num_candidate_programs=4, num_threads=job.threads
+        kind, max_bootstrapped_demos=4, max_labeled_demos=4, num_candidate_programs=4, num_threads=job.threads
     )
-    optimizer = teleprompt.BootstrapFewShotWithRandomSearch(metric=job.metric, **settings)
+    optimizer = kind(metric=job.metric, **settings)
     return optimizer.compile(job.student, trainset=job.shuffled(), valset=job.dev)
 
 
@@ -79,11 +107,12 @@ def mipro(job: Job) -> dspy.Module:
         import optuna  # noqa: F401
     except ImportError:
         raise MissingExtra("optuna", "optuna") from None
-    settings = job.take(num_candidates=4, max_bootstrapped_demos=2, max_labeled_demos=2, num_threads=job.threads)
-    trials = settings.pop("num_trials", 8)
-    optimizer = teleprompt.MIPROv2(
-        metric=job.metric, prompt_model=job.reflection_lm, auto=None, seed=job.seed, verbose=False, **settings
-    )
+    few = {"num_candidates": 4, "num_trials": 8, "max_bootstrapped_demos": 2, "max_labeled_demos": 2}
+    settings = job.take(teleprompt.MIPROv2, auto=None, verbose=False, **few, num_threads=job.threads)
+    trials = settings.pop("num_trials")
+    if settings["auto"]:  # it sets both itself
+        trials = settings["num_candidates"] = None
+    optimizer = teleprompt.MIPROv2(metric=job.metric, prompt_model=job.reflection_lm, seed=job.seed, **settings)
     return optimizer.compile(
         job.student, trainset=job.shuffled(), valset=job.dev, num_trials=trials, minibatch=False, seed=job.seed
     )
@@ -102,7 +131,8 @@ def credited(job: Job) -> None:
 def simba(job: Job) -> dspy.Module:
     """Rules and demonstrations from the examples on which the program wavers (SIMBA)."""
     batch = min(16, len(job.train))
-    settings = job.take(bsize=batch, num_candidates=4, max_steps=4, max_demos=2, num_threads=job.threads)
+    few = {"num_candidates": 4, "max_steps": 4, "max_demos": 2}
+    settings = job.take(teleprompt.SIMBA, bsize=batch, **few, num_threads=job.threads)
     if settings["bsize"] > len(job.train):
         raise GoldassayError(
             f"simba wants at least bsize={settings['bsize']} train examples; there are {len(job.train)}"
@@ -114,7 +144,7 @@ def simba(job: Job) -> dspy.Module:
 
 def copro(job: Job) -> dspy.Module:
     """Instructions rewritten in rounds (COPRO)."""
-    settings = job.take(breadth=4, depth=2)
+    settings = job.take(teleprompt.COPRO, breadth=4, depth=2)
     optimizer = teleprompt.COPRO(prompt_model=job.reflection_lm, metric=job.metric, **settings)
     eval_kwargs = {"num_threads": job.threads, "display_progress": False, "display_table": 0}
     return optimizer.compile(job.student, trainset=job.dev, eval_kwargs=eval_kwargs)
@@ -122,7 +152,7 @@ def copro(job: Job) -> dspy.Module:
 
 def inferrules(job: Job) -> dspy.Module:
     """Rules induced from demonstrations and put into the instructions (InferRules)."""
-    settings = job.take(num_candidates=3, num_rules=6, num_threads=job.threads)
+    settings = job.take(teleprompt.InferRules, num_candidates=3, num_rules=6, num_threads=job.threads)
     optimizer = teleprompt.InferRules(metric=job.metric, max_bootstrapped_demos=2, max_labeled_demos=2, **settings)
     if job.reflection_lm is not None:
         optimizer.rules_induction_program.teacher_settings = {"lm": job.reflection_lm}
@@ -136,7 +166,10 @@ def gepa(job: Job) -> dspy.Module:
     from goldassay.tuning.gepa import PairedAcceptance
 
     batch = min(8, len(job.train))
-    settings = job.take(max_metric_calls=8 * len(job.dev) + 20 * batch, reflection_minibatch_size=batch)
+    whole: dict[str, int] = {"max_metric_calls": 8 * len(job.dev) + 20 * batch}
+    if {"auto", "max_full_evals"} & job.options.keys():  # GEPA takes one of the three
+        whole = {}
+    settings = job.take(dspy.GEPA, **whole, reflection_minibatch_size=batch)
     if job.reflection_lm is None and "instruction_proposer" not in settings:
         raise GoldassayError("gepa reflects with a language model: give --reflection-lm (or --lm)")
     log = job.folder / "gepa" if job.folder else None
@@ -174,6 +207,7 @@ def patches(job: Job) -> dspy.Module:
     from goldassay.tuning.teleprompter import Patches
 
     settings = job.take(
+        Patches,
         reflection_lm=job.reflection_lm if job.reflects else None,
         threads=job.threads,
         seed=job.seed,
@@ -240,7 +274,7 @@ def _made(kind: type[Any]) -> Optimizer:
         known = {"metric": job.metric, "prompt_model": job.reflection_lm, "reflection_lm": job.reflection_lm}
         known |= {"num_threads": job.threads, "seed": job.seed, "trainset": job.shuffled()}
         wanted = inspect.signature(kind).parameters
-        settings = {name: value for name, value in known.items() if name in wanted} | job.options
+        settings = job.take(kind, **{name: value for name, value in known.items() if name in wanted})
         if "k" in wanted and wanted["k"].default is inspect.Parameter.empty:
             settings.setdefault("k", 4)
         return _compiled(kind(**settings), job)
