@@ -20,6 +20,7 @@ from typer.testing import CliRunner
 from goldassay.cli import app
 from goldassay.exceptions import GoldassayError
 from goldassay.reporting.history import entries, lines
+from goldassay.reporting.pages import charts
 from goldassay.reporting.pages.dashboard import Server, dashboard
 from goldassay.running import Run
 
@@ -121,6 +122,22 @@ def test_runs_list_show_and_prune(runs: Path, monkeypatch: pytest.MonkeyPatch) -
     assert [one.key[:8] for one in entries(runs)] == ["20260105", "20260104"]
     refused = CLI.invoke(app, ["runs", "prune", str(runs)])
     assert isinstance(refused.exception, GoldassayError)
+
+
+def test_moments_stand_at_equal_distances_and_a_break_between_two() -> None:
+    moments = ["2026-01-01T10:00:00", "2026-01-01T10:00:05", "2026-03-01T09:30:00"]
+    first, second = ([(when, 0.5, 0.4, 0.6, "") for when in some] for some in (moments[:2], moments[2:]))
+    figure: Any = charts.lines([("m", first, 0), ("m", second, 0)], "f1", [moments[2]])
+    assert [one["x"] for one in figure["data"]] == [[0, 1], [2]]
+    assert [one["x0"] for one in figure["layout"]["shapes"]] == [1.5]
+    assert figure["layout"]["xaxis"]["ticktext"] == [
+        "2026-01-01<br>10:00",
+        "2026-01-01<br>10:00",
+        "2026-03-01<br>09:30",
+    ]
+    many = [(f"2026-01-{day:02d}", 0.5, 0.4, 0.6, "") for day in range(1, 18)]
+    thinned: Any = charts.lines([("m", many, 0)], "f1")
+    assert thinned["layout"]["xaxis"]["tickvals"] == [0, 3, 6, 9, 12, 15]
 
 
 def test_the_dashboard_opens_from_disk(runs: Path, tmp_path: Path, opened: Callable[..., Any]) -> None:

@@ -201,17 +201,24 @@ def _cell(x: float, y: float) -> tuple[int, int]:
     return round(24 * x), round(16 * y)
 
 
+TICKS = 8  # of an axis of moments
+
+
 def lines(
     series: Sequence[tuple[str, Sequence[tuple[str, float, float, float, str]], int]],
     title: str,
     breaks: Sequence[str] = (),
 ) -> Chart:
-    """Values over time with their intervals: (when, value, low, high, what to say). Series are not joined.
+    """Values in the order of time with their intervals: (when, value, low, high, what to say). Series are not joined.
 
     A series has a name, its points and the number of its colour: those of one colour are told once in the legend.
+    Moments stand at equal distances, since runs come in flocks: seconds apart, then days.
 
-    ``breaks`` are moments at which conventions or gold changed: a line is drawn there.
+    ``breaks`` are moments at which conventions or gold changed: a line is drawn before them.
     """
+    moments = sorted({when for _, points, _ in series for when, *_ in points} | set(breaks))
+    place_of = {when: number for number, when in enumerate(moments)}
+    told = moments[:: -(-len(moments) // TICKS) or 1]
     data = [
         {
             "type": "scatter",
@@ -219,7 +226,7 @@ def lines(
             "name": name,
             "legendgroup": name,
             "showlegend": name not in [one for one, _, _ in series[:number]],
-            "x": [when for when, *_ in points],
+            "x": [place_of[when] for when, *_ in points],
             "y": [value for _, value, *_ in points],
             "error_y": {
                 "type": "data",
@@ -239,8 +246,8 @@ def lines(
     shapes = [
         {
             "type": "line",
-            "x0": moment,
-            "x1": moment,
+            "x0": place_of[moment] - 0.5,
+            "x1": place_of[moment] - 0.5,
             "yref": "paper",
             "y0": 0,
             "y1": 1,
@@ -248,7 +255,13 @@ def lines(
         }
         for moment in breaks
     ]
-    layout = {"yaxis": {"title": title}, "xaxis": {"type": "date"}, "shapes": shapes, "showlegend": len(series) > 1}
+    axis = {
+        "tickvals": [place_of[when] for when in told],
+        "ticktext": [when[:16].replace("T", "<br>") for when in told],
+        "range": [-0.6, len(moments) - 0.4],
+        "zeroline": False,
+    }
+    layout = {"yaxis": {"title": title}, "xaxis": axis, "shapes": shapes, "showlegend": len(series) > 1}
     return _figure(f"{title} over time", data, layout)
 
 
