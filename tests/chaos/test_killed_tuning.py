@@ -18,7 +18,7 @@ from goldassay import Metric, tune
 from goldassay.exceptions import GoldassayError
 from goldassay.measures import extraction
 from goldassay.tuning.measuring import CHUNK
-from goldassay.tuning.saved import alone
+from goldassay.tuning.resuming import alone
 
 
 def workspace(folder: Path, names_gold: list[Any], names_source: str) -> None:

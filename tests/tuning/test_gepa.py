@@ -17,7 +17,7 @@ from goldassay.exceptions import DataError, GoldassayError
 from goldassay.measures import extraction
 from goldassay.tuning import tune
 from goldassay.tuning.gepa import CorpusPolicy, check_state
-from goldassay.tuning.saved import begin
+from goldassay.tuning.resuming import begin
 
 METRIC = Metric({extraction.StrictF1(): 0.7, extraction.PartialF1(): 0.3})
 RULE = "Find names. A number is TMP. A museum is MUS."

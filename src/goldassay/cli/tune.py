@@ -102,7 +102,8 @@ def tune(
     from goldassay.running.folder import run_at
     from goldassay.tuning import load_state
     from goldassay.tuning import tune as tuned_program
-    from goldassay.tuning.saved import RESUMABLE, read_about
+    from goldassay.tuning.resuming import RESUMABLE
+    from goldassay.tuning.saved import read_about
 
     logging.getLogger("dspy").setLevel(logging.ERROR)
     target = workspace.target(str(program), task)

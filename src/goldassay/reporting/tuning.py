@@ -13,7 +13,7 @@ if TYPE_CHECKING:  # a terminal that shows a run loads nothing of tuning
     from goldassay.statistics import Comparison
     from goldassay.tuning.patches import Effect, Patch
     from goldassay.tuning.patterns import Pattern
-    from goldassay.tuning.tuner import Tuned
+    from goldassay.tuning.saved import Tuned
 
 
 def tuned(done: Tuned, folder: object) -> None:

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from goldassay.tuning.optimizers import OPTIMIZERS
     from goldassay.tuning.patches import Effect, Patch
-    from goldassay.tuning.saved import load_state
+    from goldassay.tuning.saved import Trial, Tuned, load_state
     from goldassay.tuning.teleprompter import Patches
-    from goldassay.tuning.tuner import Trial, Tuned, atune, tune
+    from goldassay.tuning.tuner import atune, tune
     from goldassay.tuning.wrappers import NearestDemos
 
 _HOME = {
@@ -22,8 +22,8 @@ _HOME = {
     "NearestDemos": "wrappers",
     "Patch": "patches",
     "Patches": "teleprompter",
-    "Trial": "tuner",
-    "Tuned": "tuner",
+    "Trial": "saved",
+    "Tuned": "saved",
     "atune": "tuner",
     "load_state": "saved",
     "tune": "tuner",

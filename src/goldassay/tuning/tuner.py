@@ -6,7 +6,7 @@ import asyncio
 import shutil
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypedDict, Unpack
 
@@ -22,54 +22,18 @@ from goldassay.running.evaluate import named
 from goldassay.running.example import EvaluateOptions, guarded, unguarded
 from goldassay.running.identity import fingerprint
 from goldassay.running.secrets import models
-from goldassay.statistics import Comparison, compare
-from goldassay.tuning import leaks, optimizers
+from goldassay.statistics import compare
+from goldassay.tuning import leaks, optimizers, resuming
 from goldassay.tuning import plan as preflight
-from goldassay.tuning import saved as resuming
 from goldassay.tuning.acceptance import ALPHA, Ledger
 from goldassay.tuning.fitting import check_fits, shows_none
 from goldassay.tuning.leaks import clusters
 from goldassay.tuning.measuring import evaluated, failure
-from goldassay.tuning.saved import instructions, save
+from goldassay.tuning.saved import Trial, Tuned, instructions, save
 from goldassay.tuning.watch import Unreachable, Watch
 from goldassay.tuning.wrappers import demonstrations
 
 ROOM = 500  # tokens of an answer that writes instructions
-
-
-@dataclass(frozen=True)
-class Trial:
-    """A program before and after on one split, and the paired difference."""
-
-    before: Run
-    after: Run
-    difference: Comparison
-
-
-@dataclass(frozen=True)
-class Tuned:
-    """What tuning made: the program, what it was worth on dev and test, what it cost, and how it ended."""
-
-    program: dspy.Module
-    optimizer: str
-    dev: Trial
-    test: Trial | None
-    cost: dict[str, float]
-    seed: int
-    stopped: str = ""
-    ledger: Ledger = field(default_factory=Ledger)
-    """Every patch that was tried, with its effect and verdict (``patches`` only)."""
-    note: str = ""
-    """What never worked on the way, such as a reflection model whose answers cannot be read; why nothing was tried."""
-
-    @property
-    def verdict(self) -> str:
-        """Whether the result is proven on test, where it was looked at once: the paired test, two-sided, at 5 %."""
-        if self.test is None:
-            return "not tested"
-        found = self.test.difference
-        shown = found.p <= 0.05
-        return "not proven on test" if not shown else "proven on test" if found.difference > 0 else "worse on test"
 
 
 class TuneOptions(TypedDict, total=False):
@@ -112,7 +76,7 @@ def tune(
     name of `goldassay.tuning.OPTIMIZERS`, DSPy's own name of a class (``"MIPROv2"``), or an optimizer object.
     ``budget`` reads like ``"calls=200,minutes=5"``; when it is spent, the best program that was evaluated on the whole
     dev split is taken. With ``folder`` everything is saved there, and ``resume`` goes on with a tuning that was
-    interrupted or stopped there (see `goldassay.tuning.saved`).
+    interrupted or stopped there (see `goldassay.tuning.resuming`).
 
     Args:
         metric: A `Metric`, or any function of (gold, prediction).
