@@ -63,23 +63,23 @@ class Job:
         """The train examples in the seed's order."""
         return random.Random(self.seed).sample(self.train, len(self.train))
 
-    def take(self, kind: type[object] | None = None, **defaults: object) -> dict[str, Any]:
+    def take(self, kind: Callable[..., object] | None = None, **defaults: object) -> dict[str, Any]:
         """An optimizer's settings: the defaults with the user's options over them.
 
         An option has a name that the class ``kind`` knows, or that stands among the defaults.
         """
         parameters = {} if kind is None else inspect.signature(kind).parameters
-        name_of = "this optimizer" if kind is None else kind.__name__
+        whose = getattr(kind, "__name__", "this optimizer")
         if not any(one.kind is one.VAR_KEYWORD and one.name[0] != "_" for one in parameters.values()):
             known = sorted(one for one in {*parameters, *defaults} - GIVEN if one[0] != "_")
             for name in self.options:
                 if name not in known:
                     has = f"it has {', '.join(known)}" if known else "it has none"
-                    raise GoldassayError(f"{name_of} has no option {name!r}; {has}")
+                    raise GoldassayError(f"{whose} has no option {name!r}; {has}")
         for name, value in self.options.items():
             usual = defaults.get(name, parameters[name].default if name in parameters else None)
             if isinstance(usual, (int, float)) and not isinstance(value, (int, float)):
-                raise GoldassayError(f"option {name!r} of {name_of} is a number, such as {usual}, not {value!r}")
+                raise GoldassayError(f"option {name!r} of {whose} is a number, such as {usual}, not {value!r}")
         return {**defaults, **self.options}
 
 
