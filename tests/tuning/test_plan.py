@@ -54,3 +54,13 @@ def test_a_pilot_measures_baseline_ceiling_and_spread(lm: Any, names_program: An
     assert plan.pays
     assert plan.calls == 8 * 32 + 2 * 20
     assert "tuning can pay" in " ".join(plan.lines())
+
+
+def test_patches_plan_with_what_they_measure_and_leave_a_third_of_train_for_the_race() -> None:
+    plan = sized("patches", {"train": range(160), "dev": range(34), "test": range(34)})
+    assert (plan.n, plan.spare) == (146, 48)
+    assert plan.calls == 8 * 146 + 88 + 2 * 68
+    assert plan.lines()[0].startswith("146 examples choose a candidate (48 more of train race sets of examples), 34 of")
+    few = sized("patches", {"train": range(30), "dev": range(30), "test": []})
+    assert (few.n, few.spare) == (60, 0)
+    assert sized("knn", {"train": range(160), "dev": range(34), "test": range(34)}).n == 34

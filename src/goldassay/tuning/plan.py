@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
@@ -70,6 +70,8 @@ class Plan:
     ceiling: float | None = None
     wrong: float | None = None
     seconds: float | None = None
+    spare: int = 0
+    """How many more of train sets of examples are raced on and drawn from (patches)."""
 
     def shows(self, n: int) -> float:
         """The smallest gain that n examples show four times in five."""
@@ -113,7 +115,9 @@ class Plan:
         """The plan in words."""
         seen = f"measured on {self.measured} examples" if self.measured else "assumed"
         out = [
-            f"{self.n} examples choose a candidate, {self.test} of test prove it. Spread of a paired difference: "
+            f"{self.n} examples choose a candidate"
+            + (f" ({self.spare} more of train race sets of examples)" if self.spare else "")
+            + f", {self.test} of test prove it. Spread of a paired difference: "
             f"{self.spread:.2f} ({seen}).",
             f"Shown four times in five: a gain of {self.shows(self.n):+.2f} on those that choose"
             + (f", of {self.shows(self.test):+.2f} on test." if self.test else "; without test they prove, too."),
@@ -147,8 +151,11 @@ def sized(optimizer: str, splits: Mapping[str, Sequence[dspy.Example]]) -> Plan:
     """
     train, dev, test = (len(splits.get(name) or ()) for name in ("train", "dev", "test"))
     counted = CALLS.get(optimizer, CALLS["mipro"])
-    n = dev + measured(train, dev) if optimizer == "patches" else dev
-    return Plan(optimizer, n, test, counted(train, dev) + 2 * (dev + test))
+    cost = counted(train, dev) + 2 * (dev + test)
+    if optimizer != "patches":
+        return Plan(optimizer, dev, test, cost)
+    spare = train - measured(train, dev)
+    return Plan(optimizer, train + dev - spare, test, cost, spare=spare if calls(spare) else 0)
 
 
 def piloted(
@@ -192,18 +199,14 @@ def piloted(
     base, others, zero = runs[0], runs[1:], bench.zero
     spreads = [_spread(one, base, zero) for one in others]
     best = [max(some, key=lambda case: float(case.evidence.value)) for some in zip(*runs, strict=True)]
-    plan = sized(optimizer, splits)
-    return Plan(
-        plan.optimizer,
-        plan.n,
-        plan.test,
-        plan.calls,
-        max(spreads, default=SPREAD) or SPREAD,
-        len(chosen) if any(spreads) else 0,
-        float(total(base).value),
-        float(total(best).value),
-        sum(float(case.evidence.value) < 1 - 1e-9 for case in base) / len(base),
-        seconds,
+    return replace(
+        sized(optimizer, splits),
+        spread=max(spreads, default=SPREAD) or SPREAD,
+        measured=len(chosen) if any(spreads) else 0,
+        baseline=float(total(base).value),
+        ceiling=float(total(best).value),
+        wrong=sum(float(case.evidence.value) < 1 - 1e-9 for case in base) / len(base),
+        seconds=seconds,
     )
 
 
