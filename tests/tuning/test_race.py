@@ -120,6 +120,15 @@ def test_by_default_a_third_of_train_is_left_for_the_race(lm: Any, names_program
     assert entry["train+dev"]["n"] <= 16 + measured(60, 16) == 56
 
 
+def test_where_all_of_train_is_one_document_all_of_it_is_measured(lm: Any, names_program: Any) -> None:
+    train = [one.copy(document="a").with_inputs("text") for one in demonstrations(names_program, TRAIN)]
+    optimizer = Patches(METRIC, bundles=[[NearestExamples(1)], [SelectedExamples(k=1)]])
+    with dspy.context(lm=lm):
+        optimizer.compile(names_program, trainset=train, valset=DEV)
+    (entry,) = optimizer.ledger.entries
+    assert entry["train+dev"]["n"] == 16 + 60
+
+
 def test_the_calls_of_a_race_are_those_that_it_makes() -> None:
     assert calls(48, sets=8) == 8 * 8 + 4 * 8 + 2 * 8
     assert [calls(spare) for spare in (0, 15, 16)] == [0, 0, 6 * 3 + 3 * 3 + 2 * 2]

@@ -43,13 +43,20 @@ def measured(train: int, dev: int, most: int = 240, races: bool = True) -> int:
     return max(0, min(most - dev, train - left_out(train) if races else train))
 
 
-def calls(spare: int, sets: int = 6) -> int:
-    """How many calls a race of ``sets`` takes where ``spare`` examples are left to race on and to show.
+def spare(train: Sequence[dspy.Example], measured: Sequence[dspy.Example]) -> list[dspy.Example]:
+    """What of train is not measured, and of no document that is."""
+    known = {id(one) for one in measured}
+    documents = {read(one, "document", None) for one in measured} - {None}
+    return [one for one in train if id(one) not in known and read(one, "document", None) not in documents]
+
+
+def calls(left: int, sets: int = 6) -> int:
+    """How many calls a race of ``sets`` takes where so many examples are left to race on and to show.
 
     >>> calls(48)
     88
     """
-    count, out = min(MOST, spare // 2), 0
+    count, out = min(MOST, left // 2), 0
     for rung in range(1, RUNGS + 1):
         out += sets * (ceil(count * rung / RUNGS) - ceil(count * (rung - 1) / RUNGS))
         sets = ceil(sets / 2)
@@ -65,17 +72,14 @@ class Race:
 
     @classmethod
     def on(cls, bench: Bench, train: Sequence[dspy.Example]) -> Race | None:
-        """A race beside a campaign's bench, on what that leaves of train, other documents too; none where that is too
-        little."""
-        measured = {id(one) for one in bench.examples}
-        documents = {read(one, "document", None) for one in bench.examples} - {None}
-        spare = [one for one in train if id(one) not in measured and read(one, "document", None) not in documents]
-        count = min(MOST, len(spare) // 2)
-        if count < LEAST:
+        """A race beside a campaign's bench, on what that leaves of train; none where that is too little."""
+        left = spare(train, bench.examples)
+        if len(left) < 2 * LEAST:
             return None
+        count = min(MOST, len(left) // 2)
         journal = bench.journal and bench.journal.with_name("raced.jsonl")
-        made = Bench(spare[:count], bench.metric, {}, bench.threads, bench.seed, journal=journal, tell=bench.tell)
-        return cls(made, spare[count:])
+        made = Bench(left[:count], bench.metric, {}, bench.threads, bench.seed, journal=journal, tell=bench.tell)
+        return cls(made, left[count:])
 
     def won(self, programs: Sequence[dspy.Module]) -> tuple[int, list[float]]:
         """The number of the best program, and what each had when it was last looked at."""

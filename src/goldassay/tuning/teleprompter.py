@@ -26,7 +26,7 @@ from goldassay.tuning.demonstrations import CounterExample, Covering, NearestExa
 from goldassay.tuning.leaks import ordered
 from goldassay.tuning.measuring import Bench, guards
 from goldassay.tuning.proposing import AnswerForm, OneCallAType, Part, PerPattern, Proposer, Reflection
-from goldassay.tuning.race import measured
+from goldassay.tuning.race import LEAST, measured, spare
 from goldassay.tuning.rules import Definitions, LabelOrder, ListLength, Rules
 
 if TYPE_CHECKING:
@@ -123,7 +123,10 @@ class Patches(Teleprompter):
             raise GoldassayError("this program has no predictor, so there is no prompt to patch")
         seed, tell = self.settings.seed, self.settings.tell
         shuffled = [trainset[index] for document in ordered(trainset, seed) for index in document]
+        most = max(0, self.most - len(dev))
         examples = [*dev, *shuffled[: measured(len(trainset), len(dev), self.most, self.settings.races)]]
+        if len(spare(shuffled, examples)) < 2 * LEAST:  # one document, or two: what was left out is no race
+            examples = [*dev, *shuffled[:most]]
         if len(examples) < WINS and not self.settings.held_out:
             raise DataError(
                 f"train and dev have {len(examples)} examples: nothing can be shown on fewer than {WINS}; add some"
