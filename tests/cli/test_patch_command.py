@@ -379,7 +379,7 @@ def test_a_metric_that_raises_is_said_with_the_example(optimizer: str, workspace
             ["--optimizer", "simba", "--option", "bsize=30"],
             "simba wants at least bsize=30 train examples; there are 12",
         ),
-        (["--optimizer", "mipro", "--option", "nonsense=1"], "mipro failed: TypeError: .*nonsense"),
+        (["--optimizer", "mipro", "--option", "nonsense=1"], "MIPROv2 has no option .nonsense.; it has "),
         (["--option", "rounds"], "--option reads like rounds=5"),
         (["--option", "guarded=strict_f1"], "guarded belongs to patches"),
         (
