@@ -64,3 +64,6 @@ def test_patches_plan_with_what_they_measure_and_leave_a_third_of_train_for_the_
     few = sized("patches", {"train": range(30), "dev": range(30), "test": []})
     assert (few.n, few.spare) == (60, 0)
     assert sized("knn", {"train": range(160), "dev": range(34), "test": range(34)}).n == 34
+    splits = {"train": range(160), "dev": range(34), "test": []}
+    assert (sized("patches", splits, {"most": 80}).n, sized("patches", splits, {"most": 80}).spare) == (80, 114)
+    assert (sized("patches", splits, {"nearest": 0}).n, sized("patches", splits, {"nearest": 0}).spare) == (194, 0)

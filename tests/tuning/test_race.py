@@ -16,7 +16,7 @@ from goldassay.tuning import Patches
 from goldassay.tuning.demonstrations import Diagnosis, NearestExamples, SelectedExamples, show_nearest
 from goldassay.tuning.measuring import Bench
 from goldassay.tuning.patches import apply
-from goldassay.tuning.race import Race, calls, left_out, measured
+from goldassay.tuning.race import Race, calls, count_measured, left_out
 from goldassay.tuning.wrappers import Nearest, NearestDemos, demonstrations, wrappers
 
 METRIC = Metric(extraction.StrictF1())
@@ -117,7 +117,7 @@ def test_by_default_a_third_of_train_is_left_for_the_race(lm: Any, names_program
         optimizer.compile(names_program, trainset=train, valset=DEV)
     (entry,) = optimizer.ledger.entries
     assert "the best of 6 sets of 1 on 10 other train examples" in optimizer.ledger.patches[0].rationale
-    assert entry["train+dev"]["n"] <= 16 + measured(60, 16) == 56
+    assert entry["train+dev"]["n"] <= 16 + count_measured(60, 16) == 56
 
 
 def test_where_all_of_train_is_one_document_all_of_it_is_measured(lm: Any, names_program: Any) -> None:

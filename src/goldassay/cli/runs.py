@@ -33,14 +33,15 @@ def listed(
     """List runs, the newest first."""
     from goldassay.reporting import runs as tables
     from goldassay.reporting import terminal
-    from goldassay.reporting.history import entries, unreadable
+    from goldassay.reporting.history import entries_and_unreadable
 
-    found = entries(runs)[:limit]
+    everything, unreadable = entries_and_unreadable(runs)
+    found = everything[:limit]
     if json:
         print(jsons.dumps([_state(one) for one in found], ensure_ascii=False))
     else:
         tables.listed(found)
-    for folder in unreadable(runs):
+    for folder in unreadable:
         terminal.warn(f"{folder / 'run.json'} cannot be read and is left out; goldassay runs show {folder} says why")
 
 

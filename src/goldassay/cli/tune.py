@@ -121,7 +121,9 @@ def tune(
 
         options: EvaluateOptions = {"lm": model.lm, "adapter": model.adapter, "threads": threads}
         with terminal.working("a pilot on dev"):
-            planned = piloted(optimizer, student, splits, workspace.metric(target.task, metric), **options)
+            asked = use.optimizer_settings(option or ())
+            measured = workspace.metric(target.task, metric)
+            planned = piloted(optimizer, student, splits, measured, asked=asked, **options)
         if json:
             print(dumps(planned.state(), ensure_ascii=False))
         for line in planned.lines() if not json else ():

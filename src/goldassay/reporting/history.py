@@ -82,16 +82,18 @@ class RunEntry:
 
 def entries(runs: Path) -> list[RunEntry]:
     """The runs in a folder, the newest first; what is no run is passed over."""
-    found = []
+    return entries_and_unreadable(runs)[0]
+
+
+def entries_and_unreadable(runs: Path) -> tuple[list[RunEntry], list[Path]]:
+    """The runs in a folder, the newest first, and the folders whose ``run.json`` cannot be read."""
+    found, lost = [], []
     for file, about in _read(runs):
-        if about is not None and isinstance(about.get("measures"), dict):
+        if about is None:
+            lost.append(file.parent)
+        elif isinstance(about.get("measures"), dict):
             found.append(RunEntry(file.parent.relative_to(runs).as_posix(), file.parent, about))
-    return sorted(found, key=lambda one: (one.started, one.key), reverse=True)
-
-
-def unreadable(runs: Path) -> list[Path]:
-    """The folders whose ``run.json`` cannot be read."""
-    return [file.parent for file, about in _read(runs) if about is None]
+    return sorted(found, key=lambda one: (one.started, one.key), reverse=True), lost
 
 
 def _read(runs: Path) -> Iterator[tuple[Path, dict[str, Any] | None]]:

@@ -78,7 +78,7 @@ class Job:
                     raise GoldassayError(f"{whose} has no option {name!r}; {has}")
         for name, value in self.options.items():
             usual = defaults.get(name, parameters[name].default if name in parameters else None)
-            if isinstance(usual, (int, float)) and not isinstance(value, (int, float)):
+            if isinstance(usual, (int, float)) and not isinstance(usual, bool) and not isinstance(value, (int, float)):
                 raise GoldassayError(f"option {name!r} of {whose} is a number, such as {usual}, not {value!r}")
         return {**defaults, **self.options}
 

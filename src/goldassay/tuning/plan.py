@@ -25,7 +25,7 @@ from goldassay.tuning.demonstrations import Covering, Diagnosis, NearestExamples
 from goldassay.tuning.measuring import Bench, total
 from goldassay.tuning.patches import apply
 from goldassay.tuning.patterns import find
-from goldassay.tuning.race import calls, measured
+from goldassay.tuning.race import MEASURED, calls, count_measured
 from goldassay.tuning.wrappers import demonstrations
 
 if TYPE_CHECKING:
@@ -47,7 +47,6 @@ CALLS: dict[str, Callable[[int, int], int]] = {  # of train and dev examples
     "copro": lambda train, dev: 12 * dev,
     "inferrules": lambda train, dev: 8 * dev + 2 * min(train, 20),
     "gepa": lambda train, dev: 8 * dev + 20 * min(8, train),
-    "patches": lambda train, dev: PASSES * (dev + measured(train, dev)) + calls(train - measured(train, dev)),
 }
 
 
@@ -143,19 +142,23 @@ class Plan:
         return {**asdict(self), **more, "needs": needs, "pays": self.pays, "refusal": self.refusal or None}
 
 
-def sized(optimizer: str, splits: Mapping[str, Sequence[dspy.Example]]) -> Plan:
-    """The plan from the sizes alone.
+def sized(
+    optimizer: str, splits: Mapping[str, Sequence[dspy.Example]], asked: Mapping[str, object] | None = None
+) -> Plan:
+    """The plan from the sizes alone, and from what patches are told to measure (``most``, ``nearest``).
 
     >>> sized("patches", {"train": range(2), "dev": range(2), "test": []}).refusal.split(":")[0]
     '4 examples to choose on and 0 of test'
     """
     train, dev, test = (len(splits.get(name) or ()) for name in ("train", "dev", "test"))
-    counted = CALLS.get(optimizer, CALLS["mipro"])
-    cost = counted(train, dev) + 2 * (dev + test)
+    reports = 2 * (dev + test)
     if optimizer != "patches":
-        return Plan(optimizer, dev, test, cost)
-    spare = train - measured(train, dev)
-    return Plan(optimizer, train + dev - spare, test, cost, spare=spare if calls(spare) else 0)
+        counted = CALLS.get(optimizer, CALLS["mipro"])
+        return Plan(optimizer, dev, test, counted(train, dev) + reports)
+    most, races = (asked or {}).get("most", MEASURED), bool((asked or {}).get("nearest", True))
+    n = dev + count_measured(train, dev, most if isinstance(most, int) else MEASURED, races)
+    raced = calls(train + dev - n) if races else 0
+    return Plan(optimizer, n, test, PASSES * n + raced + reports, spare=train + dev - n if raced else 0)
 
 
 def piloted(
@@ -164,6 +167,7 @@ def piloted(
     splits: Mapping[str, Sequence[dspy.Example]],
     metric: AnyMetric,
     pilot: int = 16,
+    asked: Mapping[str, object] | None = None,
     **options: Unpack[EvaluateOptions],
 ) -> Plan:
     """The plan with what a pilot measures on ``pilot`` examples of dev; ``options`` go to the runs (lm, adapter, …).
@@ -173,6 +177,8 @@ def piloted(
         program: The program.
         splits: Examples by split: train, dev, and test where there is one.
         metric: A `Metric`, or any function of (gold, prediction).
+        pilot: How many examples are tried.
+        asked: The optimizer's own options.
     """
     train, dev = list(splits["train"]), list(splits["dev"])
     if not train or not dev:
@@ -200,7 +206,7 @@ def piloted(
     spreads = [_spread(one, base, zero) for one in others]
     best = [max(some, key=lambda case: float(case.evidence.value)) for some in zip(*runs, strict=True)]
     return replace(
-        sized(optimizer, splits),
+        sized(optimizer, splits, asked),
         spread=max(spreads, default=SPREAD) or SPREAD,
         measured=len(chosen) if any(spreads) else 0,
         baseline=float(total(base).value),

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     import dspy
 
 LEAST, MOST, RUNGS = 8, 24, 3  # examples of a race, and in how many steps it goes through them
+MEASURED = 240  # examples that a campaign measures at most, unless it is told otherwise
 
 
 def left_out(train: int) -> int:
@@ -34,10 +35,10 @@ def left_out(train: int) -> int:
     return count if count >= 2 * LEAST else 0
 
 
-def measured(train: int, dev: int, most: int = 240, races: bool = True) -> int:
+def count_measured(train: int, dev: int, most: int = MEASURED, races: bool = True) -> int:
     """How many of ``train`` examples a campaign measures beside those of dev: ``most`` together.
 
-    >>> measured(160, 34), measured(30, 30), measured(160, 34, most=100)
+    >>> count_measured(160, 34), count_measured(30, 30), count_measured(160, 34, most=100)
     (112, 30, 66)
     """
     return max(0, min(most - dev, train - left_out(train) if races else train))

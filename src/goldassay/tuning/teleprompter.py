@@ -26,7 +26,7 @@ from goldassay.tuning.demonstrations import CounterExample, Covering, NearestExa
 from goldassay.tuning.leaks import ordered
 from goldassay.tuning.measuring import Bench, guards
 from goldassay.tuning.proposing import AnswerForm, OneCallAType, Part, PerPattern, Proposer, Reflection
-from goldassay.tuning.race import LEAST, measured, spare
+from goldassay.tuning.race import LEAST, MEASURED, count_measured, spare
 from goldassay.tuning.rules import Definitions, LabelOrder, ListLength, Rules
 
 if TYPE_CHECKING:
@@ -79,7 +79,7 @@ class Patches(Teleprompter):
         threads: int = 1,
         seed: int = 0,
         resamples: int = 4000,
-        most: int = 240,
+        most: int = MEASURED,
         held_out: Mapping[str, Sequence[Any]] | None = None,
         heard: Callable[[float, Any], None] | None = None,
         tell: Callable[[str], None] | None = None,
@@ -124,7 +124,7 @@ class Patches(Teleprompter):
         seed, tell = self.settings.seed, self.settings.tell
         shuffled = [trainset[index] for document in ordered(trainset, seed) for index in document]
         most = max(0, self.most - len(dev))
-        examples = [*dev, *shuffled[: measured(len(trainset), len(dev), self.most, self.settings.races)]]
+        examples = [*dev, *shuffled[: count_measured(len(trainset), len(dev), self.most, self.settings.races)]]
         if len(spare(shuffled, examples)) < 2 * LEAST:  # one document, or two: what was left out is no race
             examples = [*dev, *shuffled[:most]]
         if len(examples) < WINS and not self.settings.held_out:

@@ -98,7 +98,7 @@ def tune(
         raise GoldassayError(f"a seed is not negative: {seed}")
     if not isinstance(program, dspy.Module) or not program.predictors():
         raise GoldassayError("this program has no predictor, so there is no prompt to tune")
-    sizes = preflight.sized(optimizers.called(optimizer), {"train": train, "dev": dev, "test": held})
+    sizes = preflight.sized(optimizers.called(optimizer), {"train": train, "dev": dev, "test": held}, options)
     if sizes.refusal and sizes.optimizer == "patches":
         raise DataError(sizes.refusal)
     leaks.check_examples(train, {"dev": dev, "test": held})
