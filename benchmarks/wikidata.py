@@ -16,14 +16,14 @@ import time
 from pathlib import Path
 from typing import Any
 
-from goldassay.articles.benchmark import ArticleRef
-from goldassay.articles.profile import Clients, Profile
-from goldassay.articles.running import run
-from goldassay.articles.scoring import Scoring
-from goldassay.sources.wikipedia import WikipediaClient
-from goldassay.wikibase import rdf
-from goldassay.wikibase.client import TripleStore, WikidataClient
-from goldassay.wikibase.entities import Item, Statement
+from goldassay.wikidata import rdf
+from goldassay.wikidata.benchmark import ArticleRef
+from goldassay.wikidata.client import TripleStore, WikidataClient
+from goldassay.wikidata.entities import Item, Statement
+from goldassay.wikidata.evaluation import run
+from goldassay.wikidata.profile import Clients, Profile
+from goldassay.wikidata.scoring import Scoring
+from goldassay.wikidata.wikipedia import WikipediaClient
 
 STATEMENTS, SAID, VALUES = 200, 40, 20_000
 ITEM_PROPERTIES = ("P31", "P106", "P166", "P800", "P69", "P108", "P39", "P27", "P463", "P1344", "P17", "P9001", "P9002")

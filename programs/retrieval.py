@@ -15,7 +15,7 @@ from typing import Any
 import dspy
 
 from goldassay.gold import load
-from goldassay.sources.passages import BM25Index, DenseIndex, Encode, fused
+from goldassay.wikidata.passages import BM25Index, DenseIndex, Encode, fused
 
 DEPTH = 20
 

@@ -16,11 +16,11 @@ from typing import Any, Literal
 import dspy
 from pydantic import Field, create_model
 
-from goldassay.articles.readers import ArticlePatterns as ArticlePatterns
-from goldassay.articles.readers import ArticleReader
 from goldassay.lm import Copied
 from goldassay.measures.triples import match
-from goldassay.wikibase.alignment import PropertyAlignmentTable
+from goldassay.wikidata.alignment import PropertyAlignmentTable
+from goldassay.wikidata.readers import ArticlePatterns as ArticlePatterns
+from goldassay.wikidata.readers import ArticleReader
 
 PROPERTIES = {
     "instance of": "P31",

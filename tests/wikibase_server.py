@@ -14,9 +14,9 @@ from urllib.parse import parse_qs, unquote, urlsplit
 
 import pytest
 
-from goldassay.sources.http import Web
-from goldassay.wikibase import rdf
-from goldassay.wikibase.entities import Item, Statement
+from goldassay.wikidata import rdf
+from goldassay.wikidata.entities import Item, Statement
+from goldassay.wikidata.web import Web
 
 GREGORIAN = "http://www.wikidata.org/entity/Q1985727"
 ADAMS = Item(
@@ -152,7 +152,7 @@ def frozen(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture
 def server(frozen: Path) -> Iterator[Server]:
     pytest.importorskip("pyoxigraph")
-    from goldassay.wikibase.client import TripleStore
+    from goldassay.wikidata.client import TripleStore
 
     made = Server(Answers(TripleStore.load(frozen)))
     yield made

@@ -14,13 +14,13 @@ import pytest
 import yaml
 from typer.testing import CliRunner, Result
 
-from goldassay.articles import rows as stored
 from goldassay.cli import app
 from goldassay.exceptions import GoldassayError, RunStopped
 from goldassay.files import json_value
-from goldassay.sources.wikipedia import WikipediaClient
-from goldassay.wikibase import rdf
-from goldassay.wikibase.entities import Item, Statement
+from goldassay.wikidata import rdf
+from goldassay.wikidata import rows as stored
+from goldassay.wikidata.entities import Item, Statement
+from goldassay.wikidata.wikipedia import WikipediaClient
 
 pytest.importorskip("pyoxigraph")
 
@@ -131,7 +131,7 @@ def test_a_profile_file_and_a_sample(place: Path) -> None:
 def test_a_run_that_is_killed_goes_on_in_another_process(place: Path) -> None:
     (place / "slow.py").write_text(
         "import time\n"
-        "from goldassay.articles.readers import ArticlePatterns\n"
+        "from goldassay.wikidata.readers import ArticlePatterns\n"
         "class Slow(ArticlePatterns):\n"
         "    def __call__(self, text, title):\n"
         "        time.sleep(0 if title == 'Ann Lee' else 1)\n"
@@ -161,7 +161,7 @@ def test_a_run_that_is_killed_goes_on_in_another_process(place: Path) -> None:
 def test_a_program_that_fails_is_said_and_asked_again(place: Path) -> None:
     (place / "shaky.py").write_text(
         "from pathlib import Path\n"
-        "from goldassay.articles.readers import ArticlePatterns\n"
+        "from goldassay.wikidata.readers import ArticlePatterns\n"
         "class Shaky(ArticlePatterns):\n"
         "    def __call__(self, text, title):\n"
         "        if title == 'Bob Ray' and not Path('up').exists():\n"
@@ -187,7 +187,7 @@ def test_a_program_that_fails_is_said_and_asked_again(place: Path) -> None:
 def test_an_article_that_takes_too_long_is_one_failed_article(place: Path) -> None:
     (place / "slow.py").write_text(
         "import time\n"
-        "from goldassay.articles.readers import ArticlePatterns\n"
+        "from goldassay.wikidata.readers import ArticlePatterns\n"
         "class Slow(ArticlePatterns):\n"
         "    def __call__(self, text, title):\n"
         "        time.sleep(20 if title == 'Bob Ray' else 0)\n"
@@ -237,7 +237,7 @@ def test_rows_of_another_local_store_are_not_mixed_in(place: Path) -> None:
 
 
 def test_no_cache_begins_again_where_a_run_was_finished(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from goldassay.articles import profile
+    from goldassay.wikidata import profile
 
     offline = profile.clients
 

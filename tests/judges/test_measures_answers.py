@@ -12,7 +12,7 @@ from goldassay.exceptions import GoldassayError
 from goldassay.judges.measures import Criterion, LinkPlausibility, Preference, Rubric, TypePlausibility
 from goldassay.measures.answering import ContextEntityRecall, Relevance
 from goldassay.measures.judged import JudgedMean, Verdict
-from goldassay.sources.labels import LabelTable
+from goldassay.wikidata.labels import LabelTable
 
 
 class Plain:

@@ -15,7 +15,7 @@ from typer.testing import CliRunner
 from goldassay.cli import app
 from goldassay.proof.conform import SUITES
 from goldassay.proof.conform.official import OfficialHome, fetch, sources
-from goldassay.sources.http import Web
+from goldassay.wikidata.web import Web
 
 
 class Home:

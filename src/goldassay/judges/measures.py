@@ -248,7 +248,7 @@ class TypePlausibility(JudgedMeasure):
 class LinkPlausibility(JudgedMeasure):
     """The share of predicted links whose mention can mean the first candidate in this text.
 
-    ``described`` turns an id into words: a function, or a table such as `goldassay.sources.labels.LabelTable`. An
+    ``described`` turns an id into words: a function, or a table such as `goldassay.wikidata.labels.LabelTable`. An
     entity without a description cannot be judged and is unknown; the answer NIL is left out.
 
     >>> class Namesake:

@@ -103,15 +103,15 @@ CARD = b"name: x\nversion: '1'\nlicence: CC0\nsource: y\nlanguages: [nl]\nfiles:
 
 def _others() -> Iterator[Reader]:
     from goldassay import files, jsonl
-    from goldassay.articles.people import read_truth
     from goldassay.gold import load, read
     from goldassay.gold.audit import audit
     from goldassay.judges.ask.judge import Verdicts
     from goldassay.judges.people import labels
     from goldassay.running import Run
-    from goldassay.sources.labels import LabelTable
     from goldassay.tuning import patches
     from goldassay.tuning.saved import read_about
+    from goldassay.wikidata.annotations import read_truth
+    from goldassay.wikidata.labels import LabelTable
 
     gold = "".join(f"{json.dumps(record)}\n" for record in SEED_RECORDS["extraction"]).encode()
     line = json.dumps
@@ -167,9 +167,6 @@ def _settings() -> Iterator[Reader]:
     """What configures a command, and what one command leaves for another."""
     import dspy
 
-    from goldassay.articles import results, rows
-    from goldassay.articles.benchmark import read_benchmark
-    from goldassay.articles.profile import read_profile
     from goldassay.cache import Store
     from goldassay.gold import anyfields
     from goldassay.judges.ask.questions import question
@@ -177,6 +174,9 @@ def _settings() -> Iterator[Reader]:
     from goldassay.lm import listed
     from goldassay.reporting.history import entries
     from goldassay.tuning.saved import load_state
+    from goldassay.wikidata import results, rows
+    from goldassay.wikidata.benchmark import read_benchmark
+    from goldassay.wikidata.profile import read_profile
 
     line = json.dumps
     support, program = question("support"), dspy.Predict("text -> label")

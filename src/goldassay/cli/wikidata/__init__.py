@@ -32,10 +32,10 @@ def recall_gap_analysis(
     json: use.Json = False,
 ) -> None:
     """Which properties are found too rarely, with sentences in which they were missed."""
-    from goldassay.articles import improving
-    from goldassay.articles.results import load
     from goldassay.files import save_json
-    from goldassay.reporting import wikidata as tables
+    from goldassay.wikidata import report as tables
+    from goldassay.wikidata import tuning as improving
+    from goldassay.wikidata.results import load
 
     _free(output, force)
     report = improving.analysed(load(results), threshold, file=results)
@@ -53,12 +53,12 @@ def tune_extraction_prompts(
     json: use.Json = False,
 ) -> None:
     """Patterns of a run's errors, and patches of the program's prompt made from real misses, beside the report."""
-    from goldassay.articles import improving
-    from goldassay.articles.profile import read_profile
     from goldassay.files import save_json
     from goldassay.reporting import terminal
-    from goldassay.reporting import wikidata as tables
     from goldassay.tuning.patches import Patch, write
+    from goldassay.wikidata import report as tables
+    from goldassay.wikidata import tuning as improving
+    from goldassay.wikidata.profile import read_profile
 
     _free(output, force)
     chosen = read_profile(profile)
@@ -76,8 +76,8 @@ def tune_extraction_prompts(
 
 def evidence(results: Path) -> Any:
     """The rows of a result's articles, one at a time; a file of rows may hold those of other samples, too."""
-    from goldassay.articles import rows
-    from goldassay.articles.results import load, rows_of
+    from goldassay.wikidata import rows
+    from goldassay.wikidata.results import load, rows_of
 
     result = load(results)
     file = rows_of(results, result)
@@ -106,8 +106,8 @@ def sample(
     seed: use.Seed = 0,
 ) -> None:
     """Draw unmatched triples for annotation; the domains keep their shares. What is judged is never written over."""
-    from goldassay.articles import people
     from goldassay.reporting import terminal
+    from goldassay.wikidata import annotations as people
 
     if output.exists():
         raise GoldassayError(f"{output} exists; name another --out, so that no verdict is lost")
@@ -124,7 +124,7 @@ def annotate(
     annotator: Annotated[str, typer.Option(metavar="NAME", help="Who judges.")] = "human",
 ) -> None:
     """Judge one triple after another, one key each; stop and go on at will."""
-    from goldassay.reporting.wikidata import annotate as asked
+    from goldassay.wikidata.report import annotate as asked
 
     asked(annotations, annotator)
 
@@ -132,9 +132,9 @@ def annotate(
 @novel.command()
 def report(annotations: Annotations, output: Output = None, force: use.Force = False, json: use.Json = False) -> None:
     """The novel discovery rate with its interval, over all and by domain."""
-    from goldassay.articles import people
     from goldassay.files import save_json
-    from goldassay.reporting import wikidata as tables
+    from goldassay.wikidata import annotations as people
+    from goldassay.wikidata import report as tables
 
     _free(output, force)
     found = people.reported(annotations)

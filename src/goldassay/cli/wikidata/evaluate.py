@@ -57,9 +57,9 @@ def fetch(
     ] = None,
 ) -> None:
     """Freeze a benchmark: its articles into the cache, its items into a file that evaluate takes as --endpoint."""
-    from goldassay.articles import benchmark
-    from goldassay.articles.benchmark import fetch as freeze
     from goldassay.reporting import terminal
+    from goldassay.wikidata import benchmark
+    from goldassay.wikidata.benchmark import fetch as freeze
 
     if (dataset is None) == (not article):
         raise GoldassayError("name articles (--article TITLE) or a benchmark (--dataset FILE)")
@@ -90,12 +90,12 @@ def check_alignment(
     """Defects of an alignment table: rows that repeat, that nothing reaches, that contradict; exit code 1 if any."""
     from dataclasses import asdict
 
-    from goldassay.articles.people import problems as defects
-    from goldassay.articles.people import read_truth
     from goldassay.reporting import terminal
-    from goldassay.reporting import wikidata as tables
-    from goldassay.wikibase.alignment import PropertyAlignmentTable
-    from goldassay.wikibase.alignment_checks import contradictions, problems
+    from goldassay.wikidata import report as tables
+    from goldassay.wikidata.alignment import PropertyAlignmentTable
+    from goldassay.wikidata.alignment_checks import contradictions, problems
+    from goldassay.wikidata.annotations import problems as defects
+    from goldassay.wikidata.annotations import read_truth
 
     ours = PropertyAlignmentTable.ours()
     read = PropertyAlignmentTable.of(table) if table else ours
@@ -148,14 +148,14 @@ def evaluate(
     json: use.Json = False,
 ) -> None:
     """Evaluate a program on one article or on a benchmark; a killed run goes on where it stopped."""
-    from goldassay.articles import benchmark, rows
-    from goldassay.articles import profile as profiles
-    from goldassay.articles.people import verdicts
-    from goldassay.articles.running import run
-    from goldassay.articles.scoring import Scoring
     from goldassay.files import save_json
     from goldassay.reporting import terminal
-    from goldassay.reporting import wikidata as tables
+    from goldassay.wikidata import benchmark, rows
+    from goldassay.wikidata import profile as profiles
+    from goldassay.wikidata import report as tables
+    from goldassay.wikidata.annotations import verdicts
+    from goldassay.wikidata.evaluation import run
+    from goldassay.wikidata.scoring import Scoring
 
     if (article is None) == (dataset is None):
         raise GoldassayError("name one article (--article TITLE) or a benchmark (--dataset FILE)")

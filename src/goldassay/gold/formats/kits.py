@@ -7,7 +7,7 @@ Records are numbered, since a benchmark may name an item twice (which the audit 
 predicate, object], verdict, evidence, annotator}``; the verdict is correct, incorrect, uncertain or in_wikidata. The
 share of correct ones among correct and incorrect is the rate of novel discovery.
 
-``alignments`` are no gold, but the table that `goldassay.wikibase.alignment` reads.
+``alignments`` are no gold, but the table that `goldassay.wikidata.alignment` reads.
 """
 
 from __future__ import annotations

@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 
 from goldassay import files
 from goldassay.exceptions import FetchError, NotFoundError
-from goldassay.sources.http import Web
+from goldassay.wikidata.web import Web
 
 SHOWN = 10
 

@@ -1,1 +1,0 @@
-"""Programs that read Wikipedia articles, measured against what Wikidata says of the same articles."""

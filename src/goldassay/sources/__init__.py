@@ -1,1 +1,0 @@
-"""Where texts and tables come from: the web behind a polite client and a cache, collections of passages."""

@@ -1,0 +1,155 @@
+"""The alignment table: what a predicate means, and what is wrong with a table."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from goldassay.exceptions import DataError
+from goldassay.wikidata.alignment import PropertyAlignmentTable, read_table
+from goldassay.wikidata.alignment_checks import contradictions, problems
+
+
+@pytest.fixture(scope="module")
+def table() -> PropertyAlignmentTable:
+    return PropertyAlignmentTable.ours()
+
+
+def test_ours_has_sixty_properties_and_no_defect(table: PropertyAlignmentTable) -> None:
+    assert len(table.by_id) >= 60
+    assert all(row.predicates and row.label and row.type for row in table.rows)
+    assert problems(table) == []
+
+
+@pytest.mark.parametrize(("said", "property"), [
+    ("dateOfBirth", "P569"), ("placeOfBirth", "P19"), ("birthPlace", "P19"), ("headquarters_location", "P159"),
+    ("schema:successorOf", "P155"), ("schema:predecessorOf", "P156"),
+])  # fmt: skip
+def test_names_as_programs_write_them(table: PropertyAlignmentTable, said: str, property: str) -> None:
+    assert table.meaning(said).properties == {property}
+
+
+@pytest.mark.parametrize(
+    "predicate",
+    [
+        "schema:birthDate",
+        "http://schema.org/birthDate",
+        "https://schema.org/birthDate",
+        "<http://schema.org/birthDate>",
+        "pgc:birthDate",
+        "https://pg-ripple.org/compile#birthDate",  # the prefix is declared in the table
+        "birth_date",
+        "date of birth",
+        "P569",
+        "wdt:P569",
+        "http://www.wikidata.org/prop/direct/P569",
+    ],
+)
+def test_an_iri_a_prefixed_name_and_a_label_are_one_predicate(table: PropertyAlignmentTable, predicate: str) -> None:
+    assert table.meaning(predicate).properties == {"P569"}
+
+
+@pytest.mark.parametrize(
+    ("predicate", "kinds", "value", "properties", "turned"),
+    [
+        ("born", (), "7 November 1867", {"P569"}, set()),
+        ("born", (), "Warsaw", {"P19"}, set()),
+        ("born", (), None, {"P19", "P569"}, set()),
+        ("founded", ("organization",), "1920", {"P571"}, set()),
+        ("founded", ("person",), "Curie Institute", set(), {"P112"}),
+        ("created", ("work",), "1503", {"P571"}, set()),
+        ("rel:childOf", ("person",), "Marie Curie", set(), {"P40"}),
+        ("rel:parentOf", ("person",), "Irène", {"P40"}, set()),
+        ("is a", ("person",), "physicist", {"P31", "P106"}, set()),  # a human, or a physicist
+        ("is a", ("place",), "city", {"P31"}, set()),
+        ("is a", (), "city", {"P31", "P106"}, set()),
+        ("capital", ("place",), "Paris", {"P36"}, set()),
+        ("ex:hobby", ("person",), "gardening", set(), set()),
+    ],
+)
+def test_subject_and_object_say_which_property_is_meant(
+    table: PropertyAlignmentTable,
+    predicate: str,
+    kinds: tuple[str, ...],
+    value: str | None,
+    properties: set[str],
+    turned: set[str],
+) -> None:
+    found = table.meaning(predicate, kinds, value)
+    assert (set(found.properties), set(found.turned)) == (properties, turned)
+    assert found.aligned == bool(properties or turned)
+
+
+def test_values_and_inverses(table: PropertyAlignmentTable) -> None:
+    assert table.value("P21", "Male") == "Q6581097"
+    assert table.value("P21", "unknown") is None
+    assert table.value("P19", "male") is None
+    assert (table.inverse("P749"), table.inverse("P26"), table.inverse("P19")) == ("P355", "P26", None)
+
+
+def test_the_kits_table_and_its_defects(shared_data: Path, table: PropertyAlignmentTable) -> None:
+    kit = PropertyAlignmentTable.of(shared_data / "wikidata-benchmark" / "property-alignment-v1.yaml")
+    assert len(kit.rows) == kit.declared == 61
+    assert len(kit.by_id) == 60  # P856 twice
+    assert kit.value("P21", "male") == "Q6581097"  # from its notes
+    found = [(one.kind, one.name) for one in problems(kit)]
+    assert sorted(found) == [
+        ("ambiguous", "http://purl.org/vocab/relationship/parentOf"),
+        ("ambiguous", "http://schema.org/startDate"),
+        ("duplicate", "P856"),
+        ("prefix", "ex"),
+        ("prefix", "pgc"),
+        ("unreachable", "P1036"),
+        ("unreachable", "P154"),
+        ("unreachable", "P856"),
+        ("unreachable", "P856"),
+    ]
+    # parentOf for a father says it the wrong way round, and so on
+    assert {one.name for one in contradictions(kit, table)} >= {"P22", "P25", "P40", "P36", "P108"}
+    assert contradictions(table, table) == []
+
+
+@pytest.mark.parametrize(
+    ("row", "message"),
+    [
+        ("{wikidata_pid: X1, predicates: [a]}", r"alignments\[0\]\.wikidata_pid: a property id is P and a number"),
+        ("{wikidata_pid: P1, predicates: [a], inverse: Q1}", "an inverse is a property id, not 'Q1'"),
+        ("{wikidata_pid: P1, predicates: [a], type: thing}", "a type is one of item, time"),
+        ("{wikidata_pid: P1, predicates: [a], domain: person}", "this is a list of names, not 'person'"),
+        ("{wikidata_pid: P1, predicates: [a], range: [city]}", "range: a kind is one of person, organization"),
+        ("{wikidata_pid: P1, predicates: 3}", "this is a list of names, not 3"),
+        ("{wikidata_pid: P1, predicates: [a], alignment_confidence: 2}", "a confidence is from 0 to 1, found 2"),
+        ("{wikidata_pid: P1, predicates: [a], values: {male: 5}}", "values map words to items"),
+    ],
+)
+def test_nonsense_is_told_with_its_place(tmp_path: Path, row: str, message: str) -> None:
+    file = tmp_path / "table.yaml"
+    file.write_text(f"alignments: [{row}]")
+    with pytest.raises(DataError, match=message):
+        read_table(file)
+
+
+def test_a_wrong_count_an_empty_row_and_a_crooked_inverse_are_reported(tmp_path: Path) -> None:
+    file = tmp_path / "table.yaml"
+    file.write_text(
+        "count: 5\nalignments:\n- {wikidata_pid: P1, predicates: []}\n"
+        "- {wikidata_pid: P2, predicates: [a], inverse: P3}\n- {wikidata_pid: P3, predicates: [b], inverse: P4}\n"
+    )
+    found = problems(PropertyAlignmentTable.of(file))
+    assert [one.kind for one in found] == ["count", "unreachable", "inverse"]
+    assert found[0].message == "5 rows declared, 3 counted"
+
+
+def test_the_fingerprint_is_the_same_in_every_process_and_another_for_another_table(
+    table: PropertyAlignmentTable, tmp_path: Path
+) -> None:
+    code = "from goldassay.wikidata.alignment import PropertyAlignmentTable as T; print(T.ours().fingerprint)"
+    seeds = ({**os.environ, "PYTHONHASHSEED": seed} for seed in ("1", "2"))
+    made = {subprocess.check_output([sys.executable, "-c", code], env=env, text=True).strip() for env in seeds}
+    assert made == {table.fingerprint}
+    (tmp_path / "t.yaml").write_text("alignments: [{wikidata_pid: P1, predicates: [a], domain: [person, place]}]")
+    assert PropertyAlignmentTable.of(tmp_path / "t.yaml").fingerprint != table.fingerprint

@@ -1,0 +1,104 @@
+"""Benchmark files and profiles: counts are counted again, a sample keeps the strata."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from goldassay.exceptions import DataError, GoldassayError
+from goldassay.wikidata.benchmark import ArticleRef, read_benchmark, sample
+from goldassay.wikidata.profile import read_profile
+
+KIT = """version: 1
+dataset_name: own-benchmark
+description: 5-article benchmark stratified across 2 domains
+stratified_sampling: {geographic: 3, biography: 2}
+articles:
+- {title: Delft, qid: Q690, domain: geographic}
+- {title: Gouda, qid: Q82823, domain: geographic}
+- {title: Johannes Vermeer, qid: Q41264, domain: biography}
+- {title: Jan Vermeer, qid: Q41264, domain: biography}
+"""
+
+
+def test_a_kits_benchmark_is_recounted(tmp_path: Path, real_data: Path) -> None:
+    own, real = tmp_path / "own.yaml", real_data / "wikidata-benchmark" / "wikidata-benchmark-1k.yaml"
+    own.write_text(KIT, encoding="utf-8")
+    for file, name, most in ((own, "own-benchmark", 4), (real, "wikidata-benchmark-1k", 946)):
+        if not file.is_file():
+            continue
+        found = read_benchmark(file)
+        assert found.name == name
+        assert sum(found.strata.values()) == len(found.articles) == len({one.title for one in found.articles})
+        assert 0 < len(found.articles) <= most
+        assert any("have the Wikidata id of an earlier one" in note for note in found.notes)
+        assert any("declared" in note for note in found.notes)
+
+
+@pytest.mark.parametrize("n", [7, 20, 50, 99, 100, 500])
+def test_a_sample_keeps_the_strata(n: int) -> None:
+    shares = {"a": 60, "b": 25, "c": 10, "d": 5}
+    whole = [ArticleRef(f"{name}{i}", domain=name) for name, count in shares.items() for i in range(count)]
+    chosen = sample(whole, n)
+    counts = Counter(one.domain for one in chosen)
+    size = min(n, 100)
+    assert len(chosen) == len(set(chosen)) == size
+    for name, count in shares.items():
+        assert abs(counts[name] - size * count / 100) < 1 or counts[name] == 1
+    assert [whole.index(one) for one in chosen] == sorted(whole.index(one) for one in chosen)
+    assert sample(whole, n) == chosen
+    assert n >= 100 or sample(whole, n, seed=1) != chosen
+
+
+def test_fewer_than_the_strata_still_gives_so_many() -> None:
+    whole = [ArticleRef(str(i), domain=str(i % 5)) for i in range(50)]
+    assert len(sample(whole, 3)) == 3
+    with pytest.raises(GoldassayError, match="at least one article, not 0"):
+        sample(whole, 0)
+
+
+def test_an_article_that_stands_twice_is_taken_once(tmp_path: Path) -> None:
+    file = tmp_path / "b.yaml"
+    file.write_text(
+        "stratified_sampling: {x: 3}\narticles: [{title: A, qid: Q1, domain: x}, {title: A, qid: Q1, domain: x}, "
+        "{title: B, qid: Q1, domain: x}, {title: C}]"
+    )
+    found = read_benchmark(file)
+    assert [one.title for one in found.articles] == ["A", "B", "C"]
+    assert found.articles[2] == ArticleRef("C")
+    assert found.notes == (
+        "4 entries name 3 articles; each is evaluated once",
+        "1 articles have the Wikidata id of an earlier one",
+        "domain unknown: 0 declared, 1 counted",
+        "domain x: 3 declared, 2 counted",
+    )
+
+
+def test_a_profile_from_a_file(tmp_path: Path) -> None:
+    file = tmp_path / "eval-v1.yaml"
+    file.write_text("program: triples:ArticlePatterns\nalignment: table.yaml\ntolerance: 0.01\nlanguage: nl\n")
+    found = read_profile(str(file), language="de", lm=None)
+    assert (found.name, found.language, found.comparing.tolerance) == ("eval-v1", "de", 0.01)
+    assert found.alignment == str(tmp_path / "table.yaml")
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("[]", "a profile is a mapping"),
+        ("model: x\nprogram: y", "a profile has no 'model'; it has program, lm"),
+        ("lm: x", "program: a profile names a program, found None"),
+        ("program: x\ntolerance: much", "tolerance: this is a number, not 'much'"),
+        ("program: x\nthreshold: 2", "a threshold lies in"),
+        ("program: x\ntimes: never", "times is gold or coarser, not 'never'"),
+        ("program: x\nlm: 3", "lm: this is text, not 3"),
+    ],
+)
+def test_a_wrong_profile(tmp_path: Path, content: str, message: str) -> None:
+    file = tmp_path / "p.yaml"
+    file.write_text(content)
+    with pytest.raises(DataError) as error:
+        read_profile(str(file))
+    assert message in str(error.value)

@@ -1,0 +1,133 @@
+"""Articles in pieces: nothing is lost between them, and what two of them say is said once."""
+
+from __future__ import annotations
+
+import json
+import logging
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import dspy
+import pytest
+from dspy.utils import DummyLM
+
+from goldassay import workspace
+from goldassay.exceptions import GoldassayError
+from goldassay.wikidata.entities import Item
+from goldassay.wikidata.evaluation import said_by
+from goldassay.wikidata.readers import ArticleReader, chunks, merged, subject
+from goldassay.wikidata.subject import Subject
+
+
+@pytest.mark.parametrize(("size", "overlap"), [(200, 0), (200, 60), (500, 100), (37, 10), (10_000, 300)])
+def test_every_sentence_is_in_some_piece(size: int, overlap: int) -> None:
+    sentences = [f"Sentence {i} is here." for i in range(100)]
+    text = " ".join(sentences[:50]) + "\n\n" + " ".join(sentences[50:])
+    found = list(chunks(text, size, overlap))
+    assert all(len(piece) <= size for piece in found)
+    assert all(any(sentence in piece for piece in found) for sentence in sentences)
+    assert len(found) == 1 or len(found) < 4 * len(text) / max(1, size - overlap)
+
+
+def test_without_a_place_to_break_it_still_ends() -> None:
+    found = list(chunks("x" * 1000, 300, 50))
+    assert "".join(found).count("x") >= 1000
+    assert max(map(len, found)) <= 300
+    assert list(chunks("", 10, 0)) == []
+    with pytest.raises(GoldassayError, match="the overlap lies between 0 and the size"):
+        list(chunks("x", 10, 10))
+
+
+def test_pieces_overlap_in_whole_sentences() -> None:
+    text = " ".join(f"Sentence {i} is here." for i in range(20))
+    first, second = list(chunks(text, 120, 50))[:2]
+    shared = second[: second.index(".") + 1]
+    assert first.endswith(first[first.index(shared) :])
+    assert second.startswith("Sentence")
+
+
+@pytest.mark.parametrize(
+    ("said", "title", "name"),
+    [
+        ("She", "Marie Curie", "Marie Curie"),
+        ("his", "Bob", "Bob"),
+        ("Sie", "Marie Curie", "Marie Curie"),
+        ("CURIE", "Marie Curie", "Marie Curie"),
+        ("Irène Curie", "Marie Curie", "Irène Curie"),
+        ("Marie Curie", "Marie Curie (film)", "Marie Curie (film)"),
+        ("Nobel Prize", "Nobel Prize in Physics", "Nobel Prize"),  # another thing
+        ("curie", "Marie Curie", "curie"),  # the unit
+        (" x ", "", "x"),
+    ],
+)
+def test_the_subject_is_made_the_title(said: str, title: str, name: str) -> None:
+    assert subject(said, title) == name
+
+
+def test_duplicates_keep_the_greatest_confidence() -> None:
+    said: list[dict[str, Any]] = [
+        {"subject": "Ann", "predicate": "wdt:P19", "object": "Delft", "confidence": None},
+        {"subject": "ann", "predicate": "P19", "object": "DELFT", "confidence": 0.3},
+        {"subject": "Ann", "predicate": "P19", "object": "Gouda", "confidence": 0.2},
+        {"subject": "Ann", "predicate": "P1082", "object": "+5", "confidence": 0.2},
+        {"subject": "Ann", "predicate": "P1082", "object": "*", "confidence": 0.2},
+    ]
+    found = merged(said)
+    assert [(one["object"], one["confidence"]) for one in found] == [
+        ("Delft", 0.3), ("Gouda", 0.2), ("+5", 0.2), ("*", 0.2),
+    ]  # fmt: skip
+
+
+def test_text_without_spaces_between_sentences_overlaps_in_sentences() -> None:
+    text = "".join(f"第{n:02d}句话在这里。" for n in range(30))
+    found = list(chunks(text, 60, 20))
+    assert all(one.endswith("。") for one in found)
+    assert all(second.startswith(first[-18:]) for first, second in pairwise(found))
+
+
+def test_what_stands_across_a_cut_in_a_sentence_is_whole_in_the_next_piece() -> None:
+    found = list(chunks(" ".join(f"word{n:03d}" for n in range(100)), 100, 30))
+    for first, second in pairwise(found):
+        assert second.startswith(" ".join(first.split()[-3:]))
+
+
+def test_a_number_and_its_negative_are_two() -> None:
+    said = [
+        {"subject": "x", "predicate": "P2044", "object": value, "confidence": 0.5} for value in ("5 m", "−5 m", "-5 m")
+    ]
+    assert [one["object"] for one in merged(said)] == ["5 m", "−5 m"]
+
+
+def test_the_program_for_articles_asks_piece_by_piece(root: Path) -> None:
+    program: Any = workspace.load(root / "programs" / "triples.py").Articles()
+    assert isinstance(program, ArticleReader)
+    program.size, program.overlap = 60, 20
+    says = [
+        [{"subject": "She", "predicate": "place of birth", "object": "Warsaw", "confidence": 0.6}],
+        [{"subject": "Marie Curie", "predicate": "place of birth", "object": "Warsaw", "confidence": 0.9}],
+        [{"subject": "Curie", "predicate": "spouse", "object": "Pierre Curie", "confidence": 0.7}],
+    ]
+    text = "Marie Curie was a physicist. She was born in Warsaw, which is a city. Curie married Pierre Curie in 1895."
+    assert len(list(chunks(text, 60, 20))) == 3
+    with dspy.context(lm=DummyLM([{"statements": json.dumps(one)} for one in says])):
+        found = program(text=text, title="Marie Curie").triples
+    assert found == [
+        {"subject": "Marie Curie", "predicate": "P19", "object": "Warsaw", "confidence": 0.9},
+        {"subject": "Marie Curie", "predicate": "P26", "object": "Pierre Curie", "confidence": 0.7},
+    ]
+    assert [name for name, _ in program.named_predictors()] == ["reader.say"]
+
+
+def test_a_module_is_asked_without_a_warning(curie: Item, caplog: pytest.LogCaptureFixture) -> None:
+    class Reader(dspy.Module):  # type: ignore[misc]
+        def forward(self, text: str, title: str) -> dspy.Prediction:
+            return dspy.Prediction(triples=[(title, "P19", "Warsaw")])
+
+    logger = logging.getLogger("dspy")
+    logger.addHandler(caplog.handler)
+    try:
+        assert said_by(Reader(), Subject("Marie Curie", curie)) == [("Marie Curie", "P19", "Warsaw")]
+    finally:
+        logger.removeHandler(caplog.handler)
+    assert not caplog.records

@@ -1,0 +1,125 @@
+"""Resolving names: kinds, confidence and reasons; redirects; what must not be one."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from goldassay.wikidata.resolver import CandidateItem, ClassHierarchy, EntityResolver
+
+PERSON, CITY = frozenset({"Q5"}), frozenset({"Q515"})
+CANDIDATES = [
+    CandidateItem("Q7186", ("Marie Curie", "Maria Skłodowska-Curie"), PERSON),
+    CandidateItem("Q270", ("Warsaw", "Warszawa"), CITY),
+    CandidateItem("Q649", ("Москва", "Moscow"), CITY),
+    CandidateItem("Q90", ("Париж", "Paris"), CITY),
+    CandidateItem("Q167646", ("Paris", "Alexander"), PERSON),
+    CandidateItem("Q16", ("Sixteen", "Q270 street")),
+    CandidateItem("Q100", ("Route 100",)),
+    CandidateItem("Q33240", ("Drake",), PERSON),
+]
+
+
+@pytest.fixture(scope="module")
+def resolver() -> EntityResolver:
+    redirects = {"Manya": "Marie Curie", "Q999": "Q270", "A": "B", "B": "A"}
+    return EntityResolver(CANDIDATES, titles={"Marie Curie": "Q7186"}, redirects=redirects)
+
+
+@pytest.mark.parametrize(
+    ("name", "wanted", "id", "kind", "confidence"),
+    [
+        ("Q7186", (), "Q7186", "id", 1.0),
+        ("http://www.wikidata.org/entity/Q90", (), "Q90", "id", 1.0),
+        ("Q999", (), "Q270", "redirect", 0.98),
+        ("ex:Marie_Curie", (), "Q7186", "sitelink", 1.0),
+        ("https://en.wikipedia.org/wiki/Marie_Curie", (), "Q7186", "sitelink", 1.0),
+        ("Manya", (), "Q7186", "redirect", 0.98),
+        ("WARSAW", (), "Q270", "label", 0.95),
+        ("Warszawa", (), "Q270", "alias", 0.9),
+        ("Marja Skłodowska-Curie", (), "Q7186", "fuzzy", None),
+        ("Drake (musician)", (), "Q33240", "label", 0.95),
+        ("москва", (), "Q649", "label", 0.95),
+        ("Paris", (), "Q167646", "label", 0.8),  # the label of one, an alias of the other
+        ("Paris", ("place",), "Q90", "context", 0.8),
+        ("Paris", ("person",), "Q167646", "context", 0.8),
+        ("Route 1000", (), None, "none", 0.0),  # another number is another thing
+        ("A", (), None, "none", 0.0),  # redirects in a circle
+        ("", (), None, "none", 0.0),
+        ("  ", (), None, "none", 0.0),
+    ],
+)
+def test_a_name(
+    resolver: EntityResolver, name: str, wanted: tuple[str, ...], id: str | None, kind: str, confidence: float | None
+) -> None:
+    found = resolver.resolve(name, wanted)
+    assert (found.id, found.kind) == (id, kind)
+    assert found.confidence == confidence if confidence is not None else 0.8 < found.confidence < 0.9
+    assert found.reason
+
+
+def test_names_are_not_held_against_ids(resolver: EntityResolver) -> None:
+    # "Q27" is an id, unlike any label; "Q27O" is no id and must not come near Q270
+    assert resolver.resolve("Q27").id == "Q27"
+    assert resolver.resolve("Q27O").id is None
+
+
+def test_two_with_one_label_stay_open_unless_the_kind_decides() -> None:
+    found = EntityResolver([CandidateItem("Q1", ("Springfield",), CITY), CandidateItem("Q2", ("Springfield",), PERSON)])
+    assert found.resolve("Springfield").id is None
+    assert found.resolve("Springfield").reason == "'Springfield' may be Q1, Q2"
+    assert found.resolve("Springfield", ["place"]).id == "Q1"
+    assert found.resolve("Springfield", ["event"]).id is None
+
+
+def test_other_scripts_do_not_collapse() -> None:
+    found = EntityResolver([CandidateItem("Q649", ("Москва",))])
+    assert found.resolve("Париж").id is None
+
+
+def test_the_tree_of_classes_may_be_given_and_may_hold_a_circle() -> None:
+    tree = ClassHierarchy({"Q1": ["Q2"], "Q2": ["Q1", "Q515"]})
+    assert tree.kinds(["Q1"]) == {"place"}
+    assert tree.kinds([], "biography_living") == {"person"}
+    assert tree.kinds(["Q5"], "geographic") == {"person"}
+
+
+SCRIPTS = EntityResolver(
+    [
+        CandidateItem("Q649", ("Moscow", "Москва")),
+        CandidateItem("Q1524", ("Athens", "Αθήνα", "Ἀθῆναι")),
+        CandidateItem("Q9458", ("Muhammad", "محمد")),
+        CandidateItem("Q1218", ("Jerusalem", "ירושלים")),
+        CandidateItem("Q72", ("Zürich",)),
+        CandidateItem("Q38370", ("Henry VIII of England",)),
+        CandidateItem("Q956", ("北京",)),
+        CandidateItem("Q1490", ("東京",)),
+        CandidateItem("Q15863587", ("Re:Zero",)),
+    ],
+    redirects={"Маша": "Мария", "Мария": "Москва", "Q1000": "Q999", "Q999": "Q649"},
+    titles={"Москва": "Q649"},
+)
+
+
+@pytest.mark.parametrize(
+    ("name", "id", "kind"),
+    [
+        ("Москва́", "Q649", "sitelink"),  # with its stress, as the article's first line has it
+        ("ΑΘΗΝΑ", "Q1524", "alias"),
+        ("Αθηναι", "Q1524", "alias"),
+        ("مُحَمَّد", "Q9458", "alias"),
+        ("\u202bمحمد\u202c", "Q9458", "alias"),
+        ("יְרוּשָׁלַיִם", "Q1218", "alias"),
+        ("Zu\u0308rich", "Q72", "label"),
+        ("Henry VII of England", None, "none"),
+        ("京", None, "none"),
+        ("Маша", "Q649", "redirect"),
+        ("wd:Q1000", "Q649", "redirect"),
+        ("Re:Zero", "Q15863587", "label"),  # a title with a colon is no prefixed name
+        ({"label": "Moscow"}, "Q649", "label"),
+    ],
+)
+def test_names_in_every_script(name: Any, id: str | None, kind: str) -> None:
+    found = SCRIPTS.resolve(name)
+    assert (found.id, found.kind) == (id, kind)

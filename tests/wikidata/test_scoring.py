@@ -1,0 +1,265 @@
+"""One article against its item: every flaw of the founding method is a test that fails where it comes back."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from goldassay.measures.triples import times
+from goldassay.measures.triples.objects import Comparing
+from goldassay.wikidata.entities import Item, Statement
+from goldassay.wikidata.scoring import ArticleText, Scoring, verdict_key
+from goldassay.wikidata.subject import Subject
+
+Stated = Callable[..., Statement]
+CITIES = {"Q649": ["Москва", "Moscow"], "Q90": ["Париж", "Paris"], "Q142": ["France"], "Q515": ["city"]}
+
+
+@pytest.fixture(scope="module")
+def scoring() -> Scoring:
+    return Scoring()
+
+
+def place(*statements: Statement, text: str = "") -> Subject:
+    """A subject called Testville with these statements."""
+    item = Item("Q10", labels={"en": "Testville"}, sitelinks={"enwiki": "Testville"}, statements=statements)
+    return Subject("Testville", item, CITIES, "geographic", text)
+
+
+def said(predicate: str, value: Any, subject: str = "Testville", confidence: float | None = None) -> dict[str, Any]:
+    return {"subject": subject, "predicate": predicate, "object": value, "confidence": confidence}
+
+
+def kinds(found: dict[str, Any]) -> list[str]:
+    return [one["kind"] for one in found["triples"]]
+
+
+def test_names_in_another_script_are_not_all_the_same(scoring: Scoring, stated: Stated) -> None:
+    found = scoring.score(place(stated("P36", "Q649")), [said("capital", "Париж")])
+    assert kinds(found) == ["partial"]
+    assert kinds(scoring.score(place(stated("P36", "Q649")), [said("capital", "москва")])) == ["exact"]
+    # as plain text too, where no item decides
+    text = place(stated("P1477", "Москва", "string"))
+    assert kinds(scoring.score(text, [said("birth name", "Париж")])) == ["partial"]
+
+
+def test_a_hundred_is_not_a_thousand(scoring: Scoring, stated: Stated) -> None:
+    subject = place(stated("P1082", {"amount": "+100", "unit": "1"}, "quantity"))
+    assert kinds(scoring.score(subject, [said("population", "1000")])) == ["partial"]
+    assert kinds(scoring.score(subject, [said("population", "1,000")])) == ["partial"]
+    assert kinds(scoring.score(subject, [said("population", "100")])) == ["exact"]
+
+
+def test_two_days_of_one_year_differ_and_a_year_equals_a_year(scoring: Scoring, stated: Stated) -> None:
+    day = place(stated("P571", "1867-11-07", "time"))
+    assert kinds(scoring.score(day, [said("inception", "1867-01-01")])) == ["partial"]
+    assert kinds(scoring.score(day, [said("inception", "7 November 1867")])) == ["exact"]
+    year = place(stated("P571", "1867", "time"))
+    assert kinds(scoring.score(year, [said("inception", "1867")])) == ["exact"]
+
+
+def test_a_statement_is_covered_once(scoring: Scoring, stated: Stated) -> None:
+    subject = place(stated("P36", "Q90"), stated("P36", "Q649"))
+    found = scoring.score(subject, [said("capital", "Paris"), said("P36", "Q90"), said("schema:capital", "Moscow")])
+    # the first two are one statement in two forms; schema:capital is not in the table
+    assert kinds(found) == ["exact", "no_match"]
+    assert found["said_again"] == 1
+    assert found["properties"] == {"P36": [1.0, 0.0, 1.0]}
+    near = place(stated("P571", "1867", "time"))
+    again = scoring.score(near, [said("inception", "1867"), said("inception", "7 November 1867")])
+    assert sorted(kinds(again)) == ["duplicate", "exact"]  # two forms of one year: one covers it, the other repeats it
+    assert again["properties"] == {"P571": [1.0, 1.0, 0.0]}
+
+
+def test_the_subject_counts(scoring: Scoring, stated: Stated) -> None:
+    subject = place(stated("P36", "Q90"))
+    found = scoring.score(subject, [said("capital", "Paris", subject="Elsewhere")])
+    assert kinds(found) == ["novel"]
+    assert found["properties"] == {"P36": [0.0, 1.0, 1.0]}
+    assert kinds(scoring.score(subject, [said("capital", "Paris", subject="France")])) == ["novel"]
+    assert kinds(scoring.score(subject, [said("capital", "Paris", subject="ex:Testville")])) == ["exact"]
+
+
+@pytest.mark.parametrize("predicate", ["pgc:capital", "https://pg-ripple.org/compile#capital", "wdt:P36", "P36"])
+def test_an_iri_is_its_prefixed_name(scoring: Scoring, stated: Stated, predicate: str) -> None:
+    assert kinds(scoring.score(place(stated("P36", "Q90")), [said(predicate, "Paris")])) == ["exact"]
+
+
+def test_a_near_miss_before_the_match_does_not_end_the_search(scoring: Scoring, stated: Stated) -> None:
+    # the first statement of the property has another value; the second is the right one
+    for order in (("Q649", "Q90"), ("Q90", "Q649")):
+        found = scoring.score(place(*(stated("P36", one) for one in order)), [said("capital", "Paris")])
+        assert kinds(found) == ["exact"]
+
+
+def test_deprecated_statements_are_no_gold(scoring: Scoring, stated: Stated) -> None:
+    found = scoring.score(place(stated("P36", "Q90", rank="deprecated")), [said("capital", "Paris")])
+    assert (kinds(found), found["statements"]) == (["novel"], 0)
+
+
+def test_recall_of_a_property_is_counted_from_gold(scoring: Scoring, stated: Stated) -> None:
+    # one of one prediction is right, one of four statements is found: precision 1/1, recall 1/4
+    subject = place(*(stated("P36", one) for one in ("Q90", "Q649", "Q142", "Q515")))
+    found = scoring.score(subject, [said("capital", "Paris")])
+    assert found["properties"] == {"P36": [1.0, 0.0, 3.0]}
+
+
+def test_excluded_types_unknown_values_and_repeated_statements_are_left_out(scoring: Scoring, stated: Stated) -> None:
+    subject = place(stated("P36", "Q90"), stated("P36", "Q90"), stated("P36", None), stated("P214", "1", "external-id"))
+    assert scoring.score(subject, [])["statements"] == 1
+
+
+def test_values_that_differ_in_unit_precision_or_sign_are_not_one(scoring: Scoring, stated: Stated) -> None:
+    day, year = (
+        stated("P571", {"time": "+1867-01-01T00:00:00Z", "precision": precision}, "time") for precision in (11, 9)
+    )
+    metres, pounds = (stated("P2043", {"amount": "+5", "unit": unit}, "quantity") for unit in ("Q11573", "Q100995"))
+    names = [stated("P1477", {"text": "Paris", "language": code}, "monolingualtext") for code in ("en", "fr")]
+    assert scoring.score(place(day, year, metres, pounds, *names), [])["statements"] == 5  # the name is one
+    cold = place(stated("P2044", {"amount": "-5", "unit": "Q11573"}, "quantity"))
+    found = scoring.score(cold, [said("elevation", "5 m", confidence=0.9), said("elevation", "−5 m", confidence=0.1)])
+    assert (found["said_again"], kinds(found)) == (0, ["partial", "exact"])
+
+
+def test_what_is_a_duplicate_is_compared_as_the_run_compares(stated: Stated) -> None:
+    subject = place(stated("P1082", {"amount": "+100", "unit": "1"}, "quantity"))
+    words = [said("population", "100", confidence=0.9), said("population", "104", confidence=0.1)]
+    assert kinds(Scoring().score(subject, words)) == ["exact", "partial"]
+    assert kinds(Scoring(comparing=Comparing(tolerance=0.05)).score(subject, words)) == ["exact", "duplicate"]
+
+
+def test_what_the_text_never_says_is_counted_apart(scoring: Scoring, stated: Stated) -> None:
+    subject = place(
+        stated("P36", "Q90"),
+        stated("P17", "Q142"),
+        stated("P571", "1867", "time"),
+        stated("P1082", {"amount": "+12000", "unit": "1"}, "quantity"),
+        stated("P625", {"latitude": 1.0, "longitude": 2.0}, "globe-coordinate"),
+        stated("P31", "Q404"),  # an item without a name
+        text="Testville, in Frances's shadow; its capital is Paris. Founded in 1867, it has 12,000 souls.",
+    )
+    found = scoring.score(subject, [said("capital", "Paris")])
+    # said: Paris, 1867, 12,000; unsaid: France ("Frances" is another word); unknown: coordinates, the nameless
+    assert found["support"] == {"said": 3, "unsaid": 1, "unknown": 2}
+    # one covered of three said: P36 of P36, P571, P1082
+    assert found["supported"] == {"P1082": [0.0, 0.0, 1.0], "P36": [1.0, 0.0, 0.0], "P571": [0.0, 0.0, 1.0]}
+    [year] = [one for one in found["missed"] if one["property"] == "P571"]
+    assert (year["surface"], year["context"]) == ("1867", "Founded in 1867, it has 12,000 souls.")
+
+
+def test_a_triple_said_the_other_way_round_is_turned(scoring: Scoring, stated: Stated) -> None:
+    capital = place(stated("P1376", "Q142"))
+    found = scoring.score(capital, [said("capital", "Testville", subject="France")])
+    assert kinds(found) == ["exact"]
+    assert found["triples"][0]["turned"] is True
+    assert found["triples"][0]["triple"] == ["France", "capital", "Testville"]  # as it was said
+    children = Item("Q20", labels={"en": "Ann"}, statements=(stated("P31", "Q5"), stated("P40", "Q21")))
+    family = Subject("Ann", children, {"Q21": ["Bob"], "Q5": ["human"]}, "biography_living")
+    assert kinds(scoring.score(family, [said("rel:childOf", "Ann", subject="Bob")])) == ["exact"]
+    assert kinds(scoring.score(family, [said("mother", "Ann", subject="Bob")])) == ["exact"]
+
+
+def test_words_that_stand_for_a_value(scoring: Scoring, stated: Stated) -> None:
+    item = Item("Q20", labels={"en": "Ann"}, statements=(stated("P21", "Q6581072"),))
+    subject = Subject("Ann", item, {"Q6581072": ["female"]})
+    found = scoring.score(subject, [said("schema:gender", "woman", subject="Ann")])
+    assert found["triples"][0]["object"]["kind"] == "mapping"
+    assert kinds(found) == ["exact"]
+
+
+def test_verdicts_narrow_the_interval_and_make_the_rate(stated: Stated) -> None:
+    verdicts = {
+        verdict_key("Testville", "Testville", "ex:motto", "Onward"): "correct",
+        verdict_key("Testville", "Testville", "ex:twin", "Paris"): "incorrect",
+        verdict_key("Other", "Testville", "ex:song", "La"): "correct",  # of another article
+    }
+    triples = [said("ex:motto", "onward"), said("ex:twin", "Paris"), said("ex:song", "La"), said("capital", "Paris")]
+    found = Scoring(verdicts=verdicts).score(place(stated("P36", "Q90")), triples)
+    # true: the capital and the motto; false: the twin; unknown: the song
+    assert found["known"] == [2.0, 1.0, 1.0]
+    assert found["judged"] == [1.0, 1.0]
+
+
+def test_evidence_is_data(scoring: Scoring, stated: Stated) -> None:
+    found = scoring.score(place(stated("P36", "Q90")), [said("capital", "Paris", confidence=0.9)])
+    [one] = found["triples"]
+    assert one["confidence"] == 0.9
+    assert one["property"] == "P36"
+    assert one["subject"] == {"id": "Q10", "kind": "sitelink", "confidence": 1.0, "reason": one["subject"]["reason"]}
+    assert one["object"]["id"] == "Q90"
+    assert one["statement"] == {
+        "property": "P36", "value": "Париж", "value_id": "Q90", "type": "wikibase-item", "rank": "normal",
+        "aligned": True,
+    }  # fmt: skip
+    assert found["bins"] == {"3": [1.0, 0.9, 1.0]}
+
+
+def test_of_two_with_one_name_the_range_of_the_property_tells(scoring: Scoring, stated: Stated) -> None:
+    names = {"Q90": ["Paris"], "Q167646": ["Paris"], "Q404": ["Nowhere"]}
+    types = {"Q90": frozenset({"Q515"}), "Q167646": frozenset({"Q5"})}
+    item = Item("Q20", labels={"en": "Ann"}, statements=(stated("P19", "Q404"), stated("P40", "Q167646")))
+    subject = Subject("Ann", item, names, "biography_living", types=types)
+    found = scoring.score(subject, [said("born in", "Paris", subject="Ann"), said("child", "Paris", subject="Ann")])
+    places = {one["property"]: one["object"] for one in found["triples"]}
+    assert (places["P19"]["id"], places["P19"]["kind"]) == ("Q90", "context")
+    assert places["P40"]["id"] == "Q167646"
+    assert {one["property"]: one["kind"] for one in found["triples"]} == {"P19": "partial", "P40": "exact"}
+    # without classes nothing is guessed
+    unknown = scoring.score(Subject("Ann", item, names), [said("born in", "Paris", subject="Ann")])
+    assert unknown["triples"][0]["object"]["kind"] == "ambiguous"
+
+
+@pytest.mark.parametrize(
+    ("text", "supported", "surface"),
+    [
+        ("It was founded on 7 November 1867.", True, "7 November 1867"),
+        ("It was founded on November 7th, 1867.", True, "November 7th, 1867"),
+        ("Gegründet am 7. November 1867.", True, "7. November 1867"),
+        ("1867-11-07", True, "1867-11-07"),
+        ("It was founded in November 1867.", False, None),  # not the day
+        ("It was founded in 1867.", False, None),
+        ("On 8 November 1867 nothing happened.", False, None),
+    ],
+)
+def test_a_day_is_said_where_the_day_stands(
+    scoring: Scoring, stated: Stated, text: str, supported: bool, surface: str | None
+) -> None:
+    [one] = scoring.score(place(stated("P571", "1867-11-07", "time"), text=text), [])["missed"]
+    assert (one["supported"], one.get("surface")) == (supported, surface)
+
+
+@pytest.mark.parametrize(
+    ("time", "precision", "surface"),
+    [
+        ("-0044-03-15", 11, "15 March 44 BC"),
+        ("+0044-03-15", 11, None),  # another era
+        ("-0043-03-15", 11, "March 15, 43 B.C."),
+        ("-0100-07-00", 10, "12 July 100 BC"),
+        ("-0200-00-00", 7, "2nd century BC"),
+        ("+0200-00-00", 7, None),
+        ("+0079-00-00", 9, "AD 79"),
+        ("+1990-00-00", 8, "1990s"),
+        ("+1801-00-00", 7, "19th century"),
+        ("+1750-00-00", 7, None),
+        ("-0323-00-00", 9, "323 BCE"),
+    ],
+)
+def test_times_of_every_era_and_age_are_found_in_a_text(time: str, precision: int, surface: str | None) -> None:
+    text = ArticleText(
+        "He lived (12 July 100 BC – 15 March 44 BC); March 15, 43 B.C. was later. Made in the 2nd century BC, lost in "
+        "323 BCE, buried in AD 79, found in the 19th century and shown in the 1990s."
+    )
+    wanted = times.read({"time": time, "precision": precision})
+    assert wanted is not None
+    at = text.date(wanted)
+    assert (text.text[slice(*at)] if at else None) == surface
+
+
+@pytest.mark.parametrize("piece", ["x", "東", "1", "1 ", "12 march ", "1st ", "ad "])
+def test_a_long_text_of_anything_is_searched_once(piece: str) -> None:
+    """Without a bound on a month's name this would take minutes for a text without spaces."""
+    text = ArticleText(piece * 100_000)
+    assert text.date(times.Time(1900, 1, 1, 11)) is None
+    assert text.date(times.Time(1900, precision=7)) is None

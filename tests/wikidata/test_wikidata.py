@@ -1,0 +1,136 @@
+"""Wikidata's items through a real query service on the loopback: the same queries, pages past limits, real failures."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from goldassay.cache import Cache
+from goldassay.exceptions import CacheOnlyError, FetchError, GoldassayError, NotFoundError
+from goldassay.wikidata.client import Service, WikidataClient
+from goldassay.wikidata.web import Web
+
+
+@pytest.fixture
+def client(server: Any, web: Web, tmp_path: Path) -> WikidataClient:
+    return WikidataClient(server.sparql, web=web, cache=Cache(tmp_path))
+
+
+def said(item: Any) -> dict[str, Any]:
+    return {one.property: one for one in item.statements}
+
+
+def test_an_item_by_its_article_has_all_that_is_said_of_it(client: WikidataClient) -> None:
+    item = client.item_of("Адамс, Дуглас", "ru")
+    assert (item.id, item.labels["en"], item.aliases["en"]) == ("Q42", "Douglas Adams", ["DNA", "Douglas Noel Adams"])
+    assert item.sitelinks == {"enwiki": "Douglas Adams", "ruwiki": "Адамс, Дуглас"}
+    found = said(item)
+    assert (found["P31"].value, found["P31"].type, found["P31"].references) == ("Q5", "wikibase-item", 2)
+    assert found["P569"].value["time"].startswith("+1952-03-11")
+    assert found["P569"].value["precision"] == 11
+    assert (float(found["P2048"].value["amount"]), found["P2048"].value["unit"]) == (1.96, "Q11573")
+    assert found["P551"].rank == "deprecated"
+    assert found["P551"].qualifiers == (("P580", "Q5"),)
+    assert found["P625"].value == {"latitude": 52.5, "longitude": 4.25, "precision": 0.01, "globe": "Q2"}
+    assert found["P1559"].value == {"text": "Douglas", "language": "en"}
+    assert found["P40"].value is None
+    assert not {"P214", "P18"} & set(found)  # identifiers and images are left out
+    assert item.fetched
+
+
+def test_excluded_types_are_a_choice(server: Any, web: Web, tmp_path: Path) -> None:
+    every = WikidataClient(server.sparql, web=web, cache=Cache(tmp_path), excluded=())
+    found = said(every.item("Q42"))
+    assert (found["P214"].type, found["P18"].type) == ("external-id", "commonsMedia")
+    one = WikidataClient(server.sparql, web=web, cache=Cache(tmp_path), excluded=["GlobeCoordinate"])
+    assert "P625" not in said(one.item("Q42"))
+    assert "P214" in said(one.item("Q42"))
+
+
+@pytest.mark.parametrize("limit", [1, 7, 30])
+def test_a_servers_limit_loses_nothing(limit: int, server: Any, client: WikidataClient) -> None:
+    server.answers.limit = limit
+    item = client.item("Q649")
+    assert sorted(one.value for one in item.statements) == sorted(f"Q{1000 + n}" for n in range(30))
+    names = client.names(["Q5", "Q61"])
+    assert names == {"Q5": ["human", "mens"], "Q61": ["Washington"]}
+
+
+def test_our_own_pages_lose_nothing_either(server: Any, web: Web, frozen: Path, tmp_path: Path) -> None:
+    small = WikidataClient(Service(server.sparql, web, Cache(tmp_path), page=4))
+    assert small.item("Q649").statements == WikidataClient(frozen).item("Q649").statements
+
+
+def test_the_service_and_the_file_say_the_same(client: WikidataClient, frozen: Path) -> None:
+    local = WikidataClient(frozen)
+    for qid in ("Q42", "Q649"):
+        far, near = client.item(qid), local.item(qid)
+        assert (far.labels, far.aliases, far.sitelinks) == (near.labels, near.aliases, near.sitelinks)
+        assert far.statements == near.statements
+
+
+@pytest.mark.parametrize("how", ["500", "cut", "garbled", "slow", "429"])
+def test_a_fetch_that_fails_is_no_item_without_statements(how: str, server: Any, client: WikidataClient) -> None:
+    server.answers.behave("/sparql", *[how] * 3)
+    with pytest.raises(FetchError) as failed:
+        client.item("Q42")
+    assert not isinstance(failed.value, NotFoundError)
+    assert len(client.item("Q42").statements) == 7  # and it is not remembered as one
+
+
+def test_a_failure_on_a_later_page_fails_the_item(server: Any, client: WikidataClient) -> None:
+    server.answers.limit = 10
+    server.answers.behave("/sparql", "", "", "500", "500", "500")
+    with pytest.raises(FetchError, match="status 500 in 3 attempts"):
+        client.item("Q649")
+
+
+def test_a_busy_service_is_asked_again(server: Any, client: WikidataClient) -> None:
+    server.answers.behave("/sparql", "retry 0", "500")
+    assert client.item("Q42").id == "Q42"
+
+
+def test_what_is_no_sparql_service_is_said(server: Any, web: Web, tmp_path: Path) -> None:
+    server.answers.pages["X"] = "<p>X</p>"
+    address = f"{server.url}/w/rest.php/v1/page/X/with_html"
+    with pytest.raises(FetchError, match="is it a SPARQL endpoint"):
+        WikidataClient(address, web=web, cache=Cache(tmp_path)).item("Q42")
+
+
+def test_what_is_not_there_is_not_found(client: WikidataClient) -> None:
+    with pytest.raises(NotFoundError, match="Q999999 is not there"):
+        client.item("Q999999")
+    with pytest.raises(NotFoundError, match="'Париж' as a sitelink"):
+        client.item_of("Париж", "ru")
+    assert client.names(["Q999999"]) == {"Q999999": []}
+
+
+@pytest.mark.parametrize("bad", ["", "42", "Q0", "Q42> ?x", "Q42 } DROP ALL #", "q42", "Q42\n"])
+def test_an_id_cannot_change_a_query(bad: str, server: Any, client: WikidataClient) -> None:
+    with pytest.raises(GoldassayError, match="no id of Wikidata"):
+        client.item(bad)
+    assert not server.answers.seen
+
+
+@pytest.mark.parametrize("title", ["a> ?p ?o . <b", 'a"b', "a\\b", "a{b}", "a\nb", "🦊", "l'été"])
+def test_a_title_cannot_change_a_query(title: str, client: WikidataClient) -> None:
+    with pytest.raises(NotFoundError):
+        client.item_of(title, "fr")
+
+
+def test_the_cache_answers_and_only_the_cache_where_asked(server: Any, web: Web, tmp_path: Path) -> None:
+    first = WikidataClient(server.sparql, web=web, cache=Cache(tmp_path)).item("Q42")
+    asked = len(server.answers.seen)
+    only = WikidataClient(server.sparql, web=web, cache=Cache(tmp_path, use="only"))
+    assert only.item("Q42").statements == first.statements
+    assert only.item("Q42").fetched == first.fetched
+    assert len(server.answers.seen) == asked
+    with pytest.raises(
+        CacheOnlyError, match=r"^what http://127\.0\.0\.1:\d+/sparql says of it is not in .* FILE\)$"
+    ) as told:
+        only.item("Q649")
+    assert "SELECT" not in str(told.value)
+    WikidataClient(server.sparql, web=web, cache=Cache(tmp_path, use="none")).item("Q42")
+    assert len(server.answers.seen) == 2 * asked

@@ -1,0 +1,113 @@
+"""``goldassay wikidata fetch``: from a real query service to a file that answers the same offline."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner, Result
+
+from goldassay.cli import app
+from goldassay.exceptions import GoldassayError
+from goldassay.wikidata import rdf
+from goldassay.wikidata.client import WikidataClient
+from goldassay.wikidata.entities import Item, Statement
+from goldassay.wikidata.sparql import classes, merged_into
+from goldassay.wikidata.wikipedia import Article, WikipediaClient
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder with two articles in its cache."""
+    monkeypatch.chdir(tmp_path)
+    client = WikipediaClient("en")
+    for title in ("Douglas Adams", "Nobody at all"):
+        kept: dict[str, Any] = {"title": title, "text": "x", "wikilinks": [], "revision": 1, "language": "en"}
+        assert set(kept) <= set(Article.__dataclass_fields__)
+        client.cache.get("en", f"{client.base} {title}", lambda kept=kept: kept)  # type: ignore[misc]
+    return tmp_path
+
+
+def fetch(*more: object) -> Result:
+    return CliRunner().invoke(app, ["wikidata", "fetch", *(str(one) for one in more)])
+
+
+def test_what_is_frozen_answers_as_the_service_did(server: Any, folder: Path) -> None:
+    done = fetch("--article", "Douglas Adams", "--endpoint", server.sparql, "--to", "frozen.nt")
+    assert done.exit_code == 0, (done.output, done.exception)
+    assert "1 of 1 items" in done.stdout
+    there = WikidataClient(server.sparql).item("Q42")
+    here = WikidataClient(folder / "frozen.nt").item_of("Douglas Adams")
+    assert replace(here, fetched="", statements=()) == replace(there, fetched="", statements=())
+    assert sorted(map(repr, here.statements)) == sorted(map(repr, there.statements))
+    assert datetime.fromisoformat(here.fetched) == datetime.fromisoformat(there.fetched)
+    assert WikidataClient(folder / "frozen.nt").names(["Q5"])["Q5"][0] == "human"
+    assert not list(folder.glob("*.part"))
+
+
+def test_what_failed_is_said_and_the_rest_is_kept(server: Any, folder: Path) -> None:
+    done = fetch(
+        "--article", "Douglas Adams", "--article", "Nobody at all", "--endpoint", server.sparql, "--to", "frozen.nt"
+    )
+    assert done.exit_code == 1
+    assert "1 of 2 items" in done.stdout
+    assert "no item has the en article 'Nobody at all'" in " ".join(done.stderr.split())
+    assert WikidataClient(folder / "frozen.nt").item("Q42").id == "Q42"
+
+
+def test_from_a_dump(folder: Path) -> None:
+    label = {"en": {"language": "en", "value": "human"}}
+    snak = {
+        "snaktype": "value",
+        "datatype": "wikibase-item",
+        "datavalue": {"value": {"entity-type": "item", "id": "Q5"}},
+    }
+    lines = [
+        {"id": "Q1", "sitelinks": {"enwiki": {"title": "One"}}, "claims": {"P31": [{"mainsnak": snak}]}},
+        {"id": "Q5", "labels": label},
+        {"id": "Q6", "labels": label},
+    ]
+    (folder / "dump.json").write_text("\n".join(json.dumps(line) for line in lines))
+    (folder / "set.yaml").write_text(
+        "articles:\n- {title: One, qid: Q1, domain: d}\n- {title: Two, qid: Q2, domain: d}\n"
+    )
+    done = fetch("--dataset", "set.yaml", "--dump", "dump.json", "--to", "frozen.nt")
+    assert done.exit_code == 1  # Q2 is not in the dump
+    client = WikidataClient(folder / "frozen.nt")
+    assert [one.value for one in client.item_of("One").statements] == ["Q5"]
+    assert client.names(["Q5", "Q6"]) == {"Q5": ["human"], "Q6": []}  # Q6 is nobody's value
+
+
+def test_what_tells_namesakes_apart_is_frozen_too(folder: Path) -> None:
+    """Classes of values that share a name, and the id that the benchmark declares and that was merged."""
+
+    def statement(name: str, value: str) -> Statement:
+        return Statement(name, value, "wikibase-item")
+
+    rdf.write(
+        [
+            Item("Q42", {"en": "Douglas Adams"}, {}, {"enwiki": "Douglas Adams"},
+                 (statement("P31", "Q5"), statement("P19", "Q90"), statement("P26", "Q91")), merged=("Q41",)),
+            Item("Q90", {"en": "Paris"}, statements=(statement("P31", "Q515"),)),
+            Item("Q91", {"en": "Paris"}, statements=(statement("P31", "Q5"),)),
+            Item("Q5", {"en": "human"}, statements=(statement("P31", "Q16889133"),)),
+        ],
+        folder / "whole.nt",
+    )  # fmt: skip
+    (folder / "set.yaml").write_text("articles:\n- {title: Douglas Adams, qid: Q41, domain: d}\n")
+    done = fetch("--dataset", "set.yaml", "--endpoint", "whole.nt", "--to", "frozen.nt")
+    assert done.exit_code == 0, (done.output, done.exception)
+    client = WikidataClient(folder / "frozen.nt")
+    assert classes(client, ["Q90", "Q91", "Q5"]) == {"Q90": {"Q515"}, "Q91": {"Q5"}}  # "human" is one thing here
+    assert merged_into(client, "Q41") == "Q42"
+    assert len(client.item("Q42").statements) == 3
+
+
+def test_the_file_is_n_triples(folder: Path) -> None:
+    done = fetch("--article", "Douglas Adams", "--to", "frozen.csv")
+    assert isinstance(done.exception, GoldassayError)
+    assert "name a .nt file" in str(done.exception)
