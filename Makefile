@@ -4,7 +4,7 @@ BIN := .venv/bin
 export OMP_NUM_THREADS = 1
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: install demo test oracles format format-check lint types check bench docs release-check clean
+.PHONY: install demo test oracles format format-check lint types check bench docs release-check conformance clean
 
 install: .venv/installed
 
@@ -51,6 +51,10 @@ check: format-check lint types docs test
 
 docs: .venv/docs
 	DISABLE_MKDOCS_2_WARNING=true NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build -q
+
+# official numbers and installed implementations, replayed: prints "N of M"
+conformance: install
+	$(BIN)/python -m benchmarks.conformance
 
 bench: install
 	$(BIN)/python -m benchmarks

@@ -10,6 +10,8 @@ import threading
 from pathlib import Path
 
 import pytest
+from benchmarks import fuzz
+from benchmarks.fuzz import readers
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -17,8 +19,6 @@ from goldassay import files
 from goldassay.exceptions import DataError, GoldassayError
 from goldassay.gold import load, read
 from goldassay.gold.audit import audit
-from goldassay.proof import fuzz
-from goldassay.proof.fuzz import readers
 
 READERS = {reader.label: reader for reader in readers()}
 LINE = b'{"id": "a", "text": "In Delft", "entities": [{"start": 3, "end": 8, "type": "TOP", "text": "Delft"}]}\n'

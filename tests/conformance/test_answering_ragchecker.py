@@ -6,11 +6,11 @@ import json
 from pathlib import Path
 
 import pytest
+from benchmarks.conformance import published
 
 from goldassay.exceptions import DataError
 from goldassay.measures import answering
 from goldassay.measures.answering import NoiseSensitivity, Support
-from goldassay.proof.conform import published
 
 MEASURES = {
     "precision": answering.ClaimPrecision(),

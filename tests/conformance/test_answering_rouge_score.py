@@ -7,12 +7,12 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
+from benchmarks.conformance import cases
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from rouge_score.rouge_scorer import RougeScorer
 
 from goldassay.measures.answering import ROUGE, rouge, rouge_batch
-from goldassay.proof.conform import cases
 
 KINDS = ("1", "2", "L", "Lsum")
 WORD = st.sampled_from(

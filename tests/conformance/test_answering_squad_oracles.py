@@ -6,12 +6,12 @@ import random
 from pathlib import Path
 
 import pytest
+from benchmarks.conformance import cases
 from dspy.evaluate.metrics import EM
 from dspy.evaluate.metrics import F1 as F1_OF_DSPY
 
 from goldassay.gold import read
 from goldassay.measures.answering import squad
-from goldassay.proof.conform import cases
 
 
 @pytest.fixture(scope="module")

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from benchmarks.conformance import cases
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from seqeval.metrics import classification_report
@@ -16,7 +17,6 @@ from seqeval.scheme import BILOU, IOB1, IOB2, IOBES, IOE1, IOE2
 
 from goldassay.compat import compute_ner_metrics, extract_entities
 from goldassay.measures.extraction import evaluate_tags
-from goldassay.proof.conform import cases
 
 TAGS = ["O", *(f"{letter}-{kind}" for letter in "BI" for kind in ("LOC", "PER", "ORG"))]
 sentences = st.lists(

@@ -8,12 +8,12 @@ import ir_measures
 import numpy as np
 import pytest
 import pytrec_eval
+from benchmarks.conformance.live import CUTS, IR_MEASURES, TREC_EVAL
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from goldassay.gold import read
 from goldassay.measures import retrieval as r
-from goldassay.proof.conform.live import CUTS, IR_MEASURES, TREC_EVAL
 
 ASKED = {f"{name}.{','.join(map(str, CUTS))}" for name in ("ndcg_cut", "P", "recall")} | {
     "success.1,5,10", "map_cut.5,10", "ndcg", "recip_rank", "map", "bpref", "Rprec",

@@ -1,4 +1,4 @@
-"""HIPE under its protocol, each rule by its smallest case; the 14 official system files stand in tests/proof."""
+"""HIPE under its protocol, each rule by its smallest case; the 14 official system files stand in tests/conformance."""
 
 from __future__ import annotations
 

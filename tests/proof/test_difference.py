@@ -10,11 +10,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from benchmarks.conformance import cases
 
 from goldassay.exceptions import GoldassayError
 from goldassay.gold import pairs
 from goldassay.measures import classification, extraction, retrieval
-from goldassay.proof.conform import cases
 from goldassay.proof.difference import Claim, explain
 
 

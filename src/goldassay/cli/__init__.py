@@ -27,7 +27,7 @@ from goldassay.cli.rank import rank
 from goldassay.cli.runs import app as runs_app
 from goldassay.cli.runs import dashboard, report, view
 from goldassay.cli.score import score
-from goldassay.cli.start import conform, demo, init
+from goldassay.cli.start import demo, init
 from goldassay.cli.tune import tune
 from goldassay.cli.wikidata import app as wikidata_app
 from goldassay.exceptions import GoldassayError, RunStopped
@@ -52,7 +52,6 @@ app.add_typer(patch_app, name="patch")
 app.add_typer(judge_app, name="judge")
 app.add_typer(gold_app, name="gold")
 app.add_typer(wikidata_app, name="wikidata")
-app.command()(conform)
 
 
 @app.callback(invoke_without_command=True)

@@ -8,9 +8,9 @@ from __future__ import annotations
 import os
 import re
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, redirect_stderr, redirect_stdout, suppress
-from typing import IO, TYPE_CHECKING, Any, Protocol
+from typing import IO, TYPE_CHECKING, Any
 
 from rich.console import Console
 from rich.errors import MarkupError
@@ -207,34 +207,3 @@ def p_value(p: float) -> str:
     ('0.031', '<.001')
     """
     return f"{p:.3f}" if p >= 0.001 else "<.001"
-
-
-class Reproduced(Protocol):
-    """What a suite of official numbers came to."""
-
-    name: str
-    reproduced: int
-    total: int
-    differences: list[str]
-    missing: str
-
-
-def conformance(results: Sequence[Reproduced], what: str) -> None:
-    """How many numbers came out the same, by suite, with the first differences and what could not be asked."""
-    table = under_title(f"{what} reproduced")
-    table.add_column("suite")
-    table.add_column("reproduced", justify="right")
-    asked = [result for result in results if not result.missing]
-    for result in asked:
-        table.add_row(result.name, f"{result.reproduced} of {result.total}")
-    out = console()
-    if asked:
-        out.print(table)
-    for result in results:
-        for difference in result.differences:
-            out.print(f"  {result.name}: {difference}", markup=False)
-    done, total = sum(r.reproduced for r in asked), sum(r.total for r in asked)
-    out.print(f"{done} of {total} {what} reproduced.")
-    for result in results:
-        if result.missing:
-            plain(f"{result.name}: {result.missing}")

@@ -17,7 +17,7 @@ injection, relevance     an order in an answer to another question does not make
 The marks are this project's choice; an audit takes others.
 
 What is planted: claims made wrong, answers made long, texts that give orders. A claim goes wrong by a verb negated, a
-digit changed or a name swapped; the mutation tests of the measures (`goldassay.proof.mutation`) plant the same. A
+digit changed or a name swapped; the mutation tests of the measures (`benchmarks.mutation`) plant the same. A
 swapped name or changed number that stands in the text anyway would be no fault, so it is not planted. Claims without a
 verb that can be negated are denied as a whole.
 """

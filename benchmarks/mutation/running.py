@@ -10,12 +10,13 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import Any
 
+from benchmarks.mutation import damages, spans
+from benchmarks.mutation.damages import Damage
+
 from goldassay.embedding import Embedder, available, register
 from goldassay.exceptions import DataError, GoldassayError
 from goldassay.gold.shapes import Record
 from goldassay.measure import TASKS, Measure
-from goldassay.proof.mutation import damages, spans
-from goldassay.proof.mutation.damages import Damage
 
 FACTS = (
     ("Which year was the Hill Museum opened in Delft?", "The Hill Museum was opened in Delft in 1887.", "Hill Museum"),

@@ -32,13 +32,14 @@ from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
+from benchmarks.conformance.official import SuiteResult
+
 from goldassay import files
 from goldassay.exceptions import DataError, GoldassayError
 from goldassay.gold import pairs, read
 from goldassay.measures import answering
 from goldassay.measures.retrieval import Batch, named
 from goldassay.measures.triples import scorecard
-from goldassay.proof.conform.official import SuiteResult
 
 FILE = "checking_outputs.json"
 CASES: tuple[tuple[str, tuple[str, ...], float, float], ...] = (

@@ -21,14 +21,14 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
+from benchmarks.conformance.cases import SEED, Tags, answers, heritage, judged, labels, random_tags, spans, tagged
+from benchmarks.conformance.official import SuiteResult
 
 from goldassay.exceptions import GoldassayError
 from goldassay.gold.agreement import alpha, cohen_kappa, fleiss_kappa
 from goldassay.measures import classification, retrieval
 from goldassay.measures.answering import rouge_batch
 from goldassay.measures.extraction import evaluate_spans, evaluate_spans_by_type, evaluate_tags
-from goldassay.proof.conform.cases import SEED, Tags, answers, heritage, judged, labels, random_tags, spans, tagged
-from goldassay.proof.conform.official import SuiteResult
 from goldassay.statistics import compare, holm, wilson
 
 LETTERS = {"IOB1": "IB", "IOB2": "IB", "IOE2": "IE", "IOBES": "BIES", "BILOU": "BILU"}
@@ -305,7 +305,7 @@ statsmodels, pytrec_eval, ir_measures, rouge-score
     if wrong is not None:
         raise GoldassayError(f"no oracle {wrong!r}; there are {', '.join(ORACLES)}")
     results = []
-    for name in names or ORACLES:
+    for name in ORACLES if names is None else names:
         result = SuiteResult(name, missing=ORACLES[name].missing)
         if not result.missing:
             ORACLES[name].compare(result)

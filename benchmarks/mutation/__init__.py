@@ -8,8 +8,7 @@ Source: the idea is mutation testing (DeMillo, Lipton and Sayward, IEEE Computer
 Sai et al., Perturbation CheckLists for evaluating NLG evaluation metrics, EMNLP 2021.
 """
 
-from goldassay.proof.mutation.damages import Damage
-from goldassay.proof.mutation.page import show
-from goldassay.proof.mutation.running import DAMAGES, NOTICED, Reaction, table
+from benchmarks.mutation.damages import Damage
+from benchmarks.mutation.running import DAMAGES, NOTICED, Reaction, table
 
-__all__ = ["DAMAGES", "NOTICED", "Damage", "Reaction", "show", "table"]
+__all__ = ["DAMAGES", "NOTICED", "Damage", "Reaction", "table"]

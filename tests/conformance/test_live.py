@@ -1,21 +1,18 @@
-"""`goldassay conform` without data: every installed oracle is asked, a wrong number is seen, an absent one is named."""
+"""Live conformance: every installed oracle is asked, a wrong number is seen, an absent one is named."""
 
 from __future__ import annotations
 
 import importlib.util
-import json
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from typer.testing import CliRunner
+from benchmarks.conformance import cases, live
 
 from goldassay import workspace
-from goldassay.cli import app
 from goldassay.measures import classification, retrieval
-from goldassay.proof.conform import cases, live
 
 RATES = ("precision", "recall", "f1", "support")
 LEAST = {
@@ -63,14 +60,10 @@ def test_a_wrong_number_is_seen(
 def test_an_oracle_that_is_absent_is_named_with_the_line_that_installs_it(monkeypatch: pytest.MonkeyPatch) -> None:
     there = importlib.util.find_spec
     monkeypatch.setattr(live, "find_spec", lambda name: None if name in ("seqeval", "krippendorff") else there(name))
-    words = ["conform", "--only", "seqeval", "--only", "krippendorff", "--only", "nervaluate"]
-    done = CliRunner().invoke(app, words)
-    assert done.exit_code == 0, done.output
-    assert "seqeval: not installed; pip install seqeval==1.2.2" in done.stdout
-    assert "krippendorff: not installed; pip install krippendorff==0.9.0" in done.stdout
-    found = json.loads(CliRunner().invoke(app, [*words, "--json"]).stdout)["suites"]
-    assert [bool(one["missing"]) for one in found] == [True, True, False]
-    assert found[2]["reproduced"] == found[2]["total"] > 0
+    absent, other, nervaluate = live.run(["seqeval", "krippendorff", "nervaluate"])
+    assert absent.missing == "not installed; pip install seqeval==1.2.2"
+    assert other.missing == "not installed; pip install krippendorff==0.9.0"
+    assert nervaluate.reproduced == nervaluate.total > 0
 
 
 def test_the_same_numbers_on_every_machine_and_without_the_gold_fewer(
@@ -86,10 +79,3 @@ def test_the_same_numbers_on_every_machine_and_without_the_gold_fewer(
     for name, total in before.items():
         (result,) = live.run([name])
         assert 0 < result.reproduced == result.total < total
-
-
-def test_a_suite_that_needs_files_says_so() -> None:
-    done = CliRunner().invoke(app, ["conform", "--only", "trec_eval"])
-    assert "the suite trec_eval replays official results: --data FOLDER, or --fetch" in str(done.exception)
-    done = CliRunner().invoke(app, ["conform", "--only", "seqevil"])
-    assert "no oracle 'seqevil'; there are seqeval" in str(done.exception)

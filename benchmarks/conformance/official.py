@@ -7,14 +7,13 @@ is refused. The hashes were taken from copies; whether an address still answers 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from urllib.parse import urlsplit
+
+import httpx
 
 from goldassay import files
-from goldassay.exceptions import FetchError, NotFoundError
-from goldassay.wikidata.web import Web
 
 SHOWN = 10
 
@@ -62,16 +61,6 @@ class SuiteResult:
         if len(self.differences) < SHOWN:
             self.differences.append(text)
 
-    def state(self) -> dict[str, object]:
-        """As JSON."""
-        return {
-            "name": self.name,
-            "reproduced": self.reproduced,
-            "total": self.total,
-            "differences": self.differences,
-            "missing": self.missing,
-        }
-
 
 FOLDER = Path(".goldassay") / "official"
 MANIFEST = Path(__file__).parent / "official.yaml"
@@ -88,10 +77,9 @@ class OfficialHome:
     licence: str
     files: Mapping[str, tuple[str, str]]
 
-    def url(self, name: str, mirror: str | None = None) -> str:
-        """Where a file is asked for: at its home, or under the same path at a mirror."""
-        url = self.address + self.files[name][0]
-        return url if mirror is None else mirror.rstrip("/") + urlsplit(url).path
+    def url(self, name: str) -> str:
+        """The address of a file."""
+        return self.address + self.files[name][0]
 
 
 def sources(manifest: Path = MANIFEST) -> list[OfficialHome]:
@@ -102,43 +90,23 @@ def sources(manifest: Path = MANIFEST) -> list[OfficialHome]:
     ]
 
 
-def fetch(
-    into: Path,
-    suites: Sequence[str] | None = None,
-    *,
-    known: Sequence[OfficialHome] | None = None,
-    mirror: str | None = None,
-    web: Web | None = None,
-) -> Iterator[tuple[OfficialHome, str]]:
-    """Get what is not there yet, home after home: each with what went wrong, which is nothing where all came.
-
-    Args:
-        into: the folder; each home has its own in it, as ``--data`` wants it.
-        suites: only these.
-        known: the homes; by default those of ``official.yaml``.
-        mirror: a server that holds the same paths.
-        web: who asks.
-    """
-    web = web or Web()
-    for source in sources() if known is None else known:
-        if suites is None or source.suite in suites:
-            yield source, _complete(source, into / source.folder, mirror, web)
-
-
-def _complete(source: OfficialHome, folder: Path, mirror: str | None, web: Web) -> str:
-    for name, (_, sha) in source.files.items():
-        file = folder / name
-        if file.is_file() and hashlib.sha256(file.read_bytes()).hexdigest() == sha:
-            continue
-        try:
-            content = web.content(source.url(name, mirror))
-        except (FetchError, NotFoundError) as error:
-            return str(error)
-        found = hashlib.sha256(content).hexdigest()
-        if found != sha:
-            return f"{name} of {source.home} is not the file that was pinned (SHA-256 {found[:12]}…, not {sha[:12]}…)"
-        folder.mkdir(parents=True, exist_ok=True)
-        part = file.with_name(f"{name}.part")
-        part.write_bytes(content)
-        part.replace(file)
-    return ""
+def fetch(into: Path, homes: Sequence[OfficialHome] | None = None) -> list[str]:
+    """Download the official files that are missing or changed; returns the errors, one line each."""
+    errors = []
+    for home in sources() if homes is None else homes:
+        for name, (_, sha) in home.files.items():
+            file = into / home.folder / name
+            if file.is_file() and hashlib.sha256(file.read_bytes()).hexdigest() == sha:
+                continue
+            try:
+                content = httpx.get(home.url(name), follow_redirects=True).raise_for_status().content
+            except httpx.HTTPError as error:
+                errors.append(f"{home.suite}: {home.url(name)}: {error}".splitlines()[0])
+                break
+            digest = hashlib.sha256(content).hexdigest()
+            if digest != sha:
+                errors.append(f"{home.suite}: {name} is not the pinned file (SHA-256 {digest[:12]}…, not {sha[:12]}…)")
+                break
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_bytes(content)
+    return errors

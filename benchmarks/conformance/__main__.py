@@ -1,0 +1,51 @@
+"""Replay official results and compare with installed implementations: ``python -m benchmarks.conformance``.
+
+``--data FOLDER`` names the folder of official files (default: ``../shared/data``, or ``GOLDASSAY_DATA``); ``--fetch
+FOLDER`` downloads those that are public first; ``--only NAME`` (repeat) chooses suites and implementations. Prints
+``N of M`` for each suite and in total, and exits with 1 if a number differs.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from pathlib import Path
+
+from benchmarks import conformance
+from benchmarks.conformance import live, official
+
+from goldassay.exceptions import GoldassayError
+
+
+def main() -> None:
+    """Parse the call, replay, print."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.conformance")
+    parser.add_argument("--data", type=Path, default=Path(os.environ.get("GOLDASSAY_DATA", "../shared/data")))
+    parser.add_argument("--fetch", type=Path, metavar="FOLDER")
+    parser.add_argument("--only", action="append", choices=[*conformance.SUITES, *live.ORACLES])
+    asked = parser.parse_args()
+    errors = official.fetch(asked.fetch) if asked.fetch else []
+    data = asked.fetch or asked.data
+    names = asked.only or [*live.ORACLES, *conformance.SUITES]
+    suites = [name for name in names if name in conformance.SUITES]
+    if not asked.only:  # all that are there
+        suites = [name for name in suites if (data / conformance.SUITES[name][0]).is_dir()]
+    try:
+        results = live.run([name for name in names if name in live.ORACLES])
+        results += conformance.run(data, suites) if suites else []
+    except GoldassayError as error:
+        sys.exit(str(error))
+    for result in results:
+        print(f"{result.name}: {result.missing or f'{result.reproduced} of {result.total}'}")
+        for difference in result.differences:
+            print(f"  {difference}")
+    for error in errors:
+        print(f"not fetched: {error}", file=sys.stderr)
+    reproduced, total = sum(each.reproduced for each in results), sum(each.total for each in results)
+    print(f"{reproduced} of {total}")
+    sys.exit(1 if errors or reproduced < total else 0)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,110 @@
+"""Official files: downloaded from a local server, pinned by SHA-256; the command that replays them."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from threading import Thread
+
+import pytest
+from benchmarks.conformance import SUITES
+from benchmarks.conformance.__main__ import main
+from benchmarks.conformance.official import OfficialHome, fetch, sources
+
+
+class Home:
+    """A server on the loopback: what stands at a path, and which paths were asked for."""
+
+    def __init__(self) -> None:
+        self.files: dict[str, bytes] = {}
+        self.asked: list[str] = []
+        home = self
+
+        class Handler(BaseHTTPRequestHandler):
+            def do_GET(self) -> None:
+                home.asked.append(self.path)
+                body = home.files.get(self.path)
+                self.send_response(404 if body is None else 200)
+                self.send_header("Content-Type", "text/plain")
+                self.send_header("Content-Length", str(len(body or b"")))
+                self.end_headers()
+                self.wfile.write(body or b"")
+
+            def log_message(self, *_: object) -> None:
+                pass
+
+        self.http = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        Thread(target=self.http.serve_forever, daemon=True).start()
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.http.server_address[1]}"
+
+
+@pytest.fixture
+def home() -> Iterator[Home]:
+    made = Home()
+    yield made
+    made.http.shutdown()
+    made.http.server_close()
+
+
+def source(content: bytes, url: str) -> OfficialHome:
+    files = {"a.txt": ("deep/a.txt", hashlib.sha256(content).hexdigest())}
+    return OfficialHome("demo", "demo", "https://example.org/demo", f"{url}/demo/", "CC0", files)
+
+
+def test_pinned_files_are_downloaded_once_and_restored_when_edited(home: Home, tmp_path: Path) -> None:
+    homes = [source(b"official", home.url)]
+    home.files["/demo/deep/a.txt"] = b"official"
+    assert fetch(tmp_path, homes) == []
+    assert (tmp_path / "demo" / "a.txt").read_bytes() == b"official"
+    assert fetch(tmp_path, homes) == []
+    assert home.asked == ["/demo/deep/a.txt"]
+    (tmp_path / "demo" / "a.txt").write_bytes(b"edited by somebody")
+    assert fetch(tmp_path, homes) == []
+    assert (tmp_path / "demo" / "a.txt").read_bytes() == b"official"
+
+
+def test_a_changed_or_missing_file_is_one_line(home: Home, tmp_path: Path) -> None:
+    homes = [source(b"official", home.url)]
+    home.files["/demo/deep/a.txt"] = b"official, corrected"
+    (error,) = fetch(tmp_path, homes)
+    assert error.startswith("demo: a.txt is not the pinned file (SHA-256 ")
+    assert not (tmp_path / "demo").exists()
+    home.files.clear()
+    (error,) = fetch(tmp_path, homes)
+    assert "404" in error
+    assert "\n" not in error
+
+
+def test_the_manifest_names_suites_licences_and_hashes() -> None:
+    homes = sources()
+    assert {one.suite for one in homes} == set(SUITES) - {"hipe-official", "hipe2022"}  # made here; has no public home
+    for one in homes:
+        assert SUITES[one.suite][0] == one.folder
+        assert one.licence
+        assert one.address.startswith(
+            "https://raw.githubusercontent.com/" + one.home.removeprefix("https://github.com/")
+        )
+        assert all(len(bytes.fromhex(sha)) == 32 for _, sha in one.files.values())
+
+
+def test_the_real_files_are_the_pinned_ones(shared_data: Path) -> None:
+    for one in sources():
+        for name, (_, sha) in one.files.items():
+            assert hashlib.sha256((shared_data / one.folder / name).read_bytes()).hexdigest() == sha
+
+
+def test_the_command_prints_n_of_m(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setattr("sys.argv", ["conformance", "--only", "krippendorff", "--only", "seqeval"])
+    with pytest.raises(SystemExit, match="0"):
+        main()
+    lines = capsys.readouterr().out.splitlines()
+    counts = [re.findall(r"\d+", line)[-2:] for line in lines]
+    assert lines[0].startswith("krippendorff: ")
+    assert [n == m for n, m in counts] == [True, True, True]
+    assert sum(int(m) for _, m in counts[:2]) == int(counts[2][1]) > 600
