@@ -17,6 +17,7 @@ from goldassay.cli import app
 from goldassay.cli.options import CONCERNS, SETTINGS, FileOptions
 from goldassay.measure import TASKS
 from goldassay.progress import QUIET
+from goldassay.running import RunOptions
 
 RUN = CliRunner(env={"COLUMNS": "80", "TERM": "dumb"})
 
@@ -159,13 +160,10 @@ OTHERWISE = {
     "folder": {"runs", "out"},  # of one run in Python; the command names it after the program and the model
     "workers": {"engine"},  # --engine processes:4
     "trace": {"no_trace"},
-    "options": {"option"},  # of the optimizer: a mapping; NAME=VALUE, repeated
 }
 IN_PYTHON = {
     "name",
     "settings",
-    "unfinished",
-    "keep_prompts",
     "test",
     "progress",
 }  # what the command knows, or takes from gold
@@ -174,8 +172,9 @@ IN_PYTHON = {
 @pytest.mark.parametrize(("words", "function"), [("eval", "evaluate"), ("tune", "tune"), ("compare", "compare")])
 def test_python_has_the_words_of_the_command_line(words: str, function: str) -> None:
     asked = {str(param.name) for param in ALL[words].params}  # type: ignore[attr-defined]
-    taken = inspect.signature(getattr(goldassay, function)).parameters
-    for name in set(taken) - IN_PYTHON:
+    taken = {*inspect.signature(getattr(goldassay, function)).parameters} - {"options", "changes"}
+    taken |= set(RunOptions.__dataclass_fields__) if function == "evaluate" else set()
+    for name in taken - IN_PYTHON:
         assert OTHERWISE.get(name, {name}) & asked, f"{function}({name}=) has no option of {words}"
     waited = getattr(goldassay, f"a{function}")
     assert inspect.iscoroutinefunction(waited)

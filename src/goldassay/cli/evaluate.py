@@ -121,9 +121,6 @@ def evaluate(
             ray_address=ray_address,
             judge_labels=people,
             settings=settings | ({"judge": str(judge)} if judge else {}),
-            unfinished=lambda earlier: terminal.warn(
-                f"an earlier run of the same did not end: go on with it by --resume {earlier}"
-            ),
         )
     except KeyboardInterrupt:
         if folder.exists():

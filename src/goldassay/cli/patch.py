@@ -110,7 +110,6 @@ def test(
     from goldassay.exceptions import GoldassayError
     from goldassay.lm import for_program
     from goldassay.reporting import terminal
-    from goldassay.running.example import EvaluateOptions
     from goldassay.tuning.service import SPLITS
 
     if split not in SPLITS:
@@ -119,7 +118,7 @@ def test(
     folder = _folder(target)
     data = examples(gold, target, split)
     model = for_program(folder.current, lm)
-    options: EvaluateOptions = {"lm": model.lm, "adapter": model.adapter, "threads": threads}
+    options: dict[str, object] = {"lm": model.lm, "adapter": model.adapter, "threads": threads}
     measured = workspace.metric(target.task, metric)
     tested = folder.test(
         patches or [], data.examples, measured, split, any_version=any_version, passages=data.passages, **options

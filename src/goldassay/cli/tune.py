@@ -116,10 +116,9 @@ def tune(
         student = load_state(student, state)
     model = models.for_program(student, lm, lm_option or (), adapter)
     if plan:
-        from goldassay.running.example import EvaluateOptions
         from goldassay.tuning.plan import piloted
 
-        options: EvaluateOptions = {"lm": model.lm, "adapter": model.adapter, "threads": threads}
+        options: dict[str, Any] = {"lm": model.lm, "adapter": model.adapter, "threads": threads}
         with terminal.working("a pilot on dev"):
             asked = use.optimizer_settings(option or ())
             measured = workspace.metric(target.task, metric)

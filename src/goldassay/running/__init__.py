@@ -2,6 +2,7 @@
 
 from goldassay.running.evaluate import aevaluate, evaluate
 from goldassay.running.folder import new_folder
+from goldassay.running.options import RunOptions
 from goldassay.running.run import Run
 
-__all__ = ["Run", "aevaluate", "evaluate", "new_folder"]
+__all__ = ["Run", "RunOptions", "aevaluate", "evaluate", "new_folder"]

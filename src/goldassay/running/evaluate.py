@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import gc
+import logging
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext, suppress
+from dataclasses import replace
 from pathlib import Path
-from typing import Any, Unpack
+from typing import Any
 
 import dspy
 
@@ -22,10 +24,11 @@ from goldassay.running.budget import Budget, BudgetSpent, Meter
 from goldassay.running.calls import ACCOUNT, TOKENS, Account, watching
 from goldassay.running.dealing import Elsewhere
 from goldassay.running.engines import engine as at_work
-from goldassay.running.example import EvaluateOptions, Measuring, Program, refuse_without_inputs
+from goldassay.running.example import Measuring, Program, refuse_without_inputs
 from goldassay.running.folder import ABOUT, ROWS, Writer, read_about
 from goldassay.running.identity import about_run, gold_hash, last_unfinished, now, refuse_another
 from goldassay.running.loop import Failures, Loop
+from goldassay.running.options import RunOptions
 from goldassay.running.rows import Rows
 from goldassay.running.run import Run, stored
 from goldassay.running.secrets import known, models, redact
@@ -35,6 +38,44 @@ __all__ = ["aevaluate", "evaluate", "gold_hash"]
 
 
 def evaluate(
+    program: Program,
+    gold: Sequence[dspy.Example],
+    metric: AnyMetric,
+    options: RunOptions | None = None,
+    **changes: Any,
+) -> Run:
+    """Run ``program`` on every gold example and measure it.
+
+    A program that raises, or returns what cannot be measured, gives a failed row, and its gold counts as missed. With a
+    ``folder`` every row is on disk as soon as it is made; Ctrl-C leaves a readable run that ``resume`` continues.
+
+    Args:
+        program: A DSPy module, or any callable that takes an example's inputs.
+        gold: Examples that name their inputs (``with_inputs``).
+        metric: A `Metric`, or any function of (gold, prediction): see `Metric.of`.
+        options: How to run it (`RunOptions`).
+        changes: Fields of the options to change: ``evaluate(program, gold, metric, threads=8)``.
+
+    Raises:
+        GoldassayError: The call is wrong.
+        ConventionError: The run to resume was started with something else.
+        RunStopped: The run stopped early; its ``run`` holds what was done.
+
+    >>> import dspy
+    >>> from goldassay import Metric
+    >>> from goldassay.measures import extraction
+    >>> spans = [(3, 7, "TMP")]
+    >>> gold = [dspy.Example(id=str(i), text="in 1800", entities=spans[:i]).with_inputs("text") for i in range(2)]
+    >>> run = evaluate(lambda text: dspy.Prediction(entities=[(3, 7, "TMP")]), gold, Metric(extraction.StrictF1()))
+    >>> run.values["strict_f1"]     # one true positive, one false positive
+    0.6666666666666666
+    """
+    chosen = replace(options or RunOptions(), **changes).resolved()
+    fields = {name: getattr(chosen, name) for name in RunOptions.__dataclass_fields__}
+    return _evaluate(program, gold, metric, **fields)
+
+
+def _evaluate(
     program: Program,
     gold: Sequence[dspy.Example],
     metric: AnyMetric,
@@ -56,74 +97,16 @@ def evaluate(
     workers: int | None = None,
     ray_address: str | None = None,
     budget: Budget | str | None = None,
-    unfinished: Callable[[Path], None] | None = None,
     judge_labels: JudgeLabels | None = None,
     keep_prompts: bool = True,
 ) -> Run:
-    """Run ``program`` on every gold example and measure it.
-
-    A program that raises, or gives back what cannot be measured, becomes a row with its error, and its gold counts as
-    missed. With ``folder`` every row is on disk as soon as it is made; Ctrl-C leaves a readable run there, and
-    ``resume`` goes on with it. Without ``folder`` the run stays in memory.
-
-    Args:
-        program: A DSPy module, or any callable that takes an example's inputs.
-        gold: Examples that say what their inputs are (``with_inputs``).
-        metric: A `Metric`, or any function of (gold, prediction): see `Metric.of`.
-        lm: The language model, or its name (`goldassay.lm.resolve`); without it the one that DSPy is configured with.
-        adapter: The adapter; without it the one that DSPy is configured with.
-        threads: How many examples are worked on at once.
-        folder: A folder for this run alone.
-        limit: Only the first examples, so many.
-        name: What the run is called.
-        progress: Whether a bar is shown, where standard error is a terminal.
-        seed: Of the intervals.
-        settings: What else ``run.json`` should say.
-        resume: The folder of a run that did not end: missing rows are made, and those that failed are tried again and
-            marked ``retried``. Program, code, model, adapter, gold and metric must be the same.
-        trace: Keep inputs, gold, prompts and raw answers in the rows of the folder, for reports.
-        timeout: Seconds that one example may take.
-        max_failures: The share of failed examples (after 20) at which the run stops; 1 lets everything fail.
-        engine: Where examples are worked on: ``threads`` of this process, ``processes``, or actors of ``ray``; the rows
-            are the same.
-        workers: How many processes or actors (default: as many as there are processors, and no more than ``threads``).
-        ray_address: The cluster to join; without it Ray runs on this machine.
-        budget: What this call may use (``"calls=200,tokens=1e6,usd=2,minutes=5"``); when it is spent the run stops, and
-            can be gone on with.
-        unfinished: Told of a run beside ``folder`` that was made with the same things and did not end.
-        judge_labels: What people say of some examples, by the name of a judged value (``{"relevance": {"q1": 0.5}}``):
-            with them the run has corrected values beside the judge's (`goldassay.measures.judged`).
-        keep_prompts: Whether DSPy's own adapters keep the system messages that they rendered and the pydantic adapters
-            of types (`goldassay.lm.kept`); what is sent and what is read is the same.
-
-    Raises:
-        GoldassayError: The call is wrong.
-        ConventionError: ``resume`` was begun with something else.
-        RunStopped: Going on makes no sense, or no row can be written any more; its ``run`` is what was done.
-
-    >>> import dspy
-    >>> from goldassay import Metric
-    >>> from goldassay.measures import extraction
-    >>> spans = [(3, 7, "TMP")]
-    >>> gold = [dspy.Example(id=str(i), text="in 1800", entities=spans[:i]).with_inputs("text") for i in range(2)]
-    >>> found = evaluate(lambda text: dspy.Prediction(entities=[(3, 7, "TMP")]), gold, Metric(extraction.StrictF1()))
-    >>> found.values["strict_f1"]     # one true positive, one false positive
-    0.6666666666666666
-    """
     if isinstance(program, type) or not callable(program):
         made = f"the class {program.__name__}: make one" if isinstance(program, type) else f"{shown(program, 100)}"
         raise GoldassayError(f"a program is a DSPy module or a function of an example's inputs, not {made}")
-    lm, adapter = named(lm, adapter)
     folder, resume = (None if place is None else Path(place) for place in (folder, resume))
     gold = gold if limit is None else gold[:limit]
     if not gold:
         raise GoldassayError("there are no gold examples to evaluate on")
-    if threads < 1:
-        raise GoldassayError(f"a run needs at least one thread, not {threads}")
-    if timeout is not None and not timeout > 0:
-        raise GoldassayError(f"a timeout is a number of seconds above 0, not {timeout:g}")
-    if not 0 <= max_failures <= 1:
-        raise GoldassayError(f"max_failures is a share between 0 and 1, not {max_failures:g}")
     refuse_without_inputs(gold)
     around_us = dspy.settings.get(ACCOUNT)
     meter = Meter(budget, around_us.meter if around_us is not None else None)
@@ -135,10 +118,9 @@ def evaluate(
         about["judge_labels"] = {name: dict(several) for name, several in judge_labels.items()}
     asked = models(program, measured, called)
     secrets = known(*asked)
-    if unfinished is not None and folder is not None:
-        earlier = last_unfinished(folder.parent, about)
-        if earlier is not None:
-            unfinished(earlier)
+    earlier = None if folder is None else last_unfinished(folder.parent, about)
+    if earlier is not None:
+        logging.getLogger("goldassay").warning("%s is an unfinished run of the same: resume it with --resume", earlier)
     writer, rows, again, tried = _begin(folder, resume, about, measured, secrets)
     if writer is None and resume is not None:
         ended = Run.load(resume, measured)  # nothing is left to do
@@ -235,9 +217,9 @@ def evaluate(
 
 
 async def aevaluate(
-    program: Program, gold: Sequence[dspy.Example], metric: AnyMetric, **options: Unpack[EvaluateOptions]
+    program: Program, gold: Sequence[dspy.Example], metric: AnyMetric, options: RunOptions | None = None, **changes: Any
 ) -> Run:
-    """`evaluate` for asynchronous code: the same words, and the loop stays free.
+    """`evaluate` for asynchronous code, with the same arguments; it does not block the event loop.
 
     >>> import asyncio, dspy
     >>> gold = [dspy.Example(text="a", label="A").with_inputs("text")]
@@ -245,7 +227,7 @@ async def aevaluate(
     >>> asyncio.run(aevaluate(lambda text: dspy.Prediction(label=text.upper()), gold, exact)).value
     1.0
     """
-    return await asyncio.to_thread(evaluate, program, gold, metric, **options)
+    return await asyncio.to_thread(evaluate, program, gold, metric, options, **changes)
 
 
 def named(lm: dspy.BaseLM | str | None, adapter: dspy.Adapter | None) -> tuple[dspy.BaseLM | None, dspy.Adapter | None]:

@@ -12,8 +12,7 @@ import asyncio
 import inspect
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from pathlib import Path
-from typing import Any, TypeAlias, TypedDict
+from typing import Any, TypeAlias
 
 import dspy
 
@@ -28,39 +27,13 @@ from goldassay.insides import (
 )
 from goldassay.lm import local as truncation
 from goldassay.measure import failed
-from goldassay.measures.judged import JudgeLabels
 from goldassay.metric import failed_with
-from goldassay.running.budget import Budget, BudgetSpent
+from goldassay.running.budget import BudgetSpent
 from goldassay.running.calls import Account
 from goldassay.running.rows import Row
 from goldassay.score import Evidence
 
 Program: TypeAlias = dspy.Module | Callable[..., Any]  # what can be run: a DSPy module, or a function of the inputs
-
-
-class EvaluateOptions(TypedDict, total=False):
-    """The words of `goldassay.evaluate` beside program, gold and metric, for functions that hand them on."""
-
-    lm: dspy.BaseLM | str | None
-    adapter: dspy.Adapter | None
-    threads: int
-    folder: Path | str | None
-    limit: int | None
-    name: str
-    progress: bool
-    seed: int
-    settings: Mapping[str, object] | None
-    resume: Path | str | None
-    trace: bool
-    timeout: float | None
-    max_failures: float
-    engine: str
-    workers: int | None
-    ray_address: str | None
-    budget: Budget | str | None
-    unfinished: Callable[[Path], None] | None
-    judge_labels: JudgeLabels | None
-    keep_prompts: bool
 
 
 STOPS = (KeyboardInterrupt, BudgetSpent)  # the only exceptions that are not a result of the example

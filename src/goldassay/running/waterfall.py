@@ -23,11 +23,11 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain, combinations
-from typing import TYPE_CHECKING, Any, Unpack
+from typing import TYPE_CHECKING, Any
 
 from goldassay.exceptions import GoldassayError
 from goldassay.running.evaluate import evaluate
-from goldassay.running.example import EvaluateOptions, Program
+from goldassay.running.example import Program
 from goldassay.statistics.evidence import Evidences, clustered
 from goldassay.statistics.paired import difference_interval
 
@@ -112,7 +112,7 @@ def waterfall(
     metric: AnyMetric,
     *,
     stages: Mapping[str, Oracle] | None = None,
-    **options: Unpack[EvaluateOptions],
+    **options: Any,
 ) -> Waterfall:
     """What each stage of ``program`` costs on ``gold``.
 

@@ -11,7 +11,7 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Unpack
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -20,7 +20,6 @@ from goldassay.exceptions import GoldassayError, RunStopped
 from goldassay.measure import Error
 from goldassay.metric import AnyMetric, Metric
 from goldassay.running import Run, evaluate
-from goldassay.running.example import EvaluateOptions
 from goldassay.running.identity import fingerprint
 from goldassay.running.run import Case
 from goldassay.score import Evidence
@@ -79,7 +78,7 @@ class Bench:
     resamples: int = 4000
     journal: Path | None = None
     tell: Callable[[str], None] | None = None
-    options: EvaluateOptions = field(default_factory=EvaluateOptions)
+    options: dict[str, Any] = field(default_factory=dict)
     worked: int = field(default=0, init=False)
     failure: str = field(default="", init=False)
     cost: dict[str, float] = field(default_factory=lambda: dict.fromkeys(COSTS, 0.0), init=False)
@@ -110,7 +109,7 @@ class Bench:
         for start in range(0, len(left), CHUNK):
             some = left[start : start + CHUNK]
             chosen = [self.examples[index] for index in some]
-            options: EvaluateOptions = {"threads": self.threads, "progress": False, "seed": self.seed}
+            options: dict[str, Any] = {"threads": self.threads, "progress": False, "seed": self.seed}
             options.update(self.options)
             done = evaluated(program, chosen, self.metric, **options)
             for key in COSTS:
@@ -295,9 +294,7 @@ def effect(
     )
 
 
-def evaluated(
-    program: dspy.Module, examples: Sequence[dspy.Example], metric: AnyMetric, **options: Unpack[EvaluateOptions]
-) -> Run:
+def evaluated(program: dspy.Module, examples: Sequence[dspy.Example], metric: AnyMetric, **options: Any) -> Run:
     """A run; what the metric raises becomes one line that says on which example."""
     try:
         options.setdefault("max_failures", 1.0)

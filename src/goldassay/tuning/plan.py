@@ -12,12 +12,11 @@ import math
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from typing import TYPE_CHECKING, Any, Unpack
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from goldassay.exceptions import DataError, GoldassayError
-from goldassay.running.example import EvaluateOptions
 from goldassay.running.run import Case
 from goldassay.statistics import contributions, examples_needed, smallest_detectable
 from goldassay.tuning.acceptance import ALPHA, EARLY, WINS
@@ -168,7 +167,7 @@ def piloted(
     metric: AnyMetric,
     pilot: int = 16,
     asked: Mapping[str, object] | None = None,
-    **options: Unpack[EvaluateOptions],
+    **options: Any,
 ) -> Plan:
     """The plan with what a pilot measures on ``pilot`` examples of dev; ``options`` go to the runs (lm, adapter, …).
 

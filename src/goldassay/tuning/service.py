@@ -12,12 +12,11 @@ import json
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Unpack
+from typing import TYPE_CHECKING, Any
 
 from goldassay import jsonl
 from goldassay.exceptions import DataError, GoldassayError
 from goldassay.running import Run
-from goldassay.running.example import EvaluateOptions
 from goldassay.running.identity import fingerprint
 from goldassay.running.run import Case
 from goldassay.tuning.acceptance import judge
@@ -140,7 +139,7 @@ class PatchFolder:
         *,
         any_version: bool = False,
         passages: Sequence[object] = (),
-        **options: Unpack[EvaluateOptions],
+        **options: Any,
     ) -> list[tuple[Path, Patch]]:
         """Measure patches (``names``; all without) on a split, each alone; effect and verdict go into their files.
 
@@ -169,8 +168,7 @@ class PatchFolder:
 
         def run(program: Any, name: str) -> Run:
             searching = program.index(passages) if passages and hasattr(program, "index") else program
-            here: EvaluateOptions = {**options, "name": name}
-            return evaluated(searching, examples, metric, **here)
+            return evaluated(searching, examples, metric, **{**options, "name": name})
 
         base = run(made.deepcopy(), "as it is")
         if failure(base):

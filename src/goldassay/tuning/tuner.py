@@ -15,11 +15,10 @@ import dspy
 from goldassay import jsonl
 from goldassay.exceptions import DataError, GoldassayError
 from goldassay.metric import AnyMetric
-from goldassay.running import Run
+from goldassay.running import Run, RunOptions
 from goldassay.running.budget import Budget, BudgetSpent, Meter
 from goldassay.running.calls import ACCOUNT, watching
-from goldassay.running.evaluate import named
-from goldassay.running.example import EvaluateOptions, guarded, unguarded
+from goldassay.running.example import guarded, unguarded
 from goldassay.running.identity import fingerprint
 from goldassay.running.secrets import models
 from goldassay.statistics import compare
@@ -88,8 +87,9 @@ def tune(
         progress: Show a bar.
         options: The optimizer's own options.
     """
-    lm, adapter = named(lm, adapter)
-    reflection_lm, _ = named(reflection_lm, None)
+    running = RunOptions(lm=lm, adapter=adapter).resolved()
+    lm, adapter = running.lm, running.adapter
+    reflection_lm = RunOptions(lm=reflection_lm).resolved().lm
     folder = None if folder is None else Path(folder)
     train, dev, held = (_split(gold, name) for name in ("train", "dev", "test"))
     if not train or not dev:
@@ -138,7 +138,7 @@ def tune(
                 found, stopped = _made(make, job, meter)
             made, cost = unguarded(found), meter.state()
             leaks.check_instructions(instructions(made), {"dev": dev, "test": held})
-            how: EvaluateOptions = {"lm": lm, "adapter": adapter, "threads": threads, "seed": seed}
+            how: dict[str, Any] = {"lm": lm, "adapter": adapter, "threads": threads, "seed": seed}
             how |= {"folder": folder, "progress": progress}
             on_dev = trial(program, made, dev, metric, "dev", **how)
             on_test = trial(program, made, held, metric, "test", **how) if test and held else None
@@ -174,7 +174,7 @@ def trial(
     examples: Sequence[dspy.Example],
     metric: AnyMetric,
     split: str,
-    **options: Unpack[EvaluateOptions],
+    **options: Any,
 ) -> Trial:
     """Both programs on the same examples, their runs below ``folder``, and the paired difference of the metric.
 
@@ -190,7 +190,7 @@ def trial(
         place = None if (folder := options.get("folder")) is None else Path(folder) / f"{split}-{name}"
         if place is not None:
             shutil.rmtree(place, ignore_errors=True)  # of an earlier part of this tuning
-        how: EvaluateOptions = {**options, "folder": place, "name": f"{split}-{name}"}
+        how: dict[str, Any] = {**options, "folder": place, "name": f"{split}-{name}"}
         done = evaluated(program, examples, metric, **how)
         if failure(done):
             which = "the program" if name == "before" else "the tuned program"
