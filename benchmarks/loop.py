@@ -17,7 +17,7 @@ from benchmarks.harness import close, started_apart, versus
 from dspy.lm15 import Message, Response, TextPart, Usage
 
 from goldassay import Counts, Metric
-from goldassay.measure import Assessment, Measure
+from goldassay.measure import Measure
 from goldassay.running import evaluate
 
 
@@ -26,9 +26,9 @@ class Hit(Measure[Counts]):
 
     task, name, zero = "extraction", "hit", Counts()
 
-    def assess(self, gold: Any, pred: Any) -> Assessment[Counts]:
+    def tally(self, gold: Any, pred: Any) -> Counts:
         same = gold["label"] == pred["label"]
-        return Assessment(Counts(same, not same, not same))
+        return Counts(same, not same, not same)
 
 
 def examples(n: int) -> list[Any]:

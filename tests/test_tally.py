@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import json
 from typing import Any
 
@@ -12,7 +13,8 @@ from hypothesis import strategies as st
 
 from goldassay import Bins, By, Confusion, Counts, Mean
 from goldassay.score import Evidence
-from goldassay.tally import PrecisionCounts, RecallCounts
+from goldassay.statistics.evidence import row, stacked
+from goldassay.tally import Macro, PrecisionCounts, RecallCounts
 
 small = st.integers(0, 9).map(float)
 counts = st.builds(Counts, small, small, small)
@@ -22,6 +24,11 @@ tallies = st.one_of(
     st.lists(st.builds(RecallCounts, small, small, small), min_size=3, max_size=3),
     st.lists(st.builds(Mean, small, small), min_size=3, max_size=3),
     st.lists(st.dictionaries(st.sampled_from("abc"), counts).map(lambda d: By(d)), min_size=3, max_size=3),
+    st.lists(
+        st.dictionaries(st.sampled_from("abc"), counts).map(lambda d: Macro(d, "recall", "seen")),
+        min_size=3,
+        max_size=3,
+    ),
     st.lists(
         st.dictionaries(st.tuples(st.sampled_from("ab"), st.sampled_from("ab")), small).map(lambda d: Confusion(d)),
         min_size=3,
@@ -47,6 +54,23 @@ def test_addition_is_associative_and_commutative_and_zero_is_neutral(three: list
 def test_the_state_is_json_and_reads_back(three: list[Any]) -> None:
     tally = three[0]
     assert tally.from_state(json.loads(json.dumps(tally.state()))) == tally
+
+
+@given(tallies)
+def test_a_row_of_stacked_tallies_is_the_tally_that_went_in(three: list[Any]) -> None:
+    zero = three[0].from_state({})
+    for index, tally in enumerate(three):
+        back = row(stacked(three, zero), index)
+        assert type(back) is type(tally)
+        assert (back.value, back.weight) == pytest.approx(
+            (tally.value, tally.weight)
+        )  # keys are added up in another order
+
+
+def test_macro_keeps_its_rate_and_share() -> None:
+    total = Macro({"a": Counts(1, 0, 1)}, "recall", "support") + Macro({"b": Counts(2, 3, 0)})
+    assert (total.rate, total.share, total.value) == ("recall", "support", 0.75)  # (2 · 1/2 + 2 · 1) / 4
+    assert total.from_state(total.state()).value == copy.deepcopy(total).value == 0.75
 
 
 def test_one_formula_serves_numbers_and_arrays() -> None:

@@ -55,17 +55,21 @@ class Assessment(Generic[T]):
     right: tuple[str, ...] = ()
 
 
+Review = tuple[tuple[Error, ...], tuple[str, ...]]
+"""The errors of one example, and what is right in it."""
+
+
 @dataclass(frozen=True)
 class Measure(Generic[T]):
     """A definition, as a value: hashable; its repr names every convention and reads back as the same measure.
 
     Subclasses are frozen dataclasses whose fields are the conventions that can be chosen; they set ``task``, ``name``,
     ``zero``, ``gold_fields``, ``pred_fields``, ``fixed`` (conventions that cannot be chosen), ``formula`` and
-    ``source``, and write ``assess``.
+    ``source``. They count in ``tallies``, many examples at once, or in ``tally``, one pair at a time; ``errors`` names
+    the errors of a pair. One example is a batch of one: there is no second way to a number.
 
-    Many examples at once: ``batch`` does the work that measures of a task share (matching, ranking), and ``tallies``
-    counts in it. Both have a form that goes pair by pair; a measure with a faster one must give the same numbers.
-    Measures with one ``batch`` function share what it made where the conventions named in ``shares`` are equal.
+    ``batch`` does the work that measures of a task share (matching, ranking) before ``tallies`` counts in it. Measures
+    with the same ``batch`` function share its result where the conventions named in ``shares`` are equal.
     """
 
     task: ClassVar[str]
@@ -81,23 +85,45 @@ class Measure(Generic[T]):
     lower_is_better: ClassVar[bool] = False  # an error or a rate of mistakes: for reading, not for optimizing
     shares: ClassVar[tuple[str, ...]] = ()  # the conventions that ``batch`` depends on
 
-    def assess(self, gold: object, pred: object) -> Assessment[T]:
-        """The evidence and the errors of one pair."""
-        raise GoldassayError(f"{type(self).__name__} does not say how to assess a pair")
+    def __call__(self, gold: object, pred: object, /, batch: Any = None) -> Assessment[T]:
+        """The evidence and the errors of one pair: a batch of one.
 
-    def __call__(self, gold: object, pred: object, /) -> Assessment[T]:
-        return self.assess(gold, pred)
+        Args:
+            gold: The gold example.
+            pred: The prediction.
+            batch: The `batch` of this pair, if the caller has it already.
+        """
+        if type(self).assess is not Measure.assess:
+            return self.assess(gold, pred)
+        from goldassay.statistics.evidence import row
+
+        tallies = self.tallies(self.batch([gold], [pred]) if batch is None else batch)
+        return Assessment(row(tallies, 0), *self.errors(gold, pred))
+
+    def assess(self, gold: object, pred: object) -> Assessment[T]:
+        """The old hook, for measures that do not write `tallies` and `errors` yet."""
+        raise NotImplementedError
+
+    def errors(self, gold: object, pred: object) -> Review:
+        """The errors of one pair and what is right in it, in words, for feedback."""
+        return (), ()
 
     def batch(self, gold: Sequence[object], pred: Sequence[object]) -> Any:
         """What measures share over aligned examples; without work to share, the pairs themselves."""
         return list(zip(gold, pred, strict=True))
 
+    def tally(self, *pair: Any, **options: Any) -> T:
+        """The evidence of one (gold, prediction) pair, for a measure without a faster way over many."""
+        raise GoldassayError(f"{type(self).__name__} defines neither tally nor tallies")
+
     def tallies(self, batch: Any) -> T:
         """The evidence of every example of a batch: one tally whose fields are arrays, a number an example."""
         from goldassay.statistics.evidence import stacked
 
-        found: T = stacked([self.assess(*pair).tally for pair in batch], self.zero)
-        return found
+        old = type(self).assess is not Measure.assess
+        rows = [self.assess(*pair).tally if old else self.tally(*pair) for pair in batch]
+        tallies: T = stacked(rows, self.zero)
+        return tallies
 
     @property
     def counted(self) -> str:

@@ -26,6 +26,7 @@ from goldassay.fields import Columns, sides
 from goldassay.insides import STORE, DSPyError, fields_of
 from goldassay.measure import FAILURE, Assessment, Measure, Returned, failed
 from goldassay.score import Evidence, Score
+from goldassay.scorecard import Batches
 from goldassay.tally import Mean, Tally
 
 
@@ -128,7 +129,11 @@ class Metric:
     def assess(self, gold: object, pred: object) -> dict[str, Assessment[Any]]:
         """Each measure's assessment of one pair."""
         gold, pred = sides(self.columns, gold, pred)
-        return {key: measure(gold, pred) for key, measure in self.measures.items()}
+        batches = Batches([gold], [pred])
+        return {
+            key: measure(gold, pred, None if type(measure).assess is not Measure.assess else batches.of(measure))
+            for key, measure in self.measures.items()
+        }
 
     def measured(self, gold: object, pred: object) -> tuple[dict[str, Assessment[Any]], str]:
         """Each measure's assessment, and why the prediction could not be measured, if so: its gold counts as missed.

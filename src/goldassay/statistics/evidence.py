@@ -137,6 +137,29 @@ def joined(parts: Sequence[T], zero: T) -> T:
     return zero.from_state(nested(paths, columns))
 
 
+def row(tallies: T, index: int) -> T:
+    """The tally of one example, from a tally whose fields are arrays; keys that the example lacks are left out.
+
+    >>> from goldassay.tally import By, Counts
+    >>> by_type = stacked([By({"A": Counts(1, 0, 0)}), By({"B": Counts(0, 2, 0)})], By())
+    >>> row(by_type, 1)
+    {'B': Counts(tp=0.0, fp=2.0, fn=0.0)}
+    """
+    return tallies.from_state(_row(tallies.state(), index))
+
+
+def _row(state: Mapping[str, Any], index: int) -> dict[str, Any]:
+    numbers: dict[str, Any] = {}
+    for key, column in state.items():
+        if isinstance(column, Mapping):
+            inner = _row(column, index)
+            if any(inner.values()):
+                numbers[key] = inner
+        else:
+            numbers[key] = column[index].item() if isinstance(column, np.ndarray) else column
+    return numbers
+
+
 def summed(tally: T, sums: dict[int, tuple[object, float]] | None = None) -> T:
     """The evidence of all examples together, from a tally whose fields are arrays.
 

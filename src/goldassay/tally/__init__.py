@@ -11,7 +11,7 @@ since where there was nothing to find nothing was got wrong (``empty=1``). The b
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self, TypeVar
 
@@ -74,6 +74,10 @@ class RecallCounts(Counts):
     @property
     def value(self) -> Number:
         return _or_empty(self.recall, self.weight)
+
+
+RATES: dict[str, type[Counts]] = {"f1": Counts, "precision": PrecisionCounts, "recall": RecallCounts}
+"""The tally whose ``value`` is that rate: the one place where a measure's ``rate`` picks its tally."""
 
 
 def _or_empty(rate: Number, weight: Number) -> Number:
@@ -158,14 +162,18 @@ class By(dict[K, T]):
 
     inner: ClassVar[Any] = Counts()
 
+    def with_items(self, items: Mapping[K, T]) -> Self:
+        """A tally of the same kind that holds these tallies."""
+        return type(self)(items)
+
     def __add__(self, other: Mapping[K, T], /) -> Self:
         if not isinstance(other, Mapping):
             return NotImplemented
-        out = type(self)(self)
+        total = self.with_items(self)
         for key, tally in other.items():
-            mine = out.get(key)
-            out[key] = tally if mine is None else mine + tally
-        return out
+            mine = total.get(key)
+            total[key] = tally if mine is None else mine + tally
+        return total
 
     @property
     def pooled(self) -> T:
@@ -201,45 +209,63 @@ class By(dict[K, T]):
 
     def from_state(self, state: State) -> Self:
         kinds: dict[Any, Any] = dict(self)
-        made: Any = {key: kinds.get(key, self.inner).from_state(inner) for key, inner in state.items()}
-        return type(self)(made)
-
-
-class Macro(By[str, Counts]):
-    """Counts by key; ``value`` is the mean over the keys of ``rate``, each key weighing its ``share``.
-
-    >>> by = Macro({"MUS": Counts(1, 0, 0), "TOP": Counts(1, 2, 0), "ORG": Counts(0, 1, 0)})
-    >>> by.value, round(by.mean_of("precision"), 3)       # (1 + 0.5) / 2; ORG does not stand in gold
-    (0.75, 0.667)
-    """
-
-    rate: ClassVar[str] = "f1"
-
-    @staticmethod
-    def share(counts: Counts) -> Number:
-        """1 for a key that stands in gold, else 0."""
-        return positive(counts.tp + counts.fn)
-
-    def mean_of(self, rate: str) -> Number:
-        """The mean of a rate over the keys."""
-        return mean([(getattr(counts, rate), self.share(counts)) for counts in self.values()])
-
-    @property
-    def weight(self) -> Number:
-        """The weights of all keys; 0 is no value."""
-        return sum(self.share(counts) for counts in self.values())
-
-    @property
-    def value(self) -> Number:
-        return self.mean_of(self.rate)
+        items: Any = {key: kinds.get(key, self.inner).from_state(inner) for key, inner in state.items()}
+        return self.with_items(items)
 
 
 def _support(tally: Tally) -> Number:
     return tally.tp + tally.fn if isinstance(tally, Counts) else tally.weight
 
 
+SHARES: dict[str, Callable[[Counts], Number]] = {
+    "gold": lambda counts: positive(counts.tp + counts.fn),
+    "seen": lambda counts: positive(counts.weight),
+    "support": _support,
+}
+
+
+class Macro(By[str, Counts]):
+    """Counts by key; ``value`` is the mean of a rate over the keys.
+
+    Args:
+        items: The counts by key.
+        rate: ``f1``, ``precision`` or ``recall``.
+        share: What a key weighs in the mean. ``gold``: 1 if it occurs in gold, else 0; ``seen``: 1 if it occurs in gold
+            or predictions; ``support``: how often it occurs in gold.
+
+    >>> by = Macro({"MUS": Counts(1, 0, 0), "TOP": Counts(1, 2, 0), "ORG": Counts(0, 1, 0)})
+    >>> by.value, round(by.mean_of("precision"), 3)       # (1 + 0.5) / 2; ORG does not occur in gold
+    (0.75, 0.667)
+    >>> Macro(by, share="seen").value                     # (1 + 0.5 + 0) / 3
+    0.5
+    """
+
+    def __init__(self, items: Mapping[str, Counts] = {}, rate: str = "f1", share: str = "gold") -> None:
+        super().__init__(items)
+        self.rate, self.share = rate, share
+
+    def with_items(self, items: Mapping[str, Counts]) -> Self:
+        return type(self)(items, self.rate, self.share)
+
+    def mean_of(self, rate: str) -> Number:
+        """The mean of a rate over the keys."""
+        share = SHARES[self.share]
+        return mean([(getattr(counts, rate), share(counts)) for counts in self.values()])
+
+    @property
+    def weight(self) -> Number:
+        """The weights of all keys; 0 is no value."""
+        share = SHARES[self.share]
+        return sum(share(counts) for counts in self.values())
+
+    @property
+    def value(self) -> Number:
+        return self.mean_of(self.rate)
+
+
 __all__ = [
     "FORMULAS",
+    "RATES",
     "Bins",
     "By",
     "Confusion",

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from goldassay.exceptions import GoldassayError
 from goldassay.measure import EMPTY
-from goldassay.measures.extraction import tally
 from goldassay.measures.extraction.batch import Batch
 from goldassay.measures.extraction.matching import MATCH
 from goldassay.measures.extraction.measures import Matched
@@ -49,13 +48,12 @@ class _Average(Matched[T]):
 
 @dataclass(frozen=True)
 class _OverTypes(_Average[By[str, Counts]]):
-    kinds: ClassVar[dict[str, Any]] = {}
     over: ClassVar[str] = "gold"
 
     @property
     def zero(self) -> By[str, Counts]:  # type: ignore[override]
         """No evidence."""
-        return self.kinds[self.over]()  # type: ignore[no-any-return]
+        return Macro(rate=self.rate, share=self.over)
 
     @property
     def formula(self) -> str:  # type: ignore[override]
@@ -64,11 +62,11 @@ class _OverTypes(_Average[By[str, Counts]]):
 
     def tally(self, gold: Sequence[Span], pred: Sequence[Span], text: str) -> By[str, Counts]:
         """Counts by type."""
-        return type(self.zero)(self.counting.by_type(gold, pred, self.match))
+        return self.zero.with_items(self.counting.by_type(gold, pred, self.match))
 
     def tallies(self, batch: Batch) -> By[str, Counts]:
         """Counts by type, a number a document."""
-        return type(self.zero)(batch.by_type(self.match, self.matching))
+        return self.zero.with_items(batch.by_type(self.match, self.matching))
 
 
 @dataclass(frozen=True)
@@ -85,7 +83,6 @@ class MacroF1(_OverTypes):
 
     over: str = "gold"  # type: ignore[misc]
     what: ClassVar[str] = "macro"
-    kinds: ClassVar[dict[str, Any]] = {"gold": Macro, "seen": tally.MacroSeen}
     fixed: ClassVar[dict[str, str]] = {"average": "macro by type", "empty": EMPTY}
 
     def __post_init__(self) -> None:
@@ -108,7 +105,6 @@ class MacroPrecision(MacroF1):
     """
 
     rate: ClassVar[str] = "precision"
-    kinds: ClassVar[dict[str, Any]] = {"gold": tally.MacroGoldPrecision, "seen": tally.MacroSeenPrecision}
 
 
 @dataclass(frozen=True)
@@ -120,7 +116,6 @@ class MacroRecall(MacroF1):
     """
 
     rate: ClassVar[str] = "recall"
-    kinds: ClassVar[dict[str, Any]] = {"gold": tally.MacroGoldRecall, "seen": tally.MacroSeenRecall}
 
 
 @dataclass(frozen=True)
@@ -132,7 +127,7 @@ class WeightedF1(_OverTypes):
     """
 
     what: ClassVar[str] = "weighted"
-    kinds: ClassVar[dict[str, Any]] = {"gold": tally.WeightedMean}
+    over: ClassVar[str] = "support"
     fixed: ClassVar[dict[str, str]] = {"average": "weighted by gold support", "empty": EMPTY}
 
     @property
@@ -150,7 +145,6 @@ class WeightedPrecision(WeightedF1):
     """
 
     rate: ClassVar[str] = "precision"
-    kinds: ClassVar[dict[str, Any]] = {"gold": tally.WeightedMeanPrecision}
 
 
 @dataclass(frozen=True)
@@ -162,7 +156,6 @@ class WeightedRecall(WeightedF1):
     """
 
     rate: ClassVar[str] = "recall"
-    kinds: ClassVar[dict[str, Any]] = {"gold": tally.WeightedMeanRecall}
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from goldassay.tally import Counts, Macro, Number, divide
+from goldassay.tally import Number, divide
 from goldassay.tally.sums import Sums, positive
 
 
@@ -76,60 +76,6 @@ class SemEvalRecall(SemEvalCounts):
     def value(self) -> Number:
         """Recall."""
         return self.recall + _none(self.weight)
-
-
-class MacroGoldPrecision(Macro):
-    """The same of precision."""
-
-    rate = "precision"
-
-
-class MacroGoldRecall(Macro):
-    """The same of recall."""
-
-    rate = "recall"
-
-
-class MacroSeen(Macro):
-    """The mean over all types seen, in gold or predicted."""
-
-    @staticmethod
-    def share(counts: Counts) -> Number:
-        """1 for a type that occurs, else 0."""
-        return positive(counts.weight)
-
-
-class MacroSeenPrecision(MacroSeen):
-    """The same of precision."""
-
-    rate = "precision"
-
-
-class MacroSeenRecall(MacroSeen):
-    """The same of recall."""
-
-    rate = "recall"
-
-
-class WeightedMean(Macro):
-    """The mean over types, weighted by how often they stand in gold."""
-
-    @staticmethod
-    def share(counts: Counts) -> Number:
-        """How often the type stands in gold."""
-        return counts.tp + counts.fn
-
-
-class WeightedMeanPrecision(WeightedMean):
-    """The same of precision."""
-
-    rate = "precision"
-
-
-class WeightedMeanRecall(WeightedMean):
-    """The same of recall."""
-
-    rate = "recall"
 
 
 def _none(amount: Number) -> Number:

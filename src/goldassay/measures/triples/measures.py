@@ -23,8 +23,6 @@ from goldassay.measures.triples.tally import (
     ByProperty,
     Known,
     KnownOrUnknown,
-    PrecisionByProperty,
-    RecallByProperty,
 )
 from goldassay.measures.triples.terms import NamePairs, alignment
 from goldassay.statistics.evidence import stacked
@@ -225,7 +223,7 @@ class MacroF1(Matched[ByProperty]):
     formula: ClassVar[str] = f"mean of F1 over properties with gold, {MATCHING}"
 
     def tally(self, found: Matching) -> ByProperty:
-        return type(self.zero)(evidence.by_property(found))
+        return self.zero.with_items(evidence.by_property(found))
 
     def tallies(self, batch: Batch) -> ByProperty:
         made: ByProperty = stacked(batch.by_property, self.zero)
@@ -243,7 +241,7 @@ class MacroPrecision(MacroF1):
     """
 
     name: ClassVar[str] = "macro_precision"
-    zero: ClassVar[ByProperty] = PrecisionByProperty()
+    zero: ClassVar[ByProperty] = ByProperty(rate="precision")
     formula: ClassVar[str] = f"mean of precision over properties with gold, {MATCHING}"
 
 
@@ -258,7 +256,7 @@ class MacroRecall(MacroF1):
     """
 
     name: ClassVar[str] = "macro_recall"
-    zero: ClassVar[ByProperty] = RecallByProperty()
+    zero: ClassVar[ByProperty] = ByProperty(rate="recall")
     formula: ClassVar[str] = f"mean of recall over properties with gold, {MATCHING}"
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import ClassVar
 
 from goldassay.exceptions import DataError
 from goldassay.measures.triples.matching import Matching
@@ -19,23 +18,11 @@ TRUE = ("correct", "in_wikidata")
 
 
 class ByProperty(Macro):
-    """Counts by property; ``value`` is the mean F1 over the properties that gold has."""
+    """Counts by property; ``value`` is the mean of a rate over the properties that gold has."""
 
     @property
     def weight(self) -> Number:
         return sum(counts.tp + counts.fn for counts in self.values())
-
-
-class PrecisionByProperty(ByProperty):
-    """The same evidence; ``value`` is the mean precision over the properties that gold has."""
-
-    rate: ClassVar[str] = "precision"
-
-
-class RecallByProperty(ByProperty):
-    """The same evidence; ``value`` is the mean recall over the properties that gold has."""
-
-    rate: ClassVar[str] = "recall"
 
 
 @dataclass(frozen=True, slots=True)
