@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from goldassay.fields import names, read
-from goldassay.insides import STORE, input_keys
+from goldassay.fields import is_example, names, read
 from goldassay.measure import Assessment, Error, failed
 
 
@@ -78,7 +77,7 @@ def _had_it_right(error: Error, made: str) -> bool:
 def _outputs(pred_trace: Any) -> dict[str, Any]:
     out: dict[str, Any] = {}
     for step in pred_trace or ():
-        out |= dict(getattr(step[2], STORE, {}) or {})
+        out |= dict(step[2].items()) if is_example(step[2]) else {}
     return out
 
 
@@ -113,6 +112,8 @@ def differences(gold: object, pred: object, said: str, value: float) -> tuple[Er
     """What a function that gives only a number found wrong: the fields of gold that the prediction has otherwise."""
     if said:
         return (Error("low_score", said),)
+    from goldassay._dspy_compat import input_keys  # imports DSPy
+
     inputs = input_keys(gold) or ()
     out = []
     for name in names(pred):

@@ -10,7 +10,6 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from goldassay.exceptions import FieldError
-from goldassay.insides import STORE
 
 Column = str | Callable[[Any], Any]
 Columns = Mapping[str, Column]
@@ -44,22 +43,23 @@ def read(record: object, path: str, default: object = _ABSENT) -> Any:
 
 
 def _step(record: Any, key: str) -> Any:
-    if isinstance(record, Mapping):
+    if isinstance(record, Mapping) or is_example(record):
         return record.get(key, _ABSENT)
-    store = getattr(record, STORE, None)
-    if isinstance(store, dict):
-        return store.get(key, _ABSENT)
     if key.startswith("_") or record is None or isinstance(record, (str, bytes, int, float, list, tuple)):
         return _ABSENT
     value = getattr(record, key, _ABSENT)
     return _ABSENT if callable(value) else value
 
 
-def names(record: object) -> list[str]:
+def is_example(record: Any) -> bool:
+    """Whether a record is a ``dspy.Example`` or ``dspy.Prediction``, without importing DSPy."""
+    return hasattr(type(record), "toDict") and hasattr(type(record), "with_inputs")
+
+
+def names(record: Any) -> list[str]:
     """The names of the fields that a record has."""
-    store = getattr(record, STORE, None)
-    known: Iterable[Any] = store if isinstance(store, dict) else record if isinstance(record, Mapping) else ()
-    if not known and hasattr(record, "__dict__"):
+    known: Iterable[Any] = record.keys() if isinstance(record, Mapping) or is_example(record) else ()
+    if not known and not is_example(record) and hasattr(record, "__dict__"):
         known = vars(record)
     return [str(key) for key in known if not str(key).startswith(("_", "dspy_"))]
 

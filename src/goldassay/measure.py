@@ -10,8 +10,7 @@ from typing import Any, ClassVar, Generic
 
 from goldassay import tally
 from goldassay.exceptions import FieldError, GoldassayError
-from goldassay.fields import names, read
-from goldassay.insides import STORE
+from goldassay.fields import is_example, names, read
 from goldassay.tally import T
 
 TASKS = ("extraction", "classification", "linking", "retrieval", "answering", "triples")
@@ -216,9 +215,8 @@ def failed(pred: object) -> str:
     """
     if pred is None:
         return "no prediction"
-    store = getattr(pred, STORE, None)
-    if isinstance(store, dict):
-        return str(store.get(FAILURE) or ("" if store else "empty prediction"))
+    if is_example(pred):
+        return str(read(pred, FAILURE, "") or ("" if names(pred) else "empty prediction"))
     return str(read(pred, FAILURE, "") or "")
 
 

@@ -13,6 +13,7 @@ import dspy
 
 from goldassay import feedback as words
 from goldassay import tally
+from goldassay._dspy_compat import DSPY_ERRORS
 from goldassay.exceptions import (
     GoldassayError,
     MetricError,
@@ -23,7 +24,6 @@ from goldassay.exceptions import (
     shown,
 )
 from goldassay.fields import Columns, sides
-from goldassay.insides import STORE, DSPyError, fields_of
 from goldassay.measure import FAILURE, Assessment, Measure, Returned, failed
 from goldassay.score import Evidence, Score
 from goldassay.scorecard import Batches
@@ -149,7 +149,7 @@ class Metric:
         """
         try:
             return self.assess(gold, pred), ""
-        except (MetricError, ModelError, MissingExtra, StorageError, DSPyError):
+        except (MetricError, ModelError, MissingExtra, StorageError, *DSPY_ERRORS):
             raise
         except Exception as error:
             if failed(pred):
@@ -159,7 +159,7 @@ class Metric:
                 if isinstance(error, GoldassayError)
                 else f"the metric raised {said(error)}"
             )
-            found = f"{why}; found {shown(getattr(pred, STORE, pred), 200)}"
+            found = f"{why}; found {shown(dict(pred.items()) if isinstance(pred, dspy.Prediction) else pred, 200)}"
             try:
                 return self.assess(gold, failed_with(found)), found
             except Exception:  # noqa: BLE001  it is not the prediction that is wrong: the first error says more
@@ -232,7 +232,7 @@ class FunctionMetric(Metric):
             return {key: Assessment(_none(measure.zero)) for key, measure in self.measures.items()}
         given = (gold, pred, None, None, None, None)[: self.wants]
         found, said = self.function(*given), ""
-        if hasattr(found, STORE) and not isinstance(found, Score):
+        if isinstance(found, dspy.Prediction) and not isinstance(found, Score):
             found, said = _score(found), str(getattr(found, "feedback", None) or "")
         if isinstance(found, Score):
             return self._scored(found)
@@ -298,9 +298,9 @@ AnyMetric: TypeAlias = Metric | Callable[..., Any]  # what may stand for a metri
 
 def _score(found: Any) -> Any:
     """The score of a ``dspy.Prediction``, which has to have one."""
-    if "score" not in fields_of(found):
-        raise MetricError(f"the metric returned a Prediction without a score; it has {', '.join(fields_of(found))}")
-    return fields_of(found)["score"]
+    if "score" not in found:
+        raise MetricError(f"the metric returned a Prediction without a score; it has {', '.join(found.keys())}")
+    return found["score"]
 
 
 def _returned(function: Callable[..., Any]) -> str:

@@ -227,7 +227,7 @@ class Score(dspy.Prediction):
         return bool(self.__dict__["_passed"])
 
     def __float__(self) -> float:
-        return float(self._store["score"])
+        return float(self["score"])
 
     def __format__(self, spec: str) -> str:
         return format(float(self), spec) if spec else repr(self)
@@ -250,17 +250,18 @@ class Score(dspy.Prediction):
         return total
 
     def __reduce__(self) -> Any:
-        return _rebuild, (dict(self._store), self.evidence, self.errors, bool(self), self.failure)
+        return _rebuild, (dict(self.items()), self.evidence, self.errors, bool(self), self.failure)
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Score:
-        return _rebuild(dict(self._store), self.evidence, self.errors, bool(self), self.failure)
+        return _rebuild(dict(self.items()), self.evidence, self.errors, bool(self), self.failure)
 
     def __copy__(self) -> Score:
         return self.__deepcopy__({})
 
     def copy(self, **changes: object) -> Score:
         out = self.__deepcopy__({})
-        out._store.update(changes)
+        for name, value in changes.items():
+            out[name] = value
         return out
 
 
@@ -268,5 +269,6 @@ def _rebuild(
     store: dict[str, Any], evidence: Evidence, errors: tuple[Any, ...], passed: bool, failure: str = ""
 ) -> Score:
     score = Score(evidence=evidence, errors=errors, passed=passed, failure=failure)
-    score._store.update(store)
+    for name, value in store.items():
+        score[name] = value
     return score

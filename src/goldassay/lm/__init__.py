@@ -29,9 +29,9 @@ from typing import Any
 
 import dspy
 
+from goldassay._dspy_compat import LM_ERRORS
 from goldassay.exceptions import DataError, GoldassayError, ModelError
 from goldassay.files import yaml_value
-from goldassay.insides import LMError
 from goldassay.lm.limits import limited
 from goldassay.lm.lines import Asked, Copied
 from goldassay.lm.local import AsyncLlamaEngine, LlamaEngine, LocalLM
@@ -70,7 +70,7 @@ def resolve(name: str | None = None, **options: Any) -> dspy.BaseLM:
     if not name.startswith(LOCAL):
         try:
             made = dspy.LM(name, **options)
-        except (TypeError, ValueError, LMError) as error:
+        except (TypeError, ValueError, *LM_ERRORS) as error:
             raise ModelError(f"{name}: {' '.join(str(error).split())}") from None
         return limited(made, **limits) if limits else made
     own = {key: options.pop(key) for key in ("context", "items", "characters", "slots") if key in options}

@@ -20,8 +20,7 @@ from weakref import WeakKeyDictionary
 import dspy
 from pydantic import TypeAdapter
 
-from goldassay.insides import ADAPTING
-
+ADAPTING = ("dspy.adapters.utils", "dspy.adapters.xml_adapter")
 MOST = 1000  # types that are kept; a program that makes types as it goes would fill memory
 STOCK = (dspy.ChatAdapter, dspy.JSONAdapter, dspy.XMLAdapter)
 METHODS = ("format_system_message", "user_message_output_requirements")  # what depends on the signature alone

@@ -18,9 +18,10 @@ from contextvars import ContextVar
 from typing import Any, ClassVar
 
 import dspy
+from dspy.lm15 import Message, Response, TextPart, Usage
 
+from goldassay._dspy_compat import LM_ERRORS, ContextWindowExceededError
 from goldassay.exceptions import GoldassayError, ModelError
-from goldassay.insides import ContextWindowExceededError, LMError, Message, Response, TextPart, Usage
 from goldassay.lm.files import located
 from goldassay.lm.grammar import CHARACTERS, ITEMS
 from goldassay.lm.server import body, loaded, require
@@ -42,7 +43,7 @@ class LocalLM(dspy.LM):  # type: ignore[misc]
                 note(self.model)
 
 
-class LocalModelError(ModelError, LMError):  # type: ignore[misc]
+class LocalModelError(ModelError, *LM_ERRORS):  # type: ignore[misc]
     """A local model could not be loaded, or gave no answer."""
 
 

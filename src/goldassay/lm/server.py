@@ -21,8 +21,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from dspy.lm15 import TextPart
+
 from goldassay.exceptions import MissingExtra, ModelError
-from goldassay.insides import TextPart
 from goldassay.lm.files import end_tokens
 from goldassay.lm.grammar import CHARACTERS, ITEMS, TOP_CHARACTERS, bounded, copied, of_lines
 from goldassay.lm.lines import Lines

@@ -16,8 +16,8 @@ from typing import Any, Literal, get_args, get_origin
 import dspy
 from pydantic import BaseModel, PydanticUserError, TypeAdapter, create_model
 
+from goldassay._dspy_compat import serialize_for_json
 from goldassay.exceptions import GoldassayError
-from goldassay.insides import serialize_for_json
 from goldassay.lm.lines import Copied, Lines
 from goldassay.lm.server import COPY, FORM
 

@@ -24,20 +24,11 @@ from contextvars import ContextVar
 from typing import Any
 
 import dspy
+from dspy.clients.execution import _cached, _store, aexecute, execute, finalize, prepare
+from dspy.utils.callback import with_callbacks
+from dspy.utils.exceptions import LMRateLimitError, is_retryable_lm_error
 
-from goldassay.insides import (
-    LMRateLimitError,
-    UsageTracker,
-    _cached,
-    _store,
-    aexecute,
-    execute,
-    finalize,
-    is_retryable_lm_error,
-    prepare,
-    several_at_once,
-    with_callbacks,
-)
+from goldassay._dspy_compat import UsageTracker
 from goldassay.lm.limits import SLICE, limiter
 from goldassay.running.budget import Meter
 from goldassay.running.rows import answer, messages
@@ -108,7 +99,6 @@ class Account(UsageTracker):  # type: ignore[misc]
 def watching(models: Sequence[object], meter: Meter) -> Iterator[Account]:
     """Watch these models; gives the account of the calls that belong to no example."""
     loose = Account(meter)
-    several_at_once()
     with _lock:
         for lm in models:
             _, plain, times = _watched.get(id(lm), (lm, type(lm), 0))

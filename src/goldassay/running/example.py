@@ -16,15 +16,11 @@ from typing import Any, TypeAlias
 
 import dspy
 
-from goldassay.exceptions import GoldassayError, said
-from goldassay.insides import (
-    INPUT_KEYS,
-    LMAuthError,
-    LMBillingError,
-    LMConfigurationError,
-    fields_of,
+from goldassay._dspy_compat import (
+    HOPELESS_ERRORS,
     input_keys,
 )
+from goldassay.exceptions import GoldassayError, said
 from goldassay.lm import local as truncation
 from goldassay.measure import failed
 from goldassay.metric import failed_with
@@ -72,10 +68,9 @@ def as_prediction(made: object) -> dspy.Prediction:
     if inspect.iscoroutine(made):
         return as_prediction(asyncio.run(made))
     if isinstance(made, dspy.Prediction):
-        held = fields_of(made)
-        for name, value in held.items():
+        for name, value in list(made.items()):
             if isinstance(value, Iterator):  # the second measure would find it empty
-                held[name] = list(value)
+                made[name] = list(value)
         return made
     if made is None:
         return failed_with("the program returned None")
@@ -134,7 +129,6 @@ class _Guarded:
 
 
 FACETS = ("language", "document", "strata")  # fields of a gold example that its row repeats
-HOPELESS = (LMAuthError, LMBillingError, LMConfigurationError)  # no other example will fare better
 
 
 def refuse_without_inputs(gold: Sequence[dspy.Example]) -> None:
@@ -145,7 +139,7 @@ def refuse_without_inputs(gold: Sequence[dspy.Example]) -> None:
                 f"gold example {index} is a {type(example).__name__}, not a dspy.Example: make it "
                 "dspy.Example(**fields).with_inputs('text', …)"
             )
-        if hasattr(example, INPUT_KEYS) and input_keys(example) is None:
+        if isinstance(example, dspy.Example) and input_keys(example) is None:
             raise GoldassayError(
                 f"gold example {index} does not say which of its fields are inputs: add .with_inputs('text', …); it "
                 f"has {', '.join(map(str, example.keys()))}"
@@ -175,7 +169,7 @@ class Measuring:
             raise
         except BaseException as error:  # noqa: BLE001  whatever a program raises is a result of this example
             pred = failed_with(said(error))
-            if isinstance(error, HOPELESS):
+            if isinstance(error, HOPELESS_ERRORS):
                 self.hopeless = said(error)
         latency = max(0.0, time.perf_counter() - started - account.waited)
         usage, calls = account.end()  # before a judge is asked
@@ -213,7 +207,7 @@ class Measuring:
         if why:
             row["error"] = why
         if not failed(pred):
-            row["prediction"] = fields_of(pred)
+            row["prediction"] = dict(pred.items())  # type: ignore[attr-defined]
         return evidence, row
 
     def _assessed(self, example: dspy.Example, pred: Any, name: str) -> tuple[dict[str, Any], str]:
@@ -232,5 +226,5 @@ class Measuring:
 
 def traced(example: dspy.Example, calls: list[dict[str, object]]) -> Row:
     """What a report shows of an example beside its result: inputs, gold, and each prompt with its raw answer."""
-    found = {"inputs": fields_of(example.inputs()), "gold": fields_of(example.labels())}
+    found = {"inputs": dict(example.inputs().items()), "gold": dict(example.labels().items())}
     return {**found, "calls": calls} if calls else found

@@ -30,7 +30,6 @@ import dspy
 
 from goldassay import __version__, jsonl
 from goldassay.exceptions import ConventionError, GoldassayError
-from goldassay.insides import BaseModule
 from goldassay.measure import stored
 from goldassay.running.folder import being_written, read_about
 from goldassay.running.secrets import SETTING
@@ -126,11 +125,11 @@ def _modules(program: Program) -> Iterator[tuple[str, Any]]:
 
     That also looks through the history of every module: thousands of prompts, for a program that was run before.
     """
-    waiting, seen = deque([("self", program)]) if isinstance(program, BaseModule) else deque(), {id(program)}
+    waiting, seen = deque([("self", program)]) if isinstance(program, dspy.Module) else deque(), {id(program)}
     while waiting:
         name, part = waiting.popleft()
         inside: list[tuple[str, Any]] = []
-        if isinstance(part, BaseModule):
+        if isinstance(part, dspy.Module):
             yield name, part
             inside = [(f"{name}.{key}", one) for key, one in vars(part).items() if key != "history"]
         elif isinstance(part, (list, tuple)):

@@ -21,8 +21,8 @@ from typing import Any
 import dspy
 from pydantic_core import to_jsonable_python
 
+from goldassay._dspy_compat import signature_of
 from goldassay.exceptions import GoldassayError
-from goldassay.insides import signature_of
 from goldassay.running.identity import fingerprint
 from goldassay.tuning.fitting import fits
 from goldassay.tuning.leaks import text_of

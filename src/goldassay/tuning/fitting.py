@@ -7,8 +7,8 @@ from typing import Any
 
 import dspy
 
+from goldassay._dspy_compat import signature_of
 from goldassay.exceptions import GoldassayError
-from goldassay.insides import signature_of
 
 
 def fits(example: dspy.Example, signature: type[dspy.Signature]) -> bool:

@@ -21,8 +21,8 @@ from typing import TYPE_CHECKING, Any
 from gepa.strategies.eval_policy import FullEvaluationPolicy
 
 from goldassay import jsonl
+from goldassay._dspy_compat import signature_of
 from goldassay.exceptions import DataError
-from goldassay.insides import signature_of
 
 if TYPE_CHECKING:
     import dspy

@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING, Any
 import dspy
 from rapidfuzz import fuzz, process
 
+from goldassay._dspy_compat import input_keys
 from goldassay.exceptions import LeakError
 from goldassay.fields import read
-from goldassay.insides import input_keys
 from goldassay.text.similarity import NEAR, near_pairs, plain
 
 if TYPE_CHECKING:

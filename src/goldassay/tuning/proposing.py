@@ -13,8 +13,8 @@ import dspy
 from pydantic import BaseModel
 from pydantic_core import to_jsonable_python
 
+from goldassay._dspy_compat import signature_of
 from goldassay.exceptions import GoldassayError
-from goldassay.insides import signature_of
 from goldassay.lm.terse import CallPerType, TerseAdapter
 from goldassay.running.identity import fingerprint
 from goldassay.tuning.demonstrations import Diagnosis

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import TYPE_CHECKING, Any, Literal, get_args, get_origin
 
+from goldassay._dspy_compat import signature_of
 from goldassay.fields import read
-from goldassay.insides import signature_of
 from goldassay.tuning.demonstrations import Diagnosis, leaves
 from goldassay.tuning.leaks import text_of
 from goldassay.tuning.patches import Patch

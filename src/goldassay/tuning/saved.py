@@ -18,8 +18,8 @@ from typing import Any
 import dspy
 
 from goldassay import __version__, jsonl
+from goldassay._dspy_compat import signature_of
 from goldassay.exceptions import DataError, GoldassayError
-from goldassay.insides import signature_of
 from goldassay.running import Run
 from goldassay.statistics import Comparison
 from goldassay.tuning.acceptance import Ledger

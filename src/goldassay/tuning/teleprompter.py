@@ -18,8 +18,8 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from goldassay._dspy_compat import Teleprompter
 from goldassay.exceptions import DataError, GoldassayError
-from goldassay.insides import Teleprompter
 from goldassay.tuning.acceptance import ALPHA, KEEP, WINS, Ledger
 from goldassay.tuning.campaign import Campaign, Settings
 from goldassay.tuning.demonstrations import CounterExample, Covering, NearestExamples, Revised, SelectedExamples

@@ -26,8 +26,8 @@ from typing import TYPE_CHECKING, Any
 
 from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
+from goldassay._dspy_compat import BaseCallback, signature_of
 from goldassay.exceptions import GoldassayError, ModelError, said
-from goldassay.insides import BaseCallback, signature_of
 from goldassay.measure import failed
 from goldassay.metric import Metric, failed_with
 from goldassay.progress import standard_error

@@ -16,8 +16,8 @@ from typing import Any
 
 import dspy
 
+from goldassay._dspy_compat import Teleprompter, input_keys, serialize_for_json, signature_of
 from goldassay.exceptions import GoldassayError
-from goldassay.insides import Teleprompter, input_keys, serialize_for_json, signature_of
 from goldassay.lm.terse import TerseAdapter
 
 WRITTEN = ("json", "lines", "types")

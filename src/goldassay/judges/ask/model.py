@@ -23,8 +23,8 @@ from typing import Any, Self, get_args
 
 import dspy
 
+from goldassay._dspy_compat import BAD_REQUEST_ERRORS, LM_ERRORS, ContextWindowExceededError, UsageTracker
 from goldassay.exceptions import GoldassayError, ModelError
-from goldassay.insides import ContextWindowExceededError, LMError, LMInvalidRequestError, UsageTracker
 from goldassay.lm import local as truncation
 from goldassay.running import secrets
 from goldassay.running.calls import ACCOUNT, aside
@@ -191,8 +191,8 @@ class BoundModel:
             found = {name: made.get(name) for name in signature.output_fields}
         except ContextWindowExceededError:
             return None, "the prompt is too long for the model"
-        except (LMError, GoldassayError) as error:
-            if self._answered and isinstance(error, LMInvalidRequestError):
+        except (*LM_ERRORS, GoldassayError) as error:
+            if self._answered and isinstance(error, BAD_REQUEST_ERRORS):
                 return None, self._plain(error)
             self._broken = self._without_answer(error)
             raise ModelError(self._broken) from None

@@ -1,0 +1,78 @@
+"""What differs between DSPy 3.0 and the newest, and the few public names that stand in a submodule of DSPy.
+
+No other module imports from a submodule of DSPy or asks for its version. Before 3.4 DSPy hands on the errors of
+LiteLLM, which derive from those of OpenAI's client; from 3.4 on it raises errors of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from importlib import import_module
+from typing import Any
+
+import dspy
+from dspy.teleprompt import Teleprompter as Teleprompter
+from dspy.utils.callback import BaseCallback as BaseCallback
+from dspy.utils.usage_tracker import UsageTracker as UsageTracker
+from pydantic_core import to_jsonable_python
+
+_errors = vars(import_module("dspy.utils.exceptions"))
+
+LM_ERRORS: tuple[type[Exception], ...]
+"""What a call of a model raises when the model does not answer."""
+HOPELESS_ERRORS: tuple[type[Exception], ...]
+"""Errors that no other call of the same model will escape: a wrong key, no credit, a wrong setting."""
+BAD_REQUEST_ERRORS: tuple[type[Exception], ...]
+"""The model refuses this request, for example because it is too long."""
+DSPY_ERRORS: tuple[type[Exception], ...]
+"""What DSPy and its models raise by themselves."""
+
+if "LMError" in _errors:
+    LM_ERRORS = (_errors["LMError"],)
+    HOPELESS_ERRORS = (_errors["LMAuthError"], _errors["LMBillingError"], _errors["LMConfigurationError"])
+    BAD_REQUEST_ERRORS = (_errors["LMInvalidRequestError"],)
+    DSPY_ERRORS = (_errors["DSPyError"],)
+else:
+    _openai = import_module("openai")
+    LM_ERRORS = (_openai.OpenAIError,)
+    HOPELESS_ERRORS = (_openai.AuthenticationError, _openai.PermissionDeniedError)
+    BAD_REQUEST_ERRORS = (_openai.BadRequestError,)
+    DSPY_ERRORS = (_openai.OpenAIError, _errors["AdapterParseError"])
+
+ContextWindowExceededError: Any = _errors.get("ContextWindowExceededError")
+if ContextWindowExceededError is None:  # DSPy 3.0
+    ContextWindowExceededError = import_module("litellm").ContextWindowExceededError
+elif not issubclass(ContextWindowExceededError, LM_ERRORS):  # 3.1 to 3.3
+    LM_ERRORS = (*LM_ERRORS, ContextWindowExceededError)
+
+
+def input_keys(example: object) -> Collection[str] | None:
+    """The fields that ``with_inputs`` named; None if it was not called, or for anything but a ``dspy.Example``.
+
+    >>> sorted(input_keys(dspy.Example(text="a", label="b").with_inputs("text")))
+    ['text']
+    >>> input_keys(dspy.Example(text="a")) is None
+    True
+    """
+    if not isinstance(example, dspy.Example):
+        return None
+    try:
+        keys: Collection[str] = example.inputs().keys()
+    except (ValueError, AttributeError):  # a Prediction has none
+        return None
+    return keys
+
+
+def serialize_for_json(value: object) -> Any:
+    """A value as JSON can hold it; text for what JSON has no type for.
+
+    >>> serialize_for_json({"years": (1885, None)})
+    {'years': [1885, None]}
+    """
+    return to_jsonable_python(value, fallback=str)
+
+
+def signature_of(predictor: dspy.Predict) -> type[dspy.Signature]:
+    """The signature of a predictor; DSPy's types say that it may be absent, or an instance."""
+    signature: Any = predictor.signature
+    return signature  # type: ignore[no-any-return]
