@@ -16,6 +16,7 @@ from goldassay.tally import T
 TASKS = ("extraction", "classification", "linking", "retrieval", "answering", "triples")
 OWN = "own"  # what a user's own functions and measures are stored as
 JUDGES = "judges"  # where the measures stand whose evidence a judge gives
+ROUNDING = 1e-12  # the error of floating point that a value may be off its target
 EMPTY = "1/null"  # an example without evidence has the value 1 and weighs nothing; a corpus without any has no value
 
 
@@ -147,6 +148,15 @@ class Measure(Generic[T]):
         return f"{self.key}[{text}]"
 
 
+def target_met(value: float, target: float, *, lower_is_better: bool = False) -> bool:
+    """Whether a value meets its target: at least the target, or at most it where lower is better.
+
+    >>> target_met(0.7, 0.1 + 0.6), target_met(0.2, 0.1, lower_is_better=True)     # 0.1 + 0.6 is 0.7 and a little less
+    (True, False)
+    """
+    return value <= target + ROUNDING if lower_is_better else value >= target - ROUNDING
+
+
 def plain(value: object) -> str:
     """A convention as it is shown."""
     return "+".join(map(str, value)) if isinstance(value, (tuple, frozenset)) else str(value)
@@ -186,6 +196,7 @@ class Returned(Measure[Any]):
 
     called: str = "score"
     kind: str = "Mean"
+    lower_is_better: bool = False  # type: ignore[misc]
     task = OWN
     limits = (float("-inf"), float("inf"))
     formula = "what the function returns"
@@ -250,7 +261,7 @@ def parse(text: str) -> Measure[Any]:
 def stored(measure: Measure[Any]) -> str:
     """The text that ``parse`` reads back; of a user's own measure, its name and the kind of its evidence."""
     if not type(measure).__module__.startswith("goldassay."):
-        return f"{OWN}.Returned({measure.key!r}, {type(measure.zero).__name__!r})"
+        return f"{OWN}.{Returned(measure.key, type(measure.zero).__name__, measure.lower_is_better)!r}"
     return f"{measure.task}.{measure!r}"
 
 
@@ -268,4 +279,5 @@ __all__ = [
     "parse",
     "pred_field",
     "stored",
+    "target_met",
 ]

@@ -24,7 +24,7 @@ from goldassay.exceptions import (
     shown,
 )
 from goldassay.fields import Columns, sides
-from goldassay.measure import FAILURE, Assessment, Measure, Returned, failed
+from goldassay.measure import FAILURE, Assessment, Measure, Returned, failed, target_met
 from goldassay.score import Evidence, Score
 from goldassay.scorecard import Batches
 from goldassay.tally import Mean, Tally
@@ -123,8 +123,12 @@ class Metric:
         return {key: measure.conventions for key, measure in self.measures.items()}
 
     def met(self, values: Mapping[str, float]) -> dict[str, bool]:
-        """Which targets are reached."""
-        return {key: values[key] >= target for key, target in self.targets.items() if key in values}
+        """Which targets are met (`target_met`)."""
+        return {
+            key: target_met(values[key], target, lower_is_better=self.measures[key].lower_is_better)
+            for key, target in self.targets.items()
+            if key in values
+        }
 
     def assess(self, gold: object, pred: object) -> dict[str, Assessment[Any]]:
         """Each measure's assessment of one pair."""
@@ -200,7 +204,7 @@ class Metric:
             {key: float(found.tally.value) for key, found in assessed.items()},
             evidence=evidence,
             errors=errors,
-            passed=value >= self.pass_mark - 1e-12,
+            passed=target_met(value, self.pass_mark),
             failure=str(failed(pred) or ""),
         )
 
@@ -248,7 +252,7 @@ class FunctionMetric(Metric):
                 values[self.main] = sum(numbers.values()) / len(numbers)
         out = {key: Assessment(self._tally(key, value)) for key, value in values.items()}
         value = float(out[self.main].tally.value)
-        if value < self.pass_mark - 1e-12:
+        if not target_met(value, self.pass_mark):
             out[self.main] = Assessment(out[self.main].tally, words.differences(gold, pred, said, value))
         elif said:
             out[self.main] = Assessment(out[self.main].tally, (), (said,))

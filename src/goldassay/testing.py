@@ -178,11 +178,13 @@ class MarkedTest:
 
     def fault(self, run: Run, kind: str, key: Any, floor: float) -> str:
         """What is under its floor, in words; empty where it is reached."""
+        from goldassay.measure import target_met
+
         if kind == "row":
             row = run.rows[key]
             if row.get("error"):  # whatever it scores: what was to be found may be nothing
                 return f"{row['id']} failed: {row['error']}"
-            if row["score"] >= floor - 1e-12:
+            if target_met(row["score"], floor):
                 return ""
             said = [str(error.get("message") or error["kind"]) for error in row.get("errors", ())[:TOLD]]
             return "\n".join([f"{row['id']} scores {row['score']:.4f}, under {floor:g}", *said])
@@ -193,8 +195,10 @@ class MarkedTest:
         if key not in values:
             raise GoldassayError(f"no value {key!r} to hold to {floor:g}; there are {', '.join(values)}")
         one = values[key]
-        low = one.interval.low if self.sure and one.interval else one.value
-        if low >= floor - 1e-12:
+        end = one.value
+        if self.sure and one.interval:
+            end = one.interval.high if one.lower_is_better else one.interval.low
+        if target_met(end, floor, lower_is_better=one.lower_is_better):
             return ""
         ends = f" [{one.interval.low:.4f}, {one.interval.high:.4f}]" if one.interval else ""
         what = "; its lower end is under" if self.sure else ", under"

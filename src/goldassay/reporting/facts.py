@@ -15,7 +15,7 @@ from importlib import import_module
 from typing import Any
 
 from goldassay.exceptions import GoldassayError
-from goldassay.measure import TASKS
+from goldassay.measure import TASKS, parse, target_met
 from goldassay.running.run import Run
 from goldassay.statistics import Interval, interval
 from goldassay.tally import Confusion, Counts
@@ -40,11 +40,14 @@ class ReportedValue:
     target: float | None = None
     precision: float | None = None
     recall: float | None = None
+    lower_is_better: bool = False
 
     @property
     def met(self) -> bool | None:
-        """Whether the target is reached; ``None`` without one."""
-        return None if self.target is None else self.value >= self.target
+        """Whether the target is met; ``None`` without one."""
+        if self.target is None:
+            return None
+        return target_met(self.value, self.target, lower_is_better=self.lower_is_better)
 
 
 @dataclass(frozen=True)
@@ -166,6 +169,7 @@ def values(run: Run) -> tuple[ReportedValue, ...]:
                 about.get("target"),
                 float(counts.precision) if counts else None,
                 float(counts.recall) if counts else None,
+                "measure" in about and parse(about["measure"]).lower_is_better,
             )
         )
     return tuple(out)

@@ -47,14 +47,14 @@ def gated(run: Run, runs: Path, *, alpha: float = 0.05) -> dict[str, Gate]:
     out = {}
     for key, target in wanted.items():
         stored = str(run.about["measures"][key]["measure"])
-        measure = None if stored.startswith(OWN) else parse(stored)
+        measure = parse(stored)
         out[key] = gate(
             run.tallies(key),
             run.zero[key],
             target=float(target),
             clusters=documents if len(set(documents)) < len(documents) else None,
-            bounds=measure.limits if measure else None,
-            lower_is_better=bool(measure and measure.lower_is_better),
+            bounds=None if stored.startswith(OWN) else measure.limits,
+            lower_is_better=measure.lower_is_better,
             look=look,
             alpha=alpha,
         )
