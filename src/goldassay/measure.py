@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import importlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from typing import Any, ClassVar, Generic
 
 from goldassay import tally
@@ -196,7 +196,7 @@ class Returned(Measure[Any]):
 
     called: str = "score"
     kind: str = "Mean"
-    lower_is_better: bool = False  # type: ignore[misc]
+    lower_is_better: bool = field(default=False, kw_only=True)  # type: ignore[misc]
     task = OWN
     limits = (float("-inf"), float("inf"))
     formula = "what the function returns"
@@ -261,7 +261,7 @@ def parse(text: str) -> Measure[Any]:
 def stored(measure: Measure[Any]) -> str:
     """The text that ``parse`` reads back; of a user's own measure, its name and the kind of its evidence."""
     if not type(measure).__module__.startswith("goldassay."):
-        return f"{OWN}.{Returned(measure.key, type(measure.zero).__name__, measure.lower_is_better)!r}"
+        return f"{OWN}.{Returned(measure.key, type(measure.zero).__name__, lower_is_better=measure.lower_is_better)!r}"
     return f"{measure.task}.{measure!r}"
 
 
