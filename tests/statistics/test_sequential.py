@@ -79,8 +79,8 @@ def test_the_bounded_null_holds_for_a_skewed_mean() -> None:
     rng = np.random.default_rng(5)
     crossed = 0
     for _ in range(400):
-        bets = Bets(bound=1.0, null=0.9)
-        bets.extend((rng.random(200) < 0.9).astype(float))
+        bets = Bets(bound=1.0)
+        bets.extend((rng.random(200) < 0.9).astype(float) - 0.9)
         crossed += bets.p <= 0.05
     assert crossed <= 0.05 * 400 + 2 * np.sqrt(0.05 * 0.95 * 400)
 
@@ -115,6 +115,6 @@ def test_what_cannot_be_tested_is_said() -> None:
     with pytest.raises(GoldassayError, match="rising"):
         sequential_test([1.0], [0.0], looks=[3, 2])
     with pytest.raises(GoldassayError, match="beyond the bound"):
-        Bets(bound=1.0).add(1.5)
+        Bets(bound=1.0).extend([1.5])
     with pytest.raises(GoldassayError, match="above 0"):
         Bets(bound=0.0)

@@ -29,7 +29,7 @@ from goldassay.measure import OWN, parse
 from goldassay.running.identity import now
 from goldassay.running.run import Run
 from goldassay.statistics.evidence import Evidences, Values
-from goldassay.statistics.intervals import Bounds, worth
+from goldassay.statistics.intervals import Bounds, effective_sample_size
 
 LOOKS = "looks.jsonl"
 
@@ -140,7 +140,7 @@ def gate(
     if look < 1 or not 0 < alpha < 1:
         raise GoldassayError(f"looks count from 1 and alpha lies between 0 and 1, not {look} and {alpha:g}")
     value = Evidences(tallies, zero, clusters).value
-    n, size = worth(tallies, zero, clusters=clusters, bounds=(least, most))
+    n, size = effective_sample_size(tallies, zero, clusters=clusters, bounds=(least, most))
     share, mark = min(1.0, max(0.0, (value - least) / (most - least))), (target - least) / (most - least)
     level = alpha / (look * (look + 1))
     above = share > mark

@@ -1,16 +1,14 @@
-"""Evidence as a matrix: what bootstraps and permutations work on.
+"""Evidence as a matrix: what bootstraps, permutations and standard errors work on.
 
-A row an example (or a cluster), a column a number of its evidence; ``weights @ matrix`` is the evidence of a resample,
-and the tally's own ``value`` turns it into the resampled values, all at once.
+A row is an example (or a cluster), a column a number of its evidence. ``weights @ matrix`` is the evidence of a
+resample, and the tally's own ``value`` turns it into the resampled values, all at once.
 
-What each example adds to a corpus value, or to the difference of two: the value made linear in the examples.
-
-A corpus value such as micro-F1 is a function V of the summed evidence, not a mean over examples. Tests that look at one
-example after the other want a mean. The derivative of V at the summed evidence, times an example's own evidence, is
-what the example adds: the influence function of the statistic (Hampel 1974; the infinitesimal jackknife of Jaeckel
-1972), and for a difference the Aumann–Shapley value of the example (the derivative averaged on the way from B to A), so
-that the parts add up to the whole. The derivative is taken by central differences of the tally's own ``value``: there
-is no second definition of any measure.
+`contributions` says what each example adds to the difference of two corpus values. A value such as micro-F1 is a
+function V of the summed evidence, not a mean over examples, but tests that look at one example after the other need a
+mean. The derivative of V at the summed evidence, times an example's own evidence, is what the example adds: the
+influence function (Hampel 1974; Jaeckel 1972), and for a difference the Aumann–Shapley value (the derivative averaged
+on the way from B to A), so that the parts add up to the whole. Derivatives are central differences of the tally's own
+``value``: no measure is defined twice.
 """
 
 from __future__ import annotations
@@ -23,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from goldassay.exceptions import GoldassayError
-from goldassay.tally import Mean
+from goldassay.tally import Mean, Tally
 from goldassay.tally.sums import Sums, T
 
 Floats = NDArray[np.float64]
@@ -37,19 +35,32 @@ class Evidences:
     """The evidence of many examples: a matrix, and how a row of sums becomes a value.
 
     The examples are tallies, or one tally whose fields are arrays (`stacked`). Without ``zero`` they are plain numbers,
-    and their value is the mean.
+    and their value is the mean. Examples of one cluster (document) share a row.
     """
 
-    def __init__(self, tallies: Values, zero: Any = None, clusters: Sequence[Any] | None = None) -> None:
+    def __init__(self, tallies: Values, zero: Any = None, clusters: Sequence[object] | None = None) -> None:
         arrays = hasattr(tallies, "from_state")
         if not arrays and not len(tallies):
             raise GoldassayError("no evidence: there are no examples")
         self.zero = Mean() if zero is None else zero
         self.paths, self.matrix = (
-            _columns(tallies) if arrays else _numbers(tallies) if zero is None else _matrix(tallies)
+            _array_columns(tallies) if arrays else _numbers(tallies) if zero is None else _matrix(tallies)
         )
         if clusters is not None:
             self.matrix = clustered(self.matrix, clusters)
+
+    @classmethod
+    def paired(
+        cls, a: Values, b: Values, zero: object = None, clusters: Sequence[object] | None = None
+    ) -> tuple[Evidences, Floats, Floats]:
+        """The evidence of two systems on the same examples, and the rows of each."""
+        if len(a) != len(b):
+            raise GoldassayError(f"a paired comparison needs the same examples: {len(a)} against {len(b)}")
+        both = cls([*a, *b], zero)
+        rows = both.matrix[: len(a)], both.matrix[len(a) :]
+        if clusters is not None:
+            rows = clustered(rows[0], clusters), clustered(rows[1], clusters)
+        return both, *rows
 
     def values(self, sums: Floats) -> Floats:
         """The value of each row of summed evidence."""
@@ -80,6 +91,7 @@ def _numbers(values: Values) -> tuple[list[Path], Floats]:
 
 
 def _matrix(tallies: Values) -> tuple[list[Path], Floats]:
+    """A row for each tally; a path that a tally lacks is 0."""
     kind = type(tallies[0])
     if issubclass(kind, Sums) and all(type(tally) is kind for tally in tallies):
         names = sorted(kind.__dataclass_fields__)  # type: ignore[attr-defined]
@@ -95,20 +107,51 @@ def _matrix(tallies: Values) -> tuple[list[Path], Floats]:
     return paths, matrix
 
 
-def _columns(tally: Any) -> tuple[list[Path], Floats]:
-    """The fields of a tally whose fields are arrays; a field that is one number is that of every example."""
-    found = dict(flat(tally.state()))
-    n = max((np.size(column) for column in found.values()), default=0)
+def _array_columns(tally: Any) -> tuple[list[Path], Floats]:
+    """The fields of a tally whose fields are arrays; a field that is one number holds for every example."""
+    columns = dict(flat(tally.state()))
+    n = max((np.size(column) for column in columns.values()), default=0)
     if not n:
         raise GoldassayError("no evidence: there are no examples")
-    matrix = np.empty((n, len(found)))
-    for place, column in enumerate(found.values()):
+    matrix = np.empty((n, len(columns)))
+    for place, column in enumerate(columns.values()):
         matrix[:, place] = column
-    return list(found), matrix
+    return list(columns), matrix
+
+
+def clustered(matrix: Floats, clusters: Sequence[object]) -> Floats:
+    """The rows summed within clusters (documents)."""
+    if len(clusters) != len(matrix):
+        raise GoldassayError(f"{len(clusters)} clusters for {len(matrix)} examples; the lengths must agree")
+    names: dict[Any, int] = {}
+    index = [names.setdefault(name, len(names)) for name in clusters]
+    sums = np.zeros((len(names), matrix.shape[1]))
+    np.add.at(sums, index, matrix)
+    return sums
+
+
+def flat(state: Mapping[str, object], path: Path = ()) -> Iterator[tuple[Path, Any]]:
+    """The numbers (or arrays) of a nested state with their paths."""
+    for key, value in state.items():
+        if isinstance(value, Mapping):
+            yield from flat(value, (*path, key))
+        else:
+            yield (*path, key), value
+
+
+def nested(paths: Sequence[Path], columns: Iterable[object]) -> dict[str, object]:
+    """The nested state that these paths and columns came from."""
+    state: dict[str, object] = {}
+    for path, column in zip(paths, columns, strict=True):
+        branch: dict[str, Any] = state
+        for key in path[:-1]:
+            branch = branch.setdefault(key, {})
+        branch[path[-1]] = column
+    return state
 
 
 def stacked(tallies: Sequence[T], zero: T) -> T:
-    """The tallies of many examples as one, whose fields are arrays: one number an example.
+    """The tallies of many examples as one tally whose fields are arrays: one number an example.
 
     >>> from goldassay.tally import Counts
     >>> stacked([Counts(1, 0, 0), Counts(1, 2, 0)], Counts()).precision.round(2).tolist()
@@ -121,11 +164,11 @@ def stacked(tallies: Sequence[T], zero: T) -> T:
 
 
 def joined(parts: Sequence[T], zero: T) -> T:
-    """Tallies whose fields are arrays, one after the other; what a part has no field for is 0 there.
+    """Tallies whose fields are arrays, one after the other; a part that lacks a field is 0 there.
 
     >>> from goldassay.tally import Counts
-    >>> one, more = stacked([Counts(1, 0, 0)], Counts()), stacked([Counts(1, 2, 0), Counts(0, 0, 3)], Counts())
-    >>> joined([one, more], Counts()).fn.tolist()
+    >>> first, more = stacked([Counts(1, 0, 0)], Counts()), stacked([Counts(1, 2, 0), Counts(0, 0, 3)], Counts())
+    >>> joined([first, more], Counts()).fn.tolist()
     [0.0, 0.0, 3.0]
     """
     states = [dict(flat(part.state())) for part in parts]
@@ -172,51 +215,81 @@ def summed(tally: T, sums: dict[int, tuple[object, float]] | None = None) -> T:
     own: T | None = getattr(tally, "summed", None)
     if own is not None:  # a tally that has its sums already
         return own
-    found = dict(flat(tally.state()))
-    known = {} if sums is None else sums
-    for column in found.values():
-        if id(column) not in known:
-            known[id(column)] = (column, np.sum(column).item())  # an array that is kept cannot lose its id to another
-    return tally.from_state(nested(list(found), [known[id(column)][1] for column in found.values()]))
+    columns = dict(flat(tally.state()))
+    cache = {} if sums is None else sums
+    for column in columns.values():
+        if id(column) not in cache:
+            cache[id(column)] = (column, np.sum(column).item())  # the array is kept, so its id stays its own
+    return tally.from_state(nested(list(columns), [cache[id(column)][1] for column in columns.values()]))
 
 
-def flat(state: Mapping[str, object], path: Path = ()) -> Iterator[tuple[Path, Any]]:
-    """The numbers (or arrays) of a nested state with their paths."""
-    for key, value in state.items():
-        if isinstance(value, Mapping):
-            yield from flat(value, (*path, key))
-        else:
-            yield (*path, key), value
+class Chunks(Mapping[str, Any]):
+    """Tallies by name of examples that are measured chunk by chunk, put together when asked for.
+
+    Most fields are small counts, so whole numbers are kept as small integers: that is what makes a million examples fit.
+
+    >>> from goldassay.tally import Counts
+    >>> chunks = Chunks({"strict": Counts()})
+    >>> chunks.add({"strict": Counts(np.array([1, 0]), np.array([0, 2]), np.array([0, 0]))}, 2)
+    >>> chunks.add({"strict": Counts(np.array([1]), np.array([0]), np.array([4]))}, 1)
+    >>> chunks["strict"].tp.tolist(), chunks.total("strict")
+    ([1, 0, 1], Counts(tp=2, fp=2, fn=4))
+    """
+
+    def __init__(self, zeros: Mapping[str, Any]) -> None:
+        self.zeros, self.sizes = zeros, list[int]()
+        self._columns: dict[str, dict[Path, dict[int, tuple[Any, Any]]]] = {name: {} for name in zeros}
+
+    def add(self, tallies: Mapping[str, object], size: int) -> None:
+        """The next chunk, of ``size`` examples."""
+        for name, tally in tallies.items():
+            state = tally.laid_out() if hasattr(tally, "laid_out") else tally.state()  # type: ignore[attr-defined]
+            for path, column in flat(state):
+                values = np.broadcast_to(column, size)
+                self._columns[name].setdefault(path, {})[len(self.sizes)] = _compact(values), values.dtype
+        self.sizes.append(size)
+
+    def __len__(self) -> int:
+        return len(self.zeros)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.zeros)
+
+    def __getitem__(self, name: str) -> Any:
+        columns, zero = self._columns[name], self.zeros[name]
+        everywhere = all(len(pieces) == len(self.sizes) for pieces in columns.values())
+        paths = list(columns) if everywhere else sorted(columns, key=lambda path: path[:-1])
+        state = nested(paths, [self._whole(columns[path]) for path in paths])
+        return zero.gathered(state) if hasattr(zero, "gathered") else zero.from_state(state)
+
+    def total(self, name: str) -> Tally:
+        """The evidence of all examples together."""
+        total: Tally = summed(self[name])
+        return total
+
+    def _whole(self, pieces: Mapping[int, tuple[Any, Any]]) -> Any:
+        kind = np.result_type(*(kind for _, kind in pieces.values()))
+        return np.concatenate(
+            [pieces[at][0].astype(kind) if at in pieces else np.zeros(n, kind) for at, n in enumerate(self.sizes)]
+        )
 
 
-def nested(paths: Sequence[Path], columns: Iterable[object]) -> dict[str, object]:
-    """The nested state that these paths and columns came from."""
-    out: dict[str, object] = {}
-    for path, column in zip(paths, columns, strict=True):
-        here: dict[str, Any] = out
-        for key in path[:-1]:
-            here = here.setdefault(key, {})
-        here[path[-1]] = column
-    return out
+def _compact(values: Any) -> Any:
+    """The values in the smallest integers that hold them exactly, or as they are."""
+    with np.errstate(invalid="ignore"):
+        for kind in (np.int8, np.int16, np.int32):
+            small = values.astype(kind)
+            if (small == values).all():
+                return small
+    return np.array(values)
 
 
-def clustered(matrix: Floats, clusters: Sequence[object]) -> Floats:
-    """The rows summed within clusters (documents)."""
-    if len(clusters) != len(matrix):
-        raise GoldassayError(f"{len(clusters)} clusters for {len(matrix)} examples; the lengths must agree")
-    names: dict[Any, int] = {}
-    index = [names.setdefault(name, len(names)) for name in clusters]
-    out = np.zeros((len(names), matrix.shape[1]))
-    np.add.at(out, index, matrix)
-    return out
-
-
-STEP = 1e-5  # of a sum: what the derivative is taken over
+STEP = 1e-5  # of a sum: the step of the derivative
 NODES = np.polynomial.legendre.leggauss(5)  # points and weights of the mean on the way from B to A
 
 
 def influences(tallies: Values, zero: object = None, *, clusters: Sequence[object] | None = None) -> Floats:
-    """The empirical influence of each example (or cluster): how far it draws the corpus value, per share of the whole.
+    """The empirical influence of each example (or cluster): how far it moves the corpus value, per share of the whole.
 
     With n examples, V(all) + influence is each example's own value in a mean (for plain numbers and equal weights it is
     the number itself); the mean of the influences is 0, and their variance over n is the squared standard error.
@@ -240,12 +313,7 @@ def contributions(a: Values, b: Values, zero: object = None, *, clusters: Sequen
     >>> contributions(a, b, Counts()).round(6).tolist(), round(sum(a, Counts()).f1 - sum(b, Counts()).f1, 6)
     ([0.181818, 0.0], 0.181818)
     """
-    if len(a) != len(b):
-        raise GoldassayError(f"a paired comparison needs the same examples: {len(a)} against {len(b)}")
-    both = Evidences([*a, *b], zero)
-    rows_a, rows_b = both.matrix[: len(a)], both.matrix[len(a) :]
-    if clusters is not None:
-        rows_a, rows_b = clustered(rows_a, clusters), clustered(rows_b, clusters)
+    both, rows_a, rows_b = Evidences.paired(a, b, zero, clusters)
     return (rows_a - rows_b) @ slope_between(both, rows_a.sum(axis=0), rows_b.sum(axis=0))
 
 
@@ -254,17 +322,16 @@ def slope_between(both: Evidences, a: Floats, b: Floats) -> Floats:
 
     It is the same with A and B exchanged.
     """
-    points, weights = NODES
-    out: Floats = np.zeros(len(a))
-    for point, weight in zip(points, weights, strict=True):
-        out += weight / 2 * slope(both, b + (1 + point) / 2 * (a - b))
-    return out
+    mean: Floats = np.zeros(len(a))
+    for point, weight in zip(*NODES, strict=True):
+        mean += weight / 2 * slope(both, b + (1 + point) / 2 * (a - b))
+    return mean
 
 
 def slope(evidences: Evidences, sums: Floats) -> Floats:
     """The derivative of the corpus value by each number of the summed evidence.
 
-    A number that is 0 in the sum is 0 in every example, and its derivative is not asked for: 0.
+    A number that is 0 in the sum is 0 in every example, and its derivative is not needed: 0.
     """
     moved = np.flatnonzero(sums)
     steps = STEP * sums[moved]
@@ -272,6 +339,6 @@ def slope(evidences: Evidences, sums: Floats) -> Floats:
     index = np.arange(len(moved))
     up[index, moved] += steps
     down[index, moved] -= steps
-    out: Floats = np.zeros(len(sums))
-    out[moved] = (evidences.values(up) - evidences.values(down)) / (2 * steps)
-    return out
+    derivative: Floats = np.zeros(len(sums))
+    derivative[moved] = (evidences.values(up) - evidences.values(down)) / (2 * steps)
+    return derivative

@@ -1,15 +1,14 @@
-"""Intervals: Wilson's for whatever lies between bounds, Student's for what does not; percentile bootstrap and BCa.
+"""Intervals: Wilson's for values between bounds, Student's for values without; percentile bootstrap and BCa.
 
 Near 0 and 1 and for few examples a bootstrap is too narrow, and where all examples are alike it has no width at all.
-So the default is Wilson's score interval of *as many examples as the value is worth*: with v the value's share of the
-way between its bounds, n* = v (1 − v) / variance of v. For the rate of independent examples n* is their number and the
-interval is Wilson's own. For every other value Student's quantile takes the place of the normal one; the variance is
-that of the mean for means of independent examples (MRR), and the jackknife's for the rest (F1, macro averages, κ,
-anything over documents). Where nothing varies, n* is the number of examples. What each covers, by simulation:
-docs/coverage.md.
+So the default is Wilson's score interval at the *effective sample size*: with v the value's share of the way between
+its bounds, n* = v (1 − v) / variance of v. For a rate of independent examples n* is their number and the interval is
+Wilson's own. For every other value Student's quantile takes the place of the normal one; the variance is that of the
+mean for means of independent examples (MRR), and the jackknife's for the rest (F1, macro averages, κ, anything over
+documents). Where nothing varies, n* is the number of examples. What each covers, by simulation: docs/coverage.md.
 
-Source: Wilson 1927; the effective number as in survey sampling, Korn and Graubard 1998, Dean and Pagano 2015; Wilson's
-interval for F1, Lam, Gopal and Qian 2023; the jackknife, Efron and Stein 1981.
+Source: Wilson 1927; the effective sample size as in survey sampling, Korn and Graubard 1998, Dean and Pagano 2015;
+Wilson's interval for F1, Lam, Gopal and Qian 2023; the jackknife, Efron and Stein 1981.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ from scipy import stats
 
 from goldassay.exceptions import GoldassayError
 from goldassay.statistics.evidence import Evidences, Floats, Values, slope
-from goldassay.statistics.resampling import bootstrap, check
+from goldassay.statistics.resampling import bootstrap, check_settings
 from goldassay.tally import Confusion, Mean
 
 METHODS = ("auto", "wilson", "effective", "t", "bootstrap", "bca")
@@ -65,60 +64,84 @@ def interval(
         tallies: one an example, or one whose fields are arrays; or plain numbers.
         zero: the tallies' zero; None for plain numbers.
         clusters: examples of one cluster (document) count as one.
-        method: ``auto`` is ``effective`` for what has bounds and ``t`` for what has none. ``wilson``: rates of
-            independent examples. ``effective``: Wilson's at the number of examples that the value is worth. ``t``:
-            Student's, with the jackknife's variance. ``bootstrap``: percentiles; ``bca``: bias-corrected and
-            accelerated.
+        method: ``auto`` is ``effective`` for values with bounds and ``t`` for others. ``wilson``: rates of independent
+            examples. ``effective``: Wilson's at the effective sample size. ``t``: Student's, with the jackknife's
+            variance; between finite bounds, values that are all alike have Wilson's. ``bootstrap``: percentiles;
+            ``bca``: bias-corrected and accelerated.
         bounds: between which the value lies, as `Measure.limits`; None: 0 and 1, if every example's own value does.
         resamples: how many, for the bootstraps.
         level: the share of such intervals that hold the true value.
         seed: of the bootstraps.
 
-    >>> found = interval([1.0, 0.0, 1.0, 1.0])
-    >>> round(found.low, 3), found.value, round(found.high, 3), found.method
+    >>> rate = interval([1.0, 0.0, 1.0, 1.0])
+    >>> round(rate.low, 3), rate.value, round(rate.high, 3), rate.method
     (0.301, 0.75, 0.954, 'wilson')
     >>> from goldassay.tally import Counts
     >>> none = interval([Counts(0, 1, 2)] * 16, Counts())
     >>> none.low, none.value, round(none.high, 3), none.method
     (0.0, 0.0, 0.221, 'effective')
     """
-    check(level, resamples, seed)
+    check_settings(level, resamples, seed)
     if method not in METHODS:
         raise GoldassayError(f"no interval {method!r}; there are {', '.join(METHODS)}")
     evidences = Evidences(tallies, zero, clusters)
     if clusters is not None and len(evidences.matrix) == len(clusters):
-        clusters = None  # each example its own
+        clusters = None  # every example is its own cluster
     value, n = evidences.value, len(evidences.matrix)
     if not evidences.matrix.any():
         if method in ("wilson", "t"):
             raise GoldassayError("no evidence: the measure applies to none of the examples")
         return Interval(value, *(bounds or (0.0, 1.0)), level, 0, "effective")  # anything may be true
     if method in ("bootstrap", "bca"):
-        low, high = quantiles(evidences, bootstrap(evidences, resamples, seed), level, method)
-        return Interval(value, low, high, level, n, method)
-    values = None if clusters is not None else _independent(evidences, value)
-    if method == "wilson":
-        found = _rates(values)
-        return Interval(value, *wilson(float(found.sum()), len(found), level), level, len(found), method)
-    bounds = bounds or between(evidences, value, evidences.matrix)
-    if method == "t" or (method == "auto" and not all(map(math.isfinite, bounds))):
-        low, high, n = _student(evidences, values, value, level, alone=method == "t")
-        return Interval(value, max(low, bounds[0]), min(high, bounds[1]), level, n, "t")
-    if values is not None and set(values.tolist()) <= {0.0, 1.0} and bounds == (0.0, 1.0):
-        return Interval(value, *wilson(float(values.sum()), len(values), level), level, len(values), "wilson")
-    low, high, n = _effective(evidences, values, value, bounds, level)
+        ends = quantiles(evidences, bootstrap(evidences, resamples, seed), level, method)
+        return Interval(value, *ends, level, n, method)
+    own = None if clusters is not None else _own_values(evidences, value)
+    limits = bounds or unit_bounds(evidences, value, evidences.matrix)
+    rate = own is not None and method != "t" and limits == (0.0, 1.0) and _is_rate(own)
+    if method == "wilson" or rate:
+        rates = _check_rate(own)
+        return Interval(value, *wilson(float(rates.sum()), len(rates), level), level, len(rates), "wilson")
+    variance, n = _variance(evidences, own, unbiased=method == "t" or not all(map(math.isfinite, limits)))
+    if method == "t" or (method == "auto" and not all(map(math.isfinite, limits))):
+        if n < 2 and method == "t":
+            raise GoldassayError("a t interval needs at least two examples")
+        return student(value, math.sqrt(variance), n, level, bounds or limits)
+    if n < 2:
+        return Interval(value, *limits, level, n, "effective")  # one document says nothing of others
+    least, most = limits
+    share, size = _effective(value, variance, n, limits)
+    low, high = wilson_ends(share, size, float(stats.t.ppf((1 + level) / 2, n - 1)))
+    low, high = min(value, least + low * (most - least)), max(value, least + high * (most - least))
     return Interval(value, low, high, level, n, "effective")
 
 
-def _independent(evidences: Evidences, value: float) -> Floats | None:
+def student(value: float, error: float, n: int, level: float, bounds: Bounds, method: str = "t") -> Interval:
+    """Student's interval of a value with this standard error, cut at its bounds.
+
+    Values that are all alike would be certain: between finite bounds their interval is that of a rate.
+    """
+    if n < 2:
+        return Interval(value, value, value, level, n, method)
+    half = float(stats.t.ppf((1 + level) / 2, n - 1)) * error
+    low, high = value - half, value + half
+    least, most = (float(end) for end in bounds)
+    value = min(most, max(least, value))
+    if math.isfinite(most - least) and error < 1e-12 * (most - least):
+        share = (value - least) / (most - least)
+        low, high = (least + end * (most - least) for end in wilson(share * n, n, level))
+        method = "wilson" if method == "t" else f"{method}, wilson"
+    return Interval(value, max(least, min(low, value)), min(most, max(high, value)), level, n, method)
+
+
+def _own_values(evidences: Evidences, value: float) -> Floats | None:
     """The examples' own values, where the corpus value is their plain mean; None where it is not.
 
     It is if leaving one out leaves the mean of the others. Examples without evidence are left out. F1 of examples that
-    are all alike would pass for a mean too: only means and accuracies are asked.
+    are all alike would pass for a mean too, so only means and accuracies qualify.
     """
-    rows = _rows(evidences)
     if not isinstance(evidences.zero, (Mean, Confusion)):
         return None
+    rows = _rows(evidences)
     n, sums, some = len(rows), rows.sum(axis=0), rows[:BLOCK]
     own = evidences.values(rows)
     if abs(float(own.mean()) - value) > 1e-9:
@@ -134,49 +157,57 @@ def _rows(evidences: Evidences) -> Floats:
     return rows
 
 
-def _rates(values: Floats | None) -> Floats:
+def _is_rate(values: Floats) -> bool:
+    return set(values.tolist()) <= {0.0, 1.0}
+
+
+def _check_rate(values: Floats | None) -> Floats:
     if values is None:
         raise GoldassayError(
             "'wilson' is for rates of independent examples; use 'effective' for clusters and other tallies"
         )
-    if not set(values.tolist()) <= {0.0, 1.0}:
+    if not _is_rate(values):
         raise GoldassayError("Wilson's interval is for rates: every value must be 0 or 1; use 'effective'")
     return values
 
 
-def between(evidences: Evidences, value: float, rows: Floats) -> Bounds:
+def unit_bounds(evidences: Evidences, value: float, rows: Floats) -> Bounds:
     """0 and 1 where every row's own value lies between them; else none."""
     own = evidences.values(rows)
     inside = min(value, float(own.min())) >= 0.0 and max(value, float(own.max())) <= 1.0
     return (0.0, 1.0) if inside else (-math.inf, math.inf)
 
 
-def worth(
+def effective_sample_size(
     tallies: Values, zero: object = None, *, clusters: Sequence[object] | None = None, bounds: Bounds = (0.0, 1.0)
 ) -> tuple[int, float]:
-    """How many examples with any evidence there are, and how many examples of a rate their value is worth.
+    """How many examples have any evidence, and how many examples of a rate their value is worth.
 
-    >>> worth([1.0, 0.0, 1.0, 1.0]), worth([0.5, 0.75, 1.0, 0.75])
+    >>> effective_sample_size([1.0, 0.0, 1.0, 1.0]), effective_sample_size([0.5, 0.75, 1.0, 0.75])
     ((4, 4.0), (4, 24.0))
     """
     evidences = Evidences(tallies, zero, clusters)
     if not evidences.matrix.any():
         return 0, 0.0
     value = evidences.value
-    values = None if clusters is not None else _independent(evidences, value)
-    _, n, size = _size(evidences, values, value, bounds)
-    return n, size
+    variance, n = _variance(evidences, None if clusters is not None else _own_values(evidences, value))
+    return n, _effective(value, variance, n, bounds)[1]
 
 
-def _size(evidences: Evidences, values: Floats | None, value: float, bounds: Bounds) -> tuple[float, int, float]:
-    """The value's share of the way between its bounds, the examples, and how many its variance is worth."""
+def _variance(evidences: Evidences, own: Floats | None, unbiased: bool = False) -> tuple[float, int]:
+    """The variance of the corpus value, of the examples' own values or else by the jackknife, and the rows it is of."""
+    if own is not None:
+        n = len(own)
+        return float(own.var(ddof=unbiased)) / n if n > 1 or not unbiased else 0.0, n
+    rows = _rows(evidences)
+    return float((jackknife_parts(evidences, rows) ** 2).sum()), len(rows)
+
+
+def _effective(value: float, variance: float, n: int, bounds: Bounds) -> tuple[float, float]:
+    """The value's share of the way between its bounds, and its effective sample size."""
     least, most = bounds
     share = min(1.0, max(0.0, (value - least) / (most - least)))
-    if values is not None:
-        variance, n = float(values.var()) / len(values), len(values)
-    else:
-        variance, n = _variance(evidences)
-    return share, n, effective_number(share, variance / (most - least) ** 2, n)
+    return share, effective_number(share, variance / (most - least) ** 2, n)
 
 
 def effective_number(share: float, variance: float, n: int) -> float:
@@ -185,43 +216,8 @@ def effective_number(share: float, variance: float, n: int) -> float:
     return spread / variance if spread > 0 and variance > 1e-12 * spread else float(n)
 
 
-def _effective(
-    evidences: Evidences, values: Floats | None, value: float, bounds: Bounds, level: float
-) -> tuple[float, float, int]:
-    """Wilson's interval of as many examples as the value is worth, and how many examples there are."""
-    least, most = bounds
-    share, n, size = _size(evidences, values, value, bounds)
-    if n < 2:
-        return least, most, n  # one document says nothing of others
-    low, high = score(share, size, float(stats.t.ppf((1 + level) / 2, n - 1)))
-    return min(value, least + low * (most - least)), max(value, least + high * (most - least)), n
-
-
-def _student(
-    evidences: Evidences, values: Floats | None, value: float, level: float, *, alone: bool
-) -> tuple[float, float, int]:
-    """Student's interval, of the examples' own spread or the jackknife's, and how many examples there are."""
-    if values is not None:
-        n = len(values)
-        variance = float(values.var(ddof=1)) / n if n > 1 else 0.0
-    else:
-        variance, n = _variance(evidences)
-    if n < 2:
-        if alone:
-            raise GoldassayError("a t interval needs at least two examples")
-        return value, value, n
-    half = float(stats.t.ppf((1 + level) / 2, n - 1)) * math.sqrt(variance)
-    return value - half, value + half, n
-
-
-def _variance(evidences: Evidences) -> tuple[float, int]:
-    """The jackknife's variance of the corpus value, over the rows that hold any evidence, and how many they are."""
-    rows = _rows(evidences)
-    return float((parts(evidences, rows) ** 2).sum()), len(rows)
-
-
-def parts(evidences: Evidences, rows: Floats) -> Floats:
-    """What each row adds to the doubt of these rows' value: the sum of the squares is the jackknife's variance.
+def jackknife_parts(evidences: Evidences, rows: Floats) -> Floats:
+    """What each row adds to the uncertainty of the value: the sum of the squares is the jackknife's variance.
 
     Of two systems on the same examples, the sum of the products is the covariance.
     """
@@ -240,7 +236,7 @@ def quantiles(evidences: Evidences, resampled: Floats, level: float, method: str
     """The ends of the percentile or the BCa interval, from the resampled values."""
     tail = (1 - level) / 2
     ends = (tail, 1 - tail) if method == "bootstrap" else _bca(evidences, resampled, evidences.value, tail)
-    low, high = (float(bound) for bound in np.quantile(resampled, ends))
+    low, high = (float(end) for end in np.quantile(resampled, ends))
     return low, high
 
 
@@ -254,10 +250,10 @@ def wilson(successes: float, n: float, level: float = 0.95) -> tuple[float, floa
         raise GoldassayError(f"{successes:g} of {n:g} at level {level:g} is no rate with an interval")
     if n == 0:
         return 0.0, 1.0
-    return score(successes / n, n, float(stats.norm.ppf((1 + level) / 2)))
+    return wilson_ends(successes / n, n, float(stats.norm.ppf((1 + level) / 2)))
 
 
-def score(p: float, n: float, z: float) -> tuple[float, float]:
+def wilson_ends(p: float, n: float, z: float) -> tuple[float, float]:
     """Wilson's ends for a rate ``p`` of ``n`` examples, ``z`` standard errors away."""
     z2 = z * z / n
     centre, half = (p + z2 / 2) / (1 + z2), z * math.sqrt(p * (1 - p) / n + z2 / (4 * n)) / (1 + z2)
@@ -274,7 +270,6 @@ def _bca(evidences: Evidences, resampled: Floats, value: float, tail: float) -> 
     gaps = left_out.mean() - left_out
     spread = float((gaps**2).sum()) ** 1.5
     acceleration = float((gaps**3).sum()) / (6 * spread) if spread else 0.0
-    ends = []
-    for z in stats.norm.ppf([tail, 1 - tail]):
-        ends.append(float(stats.norm.cdf(bias + (bias + z) / (1 - acceleration * (bias + z)))))
-    return ends[0], ends[1]
+    ends = bias + stats.norm.ppf([tail, 1 - tail])
+    low, high = (float(end) for end in stats.norm.cdf(bias + ends / (1 - acceleration * ends)))
+    return low, high

@@ -1,11 +1,10 @@
 """Programs on the same examples: the paired difference of two, its interval and its p-value; several, and their ranks.
 
 The interval of a difference is made from those of both values (Newcombe 1998, method 10; MOVER, Zou and Donner 2008).
-With the ends l and u of A's and B's Wilson interval, each at the number of examples that the value is worth, and ρ the
-correlation of what each example adds to the two values, its lower end lies √((a − l)² − 2ρ (a − l)(u − b) + (u − b)²)
-under a − b. Newcombe's correction takes 1 / (2n √(a (1 − a) b (1 − b))) off ρ where it is positive, so that two systems
-that agree on every example seen are not held to agree on all. It is never of width zero; what it covers stands in
-docs/coverage.md.
+With the ends l and u of A's and B's Wilson interval, each at its effective sample size, and ρ the correlation of what
+each example adds to the two values, its lower end lies √((a − l)² − 2ρ (a − l)(u − b) + (u − b)²) under a − b.
+Newcombe's correction takes 1 / (2n √(a (1 − a) b (1 − b))) off ρ where it is positive, so that two systems that agree
+on every example seen are not held to agree on all. It is never of width zero; its coverage stands in docs/coverage.md.
 
 Ranks: every pair of systems is compared (`compare`), the p-values corrected after Holm, so that with probability
 ``level`` no difference that is called sure is chance. Systems that are surely better than one stand before it, those
@@ -20,16 +19,23 @@ import math
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from itertools import combinations
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 from scipy import stats
 
 from goldassay.exceptions import GoldassayError
-from goldassay.statistics.evidence import Evidences, Floats, Values, clustered
-from goldassay.statistics.intervals import Bounds, Interval, between, effective_number, parts, score
+from goldassay.statistics.evidence import Evidences, Floats, Values
+from goldassay.statistics.intervals import (
+    Bounds,
+    Interval,
+    effective_number,
+    jackknife_parts,
+    unit_bounds,
+    wilson_ends,
+)
 from goldassay.statistics.power import cliffs_delta, cohens_dz, constant, odds_ratio, smallest_detectable
-from goldassay.statistics.resampling import check, resampled, swapped
+from goldassay.statistics.resampling import Draws, check_settings, resampled, swapped
 
 TESTS = ("permutation", "bootstrap", "paired_t", "wilcoxon", "mcnemar")
 
@@ -77,8 +83,8 @@ class Comparison:
     def state(self) -> dict[str, object]:
         """As JSON; an effect without bound, and what cannot be estimated, is null."""
         effect = self.effect if math.isfinite(self.effect) else None
-        found = {key: value for key, value in asdict(self).items() if key != "standard_error"}
-        return {**found, "p": self.p, "effect": effect, "smallest_detectable": self.smallest_detectable or None}
+        fields = {key: value for key, value in asdict(self).items() if key != "standard_error"}
+        return {**fields, "p": self.p, "effect": effect, "smallest_detectable": self.smallest_detectable or None}
 
 
 def compare(
@@ -89,9 +95,8 @@ def compare(
     clusters: Sequence[object] | None = None,
     test: str = "permutation",
     bounds: Bounds | None = None,
-    resamples: int = 10_000,
     level: float = 0.95,
-    seed: int = 0,
+    **draws: Unpack[Draws],
 ) -> Comparison:
     """A against B, aligned sequences of tallies (or plain numbers).
 
@@ -103,9 +108,8 @@ def compare(
         test: ``permutation``, ``bootstrap``, ``paired_t``, ``wilcoxon`` or ``mcnemar``.
         bounds: between which each value lies, as `Measure.limits`; None: 0 and 1, if every example's own value does.
             A value without bounds has Student's interval of the difference, the test ``bootstrap`` its percentiles.
-        resamples: how many, for the tests that draw.
         level: the share of such intervals that hold the true difference.
-        seed: of what is drawn.
+        draws: ``resamples`` (10,000) and ``seed`` (0) of the tests that draw.
 
     The permutation test swaps A's and B's evidence of each example at random and recomputes both corpus values:
     p = (b + 1) / (n + 1), with b of n permutations at least as far apart. Identical inputs: difference 0, p = 1.
@@ -115,43 +119,28 @@ def compare(
     >>> found.difference, found.p < 0.01, round(found.interval.low, 3), found.interval.high
     (1.0, True, 0.593, 1.0)
     """
-    if len(a) != len(b):
-        raise GoldassayError(f"a paired comparison needs the same examples: {len(a)} against {len(b)}")
+    both, rows_a, rows_b = Evidences.paired(a, b, zero, clusters)
     if test not in TESTS:
         raise GoldassayError(f"no test {test!r}; there are {', '.join(TESTS)}")
-    check(level, resamples, seed)
-    both = Evidences([*a, *b], zero)
-    rows_a, rows_b = both.matrix[: len(a)], both.matrix[len(a) :]
-    if clusters is not None:
-        rows_a, rows_b = clustered(rows_a, clusters), clustered(rows_b, clusters)
-    difference = both.of(rows_a) - both.of(rows_b)
-    found, error = difference_interval(both, rows_a, rows_b, level, bounds)
+    resamples, seed = draws.get("resamples", 10_000), draws.get("seed", 0)
+    check_settings(level, resamples, seed)
+    difference, n = both.of(rows_a) - both.of(rows_b), len(rows_a)
+    interval, error = difference_interval(both, rows_a, rows_b, level, bounds)
     scores_a, scores_b = both.values(rows_a), both.values(rows_b)
-    n = len(rows_a)
     if test == "bootstrap":
         drawn = resampled_differences(both, rows_a, rows_b, resamples, seed)
         low, high = (float(end) for end in np.quantile(drawn, ((1 - level) / 2, (1 + level) / 2)))
-        found = Interval(difference, low, high, level, n, "bootstrap")
+        interval = Interval(difference, low, high, level, n, "bootstrap")
     if np.array_equal(rows_a, rows_b) or (test == "bootstrap" and n == 1):
         p = 1.0  # resamples of one pair are all that pair: they say nothing of chance
     elif test == "permutation":
         p = _permutation(both, rows_a, rows_b, abs(difference), resamples, seed)
     elif test == "bootstrap":
-        p = _bootstrap_p(drawn)
+        p = float(min(1.0, 2 * min((drawn <= 0).sum() + 1, (drawn >= 0).sum() + 1) / (resamples + 1)))
     else:
         p = classical(test, scores_a - scores_b)[1]
-    effect, effect_name = _effect(test, scores_a, scores_b)
-    return Comparison(
-        difference,
-        found,
-        p,
-        n,
-        effect,
-        smallest_detectable(error),
-        test,
-        effect_name,
-        error,
-    )
+    effect, name = _effect(test, scores_a, scores_b)
+    return Comparison(difference, interval, p, n, effect, smallest_detectable(error), test, name, error)
 
 
 def difference_interval(
@@ -168,7 +157,7 @@ def difference_interval(
     """
     values = both.of(a), both.of(b)
     if bounds is None:
-        sides = between(both, values[0], a), between(both, values[1], b)
+        sides = unit_bounds(both, values[0], a), unit_bounds(both, values[1], b)
         bounds = min(low for low, _ in sides), max(high for _, high in sides)
     seen = ((a != 0) | (b != 0)).any(axis=1)
     a, b, n = a[seen], b[seen], int(seen.sum())
@@ -177,7 +166,7 @@ def difference_interval(
     if n < 2:
         ends = (-widest, widest) if math.isfinite(widest) else (difference, difference)
         return Interval(difference, *ends, level, n, "newcombe"), 0.0
-    own = parts(both, a), parts(both, b)
+    own = jackknife_parts(both, a), jackknife_parts(both, b)
     variances = [float((one**2).sum()) for one in own]
     error = math.sqrt(float(((own[0] - own[1]) ** 2).sum()))
     quantile = float(stats.t.ppf((1 + level) / 2, n - 1))
@@ -186,7 +175,7 @@ def difference_interval(
         return Interval(difference, difference - half, difference + half, level, n, "t"), error
     shares = [min(1.0, max(0.0, (value - least) / widest)) for value in values]
     (low_a, high_a), (low_b, high_b) = (
-        score(share, effective_number(share, variance / widest**2, n), quantile)
+        wilson_ends(share, effective_number(share, variance / widest**2, n), quantile)
         for share, variance in zip(shares, variances, strict=True)
     )
     deviations = math.sqrt(variances[0] * variances[1])
@@ -230,12 +219,6 @@ def _permutation(both: Evidences, a: Floats, b: Floats, seen: float, resamples: 
     return (as_far + 1) / (resamples + 1)
 
 
-def _bootstrap_p(drawn: Floats) -> float:
-    """Twice the smaller share of resamples on one side of 0."""
-    n = len(drawn)
-    return float(min(1.0, 2 * min((drawn <= 0).sum() + 1, (drawn >= 0).sum() + 1) / (n + 1)))
-
-
 def classical(test: str, differences: Floats) -> tuple[float, float]:
     """Statistic and two-sided p-value of ``paired_t``, ``wilcoxon`` or ``mcnemar`` (exact) on paired differences.
 
@@ -248,16 +231,16 @@ def classical(test: str, differences: Floats) -> tuple[float, float]:
             raise GoldassayError("a t test needs at least two examples")
         if constant(differences):
             return float(np.copysign(np.inf, differences[0])), 0.0
-        found: Any = stats.ttest_1samp(differences, 0.0)
+        result: Any = stats.ttest_1samp(differences, 0.0)
     elif test == "wilcoxon":
-        found = stats.wilcoxon(differences)
+        result = stats.wilcoxon(differences)
     else:
         if not set(np.abs(differences).tolist()) <= {0.0, 1.0}:
             raise GoldassayError("McNemar's test is for examples that are right or wrong: every value must be 0 or 1")
         wins, losses = int((differences > 0).sum()), int((differences < 0).sum())
-        found = stats.binomtest(wins, wins + losses, 0.5)
-        return float(min(wins, losses)), float(found.pvalue)
-    return float(found.statistic), float(found.pvalue)
+        result = stats.binomtest(wins, wins + losses, 0.5)
+        return float(min(wins, losses)), float(result.pvalue)
+    return float(result.statistic), float(result.pvalue)
 
 
 def _effect(test: str, a: Floats, b: Floats) -> tuple[float, str]:
@@ -277,12 +260,12 @@ def holm(p_values: Sequence[float]) -> list[float]:
     if not all(0 <= p <= 1 for p in p_values):
         raise GoldassayError("a p-value lies between 0 and 1; leave out the tests that were not made")
     order = sorted(range(len(p_values)), key=lambda index: p_values[index])
-    out = [0.0] * len(p_values)
+    adjusted = [0.0] * len(p_values)
     worst = 0.0
     for rank, index in enumerate(order):
         worst = max(worst, min(1.0, (len(p_values) - rank) * p_values[index]))
-        out[index] = worst
-    return out
+        adjusted[index] = worst
+    return adjusted
 
 
 @dataclass(frozen=True, slots=True)
@@ -322,12 +305,14 @@ def ranks(
     """
     n = len(systems)
     pairs = list(combinations(range(n), 2))
-    found = [compare(systems[a], systems[b], zero, clusters=clusters, resamples=resamples, seed=seed) for a, b in pairs]
-    sure = [p <= 1 - level for p in holm([one.p for one in found])]
+    results = [
+        compare(systems[a], systems[b], zero, clusters=clusters, resamples=resamples, seed=seed) for a, b in pairs
+    ]
+    sure = [p <= 1 - level for p in holm([result.p for result in results])]
     better, worse = [0] * n, [0] * n
-    for (a, b), one, certain in zip(pairs, found, sure, strict=True):
-        if certain and one.difference:
-            first, second = (a, b) if (one.difference > 0) != lower_is_better else (b, a)
+    for (a, b), result, certain in zip(pairs, results, sure, strict=True):
+        if certain and result.difference:
+            first, second = (a, b) if (result.difference > 0) != lower_is_better else (b, a)
             worse[first] += 1
             better[second] += 1
     return [Rank(1 + better[place], n - worse[place]) for place in range(n)]

@@ -1,12 +1,12 @@
-"""How many: examples that a difference needs, and how surely it is found; labels that an interval's width needs.
+"""Sample sizes: how many examples a difference needs, how likely it is found, how many labels an interval needs.
 
-A two-sided z test finds a true difference d with a power that its standard error says (Cohen 1988); beside it stand the
+The power of a two-sided z test follows from the standard error of the difference (Cohen 1988); beside it stand the
 effect sizes of paired differences.
 
-A rate p needs the smallest n at which Wilson's interval of p is no wider than asked. With N verdicts on other items, n
-labels are worth n / (1 − ρ² / (1 + n / N)) labels alone at the best λ, ρ being the correlation of label and verdict;
-that many go into Wilson's interval, as in `goldassay.statistics.ppi`. Like there, ρ and p are those of the labels that
-are there and one more item of each of the four kinds: a few that are all alike do not say that no more are needed.
+A rate p needs the smallest n at which Wilson's interval of p is no wider than required. With N verdicts on other items,
+n labels count as n / (1 − ρ² / (1 + n / N)) labels alone at the best λ, ρ being the correlation of label and verdict;
+that number goes into Wilson's interval, as in `goldassay.statistics.ppi`. As there, ρ and p are those of the labels and
+one more item of each of the four kinds: a few labels that are all alike do not say that no more are needed.
 """
 
 from __future__ import annotations
@@ -131,31 +131,26 @@ def odds_ratio(a: Numbers, b: Numbers) -> float:
     return wins / losses if losses else float("inf") if wins else 1.0
 
 
-MOST = 10_000_000
+MOST = 10_000_000  # labels; the search ends there
 
 
 def for_rate(rate: float, width: float, level: float = 0.95) -> int:
-    """The labels that a rate needs.
+    """The labels that a rate needs for an interval of this width.
 
     >>> for_rate(0.5, 0.1), for_rate(1.0, 0.1)      # at 0.5: 1.96² / 0.1² − 1.96² = 380.3
     (381, 35)
     """
-    wanted = _positive(width)
-
-    def wide(n: int) -> bool:
-        low, high = wilson(rate * n, n, level)
-        return high - low > wanted
-
-    return _smallest(wide)
+    return _smallest(rate, float, width, level)
 
 
-def for_interval(found: Interval, width: float) -> int:
+def for_interval(estimate: Interval, width: float) -> int:
     """The labels that any interval needs: its width falls with the square root of n.
 
     >>> for_interval(Interval(0.6, 0.5, 0.7, n=50), 0.1)
     200
     """
-    return max(1, math.ceil(round(found.n * ((found.high - found.low) / _positive(width)) ** 2, 9)))
+    _check_width(width)
+    return max(1, math.ceil(round(estimate.n * ((estimate.high - estimate.low) / width) ** 2, 9)))
 
 
 def for_corrected(
@@ -167,7 +162,7 @@ def for_corrected(
         labels: 1 for each item that people call positive, 0 for the others.
         verdicts: the judge's, on the same items.
         others: how many more items have a verdict.
-        width: the width of interval that is wanted.
+        width: the width of interval that is needed.
         level: of the interval.
 
     Raises:
@@ -178,18 +173,18 @@ def for_corrected(
     True
     """
     y, f = np.append(np.asarray(labels, float), [1, 1, 0, 0]), np.append(np.asarray(verdicts, float), [1, 0, 1, 0])
-    wanted, rate = _positive(width), float(y.mean())
     shared = float(np.corrcoef(y, f)[0, 1]) ** 2 if others else 0.0
-
-    def wide(n: int) -> bool:
-        worth = n / (1 - (shared / (1 + n / others) if others else 0.0))
-        low, high = wilson(rate * worth, worth, level)
-        return high - low > wanted
-
-    return _smallest(wide)
+    return _smallest(float(y.mean()), lambda n: n / (1 - (shared / (1 + n / others) if others else 0.0)), width, level)
 
 
-def _smallest(too_few: Callable[[int], bool]) -> int:
+def _smallest(rate: float, size: Callable[[int], float], width: float, level: float) -> int:
+    """The smallest n whose Wilson interval, at the effective sample size ``size(n)``, is no wider than ``width``."""
+    _check_width(width)
+
+    def too_few(n: int) -> bool:
+        low, high = wilson(rate * size(n), size(n), level)
+        return high - low > width
+
     low, high = 0, 1
     while too_few(high) and high < MOST:
         low, high = high, 2 * high
@@ -199,7 +194,6 @@ def _smallest(too_few: Callable[[int], bool]) -> int:
     return high
 
 
-def _positive(width: float) -> float:
+def _check_width(width: float) -> None:
     if not 0 < width < 1:
-        raise GoldassayError(f"a wanted width is between 0 and 1, not {width}")
-    return width
+        raise GoldassayError(f"a width is between 0 and 1, not {width}")

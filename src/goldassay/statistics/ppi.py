@@ -1,27 +1,28 @@
 """Prediction-powered inference: a mean or a rate from a few human labels and many verdicts of a judge.
 
 estimate = λ·mean(verdicts without label) + mean(labels − λ·verdicts with label), with the λ of least variance,
-λ = cov(label, verdict) / ((1 + n/N)·var(verdict)), clipped to 0–1: a judge that knows nothing costs nothing.
+λ = cov(label, verdict) / ((1 + n/N)·var(verdict)), clipped to 0–1: a judge that knows nothing does no harm.
 Angelopoulos, Duchi, Zrnic, PPI++: efficient prediction-powered inference, 2023.
 
-The interval of a mean is Student's. That of a rate (all values are 0 or 1) is Wilson's, of as many labels as the
-estimate is worth: n · var(people only) / var(estimate), both variances with one more item of each of the four kinds,
-since a few labels that are all alike say neither that the rate is certain nor that the judge never errs. Near 0 and 1
-the normal interval covers far too little (rate 0.97, 40 labels: 70 % of the intervals that claim 95 %).
+The interval of a mean is Student's. That of a rate (all values are 0 or 1) is Wilson's, at the effective number of
+labels: n · var(people only) / var(estimate), both variances with one more item of each of the four kinds, since a few
+labels that are all alike say neither that the rate is certain nor that the judge never errs. Near 0 and 1 the normal
+interval covers far too little (rate 0.97, 40 labels: 70 % of the intervals that claim 95 %).
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-from scipy import stats
 
 from goldassay.exceptions import GoldassayError
-from goldassay.statistics.intervals import Interval, wilson
+from goldassay.statistics.intervals import Bounds, Interval, interval, student, wilson
 
 Vector = np.ndarray[tuple[int], np.dtype[np.float64]]
+UNBOUNDED = -math.inf, math.inf
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +41,7 @@ def corrected(
     unlabelled: Sequence[float],
     *,
     level: float = 0.95,
-    bounds: tuple[float, float] | None = None,
+    bounds: Bounds | None = None,
 ) -> Corrected:
     """The mean of what people would say, from ``labels`` with their ``verdicts`` and ``unlabelled`` verdicts.
 
@@ -49,8 +50,8 @@ def corrected(
     Args:
         level: The level of the interval, such as 0.95.
 
-    >>> found = corrected([1, 1, 0, 0, 1, 0], [1, 1, 1, 0, 1, 0], [1, 1, 1, 0, 1, 1, 0, 1, 1, 0, 1, 0])
-    >>> round(found.naive.value, 3), round(found.corrected.value, 3), round(found.trust, 3)
+    >>> estimate = corrected([1, 1, 0, 0, 1, 0], [1, 1, 1, 0, 1, 0], [1, 1, 1, 0, 1, 1, 0, 1, 1, 0, 1, 0])
+    >>> round(estimate.naive.value, 3), round(estimate.corrected.value, 3), round(estimate.trust, 3)
     (0.667, 0.5, 0.567)
     """
     y, f, g = (np.asarray(values, float) for values in (labels, verdicts, unlabelled))
@@ -65,63 +66,29 @@ def corrected(
     trust, variance = _trust(y, f, g)
     value = trust * float(g.mean()) + float((y - trust * f).mean())
     everything, n = np.concatenate([f, g]), len(y)
+    limits = bounds or UNBOUNDED
     if set(y.tolist()) | set(everything.tolist()) <= {0.0, 1.0}:
         value = min(1.0, max(0.0, value))
-        worth = _worth(y, f, g)
-        bounds = wilson(value * worth, worth, level)
-        found = Interval(value, *bounds, level, n + len(g), "ppi++, wilson")
-        return Corrected(found, _rate(everything, level), _rate(y, level), trust)
-    found = _student(value, float(np.sqrt(variance)), n, level, "ppi++", bounds)
-    found = replace(found, n=n + len(g))
-    return Corrected(found, mean(everything, level=level, bounds=bounds), mean(y, level=level, bounds=bounds), trust)
+        size = _effective_labels(y, f, g)
+        estimate = Interval(value, *wilson(value * size, size, level), level, n + len(g), "ppi++, wilson")
+        method = "wilson"
+    else:
+        estimate = replace(student(value, float(np.sqrt(variance)), n, level, limits, "ppi++"), n=n + len(g))
+        method = "t"
+    naive, people = (interval(values, method=method, bounds=limits, level=level) for values in (everything, y))
+    return Corrected(estimate, naive, people, trust)
 
 
 def _trust(y: Vector, f: Vector, g: Vector) -> tuple[float, float]:
     """λ, and the variance of the estimate with it."""
-    n, big = len(y), len(g)
+    n, others = len(y), len(g)
     spread = float(np.concatenate([f, g]).var(ddof=1))
-    trust = float(np.clip(np.cov(y, f)[0, 1] / ((1 + n / big) * spread), 0, 1)) if spread else 0.0
-    return trust, trust**2 * spread / big + float((y - trust * f).var(ddof=1)) / n
+    trust = float(np.clip(np.cov(y, f)[0, 1] / ((1 + n / others) * spread), 0, 1)) if spread else 0.0
+    return trust, trust**2 * spread / others + float((y - trust * f).var(ddof=1)) / n
 
 
-def _worth(y: Vector, f: Vector, g: Vector) -> float:
+def _effective_labels(y: Vector, f: Vector, g: Vector) -> float:
     """How many labels alone would say as much of a rate as these with the verdicts do."""
-    more, said = np.append(y, [1, 1, 0, 0]), np.append(f, [1, 0, 1, 0])
-    _, variance = _trust(more, said, g)
-    return len(y) * max(1.0, float(more.var(ddof=1)) / len(more) / variance)
-
-
-def _rate(values: Vector, level: float) -> Interval:
-    n, hits = len(values), float(values.sum())
-    return Interval(hits / n, *wilson(hits, n, level), level, n, "wilson")
-
-
-def mean(
-    values: Sequence[float] | Vector, *, level: float = 0.95, bounds: tuple[float, float] | None = None
-) -> Interval:
-    """A mean with Student's interval, within the ends of its scale.
-
-    >>> from dataclasses import astuple
-    >>> mean([4, 5, 5], bounds=(1, 5)).high, [round(end, 2) for end in astuple(mean([5] * 20, bounds=(1, 5)))[1:3]]
-    (5.0, [4.36, 5.0])
-    """
-    given = np.asarray(values, float)
-    n = len(given)
-    return _student(float(given.mean()), float(given.std(ddof=1) / np.sqrt(n)), n, level, "t", bounds)
-
-
-def _student(
-    value: float, error: float, n: int, level: float, method: str, bounds: tuple[float, float] | None
-) -> Interval:
-    """Student's interval. Grades that are all alike would be certain: within bounds, theirs is that of a rate."""
-    half = float(stats.t.ppf((1 + level) / 2, n - 1)) * error
-    low, high = value - half, value + half
-    if bounds is not None:
-        least, most = (float(end) for end in bounds)
-        value = min(most, max(least, value))
-        if error < 1e-12 * (most - least):
-            share = (value - least) / (most - least)
-            low, high = (least + end * (most - least) for end in wilson(share * n, n, level))
-            method = f"{method}, wilson" if method != "t" else "wilson"
-        low, high = max(least, min(low, value)), min(most, max(high, value))
-    return Interval(value, low, high, level, n, method)
+    labels, verdicts = np.append(y, [1, 1, 0, 0]), np.append(f, [1, 0, 1, 0])
+    _, variance = _trust(labels, verdicts, g)
+    return len(y) * max(1.0, float(labels.var(ddof=1)) / len(labels) / variance)

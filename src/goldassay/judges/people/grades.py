@@ -17,8 +17,8 @@ from goldassay.exceptions import DataError
 from goldassay.judges.ask.panel import Vote
 from goldassay.judges.people import labels as label_files
 from goldassay.judges.people.labels import Labels
-from goldassay.statistics.intervals import Interval
-from goldassay.statistics.ppi import Corrected, corrected, mean
+from goldassay.statistics.intervals import Interval, interval
+from goldassay.statistics.ppi import UNBOUNDED, Corrected, corrected
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +82,8 @@ def estimated(
     mended = None
     if len(both) > 1 and others:
         mended = corrected([label for label, _ in both], [one for _, one in both], others, level=level, bounds=bounds)
-    naive = mean([verdict for _, verdict in rows], level=level, bounds=bounds) if len(rows) > 1 else None
+    verdicts, limits = [verdict for _, verdict in rows], bounds or UNBOUNDED
+    naive = interval(verdicts, method="t", level=level, bounds=limits) if len(rows) > 1 else None
     low, high = bounds or (None, None)
     return Graded(low, high, len(both), len(rows), naive, mended, len(said) - len(rows))
 
