@@ -261,8 +261,7 @@ def _evidence(
     measures: Mapping[str, Measure[Any]], shared: Batches, look: Look | None
 ) -> tuple[Mapping[str, Any], dict[str, Any]]:
     """The evidence of each measure, example by example and over all of them."""
-    from goldassay.statistics.evidence import Chunks
-    from goldassay.statistics.evidence import summed
+    from goldassay.statistics.evidence import Chunks, summed
 
     many = Chunks({name: measure.zero for name, measure in measures.items()})
     for part in shared.chunks():

@@ -226,7 +226,7 @@ def summed(tally: T, sums: dict[int, tuple[object, float]] | None = None) -> T:
 class Chunks(Mapping[str, Any]):
     """Tallies by name of examples that are measured chunk by chunk, put together when asked for.
 
-    Most fields are small counts, so whole numbers are kept as small integers: that is what makes a million examples fit.
+    Most fields are small counts, so whole numbers are kept as small integers: a million examples fit into memory.
 
     >>> from goldassay.tally import Counts
     >>> chunks = Chunks({"strict": Counts()})
