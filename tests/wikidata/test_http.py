@@ -58,7 +58,7 @@ def test_in_the_end_it_is_a_failure(server: Any, web: Web, delft: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("how", "says"), [("400", "status 400: busy"), ("403", "status 403"), ("type", "expected json")]
+    ("how", "says"), [("400", "status 400: busy"), ("403", "status 403"), ("type", "expected JSON")]
 )
 def test_what_will_not_pass_is_final(how: str, says: str, server: Any, web: Web, delft: str) -> None:
     server.answers.behave(PATH, how)

@@ -27,7 +27,7 @@ def test_the_best_are_those_of_process_extract(known: list[str], asked: list[str
 
 
 def test_blocks_of_a_large_table_and_long_names(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "BLOCK", 4)
+    monkeypatch.setattr(module, "CHUNK", 7)
     known = [fold(f"museum {n} {'x' * (n % 7)}") for n in range(500)] + ["y" * 400, "y" * 399 + "z"]
     asked = ["museum 12", "musem 399 xx", "y" * 400, "zzz", "museum 1"] * 30
     table = LabelTable.of({str(n): [name] for n, name in enumerate(known)})
@@ -48,7 +48,7 @@ def test_an_entry_counts_with_its_nearest_name_and_once() -> None:
 
 def test_an_empty_table_finds_nothing() -> None:
     assert LabelTable(()).best(["x"], 3) == [[]]
-    with pytest.raises(GoldassayError, match="k is a whole number from 1"):
+    with pytest.raises(GoldassayError, match="k must be a whole number from 1"):
         LabelTable(()).best(["x"], 0)
 
 
@@ -57,10 +57,10 @@ def test_an_empty_table_finds_nothing() -> None:
     [
         ('{"id": "Q1", "label": "x"}\n{"id"', r"labels\.jsonl:2: not JSON"),
         ('{"id": "Q1"}', r"labels\.jsonl:1: an entry is an object with an id and a label"),
-        ('{"id": "Q1", "label": "x", "aliases": "y"}', "record Q1: aliases are a list of texts, not 'y'"),
+        ('{"id": "Q1", "label": "x", "aliases": "y"}', "record Q1: aliases must be a list of texts, got 'y'"),
         (
             '{"id": "Q1", "label": "x"}\n\n{"id": "Q1", "label": "y"}',
-            r":3: record Q1: this id stands in the table twice",
+            r":3: record Q1: this id appears twice",
         ),
     ],
 )

@@ -89,7 +89,7 @@ def test_what_goes_wrong_is_said_and_not_kept(delft: Any, web: Web, tmp_path: Pa
     with pytest.raises(FetchError, match="in 3 attempts"):
         here.article("Delft")
     delft.answers.behave(PATH, "type")
-    with pytest.raises(FetchError, match="expected json"):
+    with pytest.raises(FetchError, match="expected JSON"):
         here.article("Delft")
     with pytest.raises(GoldassayError, match="needs a title"):
         here.article("  ")

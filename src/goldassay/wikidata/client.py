@@ -20,7 +20,8 @@ from goldassay.exceptions import CacheOnlyError, DataError, FetchError, NotFound
 from goldassay.measures.triples.objects import EXCLUDED
 from goldassay.wikidata import entities, rdf, sparql
 from goldassay.wikidata.entities import Item, Statement
-from goldassay.wikidata.web import Web, place
+from goldassay.wikidata.web import Web
+from goldassay.wikidata.web import public_address as place
 
 PAGE = 5000
 Binding = dict[str, dict[str, str]]

@@ -1,10 +1,8 @@
-"""A table of labels, and the best labels for a mention: brute force, exact, and fast.
+"""A table of labels, and an exact search for the labels that are nearest to a mention.
 
-Every mention is compared with every name (labels and aliases, without regard to case) by rapidfuzz's ``ratio``,
-200 · LCS / (length + length), where LCS is the longest common subsequence. The LCS of a chunk of mentions is taken with
-``cdist``, which compares many names in one instruction; up to about 10⁹ pairs this is faster than any index that would
-have to be right. Whoever may be among the best is scored again in full, so that the result is that of
-``rapidfuzz.process.extract``, ties in table order.
+Every mention is compared with every name (labels and aliases, ignoring case) by rapidfuzz's ``ratio``,
+200 · LCS / (length + length), where LCS is the longest common subsequence. The result is that of
+``rapidfuzz.process.extract``, with ties in table order.
 """
 
 from __future__ import annotations
@@ -22,12 +20,12 @@ from rapidfuzz.distance import LCSseq
 from goldassay import files
 from goldassay.exceptions import DataError, GoldassayError
 
-CHUNK = 100  # mentions scored at once: with 100,000 names a block of 10 MB
-SLACK = 1e-3  # single precision rounds scores of 0–100 by less
+CHUNK = 100  # mentions that are scored at once: with 100,000 names a block of 10 MB
+MARGIN = 1e-3  # single precision is off by less on scores of 0–100
 
 
 class Match(NamedTuple):
-    """An entry of the table, the name that was nearest, and how near (0–100)."""
+    """An entry of the table, its name nearest to the mention, and their similarity (0–100)."""
 
     id: str
     name: str
@@ -44,15 +42,10 @@ class LabelEntry:
     description: str = ""
     kind: str = ""
 
-    @property
-    def names(self) -> tuple[str, ...]:
-        """The label and the aliases."""
-        return (self.label, *self.aliases)
-
 
 @dataclass(frozen=True)
 class LabelTable:
-    """Entries by id; `exact` finds names as they are, `best` the nearest.
+    """Entries by id; `exact` looks names up, `best` finds the nearest.
 
     >>> table = LabelTable.of({"Q190804": ["Rijksmuseum"], "Q19675": ["Louvre", "Musée du Louvre"]})
     >>> table.exact("musée du louvre"), table.best(["Rijksmusem"], 1)[0][0].id
@@ -65,21 +58,21 @@ class LabelTable:
     @classmethod
     def of(cls, names: Mapping[str, Sequence[str]], workers: int = 1) -> LabelTable:
         """A table from ids with their names, the label first."""
-        return cls(tuple(LabelEntry(one, next(iter(all_)), tuple(all_)[1:]) for one, all_ in names.items()), workers)
+        return cls(tuple(LabelEntry(qid, label, tuple(aliases)) for qid, (label, *aliases) in names.items()), workers)
 
     @classmethod
     def load(cls, path: str | Path, workers: int = 1) -> LabelTable:
-        """A table from JSON lines: ``{"id", "label", "aliases", "description", "kind"}``."""
-        return cls(tuple(_entries(path)), workers)
+        """A table from JSON Lines: ``{"id", "label", "aliases", "description", "kind"}``."""
+        return cls(tuple(_read_entries(path)), workers)
 
     def __len__(self) -> int:
         return len(self.entries)
 
-    def __getitem__(self, one: str) -> LabelEntry:
-        return self._by_id[one]
+    def __getitem__(self, qid: str) -> LabelEntry:
+        return self._by_id[qid]
 
-    def __contains__(self, one: object) -> bool:
-        return one in self._by_id
+    def __contains__(self, qid: object) -> bool:
+        return qid in self._by_id
 
     @cached_property
     def _by_id(self) -> dict[str, LabelEntry]:
@@ -88,88 +81,79 @@ class LabelTable:
     @cached_property
     def _names(self) -> tuple[list[str], list[int]]:
         """All names, folded, with the index of their entry."""
-        pairs = [(fold(name), i) for i, entry in enumerate(self.entries) for name in dict.fromkeys(entry.names) if name]
-        return [name for name, _ in pairs], [i for _, i in pairs]
-
-    @cached_property
-    def _exact(self) -> dict[str, list[str]]:
-        out: dict[str, list[str]] = {}
-        for name, index in zip(*self._names, strict=True):
-            ids = out.setdefault(name, [])
-            if self.entries[index].id not in ids:
-                ids.append(self.entries[index].id)
-        return out
-
-    @cached_property
-    def longest(self) -> int:
-        """The most words that a name has."""
-        return max((len(name.split()) for name in self._names[0]), default=0)
-
-    def exact(self, mention: str) -> list[str]:
-        """The ids of the entries that have this name, whatever its case, in table order."""
-        return list(self._exact.get(fold(mention), ()))
-
-    def best(self, mentions: Sequence[str], k: int = 1) -> list[list[Match]]:
-        """For each mention the ``k`` nearest entries, best first; equal scores in the order of the table.
-
-        An entry counts with its nearest name. A mention that comes again is compared once.
-        """
-        if k < 1:
-            raise GoldassayError(f"k is a whole number from 1, not {k!r}")
-        folded = [fold(mention) for mention in mentions]
-        each = list(dict.fromkeys(folded))
-        found: dict[str, list[Match]] = {}
-        for start in range(0, len(each), CHUNK):
-            chunk = each[start : start + CHUNK]
-            for mention, row in zip(chunk, self._scores(chunk), strict=True):
-                found[mention] = self._nearest(mention, row, k)
-        return [list(found[mention]) for mention in folded]
+        pairs = [
+            (fold(name), index)
+            for index, entry in enumerate(self.entries)
+            for name in dict.fromkeys((entry.label, *entry.aliases))
+            if name
+        ]
+        return [name for name, _ in pairs], [index for _, index in pairs]
 
     @cached_property
     def _lengths(self) -> Any:
         return np.array([len(name) for name in self._names[0]], np.float32)
 
+    @cached_property
+    def _ids_by_name(self) -> dict[str, list[str]]:
+        ids: dict[str, dict[str, None]] = {}
+        for name, index in zip(*self._names, strict=True):
+            ids.setdefault(name, {})[self.entries[index].id] = None
+        return {name: list(found) for name, found in ids.items()}
+
+    @cached_property
+    def longest(self) -> int:
+        """The number of words of the longest name."""
+        return max((len(name.split()) for name in self._names[0]), default=0)
+
+    def exact(self, mention: str) -> list[str]:
+        """The ids of the entries with this name, ignoring case, in table order."""
+        return list(self._ids_by_name.get(fold(mention), ()))
+
+    def best(self, mentions: Sequence[str], k: int = 1) -> list[list[Match]]:
+        """For each mention the ``k`` nearest entries, best first; equal scores in table order.
+
+        An entry counts with its nearest name.
+        """
+        if k < 1:
+            raise GoldassayError(f"k must be a whole number from 1, got {k!r}")
+        folded = list(map(fold, mentions))
+        unique = list(dict.fromkeys(folded))
+        nearest: dict[str, list[Match]] = {}
+        for start in range(0, len(unique), CHUNK):
+            chunk = unique[start : start + CHUNK]
+            for mention, scores in zip(chunk, self._scores(chunk), strict=True):
+                nearest[mention] = self._nearest(mention, scores, k)
+        return [list(nearest[mention]) for mention in folded]
+
     def _scores(self, chunk: Sequence[str]) -> Iterator[Any]:
-        """The ratio with every name, in single precision, a mention at a time."""
-        size = np.uint8 if max(map(len, chunk)) < 256 else np.uint32
-        common = process.cdist(chunk, self._names[0], scorer=LCSseq.similarity, dtype=size, workers=self.workers)
+        """The ratio with every name in single precision, a mention at a time.
+
+        `cdist` takes the LCS of a mention with many names in one SIMD instruction, so comparing everything beats an
+        index up to about 10⁹ pairs.
+        """
+        names = self._names[0]
+        dtype = np.uint8 if max(map(len, chunk)) < 256 else np.uint32
+        common = process.cdist(chunk, names, scorer=LCSseq.similarity, dtype=dtype, workers=self.workers)
         for mention, row in zip(chunk, common, strict=True):
             yield row * np.float32(200) / np.maximum(self._lengths + np.float32(len(mention)), 1)
 
-    def _nearest(self, mention: str, row: Any, k: int) -> list[Match]:
-        """The ``k`` best entries of one row; more names are looked at until there are enough different entries."""
+    def _nearest(self, mention: str, scores: Any, k: int) -> list[Match]:
+        """The ``k`` best entries; names that may be among them are scored again in full precision."""
         names, owners = self._names
-        wanted = k
-        while True:
-            near = np.flatnonzero(row >= _bound(row, wanted) - SLACK).tolist()
-            ids = {owners[i] for i in near}
-            if len(ids) >= min(k, len(self.entries)) or len(near) == len(names):
-                break
-            wanted = min(2 * wanted, len(names))
+        count = min(k, len(names))
+        near: list[int] = []
+        # several names may belong to one entry, so the cut is lowered until there are k entries
+        while len({owners[index] for index in near}) < min(k, len(self.entries)) and len(near) < len(names):
+            cut = np.partition(scores, len(scores) - count)[len(scores) - count] if count < len(names) else 0.0
+            near = np.flatnonzero(scores >= cut - MARGIN).tolist()
+            count = min(2 * count, len(names))
         best: dict[int, tuple[float, int]] = {}
-        for i in near:
-            score = fuzz.ratio(mention, names[i])
-            if owners[i] not in best or score > best[owners[i]][0]:
-                best[owners[i]] = (score, i)
+        for index in near:
+            score = fuzz.ratio(mention, names[index])
+            if owners[index] not in best or score > best[owners[index]][0]:
+                best[owners[index]] = (score, index)
         order = sorted(best.items(), key=lambda item: (-item[1][0], item[1][1]))[:k]
-        return [Match(self.entries[owner].id, names[i], score) for owner, (score, i) in order]
-
-
-BLOCK = 256
-
-
-def _bound(row: Any, k: int) -> float:
-    """A score that at least ``k`` of the row reach and few others do: the k-th best of the maxima of blocks."""
-    n = len(row)
-    if n <= k:
-        return 0.0
-    if k == 1:
-        return float(row.max())
-    whole = n // BLOCK
-    if whole < 4 * k:
-        return float(np.partition(row, n - k)[n - k])
-    tops = row[: whole * BLOCK].reshape(whole, BLOCK).max(axis=1)
-    return float(np.partition(tops, whole - k)[whole - k])
+        return [Match(self.entries[owner].id, names[index], score) for owner, (score, index) in order]
 
 
 def fold(name: str) -> str:
@@ -177,16 +161,17 @@ def fold(name: str) -> str:
     return " ".join(name.casefold().split())
 
 
-def _entries(path: str | Path) -> Iterator[LabelEntry]:
+def _read_entries(path: str | Path) -> Iterator[LabelEntry]:
     seen: set[str] = set()
-    for number, row in files.json_lines(path):
+    for line, row in files.json_lines(path):
         if not isinstance(row, dict) or not row.get("id") or not isinstance(row.get("label"), str):
-            raise DataError("an entry is an object with an id and a label", file=path, line=number)
-        aliases = row.get("aliases") or []
-        if not isinstance(aliases, list) or not all(isinstance(one, str) for one in aliases):
-            raise DataError(f"aliases are a list of texts, not {aliases!r}", file=path, line=number, record=row["id"])
-        if str(row["id"]) in seen:
-            raise DataError("this id stands in the table twice", file=path, line=number, record=row["id"])
-        seen.add(str(row["id"]))
-        about = (str(row.get(key) or "") for key in ("description", "kind"))
-        yield LabelEntry(str(row["id"]), row["label"], tuple(aliases), *about)
+            raise DataError("an entry is an object with an id and a label", file=path, line=line)
+        qid, aliases = str(row["id"]), row.get("aliases") or []
+        if not isinstance(aliases, list) or not all(isinstance(alias, str) for alias in aliases):
+            raise DataError(f"aliases must be a list of texts, got {aliases!r}", file=path, line=line, record=qid)
+        if qid in seen:
+            raise DataError("this id appears twice", file=path, line=line, record=qid)
+        seen.add(qid)
+        yield LabelEntry(
+            qid, row["label"], tuple(aliases), str(row.get("description") or ""), str(row.get("kind") or "")
+        )

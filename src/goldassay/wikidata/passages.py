@@ -1,11 +1,8 @@
-"""A collection of passages, and how they are ranked: BM25 for text in any script, and dense vectors.
+"""Searching a collection of passages: BM25 for text in any script, and dense vectors.
 
-``bm25s`` does the ranking (Lucene's formula); what is ours is the tokenizer: words of letters, marks and digits, folded
-by NFKC and case; and pairs of neighbouring characters for scripts that put no spaces between words. Beside it stand
-dense vectors of passages: by any embedder, or by character n-grams without a model.
-
-`CharacterLSA` is latent semantic analysis of character n-grams (tf-idf reduced by a truncated SVD). It is not a neural
-embedder and is not called one: it sees spelling, not meaning, which across related languages is still worth something.
+``bm25s`` ranks (Lucene's formula). The tokenizer is ours: words of letters, marks and digits, folded by NFKC and case,
+and pairs of characters for scripts without spaces. Dense vectors come from any embedder, or from `CharacterLSA`: latent
+semantic analysis of character n-grams, which needs no model and sees spelling, not meaning.
 
 Sources: Robertson and Zaragoza, The Probabilistic Relevance Framework, 2009; bm25s, https://github.com/xhluca/bm25s;
 Deerwester et al., Indexing by latent semantic analysis, JASIS 1990
@@ -14,12 +11,11 @@ Deerwester et al., Indexing by latent semantic analysis, JASIS 1990
 from __future__ import annotations
 
 import re
-import unicodedata
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import bm25s
 import numpy as np
@@ -29,8 +25,9 @@ from sklearn.feature_extraction.text import TfidfVectorizer
 
 from goldassay.exceptions import DataError, ModelError
 from goldassay.fields import read
+from goldassay.text import words
 
-UNSPACED = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af\u0e00-\u0e7f]+")
+UNSPACED = re.compile(r"([\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af\u0e00-\u0e7f]+)")
 Hit = tuple[str, float]
 
 
@@ -42,39 +39,24 @@ class Passage:
     text: str
 
 
-class Index(Protocol):
-    """A collection that can be searched."""
-
-    def search(self, query: str, k: int) -> list[Hit]:
-        """The ids and scores of the k best passages, best first."""
-        ...
-
-
 def passages(source: str | Path | Iterable[object]) -> list[Passage]:
     """Passages from a JSON Lines file, or from records with ``id`` (or ``doc_id``) and ``text``.
 
     >>> passages([{"id": "a", "text": "Het Rijksmuseum"}])
     [Passage(id='a', text='Het Rijksmuseum')]
     """
-    if isinstance(source, (str, Path)):
-        from goldassay.gold.sets import passages as rows
+    from goldassay.gold.sets import passages as read_file
 
-        records: Iterable[Any] = rows(Path(source))
-    else:
-        records = source
-    found: dict[str, Passage] = {}
+    records: Iterable[Any] = read_file(Path(source)) if isinstance(source, (str, Path)) else source
+    collection: dict[str, Passage] = {}
     for number, record in enumerate(records):
-        if isinstance(record, Passage):
-            made = record
-        else:
-            name, text = read(record, "id", None) or read(record, "doc_id", None), read(record, "text", None)
-            if not name or not isinstance(text, str):
-                raise DataError("a passage is an object with an 'id' and a 'text'", field=f"[{number}]")
-            made = Passage(str(name), text)
-        if made.id in found:
-            raise DataError("two passages have this id", record=made.id)
-        found[made.id] = made
-    return list(found.values())
+        key, text = read(record, "id", None) or read(record, "doc_id", None), read(record, "text", None)
+        if not key or not isinstance(text, str):
+            raise DataError("a passage is an object with an 'id' and a 'text'", field=f"[{number}]")
+        if str(key) in collection:
+            raise DataError("two passages have this id", record=key)
+        collection[str(key)] = Passage(str(key), text)
+    return list(collection.values())
 
 
 @lru_cache(maxsize=65536)
@@ -84,26 +66,23 @@ def tokens(text: str) -> tuple[str, ...]:
     >>> tokens("L’Archive d'État, n° 7"), tokens("国立図書館")
     (('l', 'archive', 'd', 'état', 'n', '7'), ('国立', '立図', '図書', '書館'))
     """
-    folded = unicodedata.normalize("NFKC", text.replace("°", " ")).casefold()
-    words = "".join(c if unicodedata.category(c)[0] in "LMN" else " " for c in folded).split()
-    return tuple(piece for word in words for piece in _pieces(word))
+    return tuple(
+        token
+        for word in words.runs(text.replace("°", " "), "unicode")
+        for part in UNSPACED.split(word)
+        if part
+        for token in _bigrams(part)
+    )
 
 
-def _pieces(word: str) -> Iterable[str]:
-    if not UNSPACED.search(word):
-        return (word,)
-    out: list[str] = []
-    place = 0
-    for run in UNSPACED.finditer(word):
-        out += [word[place : run.start()]] if run.start() > place else []
-        stretch = run[0]
-        out += [stretch[i : i + 2] for i in range(len(stretch) - 1)] or [stretch]
-        place = run.end()
-    return [*out, *([word[place:]] if place < len(word) else [])]
+def _bigrams(part: str) -> list[str]:
+    if len(part) < 2 or not UNSPACED.fullmatch(part):
+        return [part]
+    return [part[start : start + 2] for start in range(len(part) - 1)]
 
 
 class BM25Index:
-    """BM25 over passages; a passage without any word of the query is not found.
+    """BM25 over passages; only passages that share a word with the query are returned.
 
     >>> index = BM25Index([{"id": "a", "text": "Het Rijksmuseum"}, {"id": "b", "text": "Het Stadsarchief"}])
     >>> [name for name, _ in index.search("rijksmuseum", 5)]
@@ -112,29 +91,27 @@ class BM25Index:
 
     def __init__(self, collection: str | Path | Iterable[Any], *, k1: float = 1.5, b: float = 0.75) -> None:
         self.passages = passages(collection)
-        words = [list(tokens(passage.text)) for passage in self.passages]
+        tokenized = [list(tokens(passage.text)) for passage in self.passages]
         self._ranker: Any = None
-        if any(words):
+        if any(tokenized):
             self._ranker = bm25s.BM25(k1=k1, b=b, method="lucene")
-            self._ranker.index(words, show_progress=False)
+            self._ranker.index(tokenized, show_progress=False)
 
     def search(self, query: str, k: int = 10) -> list[Hit]:
         """The k best passages; equal scores by id, descending (as they are measured)."""
-        asked = list(tokens(query))
-        if self._ranker is None or not asked:
-            return []
-        return best(self.passages, self._ranker.get_scores(asked), k)
+        terms = list(tokens(query))
+        return top(self.passages, self._ranker.get_scores(terms), k) if self._ranker and terms else []
 
     def __deepcopy__(self, memo: Mapping[int, Any]) -> BM25Index:
-        """Itself: nothing in it changes, and optimizers copy programs often."""
+        """Itself: an index does not change, and optimizers copy programs often."""
         return self
 
 
-def best(collection: Sequence[Passage], scores: ArrayLike, k: int, least: float = 0.0) -> list[Hit]:
-    """The k passages with the highest scores above ``least``."""
-    given = np.asarray(scores, float)
-    kept = [(float(given[at]), collection[at].id) for at in np.flatnonzero(given > least).tolist()]
-    return [(name, score) for score, name in sorted(kept, reverse=True)[:k]]
+def top(collection: Sequence[Passage], scores: ArrayLike, k: int) -> list[Hit]:
+    """The k passages with the highest scores above 0."""
+    values = np.asarray(scores, float)
+    hits = [(float(values[index]), collection[index].id) for index in np.flatnonzero(values > 0).tolist()]
+    return [(name, score) for score, name in sorted(hits, reverse=True)[:k]]
 
 
 def fused(rankings: Mapping[str, Sequence[Hit]], k: int = 10, constant: float = 60.0) -> list[tuple[str, float, str]]:
@@ -205,7 +182,7 @@ class DenseIndex:
         """The k nearest passages whose cosine is above 0."""
         if self._vectors is None or not query.strip():
             return []
-        return best(self.passages, self._vectors @ self._unit([query])[0], k)
+        return top(self.passages, self._vectors @ self._unit([query])[0], k)
 
     def _unit(self, texts: Sequence[str]) -> Any:
         vectors = np.asarray(self._embedder(texts) if self._embedder else [], dtype=np.float32)
@@ -215,7 +192,7 @@ class DenseIndex:
         return np.divide(vectors, lengths, out=np.zeros_like(vectors), where=lengths > 0)
 
     def __deepcopy__(self, memo: Mapping[int, Any]) -> DenseIndex:
-        """Itself: nothing in it changes, and optimizers copy programs often."""
+        """Itself: an index does not change, and optimizers copy programs often."""
         return self
 
 

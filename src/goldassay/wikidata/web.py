@@ -1,8 +1,7 @@
-"""A polite client: says who it is, waits between requests, tries again when that may help, and asks when it may.
+"""A polite HTTP client: names itself, waits between requests, and retries what may succeed later.
 
-Tried again: timeouts, broken connections, bodies that end too soon, and the statuses 429 and 5xx, after 1, 2, 4 …
-seconds with jitter, or after what ``Retry-After`` says. Anything else is final. What fails in the end is a
-`FetchError`, never an empty answer.
+Retried are timeouts, broken connections, truncated JSON and the statuses 429 and 5xx, after 1, 2, 4 … seconds with
+jitter or after the server's ``Retry-After``. Everything else fails at once. A failure is always a `FetchError`.
 
 Source: the Wikimedia Foundation's user-agent policy, https://foundation.wikimedia.org/wiki/Policy:User-Agent_policy
 """
@@ -11,42 +10,45 @@ from __future__ import annotations
 
 import json
 import os
-import random
 import threading
 import time
 import weakref
-from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from typing import Any
 from urllib.parse import urlsplit
 
 import httpx
+import tenacity
 
 from goldassay import __version__
 from goldassay.exceptions import FetchError, NotFoundError
 
-REDIRECTS = 10
-AGAIN = (429, 500, 502, 503, 504)
+RETRIED = (429, 500, 502, 503, 504)
 HOME = "https://pypi.org/project/goldassay/"
+LONGEST_WAIT = 120.0
 
 
-def agent() -> str:
-    """Who asks: the name, the version, and the contact in ``$GOLDASSAY_CONTACT`` (an address or a page)."""
-    contact = os.environ.get("GOLDASSAY_CONTACT", "").strip() or HOME
-    return f"goldassay/{__version__} ({contact}) httpx/{httpx.__version__}"
+class TemporaryError(FetchError):
+    """A failure that may pass; ``after`` is how many seconds the server asks to wait."""
+
+    def __init__(self, message: str, after: float | None = None) -> None:
+        super().__init__(message)
+        self.after = after
 
 
 class Web:
-    """Requests, one after the other, at least ``pause`` seconds apart; ``wait`` is the first wait before a retry.
+    """Sends requests one after the other, at least ``pause`` seconds apart.
 
-    A redirect is followed only to the host that was asked, to one beside it (``en.m.wikipedia.org`` beside
-    ``en.wikipedia.org``), and to those in ``hosts``: not to wherever a server says.
+    A redirect is followed only within the domain of the address (from ``en.wikipedia.org`` to ``en.m.wikipedia.org``)
+    or to one of ``hosts``, and never from https to http.
 
     Args:
-        retries: How often it is tried again.
+        pause: Seconds between two requests.
+        retries: How often a request is repeated.
         timeout: Seconds that an answer may take.
-        longest: The most seconds of a wait.
+        wait: Seconds before the first retry.
+        hosts: Other hosts that a redirect may lead to.
     """
 
     def __init__(
@@ -56,129 +58,112 @@ class Web:
         retries: int = 4,
         timeout: float = 30.0,
         wait: float = 1.0,
-        longest: float = 120.0,
-        hosts: Sequence[str] = (),
+        hosts: tuple[str, ...] = (),
     ) -> None:
-        self.hosts = tuple(hosts)
-        self.pause, self.retries, self.wait, self.longest = pause, retries, wait, longest
-        self.client = httpx.Client(timeout=timeout, headers={"User-Agent": agent()}, follow_redirects=False)
-        weakref.finalize(self, self.client.close)  # its sockets are closed with it
-        self._last = 0.0
+        self.pause, self.retries, self.hosts = pause, retries, hosts
+        self._backoff = tenacity.wait_exponential(multiplier=wait, max=LONGEST_WAIT) + tenacity.wait_random(0, wait / 4)
+        contact = os.environ.get("GOLDASSAY_CONTACT", "").strip() or HOME
+        self.client = httpx.Client(
+            timeout=timeout,
+            headers={"User-Agent": f"goldassay/{__version__} ({contact}) httpx/{httpx.__version__}"},
+            follow_redirects=True,
+            event_hooks={"response": [self._check_redirect]},
+        )
+        weakref.finalize(self, self.client.close)
+        self._next = 0.0
         self._lock = threading.Lock()
 
-    def json(self, url: str, **request: object) -> Any:
-        """The JSON that stands there; a body that is cut off is asked for again."""
-        return self._ask(url, "json", request)
+    def json(self, url: str, **request: Any) -> Any:
+        """Fetches an address and reads its JSON; ``request`` are httpx's options (with ``data`` it is a POST)."""
+        retrying = tenacity.Retrying(
+            stop=tenacity.stop_after_attempt(self.retries + 1),
+            retry=tenacity.retry_if_exception(lambda error: isinstance(error, TemporaryError)),
+            wait=self._wait,
+            reraise=True,
+        )
+        try:
+            return retrying(self._fetch, url, request)
+        except TemporaryError as error:
+            attempts = f"in {self.retries + 1} attempts; try again later, or use what is cached"
+            raise FetchError(f"{error} {attempts}") from None
 
-    def page(self, url: str, **request: object) -> httpx.Response:
-        """The page that stands there, with its final address."""
-        found: httpx.Response = self._ask(url, "html", request)
-        return found
+    def _wait(self, state: tenacity.RetryCallState) -> float:
+        error = state.outcome.exception() if state.outcome else None
+        after = getattr(error, "after", None)
+        return float(self._backoff(state)) if after is None else float(after)
 
-    def content(self, url: str) -> bytes:
-        """The bytes that stand there, of whatever kind."""
-        found: httpx.Response = self._ask(url, "", {})
-        return found.content
-
-    def _ask(self, url: str, kind: str, request: Mapping[str, object]) -> Any:
-        why, delay = "", 0.0
-        for attempt in range(self.retries + 1):
-            if attempt:
-                time.sleep(min(self.longest, delay))
-            delay = self.wait * 2**attempt * (1 + random.random() / 4)
-            try:
-                self._politely()
-                answer = self._once(url, request)
-            except (httpx.TimeoutException, httpx.NetworkError, httpx.RemoteProtocolError) as error:
-                why = f"{type(error).__name__} {str(error)[:80]}".strip()
-                continue
-            except (httpx.HTTPError, httpx.InvalidURL, ValueError) as error:  # no address, no scheme, endless redirects
-                raise FetchError(f"{place(url)}: {type(error).__name__}: {str(error)[:200]}") from None
-            if answer.status_code in AGAIN:
-                why = f"status {answer.status_code}"
-                asked = retry_after(answer.headers.get("retry-after", ""))
-                if asked is not None and asked > self.longest:
-                    raise FetchError(f"{place(url)}: {why}; it asks to wait {asked:.0f} s, come back then")
-                delay = delay if asked is None else asked
-                continue
-            self._refuse(answer, url, kind)
-            if kind != "json":
-                return answer
-            try:
-                return json.loads(answer.content)
-            except (ValueError, RecursionError):
-                why = "the JSON is cut off"
-        raise FetchError(f"{place(url)}: {why} in {self.retries + 1} attempts; try again later, or use what is cached")
-
-    def _once(self, url: str, request: Mapping[str, Any]) -> httpx.Response:
-        answer = self.client.request("POST" if "data" in request else "GET", url, **request)
-        for _ in range(REDIRECTS):
-            further = answer.next_request
-            if further is None:
-                return answer
-            if not self._meant(answer.request.url, further.url):
-                raise FetchError(
-                    f"{place(url)}: redirects to {place(str(further.url))}, another host; ask that one if it is meant"
-                )
-            answer = self.client.send(further)
-        raise FetchError(f"{place(url)}: redirects without end")
-
-    def _meant(self, asked: httpx.URL, further: httpx.URL) -> bool:
-        """Whether a redirect stays with those that this client is for; never from https to http."""
-        if asked.scheme == "https" and further.scheme != "https":
-            return False
-        near = asked.host == further.host or (_home(asked.host) and _home(asked.host) == _home(further.host))
-        return bool(near or further.host in self.hosts)
-
-    def _politely(self) -> None:
+    def _fetch(self, url: str, request: dict[str, Any]) -> Any:
         with self._lock:
-            left = self._last + self.pause - time.monotonic()
-            if left > 0:
-                time.sleep(left)
-            self._last = time.monotonic()
+            time.sleep(max(0.0, self._next - time.monotonic()))
+            self._next = time.monotonic() + self.pause
+        try:
+            response = self.client.request("POST" if "data" in request else "GET", url, **request)
+        except (httpx.TimeoutException, httpx.NetworkError, httpx.RemoteProtocolError) as error:
+            raise TemporaryError(f"{public_address(url)}: {type(error).__name__} {str(error)[:80]}".strip()) from None
+        except (httpx.HTTPError, httpx.InvalidURL, ValueError) as error:
+            raise FetchError(f"{public_address(url)}: {type(error).__name__}: {str(error)[:200]}") from None
+        _check_status(response, public_address(url))
+        try:
+            return json.loads(response.content)
+        except ValueError:
+            raise TemporaryError(f"{public_address(url)}: the JSON is truncated") from None
 
-    def _refuse(self, answer: httpx.Response, url: str, kind: str) -> None:
-        """What is neither a success nor worth another attempt."""
-        if answer.status_code in (404, 410):
-            raise NotFoundError(f"{place(url)}: there is no such page (status {answer.status_code})")
-        if not answer.is_success:
-            raise FetchError(f"{place(url)}: status {answer.status_code}: {' '.join(answer.text.split())[:120]}")
-        type_ = answer.headers.get("content-type", "")
-        if kind not in type_:
+    def _check_redirect(self, response: httpx.Response) -> None:
+        if not response.has_redirect_location:
+            return
+        asked, target = response.url, response.url.join(response.headers["location"])
+        same = target.host in (asked.host, *self.hosts) or _domain(target.host) == _domain(asked.host)
+        if not same or (asked.scheme == "https" and target.scheme != "https"):
             raise FetchError(
-                f"{place(url)}: expected {kind}, found {type_ or 'no content type'!r}; is the address right?"
+                f"{public_address(str(asked))}: redirects to another host, {public_address(str(target))}; "
+                "use that address if you trust it"
             )
 
 
-def _home(host: str) -> str:
-    """The last two labels of a host's name; nothing for an address in numbers or a name of one label."""
+def _check_status(response: httpx.Response, address: str) -> None:
+    status = response.status_code
+    if status in RETRIED:
+        after = retry_after(response.headers.get("retry-after", ""))
+        if after is not None and after > LONGEST_WAIT:
+            raise FetchError(f"{address}: status {status}; the server asks to wait {after:.0f} s")
+        raise TemporaryError(f"{address}: status {status}", after)
+    if status in (404, 410):
+        raise NotFoundError(f"{address}: no such page (status {status})")
+    if not response.is_success:
+        raise FetchError(f"{address}: status {status}: {' '.join(response.text.split())[:120]}")
+    if "json" not in (kind := response.headers.get("content-type", "")):
+        raise FetchError(f"{address}: expected JSON, got {kind or 'no content type'!r}; is the address right?")
+
+
+def _domain(host: str) -> str:
+    """The last two labels of a host name; an IP address and a single label stand for themselves."""
     labels = host.split(".")
-    return ".".join(labels[-2:]) if len(labels) > 2 and not labels[-1].isdigit() else ""
+    return host if labels[-1].isdigit() else ".".join(labels[-2:])
 
 
-def retry_after(said: str) -> float | None:
-    """The seconds of a ``Retry-After``, which is a number or a date.
+def retry_after(header: str) -> float | None:
+    """The seconds of a ``Retry-After`` header, which is a number or a date.
 
     >>> retry_after("120"), retry_after("soon")
     (120.0, None)
     """
-    if said.strip().isdecimal():
-        return float(said)
+    if header.strip().isdecimal():
+        return float(header)
     try:
-        return max(0.0, (parsedate_to_datetime(said) - datetime.now(UTC)).total_seconds())
+        return max(0.0, (parsedate_to_datetime(header) - datetime.now(UTC)).total_seconds())
     except (ValueError, TypeError):
         return None
 
 
-def place(url: str) -> str:
-    """An address for a message: without a password, a key or a query.
+def public_address(url: str) -> str:
+    """An address for a message, without password, key or query.
 
-    >>> place("https://user:secret@example.org:8080/page?key=secret")
+    >>> public_address("https://user:secret@example.org:8080/page?key=secret")
     'https://example.org:8080/page'
     """
     try:
         parts = urlsplit(url)
         port = f":{parts.port}" if parts.port else ""
     except ValueError:
-        return "an address that is none"
+        return "invalid address"
     return f"{parts.scheme}://{parts.hostname or ''}{port}{parts.path}"
