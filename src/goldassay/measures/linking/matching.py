@@ -1,14 +1,13 @@
-"""Which answers fit which mentions: on the same span, one-to-one by overlap with the most pairs, or in HIPE's order.
+"""Which answers fit which mentions: on the same span, one-to-one by overlap, or in the order of the HIPE scorer.
 
-`Matching` is what all measures of a document share. Sides are restricted to what is in the knowledge base (``inkb``) or
-not (``nil``) by each side's own word.
+All measures of a document share one `Matching`. Each side is restricted to what is in the knowledge base (``inkb``) or
+not (``nil``) by its own word.
 
-The official HIPE scorer takes answers in the order of the text. One on a gold span whose id is among its first ``k``
-candidates is correct, if the system's file writes the words as gold does. Otherwise the first gold mention decides that
-has the same span and another id, or that overlaps (the same span in other words, too) and was not taken before. An
-answer that no gold mention decides is spurious; a mention that none took is missed. Means by document leave out
-documents without answers (P, F1) or without mentions (R, F1). Whether adjacent NIL mentions are one or several is a
-matter of reading the file: ``adjacent="nil"`` (HIPE-2022) or ``adjacent="none"`` (HIPE-2020) of the format ``hipe``.
+The official HIPE scorer takes answers in the order of the text. An answer on a gold span with the id among its first
+``k`` candidates is correct, if the system's file writes the words as gold does. Otherwise the first gold mention decides
+that has the same span and another id, or that overlaps (the same span in other words, too) and is not taken yet. An
+answer that no gold mention decides is spurious; a mention that no answer takes is missed. Whether adjacent NIL mentions
+are one or several is a matter of reading the file: ``adjacent="nil"`` (HIPE-2022) or ``adjacent="none"`` (HIPE-2020).
 
 Source: https://github.com/hipe-eval/HIPE-scorer
 """
@@ -16,192 +15,20 @@ Source: https://github.com/hipe-eval/HIPE-scorer
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
-from functools import cached_property
-from typing import Any, NamedTuple
+from collections.abc import Iterable, Sequence
+from functools import cache, cached_property
+from typing import NamedTuple
 
+from goldassay.measures.assignment import assign
 from goldassay.measures.extraction.tally import SemEvalCounts
-from goldassay.measures.linking.records import NIL, Answer, Mention, Read, rank
+from goldassay.measures.linking.records import NIL, Answer, Document, Mention, rank
 from goldassay.tally import Counts
 
 OVER = ("all", "inkb", "nil")
 MATCHINGS = ("one-to-one", "hipe")
-Pair = tuple[int, int]
-
-
-class Edge(NamedTuple):
-    """An answer that shares a character with a mention, and the place of its first right candidate (0 for none)."""
-
-    mention: int
-    answer: int
-    rank: int
-    same: bool
-
-
-class Matching:
-    """One document: its mentions and answers, and how they meet, each found once.
-
-    >>> from goldassay.measures.linking.records import sides
-    >>> found = Matching(sides([{"start": 0, "end": 5, "ids": "Q1"}], [{"start": 2, "end": 9, "candidates": ["Q1"]}]))
-    >>> found.counts("overlap"), found.counts("span"), found.ranks
-    (Counts(tp=1, fp=0, fn=0), Counts(tp=0, fp=1, fn=1), [0])
-    """
-
-    def __init__(self, read: Read) -> None:
-        self.read, self.gold, self.pred = read, read.gold, read.pred
-        self._counts: dict[Any, Counts] = {}
-        self._fates: dict[Any, list[tuple[str, str]]] = {}
-
-    @cached_property
-    def answered(self) -> dict[int, int]:
-        """The answer on the same span, by mention; keys do not repeat, so there is no choice."""
-        return dict(same_span(self.gold, self.pred))
-
-    @cached_property
-    def ranks(self) -> list[int]:
-        """For each mention the place of the right candidate; 0 where it is not there, or nothing was answered."""
-        there = self.answered
-        return [rank(one, self.pred[there[i]]) if i in there else 0 for i, one in enumerate(self.gold)]
-
-    @cached_property
-    def edges(self) -> list[Edge]:
-        """Every mention and answer that share a character."""
-        found: list[Edge] = []
-        first = 0
-        for i, one in enumerate(self.gold):
-            # both sides stand in the order of their starts; what ended before this mention may still overlap the next
-            while first < len(self.pred) and self.pred[first].end <= one.start:
-                first += 1
-            for j in range(first, len(self.pred)):
-                other = self.pred[j]
-                if other.start >= one.end:
-                    break
-                if other.start >= 0 and one.start < other.end:
-                    same = (one.start, one.end) == (other.start, other.end)
-                    found.append(Edge(i, j, rank(one, other), same))
-        return found
-
-    @cached_property
-    def clear(self) -> bool:
-        """Whether nothing overlaps more than one other, so that there is nothing to choose."""
-        edges = self.edges
-        return len({one.mention for one in edges}) == len(edges) == len({one.answer for one in edges})
-
-    def ranked(self, over: str = "all") -> list[int]:
-        """`ranks` of the mentions that count."""
-        return [self.ranks[i] for i in self.wanted(over)]
-
-    def wanted(self, over: str = "all") -> list[int]:
-        """The mentions that count: roots, in the knowledge base or not."""
-        return [i for i in self.roots if over == "all" or self.gold[i].nil == (over == "nil")]
-
-    def counts(self, match: str, k: int = 1, over: str = "all", matching: str = "one-to-one") -> Counts:
-        """A pair counts when the right id is among the first ``k`` candidates.
-
-        ``match`` is ``overlap`` or ``span`` (the same); ``matching`` says how overlaps are paired: one-to-one with the
-        most pairs, or in the order of the official HIPE scorer. An optional mention counts on no side when it is left
-        out or right; one with parts is right when all parts are, and counts once (ELEVANT).
-        """
-        key = match, k, over, matching
-        if key not in self._counts:
-            self._counts[key] = self._official(*key[:3]) if matching == "hipe" else self._paired(*key[:3])
-        return self._counts[key]
-
-    def _paired(self, match: str, k: int, over: str) -> Counts:
-        gold, pred, nil = self.gold, self.pred, over == "nil"
-        edges = [one for one in self.edges if 0 < one.rank <= k and (one.same or match == "overlap")]
-        wanted, made = len(gold), len(pred)
-        if over != "all":
-            edges = [one for one in edges if gold[one.mention].nil == nil == pred[one.answer].nil]
-            wanted, made = sum(one.nil == nil for one in gold), sum(one.nil == nil for one in pred)
-        pairs = [(one.mention, one.answer) for one in edges]
-        pairs = pairs if self.clear else paired(pairs)
-        if self.plain:
-            return Counts(len(pairs), made - len(pairs), wanted - len(pairs))
-        right = {i for i, _ in pairs}
-        roots = [i for i in self.roots if over == "all" or gold[i].nil == nil]
-        hits = sum(self._whole(i, right) for i in roots)
-        return Counts(hits, made - len(pairs), len(roots) - hits)
-
-    @cached_property
-    def plain(self) -> bool:
-        """Whether no mention is optional or a part of another."""
-        return not any(one.optional or one.parent for one in self.gold)
-
-    @cached_property
-    def roots(self) -> list[int]:
-        """The mentions that must be found: not optional, and part of no other one."""
-        places = {(one.start, one.end) for one in self.gold}
-        return [i for i, one in enumerate(self.gold) if not one.optional and one.parent not in places]
-
-    def _whole(self, index: int, right: set[int]) -> bool:
-        """Whether a mention is right, or all its parts are."""
-        if index in right:
-            return True
-        place = (self.gold[index].start, self.gold[index].end)
-        parts = [i for i, one in enumerate(self.gold) if one.parent == place and i != index]
-        return bool(parts) and all(self._whole(i, right) for i in parts)
-
-    def _official(self, match: str, k: int, over: str) -> Counts:
-        return counted(self.fates(k, over), "type" if match == "overlap" else "strict")
-
-    def fates(self, k: int = 1, over: str = "all") -> list[tuple[str, str]]:
-        """What became of each answer and mention in the order of the official HIPE scorer."""
-        if (k, over) not in self._fates:
-            nil = over == "nil"
-            gold = [one for one in self.gold if over == "all" or one.nil == nil]
-            pred = [one for one in self.pred if over == "all" or one.nil == nil]
-            self._fates[k, over] = fates(gold, pred, k)
-        return self._fates[k, over]
-
-
-def same_span(gold: Sequence[Mention], pred: Sequence[Answer]) -> list[Pair]:
-    """Pairs (index in gold, index in pred) on the same span; keys do not repeat, so there is no choice."""
-    at = {(m.start, m.end): i for i, m in enumerate(gold)}
-    return [(at[a.start, a.end], j) for j, a in enumerate(pred) if (a.start, a.end) in at]
-
-
-def overlapping(
-    gold: Sequence[Mention], pred: Sequence[Answer], fits: Callable[[Mention, Answer], bool] | None = None
-) -> list[Pair]:
-    """One-to-one pairs that share a character and fit, as many as can be; same spans first."""
-    edges = Matching(Read(tuple(gold), tuple(pred), "", 0)).edges
-    edges = [one for one in edges if fits is None or fits(gold[one.mention], pred[one.answer])]
-    return paired([(one.mention, one.answer) for one in sorted(edges, key=lambda one: (not one.same, one))])
-
-
-def paired(edges: Sequence[Pair]) -> list[Pair]:
-    """One-to-one pairs of these, as many as can be (augmenting paths); earlier edges are tried first.
-
-    >>> paired([(0, 0), (0, 1), (1, 0)])
-    [(0, 1), (1, 0)]
-    """
-    if len({i for i, _ in edges}) == len(edges) == len({j for _, j in edges}):
-        return sorted(edges)
-    near: dict[int, list[int]] = {}
-    for i, j in edges:
-        near.setdefault(i, []).append(j)
-    owner: dict[int, int] = {}
-
-    def placed(i: int, tried: set[int]) -> bool:
-        for j in near[i]:
-            if j not in tried:
-                tried.add(j)
-                if j not in owner or placed(owner[j], tried):
-                    owner[j] = i
-                    return True
-        return False
-
-    for i in near:
-        placed(i, set())
-    return sorted((i, j) for j, i in owner.items())
-
-
 SCHEMES = ("strict", "exact", "partial", "type")
-Scheme = dict[str, SemEvalCounts]
-
 KINDS = ("correct", "incorrect", "partial", "missed", "spurious")
-FATES = {  # what an answer, or a mention that none took, counts as: strict, exact, partial, type
+FATES = {  # what an answer, or a mention without one, counts as under each scheme
     "right": ("correct", "correct", "correct", "correct"),
     "other id": ("incorrect", "correct", "correct", "incorrect"),
     "overlap": ("incorrect", "incorrect", "partial", "correct"),
@@ -211,66 +38,154 @@ FATES = {  # what an answer, or a mention that none took, counts as: strict, exa
 }
 
 
-def fates(gold: Sequence[Mention], pred: Sequence[Answer], k: int = 1) -> list[tuple[str, str]]:
-    """What became of each answer, in the official order, and of each mention that none took: (id, a key of `FATES`).
+class Edge(NamedTuple):
+    """An answer that shares a character with a mention, and the place of its first right candidate (0 for none)."""
+
+    mention: int
+    answer: int
+    rank: int
+    same_span: bool
+
+
+class Matching:
+    """One document: its mentions and answers, and how they meet.
 
     >>> from goldassay.measures.linking.records import sides
-    >>> read = sides([{"start": 0, "end": 5, "ids": "Q1"}], [{"start": 0, "end": 4, "candidates": ["Q1"]}])
-    >>> fates(read.gold, read.pred)
+    >>> matching = Matching(sides([{"start": 0, "end": 5, "ids": "Q1"}], [{"start": 2, "end": 9, "candidates": ["Q1"]}]))
+    >>> matching.counts("overlap"), matching.counts("span"), matching.ranks
+    (Counts(tp=1, fp=0, fn=0), Counts(tp=0, fp=1, fn=1), [0])
+    """
+
+    def __init__(self, document: Document) -> None:
+        self.document, self.gold, self.pred = document, document.gold, document.pred
+        self.counts = cache(self._counts)
+        self.fates = cache(self._fates)
+
+    @cached_property
+    def answered(self) -> dict[int, int]:
+        """The answer on the same span, by mention."""
+        place = {(mention.start, mention.end): i for i, mention in enumerate(self.gold)}
+        spans = ((answer.start, answer.end) for answer in self.pred)
+        return {place[span]: j for j, span in enumerate(spans) if span in place}
+
+    @cached_property
+    def ranks(self) -> list[int]:
+        """For each mention the place of the right candidate; 0 if it is not listed, or nothing is answered."""
+        answers = self.answered
+        return [rank(one, self.pred[answers[i]]) if i in answers else 0 for i, one in enumerate(self.gold)]
+
+    @cached_property
+    def edges(self) -> list[Edge]:
+        """Every mention and answer that share a character."""
+        edges: list[Edge] = []
+        first = 0
+        for i, mention in enumerate(self.gold):
+            # both sides are sorted by start; an answer that ended before this mention may still overlap the next one
+            while first < len(self.pred) and self.pred[first].end <= mention.start:
+                first += 1
+            for j in range(first, len(self.pred)):
+                answer = self.pred[j]
+                if answer.start >= mention.end:
+                    break
+                if answer.start >= 0 and mention.start < answer.end:
+                    same = (mention.start, mention.end) == (answer.start, answer.end)
+                    edges.append(Edge(i, j, rank(mention, answer), same))
+        return edges
+
+    @cached_property
+    def pairs(self) -> list[tuple[int, int]]:
+        """One-to-one pairs of a mention and an answer that share a character, as many as possible; same spans first."""
+        return _pairs(sorted(self.edges, key=lambda edge: (not edge.same_span, edge)))
+
+    @cached_property
+    def _parts(self) -> dict[tuple[int, int] | None, list[int]]:
+        """The mentions that are part of another one, by its span."""
+        parts: dict[tuple[int, int] | None, list[int]] = {}
+        for i, mention in enumerate(self.gold):
+            if mention.parent != (mention.start, mention.end):
+                parts.setdefault(mention.parent, []).append(i)
+        parts.pop(None, None)
+        return parts
+
+    @cached_property
+    def _roots(self) -> list[int]:
+        spans = {(mention.start, mention.end) for mention in self.gold}
+        return [i for i, one in enumerate(self.gold) if not one.optional and one.parent not in spans]
+
+    def roots(self, over: str = "all") -> list[int]:
+        """The mentions that must be found: neither optional nor part of another one; in the knowledge base or not."""
+        return [i for i in self._roots if over == "all" or self.gold[i].nil == (over == "nil")]
+
+    def _counts(self, match: str, k: int = 1, over: str = "all", matching: str = "one-to-one") -> Counts:
+        """A pair counts if the right id is among the first ``k`` candidates.
+
+        ``match`` is ``overlap`` or ``span`` (the same); ``matching`` says how overlaps are paired: one-to-one with the
+        most pairs, or in the order of the official HIPE scorer. An optional mention counts on no side if it is left
+        out or right; one with parts is right if all parts are, and counts once (ELEVANT).
+        """
+        if matching == "hipe":
+            return hipe_counts(self.fates(k, over), "type" if match == "overlap" else "strict")
+        nil, everything = over == "nil", over == "all"
+        pairs = _pairs(
+            edge
+            for edge in self.edges
+            if 0 < edge.rank <= k
+            and (edge.same_span or match == "overlap")
+            and (everything or self.gold[edge.mention].nil == nil == self.pred[edge.answer].nil)
+        )
+        right, roots = {i for i, _ in pairs}, self.roots(over)
+        hits = sum(self._complete(i, right) for i in roots)
+        answers = sum(everything or answer.nil == nil for answer in self.pred)
+        return Counts(hits, answers - len(pairs), len(roots) - hits)
+
+    def _complete(self, index: int, right: set[int]) -> bool:
+        """Whether a mention is right, or all its parts are."""
+        if index in right:
+            return True
+        parts = self._parts.get((self.gold[index].start, self.gold[index].end), ())
+        return bool(parts) and all(self._complete(i, right) for i in parts)
+
+    def _fates(self, k: int = 1, over: str = "all") -> list[tuple[str, str]]:
+        """`fates` of the mentions and answers that count."""
+        nil, everything = over == "nil", over == "all"
+        gold = [one for one in self.gold if everything or one.nil == nil]
+        return fates(gold, [one for one in self.pred if everything or one.nil == nil], k)
+
+
+def _pairs(edges: Iterable[Edge]) -> list[tuple[int, int]]:
+    candidates: dict[int, list[int]] = {}
+    for edge in edges:
+        candidates.setdefault(edge.mention, []).append(edge.answer)
+    return sorted(assign(candidates).items())
+
+
+def fates(gold: Sequence[Mention], pred: Sequence[Answer], k: int = 1) -> list[tuple[str, str]]:
+    """What became of each answer, in the official order, and of each mention without one: (id, a key of `FATES`).
+
+    >>> from goldassay.measures.linking.records import sides
+    >>> document = sides([{"start": 0, "end": 5, "ids": "Q1"}], [{"start": 0, "end": 4, "candidates": ["Q1"]}])
+    >>> fates(document.gold, document.pred)
     [('Q1', 'overlap')]
     """
-    found: list[tuple[str, str]] = []
+    rows: list[tuple[str, str]] = []
     taken: set[int] = set()
     for answer in pred:
-        index, fate = _decided(answer, gold, taken, k)
+        index, fate = _decide(answer, gold, taken, k)
         if index is None:
-            found.append((answer.candidates[0] if answer.candidates else NIL, fate))
+            rows.append((answer.candidates[0] if answer.candidates else NIL, fate))
         else:
             taken.add(index)
-            found.append((_name(gold[index]), fate))
-    return found + [(_name(mention), "missed") for index, mention in enumerate(gold) if index not in taken]
+            rows.append((_name(gold[index]), fate))
+    return rows + [(_name(mention), "missed") for index, mention in enumerate(gold) if index not in taken]
 
 
-def hipe(found: Iterable[tuple[str, str]]) -> dict[str, Scheme]:
-    """SemEval counts by id (``ALL`` for all) and scheme.
-
-    >>> counts = hipe([("Q1", "overlap")])["ALL"]
-    >>> counts["type"].correct, counts["strict"].incorrect
-    (1, 1)
-    """
-    by_id: dict[str, Counter[str]] = {"ALL": Counter()}
-    for name, fate in found:
-        by_id["ALL"][fate] += 1
-        by_id.setdefault(name, Counter())[fate] += 1
-    out: dict[str, Scheme] = {}
-    for name, seen in by_id.items():
-        for place, scheme in enumerate(SCHEMES):
-            here: dict[str, int] = dict.fromkeys(KINDS, 0)
-            for fate, n in seen.items():
-                here[FATES[fate][place]] += n
-            out.setdefault(name, {})[scheme] = SemEvalCounts(**here)
-    return out
-
-
-def counted(found: Sequence[tuple[str, str]], scheme: str) -> Counts:
-    """TP is what is correct, FP the rest of what was answered, FN the rest of gold.
-
-    >>> counted([("Q1", "overlap"), ("Q2", "missed")], "type")
-    Counts(tp=1, fp=0, fn=1)
-    """
-    place = SCHEMES.index(scheme)
-    tp = sum(FATES[fate][place] == "correct" for _, fate in found)
-    made, wanted = sum(fate != "missed" for _, fate in found), sum(fate != "spurious" for _, fate in found)
-    return Counts(tp, made - tp, wanted - tp)
-
-
-def _decided(answer: Answer, gold: Sequence[Mention], taken: set[int], k: int) -> tuple[int | None, str]:
-    place = (answer.start, answer.end)
+def _decide(answer: Answer, gold: Sequence[Mention], taken: set[int], k: int) -> tuple[int | None, str]:
+    span = (answer.start, answer.end)
     for index, mention in enumerate(gold):
-        if place == (mention.start, mention.end) and 0 < rank(mention, answer) <= k and not answer.form:
+        if span == (mention.start, mention.end) and 0 < rank(mention, answer) <= k and not answer.form:
             return index, "right"
     for index, mention in enumerate(gold):
-        if place == (mention.start, mention.end) and rank(mention, answer) != 1:
+        if span == (mention.start, mention.end) and rank(mention, answer) != 1:
             return index, "other id"
         if index not in taken and 0 <= answer.start < mention.end and mention.start < answer.end:
             return index, "overlap" if 0 < rank(mention, answer) <= k else "overlap, other id"
@@ -279,3 +194,35 @@ def _decided(answer: Answer, gold: Sequence[Mention], taken: set[int], k: int) -
 
 def _name(mention: Mention) -> str:
     return "|".join(sorted(mention.ids)) or NIL
+
+
+def hipe(rows: Iterable[tuple[str, str]]) -> dict[str, dict[str, SemEvalCounts]]:
+    """SemEval counts by id (``ALL`` for all) and scheme.
+
+    >>> counts = hipe([("Q1", "overlap")])["ALL"]
+    >>> counts["type"].correct, counts["strict"].incorrect
+    (1, 1)
+    """
+    by_id: dict[str, Counter[str]] = {"ALL": Counter()}
+    for name, fate in rows:
+        by_id["ALL"][fate] += 1
+        by_id.setdefault(name, Counter())[fate] += 1
+    return {
+        name: {
+            scheme: SemEvalCounts(**{kind: sum(n for fate, n in seen.items() if FATES[fate][place] == kind) for kind in KINDS})
+            for place, scheme in enumerate(SCHEMES)
+        }
+        for name, seen in by_id.items()
+    }
+
+
+def hipe_counts(rows: Sequence[tuple[str, str]], scheme: str) -> Counts:
+    """TP is what is correct, FP the other answers, FN the rest of gold.
+
+    >>> hipe_counts([("Q1", "overlap"), ("Q2", "missed")], "type")
+    Counts(tp=1, fp=0, fn=1)
+    """
+    place = SCHEMES.index(scheme)
+    tp = sum(FATES[fate][place] == "correct" for _, fate in rows)
+    answers, mentions = sum(fate != "missed" for _, fate in rows), sum(fate != "spurious" for _, fate in rows)
+    return Counts(tp, answers - tp, mentions - tp)

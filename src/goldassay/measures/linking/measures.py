@@ -1,37 +1,41 @@
-"""Linking's measures of ranks and of NIL: where the right id stands, and which mentions have none.
+"""The measures of linking: ranks (hits@k, MRR), NIL, and links: a mention together with its id.
 
-Those of a mention and its id together are in `links`.
+The key of a mention is (document, start, end). Ranks have one denominator, every gold mention that counts (``over``:
+``all``, ``inkb`` or ``nil``); a mention without an answer has rank 0, and a NIL mention is right at rank 1 if the answer
+is NIL. Links match by overlap (HIPE fuzzy) or on the same span (HIPE strict), one-to-one with the most pairs, or in the
+order in which the official HIPE scorer takes answers (``matching="hipe"``).
 
-A mention is keyed by (document, start, end). Ranks (hits@k, MRR) have one denominator, every gold mention that counts
-(``over``: ``all``, ``inkb`` or ``nil``); a mention without an answer has rank 0, one that is NIL is right at rank 1
-when the answer is NIL.
-
-``equivalent`` holds pairs of ids that mean the same (redirects). With ``bounds="word"`` spans of both sides are widened
-to whole words first, as ELEVANT does; its optional and child labels are a link's ``optional`` and ``parent``.
+``equivalent`` holds pairs of ids that mean the same (redirects). ``bounds="word"`` first widens the spans of both sides
+to whole words, as ELEVANT does; its optional and child labels are a link's ``optional`` and ``parent``.
 
 P = tp / (tp + fp), R = tp / (tp + fn), F1 = 2 tp / (2 tp + fp + fn).
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from hashlib import sha256
 from typing import ClassVar
 
 from goldassay.exceptions import GoldassayError
-from goldassay.measure import EMPTY, Assessment, Measure
+from goldassay.measure import EMPTY, Measure, Review
+from goldassay.measures.linking import mistakes
 from goldassay.measures.linking.matching import MATCHINGS, OVER, Matching
-from goldassay.measures.linking.mistakes import errors
 from goldassay.measures.linking.records import IdPairs, sides
 from goldassay.statistics.evidence import stacked
-from goldassay.tally import FORMULAS, Counts, Mean, PrecisionCounts, RecallCounts, T
+from goldassay.tally import FORMULAS, RATES, Counts, Mean, T
 
 HIPE = "Ehrmann et al. 2022 (HIPE: fuzzy, strict, @k); Hachey et al. 2014 (neleval)"
 KEY = "document, start, end"
-BOUNDS = ("given", "word")
-RATES: dict[str, Counts] = {"f1": Counts(), "precision": PrecisionCounts(), "recall": RecallCounts()}
-TABLES = ("equivalent", "resolver")  # conventions that may be thousands of pairs
+CHOICES: dict[str, tuple[str, ...]] = {
+    "bounds": ("given", "word"),
+    "over": OVER,
+    "match": ("overlap", "span"),
+    "matching": MATCHINGS,
+    "rate": tuple(RATES),
+}
+TABLES = ("equivalent", "resolver")  # conventions that may hold thousands of pairs
 
 
 @dataclass(frozen=True)
@@ -44,22 +48,20 @@ class LinkMeasure(Measure[T]):
     source: ClassVar[str] = HIPE
     shares: ClassVar[tuple[str, ...]] = ("equivalent", "bounds")
     counted: ClassVar[str] = ""  # pyright: ignore[reportIncompatibleMethodOverride]
+    in_key: ClassVar[tuple[str, ...]] = ()  # fields that the key states already
 
     equivalent: IdPairs = field(default=(), kw_only=True)
     bounds: str = field(default="given", kw_only=True)
 
     def __post_init__(self) -> None:
-        among("bounds", self.bounds, BOUNDS)
-        among("over", getattr(self, "over", "all"), OVER)
-        among("match", getattr(self, "match", "span"), ("overlap", "span"))
-        among("matching", getattr(self, "matching", "hipe"), MATCHINGS)
+        for name, choices in CHOICES.items():
+            if getattr(self, name, choices[0]) not in choices:
+                raise GoldassayError(
+                    f"{name} is {', '.join(choices[:-1])} or {choices[-1]}, not {getattr(self, name)!r}"
+                )
         k = getattr(self, "k", 1)
         if not isinstance(k, int) or k < 1:
             raise GoldassayError(f"k is a whole number from 1, not {k!r}")
-
-    def tally(self, found: Matching) -> T:
-        """The evidence of one document."""
-        raise GoldassayError(f"{type(self).__name__} does not say how to count")
 
     def batch(self, gold: Sequence[object], pred: Sequence[object]) -> list[Matching]:
         """Every document, read and matched once."""
@@ -67,73 +69,77 @@ class LinkMeasure(Measure[T]):
 
     def tallies(self, batch: Sequence[Matching]) -> T:
         """The evidence of each document."""
-        made: T = stacked([self.tally(found) for found in batch], self.zero)
-        return made
+        tallies: T = stacked([self.tally(matching) for matching in batch], self.zero)
+        return tallies
 
-    def assess(self, gold: object, pred: object) -> Assessment[T]:
-        """The evidence of one document and its errors."""
-        read = sides(gold, pred, self.equivalent, self.bounds)
-        found, right = errors(read)
-        return Assessment(self.tally(Matching(read)), found, right)
+    def errors(self, gold: object, pred: object) -> Review:
+        """The errors of one document."""
+        return mistakes.errors(sides(gold, pred, self.equivalent, self.bounds))
 
     @property
     def conventions(self) -> str:
-        """The name with every convention; of a table, how many pairs it has and a mark that tells it from others."""
-        chosen = {f.name: getattr(self, f.name) for f in fields(self) if f.name not in TABLES}
-        tables = {name: _told(getattr(self, name)) for name in TABLES if getattr(self, name, ())}
-        return f"{self.key}[{', '.join(f'{key}={value}' for key, value in {**chosen, **tables, **self.fixed}.items())}]"
+        """The name with every convention; for a table, its number of pairs and a hash that tells tables apart."""
+        values = {f.name: getattr(self, f.name) for f in fields(self) if f.name not in (*TABLES, *self.in_key)}
+        tables = {name: _summary(getattr(self, name)) for name in TABLES if getattr(self, name, ())}
+        return f"{self.key}[{', '.join(f'{key}={value}' for key, value in {**values, **tables, **self.fixed}.items())}]"
 
 
-def _told(table: IdPairs) -> str:
+def _summary(table: IdPairs) -> str:
     return f"{len(table)} pairs #{sha256(repr(table).encode()).hexdigest()[:8]}"
 
 
-def among(name: str, value: str, choices: Sequence[str]) -> None:
-    """Raise where an argument is none of its choices."""
-    if value not in choices:
-        raise GoldassayError(f"{name} is {', '.join(choices[:-1])} or {choices[-1]}, not {value!r}")
-
-
-def suffix(over: str) -> str:
-    """What the name of a value has where not all mentions count."""
+def _suffix(over: str) -> str:
     return "" if over == "all" else f"_{over}"
 
 
 @dataclass(frozen=True)
-class HitsAt(LinkMeasure[Mean]):
-    """The share of gold mentions whose id is among the first ``k`` candidates.
+class _Ranked(LinkMeasure[Mean]):
+    """A mean over the gold mentions that count."""
+
+    zero: ClassVar[Mean] = Mean()
+    fixed: ClassVar[Mapping[str, str]] = {
+        "key": KEY,
+        "denominator": "every gold mention",
+        "NIL": "right at 1 if answered NIL",
+    }
+
+    def gain(self, rank: int) -> float:
+        """What a mention adds whose right candidate stands at this rank (0: nowhere)."""
+        raise NotImplementedError
+
+    def tally(self, matching: Matching) -> Mean:
+        """The mentions of one document."""
+        mentions = matching.roots(self.over)  # type: ignore[attr-defined]
+        return Mean(sum((self.gain(matching.ranks[i]) for i in mentions), 0.0), len(mentions))
+
+
+@dataclass(frozen=True)
+class HitsAt(_Ranked):
+    """The share of gold mentions with the right id among the first ``k`` candidates.
 
     >>> gold = [{"start": 0, "end": 5, "ids": {"wikidata": ["Q90"]}}, {"start": 9, "end": 12, "ids": {}}]
     >>> HitsAt(1)(gold, [{"start": 0, "end": 5, "candidates": ["Q1", "Q90"]}]).tally.value
     0.0
     >>> HitsAt(5)(gold, [{"start": 0, "end": 5, "candidates": ["Q1", "Q90"]}]).tally
-    Mean(total=1.0, weight=2)
+    Mean(total=1.0, weight=2.0)
     """
 
     k: int = 1
     over: str = "all"
-    zero: ClassVar[Mean] = Mean()
-    fixed: ClassVar[dict[str, str]] = {
-        "key": KEY,
-        "denominator": "every gold mention",
-        "NIL": "right at 1 if answered NIL",
-    }
     formula: ClassVar[str] = "mentions with rank ≤ k / gold mentions"
 
     @property
     def name(self) -> str:  # type: ignore[override]
         """``hits@1`` and so on."""
-        return f"hits@{self.k}{suffix(self.over)}"
+        return f"hits@{self.k}{_suffix(self.over)}"
 
-    def tally(self, found: Matching) -> Mean:
-        """Hits of one document."""
-        ranks = found.ranked(self.over)
-        return Mean(float(sum(0 < place <= self.k for place in ranks)), len(ranks))
+    def gain(self, rank: int) -> float:
+        return float(0 < rank <= self.k)
 
 
 @dataclass(frozen=True)
-class MRR(LinkMeasure[Mean]):
-    """The mean over gold mentions of 1 / rank of the right candidate; 0 where it is not there.
+class MRR(_Ranked):
+    """The mean over gold mentions of 1 / rank of the right candidate; 0 if it is not listed.
 
     >>> gold = [{"start": 0, "end": 5, "ids": {"wikidata": ["Q90"]}}]
     >>> MRR()(gold, [{"start": 0, "end": 5, "candidates": ["Q1", "Q90"]}]).tally.value
@@ -141,92 +147,176 @@ class MRR(LinkMeasure[Mean]):
     """
 
     over: str = "all"
-    zero: ClassVar[Mean] = Mean()
-    fixed: ClassVar[dict[str, str]] = HitsAt.fixed
     formula: ClassVar[str] = "mean over gold mentions of 1 / rank"
 
     @property
     def name(self) -> str:  # type: ignore[override]
         """``mrr`` and so on."""
-        return f"mrr{suffix(self.over)}"
+        return f"mrr{_suffix(self.over)}"
 
-    def tally(self, found: Matching) -> Mean:
-        """Reciprocal ranks of one document."""
-        ranks = found.ranked(self.over)
-        return Mean(sum(1 / place for place in ranks if place), len(ranks))
+    def gain(self, rank: int) -> float:
+        return 1 / rank if rank else 0.0
 
 
 @dataclass(frozen=True)
 class Coverage(LinkMeasure[Mean]):
-    """The share of gold mentions that have an answer at all, be it NIL: what stands beside hits and MRR.
+    """The share of gold mentions that have any answer, even NIL; to be read beside hits and MRR.
 
     >>> Coverage()([{"start": 0, "end": 5, "ids": {}}], []).tally
-    Mean(total=0, weight=1)
+    Mean(total=0.0, weight=1.0)
     """
 
     over: str = "all"
     zero: ClassVar[Mean] = Mean()
-    fixed: ClassVar[dict[str, str]] = {"key": KEY}
+    fixed: ClassVar[Mapping[str, str]] = {"key": KEY}
     formula: ClassVar[str] = "answered gold mentions / gold mentions"
 
     @property
     def name(self) -> str:  # type: ignore[override]
         """``coverage`` and so on."""
-        return f"coverage{suffix(self.over)}"
+        return f"coverage{_suffix(self.over)}"
 
-    def tally(self, found: Matching) -> Mean:
-        """Answered mentions of one document."""
-        counted = found.wanted(self.over)
-        return Mean(sum(i in found.answered for i in counted), len(counted))
-
-
-@dataclass(frozen=True)
-class _Nil(LinkMeasure[Counts]):
-    rate: ClassVar[str] = "f1"
-    counted: ClassVar[str] = "nil"
-    fixed: ClassVar[dict[str, str]] = {"key": KEY, "average": "micro", "empty": EMPTY}
-
-    def tally(self, found: Matching) -> Counts:
-        """Answered NIL and NIL; answered NIL and not (or no mention); NIL and not answered so."""
-        hits = sum(found.gold[i].nil and found.pred[j].nil for i, j in found.answered.items())
-        made, wanted = sum(one.nil for one in found.pred), sum(one.nil for one in found.gold)
-        return type(self.zero)(hits, made - hits, wanted - hits)  # type: ignore[no-any-return]
+    def tally(self, matching: Matching) -> Mean:
+        """The answered mentions of one document."""
+        mentions = matching.roots(self.over)
+        return Mean(sum(i in matching.answered for i in mentions), len(mentions))
 
 
 @dataclass(frozen=True)
-class NILPrecision(_Nil):
-    """Of the mentions answered NIL, the share that are NIL.
-
-    >>> NILPrecision()([{"start": 0, "end": 5, "ids": {}}], [{"start": 0, "end": 5, "candidates": []}]).tally.value
-    1.0
-    """
-
-    name: ClassVar[str] = "nil_precision"
-    zero: ClassVar[Counts] = PrecisionCounts()
-    formula: ClassVar[str] = FORMULAS["precision"]
-
-
-@dataclass(frozen=True)
-class NILRecall(_Nil):
-    """Of the mentions that are NIL, the share that were answered NIL.
-
-    >>> NILRecall()([{"start": 0, "end": 5, "ids": {}}], []).tally.value
-    0.0
-    """
-
-    name: ClassVar[str] = "nil_recall"
-    zero: ClassVar[Counts] = RecallCounts()
-    formula: ClassVar[str] = FORMULAS["recall"]
-
-
-@dataclass(frozen=True)
-class NILF1(_Nil):
-    """F1 of finding the mentions that are in no knowledge base.
+class NILF1(LinkMeasure[Counts]):
+    """F1 (or ``rate`` precision, recall) of finding the mentions that are in no knowledge base.
 
     >>> NILF1()([{"start": 0, "end": 5, "ids": {}}], [{"start": 0, "end": 5, "candidates": ["Q1"]}]).tally
-    Counts(tp=0, fp=0, fn=1)
+    Counts(tp=0.0, fp=0.0, fn=1.0)
+    >>> NILF1("precision").key, NILF1("recall")([{"start": 0, "end": 5, "ids": {}}], []).tally.value
+    ('nil_precision', 0.0)
     """
 
-    name: ClassVar[str] = "nil_f1"
-    zero: ClassVar[Counts] = Counts()
-    formula: ClassVar[str] = FORMULAS["f1"]
+    rate: str = "f1"
+    counted: ClassVar[str] = "nil"
+    in_key: ClassVar[tuple[str, ...]] = ("rate",)
+    fixed: ClassVar[Mapping[str, str]] = {"key": KEY, "average": "micro", "empty": EMPTY}
+
+    @property
+    def name(self) -> str:  # type: ignore[override]
+        """``nil_f1``, ``nil_precision``, ``nil_recall``."""
+        return f"nil_{self.rate}"
+
+    @property
+    def zero(self) -> Counts:  # type: ignore[override]
+        """No evidence."""
+        return RATES[self.rate]()
+
+    @property
+    def formula(self) -> str:  # type: ignore[override]
+        """The formula of the rate."""
+        return FORMULAS[self.rate]
+
+    def tally(self, matching: Matching) -> Counts:
+        """Answered NIL and NIL; answered NIL and not (or no mention); NIL and not answered NIL."""
+        hits = sum(matching.gold[i].nil and matching.pred[j].nil for i, j in matching.answered.items())
+        answers, mentions = (sum(one.nil for one in side) for side in (matching.pred, matching.gold))
+        return RATES[self.rate](hits, answers - hits, mentions - hits)
+
+
+@dataclass(frozen=True)
+class LinkF1(LinkMeasure[Counts]):
+    """F1 (or ``rate`` precision, recall) of links, a mention with the right id among the first ``k`` candidates.
+
+    ``match="overlap"``: the mentions overlap (HIPE fuzzy); ``"span"``: they have the same span (HIPE strict).
+
+    >>> gold = [{"start": 0, "end": 5, "ids": {"wikidata": ["Q1"]}}]
+    >>> LinkF1()(gold, [{"start": 2, "end": 9, "candidates": ["Q1"]}]).tally
+    Counts(tp=1.0, fp=0.0, fn=0.0)
+    >>> LinkF1(match="span")(gold, [{"start": 2, "end": 9, "candidates": ["Q1"]}]).tally
+    Counts(tp=0.0, fp=1.0, fn=1.0)
+    >>> LinkF1(5, "inkb", match="span", rate="recall").key
+    'strong_link_inkb_recall@5'
+    """
+
+    k: int = 1
+    over: str = "all"
+    matching: str = "one-to-one"
+    match: str = field(default="overlap", kw_only=True)
+    rate: str = field(default="f1", kw_only=True)
+    in_key: ClassVar[tuple[str, ...]] = ("match", "rate")
+
+    @property
+    def name(self) -> str:  # type: ignore[override]
+        """``link_f1``, ``strong_link_inkb_f1@3`` and so on."""
+        return self._named(f"_{self.rate}")
+
+    @property
+    def counted(self) -> str:  # type: ignore[override]
+        """``link``, ``strong_link@3`` and so on."""
+        return self._named("")
+
+    def _named(self, rate: str) -> str:
+        strong, at = "strong_" if self.match == "span" else "", f"@{self.k}" if self.k > 1 else ""
+        return f"{strong}link{_suffix(self.over)}{rate}{at}"
+
+    @property
+    def fixed(self) -> Mapping[str, str]:  # type: ignore[override]
+        """How a pair matches."""
+        return {"match": f"{self.match}+id", "average": "micro", "empty": EMPTY}
+
+    @property
+    def zero(self) -> Counts:  # type: ignore[override]
+        """No evidence."""
+        return RATES[self.rate]()
+
+    @property
+    def formula(self) -> str:  # type: ignore[override]
+        """The formula of the rate, and what the field calls it."""
+        return f"{FORMULAS[self.rate]}; also known as {'HIPE fuzzy' if self.match == 'overlap' else 'HIPE strict'}"
+
+    def tally(self, matching: Matching) -> Counts:
+        """The counts of one document."""
+        counts = matching.counts(self.match, self.k, self.over, self.matching)
+        return RATES[self.rate](counts.tp, counts.fp, counts.fn)
+
+
+@dataclass(frozen=True)
+class MacroDocLink(LinkMeasure[Mean]):
+    """The mean over documents of the precision, recall or F1 of their links, by overlap or on the span.
+
+    A document that is empty on both sides counts 1 (GERBIL). With ``matching="hipe"`` documents without answers leave
+    precision and F1, and documents without mentions leave recall and F1.
+
+    >>> MacroDocLink()([], []).tally, MacroDocLink(matching="hipe")([], []).tally
+    (Mean(total=1.0, weight=1.0), Mean(total=0.0, weight=0.0))
+    """
+
+    rate: str = "f1"
+    match: str = "overlap"
+    matching: str = "one-to-one"
+    zero: ClassVar[Mean] = Mean()
+
+    @property
+    def name(self) -> str:  # type: ignore[override]
+        """``macro_doc_link_f1``, ``macro_doc_strong_link_recall`` and so on."""
+        return f"macro_doc_{'strong_' if self.match == 'span' else ''}link_{self.rate}"
+
+    @property
+    def fixed(self) -> Mapping[str, str]:  # type: ignore[override]
+        """What an empty document counts is part of the protocol."""
+        return {"average": "macro by document", "empty document": "left out" if self.matching == "hipe" else "1"}
+
+    @property
+    def formula(self) -> str:  # type: ignore[override]
+        """The mean of the rate's formula."""
+        return f"mean over documents of {FORMULAS[self.rate]}; empty documents: {self.fixed['empty document']}"
+
+    @property
+    def source(self) -> str:  # type: ignore[override]
+        """Whose mean it is."""
+        return HIPE if self.matching == "hipe" else "Röder et al. 2018 (GERBIL)"
+
+    def tally(self, matching: Matching) -> Mean:
+        """The rate of one document."""
+        counts = matching.counts(self.match, matching=self.matching)
+        answers, mentions = counts.tp + counts.fp > 0, counts.tp + counts.fn > 0
+        applies = {"precision": answers, "recall": mentions, "f1": answers and mentions}[self.rate]
+        if self.matching == "hipe" and not applies:
+            return Mean()
+        return Mean.of(float(getattr(counts, self.rate)) if counts.weight else 1.0)

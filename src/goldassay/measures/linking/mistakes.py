@@ -1,86 +1,88 @@
-"""What was got wrong in linking, in words: which candidate stood at which rank and what stood above it."""
+"""The errors of linking, in words: which candidate stood at which rank, and what was ranked above it."""
 
 from __future__ import annotations
 
-from goldassay.measure import Error
-from goldassay.measures.linking.matching import overlapping
-from goldassay.measures.linking.records import NIL, Answer, Mention, Read, rank
+from goldassay.measure import Error, Review
+from goldassay.measures.linking.matching import Matching
+from goldassay.measures.linking.records import NIL, Answer, Document, Mention, rank
 
 AROUND = 30  # characters of the text shown on each side
 SHOWN = 3  # candidates that are named
 
 
-def errors(read: Read) -> tuple[tuple[Error, ...], tuple[str, ...]]:
-    """The errors of one document, in the order of the text, and what was right.
+def errors(document: Document) -> Review:
+    """The errors of one document, in the order of the text, and what is right.
 
     >>> from goldassay.measures.linking.records import sides
     >>> gold = {"text": "Paris, Texas", "links": [{"start": 0, "end": 5, "ids": {"wikidata": ["Q830149"]}}]}
-    >>> found, _ = errors(sides(gold, [{"start": 0, "end": 5, "candidates": ["Q90", "Q830149"]}]))
-    >>> print(found[0].message)
+    >>> rows, _ = errors(sides(gold, [{"start": 0, "end": 5, "candidates": ["Q90", "Q830149"]}]))
+    >>> print(rows[0].message)
     "Paris" is Q830149, which stood at rank 2 below Q90, in "Paris, Texas".
     """
-    found: list[Error] = []
+    text, pairs = document.text, Matching(document).pairs
+    rows: list[Error] = []
     right: list[str] = []
-    pairs = overlapping(read.gold, read.pred)
     for i, j in pairs:
-        mention, answer = read.gold[i], read.pred[j]
-        if rank(mention, answer) != 1:
-            found.append(_link(mention, answer, read.text))
-        elif (mention.start, mention.end) != (answer.start, answer.end):
-            found.append(_boundary(mention, answer, read.text))
+        mention, answer = document.gold[i], document.pred[j]
+        if rank(mention, answer) == 1 and (mention.start, mention.end) == (answer.start, answer.end):
+            right.append(f'"{_words(mention, text)}" ({_ids(mention)})')
         else:
-            right.append(f'"{_words(mention, read.text)}" ({_ids(mention)})')
+            rows.append(_error(*_wrong(mention, answer, text), mention, answer, text))
     answered, used = {i for i, _ in pairs}, {j for _, j in pairs}
-    found += [_missed(m, read.text) for i, m in enumerate(read.gold) if i not in answered]
-    found += [_spurious(a, read.text) for j, a in enumerate(read.pred) if j not in used]
-    found.sort(key=lambda error: (len(read.text) if error.start is None else error.start, error.kind))
-    return tuple(found), tuple(right)
+    for i, mention in enumerate(document.gold):
+        if i not in answered:
+            message = f'"{_words(mention, text)}" ({_ids(mention)}) was not answered'
+            rows.append(_error("missed", message, mention, None, text))
+    rows += [_spurious(answer, text) for j, answer in enumerate(document.pred) if j not in used]
+    rows.sort(key=lambda error: (len(text) if error.start is None else error.start, error.kind))
+    return tuple(rows), tuple(right)
 
 
-def _link(mention: Mention, answer: Answer, text: str) -> Error:
+def _wrong(mention: Mention, answer: Answer, text: str) -> tuple[str, str]:
+    """The kind of error and the message for a wrong answer to a mention."""
     words, gold, place = _words(mention, text), _ids(mention), rank(mention, answer)
-    kind = "wrong_link"
+    if place == 1:
+        return "wrong_boundary", f'{gold} is right, but the mention is "{words}", not "{_words(answer, text)}"'
     if mention.nil:
-        kind, says = "nil_missed", f'"{words}" is in no knowledge base (NIL), but was linked to {answer.candidates[0]}'
-    elif answer.nil and not place:
-        kind, says = "nil_spurious", f'"{words}" is {gold}, but was left without a link (NIL)'
-    elif place:
-        says = f'"{words}" is {gold}, which stood at rank {place} below {_listed(answer.candidates[: place - 1])}'
-    else:
-        says = f'"{words}" is {gold}, which is not among the candidates {_listed(answer.candidates)}'
-    return _error(kind, says, mention, answer, text)
-
-
-def _boundary(mention: Mention, answer: Answer, text: str) -> Error:
-    says = f'{_ids(mention)} is right, but the mention is "{_words(mention, text)}", not "{_words(answer, text)}"'
-    return _error("wrong_boundary", says, mention, answer, text)
-
-
-def _missed(mention: Mention, text: str) -> Error:
-    return _error("missed", f'"{_words(mention, text)}" ({_ids(mention)}) was not answered', mention, None, text)
+        return "nil_missed", f'"{words}" is in no knowledge base (NIL), but was linked to {answer.candidates[0]}'
+    if answer.nil and not place:
+        return "nil_spurious", f'"{words}" is {gold}, but was left without a link (NIL)'
+    if place:
+        above = _listed(answer.candidates[: place - 1])
+        return "wrong_link", f'"{words}" is {gold}, which stood at rank {place} below {above}'
+    return "wrong_link", f'"{words}" is {gold}, which is not among the candidates {_listed(answer.candidates)}'
 
 
 def _spurious(answer: Answer, text: str) -> Error:
     words, first = _words(answer, text), NIL if answer.nil else answer.candidates[0]
     if answer.start < 0:
-        says = f'"{words}" ({first}) does not stand in the text: copy the words exactly.'
-        return Error("not_in_text", says, "", words, "", _sort(answer), field="links")
-    where = _context(answer, text)
-    says = f'"{words}" was linked to {first}, but no mention is annotated there'
+        message = f'"{words}" ({first}) does not stand in the text: copy the words exactly.'
+        return Error("not_in_text", message, pred=words, pred_type=_type(answer), field="links")
+    return _error("spurious", f'"{words}" was linked to {first}, but no mention is annotated there', None, answer, text)
+
+
+def _error(kind: str, message: str, mention: Mention | None, answer: Answer | None, text: str) -> Error:
+    place = mention or answer
+    assert place is not None  # noqa: S101  for the type checker
+    before, after = max(0, place.start - AROUND), min(len(text), place.end + AROUND)
+    shown = " ".join(text[before:after].split())
+    context = f"{'…' if before else ''}{shown}{'…' if after < len(text) else ''}" if shown else ""
     return Error(
-        "spurious", _sentence(says, where), "", words, "", _sort(answer), answer.start, answer.end, where, "links"
+        kind,
+        f'{message}, in "{context}".' if context else f"{message}.",
+        gold=_words(mention, text) if mention else "",
+        pred=_words(answer, text) if answer else "",
+        gold_type=_type(mention) if mention else "",
+        pred_type=_type(answer) if answer else "",
+        start=place.start,
+        end=place.end,
+        context=context,
+        field="links",
     )
 
 
-def _error(kind: str, says: str, mention: Mention, answer: Answer | None, text: str) -> Error:
-    where, gold = _context(mention, text), _words(mention, text)
-    pred, sort = (_words(answer, text), _sort(answer)) if answer else ("", "")
-    message = _sentence(says, where)
-    return Error(kind, message, gold, pred, _sort(mention), sort, mention.start, mention.end, where, "links")
-
-
-def _sort(side: Mention | Answer) -> str:
-    """What patterns group by: an id is too special."""
+def _type(side: Mention | Answer) -> str:
+    """What error patterns group by; an id would be too specific."""
     return NIL if side.nil else "linked"
 
 
@@ -95,13 +97,3 @@ def _listed(ids: tuple[str, ...]) -> str:
 
 def _words(side: Mention | Answer, text: str) -> str:
     return side.text or (text[side.start : side.end] if side.start >= 0 else "")
-
-
-def _context(side: Mention | Answer, text: str) -> str:
-    before, after = max(0, side.start - AROUND), min(len(text), side.end + AROUND)
-    shown = " ".join(text[before:after].split())
-    return f"{'…' if before else ''}{shown}{'…' if after < len(text) else ''}" if shown else ""
-
-
-def _sentence(says: str, where: str) -> str:
-    return f'{says}, in "{where}".' if where else f"{says}."

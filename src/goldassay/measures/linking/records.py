@@ -1,11 +1,11 @@
-"""Mentions with their ids, and answers with their candidates, as measures read them.
+"""Mentions with their ids and answers with their candidates, as the measures read them.
 
-A mention is keyed by (document, start, end), never by its words. A key that gold repeats is one mention with all the
-ids; a key that a prediction repeats is one answer whose candidates are put together. Candidates go by score, highest
-first; those with equal scores, and all of them where one has no score, stay in the order given. An id that comes again
-counts where it came first. No candidates, or ``NIL`` as the first, is the answer "in no knowledge base".
+The key of a mention is (document, start, end), never its words. A key that gold repeats is one mention with all the
+ids; a key that a prediction repeats is one answer with all the candidates. Candidates are ranked by score, highest
+first; candidates with equal scores, or any without one, keep the given order. A repeated id counts at its first place.
+No candidates, or ``NIL`` as the first, means "in no knowledge base".
 
-Ids that mean the same: redirects and equivalences, from a table that the caller gives.
+Redirects and other ids that mean the same come from a table that the caller gives.
 """
 
 from __future__ import annotations
@@ -17,17 +17,24 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 from goldassay.exceptions import DataError
-from goldassay.fields import read as read_field
+from goldassay.fields import read
 from goldassay.measure import gold_field, pred_field
 from goldassay.text.locate import widened
 
 Ids = Mapping[str, Sequence[str]]
+IdPairs = tuple[tuple[str, str], ...]
+
+NIL = "NIL"
+FIELDS = ("start", "end", "text", "ids", "candidates", "type", "form", "optional", "parent")
+IRI = re.compile(
+    r"^(?:https?://(?:www\.)?wikidata\.org/(?:entity|wiki)/|wd:)(?=Q\d+$)|^https?://(?:www\.)?viaf\.org/viaf/"
+)
 
 
 class Mention(NamedTuple):
-    """A mention of gold: no ids is NIL; ``bases`` are the ids by knowledge base, as given.
+    """A gold mention: no ids is NIL; ``bases`` are the ids by knowledge base, as given.
 
-    An ``optional`` one may be left out; ``parent`` is the place of the mention that this one is a part of.
+    An ``optional`` mention may be left out; ``parent`` is the span of the mention that this one is part of.
     """
 
     start: int
@@ -45,9 +52,9 @@ class Mention(NamedTuple):
 
 
 class Answer(NamedTuple):
-    """A predicted mention: ids best first; ``start`` is -1 where its words were not found in the text.
+    """A predicted mention: ids best first; ``start`` is -1 if its words do not occur in the text.
 
-    ``form`` is how the system's file writes the words, where that is not how gold does.
+    ``form`` is how the system's file writes the words, where that differs from gold.
     """
 
     start: int
@@ -63,8 +70,8 @@ class Answer(NamedTuple):
         return not self.candidates or self.candidates[0] == NIL
 
 
-class Read(NamedTuple):
-    """Both sides of one document, in the order of the text; ``repeated`` predictions were put together."""
+class Document(NamedTuple):
+    """Both sides of one document, in the order of the text; ``repeated`` counts predictions merged into another."""
 
     gold: tuple[Mention, ...]
     pred: tuple[Answer, ...]
@@ -72,159 +79,137 @@ class Read(NamedTuple):
     repeated: int
 
 
-def sides(gold: object, pred: object, equivalent: IdPairs = (), bounds: str = "given") -> Read:
+def sides(gold: object, pred: object, equivalent: IdPairs = (), bounds: str = "given") -> Document:
     """The mentions and answers of a pair of records, or of two bare lists of links.
 
-    With ``bounds="word"`` both are widened to whole words of the text first (`widened`).
+    ``bounds="word"`` first widens the spans of both sides to whole words of the text (`widened`).
 
     >>> gold = [{"start": 0, "end": 4, "ids": {"wikidata": ["Q1"]}}]
-    >>> found = sides(gold, [{"start": 0, "end": 4, "candidates": ["Q1"]}])
-    >>> rank(found.gold[0], found.pred[0])
+    >>> document = sides(gold, [{"start": 0, "end": 4, "candidates": ["Q1"]}])
+    >>> rank(document.gold[0], document.pred[0])
     1
     """
     same = canonical(equivalent) if equivalent else {}
-    text = "" if isinstance(gold, (list, tuple)) else gold_field(gold, "text", "") or ""
+    text = "" if isinstance(gold, (list, tuple)) else str(gold_field(gold, "text", "") or "")
     left = gold if isinstance(gold, (list, tuple)) else gold_field(gold, "links")
     right = pred if isinstance(pred, (list, tuple)) else pred_field(pred, "links")
     if bounds == "word" and text:
-        left, right = ([_wide(item, str(text)) for item in items or ()] for items in (left, right))
-    mentions = _mentions(left or (), same)
+        left, right = ([_widened(link, text) for link in links or ()] for links in (left, right))
     answers, repeated = _answers(right or (), same)
-    return Read(tuple(mentions), tuple(answers), str(text), repeated)
+    return Document(tuple(_mentions(left or (), same)), tuple(answers), text, repeated)
 
 
-def _wide(item: Any, text: str) -> dict[str, Any]:
-    """A link with its place, and that of its parent, widened."""
-    known = ("start", "end", "text", "ids", "candidates", "type", "form", "optional", "parent")
-    made = {name: value(item, name) for name in known if value(item, name) is not None}
-    start, end = made.get("start"), made.get("end")
+def _widened(link: Any, text: str) -> dict[str, Any]:
+    """A link whose span, and that of its parent, is widened to whole words."""
+    copy = {name: value for name in FIELDS if (value := _get(link, name)) is not None}
+    start, end = copy.get("start"), copy.get("end")
     if isinstance(start, int) and isinstance(end, int) and 0 <= start < end <= len(text):
-        made["start"], made["end"] = widened(start, end, text)
-        made.pop("text", None)
-    if made.get("parent"):
-        first, last = made["parent"]
-        made["parent"] = widened(first, last, text)
-    return made
+        copy["start"], copy["end"] = widened(start, end, text)
+        copy.pop("text", None)
+    if copy.get("parent"):
+        copy["parent"] = widened(*copy["parent"], text)
+    return copy
 
 
 def rank(mention: Mention, answer: Answer) -> int:
-    """The place of the first right candidate, from 1; 0 where there is none. For NIL, ``NIL`` is the right one."""
+    """The place of the first right candidate, from 1; 0 if there is none. For a NIL mention, ``NIL`` is right."""
     if mention.nil and not answer.candidates:
         return 1
     right = mention.ids or {NIL}
-    return next((place for place, one in enumerate(answer.candidates, start=1) if one in right), 0)
+    return next((place for place, id_ in enumerate(answer.candidates, start=1) if id_ in right), 0)
 
 
-def value(item: object, name: str, default: object = None) -> Any:
-    """A field of a link; a plain dict, as most are, is asked without ceremony."""
-    return item.get(name, default) if type(item) is dict else read_field(item, name, default)
+def _get(link: object, name: str, default: object = None) -> Any:
+    return link.get(name, default) if type(link) is dict else read(link, name, default)
 
 
-def _mentions(items: Iterable[Any], same: Mapping[str, str]) -> list[Mention]:
-    found: dict[tuple[int, int], Mention] = {}
-    for number, item in enumerate(items):
+def _mentions(links: Iterable[Any], same: Mapping[str, str]) -> list[Mention]:
+    mentions: dict[tuple[int, int], Mention] = {}
+    for number, link in enumerate(links):
         where = f"gold links[{number}]"
-        start, end = _place(item, where)
-        bases = _bases(value(item, "ids", None), where)
-        ids = frozenset(same.get(one, one) for group in bases.values() for one in map(plain, group)) - {NIL}
-        before = found.get((start, end))
-        if before is not None:
-            ids, bases = ids | before.ids, {**{kb: list(group) for kb, group in before.bases.items()}, **bases}
-        parent = value(item, "parent", None)
-        found[start, end] = Mention(
-            start,
-            end,
-            str(value(item, "text", "") or ""),
-            ids,
-            bases,
-            bool(value(item, "optional", None)),
-            (parent[0], parent[1]) if parent else None,
+        span = _span(link, where)
+        bases = _bases(_get(link, "ids"), where)
+        ids = frozenset(same.get(id_, id_) for group in bases.values() for id_ in map(plain, group)) - {NIL}
+        if before := mentions.get(span):
+            ids, bases = ids | before.ids, {**{base: list(group) for base, group in before.bases.items()}, **bases}
+        parent = _get(link, "parent")
+        mentions[span] = Mention(
+            *span, str(_get(link, "text") or ""), ids, bases, bool(_get(link, "optional")), tuple(parent or ()) or None
         )
-    return [found[key] for key in sorted(found)]
+    return [mentions[span] for span in sorted(mentions)]
 
 
-def _answers(items: Iterable[Any], same: Mapping[str, str]) -> tuple[list[Answer], int]:
-    together: dict[tuple[int, int, str], list[Any]] = {}
+def _answers(links: Iterable[Any], same: Mapping[str, str]) -> tuple[list[Answer], int]:
+    """The answers, and how many links were merged into another one."""
+    merged: dict[tuple[int, int, str], Answer] = {}
+    scores: dict[tuple[int, int, str], list[tuple[str, float | None]]] = {}
     count = 0
-    for number, item in enumerate(items):
+    for number, link in enumerate(links):
         where = f"predicted links[{number}]"
-        words = str(value(item, "text", "") or "")
-        start, end = (-1, -1) if value(item, "start", None) is None else _place(item, where)
-        listed = value(item, "candidates", None)
-        scored = [_scored(one, f"{where}.candidates[{k}]") for k, one in enumerate(listed or ())]
-        bases = _bases(value(item, "ids", None), where)
-        if listed is None and bases:
-            scored = [(plain(one), None) for group in bases.values() for one in group]
+        words = str(_get(link, "text") or "")
+        start, end = (-1, -1) if _get(link, "start") is None else _span(link, where)
+        listed = _get(link, "candidates")
+        candidates = [_candidate(one, f"{where}.candidates[{place}]") for place, one in enumerate(listed or ())]
+        bases = _bases(_get(link, "ids"), where)
+        if listed is None:
+            candidates = [(plain(id_), None) for group in bases.values() for id_ in group]
         key = (start, end, words if start < 0 else "")
-        entry = together.setdefault(key, [words, [], {}, str(value(item, "form", "") or "")])
-        entry[1] += scored
-        entry[2] |= bases
+        first = merged.get(key) or Answer(start, end, words, (), {}, str(_get(link, "form") or ""))
+        merged[key] = first._replace(bases={**first.bases, **bases})
+        scores.setdefault(key, []).extend(candidates)
         count += 1
-    out = [
-        Answer(*key[:2], words, _ordered(ids, same), bases, form) for key, (words, ids, bases, form) in together.items()
-    ]
-    return sorted(out, key=lambda answer: (answer.start, answer.end)), count - len(out)
+    answers = [answer._replace(candidates=_ranked(scores[key], same)) for key, answer in merged.items()]
+    return sorted(answers, key=lambda answer: (answer.start, answer.end)), count - len(answers)
 
 
-def _ordered(scored: Sequence[tuple[str, float | None]], same: Mapping[str, str]) -> tuple[str, ...]:
-    if all(score is not None for _, score in scored):
-        scored = sorted(scored, key=lambda pair: -(pair[1] or 0.0))
-    return tuple(dict.fromkeys(same.get(one, one) for one, _ in scored))
+def _ranked(candidates: Sequence[tuple[str, float | None]], same: Mapping[str, str]) -> tuple[str, ...]:
+    if all(score is not None for _, score in candidates):
+        candidates = sorted(candidates, key=lambda pair: -(pair[1] or 0.0))
+    return tuple(dict.fromkeys(same.get(id_, id_) for id_, _ in candidates))
 
 
-def _scored(item: Any, where: str) -> tuple[str, float | None]:
-    if item is None or isinstance(item, (str, int)):
-        return plain(item), None
-    one = value(item, "id", value(item, "kb_id", ...))
-    if one is ...:
+def _candidate(candidate: Any, where: str) -> tuple[str, float | None]:
+    if candidate is None or isinstance(candidate, (str, int)):
+        return plain(candidate), None
+    id_, score = _get(candidate, "id", _get(candidate, "kb_id", ...)), _get(candidate, "score")
+    if id_ is ...:
         raise DataError("a candidate is {'id', 'score'}; this one has no id", field=where)
-    score = value(item, "score", None)
-    if score is None:
-        return plain(one), None
     try:
-        number = float(score)
+        number = None if score is None else float(score)
     except (TypeError, ValueError):
         number = math.nan
-    if math.isnan(number):
-        raise DataError(f"a score is a number, not {score!r}", field=where)
-    return plain(one), number
+    if number is not None and math.isnan(number):
+        raise DataError(f"expected a number as the score, got {score!r}", field=where)
+    return plain(id_), number
 
 
-def _place(item: Any, where: str) -> tuple[int, int]:
-    start, end = value(item, "start", None), value(item, "end", None)
+def _span(link: Any, where: str) -> tuple[int, int]:
+    start, end = _get(link, "start"), _get(link, "end")
     if not isinstance(start, int) or not isinstance(end, int) or not 0 <= start < end:
         raise DataError(f"a mention begins before it ends, not {start}–{end}", field=where)
     return start, end
 
 
 def _bases(ids: Any, where: str) -> dict[str, list[str]]:
-    """Ids by knowledge base; a list or one id belongs to none that is named."""
+    """Ids by knowledge base; a bare id or list has no named base."""
     if not ids:
         return {}
     if isinstance(ids, str):
         return {"": ids.split("|")}
     if isinstance(ids, Mapping):
-        return {str(kb): [str(one)] if isinstance(one, (str, int)) else list(one) for kb, one in ids.items() if one}
+        return {str(kb): [str(each)] if isinstance(each, (str, int)) else list(each) for kb, each in ids.items() if each}
     if isinstance(ids, (list, tuple, set, frozenset)):
         return {"": list(ids)}
     raise DataError(f"ids are lists by knowledge base, such as {{'wikidata': ['Q42']}}, not {ids!r}", field=where)
 
 
-IdPairs = tuple[tuple[str, str], ...]
-
-NIL = "NIL"
-IRI = re.compile(
-    r"^(?:https?://(?:www\.)?wikidata\.org/(?:entity|wiki)/|wd:)(?=Q\d+$)|^https?://(?:www\.)?viaf\.org/viaf/"
-)
-
-
-def plain(one: object) -> str:
+def plain(id_: object) -> str:
     """An id without the address of its knowledge base; ``NIL`` for none.
 
     >>> plain("http://www.wikidata.org/entity/Q42"), plain("wd:Q42"), plain(None)
     ('Q42', 'Q42', 'NIL')
     """
-    text = "" if one is None else str(one).strip()
+    text = "" if id_ is None else str(id_).strip()
     return IRI.sub("", text).rstrip("/") if text and text.upper() != NIL else NIL
 
 
@@ -235,17 +220,17 @@ def pairs(table: Mapping[str, str] | IdPairs | None) -> IdPairs:
 
 @lru_cache(maxsize=64)
 def canonical(table: IdPairs) -> dict[str, str]:
-    """Each id of a table with the one that is counted: the end of its chain, the least id where a chain runs in a ring.
+    """Each id of a table with the one that counts: the end of its chain, or the least id of a ring.
 
     >>> canonical((("Q1", "Q2"), ("Q2", "Q3"), ("Q8", "Q9"), ("Q9", "Q8")))
     {'Q1': 'Q3', 'Q2': 'Q3', 'Q8': 'Q8', 'Q9': 'Q8'}
     """
     steps = {plain(a): plain(b) for a, b in table}
-    out = {}
+    counted = {}
     for start in steps:
-        seen = [start]
-        while seen[-1] in steps and steps[seen[-1]] not in seen:
-            seen.append(steps[seen[-1]])
-        end = seen[-1]
-        out[start] = min(seen[seen.index(steps[end]) :]) if end in steps else end
-    return out
+        chain = [start]
+        while chain[-1] in steps and steps[chain[-1]] not in chain:
+            chain.append(steps[chain[-1]])
+        end = chain[-1]
+        counted[start] = min(chain[chain.index(steps[end]) :]) if end in steps else end
+    return counted
