@@ -101,7 +101,7 @@ def test_alternatives_and_their_cut_offs() -> None:
     assert [value(ln.HitsAt(k), gold, pred) for k in (1, 2, 3)] == [0.0, 0.0, 1.0]
     assert value(ln.MRR(), gold, pred) == pytest.approx(1 / 3)
     assert ln.LinkF1(3).key == "link_f1@3"
-    assert ln.StrongLinkF1(1, "inkb").key == "strong_link_inkb_f1"
+    assert ln.LinkF1(1, "inkb", match="span").key == "strong_link_inkb_f1"
 
 
 def test_candidates_go_by_score_and_stay_in_order_where_there_is_none() -> None:
@@ -148,7 +148,7 @@ def test_nil_may_be_a_candidate_among_others() -> None:
 
 def test_overlap_and_the_same_span() -> None:
     gold, pred = [mention(0, 5, "Q1")], [answer(0, 4, "Q1")]
-    assert (value(ln.LinkF1(), gold, pred), value(ln.StrongLinkF1(), gold, pred)) == (1.0, 0.0)
+    assert (value(ln.LinkF1(), gold, pred), value(ln.LinkF1(match="span"), gold, pred)) == (1.0, 0.0)
     assert value(ln.HitsAt(1), gold, pred) == 0.0  # a rank belongs to a key
 
 
@@ -212,13 +212,13 @@ def test_bounds_are_widened_to_words_where_asked() -> None:
     text = "Albert's birthplace is Ulm."
     gold, pred = [mention(0, 8, "Q937")], [answer(0, 6, "Q937")]
     pair = {"text": text, "links": gold}, {"links": pred}
-    assert ln.StrongLinkF1()(*pair).tally.value == 0.0
-    assert ln.StrongLinkF1(bounds="word")(*pair).tally.value == 1.0
+    assert ln.LinkF1(match="span")(*pair).tally.value == 0.0
+    assert ln.LinkF1(match="span", bounds="word")(*pair).tally.value == 1.0
     card = ln.scorecard([pair[0]], [pair[1]], bounds="word")
     assert (card.values["strong_link_f1"], card.values["hits@1"]) == (1.0, 1.0)
     assert "bounds=word" in card.conventions["strong_link_f1"]
     with pytest.raises(GoldassayError, match="bounds is given or word, not 'token'"):
-        ln.StrongLinkF1(bounds="token")
+        ln.LinkF1(match="span", bounds="token")
 
 
 def test_an_optional_mention_may_be_left_out() -> None:
@@ -229,7 +229,7 @@ def test_an_optional_mention_may_be_left_out() -> None:
         ([answer(0, 1, "Q1"), answer(2, 3, "Q9")], (1, 1, 0)),  # wrong is wrong
         ([], (0, 0, 1)),
     ):
-        tally = ln.StrongLinkF1()(gold, {"links": pred}).tally
+        tally = ln.LinkF1(match="span")(gold, {"links": pred}).tally
         assert (tally.tp, tally.fp, tally.fn) == counts
     assert ln.HitsAt(1)(gold, {"links": []}).tally.weight == 1
 
@@ -245,7 +245,7 @@ def test_all_parts_of_a_mention_stand_for_the_whole() -> None:
         ([answer(0, 9, "Q34006")], (0, 0, 1)),  # half of it is not it, and not wrong
         ([answer(0, 9, "Q34006"), answer(11, 22, "Q9")], (0, 1, 1)),
     ):
-        tally = ln.StrongLinkF1()(gold, {"links": pred}).tally
+        tally = ln.LinkF1(match="span")(gold, {"links": pred}).tally
         assert (tally.tp, tally.fp, tally.fn) == counts
 
 
@@ -277,8 +277,14 @@ def test_errors_say_which_candidate_stood_where() -> None:
         ([{"start": 5, "end": 5, "candidates": []}], r"predicted links\[0\]: a mention begins before it ends, not 5–5"),
         ([{"start": "0", "end": 5, "candidates": []}], "a mention begins before it ends"),
         ([{"start": 0, "end": 5, "candidates": [{"score": 1}]}], r"candidates\[0\]: a candidate is \{'id', 'score'\}"),
-        ([{"start": 0, "end": 5, "candidates": [{"id": "Q1", "score": float("nan")}]}], "a score is a number, not nan"),
-        ([{"start": 0, "end": 5, "candidates": [{"id": "Q1", "score": "high"}]}], "a score is a number, not 'high'"),
+        (
+            [{"start": 0, "end": 5, "candidates": [{"id": "Q1", "score": float("nan")}]}],
+            "expected a number as the score, got nan",
+        ),
+        (
+            [{"start": 0, "end": 5, "candidates": [{"id": "Q1", "score": "high"}]}],
+            "expected a number as the score, got 'high'",
+        ),
         ([{"start": 0, "end": 5, "ids": 7}], "ids are lists by knowledge base"),
     ],
 )

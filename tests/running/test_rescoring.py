@@ -44,8 +44,8 @@ def files(tmp_path: Path) -> dict[str, Path]:
 
 
 def test_a_change_is_split_into_model_gold_and_measure(files: dict[str, Path]) -> None:
-    before = Setting(files["pred0"], files["gold0"], ("StrongLinkRecall()",))
-    after = Setting(files["pred1"], files["gold1"], ("LinkRecall()",))
+    before = Setting(files["pred0"], files["gold0"], ("LinkF1(match='span', rate='recall')",))
+    after = Setting(files["pred1"], files["gold1"], ("LinkF1(rate='recall')",))
     (name, change), *rest = changes("linking", before, after).items()
     assert (name, rest) == ("link_recall", [])
     # of 4 mentions: 1 found before (a); then b, c by the corrected gold, and y's Athen by overlap
@@ -83,7 +83,7 @@ def test_a_run_is_scored_with_other_measures_and_other_gold(files: dict[str, Pat
     kept = rescore("linking", Setting(folder, folder, ("linking.LinkF1()",)))
     assert kept.values == rescore("linking", Setting(files["pred0"], files["gold0"], ("LinkF1()",))).values
     fewer = lines(tmp_path / "fewer.jsonl", [document("x", "gold", (0, 5, "Q1"))])
-    card = rescore("linking", Setting(folder, fewer, ("LinkRecall()",)))
+    card = rescore("linking", Setting(folder, fewer, ("LinkF1(rate='recall')",)))
     assert card.values == {"link_recall": 1.0}
     assert "1 predictions are of examples that this gold does not have" in card.warnings[0]
 
@@ -101,7 +101,7 @@ def test_wrong_calls_are_one_line(files: dict[str, Path]) -> None:
 def test_the_command_says_what_a_change_comes_from(files: dict[str, Path]) -> None:
     words = ["rescore", "linking", "--gold", str(files["gold1"]), "--pred", str(files["pred1"])]
     done = CliRunner().invoke(
-        app, [*words, "--measure", "LinkRecall()", "--before", f"pred={files['pred0']}", "--json"]
+        app, [*words, "--measure", "LinkF1(rate='recall')", "--before", f"pred={files['pred0']}", "--json"]
     )
     assert done.exit_code == 0, done.output
     found = json.loads(done.stdout)
@@ -134,7 +134,11 @@ def a_run(folder: Path, files: dict[str, Path], which: str, measures: dict[str, 
 
 
 def test_the_metric_of_a_run_is_taken_from_it(files: dict[str, Path], tmp_path: Path) -> None:
-    metric = {"linking.LinkRecall()": 3.0, "linking.StrongLinkRecall()": 1.0, "judges.Plausibility()": 2.0}
+    metric = {
+        "linking.LinkF1(rate='recall')": 3.0,
+        "linking.LinkF1(match='span', rate='recall')": 1.0,
+        "judges.Plausibility()": 2.0,
+    }
     one = a_run(tmp_path / "one", files, "1", metric)
     card = rescore("linking", Setting(one, one))
     # all 4 mentions are found by overlap, 3 by their span: (3 · 1 + 1 · 3/4) / 4; what must be judged stays out
@@ -159,7 +163,7 @@ def test_the_metric_of_a_run_is_taken_from_it(files: dict[str, Path], tmp_path: 
 def test_gold_that_a_run_was_not_asked_is_left_out_and_what_failed_is_not(
     files: dict[str, Path], tmp_path: Path
 ) -> None:
-    one = a_run(tmp_path / "one", files, "1", {"linking.LinkRecall()": 1.0})
+    one = a_run(tmp_path / "one", files, "1", {"linking.LinkF1(rate='recall')": 1.0})
     rows = [json.loads(line) for line in (one / "rows.jsonl").read_text().splitlines()]
     rows[1] = {**rows[1], "prediction": None, "error": "it hung"}
     lines(one / "rows.jsonl", rows)
@@ -180,7 +184,7 @@ def test_gold_that_a_run_was_not_asked_is_left_out_and_what_failed_is_not(
 def test_large_files_stay_where_they_are_and_give_the_same(
     files: dict[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    one = a_run(tmp_path / "one", files, "1", {"linking.LinkRecall()": 3.0, "linking.MRR()": 1.0})
+    one = a_run(tmp_path / "one", files, "1", {"linking.LinkF1(rate='recall')": 3.0, "linking.MRR()": 1.0})
     rows = [json.loads(line) for line in (one / "rows.jsonl").read_text().splitlines()]
     # tried again: x failed at first, and stands last; z failed; w is in no gold
     failed = [

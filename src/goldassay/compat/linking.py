@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from goldassay.exceptions import GoldassayError
-from goldassay.measures.linking.measures import MRR, NILF1, Coverage, HitsAt, LinkMeasure, NILPrecision, NILRecall
+from goldassay.measures.linking.measures import MRR, NILF1, Coverage, HitsAt, LinkMeasure
 from goldassay.measures.linking.records import pairs
 from goldassay.scorecard import Batches, fold
 
@@ -77,7 +77,7 @@ def nil_detection_metrics(predictions: LinkRows, gold: LinkRows) -> dict[str, fl
         for at, key in enumerate([*wanted, *extra])
         if key in given
     ]
-    card = fold("linking", [NILPrecision(), NILRecall(), NILF1()], Batches([links], [answers]))
+    card = fold("linking", [NILF1()], Batches([links], [answers]))
     counts = card.totals["nil_f1"]
     return {
         "nil_precision": float(counts.precision),

@@ -1,9 +1,8 @@
-"""Linking: mentions of a text with the ids that a knowledge base gives them, or NIL.
+"""Linking: mentions of a text with their ids in a knowledge base, or NIL.
 
 Read in this order: `records` (what is read from a pair, ids that mean the same), `matching` (which answers fit which
-mentions, also in the official scorer's order), `measures` (ranks, NIL) and `links` (a mention and its id together),
-`consistency` (ids of several knowledge bases), `mistakes` (what was got wrong, in words), `scorecard` (everything over
-a set).
+mentions, also in the official scorer's order), `measures` (ranks, NIL, links), `consistency` (ids of several knowledge
+bases), `mistakes` (the errors, in words), `scorecard` (everything over a set).
 """
 
 from __future__ import annotations
@@ -12,19 +11,10 @@ from typing import Any
 
 from goldassay.measure import Measure, gold_field
 from goldassay.measures.linking.consistency import ConsistencyRate, CoverageRate, cross_kb_consistency
-from goldassay.measures.linking.links import (
-    LinkF1,
-    LinkPrecision,
-    LinkRecall,
-    MacroDocLink,
-    StrongLinkF1,
-    StrongLinkPrecision,
-    StrongLinkRecall,
-)
-from goldassay.measures.linking.matching import Matching, overlapping
-from goldassay.measures.linking.measures import MRR, NILF1, Coverage, HitsAt, NILPrecision, NILRecall
+from goldassay.measures.linking.matching import Matching
+from goldassay.measures.linking.measures import MRR, NILF1, Coverage, HitsAt, LinkF1, MacroDocLink
 from goldassay.measures.linking.mistakes import errors
-from goldassay.measures.linking.records import Answer, Mention, rank, sides
+from goldassay.measures.linking.records import Answer, Document, Mention, rank, sides
 from goldassay.measures.linking.scorecard import scorecard
 
 # CoverageRate is not among them: gold's NIL carries no id, and the laws say that gold against gold is best.
@@ -35,22 +25,16 @@ MEASURES: tuple[Measure[Any], ...] = (
     MRR(),
     MRR("inkb"),
     Coverage(),
-    NILPrecision(),
-    NILRecall(),
-    NILF1(),
-    LinkF1(),
-    LinkPrecision(),
-    LinkRecall(),
+    *(NILF1(rate) for rate in ("precision", "recall", "f1")),
+    *(LinkF1(rate=rate) for rate in ("f1", "precision", "recall")),
     LinkF1(3),
     LinkF1(1, "inkb"),
     LinkF1(1, "nil"),
     LinkF1(equivalent=(("Q60", "Q11299"),)),
-    StrongLinkF1(),
-    StrongLinkPrecision(),
-    StrongLinkRecall(),
-    StrongLinkF1(5, "inkb"),
+    *(LinkF1(match="span", rate=rate) for rate in ("f1", "precision", "recall")),
+    LinkF1(5, "inkb", match="span"),
     LinkF1(matching="hipe"),
-    StrongLinkF1(bounds="word"),
+    LinkF1(match="span", bounds="word"),
     MacroDocLink(),
     MacroDocLink("precision"),
     MacroDocLink("recall", "span"),
@@ -77,21 +61,14 @@ __all__ = [
     "ConsistencyRate",
     "Coverage",
     "CoverageRate",
+    "Document",
     "HitsAt",
     "LinkF1",
-    "LinkPrecision",
-    "LinkRecall",
     "MacroDocLink",
     "Matching",
     "Mention",
-    "NILPrecision",
-    "NILRecall",
-    "StrongLinkF1",
-    "StrongLinkPrecision",
-    "StrongLinkRecall",
     "cross_kb_consistency",
     "errors",
-    "overlapping",
     "perfect",
     "rank",
     "scorecard",

@@ -2,8 +2,8 @@
 
 Wikidata, VIAF and ISIL are compared two by two, through a resolver that the caller gives: for an id, what the other
 bases call the same entity. Several values are allowed; two sets agree if they share one. A pair about which the
-resolver knows nothing is no evidence. An entity is consistent if there is evidence and all of it agrees, inconsistent if
-any of it does not, partial if it has ids but no evidence. No evidence at all gives ``None``, not 1.0.
+resolver knows nothing is no evidence. An entity is consistent if there is evidence and all of it agrees, inconsistent
+if any of it does not, partial if it has ids but no evidence. No evidence at all gives ``None``, not 1.0.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import combinations
-from typing import Any, ClassVar
+from typing import Any
 
 from goldassay.fields import read
 from goldassay.measure import EMPTY
@@ -90,14 +90,12 @@ def cross_kb_consistency(
         for entity in linked_entities
     ]
     counts = count(entities, resolver)
-    covered = Identified(**counts.state())
+    covered, state = Identified(**counts.state()), counts.state()
     return {
-        "consistent": counts.consistent,
-        "inconsistent": counts.inconsistent,
-        "partial": counts.partial,
+        **{name: state[name] for name in ("consistent", "inconsistent", "partial")},
         "consistency_rate": float(counts.value) if counts.weight else None,
         "coverage_rate": float(covered.value) if covered.weight else None,
-        "total": counts.entities,
+        "total": state["entities"],
     }
 
 
@@ -175,11 +173,11 @@ class ConsistencyRate(LinkMeasure[Consistency]):
     """
 
     resolver: IdPairs = ()
-    name: ClassVar[str] = "consistency_rate"
-    counted: ClassVar[str] = "consistency"
-    zero: ClassVar[Consistency] = Consistency()
-    formula: ClassVar[str] = "consistent / (consistent + inconsistent)"
-    source: ClassVar[str] = "the founding documents, repaired: all three bases, a resolver that is given"
+    name = "consistency_rate"
+    counted = "consistency"
+    zero = Consistency()
+    formula = "consistent / (consistent + inconsistent)"
+    source = "the founding documents, repaired: all three bases, a resolver that is given"
 
     @property
     def fixed(self) -> Mapping[str, str]:  # type: ignore[override]
@@ -202,10 +200,10 @@ class CoverageRate(ConsistencyRate):
     Identified(consistent=0.0, inconsistent=0.0, partial=1.0, entities=2.0)
     """
 
-    name: ClassVar[str] = "coverage_rate"
-    zero: ClassVar[Consistency] = Identified()
-    attains_one: ClassVar[bool] = False  # gold's NIL carries no id
-    formula: ClassVar[str] = "(consistent + inconsistent + partial) / predicted links"
+    name = "coverage_rate"
+    zero = Identified()
+    attains_one = False  # gold's NIL carries no id
+    formula = "(consistent + inconsistent + partial) / predicted links"
 
 
 def _entity(answer: Answer) -> Bases:

@@ -4,10 +4,11 @@ All measures of a document share one `Matching`. Each side is restricted to what
 not (``nil``) by its own word.
 
 The official HIPE scorer takes answers in the order of the text. An answer on a gold span with the id among its first
-``k`` candidates is correct, if the system's file writes the words as gold does. Otherwise the first gold mention decides
-that has the same span and another id, or that overlaps (the same span in other words, too) and is not taken yet. An
-answer that no gold mention decides is spurious; a mention that no answer takes is missed. Whether adjacent NIL mentions
-are one or several is a matter of reading the file: ``adjacent="nil"`` (HIPE-2022) or ``adjacent="none"`` (HIPE-2020).
+``k`` candidates is correct, if the system's file writes the words as gold does. Otherwise the first gold mention
+decides that has the same span and another id, or that overlaps (the same span in other words, too) and is not taken
+yet. An answer that no gold mention decides is spurious; a mention that no answer takes is missed. Whether adjacent NIL
+mentions are one or several is a matter of reading the file: ``adjacent="nil"`` (HIPE-2022) or ``adjacent="none"``
+(HIPE-2020).
 
 Source: https://github.com/hipe-eval/HIPE-scorer
 """
@@ -51,7 +52,8 @@ class Matching:
     """One document: its mentions and answers, and how they meet.
 
     >>> from goldassay.measures.linking.records import sides
-    >>> matching = Matching(sides([{"start": 0, "end": 5, "ids": "Q1"}], [{"start": 2, "end": 9, "candidates": ["Q1"]}]))
+    >>> gold, pred = [{"start": 0, "end": 5, "ids": "Q1"}], [{"start": 2, "end": 9, "candidates": ["Q1"]}]
+    >>> matching = Matching(sides(gold, pred))
     >>> matching.counts("overlap"), matching.counts("span"), matching.ranks
     (Counts(tp=1, fp=0, fn=0), Counts(tp=0, fp=1, fn=1), [0])
     """
@@ -94,8 +96,8 @@ class Matching:
 
     @cached_property
     def pairs(self) -> list[tuple[int, int]]:
-        """One-to-one pairs of a mention and an answer that share a character, as many as possible; same spans first."""
-        return _pairs(sorted(self.edges, key=lambda edge: (not edge.same_span, edge)))
+        """One-to-one pairs that share a character, as many as possible; same spans first, then right ids."""
+        return _pairs(sorted(self.edges, key=lambda edge: (not edge.same_span, edge.rank != 1, edge)))
 
     @cached_property
     def _parts(self) -> dict[tuple[int, int] | None, list[int]]:
@@ -209,7 +211,9 @@ def hipe(rows: Iterable[tuple[str, str]]) -> dict[str, dict[str, SemEvalCounts]]
         by_id.setdefault(name, Counter())[fate] += 1
     return {
         name: {
-            scheme: SemEvalCounts(**{kind: sum(n for fate, n in seen.items() if FATES[fate][place] == kind) for kind in KINDS})
+            scheme: SemEvalCounts(
+                **{kind: sum(n for fate, n in seen.items() if FATES[fate][place] == kind) for kind in KINDS}
+            )
             for place, scheme in enumerate(SCHEMES)
         }
         for name, seen in by_id.items()

@@ -1,9 +1,9 @@
 """The measures of linking: ranks (hits@k, MRR), NIL, and links: a mention together with its id.
 
 The key of a mention is (document, start, end). Ranks have one denominator, every gold mention that counts (``over``:
-``all``, ``inkb`` or ``nil``); a mention without an answer has rank 0, and a NIL mention is right at rank 1 if the answer
-is NIL. Links match by overlap (HIPE fuzzy) or on the same span (HIPE strict), one-to-one with the most pairs, or in the
-order in which the official HIPE scorer takes answers (``matching="hipe"``).
+``all``, ``inkb`` or ``nil``); a mention without an answer has rank 0, and a NIL mention is right at rank 1 if the
+answer is NIL. Links match by overlap (HIPE fuzzy) or on the same span (HIPE strict), one-to-one with the most pairs, or
+in the order in which the official HIPE scorer takes answers (``matching="hipe"``).
 
 ``equivalent`` holds pairs of ids that mean the same (redirects). ``bounds="word"`` first widens the spans of both sides
 to whole words, as ELEVANT does; its optional and child labels are a link's ``optional`` and ``parent``.
@@ -42,12 +42,12 @@ TABLES = ("equivalent", "resolver")  # conventions that may hold thousands of pa
 class LinkMeasure(Measure[T]):
     """A measure over the mentions and answers of a document."""
 
-    task: ClassVar[str] = "linking"
-    gold_fields: ClassVar[tuple[str, ...]] = ("text", "links")
-    pred_fields: ClassVar[tuple[str, ...]] = ("links",)
-    source: ClassVar[str] = HIPE
-    shares: ClassVar[tuple[str, ...]] = ("equivalent", "bounds")
-    counted: ClassVar[str] = ""  # pyright: ignore[reportIncompatibleMethodOverride]
+    task = "linking"
+    gold_fields = ("text", "links")
+    pred_fields = ("links",)
+    source = HIPE
+    shares = ("equivalent", "bounds")
+    counted: ClassVar[str] = ""  # type: ignore[override]
     in_key: ClassVar[tuple[str, ...]] = ()  # fields that the key states already
 
     equivalent: IdPairs = field(default=(), kw_only=True)
@@ -96,8 +96,8 @@ def _suffix(over: str) -> str:
 class _Ranked(LinkMeasure[Mean]):
     """A mean over the gold mentions that count."""
 
-    zero: ClassVar[Mean] = Mean()
-    fixed: ClassVar[Mapping[str, str]] = {
+    zero = Mean()
+    fixed = {
         "key": KEY,
         "denominator": "every gold mention",
         "NIL": "right at 1 if answered NIL",
@@ -126,7 +126,7 @@ class HitsAt(_Ranked):
 
     k: int = 1
     over: str = "all"
-    formula: ClassVar[str] = "mentions with rank ≤ k / gold mentions"
+    formula = "mentions with rank ≤ k / gold mentions"
 
     @property
     def name(self) -> str:  # type: ignore[override]
@@ -147,7 +147,7 @@ class MRR(_Ranked):
     """
 
     over: str = "all"
-    formula: ClassVar[str] = "mean over gold mentions of 1 / rank"
+    formula = "mean over gold mentions of 1 / rank"
 
     @property
     def name(self) -> str:  # type: ignore[override]
@@ -167,9 +167,9 @@ class Coverage(LinkMeasure[Mean]):
     """
 
     over: str = "all"
-    zero: ClassVar[Mean] = Mean()
-    fixed: ClassVar[Mapping[str, str]] = {"key": KEY}
-    formula: ClassVar[str] = "answered gold mentions / gold mentions"
+    zero = Mean()
+    fixed = {"key": KEY}
+    formula = "answered gold mentions / gold mentions"
 
     @property
     def name(self) -> str:  # type: ignore[override]
@@ -193,9 +193,9 @@ class NILF1(LinkMeasure[Counts]):
     """
 
     rate: str = "f1"
-    counted: ClassVar[str] = "nil"
-    in_key: ClassVar[tuple[str, ...]] = ("rate",)
-    fixed: ClassVar[Mapping[str, str]] = {"key": KEY, "average": "micro", "empty": EMPTY}
+    counted = "nil"
+    in_key = ("rate",)
+    fixed = {"key": KEY, "average": "micro", "empty": EMPTY}
 
     @property
     def name(self) -> str:  # type: ignore[override]
@@ -239,7 +239,7 @@ class LinkF1(LinkMeasure[Counts]):
     matching: str = "one-to-one"
     match: str = field(default="overlap", kw_only=True)
     rate: str = field(default="f1", kw_only=True)
-    in_key: ClassVar[tuple[str, ...]] = ("match", "rate")
+    in_key = ("match", "rate")
 
     @property
     def name(self) -> str:  # type: ignore[override]
@@ -290,7 +290,7 @@ class MacroDocLink(LinkMeasure[Mean]):
     rate: str = "f1"
     match: str = "overlap"
     matching: str = "one-to-one"
-    zero: ClassVar[Mean] = Mean()
+    zero = Mean()
 
     @property
     def name(self) -> str:  # type: ignore[override]

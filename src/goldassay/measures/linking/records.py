@@ -25,7 +25,6 @@ Ids = Mapping[str, Sequence[str]]
 IdPairs = tuple[tuple[str, str], ...]
 
 NIL = "NIL"
-FIELDS = ("start", "end", "text", "ids", "candidates", "type", "form", "optional", "parent")
 IRI = re.compile(
     r"^(?:https?://(?:www\.)?wikidata\.org/(?:entity|wiki)/|wd:)(?=Q\d+$)|^https?://(?:www\.)?viaf\.org/viaf/"
 )
@@ -93,22 +92,9 @@ def sides(gold: object, pred: object, equivalent: IdPairs = (), bounds: str = "g
     text = "" if isinstance(gold, (list, tuple)) else str(gold_field(gold, "text", "") or "")
     left = gold if isinstance(gold, (list, tuple)) else gold_field(gold, "links")
     right = pred if isinstance(pred, (list, tuple)) else pred_field(pred, "links")
-    if bounds == "word" and text:
-        left, right = ([_widened(link, text) for link in links or ()] for links in (left, right))
-    answers, repeated = _answers(right or (), same)
-    return Document(tuple(_mentions(left or (), same)), tuple(answers), text, repeated)
-
-
-def _widened(link: Any, text: str) -> dict[str, Any]:
-    """A link whose span, and that of its parent, is widened to whole words."""
-    copy = {name: value for name in FIELDS if (value := _get(link, name)) is not None}
-    start, end = copy.get("start"), copy.get("end")
-    if isinstance(start, int) and isinstance(end, int) and 0 <= start < end <= len(text):
-        copy["start"], copy["end"] = widened(start, end, text)
-        copy.pop("text", None)
-    if copy.get("parent"):
-        copy["parent"] = widened(*copy["parent"], text)
-    return copy
+    words = text if bounds == "word" else ""
+    answers, repeated = _answers(right or (), same, words)
+    return Document(tuple(_mentions(left or (), same, words)), tuple(answers), text, repeated)
 
 
 def rank(mention: Mention, answer: Answer) -> int:
@@ -123,38 +109,38 @@ def _get(link: object, name: str, default: object = None) -> Any:
     return link.get(name, default) if type(link) is dict else read(link, name, default)
 
 
-def _mentions(links: Iterable[Any], same: Mapping[str, str]) -> list[Mention]:
+def _mentions(links: Iterable[Any], same: Mapping[str, str], words: str) -> list[Mention]:
     mentions: dict[tuple[int, int], Mention] = {}
     for number, link in enumerate(links):
         where = f"gold links[{number}]"
-        span = _span(link, where)
+        span, form = _place(link, where, words)
         bases = _bases(_get(link, "ids"), where)
         ids = frozenset(same.get(id_, id_) for group in bases.values() for id_ in map(plain, group)) - {NIL}
         if before := mentions.get(span):
             ids, bases = ids | before.ids, {**{base: list(group) for base, group in before.bases.items()}, **bases}
-        parent = _get(link, "parent")
-        mentions[span] = Mention(
-            *span, str(_get(link, "text") or ""), ids, bases, bool(_get(link, "optional")), tuple(parent or ()) or None
-        )
+        parent = _get(link, "parent") or None
+        if parent:
+            first, last = parent
+            parent = widened(first, last, words) if words else (first, last)
+        mentions[span] = Mention(*span, form, ids, bases, bool(_get(link, "optional")), parent)
     return [mentions[span] for span in sorted(mentions)]
 
 
-def _answers(links: Iterable[Any], same: Mapping[str, str]) -> tuple[list[Answer], int]:
+def _answers(links: Iterable[Any], same: Mapping[str, str], words: str) -> tuple[list[Answer], int]:
     """The answers, and how many links were merged into another one."""
     merged: dict[tuple[int, int, str], Answer] = {}
     scores: dict[tuple[int, int, str], list[tuple[str, float | None]]] = {}
     count = 0
     for number, link in enumerate(links):
         where = f"predicted links[{number}]"
-        words = str(_get(link, "text") or "")
-        start, end = (-1, -1) if _get(link, "start") is None else _span(link, where)
+        span, form = _place(link, where, words, required=False)
         listed = _get(link, "candidates")
         candidates = [_candidate(one, f"{where}.candidates[{place}]") for place, one in enumerate(listed or ())]
         bases = _bases(_get(link, "ids"), where)
         if listed is None:
             candidates = [(plain(id_), None) for group in bases.values() for id_ in group]
-        key = (start, end, words if start < 0 else "")
-        first = merged.get(key) or Answer(start, end, words, (), {}, str(_get(link, "form") or ""))
+        key = (*span, form if span[0] < 0 else "")
+        first = merged.get(key) or Answer(*span, form, (), {}, str(_get(link, "form") or ""))
         merged[key] = first._replace(bases={**first.bases, **bases})
         scores.setdefault(key, []).extend(candidates)
         count += 1
@@ -183,11 +169,14 @@ def _candidate(candidate: Any, where: str) -> tuple[str, float | None]:
     return plain(id_), number
 
 
-def _span(link: Any, where: str) -> tuple[int, int]:
-    start, end = _get(link, "start"), _get(link, "end")
+def _place(link: Any, where: str, words: str, *, required: bool = True) -> tuple[tuple[int, int], str]:
+    """The span of a link and its own text; widened to whole words of ``words``, if given."""
+    start, end, text = _get(link, "start"), _get(link, "end"), str(_get(link, "text") or "")
+    if start is None and not required:
+        return (-1, -1), text
     if not isinstance(start, int) or not isinstance(end, int) or not 0 <= start < end:
         raise DataError(f"a mention begins before it ends, not {start}–{end}", field=where)
-    return start, end
+    return (widened(start, end, words), "") if words and end <= len(words) else ((start, end), text)
 
 
 def _bases(ids: Any, where: str) -> dict[str, list[str]]:
@@ -197,7 +186,9 @@ def _bases(ids: Any, where: str) -> dict[str, list[str]]:
     if isinstance(ids, str):
         return {"": ids.split("|")}
     if isinstance(ids, Mapping):
-        return {str(kb): [str(each)] if isinstance(each, (str, int)) else list(each) for kb, each in ids.items() if each}
+        return {
+            str(kb): [str(each)] if isinstance(each, (str, int)) else list(each) for kb, each in ids.items() if each
+        }
     if isinstance(ids, (list, tuple, set, frozenset)):
         return {"": list(ids)}
     raise DataError(f"ids are lists by knowledge base, such as {{'wikidata': ['Q42']}}, not {ids!r}", field=where)
