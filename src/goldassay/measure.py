@@ -84,6 +84,14 @@ class Measure(Generic[T]):
     attains_one: ClassVar[bool] = True  # precision at 10 cannot, where fewer than 10 are relevant
     lower_is_better: ClassVar[bool] = False  # an error or a rate of mistakes: for reading, not for optimizing
     shares: ClassVar[tuple[str, ...]] = ()  # the conventions that ``batch`` depends on
+    in_key: ClassVar[tuple[str, ...]] = ()  # the fields that the key states already; the conventions leave them out
+    choices: ClassVar[Mapping[str, tuple[str, ...]]] = {}  # what a field may be
+
+    def __post_init__(self) -> None:
+        for name, allowed in self.choices.items():
+            value = getattr(self, name, allowed[0])
+            if value not in allowed:
+                raise GoldassayError(f"{name} is {', '.join(allowed[:-1])} or {allowed[-1]}, not {value!r}")
 
     def __call__(self, gold: object, pred: object, /, batch: Any = None) -> Assessment[T]:
         """The evidence and the errors of one pair: a batch of one.
@@ -143,7 +151,7 @@ class Measure(Generic[T]):
     @property
     def conventions(self) -> str:
         """The name with every convention, chosen or fixed: ``strict_f1[match=span+type, average=micro]``."""
-        chosen = {f.name: getattr(self, f.name) for f in fields(self)}
+        chosen = {f.name: getattr(self, f.name) for f in fields(self) if f.name not in self.in_key}
         text = ", ".join(f"{key}={plain(value)}" for key, value in {**chosen, **self.fixed}.items())
         return f"{self.key}[{text}]"
 

@@ -28,13 +28,6 @@ from goldassay.tally import FORMULAS, RATES, Counts, Mean, T
 
 HIPE = "Ehrmann et al. 2022 (HIPE: fuzzy, strict, @k); Hachey et al. 2014 (neleval)"
 KEY = "document, start, end"
-CHOICES: dict[str, tuple[str, ...]] = {
-    "bounds": ("given", "word"),
-    "over": OVER,
-    "match": ("overlap", "span"),
-    "matching": MATCHINGS,
-    "rate": tuple(RATES),
-}
 TABLES = ("equivalent", "resolver")  # conventions that may hold thousands of pairs
 
 
@@ -48,17 +41,19 @@ class LinkMeasure(Measure[T]):
     source = HIPE
     shares = ("equivalent", "bounds")
     counted: ClassVar[str] = ""  # type: ignore[override]
-    in_key: ClassVar[tuple[str, ...]] = ()  # fields that the key states already
+    choices = {
+        "bounds": ("given", "word"),
+        "over": OVER,
+        "match": ("overlap", "span"),
+        "matching": MATCHINGS,
+        "rate": tuple(RATES),
+    }
 
     equivalent: IdPairs = field(default=(), kw_only=True)
     bounds: str = field(default="given", kw_only=True)
 
     def __post_init__(self) -> None:
-        for name, choices in CHOICES.items():
-            if getattr(self, name, choices[0]) not in choices:
-                raise GoldassayError(
-                    f"{name} is {', '.join(choices[:-1])} or {choices[-1]}, not {getattr(self, name)!r}"
-                )
+        super().__post_init__()
         k = getattr(self, "k", 1)
         if not isinstance(k, int) or k < 1:
             raise GoldassayError(f"k is a whole number from 1, not {k!r}")
