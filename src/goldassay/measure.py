@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import importlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from typing import Any, ClassVar, Generic
 
@@ -165,6 +165,17 @@ def target_met(value: float, target: float, *, lower_is_better: bool = False) ->
     return value <= target + ROUNDING if lower_is_better else value >= target - ROUNDING
 
 
+def check_choice(name: str, value: object, choices: Collection[object]) -> None:
+    """Raise a `GoldassayError` unless a convention has one of its values.
+
+    >>> check_choice("rate", "f2", ("f1", "precision"))
+    Traceback (most recent call last):
+    goldassay.exceptions.GoldassayError: rate is f1 or precision, not 'f2'
+    """
+    if value not in choices:
+        raise GoldassayError(f"{name} is {' or '.join(map(str, choices))}, not {value!r}")
+
+
 def plain(value: object) -> str:
     """A convention as it is shown."""
     return "+".join(map(str, value)) if isinstance(value, (tuple, frozenset)) else str(value)
@@ -248,8 +259,8 @@ HOMES = {task: f"goldassay.measures.{task}" for task in TASKS} | {
 def parse(text: str) -> Measure[Any]:
     """The measure that a stored ``task.Repr(...)`` names. Nothing is executed: only literal arguments are read.
 
-    >>> parse("extraction.StrictF1()")
-    StrictF1(bounds='given', matching='one-to-one')
+    >>> parse("extraction.SpanF1()")
+    SpanF1(bounds='given', matching='one-to-one', match='strict', rate='f1', average='micro')
     """
     task, _, call = text.partition(".")
     try:
@@ -263,7 +274,7 @@ def parse(text: str) -> Measure[Any]:
         options = {str(option.arg): ast.literal_eval(option.value) for option in node.keywords}
         return found(*arguments, **options)
     except (SyntaxError, ValueError, AttributeError, TypeError):
-        raise GoldassayError(f"no measure reads as {text!r}; expected something like 'extraction.StrictF1()'") from None
+        raise GoldassayError(f"no measure reads as {text!r}; expected something like 'extraction.SpanF1()'") from None
 
 
 def stored(measure: Measure[Any]) -> str:
@@ -282,6 +293,8 @@ __all__ = [
     "Error",
     "Measure",
     "Returned",
+    "Review",
+    "check_choice",
     "failed",
     "gold_field",
     "parse",

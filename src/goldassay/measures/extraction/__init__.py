@@ -1,9 +1,8 @@
 """Extraction: spans of a text with a type.
 
-Read in this order: `records` (what a span is, and where it comes from), `matching` (one-to-one within a document, and
-what that counts), `tokens`, `tally`, `measures`, `averages` and `schemas` (what is reported), `mistakes` (what was got
-wrong, in words), `scorecard`. Many documents at once: `columns` (spans as columns, and their pairs) and `batch` (every
-count of them). `tokens` scores tag sequences, too; `hipe` counts as the official HIPE scorer does.
+Read in this order: `records` (what a span is, and where it comes from), `columns` (the spans of many documents, matched
+one-to-one), `batch` (every count of them), `measures` and `tally` (what is reported), `mistakes` (errors in words),
+`scorecard`. `tokens` counts tokens, `tags` scores tag sequences, `hipe` counts as the official HIPE scorer does.
 """
 
 from __future__ import annotations
@@ -11,94 +10,42 @@ from __future__ import annotations
 from typing import Any
 
 from goldassay.measure import Measure
-from goldassay.measures.extraction.averages import (
-    MacroDocF1,
-    MacroDocPrecision,
-    MacroDocRecall,
-    MacroF1,
-    MacroPrecision,
-    MacroRecall,
-    WeightedF1,
-    WeightedPrecision,
-    WeightedRecall,
-)
 from goldassay.measures.extraction.batch import Batch
-from goldassay.measures.extraction.matching import counts, pairs, semeval
 from goldassay.measures.extraction.measures import (
-    ExactF1,
-    ExactPrecision,
-    ExactRecall,
-    PartialF1,
-    PartialPrecision,
-    PartialRecall,
-    StrictF1,
-    StrictPrecision,
-    StrictRecall,
-    TokenF1,
-    TokenPrecision,
-    TokenRecall,
-)
-from goldassay.measures.extraction.mistakes import errors
-from goldassay.measures.extraction.records import Span, perfect, sides, spans
-from goldassay.measures.extraction.schemas import (
     SemEval,
-    TypeF1,
-    TypePrecision,
-    TypeRecall,
+    SpanF1,
+    count_spans,
     evaluate_spans,
     evaluate_spans_by_type,
 )
+from goldassay.measures.extraction.mistakes import errors
+from goldassay.measures.extraction.records import Span, perfect, sides, spans
 from goldassay.measures.extraction.scorecard import listed, scorecard
-from goldassay.measures.extraction.tokens import evaluate_tags
+from goldassay.measures.extraction.tags import evaluate_tags
 
 MEASURES: tuple[Measure[Any], ...] = (
     *listed(),
-    StrictF1(matching="hipe"),
-    PartialPrecision(matching="hipe"),
+    SpanF1(matching="hipe"),
+    SpanF1("partial", "precision", matching="hipe"),
     SemEval("partial", matching="hipe"),
-    MacroF1(matching="hipe"),
-    MacroDocF1(matching="hipe"),
+    SpanF1(average="macro", matching="hipe"),
+    SpanF1(average="document", matching="hipe"),
 )
 
 __all__ = [
     "MEASURES",
     "Batch",
-    "ExactF1",
-    "ExactPrecision",
-    "ExactRecall",
-    "MacroDocF1",
-    "MacroDocPrecision",
-    "MacroDocRecall",
-    "MacroF1",
-    "MacroPrecision",
-    "MacroRecall",
-    "PartialF1",
-    "PartialPrecision",
-    "PartialRecall",
     "SemEval",
     "Span",
-    "StrictF1",
-    "StrictPrecision",
-    "StrictRecall",
-    "TokenF1",
-    "TokenPrecision",
-    "TokenRecall",
-    "TypeF1",
-    "TypePrecision",
-    "TypeRecall",
-    "WeightedF1",
-    "WeightedPrecision",
-    "WeightedRecall",
-    "counts",
+    "SpanF1",
+    "count_spans",
     "errors",
     "evaluate_spans",
     "evaluate_spans_by_type",
     "evaluate_tags",
     "listed",
-    "pairs",
     "perfect",
     "scorecard",
-    "semeval",
     "sides",
     "spans",
 ]

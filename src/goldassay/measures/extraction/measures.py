@@ -1,299 +1,275 @@
-"""Extraction's measures on spans: precision, recall and F1, micro over all documents.
+"""Extraction's measures: precision, recall and F1 of spans, and the four schemas of SemEval'13.
 
-| measure | a pair counts as found when | also known as |
+A measure is `SpanF1` with arguments. ``match`` says when a prediction is correct:
+
+| match | a pair is correct if | also known as |
 |---|---|---|
-| ``Strict…`` | same boundaries and same type | HIPE strict, CoNLL, SemEval strict, seqeval |
-| ``Partial…`` | overlap and same type | HIPE fuzzy, SemEval type |
-| ``Exact…`` | same boundaries, any type | SemEval exact |
-| ``Type…`` | same type and any overlap, so the same as ``Partial…`` | HIPE fuzzy, SemEval type |
-| ``Type…(within="document")`` | same type, anywhere in the document | |
-| ``Token…`` | a token (`tokens`) has the same type on both sides | |
+| ``strict`` | same boundaries and same type | HIPE strict, CoNLL, SemEval strict, seqeval |
+| ``partial`` | overlap and same type | HIPE fuzzy, SemEval type |
+| ``exact`` | same boundaries, any type | SemEval exact |
+| ``type`` | same type and any overlap, so the same as ``partial`` | HIPE fuzzy, SemEval type |
+| ``type_anywhere`` | same type, anywhere in the document | |
+| ``token`` | a token (`tokens`) has the same type on both sides | |
 
-P = tp / (tp + fp), R = tp / (tp + fn), F1 = 2 tp / (2 tp + fp + fn). Matching is within a document,
-one-to-one, and does not depend on order (`matching`), or in the order of the official HIPE scorer (`hipe`). ``Type…``
-stands in `schemas`, beside SemEval's four, whose ``partial`` ignores the type.
+P = tp / (tp + fp), R = tp / (tp + fn), F1 = 2 tp / (2 tp + fp + fn). Matching is within a document, one-to-one, and
+does not depend on order (`columns`), or in the order of the official HIPE scorer (`hipe`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import ClassVar, Protocol
+from functools import lru_cache
+from typing import Any, ClassVar
 
 from goldassay.exceptions import GoldassayError
-from goldassay.measure import EMPTY, Assessment, Measure
-from goldassay.measures.extraction import hipe, matching
+from goldassay.measure import EMPTY, Measure, Review, check_choice
 from goldassay.measures.extraction.batch import Batch
-from goldassay.measures.extraction.matching import ALSO, MATCH
+from goldassay.measures.extraction.hipe import SCHEMAS
 from goldassay.measures.extraction.mistakes import errors
-from goldassay.measures.extraction.records import Span, sides
-from goldassay.measures.extraction.tally import SemEvalCounts
-from goldassay.measures.extraction.tokens import token_counts
-from goldassay.tally import FORMULAS, Counts, PrecisionCounts, RecallCounts, T
+from goldassay.measures.extraction.records import sides
+from goldassay.measures.extraction.tally import SEMEVAL_RATES, SemEvalCounts
+from goldassay.statistics.evidence import summed
+from goldassay.tally import FORMULAS, RATES, Counts, Macro, Mean, T
 
-SOURCE = "Tjong Kim Sang & De Meulder 2003 (CoNLL); Ehrmann et al. 2022 (HIPE: strict, fuzzy)"
+MATCHES = {
+    "strict": ("span+type", "HIPE strict, CoNLL, seqeval, SemEval strict"),
+    "partial": ("overlap+type", "HIPE fuzzy, SemEval type"),
+    "exact": ("span", "SemEval exact"),
+    "type": (
+        "type+overlap",
+        "the same as partial, HIPE fuzzy, SemEval type; SemEval's own partial ignores the type",
+    ),
+    "type_anywhere": ("type+overlap", "types of the document, wherever they stand"),
+    "token": ("token+type", r"a token (\S+) has the types of the spans that overlap it"),
+}
+"""What each match compares, and what else it is called."""
+AVERAGES = {"macro": "gold", "macro_seen": "seen", "weighted": "support"}  # and the share of a type in the mean
+AVERAGED = ("strict", "partial")
+MATCHINGS = ("one-to-one", "hipe")
 BOUNDS = ("given", "word")
-
-
-class Counting(Protocol):
-    """How the spans of one document are counted; `matching` and `hipe` are two ways."""
-
-    def counts(self, gold: Sequence[Span], pred: Sequence[Span], match: str) -> Counts:
-        """Counts of one document."""
-        ...
-
-    def by_type(self, gold: Sequence[Span], pred: Sequence[Span], match: str) -> dict[str, Counts]:
-        """The same by type."""
-        ...
-
-    def semeval(self, gold: Sequence[Span], pred: Sequence[Span]) -> dict[str, SemEvalCounts]:
-        """SemEval's counts by schema."""
-        ...
-
-
-COUNTING: dict[str, Counting] = {"one-to-one": matching, "hipe": hipe}
+_errors = lru_cache(maxsize=64)(errors)  # the measures of a metric name the same errors
 
 
 @dataclass(frozen=True)
 class SpanMeasure(Measure[T]):
-    """What all measures of extraction share: spans of both sides are read, counted, and their errors put in words.
+    """What all measures of extraction share: spans of both sides are read, matched, and their errors put in words.
 
-    ``bounds`` is ``given``, or ``word``: spans of both sides are widened to whole words of the text first, as ELEVANT
-    does. Its optional labels and parts are a gold span's ``optional`` and ``parent`` (`settled`).
+    ``matching`` is ``one-to-one`` (that with the most true positives, whatever the order) or ``hipe`` (in the order of
+    the text, as the official HIPE scorer). ``bounds`` is ``given``, or ``word``: spans of both sides are widened to
+    whole words of the text first, as ELEVANT does. Its optional labels and parts are a gold span's ``optional`` and
+    ``parent`` (`settled`).
     """
 
     task: ClassVar[str] = "extraction"
     gold_fields: ClassVar[tuple[str, ...]] = ("text", "entities")
     pred_fields: ClassVar[tuple[str, ...]] = ("entities",)
-    source: ClassVar[str] = SOURCE
     shares: ClassVar[tuple[str, ...]] = ("bounds",)
 
     bounds: str = field(default="given", kw_only=True)
+    matching: str = field(default="one-to-one", kw_only=True)
 
     def __post_init__(self) -> None:
-        if self.bounds not in BOUNDS:
-            raise GoldassayError(f"bounds is {' or '.join(BOUNDS)}, not {self.bounds!r}")
-
-    def tally(self, gold: Sequence[Span], pred: Sequence[Span], text: str) -> T:
-        """The evidence of one document."""
-        raise GoldassayError(f"{type(self).__name__} does not say how to count")
-
-    def assess(self, gold: object, pred: object) -> Assessment[T]:
-        """The evidence of one document and its errors."""
-        left, right, text = sides(gold, pred, self.bounds)
-        found, good = errors(left, right, text)
-        return Assessment(self.tally(left, right, text), found, good)
+        check_choice("bounds", self.bounds, BOUNDS)
+        check_choice("matching", self.matching, MATCHINGS)
 
     def batch(self, gold: Sequence[object], pred: Sequence[object]) -> Batch:
         """The spans of all documents, matched."""
         return Batch.of(gold, pred, self.bounds)
 
+    def errors(self, gold: object, pred: object) -> Review:
+        """What is missed, spurious, of the wrong type or with the wrong boundaries."""
+        left, right, text = sides(gold, pred, self.bounds)
+        return _errors(tuple(left), tuple(right), text)
+
 
 @dataclass(frozen=True)
-class Matched(SpanMeasure[T]):
-    """Spans of both sides are matched, within a document.
+class SpanF1(SpanMeasure[Any]):
+    """F1, precision or recall of spans.
 
-    ``matching`` is ``one-to-one`` (that with the most true positives, whatever the order) or ``hipe`` (in the order of
-    the text, as the official HIPE scorer).
+    Args:
+        match: When a prediction is correct: ``strict``, ``partial``, ``exact``, ``type``, ``type_anywhere``, ``token``.
+        rate: ``f1``, ``precision`` or ``recall``.
+        average: ``micro`` pools all spans. ``macro`` is the mean over the types that occur in gold, ``macro_seen`` over
+            all types that occur on either side (a type that is only predicted counts 0, as in seqeval), ``weighted``
+            the mean weighted by how often each type occurs in gold. ``document`` is the mean over documents (HIPE):
+            those without predictions leave precision and F1, those without gold leave recall and F1.
+
+    >>> gold, pred = [(0, 5, "A"), (7, 9, "B")], [(0, 5, "A"), (7, 8, "B"), (20, 22, "B")]
+    >>> SpanF1()(gold, pred).tally, SpanF1("partial", rate="recall")(gold, pred).tally.value
+    (Counts(tp=1, fp=2, fn=1), 1.0)
+    >>> SpanF1("type_anywhere", rate="precision")(gold, pred).tally.value, SpanF1("exact").key
+    (0.6666666666666666, 'exact_f1')
+    >>> SpanF1(average="macro")(gold, pred).tally.value, SpanF1(average="document").key       # A 1, B 0
+    (0.5, 'macro_doc_f1')
+    >>> SpanF1("token")({"text": "Het  Rijksmuseum hier", "entities": [(5, 16, "MUS")]}, [(0, 16, "MUS")]).tally
+    Counts(tp=1, fp=1, fn=0)
     """
 
-    matching: str = field(default="one-to-one", kw_only=True)
+    match: str = "strict"
+    rate: str = "f1"
+    average: str = "micro"
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.matching not in COUNTING:
-            raise GoldassayError(f"matching is {' or '.join(COUNTING)}, not {self.matching!r}")
+        check_choice("match", self.match, MATCHES)
+        check_choice("rate", self.rate, RATES)
+        check_choice("average", self.average, ("micro", *AVERAGES, "document"))
+        if self.average != "micro":
+            check_choice("the match of an average", self.match, AVERAGED)
+        if self.matching == "hipe" and self.match in ("type_anywhere", "token"):
+            raise GoldassayError(f"the HIPE scorer does not count {self.match}; leave out matching='hipe'")
 
     @property
-    def counting(self) -> Counting:
-        """The module that counts so in one document."""
-        return COUNTING[self.matching]
+    def name(self) -> str:  # type: ignore[override]
+        """``strict_f1``, ``strict_macro_f1``, ``strict_macro_f1_seen``, ``macro_doc_f1``, ``macro_doc_partial_f1`` …"""
+        if self.average == "document":
+            return f"macro_doc_{'' if self.match == 'strict' else 'partial_'}{self.rate}"
+        average, _, seen = self.average.partition("_")
+        parts = (self.match, "" if average == "micro" else average, self.rate, seen)
+        return "_".join(part for part in parts if part)
 
+    @property
+    def zero(self) -> Any:  # type: ignore[override]
+        """No evidence."""
+        if self.average in AVERAGES:
+            return Macro(rate=self.rate, share=AVERAGES[self.average])
+        return Mean() if self.average == "document" else RATES[self.rate]()
 
-class _Pooled(SpanMeasure[Counts]):
-    """Pooled over all documents; subclasses say the match and, by their zero, the rate."""
-
-    match: ClassVar[str] = ""
-    zero: ClassVar[Counts] = Counts()
-
-    def __init_subclass__(cls) -> None:
-        if cls.match:
-            rate = {PrecisionCounts: "precision", RecallCounts: "recall"}.get(type(cls.zero), "f1")
-            cls.name, cls.formula = f"{cls.match}_{rate}", FORMULAS[rate]
-            cls.fixed = {"match": MATCH[cls.match], "average": "micro", "empty": EMPTY}
+    def tallies(self, batch: Batch) -> Any:
+        """Counts of every document, by type if the average asks for it; or the rate of every document."""
+        if self.average in AVERAGES:
+            return self.zero.with_items(batch.by_type(self.match, self.matching))
+        counts = batch.counts(self.match, self.matching)
+        if self.average == "micro":
+            return RATES[self.rate](counts.tp, counts.fp, counts.fn)
+        predicted, wanted = counts.tp + counts.fp > 0, counts.tp + counts.fn > 0
+        applies = 1.0 * {"precision": predicted, "recall": wanted, "f1": predicted & wanted}[self.rate]
+        return Mean(getattr(counts, self.rate) * applies, applies)
 
     @property
     def counted(self) -> str:
-        """``strict``, ``partial`` …: precision, recall and F1 have the same counts."""
-        return self.key.rpartition("_")[0]
+        """``strict``, ``partial`` …: precision, recall and F1 have the same counts; those by type are in a table."""
+        return self.match if self.average == "micro" else ""
+
+    @property
+    def formula(self) -> str:  # type: ignore[override]
+        """The rate, and what it is the mean of."""
+        rate = FORMULAS[self.rate]
+        return {
+            "micro": rate,
+            "weighted": f"Σ support · {self.rate} / Σ support, with {self.rate} = {rate}",
+            "document": f"mean over documents of {rate}; those without predictions leave P and F1, "
+            "those without gold leave R and F1",
+        }.get(self.average, f"mean over types of {rate}")
+
+    @property
+    def source(self) -> str:  # type: ignore[override]
+        """Where the definition comes from."""
+        if self.average == "document":
+            return "Ehrmann et al. 2022 (HIPE)"
+        return "Tjong Kim Sang & De Meulder 2003 (CoNLL); Ehrmann et al. 2022 (HIPE: strict, fuzzy)"
 
     @property
     def explained(self) -> str:
         """With the other names of the match."""
-        return f"{self.formula} over all documents; also known as: {ALSO[self.counted]}. Source: {self.source}."
+        if self.average != "micro":
+            return super().explained
+        return f"{self.formula} over all documents; also known as: {MATCHES[self.match][1]}. Source: {self.source}."
 
-    def _as(self, found: Counts) -> Counts:
-        return type(self.zero)(found.tp, found.fp, found.fn)
+    @property
+    def conventions(self) -> str:
+        """With what the match compares."""
+        chosen = {"bounds": self.bounds, "matching": self.matching, "match": MATCHES[self.match][0]}
+        if self.match == "token":
+            del chosen["matching"]
+        if self.match in ("type", "type_anywhere"):
+            within = "overlap" if self.match == "type" else "document"
+            chosen = {"bounds": self.bounds, "matching": self.matching, "within": within, "match": chosen["match"]}
+        if self.average.startswith("macro"):
+            chosen["over"] = AVERAGES[self.average]
+        average = {"micro": "micro", "weighted": "weighted by gold support", "document": "macro by document"}
+        chosen["average"] = average.get(self.average, "macro by type")
+        chosen["empty"] = "left out" if self.average == "document" else EMPTY
+        return f"{self.key}[{', '.join(f'{name}={value}' for name, value in chosen.items())}]"
 
 
 @dataclass(frozen=True)
-class Micro(_Pooled, Matched[Counts]):
-    """Counts of matched spans, pooled over all documents."""
+class SemEval(SpanMeasure[SemEvalCounts]):
+    """F1, precision or recall of SemEval'13 task 9 in one of its four schemas.
 
-    def tally(self, gold: Sequence[Span], pred: Sequence[Span], text: str) -> Counts:
-        """Counts of one document."""
-        return self._as(self.counting.counts(gold, pred, self.match))
+    | schema | COR | else, for two spans that overlap |
+    |---|---|---|
+    | ``strict`` | same boundaries and type | INC |
+    | ``exact`` | same boundaries | INC |
+    | ``partial`` | same boundaries, any type | PAR, which counts half |
+    | ``type`` | overlap and same type | INC |
 
-    def tallies(self, batch: Batch) -> Counts:
-        """Counts of every document."""
-        return self._as(batch.counts(self.match, self.matching))
+    Each schema is counted with the one-to-one matching that gives it the most correct pairs, so ``strict``, ``exact``
+    and ``type`` have as many as `SpanF1` with the match of that name.
 
-
-@dataclass(frozen=True)
-class StrictF1(Micro):
-    """F1 of spans with the same boundaries and the same type.
-
-    >>> StrictF1()([(0, 5, "A"), (7, 9, "B")], [(0, 5, "A"), (7, 8, "B")]).tally.value
+    >>> SemEval("partial")([(0, 5, "A")], [(0, 4, "B")]).tally
+    SemEvalCounts(correct=0, incorrect=0, partial=1, missed=0, spurious=0)
+    >>> SemEval("partial", rate="recall")([(0, 5, "A")], [(0, 4, "B")]).tally.value
     0.5
     """
 
-    match: ClassVar[str] = "strict"
+    schema: str = "strict"
+    rate: str = "f1"
+    fixed: ClassVar[dict[str, str]] = {"average": "micro", "partial credit": "0.5", "empty": EMPTY}
+    formula: ClassVar[str] = "P = (COR + ½ PAR) / ACT, R = (COR + ½ PAR) / POS, F1 their harmonic mean"
+    source: ClassVar[str] = "Segura-Bedmar et al. 2013 (SemEval-2013 task 9)"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_choice("schema", self.schema, SCHEMAS)
+        check_choice("rate", self.rate, SEMEVAL_RATES)
+
+    @property
+    def name(self) -> str:  # type: ignore[override]
+        """``semeval_strict_f1`` and so on."""
+        return f"{self.counted}_{self.rate}"
+
+    @property
+    def counted(self) -> str:
+        """``semeval_strict`` and so on: the three rates have the same counts."""
+        return f"semeval_{self.schema}"
+
+    @property
+    def zero(self) -> SemEvalCounts:  # type: ignore[override]
+        """No evidence."""
+        return SEMEVAL_RATES[self.rate]()
+
+    def tallies(self, batch: Batch) -> SemEvalCounts:
+        """COR, INC, PAR, MIS, SPU of every document."""
+        return self.zero.from_state(batch.semeval(self.schema, self.matching).state())
 
 
-@dataclass(frozen=True)
-class StrictPrecision(Micro):
-    """The share of predicted spans that stand in gold with the same boundaries and type.
+def evaluate_spans(gold: Sequence[object], pred: Sequence[object]) -> dict[str, SemEvalCounts]:
+    """COR, INC, PAR, MIS and SPU of many documents in the four schemas, at once.
 
-    >>> StrictPrecision()([(0, 5, "A")], [(0, 5, "A"), (7, 9, "B")]).tally.value
-    0.5
+    Each document is a list of ``{"start", "end", "type"}`` (end exclusive) or of ``(start, end, type)``.
+
+    >>> evaluate_spans([[(0, 5, "A")]], [[(0, 4, "A")]])["type"].correct
+    1
     """
+    batch = Batch(gold, pred)
+    return {schema: summed(batch.semeval(schema)) for schema in SCHEMAS}
 
-    match: ClassVar[str] = "strict"
-    zero: ClassVar[Counts] = PrecisionCounts()
 
+def evaluate_spans_by_type(gold: Sequence[object], pred: Sequence[object]) -> dict[str, dict[str, SemEvalCounts]]:
+    """The same within each type: spans of other types do not stand in the way, and none is incorrect for its type.
 
-@dataclass(frozen=True)
-class StrictRecall(Micro):
-    """The share of gold spans that are predicted with the same boundaries and type.
-
-    >>> StrictRecall()([(0, 5, "A"), (7, 9, "B")], [(0, 5, "A")]).tally.value
-    0.5
+    >>> evaluate_spans_by_type([[(0, 5, "A")]], [[(0, 5, "B")]])["A"]["strict"].missed
+    1
     """
-
-    match: ClassVar[str] = "strict"
-    zero: ClassVar[Counts] = RecallCounts()
+    return Batch(gold, pred).semeval_by_type()
 
 
-@dataclass(frozen=True)
-class PartialF1(Micro):
-    """F1 of spans that overlap and have the same type (HIPE fuzzy, SemEval type).
+def count_spans(gold: Sequence[object], pred: Sequence[object], match: str = "strict") -> Counts:
+    """The counts of two lists of spans of one document.
 
-    >>> PartialF1()([(0, 5, "A"), (7, 9, "B")], [(0, 5, "A"), (7, 8, "B")]).tally.value
-    1.0
+    >>> count_spans([(0, 5, "A"), (8, 9, "B")], [(0, 4, "A")], "partial")
+    Counts(tp=1, fp=0, fn=1)
     """
-
-    match: ClassVar[str] = "partial"
-
-
-@dataclass(frozen=True)
-class PartialPrecision(Micro):
-    """The share of predicted spans that overlap a gold span of the same type, one-to-one.
-
-    >>> PartialPrecision()([(0, 5, "A")], [(0, 2, "A"), (3, 5, "A")]).tally.value
-    0.5
-    """
-
-    match: ClassVar[str] = "partial"
-    zero: ClassVar[Counts] = PrecisionCounts()
-
-
-@dataclass(frozen=True)
-class PartialRecall(Micro):
-    """The share of gold spans that a predicted span of the same type overlaps, one-to-one.
-
-    >>> PartialRecall()([(0, 2, "A"), (3, 5, "A")], [(0, 5, "A")]).tally.value
-    0.5
-    """
-
-    match: ClassVar[str] = "partial"
-    zero: ClassVar[Counts] = RecallCounts()
-
-
-@dataclass(frozen=True)
-class ExactF1(Micro):
-    """F1 of spans with the same boundaries, whatever their type.
-
-    >>> ExactF1()([(0, 5, "A"), (7, 9, "B")], [(0, 5, "B"), (7, 8, "B")]).tally.value
-    0.5
-    """
-
-    match: ClassVar[str] = "exact"
-
-
-@dataclass(frozen=True)
-class ExactPrecision(Micro):
-    """The share of predicted spans whose boundaries stand in gold.
-
-    >>> ExactPrecision()([(0, 5, "A")], [(0, 5, "B"), (7, 9, "B")]).tally.value
-    0.5
-    """
-
-    match: ClassVar[str] = "exact"
-    zero: ClassVar[Counts] = PrecisionCounts()
-
-
-@dataclass(frozen=True)
-class ExactRecall(Micro):
-    """The share of gold spans whose boundaries are predicted.
-
-    >>> ExactRecall()([(0, 5, "A"), (7, 9, "B")], [(0, 5, "B")]).tally.value
-    0.5
-    """
-
-    match: ClassVar[str] = "exact"
-    zero: ClassVar[Counts] = RecallCounts()
-
-
-class _Tokens(_Pooled):
-    def tally(self, gold: Sequence[Span], pred: Sequence[Span], text: str) -> Counts:
-        """Counts over (token, type)."""
-        return self._as(sum(token_counts(gold, pred, text).values(), Counts(0, 0, 0)))
-
-    def tallies(self, batch: Batch) -> Counts:
-        """Counts of every document."""
-        return self._as(batch.counts("token"))
-
-
-@dataclass(frozen=True)
-class TokenF1(_Tokens):
-    r"""F1 of tokens (``\S+``, with their true offsets); a token has the types of all spans that it overlaps.
-
-    >>> TokenF1()({"text": "Het  Rijksmuseum hier", "entities": [(5, 16, "MUS")]}, [(0, 16, "MUS")]).tally
-    Counts(tp=1, fp=1, fn=0)
-    """
-
-    match: ClassVar[str] = "token"
-
-
-@dataclass(frozen=True)
-class TokenPrecision(_Tokens):
-    """The share of (token, type) predicted that stand in gold.
-
-    >>> TokenPrecision()({"text": "Het Rijksmuseum", "entities": [(4, 15, "MUS")]}, [(0, 15, "MUS")]).tally.value
-    0.5
-    """
-
-    match: ClassVar[str] = "token"
-    zero: ClassVar[Counts] = PrecisionCounts()
-
-
-@dataclass(frozen=True)
-class TokenRecall(_Tokens):
-    """The share of gold's (token, type) that are predicted.
-
-    >>> TokenRecall()({"text": "Teylers Museum", "entities": [(0, 14, "MUS")]}, [(0, 7, "MUS")]).tally.value
-    0.5
-    """
-
-    match: ClassVar[str] = "token"
-    zero: ClassVar[Counts] = RecallCounts()
+    return summed(Batch([gold], [pred]).counts(match))

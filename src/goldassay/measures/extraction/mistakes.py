@@ -1,7 +1,7 @@
-"""What was got wrong, in words: missed, spurious, mistyped, misbounded, not in the text.
+"""Errors in words: missed, spurious, mistyped, misbounded, not in the text.
 
-Gold and predictions are paired as for SemEval's strict schema (`matching`): what is right stays right, and each
-mistake is explained by the span of the other side that it overlaps, if there is one.
+Gold and predictions are paired as for SemEval's strict schema (`columns`): what is correct stays correct, and each
+error is explained by the span of the other side that it overlaps, if there is one.
 """
 
 from __future__ import annotations
@@ -9,52 +9,48 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import inf
 
-from goldassay.measure import Error
-from goldassay.measures.extraction.matching import pairs
+from goldassay.measure import Error, Review
+from goldassay.measures.extraction.batch import Batch
+from goldassay.measures.extraction.columns import text_order
 from goldassay.measures.extraction.records import Span
 
 AROUND = 30  # characters of the text shown on each side
 KINDS = ("missed", "spurious", "wrong_type", "wrong_boundary", "wrong_type_and_boundary", "not_in_text")
 
 
-def errors(gold: Sequence[Span], pred: Sequence[Span], text: str = "") -> tuple[tuple[Error, ...], tuple[str, ...]]:
+def errors(gold: Sequence[Span], pred: Sequence[Span], text: str = "") -> Review:
     """The errors of one document, in the order of the text, and what was right.
 
-    >>> found, right = errors([Span(4, 15, "MUS")], [Span(4, 15, "LIB")], "Het Rijksmuseum in Amsterdam")
-    >>> found[0].kind, found[0].message
+    >>> mistakes, right = errors([Span(4, 15, "MUS")], [Span(4, 15, "LIB")], "Het Rijksmuseum in Amsterdam")
+    >>> mistakes[0].kind, mistakes[0].message
     ('wrong_type', '"Rijksmuseum" is MUS, not LIB, in "Het Rijksmuseum in Amsterdam".')
     """
-    paired = sorted(pairs(gold, pred, "strict"))
-    right = [f'"{_shown(gold[p.gold], text)}" ({gold[p.gold].type})' for p in paired if p.exact and p.typed]
-    found = [_mismatch(gold[p.gold], pred[p.pred], text) for p in paired if not (p.exact and p.typed)]
-    seen_gold, seen_pred = {pair.gold for pair in paired}, {pair.pred for pair in paired}
-    found += [_missed(span, text) for i, span in enumerate(gold) if i not in seen_gold]
-    extra = [span for j, span in enumerate(pred) if j not in seen_pred]
-    found += [_spurious(span, text, any(span.overlaps(other) for other in gold)) for span in extra]
-    found.sort(key=lambda error: (inf if error.start is None else error.start, error.kind, error.message))
-    return tuple(found), tuple(right)
+    gold, pred = sorted(gold, key=text_order), sorted(pred, key=text_order)
+    pairs = Batch([gold], [pred]).pairs
+    chosen = pairs.aims["strict"]
+    mistakes, right = [], []
+    for i, j in zip(pairs.gold[chosen].tolist(), pairs.pred[chosen].tolist(), strict=True):
+        if gold[i].place == pred[j].place and gold[i].type == pred[j].type:
+            right.append(f'"{_words_or_place(gold[i], text)}" ({gold[i].type})')
+        else:
+            mistakes.append(_mismatch(gold[i], pred[j], text))
+    explained, used = {*pairs.gold[chosen].tolist()}, {*pairs.pred[chosen].tolist()}
+    mistakes += [_missed(span, text) for i, span in enumerate(gold) if i not in explained]
+    extra = [span for j, span in enumerate(pred) if j not in used]
+    mistakes += [_spurious(span, text, any(span.overlaps(other) for other in gold)) for span in extra]
+    mistakes.sort(key=lambda error: (inf if error.start is None else error.start, error.kind, error.message))
+    return tuple(mistakes), tuple(right)
 
 
 def _mismatch(g: Span, p: Span, text: str) -> Error:
-    gold, pred, where = _shown(g, text), _shown(p, text), _context(g, text)
+    gold, pred = _words_or_place(g, text), _words_or_place(p, text)
     if g.place == p.place:
-        kind, says = "wrong_type", f'"{gold}" is {g.type}, not {p.type}'
+        kind, message = "wrong_type", f'"{gold}" is {g.type}, not {p.type}'
     elif g.type == p.type:
-        kind, says = "wrong_boundary", f'{g.type} is "{gold}", not "{pred}": {_boundary(g, p)}'
+        kind, message = "wrong_boundary", f'{g.type} is "{gold}", not "{pred}": {_boundary(g, p)}'
     else:
-        kind, says = "wrong_type_and_boundary", f'"{gold}" is {g.type}, but "{pred}" was given as {p.type}'
-    return Error(
-        kind,
-        _sentence(says, where),
-        _words(g, text),
-        _words(p, text),
-        g.type,
-        p.type,
-        g.start,
-        g.end,
-        where,
-        "entities",
-    )
+        kind, message = "wrong_type_and_boundary", f'"{gold}" is {g.type}, but "{pred}" was given as {p.type}'
+    return _error(kind, message, g, text, pred=_words(p, text), pred_type=p.type)
 
 
 def _boundary(g: Span, p: Span) -> str:
@@ -67,27 +63,32 @@ def _boundary(g: Span, p: Span) -> str:
 
 
 def _missed(g: Span, text: str) -> Error:
-    where = _context(g, text)
-    says = f'"{_shown(g, text)}" ({g.type}) was missed'
-    return Error("missed", _sentence(says, where), _words(g, text), "", g.type, "", g.start, g.end, where, "entities")
+    return _error("missed", f'"{_words_or_place(g, text)}" ({g.type}) was missed', g, text)
+
+
+def _error(kind: str, message: str, g: Span, text: str, *, pred: str = "", pred_type: str = "") -> Error:
+    """An error at a gold span."""
+    around = _context(g, text)
+    message = _in_context(message, around)
+    return Error(kind, message, _words(g, text), pred, g.type, pred_type, g.start, g.end, around, "entities")
 
 
 def _spurious(p: Span, text: str, taken: bool) -> Error:
-    words, shown = _words(p, text), _shown(p, text)
+    words, quote = _words(p, text), _words_or_place(p, text)
     if p.start < 0:
-        says = f'"{shown}" ({p.type}) does not stand in the text: copy the words exactly'
-        return Error("not_in_text", f"{says}.", "", words, "", p.type, field="entities")
-    where = _context(p, text)
+        message = f'"{quote}" ({p.type}) does not stand in the text: copy the words exactly.'
+        return Error("not_in_text", message, "", words, "", p.type, field="entities")
+    around = _context(p, text)
     why = "what is annotated there was given already" if taken else "nothing is annotated there"
-    says = f'"{shown}" was given as {p.type}, but {why}'
-    return Error("spurious", _sentence(says, where), "", words, "", p.type, p.start, p.end, where, "entities")
+    message = _in_context(f'"{quote}" was given as {p.type}, but {why}', around)
+    return Error("spurious", message, "", words, "", p.type, p.start, p.end, around, "entities")
 
 
 def _words(span: Span, text: str) -> str:
     return span.text or (text[span.start : span.end] if span.start >= 0 else "")
 
 
-def _shown(span: Span, text: str) -> str:
+def _words_or_place(span: Span, text: str) -> str:
     """The words on one line; the place where there are no words."""
     return " ".join(_words(span, text).split()) or f"{span.start}–{span.end}"
 
@@ -101,9 +102,9 @@ def _context(span: Span, text: str) -> str:
         before = next((i for i in range(before, span.start) if text[i].isspace()), span.start)
     if after < len(text) and not text[after].isspace():
         after = next((i for i in range(after, span.end, -1) if text[i - 1].isspace()), span.end)
-    shown = " ".join(text[before:after].split())
-    return f"{'…' if before else ''}{shown}{'…' if after < len(text) else ''}" if shown else ""
+    words = " ".join(text[before:after].split())
+    return f"{'…' if before else ''}{words}{'…' if after < len(text) else ''}" if words else ""
 
 
-def _sentence(says: str, where: str) -> str:
-    return f'{says}, in "{where}".' if where else f"{says}."
+def _in_context(message: str, around: str) -> str:
+    return f'{message}, in "{around}".' if around else f"{message}."

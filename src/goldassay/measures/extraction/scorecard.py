@@ -8,35 +8,31 @@ from typing import Any
 
 from goldassay.exceptions import GoldassayError
 from goldassay.measure import Measure
-from goldassay.measures.extraction import averages, hipe, measures, schemas
-from goldassay.measures.extraction.batch import MISSED, Batch
-from goldassay.measures.extraction.matching import SCHEMAS
+from goldassay.measures.extraction import hipe
+from goldassay.measures.extraction.batch import MISSED_LABEL, Batch
+from goldassay.measures.extraction.hipe import SCHEMAS
+from goldassay.measures.extraction.measures import AVERAGED, AVERAGES, MATCHES, SemEval, SpanF1
 from goldassay.scorecard import Batches, Scorecard, fold, rates
 from goldassay.tally import Counts
 
 PROTOCOLS = (None, "hipe", "hipe2020")
 UNDEFINED = ("type_anywhere_", "token_", "_macro_", "_weighted_")  # what the HIPE scorer does not count
 SEEN = "_seen"  # but for its averages over the types that either side has (its F1_macro)
-RATES = ("Precision", "Recall", "F1")
+RATES = ("precision", "recall", "f1")
 
 
 def listed(matching: str = "one-to-one", bounds: str = "given") -> list[Measure[Any]]:
     """Every measure of the scorecard, in its order; ``matching`` for those that match spans."""
-    how = {"matching": matching, "bounds": bounds}
-    out: list[Measure[Any]] = []
-    for match in ("Strict", "Partial", "Exact"):
-        out += [getattr(measures, f"{match}{rate}")(**how) for rate in RATES]
-    out += [getattr(schemas, f"Type{rate}")(**how) for rate in RATES]
-    out += [getattr(schemas, f"Type{rate}")(within="document", bounds=bounds) for rate in RATES]
-    out += [getattr(measures, f"Token{rate}")(bounds=bounds) for rate in RATES]
-    out += [schemas.SemEval(schema, rate.lower(), **how) for schema in SCHEMAS for rate in RATES]
-    for match in averages.MATCHES:
-        for rate in RATES:
-            macro = getattr(averages, f"Macro{rate}")
-            out += [macro(match, **how), macro(match, over="seen", **how)]
-            out.append(getattr(averages, f"Weighted{rate}")(match, **how))
-    out += [getattr(averages, f"MacroDoc{rate}")(match, **how) for match in averages.MATCHES for rate in RATES]
-    return out
+    options = {"matching": matching, "bounds": bounds}
+    measures: list[Measure[Any]] = []
+    for match in MATCHES:
+        unmatched = match in ("type_anywhere", "token")
+        measures += [SpanF1(match, rate, **({"bounds": bounds} if unmatched else options)) for rate in RATES]
+    measures += [SemEval(schema, rate, **options) for schema in SCHEMAS for rate in RATES]
+    measures += [
+        SpanF1(match, rate, average, **options) for match in AVERAGED for rate in RATES for average in AVERAGES
+    ]
+    return measures + [SpanF1(match, rate, "document", **options) for match in AVERAGED for rate in RATES]
 
 
 def scorecard(
@@ -53,7 +49,7 @@ def scorecard(
     if protocol not in PROTOCOLS:
         raise GoldassayError(f"no protocol {protocol!r} for extraction; there are hipe, hipe2020")
     matching = "hipe" if protocol else "one-to-one"
-    asked = listed(matching, bounds)
+    measures = listed(matching, bounds)
     unknown = 0
     if protocol:
         gold, pred, unknown = hipe.known(gold, pred)
@@ -61,11 +57,11 @@ def scorecard(
 
     def look(part: Batches) -> None:
         nonlocal unlocated
-        batch: Batch = part.of(asked[0])
-        confused.update({(kind, said): n for kind, row in batch.confusion.items() for said, n in row.items()})
+        batch: Batch = part.of(measures[0])
+        confused.update({(kind, predicted): n for kind, row in batch.confusion.items() for predicted, n in row.items()})
         unlocated += batch.unlocated
 
-    card = fold("extraction", asked, Batches(gold, pred), look)
+    card = fold("extraction", measures, Batches(gold, pred), look)
     if protocol:
         card.protocol = protocol
         card.undefined = tuple(
@@ -73,8 +69,8 @@ def scorecard(
         )
     card.by["type"] = by_type(card)
     card.by["confusion"] = {}
-    for (kind, said), n in sorted(confused.items(), key=lambda cell: (cell[0][0], cell[0][1] == MISSED, cell[0][1])):
-        card.by["confusion"].setdefault(kind, {})[said] = n
+    for kind, predicted in sorted(confused, key=lambda cell: (cell[0], cell[1] == MISSED_LABEL, cell[1])):
+        card.by["confusion"].setdefault(kind, {})[predicted] = confused[kind, predicted]
     if unlocated:
         card.warnings.append(f"{unlocated} predicted spans do not stand in their text and count as spurious")
     if unknown:
@@ -83,8 +79,8 @@ def scorecard(
 
 
 def by_type(card: Scorecard) -> dict[str, dict[str, float | None]]:
-    """Each type by itself, strict and partial, how often it stands in gold and how often it was predicted."""
-    strict, partial = (card.totals[f"{match}_macro_f1"] for match in averages.MATCHES)
+    """Each type by itself, strict and partial, how often it occurs in gold and how often it was predicted."""
+    strict, partial = (card.totals[f"{match}_macro_f1"] for match in AVERAGED)
     out: dict[str, dict[str, float | None]] = {}
     for kind, counts in sorted(strict.items()):
         support, predicted = counts.tp + counts.fn, counts.tp + counts.fp

@@ -1,4 +1,4 @@
-"""Tallies that only extraction needs."""
+"""The counts of SemEval'13, as a tally."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class SemEvalCounts(Sums):
 
     @property
     def possible(self) -> Number:
-        """How many stand in gold (POS)."""
+        """How many are in gold (POS)."""
         return self.correct + self.incorrect + self.partial + self.missed
 
     @property
@@ -60,24 +60,26 @@ class SemEvalCounts(Sums):
 
 @dataclass(frozen=True, slots=True)
 class SemEvalPrecision(SemEvalCounts):
-    """The same counts; ``value`` is precision (1.0 where there is no evidence at all)."""
+    """The same counts; ``value`` is precision (1.0 if there is no evidence at all)."""
 
     @property
     def value(self) -> Number:
         """Precision."""
-        return self.precision + _none(self.weight)
+        return self.precision + (1.0 - positive(self.weight))
 
 
 @dataclass(frozen=True, slots=True)
 class SemEvalRecall(SemEvalCounts):
-    """The same counts; ``value`` is recall (1.0 where there is no evidence at all)."""
+    """The same counts; ``value`` is recall (1.0 if there is no evidence at all)."""
 
     @property
     def value(self) -> Number:
         """Recall."""
-        return self.recall + _none(self.weight)
+        return self.recall + (1.0 - positive(self.weight))
 
 
-def _none(amount: Number) -> Number:
-    """1.0 where there is nothing, 0.0 where there is some."""
-    return 1.0 - positive(amount)
+SEMEVAL_RATES: dict[str, type[SemEvalCounts]] = {
+    "f1": SemEvalCounts,
+    "precision": SemEvalPrecision,
+    "recall": SemEvalRecall,
+}
