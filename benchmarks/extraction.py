@@ -13,11 +13,8 @@ from benchmarks.harness import close, versus
 
 from goldassay.measure import Measure
 from goldassay.measures.extraction import (
-    ExactF1,
-    PartialF1,
     SemEval,
-    StrictF1,
-    TokenF1,
+    SpanF1,
     evaluate_spans,
     evaluate_tags,
     scorecard,
@@ -128,7 +125,7 @@ def main(n: int = 10_000) -> None:
     records = [{"text": "word " * length, "entities": _characters(g)} for g, _, length in data]
     answers = [{"entities": _characters(p)} for _, p, _ in data]
     schemes = map(SemEval, ("strict", "exact", "partial", "type"))
-    measures: list[Measure[Any]] = [StrictF1(), PartialF1(), ExactF1(), TokenF1(), *schemes]
+    measures: list[Measure[Any]] = [SpanF1(), SpanF1("partial"), SpanF1("exact"), SpanF1("token"), *schemes]
 
     def one_by_one() -> Any:
         totals = {m.key: sum((m(*pair).tally for pair in zip(records, answers, strict=True)), m.zero) for m in measures}

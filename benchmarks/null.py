@@ -45,7 +45,7 @@ ROOT = Path(__file__).resolve().parents[1]
 DATA = ROOT.parent / "shared" / "data"
 SIZES, GAINS = (14, 40, 60, 150), (0.0, 0.1, 0.2)
 TYPES = ("MUS", "TOP", "TMP")
-METRIC = Metric({extraction.StrictF1(): 0.7, extraction.PartialF1(): 0.3})
+METRIC = Metric({extraction.SpanF1(): 0.7, extraction.SpanF1("partial"): 0.3})
 Pairs = tuple[list[Evidence], list[Evidence], Evidence]
 
 

@@ -102,7 +102,7 @@ def passages(file: Path, longest: int = 200) -> list[Any]:
     return out
 
 
-ENTITIES = Metric({extraction.StrictF1(): 0.7, extraction.PartialF1(): 0.3})
+ENTITIES = Metric({extraction.SpanF1(): 0.7, extraction.SpanF1("partial"): 0.3})
 
 
 def ajmc() -> Job:

@@ -31,7 +31,7 @@ gold = [
     example("A school opened in Delft.", {"Delft": "PLACE"}),
     example("In Leiden it burnt down in 1926.", {"Leiden": "PLACE", "1926": "TIME"}),
 ]
-run = evaluate(Patterns(), gold, Metric(extraction.StrictF1()), progress=False)
+run = evaluate(Patterns(), gold, Metric(extraction.SpanF1()), progress=False)
 interval = run.intervals["strict_f1"]
 print(f"strict F1 {run.values['strict_f1']:.3f} [{interval.low:.3f}, {interval.high:.3f}] on {len(gold)} texts")
 print("An error:", next(error.message for case in run.cases for error in case.errors))

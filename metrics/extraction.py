@@ -10,7 +10,7 @@ from goldassay import Metric
 from goldassay.measures import extraction
 
 metric = Metric(
-    {extraction.StrictF1(): 0.7, extraction.PartialF1(): 0.3},
+    {extraction.SpanF1(): 0.7, extraction.SpanF1("partial"): 0.3},
     targets={"strict_f1": 0.85, "partial_f1": 0.90},
     state_of_the_art={"strict_f1": 0.92, "partial_f1": 0.95},
     pass_mark=1.0,

@@ -17,7 +17,7 @@ import goldassay
 from goldassay import Metric
 from goldassay.measures import extraction
 
-METRIC = Metric(extraction.StrictF1(), targets={"strict_f1": 0.5})
+METRIC = Metric(extraction.SpanF1(), targets={"strict_f1": 0.5})
 CALLS = []
 
 def years(text):

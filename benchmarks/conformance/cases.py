@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any
@@ -10,7 +11,6 @@ from typing import Any
 from goldassay import workspace
 from goldassay.gold import read
 from goldassay.gold.shapes import Record
-from goldassay.measures.extraction.tokens import tokens
 
 SEED = 14
 Tags = list[list[str]]
@@ -42,7 +42,7 @@ def iob2(text: str, entities: Sequence[Record]) -> list[str]:
 "type": "AGT"}, {"start": 20, "end": 29, "type": "TOP"}])
     ['B-GRP', 'I-GRP', 'I-GRP', 'O', 'B-TOP']
     """
-    words = tokens(text)
+    words = [match.span() for match in re.finditer(r"\S+", text)]
     out = ["O"] * len(words)
     for one in entities:
         within = [at for at, (start, end) in enumerate(words) if start < one["end"] and one["start"] < end]

@@ -36,8 +36,7 @@ from benchmarks.conformance.official import SuiteResult
 from goldassay.exceptions import DataError, GoldassayError
 from goldassay.gold import pairs
 from goldassay.measures import extraction, linking
-from goldassay.measures.extraction.hipe import as_counts, known_types
-from goldassay.measures.extraction.hipe import hipe as entities
+from goldassay.measures.extraction.hipe import SCHEMAS, Outcome, decisions, known_types
 from goldassay.measures.extraction.tally import SemEvalCounts
 from goldassay.measures.linking.matching import fates
 from goldassay.measures.linking.matching import hipe as links
@@ -70,9 +69,9 @@ def figures(documents: Documents) -> dict[str, dict[str, Figures]]:
 
 def _one(each: Sequence[SemEvalCounts]) -> Figures:
     total = sum(each, SemEvalCounts(0, 0, 0, 0, 0))
-    counts = as_counts(total)
     found: Figures = {name: getattr(total, name) for name in COUNTS}
-    found |= {"TP": float(counts.tp), "FP": float(counts.fp), "FN": float(counts.fn)}
+    right = float(total.correct)
+    found |= {"TP": right, "FP": float(total.actual) - right, "FN": float(total.possible) - right}
     found |= {"P_micro": float(total.precision), "R_micro": float(total.recall)}
     found["F1_micro"] = float(total.value) if total.weight else 0.0
     lists = {
@@ -187,7 +186,24 @@ def counted(gold: Sequence[object], pred: Sequence[object]) -> Documents:
     """The counts of entities by document, in the official order."""
     read = [extraction.sides(one, other)[:2] for one, other in zip(gold, pred, strict=True)]
     types = known_types([wanted for wanted, _ in read])
-    return [entities(wanted, said, types) for wanted, said in read]
+    return [
+        schemes(decisions(wanted, [span for span in said if span.type.casefold() in types])) for wanted, said in read
+    ]
+
+
+def schemes(outcomes: Sequence[tuple[str, Outcome]]) -> dict[str, dict[str, SemEvalCounts]]:
+    """SemEval's counts of one document by label and scheme."""
+    labels = ["ALL", *dict.fromkeys(kind for kind, _ in outcomes)]
+    parts = range(5)
+    return {
+        label: {
+            scheme: SemEvalCounts(
+                *(sum(o[at] == part for kind, o in outcomes if label in ("ALL", kind)) for part in parts)
+            )
+            for at, scheme in enumerate(SCHEMAS)
+        }
+        for label in labels
+    }
 
 
 DAMAGED = "hipe-official"

@@ -47,7 +47,7 @@ class Metric:
         feedback_limit: The most characters of a feedback.
 
     >>> from goldassay.measures import extraction
-    >>> metric = Metric({extraction.StrictF1(): 0.7, extraction.PartialF1(): 0.3})
+    >>> metric = Metric({extraction.SpanF1(): 0.7, extraction.SpanF1("partial"): 0.3})
     >>> gold = {"text": "Het Rijksmuseum", "entities": [{"start": 4, "end": 15, "type": "MUS"}]}
     >>> score = metric(gold, {"entities": [{"start": 0, "end": 15, "type": "MUS"}]})
     >>> score.score, bool(score), score.objective_scores
@@ -147,7 +147,7 @@ class Metric:
 
         >>> from goldassay.measures import extraction
         >>> gold = {"text": "in 1885", "entities": [(3, 7, "TMP")]}
-        >>> found, why = Metric(extraction.StrictF1()).measured(gold, {"entities": [1885]})
+        >>> found, why = Metric(extraction.SpanF1()).measured(gold, {"entities": [1885]})
         >>> found["strict_f1"].tally, why.rpartition("; ")[2]
         (Counts(tp=0, fp=0, fn=1), "found {'entities': [1885]}")
         """

@@ -14,7 +14,7 @@ from goldassay.exceptions import RunStopped
 from goldassay.measures import extraction
 from goldassay.running import Run, evaluate
 
-METRIC = Metric(extraction.StrictF1())
+METRIC = Metric(extraction.SpanF1())
 KEY = "sk-chaos-0123456789"
 WELL = ("well", "slow", "plain text")
 SOME = ("alternating", "503, then well")

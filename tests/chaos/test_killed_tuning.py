@@ -75,7 +75,7 @@ def test_a_tuning_killed_twice_comes_to_the_same_program(
 def test_a_tunings_folder_belongs_to_one_process(names_program: Any, names_gold: list[Any], tmp_path: Path) -> None:
     gold = {"train": names_gold[:12], "dev": names_gold[12:28], "test": []}
     with alone(tmp_path / "t"), pytest.raises(GoldassayError, match="t is being written by another run"):
-        tune(names_program, gold, Metric(extraction.StrictF1()), "labeled", folder=tmp_path / "t", progress=False)
+        tune(names_program, gold, Metric(extraction.SpanF1()), "labeled", folder=tmp_path / "t", progress=False)
     assert not list((tmp_path / "t").iterdir())
 
 

@@ -20,7 +20,7 @@ from goldassay.lm import resolve
 from goldassay.measures import extraction
 from goldassay.running import Run
 
-METRIC = Metric(extraction.StrictF1())
+METRIC = Metric(extraction.SpanF1())
 
 
 def model(endpoint: Any, **options: Any) -> Any:

@@ -19,8 +19,8 @@ from goldassay.measures import extraction
 from goldassay.running import Run, evaluate
 from goldassay.statistics import compare
 
-METRIC = Metric({extraction.StrictF1(): 1.0})
-OTHER = Metric({extraction.PartialF1(): 1.0})
+METRIC = Metric({extraction.SpanF1(): 1.0})
+OTHER = Metric({extraction.SpanF1("partial"): 1.0})
 GOLD = [
     dspy.Example(
         id=f"e{i}", text="Ada 1815", document=f"d{i // 4}", language="nl", entities=[(0, 3, "PER"), (4, 8, "TMP")]
@@ -68,7 +68,7 @@ def test_documents_are_resampled_and_swapped_whole(make: Make) -> None:
     runs = [Run.load(run["folder"]) for run in body["runs"]]
     documents = np.repeat(np.arange(4), 4).tolist()
     whole = compare(
-        runs[1].tallies("strict_f1"), runs[0].tallies("strict_f1"), extraction.StrictF1().zero, clusters=documents
+        runs[1].tallies("strict_f1"), runs[0].tallies("strict_f1"), extraction.SpanF1().zero, clusters=documents
     )
     assert (one["n"], one["p"], one["difference"]) == (4, whole.p, pytest.approx(1 / 3))
     assert one["p"] > 0.1  # four documents cannot show more, however many sentences they have

@@ -17,7 +17,7 @@ from goldassay.exceptions import GoldassayError
 METRIC = """
 from goldassay import Metric
 from goldassay.measures import extraction
-metric = Metric({extraction.StrictF1(): 0.7, extraction.PartialF1(): 0.3})
+metric = Metric({extraction.SpanF1(): 0.7, extraction.SpanF1("partial"): 0.3})
 def broken(gold, pred, trace=None):
     raise ZeroDivisionError("in the metric")
 """

@@ -62,7 +62,7 @@ def test_wrong_calls_are_refused() -> None:
         compute_ner_metrics([["O", "O"]], [["O"]])
     with pytest.raises(GoldassayError, match="1 gold sentences against 0 predicted ones"):
         compute_ner_metrics([], [["O"]])
-    with pytest.raises(GoldassayError, match="no reading 'lenient' of malformed tags"):
+    with pytest.raises(GoldassayError, match="mode is conlleval or strict, not 'lenient'"):
         compute_ner_metrics([["O"]], [["O"]], mode="lenient")
     with pytest.raises(DataError, match="tag 'X-PER' is outside the scheme"):
         extract_entities(["X-PER"], scheme="IOB2")

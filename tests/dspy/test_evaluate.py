@@ -15,7 +15,7 @@ from goldassay.exceptions import GoldassayError
 from goldassay.measures import classification, extraction
 from goldassay.running import evaluate
 
-METRIC = Metric({extraction.StrictF1(): 0.7, extraction.PartialF1(): 0.3})
+METRIC = Metric({extraction.SpanF1(): 0.7, extraction.SpanF1("partial"): 0.3})
 
 
 def corpus(gold: list[Any], predictions: list[Any]) -> float:
@@ -98,7 +98,7 @@ def test_the_truth_of_a_score_is_its_pass_mark(names_gold: list[Any]) -> None:
     gold = names_gold[0]
     half = {"entities": gold["entities"][:1]}
     assert not METRIC(gold, half)
-    assert Metric(extraction.StrictF1(), pass_mark=0.5)(gold, half)
+    assert Metric(extraction.SpanF1(), pass_mark=0.5)(gold, half)
     assert isinstance(METRIC(gold, half), dspy.Prediction)
 
 
@@ -113,7 +113,7 @@ def test_plain_numbers_in_the_sum_are_examples_without_evidence(names_gold: list
     assert f"{add([score, 0.0]):.2f}" == "1.00"
 
 
-@pytest.mark.parametrize("measure", [classification.Accuracy(), extraction.StrictF1()])
+@pytest.mark.parametrize("measure", [classification.Accuracy(), extraction.SpanF1()])
 def test_a_program_that_raises_on_one_of_two_is_not_reported_as_right(measure: Any) -> None:
     rows: list[dict[str, Any]] = [{"text": text, "label": "M", "entities": [(0, 1, "TOP")]} for text in "ab"]
     dev = [dspy.Example(**row).with_inputs("text") for row in rows]

@@ -167,7 +167,7 @@ def test_gepa_wants_five_arguments_and_names_the_predictor() -> None:
     nothing = type(None)
     assert (nothing, nothing, nothing) in kinds  # scoring
     assert (list, str, list) in kinds  # feedback: a trace does not mean bootstrapping
-    assert Metric(extraction.StrictF1())({"text": "", "entities": []}, {"entities": []}, [], "step", [])
+    assert Metric(extraction.SpanF1())({"text": "", "entities": []}, {"entities": []}, [], "step", [])
 
 
 def test_predictors_are_named_by_their_place() -> None:

@@ -13,7 +13,7 @@ from goldassay import Metric, guard
 from goldassay.measures import extraction
 from goldassay.tuning.wrappers import demonstrations
 
-METRIC = Metric({extraction.StrictF1(): 0.7, extraction.PartialF1(): 0.3})
+METRIC = Metric({extraction.SpanF1(): 0.7, extraction.SpanF1("partial"): 0.3})
 
 
 @pytest.fixture

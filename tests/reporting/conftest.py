@@ -67,7 +67,7 @@ def opened(chromium: Any) -> Iterator[Callable[..., Opened]]:
         context.close()
 
 
-METRIC = Metric({extraction.StrictF1(): 0.7, extraction.PartialF1(): 0.3}, targets={"strict_f1": 0.5})
+METRIC = Metric({extraction.SpanF1(): 0.7, extraction.SpanF1("partial"): 0.3}, targets={"strict_f1": 0.5})
 
 
 class Years(dspy.Module):  # type: ignore[misc]

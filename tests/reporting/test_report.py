@@ -81,7 +81,7 @@ def test_data_is_never_markup(tmp_path: Path) -> None:
     evaluate(
         lambda text: dspy.Prediction(entities=[{"start": 1, "end": 4, "type": HOSTILE, "text": text}]),
         gold,
-        Metric(extraction.StrictF1()),
+        Metric(extraction.SpanF1()),
         folder=tmp_path,
         name=HOSTILE,
         settings={"gold": HOSTILE},
@@ -238,7 +238,7 @@ def test_types_that_gold_does_not_know_are_told(said: str, tmp_path: Path) -> No
     run = evaluate(
         lambda text: dspy.Prediction(entities=found),
         gold,
-        Metric(extraction.StrictF1()),
+        Metric(extraction.SpanF1()),
         folder=tmp_path / "r",
         progress=False,
     )

@@ -150,7 +150,7 @@ def test_prompts_answers_and_failures_are_shown(
     opened: Open, learner: Any, names_program: Any, names_gold: list[Any], tmp_path: Path
 ) -> None:
     lm = dspy.LM("scripted/learner", engine=learner, cache=False)
-    evaluate(names_program, names_gold, Metric(extraction.StrictF1()), lm=lm, folder=tmp_path / "r", progress=False)
+    evaluate(names_program, names_gold, Metric(extraction.SpanF1()), lm=lm, folder=tmp_path / "r", progress=False)
     file = tmp_path / "r.html"
     file.write_text(pages.report([Run.load(tmp_path / "r")]), encoding="utf-8")
     seen = opened(file)
@@ -243,7 +243,7 @@ def test_a_hundred_thousand_examples_open_scroll_and_are_searched(opened: Open, 
     n = 100_000
     rng = random.Random(0)
     words = ["museum", "archief", "collectie", "gracht", "kerk", "toren", "schilderij", "handschrift", "brief", "molen"]
-    measures = {"strict_f1": {"measure": "extraction.StrictF1()", "conventions": "strict_f1[]", "weight": 1.0}}
+    measures = {"strict_f1": {"measure": "extraction.SpanF1()", "conventions": "strict_f1[]", "weight": 1.0}}
     rows = []
     for index in range(n):
         right = rng.random() < 0.8

@@ -37,7 +37,7 @@ def tuned(learner: Any, names_program: Any, names_gold: list[Any], tmp_path: Pat
     """The folder of a tuning with patches: a bundle that helps nothing, then one of which half helps, then one more."""
     gold = {"train": names_gold[:20], "dev": names_gold[20:30], "test": names_gold[30:]}
     lm = dspy.LM("scripted/learner", engine=learner, cache=False)
-    metric = Metric(extraction.StrictF1())
+    metric = Metric(extraction.SpanF1())
     bundles = [
         [One("politeness", "Be polite."), One("haste", "Do not hurry.")],
         [One("numbers", "A number is TMP."), One("care", "Read with care.")],

@@ -89,7 +89,7 @@ def test_the_command_logs_the_program_and_another_process_runs_it(two: list[Run]
     target = workspace.target(f"{file}:program")
     gold = [dspy.Example(id="1", text="in 1784", entities=[]).with_inputs("text")]
     settings = {"program": f"{file}:program"}
-    metric = Metric(extraction.StrictF1())
+    metric = Metric(extraction.SpanF1())
     evaluate(target.load(), gold, metric, folder=tmp_path / "run", settings=settings, progress=False)
     done = CLI.invoke(app, ["runs", "export", str(tmp_path / "run"), "--mlflow", store], catch_exceptions=False)
     assert done.exit_code == 0

@@ -22,7 +22,7 @@ from goldassay.measures import extraction
 from goldassay.reporting import runs as tables
 from goldassay.running import Run, evaluate, new_folder
 
-METRIC = Metric(extraction.StrictF1())
+METRIC = Metric(extraction.SpanF1())
 
 
 def examples(n: int) -> list[Any]:
@@ -373,7 +373,7 @@ def test_a_program_of_the_same_class_that_was_made_otherwise_is_another(tmp_path
 
 
 def test_a_generator_is_read_once_for_all_measures() -> None:
-    metric = Metric({extraction.StrictF1(): 0.5, extraction.PartialF1(): 0.5})
+    metric = Metric({extraction.SpanF1(): 0.5, extraction.SpanF1("partial"): 0.5})
     run = evaluate(
         lambda text: dspy.Prediction(entities=(span for span in [(3, 7, "TMP")])), examples(2), metric, progress=False
     )

@@ -23,7 +23,7 @@ from goldassay.measures import extraction
 from goldassay.running import Run, evaluate
 from goldassay.running.secrets import known, redact
 
-METRIC = Metric(extraction.StrictF1())
+METRIC = Metric(extraction.SpanF1())
 
 
 def examples(n: int) -> list[Any]:
@@ -200,7 +200,7 @@ def test_an_interrupt_leaves_a_readable_run_that_goes_on(tmp_path: Path) -> None
                 dspy.Example(id=f"e{i}", text=f"in {1500 + i}", entities=[(3, 7, "TMP")]).with_inputs("text")
                 for i in range(8)
             ]
-            evaluate(program, gold, Metric(extraction.StrictF1()), threads=2, folder=Path(sys.argv[1]))
+            evaluate(program, gold, Metric(extraction.SpanF1()), threads=2, folder=Path(sys.argv[1]))
             """
         )
     )

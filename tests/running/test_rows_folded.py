@@ -14,7 +14,7 @@ from goldassay.reporting import runs as tables
 from goldassay.running import Run, evaluate
 from goldassay.running.comparing import by_stratum, errors_by_type
 
-METRIC = Metric({extraction.StrictF1(): 1.0})
+METRIC = Metric({extraction.SpanF1(): 1.0})
 GOLD = [
     dspy.Example(
         id=str(i),

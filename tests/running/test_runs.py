@@ -19,7 +19,7 @@ from goldassay.running.secrets import known, redact
 from goldassay.tuning import tune
 from goldassay.tuning.tuner import TuneOptions
 
-METRIC = Metric({extraction.StrictF1(): 0.7, extraction.PartialF1(): 0.3})
+METRIC = Metric({extraction.SpanF1(): 0.7, extraction.SpanF1("partial"): 0.3})
 
 
 def examples(n: int) -> list[Any]:
@@ -91,7 +91,7 @@ def test_an_interrupted_run_is_readable_and_goes_on(tmp_path: Path) -> None:
     with pytest.raises(ConventionError, match="another gold"):
         evaluate(program, examples(29), METRIC, resume=tmp_path / "r", progress=False)
     with pytest.raises(ConventionError, match="another measure"):
-        evaluate(program, gold, Metric(extraction.ExactF1()), resume=tmp_path / "r", progress=False)
+        evaluate(program, gold, Metric(extraction.SpanF1("exact")), resume=tmp_path / "r", progress=False)
     whole = evaluate(program, gold, METRIC, resume=tmp_path / "r", progress=False)
     assert len(whole.rows) == 30
     assert whole.value == 1.0

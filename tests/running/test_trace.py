@@ -13,7 +13,7 @@ from goldassay import Metric
 from goldassay.measures import extraction
 from goldassay.running import Run, evaluate, new_folder
 
-METRIC = Metric(extraction.StrictF1())
+METRIC = Metric(extraction.SpanF1())
 
 
 def test_a_row_keeps_inputs_gold_and_each_call(

@@ -40,8 +40,8 @@ def test_they_are_those_of_the_measure_by_itself() -> None:
     gold, pred = halved("extraction")
     card = extraction.scorecard(gold, pred)
     card.estimate()
-    tallies = [extraction.StrictF1()(*pair).tally for pair in zip(gold, pred, strict=True)]
-    found = interval(tallies, extraction.StrictF1().zero)
+    tallies = [extraction.SpanF1()(*pair).tally for pair in zip(gold, pred, strict=True)]
+    found = interval(tallies, extraction.SpanF1().zero)
     assert card.intervals["strict_f1"] == (found.low, found.high)
 
 

@@ -26,7 +26,7 @@ from goldassay.tuning.proposing import PerPattern, drafted
 from goldassay.tuning.teleprompter import strongest_first
 from goldassay.tuning.wrappers import demonstrations
 
-METRIC = Metric({extraction.StrictF1(): 1.0, extraction.PartialF1(): 0.0})
+METRIC = Metric({extraction.SpanF1(): 1.0, extraction.SpanF1("partial"): 0.0})
 
 
 def case(strict: Counts, partial: Counts) -> Case:

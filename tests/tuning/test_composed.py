@@ -14,7 +14,7 @@ from goldassay.exceptions import GoldassayError
 from goldassay.measures import extraction
 from goldassay.tuning import load_state, tune
 
-METRIC = Metric({extraction.StrictF1(): 0.7, extraction.PartialF1(): 0.3})
+METRIC = Metric({extraction.SpanF1(): 0.7, extraction.SpanF1("partial"): 0.3})
 NUMBERS = json.dumps({"new_instruction": "Find names. A museum is MUS."})  # says nothing of years: patches must
 
 

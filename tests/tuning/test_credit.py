@@ -15,7 +15,7 @@ from goldassay.tuning import tune
 from goldassay.tuning.gepa import PairedAcceptance
 from goldassay.tuning.watch import Credit, Watch
 
-METRIC = Metric(extraction.StrictF1())
+METRIC = Metric(extraction.SpanF1())
 LONG = [(5 * at, 5 * at + 4, "TOP") for at in range(20)]
 GOLD = [dspy.Example(id=str(i), text="x" * 120, entities=LONG if i == 0 else LONG[:1]).with_inputs("text")
         for i in range(5)]  # fmt: skip

@@ -19,7 +19,7 @@ from goldassay.tuning import tune
 from goldassay.tuning.gepa import CorpusPolicy, check_state
 from goldassay.tuning.resuming import begin
 
-METRIC = Metric({extraction.StrictF1(): 0.7, extraction.PartialF1(): 0.3})
+METRIC = Metric({extraction.SpanF1(): 0.7, extraction.SpanF1("partial"): 0.3})
 RULE = "Find names. A number is TMP. A museum is MUS."
 CALLS = {"max_metric_calls": 120}
 
@@ -98,7 +98,7 @@ signal.signal(signal.SIGINT, signal.default_int_handler)  # a job in the backgro
 shared, own = (runpy.run_path(str(Path({here!r}) / name)) for name in ("../conftest.py", "conftest.py"))
 program, gold = (shared[name]._fixture_function() for name in ("names_program", "names_gold"))
 splits = {{"train": gold[:20], "dev": gold[20:32], "test": gold[32:]}}
-metric = Metric({{extraction.StrictF1(): 0.7, extraction.PartialF1(): 0.3}})
+metric = Metric({{extraction.SpanF1(): 0.7, extraction.SpanF1("partial"): 0.3}})
 lm, reflector = own["scripted"](shared["Learner"]()), own["scripted"](own["Reflector"](stop={stop}))
 made = tune(program, splits, metric, "gepa", lm=lm, reflection_lm=reflector, folder=Path({folder!r}),
             options={options!r}, progress=False, resume={resume})

@@ -28,7 +28,7 @@ from goldassay.tuning.proposing import PerPattern, drafted
 from goldassay.tuning.rules import Rules
 from goldassay.tuning.wrappers import demonstrations
 
-METRIC = Metric({extraction.StrictF1(): 0.7, extraction.PartialF1(): 0.3})
+METRIC = Metric({extraction.SpanF1(): 0.7, extraction.SpanF1("partial"): 0.3})
 
 
 class Reader:

@@ -14,7 +14,7 @@ from goldassay.measures import extraction
 from goldassay.tuning import tune
 from goldassay.tuning.plan import Plan, piloted, sized
 
-METRIC = Metric({extraction.StrictF1(): 0.7, extraction.PartialF1(): 0.3})
+METRIC = Metric({extraction.SpanF1(): 0.7, extraction.SpanF1("partial"): 0.3})
 
 
 def test_what_is_shown_falls_with_the_root_of_n_and_what_is_needed_follows() -> None:

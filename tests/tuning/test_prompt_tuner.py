@@ -16,7 +16,7 @@ from goldassay.measures import extraction
 from goldassay.running import evaluate
 from goldassay.tuning.patches import apply
 
-METRIC = Metric({extraction.StrictF1(): 0.7, extraction.PartialF1(): 0.3})
+METRIC = Metric({extraction.SpanF1(): 0.7, extraction.SpanF1("partial"): 0.3})
 
 
 def test_the_report_has_patterns_and_patches_with_their_measured_lift(

@@ -19,7 +19,7 @@ from goldassay.tuning.patches import apply
 from goldassay.tuning.race import Race, calls, count_measured, left_out
 from goldassay.tuning.wrappers import Nearest, NearestDemos, demonstrations, wrappers
 
-METRIC = Metric(extraction.StrictF1())
+METRIC = Metric(extraction.SpanF1())
 PLACES = ["Delft", "Gouda", "Leiden", "Breda", "Arnhem", "Venlo", "Sneek", "Hoorn", "Tiel", "Zwolle", "Goes", "Edam"]
 
 WORDS = ["castle", "river", "stone", "church", "painter", "canal", "bridge", "market", "tower", "garden", "archive"]

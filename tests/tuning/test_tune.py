@@ -21,7 +21,7 @@ from goldassay.tuning.patterns import find
 from goldassay.tuning.proposing import Reflection
 from goldassay.tuning.wrappers import demonstrations
 
-METRIC = Metric({extraction.StrictF1(): 0.7, extraction.PartialF1(): 0.3})
+METRIC = Metric({extraction.SpanF1(): 0.7, extraction.SpanF1("partial"): 0.3})
 
 
 @pytest.fixture
@@ -139,7 +139,7 @@ def test_a_few_answers_that_cannot_be_measured_do_not_end_a_tuning(
             return dspy.Prediction(entities=[1, 2]) if text == gold["dev"][0]["text"] else found
 
     def strict(example: Any, pred: Any) -> float:
-        return float(extraction.StrictF1()(example, pred).tally.value)
+        return float(extraction.SpanF1()(example, pred).tally.value)
 
     for metric in (METRIC, Metric.of(strict), strict):
         with pytest.warns(UserWarning, match="missed|no score") if metric is METRIC else nullcontext():

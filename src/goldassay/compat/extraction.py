@@ -8,10 +8,8 @@ from dataclasses import dataclass
 from typing import Any, TypedDict
 
 from goldassay.exceptions import GoldassayError
-from goldassay.measures.extraction.matching import counts
-from goldassay.measures.extraction.records import GOLD, PRED, spans
-from goldassay.measures.extraction.tokens import evaluate_tags, token_counts
-from goldassay.tally import Counts
+from goldassay.measures.extraction import Batch, evaluate_tags, spans
+from goldassay.statistics.evidence import summed
 from goldassay.text.tagging import named
 from goldassay.text.tagging import spans as spans_of_tags
 
@@ -24,7 +22,8 @@ def token_level_metrics(
     >>> token_level_metrics([(6, 11, "TOP")], [(6, 11, "TOP")], "in\n\n  Delft")["TOP"]["f1"]
     1.0
     """
-    found = token_counts(spans(gold_spans), spans(pred_spans), text)
+    batch = Batch([gold_spans], [pred_spans], [text])
+    found = {kind: summed(counts) for kind, counts in batch.by_type("token").items()}
     metrics: dict[str, dict[str, float]] = {
         kind: {
             "precision": float(c.precision),
@@ -68,9 +67,8 @@ def entity_level_metrics(
     """
     if match_type not in ("strict", "partial"):
         raise GoldassayError(f"match_type is strict or partial, not {match_type!r}")
-    found = Counts(0, 0, 0)
-    for pred, gold in _documents(pred_entities, gold_entities):
-        found += counts(spans(gold, GOLD, placed=True), spans(pred, PRED), match_type)
+    documents = _documents(pred_entities, gold_entities)
+    found = summed(Batch([gold for _, gold in documents], [pred for pred, _ in documents]).counts(match_type))
     return {
         "precision": float(found.precision),
         "recall": float(found.recall),

@@ -66,7 +66,7 @@ def evaluate(
     >>> from goldassay.measures import extraction
     >>> spans = [(3, 7, "TMP")]
     >>> gold = [dspy.Example(id=str(i), text="in 1800", entities=spans[:i]).with_inputs("text") for i in range(2)]
-    >>> run = evaluate(lambda text: dspy.Prediction(entities=[(3, 7, "TMP")]), gold, Metric(extraction.StrictF1()))
+    >>> run = evaluate(lambda text: dspy.Prediction(entities=[(3, 7, "TMP")]), gold, Metric(extraction.SpanF1()))
     >>> run.values["strict_f1"]     # one true positive, one false positive
     0.6666666666666666
     """

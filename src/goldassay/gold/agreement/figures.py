@@ -18,9 +18,10 @@ from itertools import combinations
 from typing import Any
 
 from goldassay.gold.agreement.coefficients import Alpha, Coefficient, Cohen, Fleiss, evidence
-from goldassay.measures.extraction import Span, counts
+from goldassay.measures.extraction import Batch, Span
 from goldassay.measures.extraction.records import spans
 from goldassay.statistics import Interval, interval
+from goldassay.statistics.evidence import row as row_of
 from goldassay.tally import Counts, Mean
 from goldassay.text.words import places
 
@@ -304,5 +305,6 @@ def _f1(
     how: Resampling,
     kind: str | None = None,
 ) -> Figure:
-    tallies = [counts(a, b, match) for a, b in rows]
+    counts = Batch([a for a, _ in rows], [b for _, b in rows]).counts(match)
+    tallies = [row_of(counts, index) for index in range(len(rows))]
     return how.figure(name, between, tallies, Counts(), sum(max(len(a), len(b)) for a, b in rows), kind)

@@ -174,21 +174,9 @@ class Batch:
         table = np.array(rows, np.int64).reshape(len(rows), 2 + len(SCHEMAS))
         return table[:, 0], table[:, 1], table[:, 2:]
 
-    def semeval_by_type(self, matching: str = "one-to-one") -> dict[str, dict[str, SemEvalCounts]]:
+    def semeval_by_type(self) -> dict[str, dict[str, SemEvalCounts]]:
         """SemEval's counts within each type, over all documents."""
         n = len(self.types)
-        if matching == "hipe":
-            _, kind, outcomes = self._decisions
-            tables = [
-                [np.bincount(kind[column == at], minlength=n).tolist() for at in range(5)] for column in outcomes.T
-            ]
-            return {
-                name: {
-                    schema: SemEvalCounts(*(row[at] for row in table))
-                    for schema, table in zip(SCHEMAS, tables, strict=True)
-                }
-                for at, name in enumerate(self.types)
-            }
         left, aims = self.gold.type[self.pairs.gold], self.pairs.aims
         rows = (
             left[aims["same_type"]],

@@ -291,8 +291,8 @@ def differences(measure: Measure[Any], other: Measure[Any]) -> tuple[str, ...]:
 def named(measure: Measure[Any]) -> dict[str, str]:
     """A measure's conventions by name.
 
-    >>> from goldassay.measures.extraction import ExactF1
-    >>> named(ExactF1())["match"]
+    >>> from goldassay.measures.extraction import SpanF1
+    >>> named(SpanF1("exact"))["match"]
     'span'
     """
     inner = measure.conventions.partition("[")[2].removesuffix("]")
