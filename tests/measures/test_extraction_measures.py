@@ -167,7 +167,10 @@ def test_keys_are_distinct_and_read_back() -> None:
         (lambda: ex.SemEval("ent_type"), "schema is strict or exact or partial or type, not 'ent_type'"),
         (lambda: ex.SemEval("strict", rate="f2"), "rate is f1 or precision or recall, not 'f2'"),
         (lambda: ex.SpanF1("exact", average="macro"), "the match of an average is strict or partial, not 'exact'"),
-        (lambda: ex.SpanF1("token", matching="hipe"), "the HIPE scorer does not count token; leave out matching='hipe'"),
+        (
+            lambda: ex.SpanF1("token", matching="hipe"),
+            "the HIPE scorer does not count token; leave out matching='hipe'",
+        ),
         (lambda: ex.SpanF1(matching="greedy"), "matching is one-to-one or hipe, not 'greedy'"),
         (
             lambda: ex.scorecard([], [], protocol="conll"),
