@@ -13,8 +13,6 @@ import dspy
 
 from goldassay import load, workspace
 from goldassay.lm import TerseAdapter, resolve
-from goldassay.lm.files import located
-from goldassay.lm.server import body, loaded
 
 EXAMPLES, DEMOS = 12, 4
 
@@ -39,31 +37,26 @@ def through_dspy(program: Any, shown: list[Any], texts: list[str], adapter: Any)
     lm = resolve(cache=False)
     made = program.deepcopy()
     made.predictors()[0].demos = shown
-    bodies: list[Any] = []
-    engine, ask = lm.engine, lm.engine.complete
-
-    def noted(request: Any) -> Any:
-        bodies.append(body(request, engine.items, engine.characters))
-        return ask(request)
-
-    engine.complete = noted
     with dspy.context(lm=lm, adapter=adapter):
         made(text=texts[-1])  # the model is loaded, the prefix is read
-        bodies.clear()
         before, used = time.perf_counter(), 0
         for text in texts:
             made(text=text)
             used += int(lm.history[-1]["usage"]["completion_tokens"])
-        return time.perf_counter() - before, used, bodies
+        seconds = time.perf_counter() - before
+    calls = lm.history[-len(texts) :]
+    settings = {key: lm.kwargs[key] for key in ("temperature", "max_tokens")}
+    return seconds, used, [{"messages": call["messages"], **settings, **call["kwargs"]["extra_body"]} for call in calls]
 
 
 def directly(bodies: list[Any]) -> float:
     """Seconds for the same bodies asked of the model alone."""
-    model = loaded(located("local/smollm2-135m"), 4096)
-    model.ask(bodies[-1])
+    model: Any = resolve()
+    handle = model.server.handle
+    handle.handle_chat_completions(bodies[-1])
     before = time.perf_counter()
-    for one in bodies:
-        model.ask(one)
+    for body in bodies:
+        handle.handle_chat_completions(body)
     return time.perf_counter() - before
 
 

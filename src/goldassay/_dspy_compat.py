@@ -6,7 +6,7 @@ LiteLLM, which derive from those of OpenAI's client; from 3.4 on it raises error
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from importlib import import_module
 from typing import Any
 
@@ -76,3 +76,12 @@ def signature_of(predictor: dspy.Predict) -> type[dspy.Signature]:
     """The signature of a predictor; DSPy's types say that it may be absent, or an instance."""
     signature: Any = predictor.signature
     return signature  # type: ignore[no-any-return]
+
+
+def history_entry(lm: dspy.BaseLM, outputs: object) -> Mapping[str, Any]:
+    """What ``lm.history`` holds of the call that returned these outputs; empty if DSPy keeps no history.
+
+    An answer from DSPy's cache has no ``usage``.
+    """
+    recent: list[dict[str, Any]] = lm.history[-500:]
+    return next((entry for entry in reversed(recent) if entry.get("outputs") is outputs), {})

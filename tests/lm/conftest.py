@@ -1,59 +1,77 @@
-"""A scripted model in the place of llama.cpp, and a cache of DSPy's that no other test sees."""
+"""A scripted server in the place of llama.cpp, and a cache of DSPy's that no other test sees."""
 
 from __future__ import annotations
 
+import json
 import threading
-import time
 from collections.abc import Callable, Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
 import dspy
 import pytest
 
-from goldassay.lm import local as engine
-from goldassay.lm.server import Loaded
+from goldassay.lm import local
+from goldassay.lm.local import Server
 
 
-class Scripted:
-    """Answers chat completions from a list, the last one again and again; keeps what it was asked."""
+class Scripted(ThreadingHTTPServer):
+    """Answers chat completions from a list, the last one again and again; ``bodies`` are the requests."""
 
-    def __init__(self, *replies: Any, pause: float = 0.0) -> None:
-        self.replies, self.pause = list(replies), pause
+    daemon_threads = True
+
+    def __init__(self, *replies: Any) -> None:
+        super().__init__(("127.0.0.1", 0), Handler)
+        self.replies = list(replies)
         self.bodies: list[dict[str, Any]] = []
-        self.inside = self.most = 0
-        self.count = threading.Lock()
+        threading.Thread(target=self.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True).start()
 
-    def handle_chat_completions(self, body: dict[str, Any]) -> Any:
-        with self.count:
-            self.inside += 1
-            self.most = max(self.most, self.inside)
-        time.sleep(self.pause)
-        self.bodies.append(body)
-        reply = self.replies.pop(0) if len(self.replies) > 1 else self.replies[0]
-        with self.count:
-            self.inside -= 1
-        return reply if isinstance(reply, dict) else answer(reply)
+
+class Handler(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+
+    def do_POST(self) -> None:
+        server: Any = self.server
+        server.bodies.append(json.loads(self.rfile.read(int(self.headers["Content-Length"]))))
+        reply = server.replies.pop(0) if len(server.replies) > 1 else server.replies[0]
+        reply = reply if isinstance(reply, dict) else answer(reply)
+        data = json.dumps(reply).encode()
+        self.send_response(reply.get("error", {}).get("code", 200))
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", str(len(data)))
+        self.end_headers()
+        self.wfile.write(data)
+
+    def log_message(self, *_: object) -> None: ...
 
 
 def answer(text: str, reason: str = "stop", prompt: int = 11, completion: int = 7) -> dict[str, Any]:
     """What llama.cpp returns."""
-    usage = {"prompt_tokens": prompt, "completion_tokens": completion}
-    return {"choices": [{"message": {"role": "assistant", "content": text}, "finish_reason": reason}], "usage": usage}
+    usage = {"prompt_tokens": prompt, "completion_tokens": completion, "total_tokens": prompt + completion}
+    choice = {"index": 0, "message": {"role": "assistant", "content": text}, "finish_reason": reason}
+    about = {"id": "1", "object": "chat.completion", "created": 1, "model": "any"}
+    return {**about, "choices": [choice], "usage": usage}
 
 
 @pytest.fixture
-def scripted(monkeypatch: pytest.MonkeyPatch) -> Callable[..., Scripted]:
-    """Loads a scripted model under every local name."""
+def scripted(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., Scripted]]:
+    """Starts a scripted server for every local name."""
+    servers: list[Scripted] = []
 
-    def load(*replies: Any, pause: float = 0.0) -> Scripted:
-        model = Scripted(*replies, pause=pause)
-        one = Loaded(model)
-        monkeypatch.setattr(engine, "located", Path)
-        monkeypatch.setattr(engine, "loaded", lambda file, context, slots=1: one)
-        return model
+    def load(*replies: Any) -> Scripted:
+        server = Scripted(*replies)
+        servers.append(server)
+        address = f"http://127.0.0.1:{server.server_address[1]}"
+        monkeypatch.setattr("goldassay.lm.located", Path)
+        monkeypatch.setattr(local, "located", Path)
+        monkeypatch.setattr(local, "_loaded", lambda *_: Server(server, address, "key", (2,)))
+        return server
 
-    return load
+    yield load
+    for server in servers:
+        server.shutdown()
+        server.server_close()
 
 
 @pytest.fixture(autouse=True)

@@ -30,7 +30,7 @@ def test_a_model_of_a_file_has_its_options_and_those_that_are_given_win(models: 
 
 def test_a_key_comes_from_the_environment(models: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("OUR_KEY", raising=False)
-    with pytest.raises(GoldassayError, match=r"ours wants its key in \$OUR_KEY, which is not set"):
+    with pytest.raises(GoldassayError, match=r"ours takes its key from \$OUR_KEY, which is not set"):
         resolve(f"{models}:ours")
     monkeypatch.setenv("OUR_KEY", "k")
     found = for_program(dspy.Predict("a -> b"), f"{models}:ours")
@@ -39,7 +39,7 @@ def test_a_key_comes_from_the_environment(models: Path, monkeypatch: pytest.Monk
 
 
 def test_a_model_that_is_not_in_the_file_is_one_line_with_the_nearest(models: Path) -> None:
-    with pytest.raises(GoldassayError, match="no model 'smal'; there are small, ours: small"):
+    with pytest.raises(GoldassayError, match="no model 'smal'; there are small, ours; did you mean small"):
         resolve(f"{models}:smal")
     (models.parent / "list.yaml").write_text("- a\n", encoding="utf-8")
     with pytest.raises(GoldassayError, match="a file of models maps names"):

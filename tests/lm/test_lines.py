@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 from pydantic import BaseModel, create_model
 from pydantic import Field as FieldInfo
 
-from goldassay.lm import DEFAULT, Asked, Copied, TerseAdapter, resolve
-from goldassay.lm.grammar import copied, of_lines
+from goldassay.lm import DEFAULT, Asked, Copied, LocalLM, TerseAdapter
+from goldassay.lm.grammar import bound, json_grammar
 from goldassay.lm.lines import Lines
-from goldassay.lm.server import written
+from goldassay.lm.local import Server
 
 WORDS = st.text(st.characters(categories=("L", "N")), min_size=1, max_size=8)
 TEXT = st.lists(WORDS, min_size=1, max_size=4).map(" ".join)
@@ -110,29 +110,30 @@ def test_the_adapter_shows_and_reads_lines() -> None:
     assert used.parse(Names, '{"mentions": []}') == {"mentions": []}
 
 
-def test_names_are_copied_unless_that_is_switched_off() -> None:
-    schema = {**create_model("Outputs", mentions=(list[Mention], ...)).model_json_schema(), "x-form": "lines"}
-    assert '"substring_words": "in Delft"' in written({**schema, "x-copy": {"text": True}}, "text: in Delft")
-    assert "substring_words" not in written(schema, "in Delft")
-    plain = {**schema, "x-form": "json"}
-    assert '["in","in Delft","Delft"]' in written({**plain, "x-copy": {"text": True}}, "text: in Delft")
-    assert '"in Delft"' not in written(plain, "in Delft")
+@pytest.fixture
+def grammar(monkeypatch: pytest.MonkeyPatch) -> Any:
+    """The grammar of an adapter for a signature and inputs."""
+    monkeypatch.setattr(LocalLM, "server", Server(None, "", "", (2,)))
+    return lambda adapter, signature, **inputs: adapter.grammar(LocalLM(DEFAULT), signature, inputs)
 
 
-def test_an_output_may_be_marked_as_copied() -> None:
-    lm: Any = type("Model", (), {"supported_params": {"response_format"}, "supports_response_schema": True})()
-    asked: dict[str, Any] = {}
-    TerseAdapter("lines")._prepare_response_format(lm, asked, Place)
-    schema = asked["response_format"].model_json_schema()
-    assert schema["properties"]["place"]["copied"]
-    assert "substring_words" in written(schema, "text: in Delft")
+def test_names_are_copied_unless_that_is_switched_off(grammar: Any) -> None:
+    for form, copied in (("lines", '"substring_words": "in Delft"'), ("json", '["in","in Delft","Delft"]')):
+        assert copied in grammar(TerseAdapter(form), Names, text="in Delft")
+        assert "in Delft" not in grammar(TerseAdapter(form, copied=False), Names, text="in Delft")
+
+
+def test_an_output_may_be_marked_as_copied(grammar: Any) -> None:
+    assert "substring_words" in grammar(TerseAdapter("lines"), Place, text="in Delft")
 
 
 def test_runs_are_bounded_and_stand_on_one_line() -> None:
-    field = {"type": "string", "copied": True}
-    assert "b c" not in copied(field, "a b\nc", 80)["enum"]
-    assert max(len(run.split()) for run in copied(field, "a b c d e f g", 24)["enum"]) == 3
-    assert copied(field, " ", 24) == field
+    schema = {"properties": {"place": {"type": "string", "copied": True}}}
+    assert '"b"' in json_grammar(schema, "a b\nc")
+    assert "b c" not in json_grammar(schema, "a b\nc")
+    assert "a b c" in json_grammar(schema, "a b c d", characters=24)
+    assert "a b c d" not in json_grammar(schema, "a b c d", characters=24)
+    assert "enum" not in bound(schema)["properties"]["place"]
 
 
 def rule(kind: Any, **bounds: Any) -> str:
@@ -140,7 +141,7 @@ def rule(kind: Any, **bounds: Any) -> str:
     made = create_model("Outputs", value=(kind, FieldInfo(**bounds)))
     form = Lines.of(made.model_json_schema())
     assert form is not None
-    return of_lines(form, "", 4, 20, 20).splitlines()[-1].split(": ", 1)[1]
+    return form.grammar("", 4, 20).splitlines()[-1].split(": ", 1)[1]
 
 
 def test_a_number_stays_within_its_bounds_where_the_grammar_can_say_them() -> None:
@@ -156,7 +157,7 @@ def test_what_is_copied_does_not_begin_like_the_mark_that_ends_a_list() -> None:
     """Else a model that wants to end goes on with the hyphen of a word such as Sint-Janskathedraal."""
     form = Lines.of({"properties": {"names": {"type": "array", "items": {"type": "string", "copied": True}}}})
     assert form is not None
-    (found,) = re.findall(r"\) & /(.*)/", of_lines(form, "Sint-Jan in 's-Hertogenbosch (1380)", 4, 40, 20))
+    (found,) = re.findall(r"\) & /(.*)/", form.grammar("Sint-Jan in 's-Hertogenbosch (1380)", 4, 40))
     words = re.compile(found.replace(r"\p{L}\p{N}", "A-Za-z0-9"))
     assert all(words.fullmatch(text) for text in ("Sint-Jan", "'s-Hertogenbosch", "(1380)", "in 's"))
     assert not any(words.fullmatch(text) for text in ("-", "-Jan", "(", "' in"))
@@ -169,12 +170,12 @@ def test_what_is_copied_does_not_begin_like_the_mark_that_ends_a_list() -> None:
 def test_what_may_always_go_on_is_ended_by_the_tokens_that_end_the_models_turn(kind: Any, named: bool) -> None:
     form = Lines.of(create_model("Outputs", value=(kind, ...)).model_json_schema())
     assert form is not None
-    start = of_lines(form, "", 4, 20, 20, ends=(2, 7)).splitlines()[1]
+    start = form.grammar("", 4, 20, (2, 7)).splitlines()[1]
     assert start.endswith("<[2,7]>") is named
-    assert "<[" not in of_lines(form, "", 4, 20, 20)
+    assert "<[" not in form.grammar("", 4, 20)
 
 
-def test_nothing_is_copied_from_an_input_that_only_asks() -> None:
+def test_nothing_is_copied_from_an_input_that_only_asks(grammar: Any) -> None:
     class Answer(dspy.Signature):
         """Answer."""
 
@@ -182,11 +183,7 @@ def test_nothing_is_copied_from_an_input_that_only_asks() -> None:
         question: Asked = dspy.InputField()
         answer: Copied = dspy.OutputField()
 
-    adapter = TerseAdapter("lines")
-    asked = adapter.format(Answer, [], {"passages": ["Delft, 1667"], "question": "Who:\nwhen?"})[-1]["content"]
-    options: dict[str, Any] = {}
-    adapter._prepare_response_format(resolve(DEFAULT), options, Answer)
-    made = written(options["response_format"].model_json_schema(), asked)
-    assert "Delft, 1667" in made
-    assert "Who" not in made
-    assert "when" not in made
+    text = grammar(TerseAdapter("lines"), Answer, passages=["Delft, 1667"], question="Who:\nwhen?")
+    assert "Delft, 1667" in text
+    assert "Who" not in text
+    assert "when" not in text

@@ -7,13 +7,13 @@ from typing import Any
 
 import pytest
 
-from goldassay.lm.grammar import CHARACTERS, ITEMS, TOP_CHARACTERS, bounded
-from goldassay.lm.server import grammar
+from goldassay.lm.grammar import bound, json_grammar
+from goldassay.lm.lines import CHARACTERS, ITEMS, TOP_CHARACTERS
 
 
-def test_an_open_array_of_open_strings_is_bounded() -> None:
+def test_an_open_array_of_open_strings_is_bound() -> None:
     schema = {"type": "array", "items": {"type": "string"}}
-    assert bounded(schema) == {
+    assert bound(schema) == {
         "type": "array",
         "maxItems": ITEMS,
         "items": {"type": "string", "maxLength": CHARACTERS},
@@ -22,13 +22,13 @@ def test_an_open_array_of_open_strings_is_bounded() -> None:
 
 def test_stated_limits_are_kept() -> None:
     schema = {"type": "array", "maxItems": 40, "items": {"type": "string", "maxLength": 7}}
-    assert bounded(schema, items=3, characters=5) == schema
+    assert bound(schema, items=3, characters=5) == schema
 
 
 @pytest.mark.parametrize("closed", [{"enum": ["a"]}, {"const": "a"}, {"pattern": "^a+$"}, {"format": "date"}])
 def test_a_string_that_is_bounded_another_way_stays(closed: dict[str, Any]) -> None:
     schema = {"type": "string", **closed}
-    assert bounded(schema) == schema
+    assert bound(schema) == schema
 
 
 def test_a_field_of_its_own_may_be_longer_than_a_string_in_a_list_or_definition() -> None:
@@ -38,24 +38,24 @@ def test_a_field_of_its_own_may_be_longer_than_a_string_in_a_list_or_definition(
         "$defs": {"Name": {"type": "object", "properties": {"text": string}}},
         "properties": {"answer": string, "names": {"type": "array", "items": string}},
     }
-    made = bounded(schema, characters=30)
+    made = bound(schema, characters=30)
     assert made["properties"]["answer"]["maxLength"] == TOP_CHARACTERS
     assert made["properties"]["names"]["items"]["maxLength"] == 30
     assert made["$defs"]["Name"]["properties"]["text"]["maxLength"] == 30
 
 
 def test_alternatives_are_bounded_too() -> None:
-    made = bounded({"anyOf": [{"type": "string"}, {"type": "null"}]})
+    made = bound({"anyOf": [{"type": "string"}, {"type": "null"}]})
     assert made == {"anyOf": [{"type": "string", "maxLength": TOP_CHARACTERS}, {"type": "null"}]}
 
 
 def test_the_schema_that_is_given_stays_as_it_is() -> None:
     schema = {"type": "array", "items": {"type": "string"}}
     before = copy.deepcopy(schema)
-    bounded(schema)
+    bound(schema)
     assert schema == before
 
 
 def test_a_grammar_comes_from_llama_cpp() -> None:
-    made = grammar({"type": "object", "properties": {"label": {"enum": ["museum"]}}})
+    made = json_grammar({"type": "object", "properties": {"label": {"enum": ["museum"]}}})
     assert "museum" in made

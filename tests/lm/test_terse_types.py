@@ -90,7 +90,7 @@ def test_a_demonstration_shows_the_names_of_the_type_that_is_asked_for(asking: A
 def test_copied_names_are_still_copied() -> None:
     parted = CallPerType.of(Names)
     assert parted is not None
-    schema = parted.asking("TOP").output_fields["names"].annotation.__args__[0].model_json_schema()
+    schema = parted.signature_of("TOP").output_fields["names"].annotation.__args__[0].model_json_schema()
     assert Lines.of({"properties": {"names": {"type": "array", "items": schema}}}) is not None
     assert schema["properties"]["text"]["copied"] is True
 

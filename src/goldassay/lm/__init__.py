@@ -1,10 +1,10 @@
-"""Language models by name: ``resolve("local/smollm2-135m")``, ``local:FILE.gguf``, or whatever ``dspy.LM`` takes.
+"""Language models by name: ``resolve("local/smollm2-135m")``, ``local:FILE.gguf``, or any name that ``dspy.LM`` takes.
 
 Local models run in this process through xllamacpp (extra ``local``), on the processors that are idle when a model is
-loaded, or on ``GOLDASSAY_LM_THREADS`` of them. Their answers are constrained by the JSON schema of the program's typed
-outputs, so that even a very small model returns what parses.
+loaded, or on ``GOLDASSAY_LM_THREADS`` of them. Their answers are constrained by the program's typed outputs, so that
+even a very small model returns what parses.
 
-A file of models is YAML, a model a name::
+A file of models is YAML, one model a name::
 
     small:
       model: openai/gpt-4o-mini
@@ -12,10 +12,10 @@ A file of models is YAML, a model a name::
     ours:
       model: openai/llama
       api_base: http://127.0.0.1:8000/v1
-      api_key_env: OUR_KEY        # the name of a variable of the environment; keys do not stand in files
+      api_key_env: OUR_KEY        # the name of an environment variable: keys do not belong in files
       adapter: chat
 
-and ``models.yaml:small`` names one of them wherever a model is asked for.
+and ``models.yaml:small`` names one of them wherever a model is expected.
 """
 
 from __future__ import annotations
@@ -32,28 +32,30 @@ import dspy
 from goldassay._dspy_compat import LM_ERRORS
 from goldassay.exceptions import DataError, GoldassayError, ModelError
 from goldassay.files import yaml_value
+from goldassay.lm.files import located
 from goldassay.lm.limits import limited
 from goldassay.lm.lines import Asked, Copied
-from goldassay.lm.local import AsyncLlamaEngine, LlamaEngine, LocalLM
+from goldassay.lm.local import LocalLM, require
 from goldassay.lm.terse import TerseAdapter
 
 DEFAULT = "local/smollm2-135m"
 LOCAL = ("local/", "local:")
 WHOLE = {"max_tokens": 1, "n": 1, "context": 1, "items": 1, "characters": 1, "slots": 1}
 NUMBERS = {"temperature": 0.0, "top_p": 0.0, "presence_penalty": -2.0, "frequency_penalty": -2.0}
-"""Options of models that are numbers, whole or not, with the least that each may be."""
+"""Options of models that are whole numbers and numbers, with the least value of each."""
+ADAPTERS = ("chat", "json", "xml", "terse", "terse-json", "terse-lines", "terse-types")
 
 
 def resolve(name: str | None = None, **options: Any) -> dspy.BaseLM:
     """A language model by its name.
 
-    Without a name it is ``$GOLDASSAY_MODEL`` (a GGUF file or a name), else the embedded ``local/smollm2-135m``;
-    ``FILE.yaml:NAME`` is a model of a file of models (`goldassay.lm`).
-    ``options`` go to ``dspy.LM``, but for ``rpm`` and ``tpm``: requests and tokens a minute that runs keep to
-    (`goldassay.lm.limits`). Local models answer with temperature 0 and at most 256 tokens unless told otherwise,
-    and take ``context`` (tokens, 4096), ``items`` and ``characters`` too (the bounds of arrays and of the strings in
-    them where a schema states none), and ``slots``: how many requests the model works on at once, for as many threads.
-    The file is looked for (and fetched, if it is the embedded one) here; it is loaded on the first call.
+    A local model's file is found (and fetched, if it is the embedded one) here; it is loaded on the first call.
+
+    Args:
+        name: a model of ``dspy.LM``, ``local/NAME``, ``local:FILE.gguf``, or ``FILE.yaml:NAME`` for a model of a file
+            of models; without it ``$GOLDASSAY_MODEL`` (a name or a GGUF file), else ``local/smollm2-135m``.
+        options: those of ``dspy.LM``; also ``rpm`` and ``tpm``, requests and tokens a minute (`goldassay.lm.limits`),
+            and, for local models, ``context``, ``items``, ``characters`` and ``slots`` (`goldassay.lm.local.LocalLM`).
 
     >>> resolve("openai/gpt-4o-mini", max_tokens=50).model
     'openai/gpt-4o-mini'
@@ -62,46 +64,39 @@ def resolve(name: str | None = None, **options: Any) -> dspy.BaseLM:
     goldassay.exceptions.ModelError: no such model file: absent.gguf; give a GGUF file as local:FILE.gguf
     """
     name = name or _default()
-    found = listed(name)
-    if found is not None:
-        name, options = found[0], {**{key: value for key, value in found[1].items() if key != "adapter"}, **options}
-    _refuse_no_numbers(name, options)
+    entry = listed(name)
+    if entry is not None:
+        name, options = entry[0], {**{key: value for key, value in entry[1].items() if key != "adapter"}, **options}
+    _check_numbers(name, options)
     limits = {key: options.pop(key) for key in ("rpm", "tpm") if key in options}
-    if not name.startswith(LOCAL):
-        try:
-            made = dspy.LM(name, **options)
-        except (TypeError, ValueError, *LM_ERRORS) as error:
-            raise ModelError(f"{name}: {' '.join(str(error).split())}") from None
-        return limited(made, **limits) if limits else made
-    own = {key: options.pop(key) for key in ("context", "items", "characters", "slots") if key in options}
-    engine = LlamaEngine(name, **own)
-    engine.check()
-    settings = {"temperature": 0.0, "max_tokens": 256, **options}
-    local = LocalLM(name, engine=engine, async_engine=AsyncLlamaEngine(engine), **settings)
-    return limited(local, **limits) if limits else local
+    if name.startswith(LOCAL):
+        require()
+        located(name)
+    try:
+        lm = LocalLM(name, **options) if name.startswith(LOCAL) else dspy.LM(name, **options)
+    except (TypeError, ValueError, *LM_ERRORS) as error:
+        raise ModelError(f"{name}: {' '.join(str(error).split())}") from None
+    return limited(lm, **limits) if limits else lm
 
 
-def _refuse_no_numbers(name: str, options: Mapping[str, object]) -> None:
+def _check_numbers(name: str, options: Mapping[str, object]) -> None:
     for key, value in options.items():
         least = WHOLE.get(key, NUMBERS.get(key))
         if least is None or value is None:
             continue
-        kind, said = (int, "a whole number") if key in WHOLE else ((int, float), "a number")
-        if isinstance(value, bool) or not isinstance(value, kind) or not value >= least:
-            raise ModelError(f"{name}: {key} is {said} from {least:g} on, not {value!r}")
+        number = isinstance(value, int if key in WHOLE else int | float) and not isinstance(value, bool)
+        if not number or not value >= least:  # type: ignore[operator]
+            expected = "a whole number" if key in WHOLE else "a number"
+            raise ModelError(f"{name}: {key}: expected {expected} from {least:g} on, got {value!r}")
 
 
 def _default() -> str:
-    own = os.environ.get("GOLDASSAY_MODEL", "").strip()
-    if not own:
-        return DEFAULT
-    if own.startswith(LOCAL) or not own.endswith(".gguf"):
-        return own
-    return f"local:{own}"
+    name = os.environ.get("GOLDASSAY_MODEL", "").strip() or DEFAULT
+    return f"local:{name}" if name.endswith(".gguf") and not name.startswith(LOCAL) else name
 
 
 def adapter(lm: dspy.BaseLM) -> dspy.Adapter | None:
-    """The adapter that suits a model: the terse one for local models, DSPy's own choice (``None``) for others.
+    """The adapter that suits a model: the terse one for local models, DSPy's own choice (None) for others.
 
     >>> adapter(resolve("openai/gpt-4o-mini")) is None
     True
@@ -111,7 +106,7 @@ def adapter(lm: dspy.BaseLM) -> dspy.Adapter | None:
 
 @dataclass(frozen=True)
 class Model:
-    """A language model with the adapter that suits it; all ``None`` for a program that needs none."""
+    """A language model with the adapter that suits it; all None for a program that needs none."""
 
     name: str | None = None
     lm: Any = None
@@ -125,11 +120,14 @@ def for_program(
     adapter_name: str | None = None,
     cache: bool = True,
 ) -> Model:
-    """The model that a program runs on, by its name as `resolve` takes it: none where it has no predictor.
+    """The model that a program runs on; none if the program has no predictor.
 
-    ``options`` are those of the model as words (``temperature=0.2``), ``adapter_name`` is one of `ADAPTERS`; without
-    it the adapter is that of a file of models, or the one that suits the model. Without ``cache`` the model is asked
-    also what DSPy's cache has.
+    Args:
+        program: the program.
+        name: as `resolve` takes it.
+        options: options of the model as words (``temperature=0.2``).
+        adapter_name: one of `ADAPTERS`; without it that of a file of models, or the one that suits the model.
+        cache: whether answers may come from DSPy's cache.
 
     >>> import dspy
     >>> for_program(dspy.Module()).name is None
@@ -138,50 +136,49 @@ def for_program(
     if hasattr(program, "predictors") and not program.predictors():
         return Model()
     model = resolve(name, **options_of(options), **({} if cache else {"cache": False}))
-    chosen = adapter_name or ((listed(name) or ("", {}))[1].get("adapter") if name else None)
+    entry = listed(name) if name else None
+    chosen = adapter_name or (entry[1].get("adapter") if entry else None)
     return Model(str(model.model), model, adapter_of(chosen) if chosen else adapter(model))
 
 
-ADAPTERS = ("chat", "json", "xml", "terse", "terse-json", "terse-lines", "terse-types")
-
-
-def options_of(words: Sequence[str]) -> dict[str, object]:
-    """``["temperature=0.2", "api_base=http://…"]`` as options; a value is JSON where it reads as JSON, else a text.
+def options_of(words: Sequence[str]) -> dict[str, Any]:
+    """``["temperature=0.2", "api_base=http://…"]`` as options; a value that is not JSON is a text.
 
     >>> options_of(["temperature=0.2", "stop=[\\"END\\"]", "api_base=http://127.0.0.1:1/v1"])
     {'temperature': 0.2, 'stop': ['END'], 'api_base': 'http://127.0.0.1:1/v1'}
     """
-    out: dict[str, Any] = {}
+    options: dict[str, Any] = {}
     for word in words:
         name, equals, value = word.partition("=")
         if not equals or not name.isidentifier():
-            raise GoldassayError(f"--lm-option {word!r}: an option of a model is NAME=VALUE, such as temperature=0.2")
+            raise GoldassayError(f"an option of a model is NAME=VALUE, such as temperature=0.2, not {word!r}")
         try:
-            out[name] = json.loads(value)
-        except (ValueError, RecursionError):
-            out[name] = value
-    return out
+            options[name] = json.loads(value)
+        except ValueError:
+            options[name] = value
+    return options
 
 
 def listed(name: str) -> tuple[str, dict[str, Any]] | None:
-    """The model and options that ``FILE.yaml:NAME`` stands for; ``None`` for any other name."""
-    place, _, wanted = name.rpartition(":")
-    if not place.endswith((".yaml", ".yml")):
+    """The model and options that ``FILE.yaml:NAME`` stands for; None for any other name."""
+    file, _, key = name.rpartition(":")
+    if not file.endswith((".yaml", ".yml")):
         return None
-    models = yaml_value(place)
-    if not isinstance(models, dict) or not all(isinstance(one, dict) and "model" in one for one in models.values()):
-        raise DataError("a file of models maps names to mappings with a 'model'", file=place)
-    if wanted not in models:
-        near = get_close_matches(wanted, map(str, models), 1)
-        raise DataError(
-            f"no model {wanted!r}; there are {', '.join(map(str, models))}{f': {near[0]}?' if near else ''}", file=place
-        )
-    options = {str(key): value for key, value in models[wanted].items()}
+    models = yaml_value(file)
+    if not isinstance(models, dict) or not all(
+        isinstance(entry, dict) and "model" in entry for entry in models.values()
+    ):
+        raise DataError("a file of models maps names to mappings with a 'model'", file=file)
+    if key not in models:
+        near = get_close_matches(key, map(str, models), 1)
+        hint = f"; did you mean {near[0]}?" if near else ""
+        raise DataError(f"no model {key!r}; there are {', '.join(map(str, models))}{hint}", file=file)
+    options = {str(option): value for option, value in models[key].items()}
     model = str(options.pop("model"))
     variable = options.pop("api_key_env", None)
     if variable is not None:
         if not os.environ.get(str(variable)):
-            raise GoldassayError(f"{place}: {wanted} wants its key in ${variable}, which is not set")
+            raise GoldassayError(f"{file}: {key} takes its key from ${variable}, which is not set")
         options["api_key"] = os.environ[str(variable)]
     return model, options
 
@@ -196,17 +193,15 @@ def adapter_of(name: str) -> dspy.Adapter:
         raise GoldassayError(f"no adapter {name!r}; there are {', '.join(ADAPTERS)}")
     if name.startswith("terse"):
         return TerseAdapter(name.partition("-")[2] or "auto")
-    made: dspy.Adapter = {"chat": dspy.ChatAdapter, "json": dspy.JSONAdapter, "xml": dspy.XMLAdapter}[name]()
-    return made
+    stock: dspy.Adapter = {"chat": dspy.ChatAdapter, "json": dspy.JSONAdapter, "xml": dspy.XMLAdapter}[name]()
+    return stock
 
 
 __all__ = [
     "ADAPTERS",
     "DEFAULT",
     "Asked",
-    "AsyncLlamaEngine",
     "Copied",
-    "LlamaEngine",
     "LocalLM",
     "Model",
     "ModelError",

@@ -1,277 +1,134 @@
-"""How fast an endpoint is asked: calls in flight that adapt, and limits of requests and tokens a minute.
+"""Rate limits of endpoints: so many requests and tokens a minute, spread evenly, whoever asks.
 
-The number of calls in flight begins small and doubles while all goes well (slow start). A refusal (429) takes 20 % off,
-once for all calls that were in flight together, and from then on it grows by one a round. A server that fails (5xx, no
-answer) stops the growth for a while. What a server says in ``Retry-After`` holds for everybody who asks it.
+There is one limit for each endpoint (model and address) in a process: all threads of a run, its judge and a reflection
+model share it. It is a callback of the model (``dspy.utils.callback``) around token buckets of `pyrate_limiter`. Calls
+that DSPy's cache answers give their place back. Retries are DSPy's own (``num_retries``).
 
-Requests and tokens a minute are spread evenly, so that no way of counting a minute finds too many. There is one
-`Limiter` for each endpoint (model and address) in a process, whoever asks: threads, a judge, a reflection model.
-The processes or actors of a run have none of their own: a `RemoteLimiter` asks the run's (`LimiterServer`) before every
-call, so that all of them together keep to its limits, and what one of them is refused slows down all.
+Each process has limits of its own. The workers of a Ray run call `share_among`, which gives each an equal part.
 """
 
 from __future__ import annotations
 
 import threading
 import time
-from collections import Counter
-from collections.abc import Callable, Hashable
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+import dspy
+from pyrate_limiter import Duration, Limiter, Rate, SingleBucketFactory, StateBucket, TokenBucket
+
+from goldassay._dspy_compat import BaseCallback, history_entry
 from goldassay.exceptions import GoldassayError
+from goldassay.lm.watch import note
 
-if TYPE_CHECKING:
-    import dspy
+POLL = 0.02  # seconds after which a waiting call asks again
 
-START, LEAST, CUT = 8.0, 1.0, 0.8
-PAUSE = 5.0  # seconds without growth after a server failed
-SLICE = 0.5  # seconds that anybody sleeps in one go, so that a stop is heard
-POLL = 0.1  # seconds after which a worker asks again whether others have left it room
-ModelAt = tuple[str, str]  # model and address
+_gates: dict[tuple[str, str], Gate] = {}
+_lock = threading.Lock()
+_processes = 1
 
 
-@dataclass(frozen=True)
-class Limits:
-    """Requests (``rpm``) and tokens (``tpm``) a minute; ``None`` is no limit.
+class Gate:
+    """The limits of one endpoint: calls `enter`, and `leave` with the tokens that they used.
 
-    >>> Limits(rpm=60)
-    Limits(rpm=60, tpm=None)
+    How many tokens an answer takes is known only afterwards, so a call reserves its prompt (four characters a token)
+    and the running mean of what answers took beside it.
     """
 
-    rpm: float | None = None
-    tpm: float | None = None
-
-    def __post_init__(self) -> None:
-        for name in ("rpm", "tpm"):
-            value = getattr(self, name)
-            if value is not None and (isinstance(value, bool) or not isinstance(value, (int, float)) or not value > 0):
-                raise GoldassayError(f"{name} is a number above 0 (a minute), not {value!r}")
-
-
-class Pace:
-    """So many a minute, evenly: ``free`` is when the next may start.
-
-    >>> pace = Pace(60)
-    >>> pace.take(0.0, 2), pace.free
-    (None, 2.0)
-    """
-
-    def __init__(self, per_minute: float | None) -> None:
-        self.per_minute, self.free = per_minute, 0.0
-
-    def take(self, now: float, amount: float) -> None:
-        """Use some of it; a negative amount gives back what was reserved for nothing."""
-        if self.per_minute is not None:
-            self.free = max(now, self.free) + amount * 60 / self.per_minute
-
-
-class Limiter:
-    """Lets calls of one endpoint start: not too many at once, not too many a minute.
-
-    ``ask`` gives 0 where a call may start, which must be told with ``answered``, ``refused`` or ``failed``; else the
-    seconds after which to ask again.
-    """
-
-    def __init__(self, limits: Limits = Limits(), clock: Callable[[], float] = time.monotonic) -> None:
-        self.clock = clock
-        self.width, self.busy, self.doubling = START, 0, True
-        self.pressed = False  # whether more would be in flight if they were let
-        self.not_before = self.grow_after = self.cut_at = 0.0
-        self.requests, self.tokens = Pace(limits.rpm), Pace(limits.tpm)
-        self.mean = 0.0  # tokens of an answer
-        self.changed = threading.Condition()
-
-    def limit(self, limits: Limits) -> None:
-        """So many a minute from now on."""
-        self.requests.per_minute, self.tokens.per_minute = limits.rpm, limits.tpm
-
-    def ask(self, tokens: float = 0.0) -> float:
-        """May a call of about so many tokens in its prompt start?"""
-        with self.changed:
-            now = self.clock()
-            wait = max(self.not_before, self.requests.free, self.tokens.free) - now
-            if wait > 0:
-                return min(wait, SLICE)
-            if self.busy >= int(self.width):
-                self.pressed = True
-                return SLICE
-            self.pressed = self.pressed and 2 * self.busy >= self.width
-            self.busy += 1
-            self.requests.take(now, 1)
-            self.tokens.take(now, tokens + self.mean)
-            return 0.0
-
-    def sleep(self, seconds: float) -> None:
-        """Wait so long, or until a call has ended."""
-        with self.changed:
-            self.changed.wait(seconds)
-
-    def answered(self, expected: float, used: float) -> None:
-        """A call came back: ``used`` tokens, where its prompt let expect some."""
-        with self.changed:
-            now = self.clock()
-            self.tokens.take(now, used - expected - self.mean)
-            self.mean += (max(used - expected, 0.0) - self.mean) / 8
-            if now >= self.grow_after and self.pressed:
-                self.width += 1 if self.doubling else 1 / int(self.width)
-            self._left()
-
-    def refused(self, started: float, retry_after: float | None = None) -> None:
-        """A call that ``started`` then was refused for coming too fast."""
-        with self.changed:
-            now = self.clock()
-            if started >= self.cut_at:
-                self.width, self.cut_at, self.doubling = max(LEAST, self.width * CUT), now, False
-            self.not_before = max(self.not_before, now + (retry_after or 0.0))
-            self._left()
-
-    def failed(self, server: bool) -> None:
-        """A call failed, by a ``server`` that is in trouble or otherwise."""
-        with self.changed:
-            if server:
-                self.grow_after, self.doubling = self.clock() + PAUSE, False
-            self._left()
-
-    def _left(self) -> None:
-        self.busy -= 1
-        self.changed.notify()
-
-
-class LimiterServer:
-    """The limiters of a run, asked by its workers; knows what each has in flight, which ends with it.
-
-    >>> server, lm = LimiterServer(), ("openai/doc", "")
-    >>> [server.tell(worker, lm, None, "ask", (0.0,))[0] for worker in "aabbaabba"]   # eight to begin with, in all
-    [0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.5]
-    >>> server.gone("a"), server.tell("b", lm, None, "ask", (0.0,))[0]
-    (None, 0.0)
-    """
-
-    def __init__(self) -> None:
-        self.held: dict[Hashable, Counter[ModelAt]] = {}
+    def __init__(self, rpm: float | None, tpm: float | None) -> None:
+        self.burst = max(1, int((tpm or 0) / 4))  # tokens that may start at once
+        self.requests = _bucket(rpm, 1) if rpm else None
+        self.tokens = _bucket(tpm, self.burst) if tpm else None
+        self.mean = 0.0
+        self.spare = 0  # places of calls that the cache answered
         self.lock = threading.Lock()
 
-    def tell(
-        self, worker: Hashable, endpoint: ModelAt, limits: Limits | None, what: str, said: tuple[object, ...]
-    ) -> tuple[Any, float]:
-        """What the limiter of an endpoint answers to a method of `Limiter`, and what its clock says.
+    def enter(self, prompt: float) -> None:
+        """Wait until a call with about so many tokens in its prompt may start."""
+        tokens, free = round(prompt + self.mean), self._wait(self.requests, 1)
+        while free and tokens > 0:
+            free = self._wait(self.tokens, min(tokens, self.burst))
+            tokens -= self.burst
 
-        Args:
-            worker: Who tells it, so that what it holds is free when it is gone.
-            endpoint: The endpoint that it asks.
-            limits: The limits of that endpoint; ``None`` for none.
-            what: The name of the method.
-            said: The arguments of the method.
-        """
-        one = _limiter(endpoint, limits)
-        answer: Any = getattr(one, what)(*said)
+    def _wait(self, bucket: Limiter | None, weight: int) -> bool:
+        """Wait for a bucket; False if a spare place came first."""
+        while bucket and not bucket.try_acquire("call", weight, blocking=False):
+            with self.lock:
+                if self.spare:
+                    self.spare -= 1
+                    return False
+            time.sleep(POLL)
+        return True
+
+    def leave(self, prompt: float, used: float | None) -> None:
+        """The call has ended: with so many tokens, or (None) from the cache."""
         with self.lock:
-            if what != "ask" or answer == 0.0:
-                self.held.setdefault(worker, Counter())[endpoint] += 1 if what == "ask" else -1
-        return answer, one.clock()
-
-    def gone(self, worker: Hashable) -> None:
-        """A worker is no more, and neither are its calls."""
-        with self.lock:
-            held = self.held.pop(worker, Counter())
-        for endpoint, calls in held.items():
-            for _ in range(calls):
-                _limiter(endpoint, None).failed(server=False)
+            if used is None:
+                self.spare += 1
+            else:
+                self.mean += (max(used - prompt, 0.0) - self.mean) / 8
 
 
-class RemoteLimiter:
-    """Stands in a worker for the limiter of its run, which ``tell`` asks: endpoint, limits, method and arguments.
+def _bucket(per_minute: float, burst: int) -> Limiter:
+    thousandths = max(1, round(1000 * per_minute / _processes))  # so that half a request a minute is a rate too
+    rate = Rate(thousandths, 1000 * Duration.MINUTE, burst=burst)
+    return Limiter(SingleBucketFactory(StateBucket([rate], algorithm=TokenBucket()), schedule_leak=False))
 
-    What the limiter has said to wait for, no other thread of the worker asks again meanwhile.
+
+class RateLimit(BaseCallback):  # type: ignore[misc]
+    """The callback that makes a model keep to its limits.
+
+    >>> RateLimit(rpm=60)
+    RateLimit(rpm=60, tpm=None)
     """
 
-    def __init__(self, tell: Callable[..., tuple[Any, float]], endpoint: ModelAt) -> None:
-        self.tell, self.endpoint = tell, endpoint
-        self.limits: Limits | None = None
-        self.ahead = self.until = 0.0
-        self.changed = threading.Condition()
+    def __init__(self, rpm: float | None = None, tpm: float | None = None) -> None:
+        for name, value in (("rpm", rpm), ("tpm", tpm)):
+            number = isinstance(value, int | float) and not isinstance(value, bool)
+            if value is not None and not (number and value > 0):
+                raise GoldassayError(f"{name}: expected a number above 0 (a minute), got {value!r}")
+        self.rpm, self.tpm = rpm, tpm
+        self.calls: dict[str, tuple[Any, float]] = {}
 
-    def limit(self, limits: Limits) -> None:
-        """So many a minute from now on."""
-        self.limits = limits
+    def __repr__(self) -> str:
+        return f"RateLimit(rpm={self.rpm}, tpm={self.tpm})"
 
-    def clock(self) -> float:
-        """The limiter's clock, which may be that of another machine."""
-        return time.monotonic() + self.ahead
+    def gate(self, lm: Any) -> Gate:
+        """The gate of the model's endpoint in this process."""
+        endpoint = (str(lm.model), str(lm.kwargs.get("api_base") or lm.kwargs.get("base_url") or ""))
+        with _lock:
+            return _gates.setdefault(endpoint, Gate(self.rpm, self.tpm))
 
-    def ask(self, tokens: float = 0.0) -> float:
-        """May a call of about so many tokens in its prompt start?"""
-        with self.changed:
-            if (left := self.until - time.monotonic()) > 0:
-                return left
-            wait = min(float(self._told("ask", tokens)), POLL)
-            self.until = time.monotonic() + wait
-            return wait
+    def on_lm_start(self, call_id: str, instance: Any, inputs: dict[str, Any]) -> None:
+        """Wait for a place. In asynchronous code this holds up the event loop."""
+        prompt = len(str(inputs.get("messages") or inputs.get("prompt") or "")) / 4
+        self.calls[call_id] = instance, prompt
+        began = time.monotonic()
+        self.gate(instance).enter(prompt)
+        note(waited=time.monotonic() - began)
 
-    def sleep(self, seconds: float) -> None:
-        """Wait so long, or until a call of this worker has ended."""
-        with self.changed:
-            self.changed.wait(seconds)
-
-    def answered(self, expected: float, used: float) -> None:
-        """A call came back: ``used`` tokens, where its prompt let expect some."""
-        self._left("answered", expected, used)
-
-    def refused(self, started: float, retry_after: float | None = None) -> None:
-        """A call that ``started`` then was refused for coming too fast."""
-        self._left("refused", started, retry_after)
-
-    def failed(self, server: bool) -> None:
-        """A call failed, by a ``server`` that is in trouble or otherwise."""
-        self._left("failed", server)
-
-    def _left(self, what: str, *said: Any) -> None:
-        with self.changed:
-            self._told(what, *said)
-            self.until = 0.0
-            self.changed.notify(2)  # where one call has ended there may be room for one more than before
-
-    def _told(self, what: str, *said: Any) -> Any:
-        answer, now = self.tell(self.endpoint, self.limits, what, said)
-        self.ahead = now - time.monotonic()
-        return answer
-
-
-AnyLimiter = Limiter | RemoteLimiter
-_limiters: dict[ModelAt, AnyLimiter] = {}
-_lock = threading.Lock()
-_tell: Callable[..., tuple[Any, float]] | None = None
-
-
-def ask_elsewhere(tell: Callable[..., tuple[Any, float]]) -> None:
-    """This process is a worker of a run: the run's limiters are asked, not its own (`LimiterServer.tell`)."""
-    global _tell
-    _tell = tell
+    def on_lm_end(self, call_id: str, outputs: Any, exception: Exception | None = None) -> None:
+        """Count the tokens, or give the place back."""
+        lm, prompt = self.calls.pop(call_id)
+        entry = history_entry(lm, outputs)
+        usage = entry.get("usage") or {}
+        cached = bool(entry) and not usage
+        self.gate(lm).leave(prompt, None if cached else float(usage.get("total_tokens") or prompt))
 
 
 def limited(lm: dspy.BaseLM, rpm: float | None = None, tpm: float | None = None) -> dspy.BaseLM:
-    """The model itself, which runs of goldassay ask no faster than this."""
-    vars(lm)["goldassay_limits"] = Limits(rpm, tpm)
+    """The same model, which from now on is called no more often than this.
+
+    >>> limited(dspy.LM("openai/gpt-4o-mini"), rpm=500).callbacks
+    [RateLimit(rpm=500, tpm=None)]
+    """
+    limit = RateLimit(rpm, tpm)
+    with _lock:
+        _gates.pop((str(lm.model), str(lm.kwargs.get("api_base") or lm.kwargs.get("base_url") or "")), None)
+    lm.callbacks.append(limit)
     return lm
 
 
-def limiter(lm: dspy.BaseLM) -> AnyLimiter | None:
-    """The limiter of a model's endpoint; none for a model that is no endpoint (it runs in this process)."""
-    said = getattr(lm, "goldassay_limits", None)
-    if said is None and not isinstance(getattr(lm, "engine", None), str):
-        return None
-    settings = getattr(lm, "kwargs", None) or {}
-    return _limiter(
-        (str(getattr(lm, "model", lm)), str(settings.get("api_base") or settings.get("base_url") or "")), said
-    )
-
-
-def _limiter(endpoint: ModelAt, limits: Limits | None) -> AnyLimiter:
-    with _lock:
-        found = _limiters.get(endpoint)
-        if found is None:
-            found = _limiters[endpoint] = Limiter() if _tell is None else RemoteLimiter(_tell, endpoint)
-    if limits is not None:
-        found.limit(limits)
-    return found
+def share_among(processes: int) -> None:
+    """This process is one of several that ask the same endpoints: each takes an equal part of every limit."""
+    global _processes
+    _processes = processes

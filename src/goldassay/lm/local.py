@@ -1,218 +1,263 @@
-"""A GGUF file in this process, as an engine for ``dspy.LM``; answers are constrained by the adapter's JSON schema.
+"""GGUF files as models of DSPy: ``LocalLM`` asks llama.cpp's own server, which runs inside this process.
 
-An answer that was cut short keeps its complete parts. What a constrained model writes is JSON up to the point where the
-tokens ended. Of that, complete fields and complete items of lists are kept. Text that was being written as a field of
-its own is kept as far as it goes, like any answer that ends at ``max_tokens``; anything else that was begun is dropped.
-`watch` gathers which answers were cut short while an example was worked on.
+`xllamacpp` serves a file on a free port of this machine, behind a random key, with llama.cpp's OpenAI-compatible
+interface. ``dspy.LM`` talks to it as to any endpoint, in every version of DSPy. An answer is constrained by a grammar:
+that of `goldassay.lm.terse.TerseAdapter`, or the JSON schema that ``dspy.JSONAdapter`` asks for.
 
-DSPy turns whatever an engine raises into its own ``LMError``. What a local model can fail with is both, and DSPy hands
-it on as it is: a `ModelError` for goldassay, and an ``LMError`` for programs that catch DSPy's.
+An answer that was cut short keeps its complete parts: complete fields, complete items of lists, finished lines. Text of
+a field of its own is kept as far as it goes, like any answer that ends at ``max_tokens``.
 """
 
 from __future__ import annotations
 
-import asyncio
 import json
+import os
 import re
+import secrets
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import Any, ClassVar
+from dataclasses import dataclass
+from importlib import import_module
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
 
 import dspy
-from dspy.lm15 import Message, Response, TextPart, Usage
+import httpx
 
-from goldassay._dspy_compat import LM_ERRORS, ContextWindowExceededError
-from goldassay.exceptions import GoldassayError, ModelError
+from goldassay._dspy_compat import ContextWindowExceededError
+from goldassay.exceptions import MissingExtra, ModelError
 from goldassay.lm.files import located
-from goldassay.lm.grammar import CHARACTERS, ITEMS
-from goldassay.lm.server import body, loaded, require
+from goldassay.lm.grammar import json_grammar
+from goldassay.lm.lines import CHARACTERS, ITEMS
+from goldassay.lm.watch import note
+
+BUSY = Path("/proc/loadavg")
 
 
-class LocalLM(dspy.LM):  # type: ignore[misc]
-    """A local model as DSPy's LM.
-
-    An answer that ended at ``max_tokens`` has the finish reason ``length`` in ``history[-1]["response"]``, and is
-    reported to `goldassay.lm.local` whether the model made it now or DSPy's cache had it.
-    """
-
-    def update_history(self, entry: dict[str, object]) -> None:
-        """Keep the call as DSPy does, and note a cut answer."""
-        super().update_history(entry)
-        found = entry["response"]
-        for response in found if isinstance(found, (list, tuple)) else [found]:
-            if getattr(response, "finish_reason", None) == "length":
-                note(self.model)
-
-
-class LocalModelError(ModelError, *LM_ERRORS):  # type: ignore[misc]
-    """A local model could not be loaded, or gave no answer."""
-
-
-class PromptTooLongError(LocalModelError, ContextWindowExceededError, ValueError):  # type: ignore[misc]
+class PromptTooLongError(ModelError, ContextWindowExceededError, ValueError):  # type: ignore[misc]
     """The prompt does not fit the context of a local model.
 
-    DSPy's agents catch it and shorten their history; its InferRules, which shows fewer examples then, wants a
-    ``ValueError``.
+    DSPy's agents catch it as a ``ContextWindowExceededError`` and shorten their history; its InferRules expects a
+    ``ValueError`` and shows fewer examples.
     """
 
     def __init__(self, message: str) -> None:
-        ContextWindowExceededError.__init__(self, message=message)
+        Exception.__init__(self, message)
+        self.message, self.model = message, None
+
+    def __str__(self) -> str:
+        return str(self.message)
 
 
-_CUT: ContextVar[list[str] | None] = ContextVar("cut", default=None)
+@dataclass(frozen=True)
+class Server:
+    """A loaded file; ``handle`` must stay referenced, or the model goes."""
+
+    handle: Any
+    address: str
+    key: str
+    end_tokens: Sequence[int]
 
 
-def watch() -> list[str]:
-    """A list that the engines called from here on add to, one entry per answer that was cut short."""
-    found: list[str] = []
-    _CUT.set(found)
-    return found
-
-
-def note(model: str) -> None:
-    """An answer of this model was cut short."""
-    found = _CUT.get()
-    if found is not None:
-        found.append(model)
-
-
-class LlamaEngine:
-    """Answers requests of ``dspy.LM`` with a local model, which is loaded on the first call.
-
-    The engine itself holds a name and numbers, so it is cheap to copy, to pickle and to save with a program; all
-    engines of a file share one model, which takes ``slots`` requests at a time.
+class LocalLM(dspy.LM):  # type: ignore[misc]
+    """A GGUF file as DSPy's LM, loaded on the first call. All models of one file share one server.
 
     Args:
-        context: Tokens of a prompt and its answer together.
-        items: The most items of a list whose schema states no limit.
-        characters: The most characters of a text in a list, likewise.
+        model: ``local/NAME`` or ``local:FILE.gguf``.
+        context: tokens of a prompt and its answer together.
+        items: the most items of a list whose schema states no limit.
+        characters: the most characters of a text in a list, likewise.
+        slots: how many requests the model works on at once.
+        settings: those of ``dspy.LM``; temperature 0 and 256 tokens unless set.
     """
 
-    supports_function_calling: ClassVar[bool] = False
-    supports_reasoning: ClassVar[bool] = False
-    supports_response_schema: ClassVar[bool] = True
-    supported_params: ClassVar[frozenset[str]] = frozenset(
-        {"response_format", "temperature", "max_tokens", "stop", "seed", "top_p", "top_k"}
-        | {"frequency_penalty", "presence_penalty"}
-    )
-
     def __init__(
-        self, name: str, context: int = 4096, items: int = ITEMS, characters: int = CHARACTERS, slots: int = 1
+        self,
+        model: str,
+        context: int = 4096,
+        items: int = ITEMS,
+        characters: int = CHARACTERS,
+        slots: int = 1,
+        **settings: Any,
     ) -> None:
-        if slots < 1:
-            raise GoldassayError(f"a model has at least one slot, not {slots}")
-        self.name, self.context, self.items, self.characters, self.slots = name, context, items, characters, slots
+        super().__init__(model, **{"temperature": 0.0, "max_tokens": 256, **settings})
+        self.context, self.items, self.characters, self.slots = context, items, characters, slots
 
-    def check(self) -> None:
-        """Whether the extra is installed and the file is there; an embedded model's file is fetched."""
-        require()
-        located(self.name)
+    supports_response_schema = True
+    supports_function_calling = False
+    supports_reasoning = False
+    supported_params = frozenset({"response_format", "temperature", "max_tokens", "stop", "seed", "top_p"})
 
-    def complete(self, request: Any) -> Response:
-        """One chat completion; a constrained answer that was cut short keeps its complete parts."""
+    def __call__(self, prompt: Any = None, *, messages: Any = None, **options: Any) -> Any:
+        options = self._options(options)
+        with self._checked() as lengths:
+            answers = super().__call__(prompt, messages=messages, **options)
+        return _whole(answers, options, lengths)
+
+    async def acall(self, prompt: Any = None, *, messages: Any = None, **options: Any) -> Any:
+        options = self._options(options)
+        with self._checked() as lengths:
+            answers = await super().acall(prompt, messages=messages, **options)
+        return _whole(answers, options, lengths)
+
+    @property
+    def server(self) -> Server:
+        """The server of this model's file."""
+        return _loaded(located(self.model), self.context, self.slots)
+
+    def dump_state(self) -> dict[str, Any]:
+        """The settings, no path or port of this machine."""
+        own = {name: getattr(self, name) for name in ("context", "items", "characters", "slots")}
+        return {**super().dump_state(), **own}
+
+    def _options(self, options: dict[str, Any]) -> dict[str, Any]:
+        """The options of a call, with the server's address and the grammar of a requested response format."""
+        wanted = options.pop("response_format", None)
+        extra = dict(options.pop("extra_body", None) or {})
+        if wanted is not None:
+            extra["grammar"] = json_grammar(_schema(wanted), items=self.items, characters=self.characters)
+        server = self.server
+        address = {"api_base": f"{server.address}/v1", "api_key": server.key, "custom_llm_provider": "openai"}
+        return {**options, **address, **({"extra_body": extra} if extra else {})}
+
+    @contextmanager
+    def _checked(self) -> Iterator[list[bool]]:
+        """Tells of each answer of a call whether it was cut short, and turns a long prompt into a `ModelError`."""
+        lengths: list[bool] = []
+        token = _lengths.set(lengths)
         try:
-            model = loaded(located(self.name), self.context, self.slots)
-            reply = model.ask(body(request, self.items, self.characters, model.ends))
-        except GoldassayError as error:
-            raise LocalModelError(str(error)) from error
-        if "choices" not in reply:
-            raise _refusal(reply, self.name, self.context)
-        choice, usage = reply["choices"][0], reply["usage"]
-        text, cut = choice["message"]["content"] or "", choice["finish_reason"] == "length"
-        if cut and request.config.response_format:
-            text = complete(text)[0] if text.lstrip().startswith("{") else _whole_lines(text)
-        return Response(
-            id=None,
-            model=request.model,
-            message=Message.assistant([TextPart(text)]),
-            finish_reason="length" if cut else "stop",
-            usage=Usage(
-                input_tokens=usage["prompt_tokens"],
-                output_tokens=usage["completion_tokens"],
-                total_tokens=usage["prompt_tokens"] + usage["completion_tokens"],
-            ),
-        )
+            yield lengths
+        except ContextWindowExceededError as error:
+            tokens = re.search(r"\d+(?= tokens)", str(error))
+            raise PromptTooLongError(
+                f"the prompt has {tokens[0] if tokens else 'too many'} tokens, {self.model} takes {self.context}; "
+                "show fewer or shorter examples, or allow more with lm.resolve(name, context=…)"
+            ) from None
+        finally:
+            _lengths.reset(token)
+        note(truncated=sum(lengths))
 
-    def dump_state(self) -> dict[str, object]:
-        """The model's name and the bounds; no weights, no path of this machine."""
-        return {name: getattr(self, name) for name in ("name", "context", "items", "characters", "slots")}
-
-    @classmethod
-    def load_state(cls, state: dict[str, Any]) -> LlamaEngine:
-        """The engine again; nothing is looked for before the first call."""
-        return cls(**state)
+    def update_history(self, entry: dict[str, Any]) -> None:
+        """Keep the call as DSPy does, and note whether its answers were cut short."""
+        super().update_history(entry)
+        response = entry["response"]
+        choices = getattr(response, "choices", None) or (response if isinstance(response, list | tuple) else [response])
+        lengths = _lengths.get()
+        if lengths is not None:
+            lengths += [getattr(choice, "finish_reason", None) == "length" for choice in choices]
 
 
-class AsyncLlamaEngine:
-    """The same engine for ``acall``: the model runs in a thread."""
-
-    def __init__(self, engine: LlamaEngine) -> None:
-        self.engine = engine
-
-    async def complete(self, request: Any) -> Response:
-        """One chat completion."""
-        return await asyncio.to_thread(self.engine.complete, request)
-
-    def dump_state(self) -> dict[str, object]:
-        """As the engine inside."""
-        return self.engine.dump_state()
-
-    @classmethod
-    def load_state(cls, state: dict[str, object]) -> AsyncLlamaEngine:
-        """The engine again."""
-        return cls(LlamaEngine.load_state(state))
+_lengths: ContextVar[list[bool] | None] = ContextVar("lengths", default=None)
+_servers: dict[tuple[Path, int, int], Server] = {}
+_loading = threading.Lock()
 
 
-def _whole_lines(text: str) -> str:
-    """The lines that were finished; a single one is kept as far as it goes."""
-    return text.rpartition("\n")[0] or text
+def _loaded(file: Path, context: int, slots: int) -> Server:
+    """The server of a file with a context of so many tokens for each of its slots, started on first use."""
+    key = (file.resolve(), context, slots)
+    with _loading:
+        if key not in _servers:
+            _servers[key] = _start(file, context, slots)
+        return _servers[key]
 
 
-def _refusal(reply: Any, name: str, context: int) -> LocalModelError:
-    """The error of llama.cpp as ours."""
-    error = reply.get("error", reply) if isinstance(reply, dict) else reply
-    if not isinstance(error, dict):
-        error = {"message": error}
-    if error.get("type") == "exceed_context_size_error":
-        return PromptTooLongError(
-            f"the prompt has {error.get('n_prompt_tokens', 'too many')} tokens, {name} takes {context}; "
-            "show fewer or shorter examples, or ask for more with lm.resolve(name, context=…)"
-        )
-    return LocalModelError(f"{name} gave no answer: {' '.join(str(error.get('message', error)).split())[:300]}")
+def _start(file: Path, context: int, slots: int) -> Server:
+    # LiteLLM fetches a table of prices when it is imported; a local model needs no network.
+    os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")
+    xllamacpp = import_module("xllamacpp")
+    params = xllamacpp.CommonParams()
+    params.model.path = str(file)
+    params.n_ctx, params.n_parallel, params.cache_ram_mib = context * slots, slots, 0
+    params.verbosity = -1  # llama.cpp prints nothing of its own
+    params.cpuparams.n_threads = params.cpuparams_batch.n_threads = threads()
+    key = secrets.token_urlsafe()
+    params.hostnames, params.port, params.api_keys = ["127.0.0.1"], 0, [key]
+    try:
+        handle = xllamacpp.Server(params)
+    except (RuntimeError, ValueError, OSError) as error:
+        raise ModelError(f"llama.cpp cannot load {file}: {error}; is the file whole, and is there memory?") from None
+    with httpx.Client(base_url=handle.listening_address, headers={"Authorization": f"Bearer {key}"}) as client:
+        end = client.get("/props").json()["eos_token"]
+        tokens = client.post("/tokenize", json={"content": end, "parse_special": True}).json()["tokens"]
+    return Server(handle, handle.listening_address, key, tokens)
+
+
+def require() -> None:
+    """Raises `MissingExtra` if xllamacpp is not installed."""
+    if find_spec("xllamacpp") is None:
+        raise MissingExtra("xllamacpp", "local")
+
+
+def threads(load: Path = BUSY) -> int:
+    """How many threads a model computes on: ``$GOLDASSAY_LM_THREADS``, else the processors that are idle now (Linux
+    tells how many are busy; elsewhere 1).
+
+    llama.cpp's threads wait for each other, so on a busy machine two are slower than one.
+    """
+    text = os.environ.get("GOLDASSAY_LM_THREADS", "").strip()
+    if text:
+        if not text.isdecimal() or int(text) < 1:
+            raise ModelError(f"GOLDASSAY_LM_THREADS: expected a whole number from 1 on, got {text!r}")
+        return int(text)
+    try:
+        busy = int(load.read_text(encoding="ascii").split()[3].split("/")[0]) - 1  # this thread runs too
+        return max(1, min(8, len(os.sched_getaffinity(0)) - busy))
+    except (OSError, AttributeError, IndexError, ValueError):
+        return 1
+
+
+def _schema(wanted: Any) -> dict[str, Any]:
+    """The JSON schema of a response format: a pydantic model, or what OpenAI's interface takes."""
+    if isinstance(wanted, type):
+        schema: dict[str, Any] = wanted.model_json_schema()  # type: ignore[attr-defined]
+        return schema
+    return dict(wanted.get("json_schema", {}).get("schema") or {"type": "object"})
+
+
+def _whole(answers: Any, options: dict[str, Any], lengths: Sequence[bool]) -> Any:
+    """The answers of a constrained call, each without what was begun when the tokens ended."""
+    if "grammar" not in options.get("extra_body", {}) or not any(lengths):
+        return answers
+    cut = zip(answers, lengths, strict=True)
+    return [_complete_parts(answer) if short and isinstance(answer, str) else answer for answer, short in cut]
+
+
+def _complete_parts(text: str) -> str:
+    return complete(text) if text.lstrip().startswith("{") else text.rpartition("\n")[0] or text
 
 
 DECODER = json.JSONDecoder()
 KEY = re.compile(r'\s*,?\s*("(?:[^"\\]|\\.)*")\s*:\s*')
 AFTER = re.compile(r"[\s,\]}]")
 BETWEEN = re.compile(r"[\s,]*")
+ESCAPE = 12  # characters of the longest JSON escape, a surrogate pair
 
 
-def complete(text: str) -> tuple[str, bool]:
-    """The JSON object that a cut answer surely holds, and whether anything was cut off.
+def complete(text: str) -> str:
+    """The JSON object that a cut answer surely holds.
 
     >>> complete('{"entities": [{"type": "TOP", "text": "Delft"}, {"type": "TM')
-    ('{"entities": [{"type": "TOP", "text": "Delft"}]}', True)
-    >>> complete('{"entities": [{"type": "TOP"')
-    ('{"entities": []}', True)
-    >>> complete('{"label": "Museum"}')
-    ('{"label": "Museum"}', False)
+    '{"entities": [{"type": "TOP", "text": "Delft"}]}'
+    >>> complete('{"reason": "It ope')
+    '{"reason": "It ope"}'
     """
     try:
         json.loads(text)
+        return text
     except json.JSONDecodeError:
-        start = text.find("{")
-        return (json.dumps(_fields(text, start + 1), ensure_ascii=False) if start >= 0 else text), True
-    return text, False
-
-
-def _fields(text: str, place: int) -> dict[str, Any]:
+        place = text.index("{") + 1
     fields: dict[str, Any] = {}
     while key := KEY.match(text, place):
-        whole = _value(text, key.end())
-        if whole is None:
-            part = _begun(text, key.end())
-            return fields if part is None else {**fields, json.loads(key[1]): part}
-        fields[json.loads(key[1])], place = whole
-    return fields
+        value = _value(text, key.end())
+        if value is None:
+            begun = _begun(text, key.end())
+            fields |= {} if begun is None else {json.loads(key[1]): begun}
+            break
+        fields[json.loads(key[1])], place = value
+    return json.dumps(fields, ensure_ascii=False)
 
 
 def _value(text: str, place: int) -> tuple[Any, int] | None:
@@ -221,26 +266,20 @@ def _value(text: str, place: int) -> tuple[Any, int] | None:
         value, end = DECODER.raw_decode(text, place)
     except json.JSONDecodeError:
         return None
-    number = isinstance(value, (int, float)) and not isinstance(value, bool)
-    unsure = number and not AFTER.match(text, end)
-    return None if unsure else (value, end)
+    number = isinstance(value, int | float) and not isinstance(value, bool)
+    return None if number and not AFTER.match(text, end) else (value, end)
 
 
 def _begun(text: str, place: int) -> Any:
     """What is sure of a value that was cut: the complete items of a list, the words of a text so far."""
     if text[place : place + 1] == "[":
         items, place = [], place + 1
-        while found := _value(text, _skip(text, place)):
-            items.append(found[0])
-            place = found[1]
+        while value := _value(text, BETWEEN.match(text, place).end()):  # type: ignore[union-attr]
+            items.append(value[0])
+            place = value[1]
         return items
     if text[place : place + 1] == '"':
-        for end in range(len(text), max(place, len(text) - 12), -1):  # the end may cut an escape (\ud83d\ude00) in two
-            if found := _value(f'{text[place:end]}"', 0):
-                return found[0].encode("utf-16", "surrogatepass").decode("utf-16", "ignore")
+        for end in range(len(text), max(place, len(text) - ESCAPE), -1):  # the end may cut an escape in two
+            if value := _value(f'{text[place:end]}"', 0):
+                return value[0].encode("utf-16", "surrogatepass").decode("utf-16", "ignore")
     return None
-
-
-def _skip(text: str, place: int) -> int:
-    found = BETWEEN.match(text, place)
-    return found.end() if found else place

@@ -29,7 +29,6 @@ from dspy.utils.callback import with_callbacks
 from dspy.utils.exceptions import LMRateLimitError, is_retryable_lm_error
 
 from goldassay._dspy_compat import UsageTracker
-from goldassay.lm.limits import SLICE, limiter
 from goldassay.running.budget import Meter
 from goldassay.running.rows import answer, messages
 
@@ -37,6 +36,14 @@ REFUSALS = 10  # how often a call that was refused for coming too fast is made a
 LONGEST = 120.0  # seconds that a server may ask us to wait
 ACCOUNT = "goldassay_account"  # the setting of DSPy's that carries the account into its threads
 TOKENS = ("prompt_tokens", "completion_tokens")
+
+SLICE = 0.5
+
+
+def limiter(_: object) -> Any:
+    """None: a model keeps to its limits by itself (`goldassay.lm.limits`)."""
+    return None
+
 
 _own: ContextVar[bool] = ContextVar("goldassay_own_retries", default=False)
 _open: list[Account] = []

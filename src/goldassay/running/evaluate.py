@@ -16,7 +16,6 @@ from typing import Any
 import dspy
 
 from goldassay.exceptions import ConventionError, GoldassayError, RunStopped, StorageError, shown
-from goldassay.lm.kept import keeping, types_kept
 from goldassay.measures.judged import JudgeLabels
 from goldassay.metric import AnyMetric, Metric
 from goldassay.progress import Bar
@@ -131,7 +130,6 @@ def _evaluate(
     traced = trace and writer is not None
     here = Measuring(program, gold, measured, traced)
     used = adapter if adapter is not None else dspy.settings.adapter
-    used = keeping(used) if keep_prompts else used
     at_once = min(threads, len(gold))
     bar = Bar(len(gold), len(rows), progress)
     try:
@@ -185,7 +183,7 @@ def _evaluate(
     status, why, loose = "interrupted", "", Account()
     storage: StorageError | None = None
     try:
-        types = types_kept() if keep_prompts else nullcontext()
+        types = nullcontext()
         with dspy.context(**around), watching(asked, meter) as loose, types, _few_collections():
             why = loop.work(len(make.widths), make.deal) if isinstance(make, Elsewhere) else loop.work(at_once)
         why = why if len(rows) < len(gold) else watch.all

@@ -21,7 +21,7 @@ from goldassay._dspy_compat import (
     input_keys,
 )
 from goldassay.exceptions import GoldassayError, said
-from goldassay.lm import local as truncation
+from goldassay.lm.watch import watch
 from goldassay.measure import failed
 from goldassay.metric import failed_with
 from goldassay.running.budget import BudgetSpent
@@ -161,7 +161,7 @@ class Measuring:
         """Run one example and measure it; ``account`` hears what it asks of models."""
         account.meter.check()
         example = self.gold[index]
-        cut = truncation.watch()
+        notes = watch()
         started = time.perf_counter()
         try:
             pred = as_prediction(self.program(**example.inputs()))
@@ -178,7 +178,7 @@ class Measuring:
             row["usage"] = usage
         if account.waited >= 0.001:
             row["waited_s"] = round(account.waited, 3)
-        if cut:
+        if notes.truncated:
             row["truncated"] = True
         if self.trace:
             row |= traced(example, calls)

@@ -91,8 +91,6 @@ class Worker:
         import dspy
 
         from goldassay import workspace
-        from goldassay.lm import limits
-        from goldassay.lm.kept import types_kept
         from goldassay.running.budget import Meter
         from goldassay.running.secrets import models
 
@@ -102,14 +100,13 @@ class Worker:
             with suppress(Exception):  # the run may have loaded files that this program does not need
                 workspace.load(file)
         program, metric, lm, adapter, trace, timeout = cloudpickle.loads(inner)
-        limits.ask_elsewhere(tell)
+
         self.gold: dict[int, Any] = {}
         gold: Any = self.gold
         self.measuring = Measuring(program, gold, metric, trace)
         self.meter = Meter()
         self.watch = ExitStack()  # kept, since what leaves it is watched no more
         self.loose = self.watch.enter_context(watching(models(program, metric, lm), self.meter))
-        self.watch.enter_context(types_kept())
         self.given = Feed()
         self.done: SimpleQueue[dict[str, Any] | int] = SimpleQueue()
         self.error: BaseException | None = None

@@ -25,7 +25,7 @@ import dspy
 
 from goldassay._dspy_compat import BAD_REQUEST_ERRORS, LM_ERRORS, ContextWindowExceededError, UsageTracker
 from goldassay.exceptions import GoldassayError, ModelError
-from goldassay.lm import local as truncation
+from goldassay.lm.watch import watch
 from goldassay.running import secrets
 from goldassay.running.calls import ACCOUNT, aside
 
@@ -161,7 +161,7 @@ class BoundModel:
     def _fresh(
         self, signature: type[dspy.Signature], accept: Accept | None, inputs: Mapping[str, str]
     ) -> Fields | None:
-        truncation.watch()  # an answer of the judge's that is cut short is no fault of the program's
+        watch()  # an answer of the judge's that is cut short is no fault of the program's
         program = self.programs.get(signature.__name__) or dspy.Predict(signature)
         quoted = {name: data(text) for name, text in inputs.items()}
         for attempt in range(self.retries + 1):
