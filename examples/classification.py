@@ -24,7 +24,7 @@ texts = {
     "Old books, and paintings of their writers.": "library",
 }
 gold = [dspy.Example(text=text, label=label).with_inputs("text") for text, label in texts.items()]
-metric = Metric({classification.Accuracy(): 0.5, classification.MacroF1("supported"): 0.5})
+metric = Metric({classification.Accuracy(): 0.5, classification.LabelF1(over="supported"): 0.5})
 run = evaluate(Keywords(), gold, metric, progress=False)
 interval = run.intervals["macro_f1_supported"]
 print(f"macro-F1 {run.values['macro_f1_supported']:.3f} [{interval.low:.3f}, {interval.high:.3f}] on {len(gold)} texts")

@@ -12,7 +12,7 @@ from goldassay import Metric
 from goldassay.measures import classification
 
 metric = Metric(
-    {classification.Accuracy(): 0.5, classification.MacroF1("supported"): 0.5},
+    {classification.Accuracy(): 0.5, classification.LabelF1(over="supported"): 0.5},
     targets={"accuracy": 0.80, "macro_f1_supported": 0.75},
     state_of_the_art={"accuracy": 0.85, "macro_f1_supported": 0.80},
     pass_mark=1.0,

@@ -35,7 +35,7 @@ def guess(text: str, id: str) -> Any:
     return dspy.Prediction(entities=[(0, 2, "A"), (4, 6, "B")], label="M")
 
 
-METRIC = Metric([extraction.SpanF1(), classification.Accuracy(), classification.MacroF1()])
+METRIC = Metric([extraction.SpanF1(), classification.Accuracy(), classification.LabelF1()])
 
 
 def told(run: Run) -> dict[str, Any]:

@@ -8,9 +8,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any, TypedDict
 
 from goldassay.exceptions import GoldassayError
-from goldassay.measures.classification.matching import confusion, matrix
 from goldassay.measures.classification.records import Read, institutions, sides
-from goldassay.measures.classification.scorecard import scorecard
+from goldassay.measures.classification.scorecard import matrix, scorecard
 
 
 def type_classification_metrics(
@@ -26,13 +25,12 @@ def type_classification_metrics(
     >>> found["accuracy"], found["per_class"]["M"]["f1"], found["labels"][-1]
     (0.3333333333333333, 0.6666666666666666, 'OTHER')
     """
-    read = aligned(y_true, y_pred)
     names = list(labels) if labels is not None else list(institutions().codes)
     card = scorecard(*_records(y_true, y_pred), labels=names)
     per_class = card.by["label"]
     if not any(row["support"] for row in per_class.values()):
-        warnings.warn("no label of the list stands in gold; weighted_f1 is 0", stacklevel=2)
-    rows = matrix(confusion(read), names)
+        warnings.warn("no label of the list occurs in gold; weighted_f1 is 0", stacklevel=2)
+    rows = matrix(card.totals["macro_f1"], names)
     shown = list(rows)
     return {
         "accuracy": card.values["accuracy"] or 0.0,
@@ -92,7 +90,8 @@ def hierarchical_type_metrics(
     >>> hierarchical_type_metrics(["M", "U"], ["G", "?"])
     {'exact_accuracy': 0.0, 'category_accuracy': 0.5, 'hierarchy_gap': 0.5}
     """
-    card = scorecard(*_records(y_true, y_pred), hierarchy=hierarchy)
+    tree = hierarchy or dict(institutions().hierarchy)
+    card = scorecard(*_records(y_true, y_pred), hierarchy=tree)
     names = {"exact_accuracy": "accuracy", "category_accuracy": "category_accuracy", "hierarchy_gap": "hierarchy_gap"}
     return {name: card.values[key] or 0.0 for name, key in names.items()}
 

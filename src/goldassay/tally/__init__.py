@@ -93,13 +93,17 @@ class Confusion(dict[tuple[str, str], Number]):
     (0.8, ('G', 'M'), Counts(tp=3, fp=0, fn=1))
     """
 
+    def with_items(self, items: Mapping[tuple[str, str], Number]) -> Self:
+        """A tally of the same kind that holds these counts."""
+        return type(self)(items)
+
     def __add__(self, other: Confusion, /) -> Self:
         if not isinstance(other, Confusion):
             return NotImplemented
-        out = type(self)(self)
+        total = self.with_items(self)
         for pair, count in other.items():
-            out[pair] = out.get(pair, 0.0) + count
-        return out
+            total[pair] = total.get(pair, 0.0) + count
+        return total
 
     @property
     def labels(self) -> tuple[str, ...]:
@@ -143,7 +147,7 @@ class Confusion(dict[tuple[str, str], Number]):
         return out
 
     def from_state(self, state: State) -> Self:
-        return type(self)({(gold, pred): count for gold, row in state.items() for pred, count in row.items()})
+        return self.with_items({(gold, pred): count for gold, row in state.items() for pred, count in row.items()})
 
 
 K = TypeVar("K", bound=Hashable)

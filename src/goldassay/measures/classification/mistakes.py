@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from goldassay.measure import Error
+from goldassay.measure import Error, Review
 from goldassay.measures.classification.records import LabelList, Read, institutions
 from goldassay.measures.classification.tally import NONE
 
@@ -10,70 +10,71 @@ AROUND = 30  # characters of the text shown on each side
 SHOWN = 3  # words that are named as evidence
 
 
-def errors(read: Read, labels: LabelList | None = None) -> tuple[tuple[Error, ...], tuple[str, ...]]:
+def errors(read: Read, labels: LabelList | None = None) -> Review:
     """The errors of one example, and what was right.
 
     >>> from goldassay.measures.classification.records import sides
-    >>> found, _ = errors(sides({"label": "A", "text": "Het Stadsarchief van Delft"}, {"label": "M"}))
-    >>> print(found[0].message)
+    >>> mistakes, _ = errors(sides({"label": "A", "text": "Het Stadsarchief van Delft"}, {"label": "M"}))
+    >>> print(mistakes[0].message)
     A (Archive) was taken for M (Museum): "Stadsarchief" speaks for A, in "Het Stadsarchief van Delft".
     """
-    known = labels or institutions()
+    types = labels or institutions()
     if read.gold == read.pred:
-        return _secondary(read, known), (f"label {_called(read.gold, known)}",)
-    kind, says = _what(read, known)
-    start, end, words = _signs(read, known)
-    where = _context(read.text, start, end)
+        return _secondary(read, types), (f"label {_title(read.gold, types)}",)
+    kind, message = _confusion(read, types)
+    start, end, words = _evidence(read.text, read.gold, types)
+    around = _context(read.text, start, end)
+    misled = types.signs(read.text, read.pred)
     if words:
-        says += f": {words} for {read.gold}"
-    misled = known.signs(read.text, read.pred) if read.pred != NONE else []
-    if misled and not words:
-        says += f': "{read.text[misled[0].start : misled[0].end]}" speaks for {read.pred}, but does not decide here'
-    message = f'{says}, in "{where}".' if where else f"{says}."
-    first = Error(kind, message, "", "", read.gold, "" if read.pred == NONE else read.pred, start, end, where, "label")
-    return (first, *_secondary(read, known)), ()
+        message += f": {words} for {read.gold}"
+    elif misled:
+        message += f': "{read.text[misled[0].start : misled[0].end]}" speaks for {read.pred}, but does not decide here'
+    message += f', in "{around}".' if around else "."
+    pred = "" if read.pred == NONE else read.pred
+    error = Error(kind, message, "", "", read.gold, pred, start, end, around, "label")
+    return (error, *_secondary(read, types)), ()
 
 
-def _what(read: Read, known: LabelList) -> tuple[str, str]:
-    gold = _called(read.gold, known)
+def _confusion(read: Read, types: LabelList) -> tuple[str, str]:
+    gold = _title(read.gold, types)
     if read.pred == NONE:
         return "no_label", f"{gold} was not answered: no label came back"
-    if read.gold in known.codes and read.pred not in known.codes:
+    if read.gold in types.codes and read.pred not in types.codes:
         return "unknown_label", f"{gold} was answered with {read.pred!r}, which is not in the list of labels"
-    says = f"{gold} was taken for {_called(read.pred, known)}"
+    message = f"{gold} was taken for {_title(read.pred, types)}"
     if read.pred in read.gold_others:
-        return "secondary_label", f"{says}, which is only a secondary label here"
-    return "wrong_label", says
+        return "secondary_label", f"{message}, which is only a secondary label here"
+    return "wrong_label", message
 
 
-def _secondary(read: Read, known: LabelList) -> tuple[Error, ...]:
-    """Secondary labels that are missing or too many; only where the program gives any."""
+def _secondary(read: Read, types: LabelList) -> tuple[Error, ...]:
+    """Secondary labels that are missing or too many; only if the program gives any."""
     if not read.pred_others:
         return ()
-    found = []
+    mistakes = []
     for label in sorted(read.gold_others - read.pred_set):
-        start, end, words = _signs(read._replace(gold=label), known)
-        says = f"the secondary label {_called(label, known)} was missed" + (f": {words} for it" if words else "")
-        where = _context(read.text, start, end)
-        found.append(Error("missed", f"{says}.", "", "", label, "", start, end, where, "secondary_labels"))
+        start, end, words = _evidence(read.text, label, types)
+        message = f"the secondary label {_title(label, types)} was missed" + (f": {words} for it" if words else "")
+        around = _context(read.text, start, end)
+        mistakes.append(Error("missed", f"{message}.", "", "", label, "", start, end, around, "secondary_labels"))
     for label in sorted(read.pred_others - read.gold_set):
-        says = f"{_called(label, known)} is not among the secondary labels"
-        found.append(Error("spurious", f"{says}.", "", "", "", label, field="secondary_labels"))
-    return tuple(found)
+        message = f"{_title(label, types)} is not among the secondary labels."
+        mistakes.append(Error("spurious", message, "", "", "", label, field="secondary_labels"))
+    return tuple(mistakes)
 
 
-def _signs(read: Read, known: LabelList) -> tuple[int | None, int | None, str]:
-    """Where the first word stands that speaks for the right label, and such words as a clause."""
-    signs = known.signs(read.text, read.gold)
-    words = list(dict.fromkeys(read.text[sign.start : sign.end] for sign in signs))[:SHOWN]
+def _evidence(text: str, label: str, types: LabelList) -> tuple[int | None, int | None, str]:
+    """Where the first word stands that speaks for a label, and such words as a clause."""
+    signs = types.signs(text, label)
+    words = list(dict.fromkeys(text[sign.start : sign.end] for sign in signs))[:SHOWN]
     if not words:
         return None, None, ""
     verb = "speaks" if len(words) == 1 else "speak"
     return signs[0].start, signs[0].end, ", ".join(f'"{word}"' for word in words) + f" {verb}"
 
 
-def _called(code: str, known: LabelList) -> str:
-    name = known.name(code)
+def _title(code: str, types: LabelList) -> str:
+    name = types.name(code)
     return code if name == code else f"{code} ({name})"
 
 
@@ -81,5 +82,5 @@ def _context(text: str, start: int | None, end: int | None) -> str:
     if start is None or end is None:
         return ""
     before, after = max(0, start - AROUND), min(len(text), end + AROUND)
-    shown = " ".join(text[before:after].split())
-    return f"{'…' if before else ''}{shown}{'…' if after < len(text) else ''}"
+    words = " ".join(text[before:after].split())
+    return f"{'…' if before else ''}{words}{'…' if after < len(text) else ''}"

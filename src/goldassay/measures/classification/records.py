@@ -1,15 +1,13 @@
 """What a measure of classification reads: one label from each side of a pair, secondary ones, and the list of labels.
 
-A list of labels is data: names, the groups that they belong to, and words that speak for each. The institution types
-GLAMORCUBESFIXPHDNT stand in ``goldassay/data/glamorcubesfixphdnt.json``; `read_labels` reads another file of that
-shape, so the hierarchy is data and not code.
+A list of labels is data: names, the groups that they belong to, and keywords. The institution types GLAMORCUBESFIXPHDNT
+stand in ``goldassay/data/glamorcubesfixphdnt.json``; `read_labels` reads another file of that shape.
 """
 
 from __future__ import annotations
 
-import json
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cache, cached_property
 from importlib.resources import files
@@ -21,11 +19,11 @@ from goldassay.files import json_value
 from goldassay.measure import gold_field, pred_field
 from goldassay.measures.classification.tally import NONE
 
-NOTHING: frozenset[str] = frozenset()
+LONG = 5  # a keyword of at least so many letters also counts inside a compound: "Stadsarchief"
 
 
 class Read(NamedTuple):
-    """The labels of one example, on both sides; ``pred`` is ``(none)`` where nothing was predicted."""
+    """The labels of one example, on both sides; ``pred`` is ``(none)`` if nothing was predicted."""
 
     gold: str
     pred: str
@@ -41,7 +39,7 @@ class Read(NamedTuple):
     @property
     def pred_set(self) -> frozenset[str]:
         """All labels that were predicted."""
-        return self.pred_others | ({self.pred} if self.pred != NONE else frozenset())
+        return self.pred_others | ({self.pred} - {NONE})
 
 
 def sides(gold: object, pred: object) -> Read:
@@ -53,37 +51,23 @@ def sides(gold: object, pred: object) -> Read:
     >>> sides({"label": "U"}, {"label": None}).pred
     '(none)'
     """
-    if isinstance(gold, str):
-        gold = {"label": gold}
-    if isinstance(pred, str):
-        pred = {"label": pred}
+    gold, pred = ({"label": side} if isinstance(side, str) else side for side in (gold, pred))
     label = gold_field(gold, "label")
     if not isinstance(label, str) or not (label := label.strip()):
         raise FieldError(f"a gold label is a text that is not empty, not {label!r}")
-    text = gold_field(gold, "text", "") or ""
-    ours = _label(pred_field(pred, "label"))
-    others = _others(gold_field(gold, "secondary_labels", None), "gold")
-    theirs = _others(pred_field(pred, "secondary_labels", None), "predicted")
-    return Read(label, ours, others - {label} if others else others, theirs - {ours} if theirs else theirs, str(text))
-
-
-def _label(value: Any) -> str:
-    if value is None:
-        return NONE
-    if not isinstance(value, str):
-        raise FieldError(f"a predicted label is a text, not {value!r}")
-    return value.strip() or NONE
+    predicted = pred_field(pred, "label")
+    if not isinstance(predicted, (str, type(None))):
+        raise FieldError(f"a predicted label is a text, not {predicted!r}")
+    predicted = (predicted or "").strip() or NONE
+    others = _others(gold_field(gold, "secondary_labels", None), "gold") - {label}
+    theirs = _others(pred_field(pred, "secondary_labels", None), "predicted") - {predicted}
+    return Read(label, predicted, others, theirs, str(gold_field(gold, "text", "") or ""))
 
 
 def _others(value: Any, side: str) -> frozenset[str]:
-    if value is None:
-        return NOTHING
-    if isinstance(value, str) or not all(isinstance(one, str) for one in value):
+    if isinstance(value, str) or not all(isinstance(label, str) for label in value or ()):
         raise DataError(f"a list of labels, not {value!r}", field=f"{side} secondary_labels")
-    return frozenset(one.strip() for one in value if one.strip())
-
-
-LONG = 5  # a keyword of at least so many letters also counts inside a compound: "Stadsarchief"
+    return frozenset(label.strip() for label in value or () if label.strip())
 
 
 class Sign(NamedTuple):
@@ -105,11 +89,12 @@ class Label:
 
     @cached_property
     def pattern(self) -> re.Pattern[str] | None:
-        """What finds the label's keywords in a text."""
-        words = sorted(
-            {word for group in self.keywords.values() for word in group}, key=lambda word: (-len(word), word)
-        )
-        parts = [rf"\w*{re.escape(w)}\w*" if len(w) >= LONG else rf"\b{re.escape(w)}\b" for w in words]
+        """The pattern of the label's keywords in a text; ``None`` without keywords."""
+        words = {word for group in self.keywords.values() for word in group}
+        parts = [
+            rf"\w*{re.escape(word)}\w*" if len(word) >= LONG else rf"\b{re.escape(word)}\b"
+            for word in sorted(words, key=lambda word: (-len(word), word))
+        ]
         return re.compile("|".join(parts), re.IGNORECASE) if parts else None
 
 
@@ -118,23 +103,16 @@ class LabelList:
     """A list of labels in its order.
 
     >>> types = institutions()
-    >>> len(types), types.name("M"), types.group("M"), types.code("Holy site")
-    (19, 'Museum', 'CULTURAL', 'H')
+    >>> len(types.labels), types.name("M"), types.code("Holy site")
+    (19, 'Museum', 'H')
     """
 
     labels: tuple[Label, ...]
 
-    def __len__(self) -> int:
-        return len(self.labels)
-
-    @cached_property
-    def _by_code(self) -> dict[str, Label]:
-        return {label.code: label for label in self.labels}
-
     @property
     def codes(self) -> tuple[str, ...]:
         """The codes, in the order of the list."""
-        return tuple(self._by_code)
+        return tuple(label.code for label in self.labels)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -150,17 +128,13 @@ class LabelList:
         return tuple((group, tuple(codes)) for group, codes in groups.items())
 
     def name(self, code: str) -> str:
-        """The name of a code; the code itself where the list does not have it."""
-        return self._by_code[code].name if code in self._by_code else code
-
-    def group(self, code: str) -> str | None:
-        """The group of a code."""
-        return self._by_code[code].group if code in self._by_code else None
+        """The name of a code; the code itself if the list does not have it."""
+        return next((label.name for label in self.labels if label.code == code), code)
 
     def code(self, name: str) -> str | None:
         """The code that has this name (or is this code), whatever its case."""
-        wanted = name.strip().casefold()
-        return next((one.code for one in self.labels if wanted in (one.name.casefold(), one.code.casefold())), None)
+        folded = name.strip().casefold()
+        return next((one.code for one in self.labels if folded in (one.name.casefold(), one.code.casefold())), None)
 
     def signs(self, text: str, code: str | None = None) -> list[Sign]:
         """The words of a text that speak for a label, or for any, in the order of the text.
@@ -169,38 +143,38 @@ class LabelList:
         >>> [(sign.label, text[sign.start : sign.end]) for sign in institutions().signs(text, "A")]
         [('A', 'Stadsarchief'), ('A', 'akten')]
         """
-        found = []
-        for label in self.labels:
-            if label.pattern is not None and code in (None, label.code):
-                found += [Sign(label.code, *match.span()) for match in label.pattern.finditer(text)]
-        return sorted(found, key=lambda sign: (sign.start, sign.end))
+        patterns = [(label.code, label.pattern) for label in self.labels if code in (None, label.code)]
+        signs = [Sign(label, *match.span()) for label, words in patterns if words for match in words.finditer(text)]
+        return sorted(signs, key=lambda sign: (sign.start, sign.end))
 
 
 def read_labels(path: str | Path) -> LabelList:
-    """A list of labels from a JSON file: ``{"labels": [{"code", "name", "group", "keywords"}]}``."""
-    data = json_value(path)
-    if not isinstance(data, dict) or not isinstance(data.get("labels"), list):
-        raise DataError("a list of labels is {'labels': [{'code', 'name', 'group'}]}", file=path)
-    return _labels(data["labels"], path)
+    """A list of labels from a JSON file: ``{"labels": [{"code", "name", "group", "keywords"}]}``.
+
+    Raises:
+        DataError: The file has another shape, or a code twice.
+    """
+    try:
+        labels = tuple(
+            Label(
+                row["code"],
+                row.get("name", row["code"]),
+                row.get("group", row["code"]),
+                {language: tuple(words) for language, words in row.get("keywords", {}).items()},
+            )
+            for row in json_value(path)["labels"]
+        )
+    except (TypeError, KeyError, AttributeError):
+        shape = "{'labels': [{'code', 'name', 'group', 'keywords': {language: [words]}}]}"
+        raise DataError(f"expected a list of labels: {shape}", file=path) from None
+    codes = [label.code for label in labels]
+    for code in codes:
+        if codes.count(code) > 1:
+            raise DataError(f"the label {code!r} occurs twice", file=path)
+    return LabelList(labels)
 
 
 @cache
 def institutions() -> LabelList:
     """The 19 institution types GLAMORCUBESFIXPHDNT with their groups."""
-    place = files("goldassay") / "data" / "glamorcubesfixphdnt.json"
-    return _labels(json.loads(place.read_text(encoding="utf-8"))["labels"], "glamorcubesfixphdnt.json")
-
-
-def _labels(rows: Iterable[Mapping[str, object]], path: object) -> LabelList:
-    found: dict[str, Label] = {}
-    for number, row in enumerate(rows):
-        if not isinstance(row, Mapping) or not isinstance(row.get("code"), str):
-            raise DataError("a label needs a code", file=path, field=f"labels[{number}]")
-        code, words = str(row["code"]), row.get("keywords") or {}
-        if code in found:
-            raise DataError(f"the label {code!r} stands there twice", file=path, field=f"labels[{number}]")
-        if not isinstance(words, Mapping):
-            raise DataError("keywords are lists of words by language", file=path, field=f"labels[{number}]")
-        keywords = {str(language): tuple(map(str, group)) for language, group in words.items()}
-        found[code] = Label(code, str(row.get("name", code)), str(row.get("group", code)), keywords)
-    return LabelList(tuple(found.values()))
+    return read_labels(Path(str(files("goldassay") / "data" / "glamorcubesfixphdnt.json")))

@@ -5,11 +5,21 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
-from goldassay.measures.classification import measures as of
-from goldassay.measures.classification.matching import INSTITUTIONS, Hierarchy, Listed, matrix
+from goldassay.measures.classification.measures import (
+    INSTITUTIONS,
+    Accuracy,
+    Batch,
+    Hierarchy,
+    HierarchyGap,
+    Kappa,
+    LabelF1,
+    LabelMeasure,
+    Listed,
+)
 from goldassay.measures.classification.records import institutions
-from goldassay.measures.classification.tally import NONE, Labelled
+from goldassay.measures.classification.tally import NONE, OTHER, Labelled
 from goldassay.scorecard import Batches, Scorecard, fold
+from goldassay.tally import Confusion
 
 CHOICES = frozenset("ABCDEFGHI")  # what the answers of a multiple choice are called, and some institution types, too
 
@@ -23,70 +33,100 @@ def scorecard(
 ) -> Scorecard:
     """All values over aligned records.
 
-    ``labels`` is the list that macro averages run over: labels, ``institutions`` (the 19 institution types) or
-    ``seen``. Without it, the 19 types where gold holds nothing but their codes, and more than A to I, else the labels
-    seen; a warning says which where both could be meant. ``hierarchy`` maps a group to its labels.
+    Args:
+        gold: The gold records.
+        pred: The predictions.
+        labels: The list that macro averages run over: labels, ``institutions`` (the 19 institution types) or ``seen``.
+            Without it, the 19 types if gold holds nothing but their codes, and more than A to I, else the labels seen;
+            a warning says which if both could be meant.
+        hierarchy: The labels of each group. Without it, the institution types' groups if the labels are such types;
+            other labels have no values by group. ``primary_or_secondary`` needs gold with secondary labels.
 
     >>> card = scorecard([{"label": "M"}, {"label": "L"}], [{"label": "M"}, {"label": "A"}])
     >>> card.values["accuracy"], card.values["category_accuracy"], card.by["label"]["M"]["f1"]
     (0.5, 1.0, 1.0)
     """
-    shared = Batches(gold, pred)
-    listed, said = _listed(labels, shared)
+    batches = Batches(gold, pred)
+    gold_labels, secondary = _gold_labels(batches)
+    listed, warnings = _listed(labels, gold_labels)
     tree: Hierarchy = tuple((name, tuple(members)) for name, members in (hierarchy or {}).items()) or INSTITUTIONS
-    macro = of.MacroF1(labels=listed)
-    measures = (
-        of.Accuracy(), macro, of.MacroF1("supported", labels=listed), of.WeightedF1(listed), of.CategoryAccuracy(tree),
-        of.HierarchyGap(tree), of.Kappa(), of.MultiLabelF1(), of.PrimaryOrSecondary(),
-    )  # fmt: skip
-    card = fold("classification", measures, shared)
-    seen: Labelled = card.totals[macro.key]
-    over, by_label = seen.counted, seen.by_label(seen.counted)
+    macro = LabelF1(labels=listed)
+    measures: list[LabelMeasure] = [
+        Accuracy(),
+        macro,
+        LabelF1(over="supported", labels=listed),
+        LabelF1("weighted", labels=listed),
+    ]
+    if hierarchy or listed == INSTITUTIONS or (gold_labels <= {*institutions().codes} and not gold_labels <= CHOICES):
+        measures += [Accuracy("group", tree), HierarchyGap(tree)]
+    measures += [Kappa(), LabelF1("micro")]
+    if secondary:
+        measures.append(Accuracy("any"))
+    card = fold("classification", measures, batches)
+    confusion: Labelled = card.totals[macro.key]
+    over, by_label = confusion.counted, confusion.by_label(confusion.counted)
     card.by["label"] = {
         label: {"precision": c.precision, "recall": c.recall, "f1": c.f1, "support": int(c.tp + c.fn)}
         for label, c in by_label.items()
     }
-    card.by["confusion"] = {g: {p: n for p, n in row.items() if n} for g, row in matrix(seen, over).items()}
-    card.by["confusion"] = {g: row for g, row in card.by["confusion"].items() if row}
+    rows = {g: {p: n for p, n in row.items() if n} for g, row in matrix(confusion, over).items()}
+    card.by["confusion"] = {g: row for g, row in rows.items() if row}
     right = card.totals["accuracy"]
     card.counts["label"] = {"right": right.total, "all": right.weight}
     if not any(c.tp + c.fn for c in by_label.values()):
         card.values["weighted_f1"] = 0.0
-        card.warnings.append("no label of the list stands in gold; weighted_f1 is 0")
-    _warned(card, seen, over)
-    card.warnings += said
+        card.warnings.append("no label of the list occurs in gold; weighted_f1 is 0")
+    card.warnings += _outside(confusion, over) + warnings
     return card
 
 
-def _listed(labels: Sequence[str] | str | None, shared: Batches) -> tuple[Listed, list[str]]:
-    """The list of labels as a convention, and what is to be said of it."""
+def matrix(confusion: Confusion, labels: Sequence[str]) -> dict[str, dict[str, int]]:
+    """Rows of gold, columns of predictions, over ``labels``; OTHER takes what they do not have, if there is any."""
+    rest = OTHER if OTHER not in labels else "OTHER (outside the list)"
+    listed = set(labels) - {NONE}
+    pairs = Counter[tuple[str, str]]()
+    for (gold, pred), count in confusion.items():
+        pairs[gold if gold in listed else rest, pred if pred in listed else rest] += int(count)
+    names = [*labels, *([rest] if any(rest in pair for pair in pairs) else [])]
+    return {gold: {pred: pairs[gold, pred] for pred in names} for gold in names}
+
+
+def _gold_labels(batches: Batches) -> tuple[set[str], bool]:
+    """The labels that occur in gold, and whether any example has secondary ones."""
+    labels, secondary = set[str](), False
+    for part in batches.chunks():
+        batch: Batch = part.of(Accuracy())
+        labels |= {read.gold for read in batch.read}
+        secondary = secondary or any(read.gold_others for read in batch.read)
+    return labels, secondary
+
+
+def _listed(labels: Sequence[str] | str | None, gold_labels: set[str]) -> tuple[Listed, list[str]]:
+    """The list of labels as a convention, and a warning about it."""
+    codes = institutions().codes
     if labels:
-        given = labels if isinstance(labels, str) else tuple(labels)
-        return INSTITUTIONS if given == institutions().codes else given, []
-    found, codes = set[str](), {*institutions().codes}
-    for part in shared.chunks():
-        found |= {one.gold for one in part.of(of.Accuracy()).read}
-        if not found <= codes:
-            return "seen", []
-    if not found:
+        listed = labels if isinstance(labels, str) else tuple(labels)
+        return INSTITUTIONS if listed == codes else listed, []
+    if not gold_labels or not gold_labels <= {*codes}:
         return "seen", []
-    if found <= CHOICES:
-        said = "macro_f1 runs over the labels seen; if they are institution types, labels=institutions takes all 19"
-        return "seen", [said]
-    said = f"macro_f1 runs over the 19 institution types, of which gold has {len(found)}; labels=seen takes those seen"
-    return INSTITUTIONS, [said]
+    if gold_labels <= CHOICES:
+        return "seen", [
+            "macro_f1 runs over the labels seen; if they are institution types, labels=institutions takes all 19"
+        ]
+    types = f"the 19 institution types, of which gold has {len(gold_labels)}"
+    return INSTITUTIONS, [f"macro_f1 runs over {types}; labels=seen takes those seen"]
 
 
-def _warned(card: Scorecard, seen: Labelled, over: tuple[str, ...]) -> None:
-    known = set(over)
-    none = sum(count for (_, pred), count in seen.items() if pred == NONE)
+def _outside(confusion: Labelled, over: tuple[str, ...]) -> list[str]:
+    """Warnings about labels outside the list and missing predictions."""
+    warnings = []
     for place, side in enumerate(("gold", "predicted")):
         outside = Counter[str]()
-        for pair, count in seen.items():
-            if pair[place] not in known and (side == "gold" or pair[place] != NONE):
+        for pair, count in confusion.items():
+            if pair[place] not in over and (side == "gold" or pair[place] != NONE):
                 outside[pair[place]] += int(count)
         if outside:
             named = ", ".join(repr(label) for label, _ in outside.most_common(3))
-            card.warnings.append(f"{outside.total()} {side} labels are outside the list and count as OTHER: {named}")
-    if none:
-        card.warnings.append(f"{none} examples have no predicted label and count as errors")
+            warnings.append(f"{outside.total()} {side} labels are outside the list and count as OTHER: {named}")
+    missing = sum(count for (_, pred), count in confusion.items() if pred == NONE)
+    return warnings + ([f"{missing} examples have no predicted label and count as errors"] if missing else [])

@@ -4,97 +4,81 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Self
 
-from goldassay.tally import Confusion, Counts, Number, State, divide, mean
+from goldassay.tally import Confusion, Counts, Number, divide, mean
 from goldassay.tally.sums import Sums, positive
 
-NONE = "(none)"  # what stands for a prediction that was not made
-OTHER = "OTHER"  # what stands, in a matrix, for what the list does not have
+NONE = "(none)"  # stands for a prediction that was not made
+OTHER = "OTHER"  # stands, in a matrix, for what the list does not have
 
 
 class Labelled(Confusion):
-    """Counts of (gold, predicted) that also know which labels count."""
+    """Counts of (gold, predicted); ``value`` is the mean of a rate over labels.
 
-    def __init__(self, pairs: Mapping[tuple[str, str], Number] = {}, given: tuple[str, ...] = ()) -> None:
+    Args:
+        pairs: The counts.
+        given: The labels that count; those that occur on either side without them.
+        average: ``all``: every label that counts weighs the same, and one of a given list that does not occur has the
+            rate 0. ``supported``: over the labels that occur in gold. ``weighted``: weighted by how often each occurs
+            in gold; 0 if none of them does.
+        rate: ``f1``, ``precision`` or ``recall``.
+
+    >>> Labelled({("pos", "neg"): 1, ("pos", "(none)"): 1}).counted
+    ('neg', 'pos')
+    """
+
+    def __init__(
+        self,
+        pairs: Mapping[tuple[str, str], Number] = {},
+        given: tuple[str, ...] = (),
+        average: str = "all",
+        rate: str = "f1",
+    ) -> None:
         super().__init__(pairs)
-        self.given = given
+        self.given, self.average, self.rate = given, average, rate
 
-    def __reduce__(self) -> Any:
-        return type(self), (dict(self), self.given)
-
-    def __add__(self, other: Confusion, /) -> Self:
-        if not isinstance(other, Confusion):
-            return NotImplemented
-        out = type(self)(self, self.given or getattr(other, "given", ()))
-        for pair, count in other.items():
-            out[pair] = out.get(pair, 0.0) + count
-        return out
-
-    def from_state(self, state: State) -> Self:
-        """A tally of the same kind and labels with this evidence."""
-        return type(self)({(g, p): n for g, row in state.items() for p, n in row.items()}, self.given)
+    def with_items(self, items: Mapping[tuple[str, str], Number]) -> Self:
+        return type(self)(items, self.given, self.average, self.rate)
 
     @property
     def counted(self) -> tuple[str, ...]:
-        """The labels that count: those given, else those seen on either side.
-
-        >>> MacroAll({("pos", "neg"): 1, ("pos", "(none)"): 1}).counted
-        ('neg', 'pos')
-        """
+        """The labels that count: those given, else those that occur on either side."""
         return self.given or tuple(label for label in self.labels if label != NONE)
 
     @property
     def supported(self) -> dict[str, Counts]:
-        """The labels that count and may stand in gold, each against all others."""
+        """The labels that count and may occur in gold, each against all others."""
         return self.by_label(self.given or tuple(sorted({gold for gold, _ in self})))
-
-
-class MacroAll(Labelled):
-    """``value`` is the mean F1 over the labels that count; one of a given list that occurs nowhere has F1 0."""
-
-    @property
-    def value(self) -> Number:
-        """The rate that this evidence gives."""
-        found = self.by_label(self.counted).values()
-        return mean([(c.f1, positive(self.weight if self.given else c.weight)) for c in found])
-
-
-class MacroSupported(Labelled):
-    """``value`` is the mean F1 over the labels that stand in gold."""
 
     @property
     def weight(self) -> Number:
-        """How many examples have a label that counts in gold."""
+        """How many examples there are; for ``supported``, those whose gold label counts."""
+        if self.average != "supported":
+            return super().weight
         return sum(c.tp + c.fn for c in self.supported.values())
 
     @property
     def value(self) -> Number:
-        """The rate that this evidence gives."""
-        return mean([(c.f1, positive(c.tp + c.fn)) for c in self.supported.values()])
-
-
-class Weighted(Labelled):
-    """``value`` is the mean F1 over labels, weighted by how often each stands in gold; 0 where none of them does."""
-
-    @property
-    def value(self) -> Number:
-        """The rate that this evidence gives."""
-        counts = self.supported.values()
-        support = sum(c.tp + c.fn for c in counts)
-        return divide(sum(c.f1 * (c.tp + c.fn) for c in counts), support, empty=0.0) if len(self) else 1.0
+        """The mean of the rate over the labels."""
+        if self.average == "all":
+            counts = self.by_label(self.counted).values()
+            return mean([(getattr(c, self.rate), positive(self.weight if self.given else c.weight)) for c in counts])
+        counts, weighted = self.supported.values(), self.average == "weighted"
+        shares = [c.tp + c.fn if weighted else positive(c.tp + c.fn) for c in counts]
+        total = sum(getattr(c, self.rate) * share for c, share in zip(counts, shares, strict=True))
+        return divide(total, sum(shares), empty=0.0 if weighted and len(self) else 1.0)
 
 
 class ChanceCorrected(Confusion):
-    """``value`` is Cohen's κ = (p_o − p_e) / (1 − p_e); 1 where one label alone was given by both (p_e = 1)."""
+    """``value`` is Cohen's κ = (p_o − p_e) / (1 − p_e); 1 if both sides gave one label throughout (p_e = 1)."""
 
     @property
     def value(self) -> Number:
-        """The rate that this evidence gives."""
+        """κ."""
         n = self.weight
         observed = divide(self.correct, n, empty=1.0)
-        counts = self.by_label().values()
-        chance = sum((c.tp + c.fn) * (c.tp + c.fp) for c in counts)
+        chance = sum((c.tp + c.fn) * (c.tp + c.fp) for c in self.by_label().values())
         return divide(observed * n * n - chance, n * n - chance, empty=1.0)
 
 
@@ -113,5 +97,5 @@ class Gap(Sums):
 
     @property
     def value(self) -> Number:
-        """The rate that this evidence gives."""
+        """The difference of the two rates; 0 without evidence."""
         return divide(self.group - self.exact, self.n, empty=0.0)
