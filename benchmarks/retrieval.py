@@ -11,6 +11,7 @@ from typing import Any
 from benchmarks.harness import close, versus
 
 from goldassay.measures import retrieval
+from goldassay.statistics.evidence import summed
 
 CUTS = (5, 10, 20)
 NAMES = {
@@ -62,7 +63,8 @@ def compare(queries: int, depth: int, target: float) -> None:
     job = f"10 measures, {queries} queries × {depth} results"
 
     def ours() -> Any:
-        return retrieval.means(qrels, run, names)
+        batch = retrieval.Batch(list(qrels.values()), [run.get(query) or {} for query in qrels], list(qrels))
+        return {name: summed(retrieval.named(name).tallies(batch)).value for name in names}
 
     versus(job, "pytrec_eval", lambda: pytrec_eval(qrels, run), ours, close, target)
     versus(job, "ir_measures", lambda: ir_measures(qrels, run), ours, close, 5)

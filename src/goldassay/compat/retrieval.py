@@ -13,11 +13,11 @@ from typing import Any
 
 import numpy as np
 
-from goldassay.exceptions import GoldassayError
 from goldassay.fields import read
-from goldassay.measures.retrieval.matching import Batch
-from goldassay.measures.retrieval.measures import RR, Ranked, nDCG
-from goldassay.measures.retrieval.shares import P, R
+from goldassay.measure import check_choice
+from goldassay.measures.retrieval import Batch, scorecard
+
+NAMES = {"ndcg": "nDCG", "precision": "P", "recall": "R"}
 
 
 def ndcg_at_k(
@@ -31,8 +31,7 @@ def ndcg_at_k(
     >>> round(ndcg_at_k([0, 2, 1], k=3, judged=[3, 2, 1]), 4), round(ndcg_at_k([0, 2, 1], k=3), 4)
     (0.37, 0.6697)
     """
-    if gain not in ("linear", "exponential"):
-        raise GoldassayError(f"gain is 'linear' or 'exponential', not {gain!r}")
+    check_choice("gain", gain, ("linear", "exponential"))
     pool = relevance_scores if judged is None else judged
     ideal = _dcg(sorted(pool, reverse=True)[:k], gain)
     return _dcg(relevance_scores[:k], gain) / ideal if ideal > 0 else 0.0
@@ -54,17 +53,10 @@ def compute_retrieval_metrics(
     >>> compute_retrieval_metrics([{"results": [{"doc_id": "a", "score": 1.0}], "gold_relevant": ["a", "b"]}], [1])
     {'ndcg@1': 1.0, 'precision@1': 1.0, 'recall@1': 0.5, 'mrr': 1.0}
     """
-    batch = Batch.of([{"relevant": query["gold_relevant"], "id": query.get("query")} for query in queries], queries)
-    measures: dict[str, Ranked] = {}
-    measures |= {f"ndcg@{k}": nDCG(k) for k in k_values}
-    measures |= {f"precision@{k}": P(k) for k in k_values}
-    measures |= {f"recall@{k}": R(k) for k in k_values}
-    measures["mrr"] = RR()
-    out: dict[str, float | None] = {}
-    for name, measure in measures.items():
-        values, weights = measure.values(batch), measure.weights(batch)
-        out[name] = float((values * weights).sum() / weights.sum()) if weights.sum() else None
-    return out
+    names = {f"{ours}@{k}": f"{name}@{k}" for ours, name in NAMES.items() for k in k_values} | {"mrr": "RR"}
+    gold = [{"relevant": query["gold_relevant"], "id": query.get("query")} for query in queries]
+    values = scorecard(gold, queries, measures=list(names.values())).values
+    return {ours: values[name] for ours, name in names.items()}
 
 
 def retrieval_source_analysis(query_results: Sequence[object], depth: int = 10) -> dict[str, dict[str, float]]:

@@ -5,9 +5,8 @@ column is ignored (trec_eval's rules). Grades are used, not flattened; nDCG take
 judged documents. A query in the judgements that the run lacks counts 0. Each of these is an argument of the measures
 and stands in their ``conventions``; the names are those of ir_measures (`named`).
 
-Read in this order: `records` (judgements and results), `matching` (where the judged documents stand), `measures` (what
-all share, and what ranks are worth), `shares` (P, R and their kin), `mistakes` (what went
-wrong, in words), `scorecard` (by the names of measures, everything over a set).
+Read in this order: `records` (judgements and results), `batch` (where the judged documents stand), `measures`,
+`mistakes` (errors in words), `scorecard` (by the names of measures, everything over a set).
 
 Measures: `nDCG`, `P`, `R`, `RR`, `AP`, `Bpref`, `RBP`, `Rprec`, `Judged`, `Success`. `scorecard` computes any of them
 for many queries at once; `band` says between which values a mean lies over all orders of equal scores.
@@ -17,11 +16,11 @@ Source: trec_eval, https://github.com/usnistgov/trec_eval; ir_measures, https://
 
 from __future__ import annotations
 
-from goldassay.measures.retrieval.matching import Batch
-from goldassay.measures.retrieval.measures import AP, RBP, RR, Bpref, Ranked, bpref, nDCG
+from goldassay.measures.retrieval.batch import Batch
+from goldassay.measures.retrieval.measures import AP, RBP, RR, Bpref, Judged, P, R, Ranked, Rprec, Success, nDCG
+from goldassay.measures.retrieval.mistakes import errors
 from goldassay.measures.retrieval.records import grades, scores
-from goldassay.measures.retrieval.scorecard import DEFAULT, band, evaluate, means, named, scorecard
-from goldassay.measures.retrieval.shares import Judged, P, R, Rprec, Success
+from goldassay.measures.retrieval.scorecard import DEFAULT, band, evaluate, named, scorecard
 
 MEASURES: tuple[Ranked, ...] = (
     nDCG(5),
@@ -70,10 +69,9 @@ __all__ = [
     "Rprec",
     "Success",
     "band",
-    "bpref",
+    "errors",
     "evaluate",
     "grades",
-    "means",
     "nDCG",
     "named",
     "perfect",

@@ -1,8 +1,7 @@
-"""What the ten measures of ranked results share: conventions, names, and one definition for one query and for many.
+"""The ten measures of ranked results, under the names of ir_measures.
 
-nDCG: graded gain, discounted by rank, over that of the best ranking.
-
-What the ranks of the relevant documents are worth: RR, AP, Bpref, RBP.
+With ranks from 1, R is the number of relevant documents (grade ≥ ``rel``). The value of a measure is the mean over the
+queries. A query without relevant documents counts 0, as in trec_eval, except for recall, to which it does not apply.
 """
 
 from __future__ import annotations
@@ -14,10 +13,10 @@ from typing import Any, ClassVar
 import numpy as np
 
 from goldassay.exceptions import GoldassayError
-from goldassay.measure import Assessment, Measure
-from goldassay.measures.retrieval import mistakes
-from goldassay.measures.retrieval.matching import TIES, Batch, Hits, places
-from goldassay.statistics.evidence import Floats, summed
+from goldassay.measure import Measure, Review, check_choice
+from goldassay.measures.retrieval.batch import TIES, Batch, Hits, places
+from goldassay.measures.retrieval.mistakes import errors
+from goldassay.statistics.evidence import Floats
 from goldassay.tally import Mean, divide
 
 TREC_EVAL = "trec_eval (https://github.com/usnistgov/trec_eval)"
@@ -25,43 +24,41 @@ TREC_EVAL = "trec_eval (https://github.com/usnistgov/trec_eval)"
 
 @dataclass(frozen=True, repr=False)
 class Ranked(Measure[Mean]):
-    """A measure of ranked results; its value is the mean over the queries.
+    """A measure of ranked results.
 
-    With ranks from 1, R is the number of relevant documents (grade ≥ ``rel``). A query without any counts 0, as in
-    trec_eval, except for recall, to which it does not apply.
-
-    ``ties``: documents of one score by document id, descending (``docno_desc``, as trec_eval), in the order given
-    (``stable``), or so that the value is the ``best`` or the ``worst``. ``missing``: a query without results counts
-    0, or is left out (``skip``).
+    Args:
+        ties: Documents of one score are ordered by document id, descending (``docno_desc``, as trec_eval), as in the
+            input (``stable``), or so that the value is the ``best`` or the ``worst``.
+        missing: A query without results counts 0, or is left out (``skip``).
     """
 
     task: ClassVar[str] = "retrieval"
     zero: ClassVar[Mean] = Mean()
     gold_fields: ClassVar[tuple[str, ...]] = ("relevant",)
     pred_fields: ClassVar[tuple[str, ...]] = ("results",)
-    attains_one: ClassVar[bool] = True
-    """Whether the perfect ranking has the value 1 (precision at 10 with 3 relevant documents is at most 0.3)."""
 
     ties: str = field(default="docno_desc", kw_only=True)
     missing: int | str = field(default=0, kw_only=True)
 
+    def __init_subclass__(cls) -> None:
+        cls.name = cls.__name__
+
     def __post_init__(self) -> None:
-        k = getattr(self, "k", None)
-        if k is not None and (not isinstance(k, int) or isinstance(k, bool) or k < 1):
-            raise GoldassayError(f"{type(self).__name__}: a cut-off is a whole number from 1 on, not {k!r}")
-        rel = getattr(self, "rel", 1)
-        if isinstance(rel, bool) or not isinstance(rel, (int, float)) or rel <= 0:
-            raise GoldassayError(f"{type(self).__name__}: rel is the least relevant grade, above 0, not {rel!r}")
-        among(self, "ties", TIES)
-        among(self, "missing", (0, "skip"))
+        k, rel = getattr(self, "k", None), getattr(self, "rel", 1)
+        if k is not None and (type(k) is not int or k < 1):
+            raise GoldassayError(f"{self.name}: a cut-off is a whole number from 1 on, not {k!r}")
+        if type(rel) not in (int, float) or rel <= 0:
+            raise GoldassayError(f"{self.name}: rel is the least relevant grade, above 0, not {rel!r}")
+        check_choice("ties", self.ties, TIES)
+        check_choice("missing", self.missing, (0, "skip"))
 
     def values(self, batch: Batch) -> Floats:
         """The value of each query."""
-        raise GoldassayError(f"{type(self).__name__} does not say how to compute its values")
+        raise GoldassayError(f"{self.name} does not say how to compute its values")
 
     def weights(self, batch: Batch) -> Floats:
         """1 for each query that counts, 0 for those left out."""
-        return (batch.retrieved > 0).astype(float) if self.missing == "skip" else (batch.retrieved >= 0).astype(float)
+        return (batch.retrieved > 0).astype(float) if self.missing == "skip" else np.ones(batch.n)
 
     def batch(self, gold: Sequence[object], pred: Sequence[object]) -> Batch:
         """Where the judged documents of every query stand."""
@@ -72,16 +69,14 @@ class Ranked(Measure[Mean]):
         weights = self.weights(batch)
         return Mean(self.values(batch) * weights, weights)
 
-    def assess(self, gold: object, pred: object) -> Assessment[Mean]:
-        batch = Batch.of([gold], [pred])
-        errors, right = mistakes.found(batch, gold, pred, self.ties)
-        return Assessment(summed(self.tallies(batch)), errors, right)
+    def errors(self, gold: object, pred: object) -> Review:
+        """Relevant documents that are missing or stand below less relevant ones."""
+        return errors(gold, pred, self.ties)
 
     @property
     def key(self) -> str:
         """The name that ir_measures gives it: ``nDCG@10``, ``P(rel=2)@5``."""
-        inner = ", ".join(self.parameters)
-        k = getattr(self, "k", None)
+        inner, k = ", ".join(self.parameters), getattr(self, "k", None)
         return f"{self.name}{f'({inner})' if inner else ''}{'' if k is None else f'@{k}'}"
 
     @property
@@ -93,24 +88,15 @@ class Ranked(Measure[Mean]):
     @property
     def conventions(self) -> str:
         """``nDCG@10[gain=linear, ideal=judged, ties=docno_desc, missing=0]``."""
-        chosen = {name: value for name, value in self._options() if name not in ("k", "rel", "p")}
+        chosen = {name: value for name, value in self._options().items() if name not in ("k", "rel", "p")}
         return f"{self.key}[{', '.join(f'{name}={value}' for name, value in {**chosen, **self.fixed}.items())}]"
 
     def __repr__(self) -> str:
-        return f"{type(self).__name__}({', '.join(f'{name}={value!r}' for name, value in self._options())})"
+        return f"{self.name}({', '.join(f'{name}={value!r}' for name, value in self._options().items())})"
 
-    def _options(self) -> list[tuple[str, Any]]:
-        """The fields, what a subclass adds before what all have."""
-        return [(f.name, getattr(self, f.name)) for f in sorted(fields(self), key=lambda f: bool(f.kw_only))]
-
-
-def among(measure: Ranked, name: str, choices: tuple[object, ...]) -> None:
-    """Raise unless the option is one of its choices."""
-    value = getattr(measure, name)
-    if value not in choices or isinstance(value, bool):
-        raise GoldassayError(
-            f"{type(measure).__name__}: {name} is one of {', '.join(map(str, choices))}, not {value!r}"
-        )
+    def _options(self) -> dict[str, Any]:
+        """The fields, those of a subclass before those of all."""
+        return {f.name: getattr(self, f.name) for f in sorted(fields(self), key=lambda f: bool(f.kw_only))}
 
 
 @dataclass(frozen=True, repr=False)
@@ -130,9 +116,8 @@ class nDCG(Ranked):
     0.7967
     """
 
-    name: ClassVar[str] = "nDCG"
-    formula: ClassVar[str] = "DCG@k / ideal DCG@k, DCG@k = Σ_{i≤k} gain_i / log2(i + 1); mean over queries"
-    source: ClassVar[str] = f"Järvelin and Kekäläinen, TOIS 2002; {TREC_EVAL} ndcg_cut"
+    formula = "DCG@k / ideal DCG@k, DCG@k = Σ_{i≤k} gain_i / log2(i + 1); mean over queries"
+    source = f"Järvelin and Kekäläinen, TOIS 2002; {TREC_EVAL} ndcg_cut"
 
     k: int | None = 10
     gain: str = "linear"
@@ -140,8 +125,8 @@ class nDCG(Ranked):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        among(self, "gain", ("linear", "exponential"))
-        among(self, "ideal", ("judged", "retrieved"))
+        check_choice("gain", self.gain, ("linear", "exponential"))
+        check_choice("ideal", self.ideal, ("judged", "retrieved"))
 
     @property
     def parameters(self) -> tuple[str, ...]:
@@ -149,18 +134,60 @@ class nDCG(Ranked):
 
     def values(self, batch: Batch) -> Floats:
         hits = batch.hits(self.ties)
-        return divide(self._dcg(batch, hits), self._dcg(batch, self._best(batch, hits)))
-
-    def _best(self, batch: Batch, hits: Hits) -> Hits:
-        if self.ideal == "judged":
-            return batch.ideal
-        order = np.lexsort((-hits.grade, hits.query))
-        return Hits(hits.query, places(hits.query, batch.n), hits.grade[order])
+        ideal = batch.ideal if self.ideal == "judged" else hits.by_grade(batch.n)
+        return divide(self._dcg(batch, hits), self._dcg(batch, ideal))
 
     def _dcg(self, batch: Batch, hits: Hits) -> Floats:
         hits = hits if self.k is None else hits.where(hits.rank < self.k)
         gain = hits.grade if self.gain == "linear" else np.exp2(hits.grade) - 1
         return batch.total(hits, gain / np.log2(hits.rank + 2.0))
+
+
+@dataclass(frozen=True, repr=False)
+class P(Ranked):
+    """Precision at k: the share of the first k places that hold a relevant document (places left empty hold none).
+
+    >>> P(5)({"relevant": ["a"]}, {"results": ["a", "b"]}).tally.value
+    0.2
+    """
+
+    attains_one = False
+    formula = "relevant documents among the first k / k; mean over queries"
+    source = f"{TREC_EVAL} P"
+
+    k: int = 10
+    rel: float = 1
+
+    def values(self, batch: Batch) -> Floats:
+        return batch.counts(batch.top(self.ties, self.rel, self.k)) / self.k
+
+
+@dataclass(frozen=True, repr=False)
+class R(Ranked):
+    """Recall at k: the share of the relevant documents that stand in the first k places.
+
+    A query without relevant documents is left out; trec_eval gives it 0.
+
+    >>> R(10)({"relevant": ["a", "b"]}, {"results": ["a", "c"]}).tally.value
+    0.5
+    >>> R(10)({"relevant": {}}, {"results": ["a"]}).tally.weight
+    0.0
+    """
+
+    attains_one = False
+    fixed: ClassVar[dict[str, str]] = {"no_relevant": "skip"}
+    formula = "relevant documents among the first k / relevant documents; mean over queries that have any"
+    source = f"{TREC_EVAL} recall"
+
+    k: int | None = 10
+    rel: float = 1
+
+    def values(self, batch: Batch) -> Floats:
+        counts = batch.counts(batch.top(self.ties, self.rel, self.k))
+        return divide(counts.astype(float), batch.relevant(self.rel))
+
+    def weights(self, batch: Batch) -> Floats:
+        return super().weights(batch) * (batch.relevant(self.rel) > 0)
 
 
 @dataclass(frozen=True, repr=False)
@@ -171,19 +198,18 @@ class RR(Ranked):
     0.5
     """
 
-    name: ClassVar[str] = "RR"
-    formula: ClassVar[str] = "1 / rank of the first relevant document, 0 without one; mean over queries"
-    source: ClassVar[str] = f"{TREC_EVAL} recip_rank"
+    formula = "1 / rank of the first relevant document, 0 without one; mean over queries"
+    source = f"{TREC_EVAL} recip_rank"
 
     k: int | None = None
     rel: float = 1
 
     def values(self, batch: Batch) -> Floats:
         hits = batch.top(self.ties, self.rel, self.k)
-        out = np.zeros(batch.n)
+        values = np.zeros(batch.n)
         queries, first = np.unique(hits.query, return_index=True)
-        out[queries] = 1.0 / (hits.rank[first] + 1.0)
-        return out
+        values[queries] = 1.0 / (hits.rank[first] + 1.0)
+        return values
 
 
 @dataclass(frozen=True, repr=False)
@@ -194,9 +220,8 @@ class AP(Ranked):
     0.8333
     """
 
-    name: ClassVar[str] = "AP"
-    formula: ClassVar[str] = "Σ over relevant retrieved of (relevant up to rank / rank) / R; mean over queries"
-    source: ClassVar[str] = f"{TREC_EVAL} map, map_cut"
+    formula = "Σ over relevant retrieved of (relevant up to rank / rank) / R; mean over queries"
+    source = f"{TREC_EVAL} map, map_cut"
 
     k: int | None = None
     rel: float = 1
@@ -221,24 +246,22 @@ class Bpref(Ranked):
     0.75
     """
 
-    name: ClassVar[str] = "Bpref"
-    formula: ClassVar[str] = "1/R Σ_r (1 − min(irrelevant judged above r, R) / min(N, R)); mean over queries"
-    source: ClassVar[str] = f"Buckley and Voorhees, SIGIR 2004; {TREC_EVAL} bpref"
+    formula = "1/R Σ_r (1 − min(irrelevant judged above r, R) / min(N, R)); mean over queries"
+    source = f"Buckley and Voorhees, SIGIR 2004; {TREC_EVAL} bpref"
 
     rel: float = 1
 
     def values(self, batch: Batch) -> Floats:
         hits = batch.hits(self.ties, judged=True)
         good = (hits.grade >= self.rel) & (hits.grade > 0)
-        bad = np.cumsum(~good)
-        before = np.concatenate(([0], bad))[np.searchsorted(hits.query, hits.query)] if len(bad) else bad
-        above = (bad - before)[good]
-        query = hits.query[good]
-        total = batch.relevant(self.rel)
+        # the irrelevant ones above: those up to here, less those of earlier queries
+        bad = np.concatenate(([0], np.cumsum(~good)))
+        above = (bad[1:] - bad[np.searchsorted(hits.query, hits.query)])[good]
+        query, total = hits.query[good], batch.relevant(self.rel)
         irrelevant = np.bincount(batch.query, minlength=batch.n) - total
         most = np.minimum(irrelevant, total)[query]
-        kept = 1.0 - divide(np.minimum(above, total[query]).astype(float), most)
-        return divide(np.bincount(query, kept, batch.n), total)
+        preferred = 1.0 - divide(np.minimum(above, total[query]).astype(float), most)
+        return divide(np.bincount(query, preferred, batch.n), total)
 
 
 @dataclass(frozen=True, repr=False)
@@ -251,10 +274,9 @@ class RBP(Ranked):
     0.625
     """
 
-    name: ClassVar[str] = "RBP"
-    attains_one: ClassVar[bool] = False
-    formula: ClassVar[str] = "(1 − p) Σ_i rel_i p^(i−1); mean over queries"
-    source: ClassVar[str] = f"Moffat and Zobel, TOIS 2008; {TREC_EVAL} rbp"
+    attains_one = False
+    formula = "(1 − p) Σ_i rel_i p^(i−1); mean over queries"
+    source = f"Moffat and Zobel, TOIS 2008; {TREC_EVAL} rbp"
 
     p: float = 0.8
     rel: float = 1
@@ -274,4 +296,58 @@ class RBP(Ranked):
         return (1.0 - self.p) * batch.total(hits, np.power(self.p, hits.rank.astype(float)))
 
 
-bpref = Bpref
+@dataclass(frozen=True, repr=False)
+class Rprec(Ranked):
+    """Precision at R, the number of relevant documents.
+
+    >>> Rprec()({"relevant": ["a", "c"]}, {"results": ["a", "b", "c"]}).tally.value
+    0.5
+    """
+
+    formula = "relevant documents among the first R / R; mean over queries"
+    source = f"{TREC_EVAL} Rprec"
+
+    rel: float = 1
+
+    def values(self, batch: Batch) -> Floats:
+        hits, total = batch.top(self.ties, self.rel), batch.relevant(self.rel)
+        return divide(batch.counts(hits.where(hits.rank < total[hits.query])).astype(float), total)
+
+
+@dataclass(frozen=True, repr=False)
+class Judged(Ranked):
+    """The share of the first k results that are judged: how much the other values rest on judgements.
+
+    Over the results that exist, as in ir_measures; trec_eval's ``unj`` divides by k.
+
+    >>> Judged(10)({"relevant": {"a": 1, "b": 0}}, {"results": ["a", "b", "c", "d"]}).tally.value
+    0.5
+    """
+
+    formula = "judged documents among the first k / min(k, results); mean over queries"
+    source = "ir_measures Judged (https://ir-measur.es)"
+
+    k: int = 10
+
+    def values(self, batch: Batch) -> Floats:
+        hits = batch.hits(self.ties, judged=True)
+        counts = batch.counts(hits.where(hits.rank < self.k))
+        return divide(counts.astype(float), np.minimum(batch.retrieved, self.k))
+
+
+@dataclass(frozen=True, repr=False)
+class Success(Ranked):
+    """1 where a relevant document stands in the first k places.
+
+    >>> Success(1)({"relevant": ["b"]}, {"results": ["a", "b"]}).tally.value
+    0.0
+    """
+
+    formula = "1 if a relevant document is among the first k, else 0; mean over queries"
+    source = f"{TREC_EVAL} success"
+
+    k: int = 10
+    rel: float = 1
+
+    def values(self, batch: Batch) -> Floats:
+        return (batch.counts(batch.top(self.ties, self.rel, self.k)) > 0).astype(float)

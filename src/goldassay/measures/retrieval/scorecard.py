@@ -1,13 +1,13 @@
 """All values of a set of queries in one pass, per query and as means.
 
-Measures are asked for by the names that ir_measures writes: ``nDCG@10``, ``P(rel=2)@5``, ``RBP(p=0.8)`` (`named`).
+Measures are named as in ir_measures: ``nDCG@10``, ``P(rel=2)@5``, ``RBP(p=0.8)`` (`named`).
 """
 
 from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import fields, replace
 from itertools import compress
 from typing import Any
@@ -16,12 +16,10 @@ import numpy as np
 
 from goldassay.exceptions import GoldassayError
 from goldassay.fields import read
-from goldassay.measures.retrieval.matching import Batch
-from goldassay.measures.retrieval.measures import AP, RBP, RR, Bpref, Ranked, nDCG
-from goldassay.measures.retrieval.shares import Judged, P, R, Rprec, Success
-from goldassay.scorecard import Batches, Scorecard, each, fold
+from goldassay.measures.retrieval.batch import Batch
+from goldassay.measures.retrieval.measures import AP, RBP, RR, Bpref, Judged, P, R, Ranked, Rprec, Success, nDCG
+from goldassay.scorecard import Batches, Scorecard, each, fold, valued
 from goldassay.statistics.evidence import summed
-from goldassay.tally import Mean
 
 NAME = re.compile(r"(?P<name>[A-Za-z]+)\s*(?:\((?P<inner>.*)\))?\s*(?:@\s*(?P<k>\d+))?", re.DOTALL)
 KNOWN: dict[str, type[Ranked]] = {
@@ -33,11 +31,13 @@ ALIASES = {
 }  # fmt: skip
 NEEDS_K = ("P", "R", "Judged", "Success")
 NO_K = ("Bpref", "Rprec")
-OWN = ("gain", "ideal", "ties", "missing")
+GAINS = {"log2": "linear", "exp-log2": "exponential"}
+DEFAULT = ("nDCG@5", "nDCG@10", "nDCG@20", "P@5", "P@10", "R@10", "RR", "AP")
+Measures = Sequence[str | Ranked] | None
 
 
 def named(text: str, **conventions: object) -> Ranked:
-    """The measure of that name; ``conventions`` such as ``missing="skip"`` apply where the name does not say otherwise.
+    """The measure of that name; ``conventions`` such as ``missing="skip"`` apply unless the name says otherwise.
 
     >>> named("nDCG@10")
     nDCG(k=10, gain='linear', ideal='judged', ties='docno_desc', missing=0)
@@ -48,73 +48,62 @@ def named(text: str, **conventions: object) -> Ranked:
     goldassay.exceptions.GoldassayError: no measure 'nDGC@10'; there are nDCG@k, P@k, R@k, RR, AP, Bpref, RBP, Rprec, \
 Judged@k, Success@k, with rel=, p=, dcg=, gain=, ideal=, ties=, missing= in brackets
     """
-    found = NAME.fullmatch(text.strip())
-    name = ALIASES.get(found["name"], found["name"]) if found else ""
-    if found is None or name not in KNOWN:
-        raise _unknown(text)
-    options = {**conventions, **_options(text, found["inner"])}
-    if found["k"]:
-        if name in NO_K:
-            raise GoldassayError(f"{name} has no cut-off: write {name}, not {text!r}")
-        options["k"] = int(found["k"])
-    elif name in NEEDS_K:
-        raise GoldassayError(f"{name} needs a cut-off: write {name}@10, not {text!r}")
-    elif name == "nDCG":
-        options["k"] = None
-    make: Callable[..., Ranked] = KNOWN[name]
+    match = NAME.fullmatch(text.strip())
+    name = ALIASES.get(match["name"], match["name"]) if match else ""
     try:
-        return make(**options)
-    except TypeError:
-        taken = ", ".join(field.name for field in fields(KNOWN[name]) if field.name != "k")
-        raise GoldassayError(f"{text!r}: {name} takes {taken}") from None
-
-
-def _options(text: str, inner: str | None) -> dict[str, Any]:
-    """The literal arguments in brackets."""
-    if not inner:
-        return {}
-    try:
-        call = ast.parse(f"f({inner})", mode="eval").body
-        if not isinstance(call, ast.Call) or call.args:
-            raise ValueError(inner)
+        kind = KNOWN[name]
+        call: Any = ast.parse(f"f({match['inner'] or ''})" if match else "", mode="eval").body
         options = {str(option.arg): ast.literal_eval(option.value) for option in call.keywords}
-    except (SyntaxError, ValueError):
-        raise _unknown(text) from None
+        if call.args:
+            raise ValueError(text)
+    except (KeyError, SyntaxError, ValueError, AttributeError):
+        names = ", ".join(f"{name}@k" if name in (*NEEDS_K, "nDCG") else name for name in KNOWN)
+        brackets = "rel=, p=, dcg=, gain=, ideal=, ties=, missing= in brackets"
+        raise GoldassayError(f"no measure {text!r}; there are {names}, with {brackets}") from None
     if "dcg" in options:
         dcg = options.pop("dcg")
-        if dcg not in ("log2", "exp-log2"):
+        if dcg not in GAINS:
             raise GoldassayError(f"{text!r}: dcg is 'log2' or 'exp-log2', not {dcg!r}")
-        options["gain"] = "linear" if dcg == "log2" else "exponential"
-    return options
+        options["gain"] = GAINS[dcg]
+    k = match["k"] if match else None
+    if k and name in NO_K:
+        raise GoldassayError(f"{name} has no cut-off: write {name}, not {text!r}")
+    if not k and name in NEEDS_K:
+        raise GoldassayError(f"{name} needs a cut-off: write {name}@10, not {text!r}")
+    if k or name == "nDCG":
+        options["k"] = int(k) if k else None
+    try:
+        return kind(**{**conventions, **options})
+    except TypeError:
+        accepted = ", ".join(field.name for field in fields(kind) if field.name != "k")
+        raise GoldassayError(f"{text!r}: {name} takes {accepted}") from None
 
 
-def _unknown(text: str) -> GoldassayError:
-    names = ", ".join(f"{name}@k" if name in (*NEEDS_K, "nDCG") else name for name in KNOWN)
-    options = ", ".join(f"{option}=" for option in ("rel", "p", "dcg", *OWN))
-    return GoldassayError(f"no measure {text!r}; there are {names}, with {options} in brackets")
-
-
-DEFAULT = ("nDCG@5", "nDCG@10", "nDCG@20", "P@5", "P@10", "R@10", "RR", "AP")
-Wanted = Sequence[str | Ranked]
+def chosen(measures: Measures = None, **conventions: object) -> dict[str, Ranked]:
+    """The measures by the names they are requested under; the usual eight without any."""
+    return {
+        one if isinstance(one, str) else one.key: named(one, **conventions) if isinstance(one, str) else one
+        for one in measures or DEFAULT
+    }
 
 
 def scorecard(
     gold: Sequence[object],
     pred: Sequence[object],
     *,
-    measures: Wanted | None = None,
+    measures: Measures = None,
     ties: str = "docno_desc",
     missing: int | str = 0,
     **options: object,
 ) -> Scorecard:
-    """The mean of each measure over the queries, keyed by the name it was asked for, and the values by query.
-
-    ``measures`` are names (see `named`) or measures; ``ties`` and ``missing`` are the conventions of the names that do
-    not say otherwise.
+    """The mean of each measure over the queries, keyed by its name in ``measures``, and the values by query.
 
     Args:
         gold: Records with ``relevant``.
         pred: Records with ``results``, aligned with them.
+        measures: Names (see `named`) or measures.
+        ties: The convention of names that do not say otherwise.
+        missing: The same.
 
     >>> card = scorecard([{"id": "1", "relevant": ["a"]}], [{"results": ["b", "a"]}], measures=["RR", "P@5"])
     >>> card.values, card.conventions["RR"]
@@ -122,19 +111,18 @@ def scorecard(
     """
     if options:
         raise GoldassayError(f"retrieval has no option {', '.join(map(repr, options))}; it has measures, ties, missing")
-    asked = chosen(measures, ties=ties, missing=missing)
-    shared = Batches(gold, pred)
+    by_name = chosen(measures, ties=ties, missing=missing)
     empty = idle = 0
     ids: list[str] = []
 
     def look(part: Batches) -> None:
         nonlocal empty, idle
+        batch: Batch = part.of(next(iter(by_name.values())))
         ids.extend(_ids(part.gold, len(ids)))
-        batch: Batch = part.of(next(iter(asked.values())))
         empty += int((batch.retrieved == 0).sum())
         idle += int((batch.relevant() == 0).sum())
 
-    card = fold("retrieval", asked, shared, look)
+    card = fold("retrieval", by_name, Batches(gold, pred), look)
     card.by["query"] = each(ids, card.tallies)
     if empty:
         counted = "left out" if missing == "skip" else "counted 0"
@@ -149,7 +137,7 @@ def scorecard(
 def evaluate(
     qrels: Mapping[str, Mapping[str, float]],
     run: Mapping[str, Mapping[str, float]],
-    measures: Wanted | None = None,
+    measures: Measures = None,
     *,
     ties: str = "docno_desc",
     missing: int | str = 0,
@@ -160,6 +148,8 @@ def evaluate(
     apply is absent.
 
     Args:
+        qrels: The grade of each judged document, by query.
+        run: The score of each retrieved document, by query.
         measures: Names or measures; the usual eight without them.
         ties: How documents of one score are ordered: ``docno_desc`` or ``stable``.
         missing: What a query without results counts: 0, or ``skip``.
@@ -167,47 +157,19 @@ def evaluate(
     >>> evaluate({"q": {"a": 1}}, {"q": {"a": 0.5, "b": 0.9}}, ["RR"])
     {'RR': {'q': 0.5}}
     """
-    unknown = next((query for query in run if query not in qrels), None)
-    if unknown is not None:
-        raise GoldassayError(f"the run has query {unknown!r}, which is not judged; leave it out or judge it")
-    asked = chosen(measures, ties=ties, missing=missing)
+    for query in run:
+        if query not in qrels:
+            raise GoldassayError(f"the run has query {query!r}, which is not judged; leave it out or judge it")
     batch = Batch(list(qrels.values()), [run.get(query) or {} for query in qrels], list(qrels))
-    out: dict[str, dict[str, float]] = {}
-    for name, measure in asked.items():
-        found = measure.tallies(batch)
-        totals, weights = np.asarray(found.total), np.asarray(found.weight)
-        row = zip(qrels, totals.tolist(), strict=True)
-        out[name] = dict(row) if weights.all() else dict(compress(row, weights.tolist()))
-    return out
+    values: dict[str, dict[str, float]] = {}
+    for name, measure in chosen(measures, ties=ties, missing=missing).items():
+        tallies = measure.tallies(batch)
+        row = zip(qrels, np.asarray(tallies.total).tolist(), strict=True)
+        values[name] = dict(compress(row, np.asarray(tallies.weight).tolist()))
+    return values
 
 
-def means(
-    qrels: Mapping[str, Mapping[str, float]],
-    run: Mapping[str, Mapping[str, float]],
-    measures: Wanted | None = None,
-    *,
-    ties: str = "docno_desc",
-    missing: int | str = 0,
-) -> dict[str, float | None]:
-    """The mean of each measure, from judgements and a run as mappings.
-
-    Args:
-        qrels: The grade of each judged document, by query.
-        measures: As in `evaluate`.
-        ties: As in `evaluate`.
-        missing: As in `evaluate`.
-
-    >>> means({"q": {"a": 1}, "p": {"b": 1}}, {"q": {"a": 0.5, "b": 0.9}}, ["RR"])
-    {'RR': 0.25}
-    """
-    asked = chosen(measures, ties=ties, missing=missing)
-    batch = Batch(list(qrels.values()), [run.get(query) or {} for query in qrels], list(qrels))
-    return {name: _mean(measure.tallies(batch)) for name, measure in asked.items()}
-
-
-def band(
-    gold: Sequence[object], pred: Sequence[object], measures: Wanted | None = None
-) -> dict[str, tuple[float, float]]:
+def band(gold: Sequence[object], pred: Sequence[object], measures: Measures = None) -> dict[str, tuple[float, float]]:
     """The least and the greatest mean over all orders of documents with one score.
 
     Every measure here rises when a document of a higher grade moves up, so the extremes are the orders by grade.
@@ -215,29 +177,15 @@ def band(
     >>> band([{"relevant": ["a"]}], [{"results": [{"doc_id": "a", "score": 1}, {"doc_id": "b", "score": 1}]}], ["RR"])
     {'RR': (0.5, 1.0)}
     """
-    asked = chosen(measures)
     batch = Batch.of(gold, pred)
-    out = {}
-    for name, measure in asked.items():
-        low, high = (_mean(replace(measure, ties=ties).tallies(batch)) for ties in ("worst", "best"))
+    bands = {}
+    for name, measure in chosen(measures).items():
+        low, high = (valued(summed(replace(measure, ties=ties).tallies(batch))) for ties in ("worst", "best"))
         if low is not None and high is not None:
-            out[name] = (low, high)
-    return out
-
-
-def chosen(measures: Wanted | None = None, **conventions: object) -> dict[str, Ranked]:
-    """The measures by the names they were asked for."""
-    asked: dict[str, Ranked] = {}
-    for one in measures or DEFAULT:
-        asked[one if isinstance(one, str) else one.key] = named(one, **conventions) if isinstance(one, str) else one
-    return asked
-
-
-def _mean(found: Mean) -> float | None:
-    total = summed(found)
-    return float(total.value) if total.weight else None
+            bands[name] = (low, high)
+    return bands
 
 
 def _ids(gold: Sequence[Any], before: int = 0) -> list[str]:
-    found = [example.get("id") if type(example) is dict else read(example, "id", None) for example in gold]
-    return [str(before + index) if name is None else str(name) for index, name in enumerate(found, 1)]
+    ids = [read(example, "id", None) for example in gold]
+    return [str(before + index) if identity is None else str(identity) for index, identity in enumerate(ids, 1)]
