@@ -227,7 +227,7 @@ def _renumbered(rows: Sequence[int]) -> list[int]:
 @lru_cache(maxsize=1 << 14)
 def _solved(edges: tuple[Edge, ...]) -> tuple[tuple[int, ...], ...]:
     """For each aim, the edges of one crowded place that become pairs; small places look alike and are remembered."""
-    wishes = {
+    wishes: dict[str, list[tuple[bool, bool] | None]] = {
         "strict": [(exact and typed, exact or typed) for _, _, exact, typed in edges],
         "exact": [(exact, typed) for _, _, exact, typed in edges],
         "type": [(typed, exact) for _, _, exact, typed in edges],

@@ -64,11 +64,10 @@ def spans(items: Entities, side: str = "entities", *, placed: bool = False) -> l
 
 
 def _span(item: Any, where: str) -> Span:
+    get: Any = item.get if isinstance(item, Mapping) else lambda name: read(item, name, None)
     if isinstance(item, (tuple, list)) and len(item) >= 3:
-        start, end, kind, text, parts, form = *item[:3], "", None, ""
-    else:
-        get = item.get if isinstance(item, Mapping) else lambda name: read(item, name, None)
-        start, end, kind, text, parts, form = map(get, Span._fields)
+        get = dict(zip(Span._fields, item[:3], strict=False)).get
+    start, end, kind, text, parts, form = map(get, Span._fields)
     if not isinstance(kind, str):
         raise DataError("a span needs a type" if kind is None else f"the type must be text, not {kind!r}", field=where)
     if parts and (start is None or end is None):
