@@ -1,6 +1,6 @@
-"""The command line: parse, call, print; a file holds a command, or a few that belong together.
+"""The command line: parse, call, print; one file a command, or a group of commands.
 
-What commands have in common is in `options`.
+What several commands share is in `options`.
 """
 
 from __future__ import annotations
@@ -11,114 +11,144 @@ import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
-from typing import Annotated
+from itertools import islice
+from typing import Annotated, Any
 
 import typer
+from typer.core import TyperGroup
 
 from goldassay.cli import options as use
-from goldassay.cli.compare import compare, rescore
-from goldassay.cli.evaluate import evaluate, waterfall
+from goldassay.cli.compare import compare
+from goldassay.cli.evaluate import evaluate
 from goldassay.cli.gold import app as gold_app
-from goldassay.cli.help import INTERRUPTED, commands
+from goldassay.cli.init import init
 from goldassay.cli.judge import app as judge_app
 from goldassay.cli.patch import app as patch_app
-from goldassay.cli.rank import SETTINGS as RANKED
-from goldassay.cli.rank import rank
 from goldassay.cli.runs import app as runs_app
-from goldassay.cli.runs import dashboard, report, view
+from goldassay.cli.runs import report
 from goldassay.cli.score import score
-from goldassay.cli.start import demo, init
 from goldassay.cli.tune import tune
 from goldassay.cli.wikidata import app as wikidata_app
 from goldassay.exceptions import GoldassayError, RunStopped
-from goldassay.jsonl import FULL
+from goldassay.progress import QUIET
 from goldassay.reporting.terminal import answers_alone, visible
 
-app = commands("Score DSPy programs against gold, and tune them in the same loop.")
-app.command()(demo)
-app.command()(init)
-app.command(concerns=use.CONCERNS, settings=use.SETTINGS)(use.spelled_out(score))
-app.command()(rescore)
-app.command("eval")(evaluate)
-app.command(concerns=use.CONCERNS, settings=use.SETTINGS)(use.spelled_out(compare))
-app.command()(tune)
-app.command(concerns=use.CONCERNS, settings=RANKED)(rank)
-app.command()(waterfall)
-app.command()(report)
-app.command()(view)
-app.command()(dashboard)
-app.add_typer(runs_app, name="runs")
-app.add_typer(patch_app, name="patch")
-app.add_typer(judge_app, name="judge")
-app.add_typer(gold_app, name="gold")
-app.add_typer(wikidata_app, name="wikidata")
+INTERRUPTED = 130  # typer's exit code after Ctrl-C
+FLAGS = ("--json", "--force", "--quiet")
+
+
+class Program(TyperGroup):
+    """The program: its own options may stand anywhere on the line, as in ``goldassay score … --json``."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Move the program's options to the front."""
+        shared, rest, words = [], [], iter(args)
+        for word in words:
+            if word in FLAGS or word.startswith("--seed="):
+                shared.append(word)
+            elif word == "--seed":
+                shared += [word, *islice(words, 1)]
+            else:
+                rest.append(word)
+        return super().parse_args(ctx, [*shared, *rest])
+
+
+app = typer.Typer(cls=Program, no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False)
 
 
 @app.callback(invoke_without_command=True)
-def top(version: Annotated[bool, typer.Option("--version", help="Print the version.")] = False) -> None:
-    """Score DSPy programs against gold, and tune them in the same loop."""
+def top(
+    context: typer.Context,
+    json: Annotated[bool, typer.Option("--json", help="Print exactly one JSON object on standard output.")] = False,
+    seed: Annotated[int, typer.Option("--seed", metavar="N", help="The seed of everything random.")] = 0,
+    force: Annotated[
+        bool,
+        typer.Option(
+            "--force", help="Write over files, delete pruned runs, use patches of another version, ask models again."
+        ),
+    ] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", help="Show no progress.")] = False,
+    version: Annotated[bool, typer.Option("--version", help="Print the version.")] = False,
+) -> None:
+    """Score DSPy programs against gold, and tune them in the same loop.
+
+    These options may stand anywhere on the line.
+    """
     if version:
         from goldassay import __version__
 
         typer.echo(__version__)
         raise typer.Exit
+    context.obj = {"json": json, "seed": seed, "force": force}
+    if quiet and not os.environ.get(QUIET):
+        os.environ[QUIET] = "1"  # worker processes see it, too
+        context.call_on_close(lambda: os.environ.pop(QUIET, None))
+
+
+@use.command(app)
+def demo(
+    lm: use.Lm = None,
+    limit: Annotated[
+        int | None, typer.Option("--limit", metavar="N", min=2, help="Use only N examples of each split.")
+    ] = None,
+) -> None:
+    """The whole loop, offline, in minutes: measure, tune, measure again."""
+    from goldassay.proof.demo import run
+
+    run(lm=lm, limit=limit)
+
+
+use.command(app)(init)
+use.command(app)(score)
+use.command(app, "eval")(evaluate)
+use.command(app)(compare)
+use.command(app)(tune)
+app.add_typer(patch_app, name="patch")
+app.add_typer(judge_app, name="judge")
+app.add_typer(gold_app, name="gold")
+use.command(app)(report)
+app.add_typer(runs_app, name="runs")
+app.add_typer(wikidata_app, name="wikidata")
 
 
 def main() -> None:
-    """Run a command; what is wrong is one line on standard error.
+    """Run a command; an error is one line on standard error.
 
-    Exit code 2: the input or the call. Exit code 3: it stopped, or was stopped by Ctrl-C or SIGTERM, and can be gone on
-    with.
+    Exit codes: 0 done, 1 a target or gate is missed, 2 the input or the call is wrong, 3 interrupted (Ctrl-C, SIGTERM) or
+    stopped, and can be resumed.
     """
-    os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")  # else litellm asks a host of its own for prices
-    _open_streams()
+    os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")  # else litellm fetches prices from the net
     try:
-        with _terminated(), answers_alone() if "--json" in sys.argv else nullcontext():
-            app()
+        with _sigterm_interrupts(), answers_alone() if "--json" in sys.argv else nullcontext():
+            code = app(prog_name="goldassay", standalone_mode=False)
     except GoldassayError as error:
-        print(f"goldassay: {visible(str(error))}", file=sys.stderr)
+        print(f"goldassay: error: {visible(str(error))}", file=sys.stderr)
         sys.exit(3 if isinstance(error, RunStopped) else 2)
-    except SystemExit as done:
-        if isinstance(done.__context__, BrokenPipeError):  # click ends with 1 where its reader has left
-            sys.exit(0)
-        if done.code != INTERRUPTED:
-            raise
-        print("goldassay: interrupted", file=sys.stderr)
-        sys.exit(3)
     except BrokenPipeError:
-        sys.stderr.close()
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # the reader has left, as with | head
         sys.exit(0)
     except OSError as error:
-        if error.errno not in FULL:
-            raise
-        print(f"goldassay: standard output cannot be written: {FULL[error.errno]}", file=sys.stderr)
-        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # what is left of it is not tried again at the end
+        print(f"goldassay: error: {error}", file=sys.stderr)
         sys.exit(2)
-
-
-def _open_streams() -> None:
-    """Standard streams that were closed (``>&-``) lead nowhere: no file of a run takes their place."""
-    for number, name in enumerate(("stdin", "stdout", "stderr")):
-        try:
-            os.fstat(number)
-        except OSError:
-            os.open(os.devnull, os.O_RDWR)  # the lowest that is free
-            setattr(sys, name, open(number, "r" if not number else "w", encoding="utf-8", closefd=False))  # noqa: SIM115
+    except Exception as error:
+        if not hasattr(error, "format_message"):  # typer's usage errors
+            raise
+        path = getattr(getattr(error, "ctx", None), "command_path", "goldassay")
+        print(f"goldassay: error: {' '.join(error.format_message().split())} See: {path} --help", file=sys.stderr)
+        sys.exit(2)
+    if code == INTERRUPTED:
+        print("goldassay: interrupted", file=sys.stderr)
+        sys.exit(3)
+    sys.exit(code if isinstance(code, int) else 0)
 
 
 @contextmanager
-def _terminated() -> Iterator[None]:
-    """What ends a job in a queue or a container (SIGTERM) is like Ctrl-C: what was done is safe, and said."""
+def _sigterm_interrupts() -> Iterator[None]:
+    """Treat SIGTERM, which ends a job in a queue or a container, like Ctrl-C."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
-
-    def interrupt(*_: object) -> None:
-        raise KeyboardInterrupt
-
-    before = signal.getsignal(signal.SIGTERM)
-    if before is signal.SIG_DFL:
-        signal.signal(signal.SIGTERM, interrupt)
+    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         yield
     finally:

@@ -1,18 +1,21 @@
-"""``goldassay compare`` and ``goldassay rescore``: one thing beside another, and what a change comes from.
+"""``goldassay compare``: runs, files of predictions or programs on the same gold, and their ranking.
 
-``compare`` puts runs, or files of predictions, on the same gold side by side; ``rescore`` scores stored predictions
-with other measures or other gold, and says what of a change is the model's, the gold's and the measure's.
+Whatever is compared becomes a run: files of predictions are measured, programs are run with each model. With ``--before``
+the stored predictions of one run are scored again, and a change is split into what the model, the gold and the measure
+contributed.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from goldassay import workspace
 from goldassay.cli import options as use
 from goldassay.exceptions import GoldassayError
 from goldassay.reporting import terminal
@@ -20,8 +23,8 @@ from goldassay.reporting import terminal
 if TYPE_CHECKING:
     from goldassay.running import Run
 
-
-VALUES = {
+HELP = "files are compared as: goldassay compare TASK --gold FILE --pred FILE --pred FILE"
+DEFAULT_VALUES = {
     "extraction": ("strict_f1", "partial_f1"),
     "classification": ("accuracy", "macro_f1"),
     "linking": ("hits@1", "mrr", "nil_f1"),
@@ -29,164 +32,234 @@ VALUES = {
     "answering": ("exact_match", "f1"),
     "triples": ("precision", "recall", "f1"),
 }
-"""What files are compared by unless ``--measure`` says: every value more costs power, since all are corrected for."""
+"""The values that files are compared by: each one more costs power, since the tests are corrected for their number."""
 
 
-Test = Annotated[
-    str, typer.Option("--test", metavar="NAME", help="permutation, bootstrap, paired_t, wilcoxon or mcnemar.")
-]
+@dataclass(frozen=True)
+class SystemOptions:
+    """What is compared, besides runs."""
+
+    gold: Annotated[str | None, use.for_gold("--gold", metavar="SET|FILE", help="The gold.")] = None
+    pred: Annotated[
+        list[Path] | None,
+        use.for_gold("--pred", metavar="FILE|RUN", help="Predictions (repeat); the first are the baseline."),
+    ] = None
+    program: Annotated[
+        list[str] | None,
+        use.for_model(
+            "--program",
+            metavar="NAME|FILE|FOLDER",
+            help="A program of the task, a file, the folder of a tuned program, or reader:MODEL, a transformers model "
+            "for question answering (repeat).",
+        ),
+    ] = None
+    lm: Annotated[
+        list[str] | None, use.for_model("--lm", metavar="MODEL", help="Run each program with this model (repeat).")
+    ] = None
+    before: Annotated[
+        list[str] | None,
+        use.for_gold(
+            "--before",
+            metavar="gold=FILE|pred=FILE|measure=NAME",
+            help="The earlier gold, predictions or measure (repeat): split the change of a value into their shares.",
+        ),
+    ] = None
+    split: use.Split = "dev"
+    limit: use.Limit = None
+    threads: use.Threads = 1
+
+
+@dataclass(frozen=True)
+class RankingOptions:
+    """How they are tested and ranked, and where the ranking goes."""
+
+    test: Annotated[
+        str, use.for_result("--test", metavar="NAME", help="permutation, bootstrap, paired_t, wilcoxon or mcnemar.")
+    ] = "permutation"
+    metric: Annotated[
+        str | None,
+        use.for_gold(
+            "--metric",
+            metavar="FILE:NAME|five",
+            help="The metric of programs (default: metrics/TASK.py:metric); five ranks answers by accuracy, quality, "
+            "confidence, speed and robustness.",
+        ),
+    ] = None
+    weight: Annotated[
+        list[str] | None,
+        use.for_result("--weight", metavar="MEASURE=W", help="The weight of a measure in the ranking (repeat)."),
+    ] = None
+    out: Annotated[
+        Path | None, use.for_result("--out", metavar="FOLDER", help="Write the ranking, its tables and a report here.")
+    ] = None
+
+    def weights(self) -> dict[str, float] | None:
+        """The weights by the names of the measures, if any were given."""
+        weights = use.numbers("--weight", self.weight)
+        if wrong := next((name for name, weight in weights.items() if not 0 <= weight < float("inf")), None):
+            raise GoldassayError(f"--weight {wrong} expects a number of 0 or more, got {weights[wrong]:g}")
+        return weights or None
 
 
 def compare(
-    runs: Annotated[
-        list[str],
-        typer.Argument(metavar="RUN RUN... | TASK", help="Run folders; or a task, with --gold and two --pred or more."),
-    ],
+    runs: Annotated[list[str], typer.Argument(metavar="RUN RUN... | TASK", help="Run folders, or a task.")],
+    systems: SystemOptions,
     reading: use.FileOptions,
-    gold: Annotated[
-        Path | None, use.of_gold("--gold", metavar="FILE", help="With a task: the gold file or folder.")
-    ] = None,
-    pred: Annotated[
-        list[Path] | None,
-        use.of_gold("--pred", metavar="FILE|RUN", help="With a task: predictions (repeat), the base first."),
-    ] = None,
-    test: Test = "permutation",
-    seed: use.Seed = 0,
-    json: use.Json = False,
+    ranking: RankingOptions,
+    seed: int = 0,
+    force: bool = False,
+    json: bool = False,
 ) -> None:
-    """Compare runs, or files of predictions, on the same gold: paired tests, ranks, what was won and lost."""
-    if gold is None and not pred:
+    """Compare runs, predictions or programs on the same gold: paired tests, ranks, what was won and lost."""
+    if systems.program or systems.lm or ranking.metric:
+        from goldassay.cli import systems as matrix
+
+        if len(runs) != 1:
+            raise GoldassayError("programs are compared as: goldassay compare TASK --program NAME --lm MODEL")
+        job = matrix.Job(runs[0], systems, reading, ranking, seed)
+        if ranking.metric == matrix.FIVE:
+            matrix.rank_by_five(job, force, json)
+            return
+        loaded, out = matrix.run_all(job), ranking.out or Path("ranking")
+    elif systems.gold is None and not systems.pred:
         if extra := next((name for name, value in vars(reading).items() if value), None):
-            flag = "measure" if extra == "measures" else extra.replace("_", "-")
-            raise GoldassayError(f"--{flag} is for files: goldassay compare TASK --gold FILE --pred FILE --pred FILE")
-        loaded = _runs(runs)
-    elif gold is None or len(runs) != 1:
-        raise GoldassayError("files are compared as: goldassay compare TASK --gold FILE --pred FILE --pred FILE")
-    else:
-        loaded = _files(runs[0], gold, pred or [], **reading.given())
-    show(loaded, test, seed, json)
-
-
-def compare_runs(
-    runs: Annotated[list[str], typer.Argument(metavar="RUN RUN...", help="Run folders; the first is the base.")],
-    test: Test = "permutation",
-    seed: use.Seed = 0,
-    json: use.Json = False,
-) -> None:
-    """Compare runs on the same gold: what `goldassay compare RUN RUN...` gives."""
-    show(_runs(runs), test, seed, json)
-
-
-def show(loaded: Sequence[Run], test: str, seed: int, json: bool) -> None:
-    """Paired differences, ranks where there are three or more, what was won and lost."""
-    from goldassay.reporting import runs as tables
-    from goldassay.running.comparing import by_stratum, compared, errors_by_type, ranked, worked
-
-    usable = [made for made in loaded if worked(made)]
-    missing = [str(made.folder) for made in loaded if not worked(made)]
-    arms = [made if worked(made) else None for made in loaded]
-    found = compared(usable, test=test, seed=seed) if len(usable) > 1 else []
-    places = ranked(usable, seed=seed) if len(usable) > 2 else {}
-    protocol = tables.protocol(loaded)
-    if json:
-        body = {
-            **({"protocol": protocol} if protocol else {}),
-            "runs": [{**made.summary(), "available": worked(made)} for made in loaded],
-            "comparisons": [one.state() for one in found],
-            "ranks": {
-                name: {str(made.folder): [one.low, one.high] for made, one in zip(usable, each, strict=True)}
-                for name, each in places.items()
-            },
-            "by": by_stratum(arms),
-            "errors": errors_by_type(arms),
-            "not_available": missing,
-        }
-        terminal.answer(body)
+            raise GoldassayError(f"--{'measure' if extra == 'measures' else extra} is for files; {HELP}")
+        loaded, out = _load(runs), ranking.out
+    elif systems.gold is None or len(runs) != 1:
+        raise GoldassayError(HELP)
+    elif systems.before or len(systems.pred or ()) == 1:
+        _rescore(runs[0], systems, reading, json)
         return
-    tables.comparison(loaded, found, missing)
-    tables.ranks(places, [place for place, arm in enumerate(arms, start=1) if arm], protocol)
-    value = next(iter(usable[0].values), "") if usable else ""
-    tables.parts(by_stratum(arms), errors_by_type(arms), value, protocol=protocol)
+    else:
+        gold, preds = Path(systems.gold), systems.pred or []
+        loaded, out = measured(runs[0], gold, preds, limit=systems.limit, **reading.chosen()), ranking.out
+    _show(loaded, ranking.test, seed, json, _write(loaded, ranking.weights(), seed, out))
 
 
-def _runs(folders: Sequence[str]) -> list[Run]:
+def _load(folders: Sequence[str]) -> list[Run]:
     from goldassay.running import Run
 
     if len(folders) < 2:
-        raise GoldassayError("compare needs two runs or more; for files: TASK --gold FILE --pred FILE --pred FILE")
+        raise GoldassayError(f"compare needs two runs or more; {HELP}")
     return [Run.load(Path(folder)) for folder in folders]
 
 
-def _files(task: str, gold: Path, preds: Sequence[Path], *, measures: Sequence[str] = (), **asked: Any) -> list[Run]:
-    """A run of each file of predictions, by the values that were asked for."""
+def measured(
+    task: str,
+    gold: Path,
+    preds: Sequence[Path],
+    *,
+    measures: Sequence[str] = (),
+    limit: int | None = None,
+    **options: Any,
+) -> list[Run]:
+    """A run of each file of predictions, by the values asked for."""
     from goldassay.cli.score import read
-    from goldassay.reporting.terminal import warn
+    from goldassay.reporting.ranking import STORED
     from goldassay.running.comparing import given
 
     if len(preds) < 2:
         raise GoldassayError("compare needs two files of predictions or more: --pred FILE --pred FILE")
     out = []
     for file in preds:
-        aligned, options = read(task, gold, file, **asked)
+        aligned, chosen = read(task, gold, file, **options)
         if task == "retrieval" and measures:
-            options["measures"] = list(measures)
-        card = import_module(f"goldassay.measures.{task}").scorecard(aligned.gold, aligned.pred, **options)
-        chosen = [name for name in measures or VALUES[task] if measures or name in card.measures]
-        unknown = next((name for name in chosen if name not in card.measures), None)
+            chosen["measures"] = list(measures)
+        sides = aligned.gold[:limit], aligned.pred[:limit]
+        card = import_module(f"goldassay.measures.{task}").scorecard(*sides, **chosen)
+        names = [name for name in measures or DEFAULT_VALUES[task] if measures or name in card.measures]
+        unknown = next((name for name in names if name not in card.measures), None)
         if unknown:
             raise GoldassayError(f"{task} has no value {unknown!r} here; there are {', '.join(card.measures)}")
         for warning in aligned.warnings:
-            warn(f"{file}: {warning}")
-        counted = {name: card.measures[name] for name in chosen}
-        protocol = asked.get("protocol")
-        out.append(given(aligned.gold, aligned.pred, counted, name=file.name, file=file, protocol=protocol))
+            terminal.warn(f"{file}: {warning}")
+        values = {name: card.measures[name] for name in names}
+        run = given(*sides, values, name=file.name, file=file, protocol=options.get("protocol"))
+        run.about["settings"] |= {STORED: str(file)}
+        out.append(run)
     return out
 
 
-def rescore(
-    task: use.Task,
-    gold: Annotated[Path, typer.Option(metavar="FILE|RUN", help="Gold; of a run, the gold that it kept.")],
-    pred: Annotated[Path, typer.Option(metavar="FILE|RUN", help="Stored predictions.")],
-    measures: Annotated[
-        list[str] | None,
-        typer.Option("--measure", metavar="NAME(…)", help='"LinkF1(k=3)" (repeat); of a run by default its metric\'s.'),
-    ] = None,
-    before: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="gold=FILE|pred=FILE|measure=NAME(…)",
-            help="What was another at the earlier date (repeat; measures in their order).",
-        ),
-    ] = None,
-    format: use.Format = None,
-    json: use.Json = False,
-) -> None:
-    """Score stored predictions again; with an earlier date, split each change into model, gold and measure."""
-    from goldassay.cli.score import MOST
-    from goldassay.running.rescoring import PARTS, Setting, changes
-    from goldassay.running.rescoring import rescore as again
+def _write(runs: Sequence[Run], weights: Mapping[str, float] | None, seed: int, out: Path | None) -> Any:
+    """The ranking, written to a folder with its report; None without a folder."""
+    if out is None:
+        return None
+    from goldassay.reporting import ranking
+    from goldassay.reporting.pages.report import report
 
-    now = Setting(pred, gold, tuple(measures or ()))
-    earlier = _earlier(before or ())
-    if earlier["measure"] and not measures:
-        raise GoldassayError("--before measure=… needs --measure: what counts now")
-    card = again(task, now, format=format)
-    if card.examples <= MOST:
+    ranked = ranking.rank(runs, weights, seed=seed)
+    files = ranking.write(ranked, out)
+    page = out / "report.html"
+    page.write_text(report([each.run for each in ranked], ranked=ranked, title="Ranking"), encoding="utf-8")
+    terminal.note(f"Written to {out}: {', '.join(file.name for file in [*files, page])}")
+    return ranked
+
+
+def _show(runs: Sequence[Run], test: str, seed: int, json: bool, ranking: Any) -> None:
+    """Paired differences, ranks of three or more runs, what was won and lost, the ranking."""
+    from goldassay.reporting import runs as tables
+    from goldassay.running.comparing import by_stratum, compared, errors_by_type, ranked, worked
+
+    usable = [run for run in runs if worked(run)]
+    missing = [str(run.folder) for run in runs if not worked(run)]
+    arms = [run if worked(run) else None for run in runs]
+    comparisons = compared(usable, test=test, seed=seed) if len(usable) > 1 else []
+    ranks = ranked(usable, seed=seed) if len(usable) > 2 else {}
+    protocol = tables.protocol(runs)
+    if json:
+        body: dict[str, Any] = {"protocol": protocol} if protocol else {}
+        body |= {
+            "runs": [{**run.summary(), "available": worked(run)} for run in runs],
+            "comparisons": [each.state() for each in comparisons],
+            "ranks": {
+                name: {str(run.folder): [rank.low, rank.high] for run, rank in zip(usable, each, strict=True)}
+                for name, each in ranks.items()
+            },
+            "by": by_stratum(arms),
+            "errors": errors_by_type(arms),
+            "not_available": missing,
+        }
+        terminal.answer(body | ({"ranking": [each.state() for each in ranking]} if ranking else {}))
+        return
+    tables.comparison(runs, comparisons, missing)
+    tables.ranks(ranks, [place for place, arm in enumerate(arms, start=1) if arm], protocol)
+    value = next(iter(usable[0].values), "") if usable else ""
+    tables.parts(by_stratum(arms), errors_by_type(arms), value, protocol=protocol)
+    if ranking:
+        tables.ranking(ranking)
+
+
+def _rescore(task: str, systems: SystemOptions, reading: use.FileOptions, json: bool) -> None:
+    """Score stored predictions again; with ``--before``, split each change into model, gold and measure."""
+    from goldassay.cli.score import INTERVALS_UP_TO
+    from goldassay.running.rescoring import PARTS, Setting, changes, rescore
+
+    if len(systems.pred or ()) != 1:
+        raise GoldassayError("--before compares one --pred with an earlier state: --before pred=FILE, gold=FILE or both")
+    before = systems.before or []
+    earlier = _earlier(before)
+    if earlier["measure"] and not reading.measures:
+        raise GoldassayError("--before measure=NAME needs --measure, the measure that counts now")
+    gold, pred = Path(str(systems.gold)), (systems.pred or [])[0]
+    format = use.format_and_column(reading.format)["format"]
+    now = Setting(pred, gold, tuple(reading.measures or ()))
+    card = rescore(task, now, format=format)
+    if card.examples <= INTERVALS_UP_TO:
         card.estimate()
     found = {}
     if before:
-        old_pred, old_gold = (Path(next(iter(earlier[name]), one)) for name, one in (("pred", pred), ("gold", gold)))
-        then = Setting(old_pred, old_gold, tuple(earlier["measure"] or measures or ()))
+        old = {name: Path(next(iter(earlier[name]), str(now_path))) for name, now_path in (("pred", pred), ("gold", gold))}
+        then = Setting(old["pred"], old["gold"], tuple(earlier["measure"] or reading.measures or ()))
         found = changes(task, then, now, format=format)
     if json:
         terminal.answer({**card.state(), "changes": {name: change.state() for name, change in found.items()}})
         return
-    from goldassay.reporting import scorecards
-
     if not found:
+        from goldassay.reporting import scorecards
+
         scorecards.show(card)
         return
-    table = terminal.under_title(f"{task}: what each change comes from")
+    table = terminal.under_title(f"{task}: the share of model, gold and measure in each change")
     for name in ("value", "before", "after", *PARTS):
         table.add_column(name, justify="left" if name == "value" else "right")
     for name, change in found.items():
@@ -197,12 +270,12 @@ def rescore(
         terminal.warn(text)
 
 
-def _earlier(said: Sequence[str]) -> dict[str, list[str]]:
-    """What was another at the earlier date, by what it is."""
+def _earlier(texts: Sequence[str]) -> dict[str, list[str]]:
+    """The earlier gold, predictions and measures."""
     out: dict[str, list[str]] = {"gold": [], "pred": [], "measure": []}
-    for text in said:
+    for text in texts:
         name, _, value = text.partition("=")
         if name not in out or not value:
-            raise GoldassayError(f"--before reads like gold=FILE, pred=FILE or measure=NAME, not {text!r}")
+            raise GoldassayError(f"--before expects gold=FILE, pred=FILE or measure=NAME, got {text!r}")
         out[name].append(value)
     return out

@@ -1,156 +1,160 @@
-"""``goldassay gold …``: validate, stats, split, agree, convert, schema."""
+"""``goldassay gold …``: validate, count, split, convert gold; measure the agreement of annotators."""
 
 from __future__ import annotations
 
-import json as jsons
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from goldassay.cli import options as use
-from goldassay.cli.help import OptionSetting, commands
 from goldassay.exceptions import DataError, GoldassayError
 from goldassay.reporting import terminal
 
 if TYPE_CHECKING:
     from goldassay.gold.agreement import Figure
 
-app = commands("Gold: validate, count, split, convert it; measure the agreement of annotators.")
-
+app = use.commands("Gold: validate, count, split, convert it; measure the agreement of annotators.")
 Near = Annotated[
-    float, typer.Option(metavar="N", min=50, max=100, help="Per cent of similar characters that make a near duplicate.")
+    float, typer.Option("--near", metavar="N", min=50, max=100, help="Percent of shared characters of near duplicates.")
 ]
-WRITTEN = {
-    "scheme": OptionSetting("NAME", ("extraction",), "the tags to write, IOB2, IOBES and so on (hipe, iob2)."),
-    "topics": OptionSetting("FILE", ("retrieval",), "the file of the queries' texts (trec)."),
-}
-MAIN = {"extraction": "strict_f1", "triples": "triple_f1"}
+WRITING = {"scheme": use.Setting(("extraction",)), "topics": use.Setting(("retrieval",), file=True)}
+AGREEMENT = {"extraction": "strict_f1", "triples": "triple_f1"}
 
 
-@app.command()
+@dataclass(frozen=True)
+class ReadingOptions(use.FormatOptions):
+    """How a file of gold is read."""
+
+    task: use.OfTask = None
+
+    def reading(self) -> dict[str, Any]:
+        """The keyword arguments of `goldassay.gold.load`."""
+        return {**super().reading(), "task": self.task}
+
+
+@use.command(app)
 def validate(
     gold: use.GoldSet,
-    task: use.OfTask = None,
-    format: use.Format = None,
-    map: use.Map = None,
-    column: use.Column = None,
+    reading: ReadingOptions,
     near: Near = 90.0,
-    fix: Annotated[Path | None, typer.Option(metavar="PLACE", help="Write a copy with mended offsets here.")] = None,
+    fix: Annotated[
+        Path | None, typer.Option("--fix", metavar="PLACE", help="Write a copy with corrected offsets here.")
+    ] = None,
     annotations: Annotated[
         list[Path] | None,
-        typer.Option(metavar="FILE", help="An annotator's file (twice or more): hold promised agreement to it."),
+        typer.Option("--annotations", metavar="FILE", help="One annotator's file (repeat): check the declared agreement."),
     ] = None,
-    json: use.Json = False,
+    json: bool = False,
 ) -> None:
-    """Find everything that is off in gold; exit code 1 when something is."""
+    """Find everything that is wrong in gold; exit with status 1 if anything is."""
     from goldassay.gold.agreement import agree_files
     from goldassay.gold.audit import audit, repaired
     from goldassay.gold.sets import find
     from goldassay.reporting import gold as tables
-    from goldassay.reporting import terminal
 
-    measured = {}
+    task, measured = reading.task, {}
     if annotations:
         if task is None:
             raise GoldassayError("--annotations needs --task: what was annotated?")
+        format = use.format_and_column(reading.format)["format"]
         measured = {task: lowest(agree_files(annotations, task, format=format).figures, task)}
-    found = audit(gold, task=task, format=format, near=near, agreement=measured, map=map, column=column)
-    made = repaired(find(gold), fix, found.findings) if fix is not None else None
+    found = audit(gold, near=near, agreement=measured, **reading.reading())
+    fixed = repaired(find(gold), fix, found.findings) if fix is not None else None
     if json:
-        terminal.answer({**found.state(), **({} if made is None else {"repaired": made})})
+        terminal.answer({**found.state(), **({} if fixed is None else {"repaired": fixed})})
     else:
         tables.audit(found)
-        if made is not None:
-            some = f"{made} of {len(found.findings)} findings"
-            again = f" --task {task}" if task else ""
-            if made:
-                terminal.line(f"{some} mended in {fix}. Look again:  goldassay gold validate {fix}{again}")
-            else:
-                terminal.line(f"{some} mended: only offsets have one right answer, so {fix} is a plain copy")
-        elif any(one.fix for one in found.findings):
-            terminal.line("Offsets that have one right answer are mended in a copy by --fix PLACE.")
+        if fixed:
+            again = f"goldassay gold validate {fix}{f' --task {task}' if task else ''}"
+            terminal.line(f"{fixed} of {len(found.findings)} findings corrected in {fix}. Check it:  {again}")
+        elif fixed is not None:
+            terminal.line(f"{fix} is a plain copy: --fix corrects only offsets that have one right answer")
+        elif any(each.fix for each in found.findings):
+            terminal.line("--fix PLACE writes a copy with the offsets corrected that have one right answer.")
     if not found.clean:
         raise SystemExit(1)
 
 
 def lowest(figures: Sequence[Figure], task: str) -> float:
-    """The agreement that a promise is held to: the lowest of all pairs, span F1 or Cohen's kappa."""
-    name = MAIN.get(task, "cohen_kappa")
-    found = [figure.value for figure in figures if figure.name == name and figure.type is None]
-    return min((value for value in found if value is not None), default=0.0)
+    """The lowest agreement of all pairs of annotators: span F1 or Cohen's kappa."""
+    name = AGREEMENT.get(task, "cohen_kappa")
+    values = [figure.value for figure in figures if figure.name == name and figure.type is None]
+    return min((value for value in values if value is not None), default=0.0)
 
 
-@app.command()
-def stats(
-    gold: use.GoldSet,
-    task: use.OfTask = None,
-    format: use.Format = None,
-    map: use.Map = None,
-    column: use.Column = None,
-    json: use.Json = False,
-) -> None:
-    """Count what there is, by split, language, type and stratum."""
+@use.command(app)
+def stats(gold: use.GoldSet, reading: ReadingOptions, json: bool = False) -> None:
+    """Count records by split, language, type and stratum."""
     from goldassay.gold.sets import load
-    from goldassay.gold.stats import stats as counted
+    from goldassay.gold.stats import stats as count
     from goldassay.reporting import gold as tables
 
-    found = counted(load(gold, task=task, format=format, map=map, column=column))
+    counts = count(load(gold, **reading.reading()))
     if json:
-        terminal.answer(found.state())
+        terminal.answer(counts.state())
     else:
-        tables.stats(found)
+        tables.stats(counts)
 
 
-@app.command()
-def split(
-    gold: use.GoldSet,
-    out: Annotated[
-        Path | None, typer.Option("--out", metavar="FOLDER", help="Write the records with their split here.")
-    ] = None,
-    task: use.OfTask = None,
-    format: use.Format = None,
-    map: use.Map = None,
-    column: use.Column = None,
+@dataclass(frozen=True)
+class DivisionOptions:
+    """How gold is split."""
+
     ratios: Annotated[
-        str | None, typer.Option(metavar="NAME=SHARE,…", help="Default: train=0.7,dev=0.15,test=0.15.")
-    ] = None,
+        str | None,
+        typer.Option("--ratios", metavar="NAME=SHARE,…", help="Default: train=0.7,dev=0.15,test=0.15."),
+    ] = None
     by: Annotated[
         list[str] | None,
         typer.Option("--by", metavar="NAME", help="Keep this stratum or field in proportion (repeat)."),
-    ] = None,
-    group: Annotated[str | None, typer.Option(metavar="NAME", help="A field whose value stays on one side.")] = None,
-    near: Near = 90.0,
-    seed: use.Seed = 0,
-    force: use.Force = False,
-    json: use.Json = False,
-) -> None:
-    """Split gold without leaks: stratified by several factors, documents whole, near duplicates on one side.
+    ] = None
+    group: Annotated[
+        str | None, typer.Option("--group", metavar="NAME", help="Keep examples with the same value of this field together.")
+    ] = None
+    near: Near = 90.0
 
-    All tasks of a set are split together, so that a document is on one side in all of them.
+
+@use.command(app)
+def split(
+    gold: use.GoldSet,
+    reading: ReadingOptions,
+    division: DivisionOptions,
+    out: Annotated[
+        Path | None, typer.Option("--out", metavar="FOLDER", help="Write the records with their split here.")
+    ] = None,
+    seed: int = 0,
+    force: bool = False,
+    json: bool = False,
+) -> None:
+    """Split gold without leaks: stratified, documents whole, near duplicates on the same side.
+
+    All tasks of a set are split together, so that a document is on the same side in all of them.
     """
     from goldassay.gold import write
     from goldassay.gold.sets import load
-    from goldassay.gold.splits import split as divided
+    from goldassay.gold.splits import split as divide
     from goldassay.reporting import gold as tables
 
-    loaded = load(gold, task=task, format=format, map=map, column=column)
-    records = [record for found in loaded.tasks.values() for record in found.records]
-    made = divided(records, ratios=shares(ratios), factors=by or None, group=group, near=near, seed=seed)
+    loaded = load(gold, **reading.reading())
+    records = [record for part in loaded.tasks.values() for record in part.records]
+    ratios, factors = shares(division.ratios), division.by or None
+    made = divide(records, ratios=ratios, factors=factors, group=division.group, near=division.near, seed=seed)
     if out is not None:
-        for job in loaded.tasks:
-            use.free(out / f"{job}.jsonl", force)
-        for job, found in loaded.tasks.items():
-            rows = [{**record, "split": made.of[str(record["id"])]} for record in found.records]
-            write(out / f"{job}.jsonl", rows, format="jsonl", task=job)
+        for task in loaded.tasks:
+            use.new_place(out / f"{task}.jsonl", force)
+        for task, part in loaded.tasks.items():
+            rows = [{**record, "split": made.of[str(record["id"])]} for record in part.records]
+            write(out / f"{task}.jsonl", rows, format="jsonl", task=task)
     if json:
         terminal.answer(made.state())
     else:
         tables.split(made, len(records), out)
 
 
-def shares(said: str | None) -> Mapping[str, float]:
+def shares(text: str | None) -> Mapping[str, float]:
     """``train=0.8,test=0.2`` as shares.
 
     >>> shares("train=0.8, test=0.2")
@@ -158,92 +162,93 @@ def shares(said: str | None) -> Mapping[str, float]:
     """
     from goldassay.gold.splits import DATASET_SPLITS
 
-    if said is None:
+    if text is None:
         return DATASET_SPLITS
     try:
-        pairs = [part.split("=") for part in said.split(",")]
+        pairs = [part.split("=") for part in text.split(",")]
         return {name.strip(): float(share) for name, share in pairs}
     except ValueError:
-        raise GoldassayError(f"shares are written train=0.7,dev=0.15,test=0.15, not {said!r}") from None
+        raise GoldassayError(f"--ratios expects train=0.7,dev=0.15,test=0.15, got {text!r}") from None
 
 
-@app.command()
+@use.command(app)
 def agree(
     files: Annotated[list[Path], typer.Argument(metavar="FILE FILE...", help="One file an annotator.")],
     task: use.OfTask = None,
     format: use.Format = None,
     level: Annotated[
         str | None,
-        typer.Option(metavar="NAME", help="Krippendorff's level: nominal, ordinal, interval or ratio."),
+        typer.Option("--level", metavar="NAME", help="For Krippendorff's alpha: nominal, ordinal, interval or ratio."),
     ] = None,
-    limit: Annotated[int, use.of_result("--limit", metavar="N", min=0, help="How many disagreements to list.")] = 20,
-    seed: use.Seed = 0,
-    json: use.Json = False,
+    limit: use.Show = 20,
+    seed: int = 0,
+    json: bool = False,
 ) -> None:
-    """Measure how far annotators agree, and list where they do not."""
+    """Measure the agreement of annotators, and list their disagreements."""
     from goldassay.gold.agreement import agree_files
     from goldassay.reporting import gold as tables
 
-    found = agree_files(files, task or told(files[0], format), format=format, level=level, seed=seed)
+    name = use.format_and_column(format)["format"]
+    agreement = agree_files(files, task or _task(files[0], name), format=name, level=level, seed=seed)
     if json:
-        terminal.answer(found.state())
+        terminal.answer(agreement.state())
     else:
-        tables.agreement(found, limit)
+        tables.agreement(agreement, limit)
 
 
-def told(file: Path, format: str | None) -> str:
-    """The task that an annotator's file tells by its name, its format or its fields."""
+def _task(file: Path, format: str | None) -> str:
+    """The task of an annotator's file, from its name, format or fields."""
     from goldassay.gold.sets import load
 
     if not file.exists():
         raise DataError("no such file", file=file)
     if file.is_dir():
-        raise GoldassayError(f"{file} is a folder, which does not tell what was annotated; say it with --task")
+        raise GoldassayError(f"{file} is a folder; name the task that was annotated with --task")
     return next(iter(load(file, format=format).tasks))
 
 
-@app.command()
+@use.command(app)
 def convert(
     source: Annotated[Path, typer.Argument(metavar="FROM", help="The file to read.")],
     target: Annotated[Path, typer.Argument(metavar="TO", help="The file to write.")],
-    task: Annotated[str, typer.Option(metavar="TASK", help="What it is gold for.")],
-    format: use.Format = None,
+    reading: ReadingOptions,
     to: Annotated[str | None, typer.Option("--to", metavar="NAME", help="The format of TO.")] = None,
-    map: use.Map = None,
-    column: use.Column = None,
     option: Annotated[
         list[str] | None,
         typer.Option(
-            metavar="NAME=VALUE", help="scheme=IOBES: the tags to write (hipe, iob2); topics=FILE: the queries (trec)."
+            "--option",
+            metavar="NAME=VALUE",
+            help="scheme=IOBES: the tags to write (hipe, iob2); topics=FILE: the texts of the queries (trec).",
         ),
     ] = None,
-    pred: Annotated[bool, typer.Option("--pred", help="Predictions, not gold.")] = False,
-    force: use.Force = False,
+    pred: Annotated[bool, typer.Option("--pred", help="Convert predictions, not gold.")] = False,
+    force: bool = False,
 ) -> None:
-    """Convert gold from one format into another, and say what is lost."""
+    """Convert gold from one format to another, and report what is lost."""
     from goldassay import gold as library
 
-    use.free(target, force)
-    made = library.convert(
+    if reading.task is None:
+        raise GoldassayError("gold convert needs --task TASK")
+    use.new_place(target, force)
+    options = {**reading.reading(), **use.settings(option, WRITING)}
+    summary = library.convert(
         source,
         target,
-        task=task,
         side="pred" if pred else "gold",
-        source_format=format,
+        source_format=options.pop("format"),
         target_format=to,
-        column=column,
-        map=map,
-        **use.settings(option, WRITTEN),
+        **options,
     )
-    print(f"{target}: {made}")
+    print(f"{target}: {summary}")
 
 
-@app.command()
+@use.command(app)
 def schema(
-    task: use.Task,
-    pred: Annotated[bool, typer.Option("--pred", help="Of predictions, not gold.")] = False,
+    task: use.Task, pred: Annotated[bool, typer.Option("--pred", help="Of predictions, not gold.")] = False
 ) -> None:
     """Print the JSON Schema of a task's records."""
+    import json
+
     from goldassay import gold as library
 
-    print(jsons.dumps(library.schema(task, "pred" if pred else "gold"), ensure_ascii=False, indent=2))
+    print(json.dumps(library.schema(task, "pred" if pred else "gold"), ensure_ascii=False, indent=2))

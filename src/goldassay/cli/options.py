@@ -1,7 +1,9 @@
-"""Words that mean the same in every command: options, their help, and how help is printed.
+"""Options that several commands share, each defined once.
 
-A command takes an option from here wherever it has one of that name, so that ``--json``, ``--out``, ``--seed``,
-``--limit`` and the others read alike everywhere.
+Typer spells a command's parameters out as options. A parameter whose type is a dataclass stands for a group: each field
+of the dataclass becomes an option, and the command gets the dataclass (`command`). ``--json``, ``--seed``, ``--force``
+and ``--quiet`` belong to the whole program (`goldassay.cli.app`) and may stand anywhere on the line; a command that uses
+one has a parameter of that name.
 """
 
 from __future__ import annotations
@@ -11,264 +13,311 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Any, get_type_hints
+from typing import Annotated, Any, NamedTuple, get_type_hints
 
 import typer
 
-from goldassay.cli.help import SECTIONS, OptionSetting
 from goldassay.exceptions import GoldassayError
 from goldassay.workspace import nearest
 
-SIX = "extraction, classification, linking, retrieval, answering or triples"
+SHARED = ("json", "seed", "force")
+"""The parameters of commands that stand for options of the whole program."""
 
-
-of_gold, of_model, of_running, of_result = (partial(typer.Option, rich_help_panel=name) for name in SECTIONS)
-
-Task = Annotated[str, typer.Argument(help=SIX, metavar="TASK")]
-OfTask = Annotated[
-    str | None,
-    of_gold("--task", metavar="TASK", help="The task, where nothing else says it."),
-]
-Program = Annotated[
-    str, typer.Argument(metavar="TASK|FILE", help="A task, TASK:NAME, or FILE:NAME (programs/extraction.py:program).")
-]
-Gold = Annotated[
-    str | None,
-    of_gold(
-        "--gold",
-        metavar="SET|FILE",
-        help="A gold set's name, its folder, or a file (default: gold/TASK, else heritage).",
+for_gold, for_model, for_running, for_result = (
+    partial(typer.Option, rich_help_panel=name) for name in ("Gold", "Model", "Running", "Result")
+)
+Name = Annotated[str, typer.Argument(metavar="TASK|FILE", help="A task, TASK:NAME or FILE:NAME.")]
+Task = Annotated[
+    str,
+    typer.Argument(
+        metavar="TASK", help="extraction, classification, linking, retrieval, answering, triples or records."
     ),
 ]
-Map = Annotated[
-    str | None,
-    of_gold("--map", metavar="NAME=PATH,…", help="Fields of a foreign file: text=body.content,…; or a JSON file."),
-]
-Column = Annotated[
-    str | None,
-    of_gold("--column", metavar="NAME", help="hipe, iob2: the column of tags, such as NE-COARSE-LIT."),
-]
-GoldSet = Annotated[str, typer.Argument(metavar="SET|FILE", help="A gold set's name, its folder, or a file.")]
+Run = Annotated[Path, typer.Argument(metavar="RUN", help="A run folder.")]
+GoldSet = Annotated[str, typer.Argument(metavar="SET|FILE", help="The name of a gold set, its folder, or a file.")]
+OfTask = Annotated[str | None, for_gold("--task", metavar="TASK", help="The task, if the file does not imply it.")]
 Format = Annotated[
     str | None,
-    of_gold("--format", metavar="NAME", help="The format of a file, where its name does not tell it."),
+    for_gold(
+        "--format",
+        metavar="NAME[:COLUMN]",
+        help="The format of a file, if its name does not imply it; the column of tags, as in hipe:NE-COARSE-LIT.",
+    ),
 ]
-Split = Annotated[str, of_gold("--split", metavar="NAME", help="Which split: train, dev, test or all.")]
+Split = Annotated[str, for_gold("--split", metavar="NAME", help="train, dev, test or all.")]
 Metric = Annotated[
-    str | None,
-    of_gold("--metric", metavar="FILE[:NAME]", help="A metric (default: metrics/TASK.py:metric)."),
+    str | None, for_gold("--metric", metavar="FILE:NAME", help="The metric (default: metrics/TASK.py:metric).")
 ]
 Lm = Annotated[
     str | None,
-    of_model(
+    for_model(
         "--lm",
         metavar="MODEL",
-        help="local/smollm2-135m (default), local:FILE.gguf, any name that dspy.LM knows, or models.yaml:NAME.",
+        help="A model that dspy.LM knows, local/smollm2-135m (default), local:FILE.gguf or models.yaml:NAME.",
     ),
-]
-LmOption = Annotated[
-    list[str] | None,
-    of_model(
-        "--lm-option",
-        metavar="NAME=VALUE",
-        help="Of the model: temperature=0.2, api_base=…, rpm=60, tpm=90000 (repeat).",
-    ),
-]
-Adapter = Annotated[
-    str | None,
-    of_model(
-        "--adapter", metavar="NAME", help="chat, json, xml, terse (default of local models), terse-lines, -types."
-    ),
-]
-Engine = Annotated[
-    str,
-    of_running(
-        "--engine",
-        metavar="NAME[:N]",
-        help="Where examples are worked on: threads, processes or ray; ray:16 says how many (default: processors).",
-    ),
-]
-RayAddress = Annotated[
-    str | None,
-    of_running("--ray-address", metavar="ADDRESS", help="The Ray cluster to join (default: this machine)."),
-]
-JudgeLm = Annotated[
-    str | None,
-    of_model("--judge-lm", metavar="MODEL", help="The model that judges, bound apart from --lm; or nli:MODEL."),
 ]
 ReflectionLm = Annotated[
     str | None,
-    of_model("--reflection-lm", metavar="MODEL", help="The model that writes instructions (default: --lm)."),
+    for_model("--reflection-lm", metavar="MODEL", help="The model that writes instructions (default: --lm)."),
 ]
-State = Annotated[
-    Path | None,
-    of_model("--state", metavar="FOLDER", help="A tuned program: its folder or state.json."),
-]
-Resume = Annotated[
-    Path | None,
-    of_running("--resume", metavar="FOLDER", help="Go on with what was interrupted."),
-]
-Runs = Annotated[Path, of_result("--runs", metavar="FOLDER", help="Where run folders go.")]
-RunsFolder = Annotated[Path, typer.Argument(metavar="[RUNS]", help="The folder of runs.")]
-Limit = Annotated[int | None, of_gold("--limit", metavar="N", min=1, help="Only the first N examples.")]
-Timeout = Annotated[
-    float | None,
-    of_running("--timeout", metavar="SECONDS", help="How long one example may take."),
-]
+Threads = Annotated[int, for_running("--threads", metavar="N", min=1, help="The number of examples in flight.")]
 Budget = Annotated[
     str | None,
-    of_running("--budget", metavar="WHAT=N", help="Such as calls=500,minutes=10 (calls, tokens, usd, minutes)."),
+    for_running("--budget", metavar="WHAT=N", help="Stop after so many calls, tokens, usd or minutes: calls=500."),
 ]
-NoCache = Annotated[bool, of_model("--no-cache", help="Ask the model anew, also what DSPy's cache has.")]
-MaxFailures = Annotated[
-    float,
-    of_running(
-        "--max-failures", metavar="SHARE", min=0, max=1, help="Stop when more examples fail (after 20); 1: never."
+Limit = Annotated[int | None, for_gold("--limit", metavar="N", min=1, help="Use only the first N examples.")]
+Show = Annotated[int, for_result("--limit", metavar="N", min=1, help="Show at most N.")]
+Settings = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--option",
+        metavar="NAME=VALUE",
+        help="A setting of the task (repeat): labels=A,B or FILE; bounds=word; malformed=strict; scheme=NAME; "
+        "equivalent=FILE; na_probs=FILE; ontology=FILE; skip_bad=N.",
     ),
 ]
-Threads = Annotated[int, of_running("--threads", metavar="N", min=1, help="How many examples at once.")]
-Seed = Annotated[int, of_running("--seed", metavar="N", help="Of everything that is drawn at random.")]
-Json = Annotated[bool, of_result("--json", help="Print one JSON object on standard output.")]
-Gate = Annotated[bool, of_result("--gate", help="Exit with 1 when what was promised is not reached.")]
-Force = Annotated[bool, of_result("--force", help="Write over what exists.")]
 
 
-Protocol = Annotated[
-    str | None,
-    of_gold("--protocol", metavar="NAME", help="An official protocol: hipe, hipe2020, text2kgbench."),
-]
-SkipBad = Annotated[
-    int | None,
-    of_gold("--skip-bad", min=1, metavar="N", help="Go on past N bad tags or lines; a warning counts them."),
-]
-TaskOption = Annotated[
-    list[str] | None, typer.Option("--option", metavar="NAME=VALUE", help="A setting of the task (repeat).")
-]
+@dataclass(frozen=True)
+class SetOptions:
+    """Which gold."""
+
+    gold: Annotated[
+        str | None,
+        for_gold("--gold", metavar="SET|FILE", help="A gold set or a file (default: gold/TASK, else heritage)."),
+    ] = None
+    task: OfTask = None
 
 
-CONCERNS = {
-    "column": ("extraction", "linking"),
-    "protocol": ("extraction", "linking", "triples"),
+@dataclass(frozen=True)
+class FormatOptions:
+    """How a file of gold is read."""
+
+    format: Format = None
+    map: Annotated[
+        str | None,
+        for_gold("--map", metavar="NAME=PATH,…", help="Fields under other names: text=body.content,label=cat."),
+    ] = None
+
+    def reading(self) -> dict[str, Any]:
+        """The keyword arguments of `goldassay.gold.load`."""
+        return {**format_and_column(self.format), "map": self.map}
+
+
+@dataclass(frozen=True)
+class GoldOptions(FormatOptions, SetOptions):
+    """Which examples, and what they are measured by."""
+
+    metric: Metric = None
+    limit: Limit = None
+
+
+@dataclass(frozen=True)
+class SplitOptions(GoldOptions):
+    """The same, of one split."""
+
+    split: Split = "dev"
+
+
+@dataclass(frozen=True)
+class ModelOptions:
+    """The models."""
+
+    lm: Lm = None
+    lm_option: Annotated[
+        list[str] | None,
+        for_model(
+            "--lm-option",
+            metavar="NAME=VALUE",
+            help="An option of the model (repeat): temperature=0.2, api_base=URL, rpm=60, cache=false, adapter=json.",
+        ),
+    ] = None
+    state: Annotated[
+        Path | None, for_model("--state", metavar="FOLDER", help="A tuned program: its folder or state.json.")
+    ] = None
+    judge_lm: Annotated[
+        str | None,
+        for_model("--judge-lm", metavar="MODEL", help="The model for judged measures, or nli:MODEL. Not --lm."),
+    ] = None
+
+    @property
+    def cached(self) -> bool:
+        """Whether answers may come from DSPy's cache."""
+        return self._options.get("cache", True) is not False
+
+    @property
+    def _options(self) -> dict[str, Any]:
+        from goldassay.lm import options_of
+
+        return options_of(self.lm_option or ())
+
+    def model(self, program: Any) -> Any:
+        """The model and adapter that a program runs with."""
+        from goldassay.lm import for_program
+
+        adapter = self._options.get("adapter")
+        words = [word for word in self.lm_option or () if not word.startswith("adapter=")]
+        return for_program(program, self.lm, words, adapter)
+
+    def metric(self, task: str, place: str | None, folder: Path) -> tuple[Any, Any]:
+        """The metric of a task, and the judge that it asks; the judge's verdicts are stored in the folder."""
+        from goldassay import workspace
+        from goldassay.judges.ask.judge import named
+
+        if self.judge_lm is None:
+            return workspace.metric(task, place), None
+        judge = named(self.judge_lm, verdicts=folder / "verdicts.jsonl", cache=self.cached)
+        return workspace.judged(task, judge, place), judge
+
+
+@dataclass(frozen=True)
+class WorkOptions:
+    """How the work is done."""
+
+    threads: Threads = 1
+    budget: Budget = None
+    resume: Annotated[
+        Path | None, for_running("--resume", metavar="FOLDER", help="Continue an interrupted run in its folder.")
+    ] = None
+
+
+class Setting(NamedTuple):
+    """A setting for ``--option NAME=VALUE``: the tasks that have it, and whether its value is a file."""
+
+    tasks: tuple[str, ...]
+    file: bool = False
+
+
+SETTINGS: Mapping[str, Setting] = {
+    "labels": Setting(("classification",)),
+    "bounds": Setting(("extraction", "linking")),
+    "malformed": Setting(("extraction",)),
+    "scheme": Setting(("extraction",)),
+    "equivalent": Setting(("linking",), file=True),
+    "na_probs": Setting(("answering",), file=True),
+    "ontology": Setting(("triples",), file=True),
+    "skip_bad": Setting(("extraction", "linking", "classification", "retrieval", "answering", "triples", "records")),
+    "embedder": Setting(("answering",)),
 }
-"""The tasks that an option of `FileOptions` is for, where it is not for all."""
+"""What ``--option`` sets.
 
-SETTINGS = {
-    "labels": OptionSetting(
-        "A,B|FILE", ("classification",), "the labels (in a file, one a line), institutions or seen."
-    ),
-    "bounds": OptionSetting("word", ("extraction", "linking"), "widen spans to whole words first, as ELEVANT does."),
-    "malformed": OptionSetting(
-        "strict", ("extraction",), "conll, hipe: tags as their scheme is written (else as conlleval reads them)."
-    ),
-    "scheme": OptionSetting(
-        "NAME", ("extraction",), "conll, hipe: IOB1, IOB2, IOE2, IOBES or BILOU (else told by the tags)."
-    ),
-    "equivalent": OptionSetting("FILE", ("linking",), "a table of equivalent ids: two columns, tsv or csv."),
-    "na_probs": OptionSetting("FILE", ("answering",), "SQuAD 2.0: the probabilities of no answer, {id: number}."),
-    "ontology": OptionSetting("FILE", ("triples",), "the ontology (text2kgbench JSON)."),
-}
-"""What ``--option NAME=VALUE`` sets of a task."""
+``labels``: the labels of the task, separated by commas, one a line in a file, ``institutions`` or ``seen``.
+``bounds=word`` widens spans to whole words first, as ELEVANT does. ``malformed=strict`` reads tags as their scheme is
+written; the default reads them as conlleval does. ``scheme``: IOB1, IOB2, IOE2, IOBES or BILOU. ``equivalent``: a table
+of equivalent ids, two columns. ``na_probs``: SQuAD 2.0's probabilities of no answer. ``ontology``: Text2KGBench's JSON.
+``skip_bad``: skip up to N bad tags or lines; a warning counts them. ``embedder``: the embedder of ``--metric five``.
+"""
 
 
 @dataclass(frozen=True)
 class FileOptions:
-    """How files of predictions are read and counted beside gold."""
+    """How files of predictions are read and counted."""
 
     format: Format = None
-    column: Annotated[
+    protocol: Annotated[
         str | None,
-        of_gold("--column", metavar="NAME", help="NEL-LIT (hipe), a column's number (conll); 2:3 for gold:pred."),
+        for_gold("--protocol", metavar="NAME", help="An official protocol: hipe, hipe2020, text2kgbench, hotpotqa."),
     ] = None
     measures: Annotated[
-        list[str] | None, typer.Option("--measure", metavar="NAME", help="Only this measure, by its name (repeat).")
+        list[str] | None,
+        typer.Option("--measure", metavar="NAME", help="Only this measure, as strict_f1 or nDCG@10 (repeat)."),
     ] = None
-    protocol: Protocol = None
-    skip_bad: SkipBad = None
-    option: TaskOption = None
+    option: Settings = None
 
-    def given(self) -> dict[str, Any]:
-        """Those that were said, each setting by its name."""
-        said = {name: value for name, value in vars(self).items() if value and name != "option"}
-        return said | settings(self.option)
+    def chosen(self) -> dict[str, Any]:
+        """The options that were set, as keyword arguments of `goldassay.cli.score.read`."""
+        options = {**format_and_column(self.format), "protocol": self.protocol, "measures": self.measures}
+        return {**{name: value for name, value in options.items() if value}, **settings(self.option)}
 
 
-def settings(said: Sequence[str] | None, known: Mapping[str, OptionSetting] = SETTINGS) -> dict[str, Any]:
-    """``--option NAME=VALUE`` of a task, each by its name as Python has it.
+def format_and_column(text: str | None) -> dict[str, str | None]:
+    """A format and the column of tags in it.
+
+    >>> format_and_column("hipe:NE-COARSE-LIT")
+    {'format': 'hipe', 'column': 'NE-COARSE-LIT'}
+    """
+    name, _, column = (text or "").partition(":")
+    return {"format": name or None, "column": column or None}
+
+
+def settings(options: Sequence[str] | None, known: Mapping[str, Setting] = SETTINGS) -> dict[str, Any]:
+    """``--option NAME=VALUE``, each by its name.
 
     >>> settings(["labels=pos,neg"])
     {'labels': 'pos,neg'}
     """
     out: dict[str, Any] = {}
-    for text in said or ():
+    for text in options or ():
         name, equals, value = text.partition("=")
         key = name.strip().replace("-", "_")
         if not equals or not value:
-            raise GoldassayError(f"--option reads like labels=pos,neg, not {text!r}")
+            raise GoldassayError(f"--option expects NAME=VALUE such as labels=pos,neg, got {text!r}")
         if key not in known:
             raise GoldassayError(f"no setting {name!r}{nearest(key, known)}")
-        out[key] = Path(value) if known[key].metavar == "FILE" else value
+        out[key] = Path(value) if known[key].file else value
     return out
 
 
-def free(place: Path, force: bool) -> None:
-    """Refuse to write over what exists, unless it was said."""
-    if place.exists() and not force:
-        raise GoldassayError(f"{place} exists already; name another place, or say --force to write over it")
+def numbers(flag: str, texts: Sequence[str] | None) -> dict[str, float]:
+    """``NAME=VALUE`` options with numbers.
 
-
-def spelled_out(command: Callable[..., None]) -> Callable[..., None]:
-    """The command with each parameter that is a dataclass of options replaced by the options that its fields are.
-
-    So commands share options without copying them; the command itself gets the dataclass, filled.
+    >>> numbers("--fail-under", ["strict_f1=.8"])
+    {'strict_f1': 0.8}
     """
-    parameters: list[inspect.Parameter] = []
-    groups: dict[str, type[Any]] = {}
-    for parameter in inspect.signature(command, eval_str=True).parameters.values():
-        kind = parameter.annotation
-        if not is_dataclass(kind):
-            parameters.append(parameter)
-            continue
-        groups[parameter.name] = kind  # type: ignore[assignment]
-        hints = get_type_hints(kind, include_extras=True)
-        parameters += [
-            parameter.replace(name=field.name, annotation=hints[field.name], default=field.default)
-            for field in fields(kind)
-        ]
-
-    def called(**given: Any) -> None:
-        for name, kind in groups.items():
-            given[name] = kind(**{field.name: given.pop(field.name) for field in fields(kind)})
-        command(**given)
-
-    called.__name__, called.__doc__ = command.__name__, command.__doc__
-    called.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
-    return called
-
-
-def optimizer_settings(options: Sequence[str]) -> dict[str, Any]:
-    """The optimizer's settings as they were written; what is guarded, with how far it may drop.
-
-    >>> optimizer_settings(["rounds=5", "guarded=strict_f1,partial_f1=0.01"])
-    {'rounds': 5, 'guarded': {'strict_f1': 0.0, 'partial_f1': 0.01}}
-    """
-    import yaml
-
-    found: dict[str, Any] = {}
-    for text in options:
-        name, equals, value = text.partition("=")
-        if not (name and equals):
-            raise GoldassayError(f"--option reads like rounds=5, not {text!r}")
+    out: dict[str, float] = {}
+    for text in texts or ():
+        name, _, number = text.partition("=")
         try:
-            found[name] = guards(value) if name == "guarded" else yaml.safe_load(value)
-        except yaml.YAMLError:
-            raise GoldassayError(f"the value of --option {name} cannot be read: {value!r}") from None
-    return found
+            out[name.strip()] = float(number)
+        except ValueError:
+            raise GoldassayError(f"{flag} expects NAME=NUMBER such as strict_f1=.8, got {text!r}") from None
+    return out
 
 
-def guards(said: str) -> dict[str, float]:
-    """Measures that must not drop, each with what it may drop by."""
-    pairs = [text.partition("=") for text in said.split(",")]
-    try:
-        return {name.strip(): float(drop or 0) for name, _, drop in pairs}
-    except ValueError:
-        raise GoldassayError(f"guarded reads like strict_f1 or strict_f1,partial_f1=0.01, not {said!r}") from None
+def new_place(place: Path | None, force: bool) -> None:
+    """Refuse to write over what exists, unless --force was given."""
+    if place is not None and place.exists() and not force:
+        raise GoldassayError(f"{place} already exists; choose another place, or add --force to write over it")
+
+
+def command(app: typer.Typer, name: str | None = None) -> Callable[[Any], Any]:
+    """Register a command, with dataclasses spelled out as options and the shared options taken from the program."""
+
+    def register(function: Callable[..., None]) -> Callable[..., None]:
+        parameters = [inspect.Parameter("context", inspect.Parameter.KEYWORD_ONLY, annotation=typer.Context)]
+        groups: dict[str, Any] = {}
+        shared = []
+        for parameter in inspect.signature(function, eval_str=True).parameters.values():
+            kind = parameter.annotation
+            if parameter.name in SHARED:
+                shared.append(parameter.name)
+            elif is_dataclass(kind):
+                groups[parameter.name] = kind
+                hints = get_type_hints(kind, include_extras=True)
+                for each in fields(kind):
+                    option = inspect.Parameter(each.name, inspect.Parameter.KEYWORD_ONLY, annotation=hints[each.name])
+                    parameters.append(option.replace(default=each.default))
+            else:
+                parameters.append(parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY))
+
+        def call(context: typer.Context, **values: Any) -> None:
+            for group, kind in groups.items():
+                values[group] = kind(**{each.name: values.pop(each.name) for each in fields(kind)})
+            chosen = {key: value for key, value in (context.obj or {}).items() if key in SHARED and value}
+            unused = next((key for key in chosen if key not in shared), None)
+            if unused:
+                raise GoldassayError(f"{context.command_path} takes no --{unused}")
+            function(**values, **chosen)
+
+        call.__name__, call.__doc__ = function.__name__, function.__doc__
+        call.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+        also = ", ".join(f"--{key}" for key in [*shared, "quiet"])
+        app.command(name, epilog=f"Also: {also} (see goldassay --help).")(call)
+        return function
+
+    return register
+
+
+def commands(help: str) -> typer.Typer:
+    """An empty group of commands."""
+    return typer.Typer(help=help, no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False)

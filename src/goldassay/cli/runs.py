@@ -1,12 +1,7 @@
-"""``goldassay runs``, ``report``, ``view`` and ``dashboard``: what is in a folder of runs, listed and to look at.
-
-``runs`` lists, shows, compares and clears away; ``report`` writes runs, a tuning and judges as one HTML file; ``view``
-and ``dashboard`` show a folder of runs in the browser, served or as static pages.
-"""
+"""``goldassay runs …`` and ``goldassay report``: list, show, export and prune runs, and look at them in a browser."""
 
 from __future__ import annotations
 
-import json as jsons
 import os
 import shutil
 from datetime import UTC, datetime, timedelta
@@ -17,152 +12,142 @@ import typer
 
 from goldassay import workspace
 from goldassay.cli import options as use
-from goldassay.cli.compare import compare_runs
-from goldassay.cli.help import commands
 from goldassay.exceptions import GoldassayError
+from goldassay.reporting import terminal
 
-app = commands("What is in a folder of runs.")
+app = use.commands("Run folders: list, show, export, prune.")
+RunsFolder = Annotated[Path, typer.Argument(metavar="[RUNS]", help="The folder of runs.")]
+LISTED = ("name", "lm", "status", "started", "finished", "value", "values", "intervals", "cost", "gold", "settings")
 
 
-@app.command("list")
-def listed(
-    runs: use.RunsFolder = Path("runs"),
-    limit: use.Limit = None,
-    json: use.Json = False,
-) -> None:
+@use.command(app, "list")
+def list_(runs: RunsFolder = Path("runs"), limit: use.Limit = None, json: bool = False) -> None:
     """List runs, the newest first."""
     from goldassay.reporting import runs as tables
-    from goldassay.reporting import terminal
     from goldassay.reporting.history import entries_and_unreadable
 
-    everything, unreadable = entries_and_unreadable(runs)
-    found = everything[:limit]
+    entries, unreadable = entries_and_unreadable(runs)
     if json:
-        print(jsons.dumps([_state(one) for one in found], ensure_ascii=False))
+        rows = [{"run": each.key, "folder": str(each.folder)} | _about(each) for each in entries[:limit]]
+        terminal.answer({"runs": rows})
     else:
-        tables.listed(found)
+        tables.listed(entries[:limit])
     for folder in unreadable:
-        terminal.warn(f"{folder / 'run.json'} cannot be read and is left out; goldassay runs show {folder} says why")
+        terminal.warn(f"skipped {folder / 'run.json'}, which cannot be read; goldassay runs show {folder} says why")
 
 
-def _state(one: Any) -> dict[str, Any]:
-    kept = ("name", "lm", "status", "started", "finished", "value", "values", "intervals", "cost", "gold", "settings")
-    return {"run": one.key, "folder": str(one.folder)} | {key: one.about.get(key) for key in kept}
+def _about(entry: Any) -> dict[str, Any]:
+    return {name: entry.about.get(name) for name in LISTED}
 
 
-@app.command()
-def show(run: Annotated[Path, typer.Argument(metavar="RUN", help="A run folder.")], json: use.Json = False) -> None:
-    """Show one run: values with intervals, strata, errors, cost."""
+@use.command(app)
+def show(run: use.Run, json: bool = False) -> None:
+    """Show a run: values with intervals, strata, errors, cost."""
     from goldassay.reporting import runs as tables
     from goldassay.running import Run
 
-    found = Run.load(run)
+    loaded = Run.load(run)
     if json:
-        print(jsons.dumps(found.summary(), ensure_ascii=False))
+        terminal.answer(loaded.summary())
     else:
-        tables.run(found)
+        tables.run(loaded)
 
 
-@app.command()
+@use.command(app)
 def export(
-    run: Annotated[Path, typer.Argument(metavar="RUN", help="A run folder.")],
-    csv: Annotated[Path | None, typer.Option(metavar="FILE", help="A row an example.")] = None,
-    latex: Annotated[Path | None, typer.Option(metavar="FILE", help="Values with intervals, for booktabs.")] = None,
-    junit: Annotated[Path | None, typer.Option(metavar="FILE", help="A test an example and a target, for CI.")] = None,
-    label_studio: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Tasks with our predictions and errors.")
-    ] = None,
-    mlflow: Annotated[
-        str | None,
+    run: use.Run,
+    format: Annotated[
+        str,
         typer.Option(
-            metavar="URI",
-            help="A tracking store: sqlite:///mlflow.db, http://host:5000 (experiment: MLFLOW_EXPERIMENT_NAME).",
+            metavar="NAME",
+            help="csv (a row an example), latex (values with intervals), junit (a test an example and a target), "
+            "label-studio (predictions and errors as tasks) or mlflow.",
         ),
-    ] = None,
-    force: use.Force = False,
+    ],
+    out: Annotated[
+        str, typer.Option(metavar="FILE|URI", help="The file, or MLflow's tracking store, as sqlite:///mlflow.db.")
+    ],
+    force: bool = False,
 ) -> None:
-    """Write a run for other tools: csv, LaTeX, JUnit, Label Studio; MLflow, with the program as it ran."""
-    from goldassay.reporting import exports, terminal
+    """Write a run for other tools; MLflow gets the program too (experiment: MLFLOW_EXPERIMENT_NAME)."""
+    from goldassay.reporting import exports
     from goldassay.running import Run
 
-    asked = {"csv": csv, "latex": latex, "junit": junit, "label-studio": label_studio}
-    if not any(asked.values()) and mlflow is None:
-        raise GoldassayError(f"say which form: {', '.join(f'--{form} FILE' for form in asked)} or --mlflow URI")
-    for place in filter(None, asked.values()):
-        use.free(place, force)
-    found = Run.load(run)
-    for form, file in asked.items():
-        if file is not None:
-            try:
-                exports.write(found, form, file)
-            except OSError as error:
-                raise GoldassayError(f"cannot write {file}: {error.strerror}") from None
-            terminal.plain(f"{form}: {file}")
-    if mlflow is not None:
-        program, why = _program(found)
-        key = exports.log(
-            found, uri=mlflow, experiment=os.environ.get("MLFLOW_EXPERIMENT_NAME") or "goldassay", program=program
-        )
-        terminal.plain(f"mlflow: {mlflow}, run {key}, {f'without its program: {why}' if why else 'with its program'}")
+    if format != "mlflow":
+        if format not in exports.FORMS:
+            raise GoldassayError(f"no format {format!r}{workspace.nearest(format, [*exports.FORMS, 'mlflow'])}")
+        use.new_place(Path(out), force)
+    loaded = Run.load(run)
+    if format == "mlflow":
+        program, reason = _program(loaded)
+        experiment = os.environ.get("MLFLOW_EXPERIMENT_NAME") or "goldassay"
+        key = exports.log(loaded, uri=out, experiment=experiment, program=program)
+        terminal.plain(f"mlflow: {out}, run {key}, {f'without its program: {reason}' if reason else 'with its program'}")
+        return
+    try:
+        exports.write(loaded, format, Path(out))
+    except OSError as error:
+        raise GoldassayError(f"cannot write {out}: {error.strerror}") from None
+    terminal.plain(f"{format}: {out}")
 
 
 def _program(run: Any) -> tuple[Any, str]:
-    """The program of a run as its file and its tuned state make it, or why it is not the one that ran."""
+    """The program of a run, or why it is not the one that ran."""
     from goldassay.running.identity import code_hash, fingerprint
     from goldassay.tuning import load_state
 
     settings = run.about.get("settings") or {}
-    named, state = settings.get("program"), settings.get("state")
-    if not isinstance(named, str):
+    name, state = settings.get("program"), settings.get("state")
+    if not isinstance(name, str):
         return None, "the run does not name it"
     try:
-        program: Any = workspace.target(named).load()
-        made = load_state(program, Path(str(state))) if state else program
+        program: Any = workspace.target(name).load()
+        program = load_state(program, Path(str(state))) if state else program
     except GoldassayError as error:
         return None, str(error)
-    version = fingerprint(made) if hasattr(made, "named_predictors") else None
-    if (code_hash(made), version) != (run.about.get("code"), run.about["program"]["version"]):
-        return None, f"{named} has changed since"
-    return made, ""
+    version = fingerprint(program) if hasattr(program, "named_predictors") else None
+    if (code_hash(program), version) != (run.about.get("code"), run.about["program"]["version"]):
+        return None, f"{name} has changed since"
+    return program, ""
 
 
-app.command("compare")(compare_runs)
-
-
-@app.command()
+@use.command(app)
 def prune(
-    runs: use.RunsFolder = Path("runs"),
-    keep: Annotated[int | None, typer.Option(metavar="N", min=0, help="Keep the newest N of each program.")] = None,
-    older: Annotated[int | None, typer.Option("--older-than", metavar="DAYS", min=0, help="Only older ones.")] = None,
-    unfinished: Annotated[bool, typer.Option("--unfinished", help="Only those that did not finish.")] = False,
-    force: Annotated[bool, typer.Option("--force", help="Delete them; without it they are only listed.")] = False,
-    json: use.Json = False,
+    runs: RunsFolder = Path("runs"),
+    keep: Annotated[
+        int | None, typer.Option("--keep", metavar="N", min=0, help="Keep the newest N of each program.")
+    ] = None,
+    older: Annotated[
+        int | None, typer.Option("--older-than", metavar="DAYS", min=0, help="Only runs that are older.")
+    ] = None,
+    unfinished: Annotated[bool, typer.Option("--unfinished", help="Only runs that did not finish.")] = False,
+    force: bool = False,
+    json: bool = False,
 ) -> None:
-    """Clear runs away; they are listed first, and deleted with --force. Runs of a tuning stay with it."""
-    from goldassay.reporting import terminal
+    """List runs to delete, and delete them with --force. The runs of a tuning are kept with it."""
     from goldassay.reporting.history import entries
 
     if keep is None and older is None and not unfinished:
-        raise GoldassayError("say which: --keep N, --older-than DAYS or --unfinished")
-    seen: dict[str, int] = {}
+        raise GoldassayError("choose runs with --keep N, --older-than DAYS or --unfinished")
+    newer: dict[str, int] = {}
     chosen = []
     before = (datetime.now(UTC) - timedelta(days=older or 0)).isoformat(timespec="seconds")
-    for one in entries(runs):
-        if "/" in one.key or one.key == "." or one.status == "running":
+    for entry in entries(runs):
+        if "/" in entry.key or entry.key == "." or entry.status == "running":
             continue
-        seen[one.name] = seen.get(one.name, 0) + 1
-        if unfinished and one.status == "finished":
+        newer[entry.name] = newer.get(entry.name, 0) + 1
+        if unfinished and entry.status == "finished":
             continue
-        if (keep is None or seen[one.name] > keep) and (older is None or one.started < before):
-            chosen.append(one)
-    for one in chosen if force else ():
-        shutil.rmtree(one.folder)
+        if (keep is None or newer[entry.name] > keep) and (older is None or entry.started < before):
+            chosen.append(entry)
+    for entry in chosen if force else ():
+        shutil.rmtree(entry.folder)
     if json:
-        print(jsons.dumps({"runs": [one.key for one in chosen], "deleted": force}))
+        terminal.answer({"runs": [entry.key for entry in chosen], "deleted": force})
         return
-    for one in chosen:
-        terminal.plain(f"{'deleted' if force else 'would go'}  {one.key}")
-    terminal.plain(f"{len(chosen)} runs{'' if force or not chosen else '; say --force to delete them'}")
+    for entry in chosen:
+        terminal.plain(f"{'deleted' if force else 'would delete'}  {entry.key}")
+    terminal.plain(f"{len(chosen)} runs{'' if force or not chosen else '; add --force to delete them'}")
 
 
 def report(
@@ -170,63 +155,53 @@ def report(
         list[Path] | None,
         typer.Argument(
             metavar="RUN...",
-            help="Run folders, the first is the baseline; a tuning's folder; what `judge align --json` wrote.",
+            help="Run folders, the baseline first; the folder of a tuning; the output of judge align --json. With "
+            "--serve and --site a folder of runs (default: runs).",
         ),
     ] = None,
-    out: Annotated[Path, typer.Option("--out", metavar="FILE", help="The file to write.")] = Path("report.html"),
-    force: use.Force = False,
+    out: Annotated[Path, typer.Option("--out", metavar="FILE", help="The page to write.")] = Path("report.html"),
+    serve: Annotated[
+        bool, typer.Option("--serve", help="Show a folder of runs in the browser, with its history. Ctrl-C ends it.")
+    ] = False,
+    site: Annotated[
+        Path | None, typer.Option("--site", metavar="DIR", help="Write a folder of runs as static pages.")
+    ] = None,
+    force: bool = False,
 ) -> None:
-    """Write one HTML file to look at: values, errors, every example. It opens from disk, offline."""
-    from goldassay.reporting import pages, terminal
+    """Write runs as one HTML page that opens offline, or show a folder of runs."""
+    from goldassay.reporting import pages
+    from goldassay.reporting.pages.dashboard import dashboard
 
-    use.free(out, force)
-    found = pages.sources(runs or [])
-    text = pages.report(found.runs, tuning=found.tuning, judges=found.judges)
-    write(out, text)
+    if (serve or site) and len(runs or ()) > 1:
+        raise GoldassayError("--serve and --site take one folder of runs")
+    folder = runs[0] if runs else Path("runs")
+    if serve:
+        _serve(folder)
+        return
+    use.new_place(site or out, force)
+    try:
+        if site:
+            files = dashboard(folder, site)
+            terminal.line(f"{len(files)} pages. Open {files[0]}")
+            return
+        sources = pages.sources(runs or [])
+        text = pages.report(sources.runs, tuning=sources.tuning, judges=sources.judges)
+        out.parent.mkdir(parents=True, exist_ok=True)
+        out.write_text(text, encoding="utf-8", errors="replace", newline="\n")
+    except OSError as error:
+        raise GoldassayError(f"cannot write {site or out}: {error.strerror}; choose another place") from None
     terminal.line(f"Written: {out}, {len(text.encode()) / 1e6:.1f} MB. Open it in a browser.")
 
 
-def write(file: Path, text: str) -> None:
-    """Write a page; a folder that cannot be written to is an error of one line."""
-    try:
-        file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_text(text, encoding="utf-8", errors="replace", newline="\n")
-    except OSError as error:
-        raise GoldassayError(f"cannot write {file}: {error.strerror}; choose another place with --out") from None
-
-
-def view(
-    runs: use.RunsFolder = Path("runs"),
-    port: Annotated[int, typer.Option(metavar="N", min=0, max=65535, help="The port (default: any free one).")] = 0,
-    browser: Annotated[bool, typer.Option("--browser/--no-browser", help="Open it in a browser.")] = True,
-) -> None:
-    """Look at a folder of runs in the browser: list, history, progress, comparing by ticking. Ctrl-C ends it."""
+def _serve(folder: Path) -> None:
     import webbrowser
 
     from goldassay.reporting.pages.dashboard import Server
 
-    with Server(runs, port) as server:
+    with Server(folder) as server:
         print(server.address, flush=True)
-        if browser:
-            webbrowser.open(server.address)
+        webbrowser.open(server.address)
         try:
             server.serve_forever(poll_interval=0.2)
         except KeyboardInterrupt:
             print()
-
-
-def dashboard(
-    runs: use.RunsFolder = Path("runs"),
-    out: Annotated[Path, typer.Option("--out", metavar="FOLDER", help="Where the pages go.")] = Path("dashboard"),
-    force: use.Force = False,
-) -> None:
-    """Write a folder of runs as static pages: list, history, a report of each run."""
-    from goldassay.reporting import terminal
-    from goldassay.reporting.pages.dashboard import dashboard as write
-
-    use.free(out, force)
-    try:
-        files = write(runs, out)
-    except OSError as error:
-        raise GoldassayError(f"cannot write to {out}: {error.strerror}; choose another place with --out") from None
-    terminal.line(f"{len(files)} pages. Open {files[0]}")

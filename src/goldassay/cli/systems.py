@@ -1,55 +1,42 @@
-"""What ``goldassay rank`` puts beside each other: programs × models, runs, files of predictions, each as a run."""
+"""Programs for ``goldassay compare``: each program with each model, and predictions beside them, as runs."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from goldassay import workspace
+from goldassay.cli import options as use
 from goldassay.exceptions import DataError, GoldassayError
-from goldassay.measure import TASKS
+from goldassay.reporting import terminal
 
 if TYPE_CHECKING:
+    from goldassay.cli.compare import RankingOptions, SystemOptions
     from goldassay.cli.evaluate import SplitExamples
 
 READER = "reader:"
+FIVE = "five"
 
 
 @dataclass(frozen=True)
-class RankJob:
-    """What a ranking is made with, whatever is ranked."""
+class Job:
+    """What ``compare`` was asked for."""
 
     task: str
-    metric: str | None
-    threads: int
+    systems: SystemOptions
+    reading: use.FileOptions
+    ranking: RankingOptions
     seed: int
-    out: Path
-    cached: bool = True
-    gold: str | None = None
-    split: str = "dev"
-    limit: int | None = None
-    reading: Mapping[str, Any] = field(default_factory=dict)
-    """How files are read: format, column, protocol."""
-    settings: Mapping[str, Any] = field(default_factory=dict)
-    """Of the task, that say how files are read or counted."""
 
-    @property
-    def recounted(self) -> bool:
-        """Whether something else than the metric says how files are counted."""
-        return bool(self.settings or "protocol" in self.reading)
-
-    def examples(self, target: workspace.Target) -> SplitExamples:
-        """The gold examples that are asked for, so many as are asked for."""
+    def examples(self) -> SplitExamples:
+        """The gold examples."""
         from goldassay.cli.evaluate import examples
 
-        data = examples(self.gold, target, self.split, **self.reading)
-        return (
-            data
-            if self.limit is None
-            else type(data)(data.name, data.examples[: self.limit], data.train, data.passages)
+        target = workspace.Target(self.task, Path(), "program")
+        return examples(
+            self.systems.gold, target, self.systems.split, **use.format_and_column(self.reading.format)
         )
 
 
@@ -62,128 +49,139 @@ class System:
     lm: Any = None
     adapter: Any = None
     model: str | None = None
-    settings: Mapping[str, Any] | None = None
+    settings: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def name(self) -> str:
-        """For a person: the program, and the model where it asks one."""
+        """The program, and the model if it asks one."""
         return self.label if self.model is None else f"{self.label} on {self.model}"
 
 
-def systems(job: RankJob, lists: Mapping[str, Sequence[str]]) -> list[System]:
-    """Each program with each model; what asks no model stands once."""
+def systems(job: Job, data: SplitExamples) -> list[System]:
+    """Each program with each model; a program that asks no model stands once."""
     from goldassay.lm import for_program
 
-    if not lists["program"]:
-        return []
-    data = job.examples(workspace.Target(job.task, Path(), "program"))
-    made = [_named(job, name, data) for name in lists["program"]]
     out = []
-    for label, program, settings in made:
-        models = [(name, for_program(program, name, cache=job.cached)) for name in (lists["lm"] or (None,))]
+    for place in job.systems.program or ["program", "baseline"]:
+        label, program, settings = _load(job.task, place, data)
+        models = [(name, for_program(program, name)) for name in (job.systems.lm or (None,))]
         for name, model in models if models[0][1].name is not None else models[:1]:
-            listed = str(name).partition(".yaml:")[2] or model.name  # a file of models may name one model several times
+            listed = str(name).partition(".yaml:")[2] or model.name  # the names of models.yaml are told apart
             out.append(System(label, program, model.lm, model.adapter, listed if model.name else None, settings))
     return out
 
 
-def _named(job: RankJob, name: str, data: Any) -> tuple[str, Any, dict[str, Any]]:
-    """A program with its label and its settings: by its name or file, as it was tuned, or a reader of transformers."""
+def _load(task: str, place: str, data: SplitExamples) -> tuple[str, Any, dict[str, Any]]:
+    """A program, its label and its settings: by name or file, in its tuned state, or a transformers reader."""
     from goldassay.cli.evaluate import prepared
 
-    if name.startswith(READER):
-        model = name.removeprefix(READER)
-        program = workspace.attribute(workspace.target(job.task).file, "Pretrained")(model)
+    if place.startswith(READER):
+        model = place.removeprefix(READER)
+        program = workspace.attribute(workspace.target(task).file, "Pretrained")(model)
         if data.passages:
             program.index(data.passages)
         return f"reader-{Path(model).name}", program, {"program": f"Pretrained({model!r})"}
-    if (Path(name) / "state.json").is_file():
-        program = prepared(workspace.target(job.task), data.train, Path(name), data.passages)
-        return f"{job.task}-{Path(name).resolve().name}", program, {"program": job.task, "state": name}
-    known = name if Path(name.partition(":")[0]).is_file() else f"{job.task}:{name}"
-    target = workspace.target(known, job.task)
-    return target.label.replace(":", "-"), prepared(target, data.train, None, data.passages), {"program": name}
+    if (Path(place) / "state.json").is_file():
+        program = prepared(workspace.target(task), data.train, Path(place), data.passages)
+        return f"{task}-{Path(place).resolve().name}", program, {"program": task, "state": place}
+    known = place if Path(place.partition(":")[0]).is_file() else f"{task}:{place}"
+    target = workspace.target(known, task)
+    return target.label.replace(":", "-"), prepared(target, data.train, None, data.passages), {"program": place}
 
 
-def matrix(job: RankJob, found: Sequence[System], preds: Sequence[Path] = ()) -> list[Any]:
-    """A run of each system, and of each file of predictions, in folders of ``out``."""
-    from goldassay.reporting import terminal
-    from goldassay.reporting.ranking import Stored
-    from goldassay.running import evaluate, new_folder
+def run_all(job: Job) -> list[Any]:
+    """A run of each system and of each file of predictions, in folders of ``--out``; runs that exist are loaded."""
+    from goldassay.gold.formats import is_run
+    from goldassay.running import Run, evaluate, new_folder
 
-    if not found and not preds:
-        return []
-    measured = workspace.metric(job.task, job.metric)
-    data = job.examples(workspace.Target(job.task, Path(), "program"))
-    asked = {"gold": data.name, "split": job.split, "limit": job.limit}
-    if job.recounted:
-        measured = _recounted(job, measured, preds[0])
-    everything = [*found, *(_stored(job, data, file) for file in preds)]
-    made = []
-    for one in everything:
-        examples = data.examples
-        if isinstance(one.program, Stored):  # which is asked by the id alone
+    data = job.examples()
+    stored = [place for place in job.systems.pred or [] if is_run(place)]
+    files = [place for place in job.systems.pred or [] if not is_run(place)]
+    programs = systems(job, data)
+    if len(programs) + len(stored) + len(files) < 2:
+        raise GoldassayError("compare needs two systems or more: add another --program, --lm or --pred")
+    metric = workspace.metric(job.task, job.ranking.metric)
+    settings = {"gold": data.name, "split": job.systems.split, "limit": job.systems.limit}
+    out = job.ranking.out or Path("ranking")
+    runs = [Run.load(place) for place in stored]
+    for system in [*programs, *(_stored(job, data, file) for file in files)]:
+        examples = data.examples[: job.systems.limit]
+        if isinstance(system.program, StoredPredictions):
             examples = [example.with_inputs(*example.inputs().keys(), "id") for example in examples]
-        with terminal.working(one.name):
-            made.append(
-                evaluate(
-                    one.program,
-                    examples,
-                    measured,
-                    lm=one.lm,
-                    adapter=one.adapter,
-                    threads=job.threads,
-                    folder=new_folder(job.out / "runs", one.label, one.model),
-                    seed=job.seed,
-                    name=one.label,
-                    settings={**(one.settings or {}), **asked, "lm": one.model},
-                    progress=False,
-                    max_failures=1.0,
-                )
+        with terminal.working(system.name):
+            run = evaluate(
+                system.program,
+                examples,
+                metric,
+                lm=system.lm,
+                adapter=system.adapter,
+                threads=job.systems.threads,
+                folder=new_folder(out / "runs", system.label, system.model),
+                seed=job.seed,
+                name=system.label,
+                settings={**system.settings, **settings, "lm": system.model},
+                progress=False,
+                max_failures=1.0,
             )
-    return made
+        runs.append(run)
+    return runs
 
 
-def _recounted(job: RankJob, metric: Any, file: Path) -> Any:
-    """The metric's values, counted as the protocol or the settings say."""
-    from goldassay import Metric
-    from goldassay.cli.score import read as read_both
+class StoredPredictions:
+    """A file's predictions as a program that is asked by the example's id."""
 
-    if job.gold is None or job.task not in TASKS:
-        raise GoldassayError("files are read under a protocol or a setting beside a file of gold: --gold FILE")
-    both, options = read_both(job.task, Path(job.gold), file, **job.reading, **job.settings)
-    card = import_module(f"goldassay.measures.{job.task}").scorecard(both.gold, both.pred, **options)
-    weights = {card.measures[name]: weight for name, weight in metric.weights.items() if name in card.measures}
-    if not any(weights.values()):
-        raise GoldassayError(f"none of {', '.join(metric.weights)} is counted so; there are {', '.join(card.measures)}")
-    return Metric(weights)
+    def __init__(self, file: Path, records: Mapping[str, Mapping[str, Any]]) -> None:
+        self.file, self.records = file, records
+
+    def __call__(self, id: object, **_: Any) -> Any:
+        import dspy
+
+        if str(id) not in self.records:
+            raise DataError("no prediction", file=self.file, record=id)
+        return dspy.Prediction(**{name: value for name, value in self.records[str(id)].items() if name != "id"})
 
 
-def _stored(job: RankJob, data: Any, file: Path) -> System:
-    """A file of predictions as a program that gives them back; what the file lacks counts as missed."""
-    from goldassay.cli.score import read as read_both
-    from goldassay.gold import formats, read
-    from goldassay.reporting.ranking import STORED, Stored
-    from goldassay.reporting.terminal import warn
+def _stored(job: Job, data: SplitExamples, file: Path) -> System:
+    """A file of predictions as a system; an example that the file lacks counts as missed."""
+    from goldassay.gold import read
+    from goldassay.reporting.ranking import STORED
 
-    if job.gold and Path(job.gold).is_file() and job.task in TASKS:
-        both, _ = read_both(job.task, Path(job.gold), file, **job.reading, **job.settings)  # aligned by their tokens
-        said = both.pred
-        for warning in both.warnings:
-            warn(f"{file}: {warning}")
-    elif job.recounted:
-        raise GoldassayError("files are read under a protocol or a setting beside a file of gold: --gold FILE")
-    else:
-        options = {**job.reading, "format": "run" if formats.is_run(file) else job.reading.get("format")}
-        said = read(file, task=job.task, side="pred", **options)
-    known = {str(one.id) for one in data.examples}
-    found = {str(one["id"]): dict(one) for one in said}
-    lost, strange = known - set(found), set(found) - known
-    if not known & set(found):
+    records = read(file, task=job.task, side="pred", **use.format_and_column(job.reading.format))
+    predictions = {str(record["id"]): dict(record) for record in records}
+    ids = {str(example.id) for example in data.examples}
+    if not ids & set(predictions):
         raise DataError("no prediction is for an example of this gold: the ids differ", file=file)
-    if lost:
-        warn(f"{file}: {len(lost)} of {len(known)} examples have no prediction and count as missed")
-    if strange and job.limit is None:
-        warn(f"{file}: {len(strange)} predictions are for no example of this gold")
-    under = {"protocol": job.reading["protocol"]} if "protocol" in job.reading else {}
-    return System(file.name, Stored(file, found), settings={STORED: str(file), **under})
+    if missing := len(ids - set(predictions)):
+        terminal.warn(f"{file}: {missing} of {len(ids)} examples have no prediction and count as missed")
+    if job.systems.limit is None and (unknown := len(set(predictions) - ids)):
+        terminal.warn(f"{file}: {unknown} predictions are for no example of this gold")
+    return System(file.name, StoredPredictions(file, predictions), settings={STORED: str(file)})
+
+
+def rank_by_five(job: Job, force: bool, json: bool) -> None:
+    """Rank programs that answer questions by five metrics; answers are cached in ``--out`` unless ``--force``."""
+    from goldassay.compat.models import CACHES, OUTPUTS, ModelRanking, ScorePack, reading
+    from goldassay.embedding import available
+    from goldassay.measures.answering.ranking import WEIGHTS
+    from goldassay.reporting import runs as tables
+
+    if job.task != "answering" or job.systems.pred:
+        raise GoldassayError("--metric five ranks programs: goldassay compare answering --metric five --program NAME")
+    data = job.examples()
+    programs = systems(job, data)
+    searching, out = programs[0].program, job.ranking.out or Path("ranking")
+    embedder = use.settings(job.reading.option).get("embedder") or available()
+    ranking = ModelRanking(
+        {each.name.removeprefix("answering-"): reading(each.program, each.lm, each.adapter) for each in programs},
+        lambda question: [passage["text"] for passage in searching.search(question)],
+        out,
+        questions=[example.toDict() for example in data.examples[: job.systems.limit]],
+        pack=ScorePack(embedder, None, job.ranking.weights() or dict(WEIGHTS)),
+    )
+    with terminal.working(f"{len(programs)} models, {len(data.examples)} questions"):
+        rows = ranking.run_evaluation(force_refresh=force)
+    if json:
+        terminal.answer({"rankings": rows, "out": str(out)})
+        return
+    tables.five(rows)
+    terminal.plain(f"Written to {out}: {', '.join((*OUTPUTS, *CACHES))}")

@@ -1,169 +1,220 @@
-"""``goldassay tune``: make a program better, and show by how much and how sure that is."""
+"""``goldassay tune``: improve a program or a judge, and show by how much and how surely."""
 
 from __future__ import annotations
 
 import logging
 import sys
-from json import dumps
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from goldassay import workspace
 from goldassay.cli import options as use
 from goldassay.exceptions import GoldassayError, RunStopped, StorageError
+from goldassay.reporting import terminal
+
+if TYPE_CHECKING:
+    import dspy
+
+
+@dataclass(frozen=True)
+class TuningOptions(use.WorkOptions):
+    """How a program is tuned."""
+
+    optimizer: Annotated[
+        str,
+        use.for_running(
+            "--optimizer",
+            metavar="NAME",
+            help="bootstrap, labeled, knn, mipro, simba, copro, inferrules, gepa or patches.",
+        ),
+    ] = "bootstrap"
+    option: Annotated[
+        list[str] | None,
+        use.for_running(
+            "--option",
+            metavar="NAME=VALUE",
+            help="A setting of the optimizer (repeat): rounds=5; of patches, guarded=recall,f1=.01, the measures that "
+            "must not drop (by more).",
+        ),
+    ] = None
+    reflection_lm: use.ReflectionLm = None
+    out: Annotated[
+        Path | None,
+        use.for_result("--out", metavar="FOLDER", help="The folder of the tuned program (default: a new one in runs/)."),
+    ] = None
+
+    def keywords(self, seed: int) -> dict[str, Any]:
+        """The keyword arguments that tuning a program and tuning a judge have in common."""
+        from goldassay import lm as models
+
+        reflection = models.resolve(self.reflection_lm) if self.reflection_lm else None
+        return {
+            "reflection_lm": reflection,
+            "budget": self.budget,
+            "seed": seed,
+            "threads": self.threads,
+            "options": optimizer_settings(self.option or ()),
+        }
 
 
 def tune(
+    source: use.GoldOptions,
+    models: use.ModelOptions,
+    tuning: TuningOptions,
     program: Annotated[
         str | None, typer.Argument(help="A task, TASK:NAME or FILE:NAME; none with --judge.", metavar="TASK|FILE")
     ] = None,
-    optimizer: Annotated[
-        str,
-        typer.Option(metavar="NAME", help="bootstrap, labeled, knn, mipro, simba, copro, inferrules, gepa or patches."),
-    ] = "bootstrap",
-    gold: use.Gold = None,
     judge: Annotated[
         str | None,
-        typer.Option("--judge", metavar="NAME|FILE|1-5", help="Tune a judge instead: what judge align --judge takes."),
+        use.for_model("--judge", metavar="NAME|FILE|1-5", help="Tune a judge on human labels (--gold) instead."),
     ] = None,
-    format: use.Format = None,
-    map: use.Map = None,
-    column: use.Column = None,
-    task: use.OfTask = None,
-    metric: use.Metric = None,
-    lm: use.Lm = None,
-    lm_option: use.LmOption = None,
-    adapter: use.Adapter = None,
-    reflection_lm: use.ReflectionLm = None,
-    judge_lm: use.JudgeLm = None,
-    state: use.State = None,
-    resume: use.Resume = None,
-    option: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="NAME=VALUE",
-            help="A setting of the optimizer, such as rounds=5; of patches, guarded=recall,f1=.01: what must not drop "
-            "(by more).",
-        ),
-    ] = None,
-    budget: use.Budget = None,
-    seed: use.Seed = 0,
-    threads: use.Threads = 1,
-    limit: use.Limit = None,
     plan: Annotated[
-        bool,
-        typer.Option("--plan", help="Only say what can be shown, what it needs and costs, after a pilot on dev."),
+        bool, use.for_result("--plan", help="Only say what can be shown and what it costs, after a pilot on dev.")
     ] = False,
-    out: Annotated[
-        Path | None,
-        use.of_result("--out", metavar="FOLDER", help="The folder of the tuned program (default: a new one in runs/)."),
-    ] = None,
-    json: use.Json = False,
+    json: bool = False,
+    seed: int = 0,
 ) -> None:
-    """Make a program better on train, choose on dev, report once on test."""
-    if (program is None) == (judge is None):
-        raise GoldassayError("tune takes a program, or --judge with people's labels as --gold; not both, not neither")
-    if judge is not None:
-        from goldassay.cli.judge.options import QuestionOptions
-        from goldassay.cli.judge.options import tune as tune_judge
-
-        others: dict[str, object] = {
-            "--format": format,
-            "--column": column,
-            "--task": task,
-            "--metric": metric,
-            "--judge-lm": judge_lm,
-        }
-        others |= {"--state": state, "--resume": resume}
-        if unused := [name for name, value in others.items() if value]:
-            raise GoldassayError(f"tune --judge takes no {', '.join(unused)}: that is for programs")
-        return tune_judge(
-            QuestionOptions(judge, map),
-            threads=threads,
-            limit=limit,
-            gold=Path(gold or "heritage"),
-            optimizer=optimizer,
-            lm=lm,
-            reflection_lm=reflection_lm,
-            budget=budget,
-            seed=seed,
-            options=option or [],
-            out=out,
-            as_json=json,
-        )
-    from goldassay import lm as models
-    from goldassay.cli.evaluate import task_gold
-    from goldassay.judges.ask.judge import named
-    from goldassay.reporting import terminal
-    from goldassay.reporting import tuning as tables
-    from goldassay.running import new_folder
-    from goldassay.running.folder import run_at
-    from goldassay.tuning import load_state
-    from goldassay.tuning import tune as tuned_program
-    from goldassay.tuning.resuming import RESUMABLE
-    from goldassay.tuning.saved import read_about
-
+    """Tune a program on train, choose on dev, report once on test."""
     logging.getLogger("dspy").setLevel(logging.ERROR)
-    target = workspace.target(str(program), task)
+    if (program is None) == (judge is None):
+        raise GoldassayError("tune takes either a program, or --judge with human labels as --gold")
+    if judge is not None:
+        _tune_judge(judge, source, models, tuning, seed, json)
+        return
+    target = workspace.target(str(program), source.task)
+    student, splits = _student(target, source, models.state)
+    model = models.model(student)
+    if plan:
+        _plan(student, splits, workspace.metric(target.task, source.metric), model, tuning, json)
+        return
+    options = tuning.keywords(seed)
+    if "guarded" in options["options"] and tuning.optimizer != "patches":
+        raise GoldassayError(f"--option guarded is for the optimizer patches, not for {tuning.optimizer}")
+    folder = _folder(tuning, f"tune-{target.label.replace(':', '-')}-{tuning.optimizer}")
+    metric, _ = models.metric(target.task, source.metric, folder)
+    options |= {"lm": model.lm, "adapter": model.adapter, "folder": folder, "resume": tuning.resume is not None}
+    tuned = _tuned(student, splits, metric, tuning.optimizer, options)
+    _show(tuned, folder, json)
+
+
+def _student(
+    target: workspace.Target, source: use.GoldOptions, state: Path | None
+) -> tuple[Any, dict[str, list[dspy.Example]]]:
+    """The program to tune, and its gold by split."""
+    from goldassay.cli.evaluate import task_gold
+    from goldassay.tuning import load_state
+
     student: Any = target.tunable()
-    _, part = task_gold(gold, target, format=format, map=map, column=column)
+    _, part = task_gold(source.gold, target, **source.reading())
     if part.passages and hasattr(student, "index"):
         student = student.deepcopy().index(part.passages)
-    splits = {name: list(getattr(part, name))[:limit] for name in ("train", "dev", "test")}
-    if state is not None:
-        student = load_state(student, state)
-    model = models.for_program(student, lm, lm_option or (), adapter)
-    if plan:
-        from goldassay.tuning.plan import piloted
+    splits = {name: list(getattr(part, name))[: source.limit] for name in ("train", "dev", "test")}
+    return student if state is None else load_state(student, state), splits
 
-        options: dict[str, Any] = {"lm": model.lm, "adapter": model.adapter, "threads": threads}
-        with terminal.working("a pilot on dev"):
-            asked = use.optimizer_settings(option or ())
-            measured = workspace.metric(target.task, metric)
-            planned = piloted(optimizer, student, splits, measured, asked=asked, **options)
-        if json:
-            print(dumps(planned.state(), ensure_ascii=False))
-        for line in planned.lines() if not json else ():
-            terminal.line(line)
-        if planned.refusal:
-            raise GoldassayError(planned.refusal)
-        return
-    chosen = use.optimizer_settings(option or ())
-    if "guarded" in chosen and optimizer != "patches":
-        raise GoldassayError(f"--option guarded belongs to patches; {optimizer} guards nothing")
-    folder = out if resume is None else run_at(resume)
-    folder = folder or new_folder(Path("runs"), f"tune-{target.label.replace(':', '-')}-{optimizer}")
-    judge = None if judge_lm is None else named(judge_lm, verdicts=folder / "verdicts.jsonl")
-    measured = workspace.metric(target.task, metric) if judge is None else workspace.judged(target.task, judge, metric)
+
+def _folder(tuning: TuningOptions, name: str) -> Path:
+    from goldassay.running.folder import new_folder, run_at
+
+    return tuning.out or (run_at(tuning.resume) if tuning.resume else new_folder(Path("runs"), name))
+
+
+def _tuned(student: Any, splits: Mapping[str, Any], metric: Any, optimizer: str, options: dict[str, Any]) -> Any:
+    """The tuned program; one that was interrupted says how to continue."""
+    from goldassay.tuning import tune as tune_program
+    from goldassay.tuning.resuming import RESUMABLE
+
+    resumable, folder = optimizer in RESUMABLE, options["folder"]
     try:
         with terminal.quiet():
-            tuned = tuned_program(
-                student,
-                splits,
-                measured,
-                optimizer,
-                lm=model.lm,
-                reflection_lm=models.resolve(reflection_lm) if reflection_lm else None,
-                adapter=model.adapter,
-                budget=budget,
-                seed=seed,
-                threads=threads,
-                folder=folder,
-                resume=resume is not None,
-                options=chosen,
-            )
+            return tune_program(student, splits, metric, optimizer, **options)
     except StorageError as error:
-        again = f"go on with --resume {folder}" if optimizer in RESUMABLE else f"{optimizer} then starts over"
-        raise RunStopped(f"{error}; what was measured is safe; mend it, and {again}") from None
+        then = f"continue with --resume {folder}" if resumable else f"run {optimizer} again from the start"
+        raise RunStopped(f"{error}; finished measurements are safe; solve this, then {then}") from None
     except KeyboardInterrupt:
-        if optimizer in RESUMABLE:
-            print(f"go on with the same command and --resume {folder}", file=sys.stderr)
-        else:
-            print(f"{optimizer} keeps no state: the same command starts over", file=sys.stderr)
+        then = f"continue with the same command and --resume {folder}"
+        print(then if resumable else f"{optimizer} stores no state: the same command starts over", file=sys.stderr)
         raise
+
+
+def _plan(student: Any, splits: Any, metric: Any, model: Any, tuning: TuningOptions, json: bool) -> None:
+    """Say what a tuning could show and what it costs; a plan under which nothing can be accepted is an error."""
+    from goldassay.tuning.plan import piloted
+
+    options = {"lm": model.lm, "adapter": model.adapter, "threads": tuning.threads}
+    with terminal.working("a pilot on dev"):
+        asked = optimizer_settings(tuning.option or ())
+        plan = piloted(tuning.optimizer, student, splits, metric, asked=asked, **options)
+    if json:
+        terminal.answer(plan.state())
+    for line in plan.lines() if not json else ():
+        terminal.line(line)
+    if plan.refusal:
+        raise GoldassayError(plan.refusal)
+
+
+def _tune_judge(
+    judge: str, source: use.GoldOptions, models: use.ModelOptions, tuning: TuningOptions, seed: int, json: bool
+) -> None:
+    """Tune a judge on the human labels of a file."""
+    from goldassay import lm
+    from goldassay.cli.judge import QuestionOptions
+    from goldassay.judges.people.tuning import tune_judge
+
+    options = {"format": source.format, "task": source.task, "metric": source.metric, "judge-lm": models.judge_lm}
+    options |= {"state": models.state, "resume": tuning.resume, "lm-option": models.lm_option}
+    if unused := [f"--{name}" for name, value in options.items() if value]:
+        raise GoldassayError(f"tune --judge takes no {', '.join(unused)}: those are for programs")
+    question = QuestionOptions(judge, source.map)
+    if question.state:
+        raise GoldassayError(f"{question.state} is a tuned judge; tune --judge takes the question, and tunes it anew")
+    labels = question.labels(Path(source.gold or "heritage"), limit=source.limit)
+    model = lm.resolve(models.lm)
+    folder = _folder(tuning, f"tune-judge-{question.name}-{tuning.optimizer}")
+    with terminal.quiet():
+        tuned = tune_judge(
+            labels, tuning.optimizer, lm=model, adapter=lm.adapter(model), folder=folder, **tuning.keywords(seed)
+        )
+    _show(tuned, folder, json)
+
+
+def _show(tuned: Any, folder: Path, json: bool) -> None:
+    from goldassay.reporting import tuning as tables
+    from goldassay.tuning.saved import read_about
+
     if json:
         terminal.answer(read_about(folder / "tuning.json"))
-        return
-    tables.tuned(tuned, folder)
+    else:
+        tables.tuned(tuned, folder)
+
+
+def optimizer_settings(options: Sequence[str]) -> dict[str, Any]:
+    """The settings of an optimizer; ``guarded`` names measures and by how much each may drop.
+
+    >>> optimizer_settings(["rounds=5", "guarded=strict_f1,partial_f1=0.01"])
+    {'rounds': 5, 'guarded': {'strict_f1': 0.0, 'partial_f1': 0.01}}
+    """
+    import yaml
+
+    out: dict[str, Any] = {}
+    for text in options:
+        name, equals, value = text.partition("=")
+        if not (name and equals):
+            raise GoldassayError(f"--option expects NAME=VALUE such as rounds=5, got {text!r}")
+        try:
+            out[name] = guards(value) if name == "guarded" else yaml.safe_load(value)
+        except yaml.YAMLError:
+            raise GoldassayError(f"the value of --option {name} cannot be read: {value!r}") from None
+    return out
+
+
+def guards(text: str) -> dict[str, float]:
+    """Measures that must not drop, each with the drop that is tolerated."""
+    pairs = [part.partition("=") for part in text.split(",")]
+    try:
+        return {name.strip(): float(drop or 0) for name, _, drop in pairs}
+    except ValueError:
+        raise GoldassayError(f"guarded expects strict_f1 or strict_f1,partial_f1=0.01, got {text!r}") from None

@@ -1,0 +1,66 @@
+"""``goldassay init``: write a workspace, or a task of your own."""
+
+from __future__ import annotations
+
+import shutil
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from goldassay.cli import options as use
+from goldassay.exceptions import GoldassayError
+
+PARTS = ("programs", "metrics", "gold/heritage")
+
+
+@dataclass(frozen=True)
+class OwnTask:
+    """A task of the user's own."""
+
+    task: Annotated[str | None, typer.Option("--task", metavar="NAME", help="The name of a task of your own.")] = None
+    inputs: Annotated[
+        str | None, typer.Option("--inputs", metavar="A,B", help="With --task: the fields that the program gets.")
+    ] = None
+    outputs: Annotated[
+        str | None, typer.Option("--outputs", metavar="C,D", help="With --task: the fields that it predicts.")
+    ] = None
+    source: Annotated[
+        str | None,
+        typer.Option("--from", metavar="FILE", help="With --task: gold as jsonl, json, csv, tsv, parquet or hf:NAME."),
+    ] = None
+    map: Annotated[
+        str | None, typer.Option("--map", metavar="NAME=PATH,…", help="Fields under other names: text=body.content.")
+    ] = None
+
+
+def init(
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="The folder of the workspace.")],
+    own: OwnTask,
+    force: bool = False,
+) -> None:
+    """Write a workspace (programs/, metrics/, gold/) for the tasks of goldassay, or for a task of your own.
+
+    With --from, the fields and types come from the data.
+    """
+    from goldassay import scaffold, workspace
+    from goldassay.gold import anyfields
+
+    if own.task is not None:
+        sides = [[name.strip() for name in (text or "").split(",") if name.strip()] for text in (own.inputs, own.outputs)]
+        renamed = anyfields.mapping(own.map)
+        for file in scaffold.write(folder, own.task, *sides, source=own.source, renamed=renamed, force=force):
+            print(file)
+        print(f"Try:  cd {folder} && goldassay gold validate gold/{own.task} && goldassay eval {own.task}:baseline")
+        return
+    if own.inputs or own.outputs or own.source or own.map:
+        raise GoldassayError("--inputs, --outputs, --from and --map need --task NAME")
+    existing = [part for part in PARTS if (folder / part).exists()]
+    if existing and not force:
+        raise GoldassayError(f"{folder} already has {', '.join(existing)}; choose a new folder, or add --force")
+    for part in PARTS:
+        ignore = shutil.ignore_patterns("__pycache__", "*.pyc", "patches")
+        shutil.copytree(workspace.installed() / part, folder / part, ignore=ignore, dirs_exist_ok=force)
+    print(f"A workspace in {folder}: programs/, metrics/, gold/heritage/.")
+    print(f"Try:  cd {folder} && goldassay eval extraction:baseline")

@@ -1,0 +1,323 @@
+"""``goldassay judge …``: ask a judge about a file, compare it with people, audit it for biases."""
+
+from __future__ import annotations
+
+import json as jsons
+import logging
+import re
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from goldassay import files
+from goldassay.cli import options as use
+from goldassay.exceptions import DataError, GoldassayError, RunStopped
+from goldassay.reporting import terminal
+
+if TYPE_CHECKING:
+    from goldassay.judges.ask.panel import Vote
+    from goldassay.judges.ask.questions import Question
+    from goldassay.judges.people.labels import Labels
+
+app = use.commands("Judges: ask one about a file, compare it with people, audit it for biases.")
+Columns = Annotated[
+    str | None,
+    use.for_gold("--map", metavar="NAME=COLUMN,…", help="Columns under other names: label=human,id=key."),
+]
+SUPPORT, RUBRIC = "support", "rubric"
+SCALE = re.compile(r"-?\d+-\d+")
+RUBRICS = (".yaml", ".yml", ".json")
+
+
+@dataclass(frozen=True)
+class QuestionOptions:
+    """What a judge is asked."""
+
+    judge: Annotated[
+        str,
+        use.for_model(
+            "--judge",
+            metavar="NAME|FILE|1-5|FOLDER",
+            help="The question: support, relevance, criterion, preference, type or link; a yaml or json file with "
+            "levels and their meanings, the worst first; a scale; a judge tuned with tune --judge.",
+        ),
+    ] = SUPPORT
+    map: Columns = None
+    positive: Annotated[
+        str | None, use.for_gold("--positive", metavar="LABEL", help="The label that counts as positive.")
+    ] = None
+
+    def question(self) -> Question:
+        """The question with its positive label; a tuned judge answers its own."""
+        from goldassay.judges.ask.questions import question
+        from goldassay.judges.people.tuning import question_of
+
+        asked = question_of(self.state) if self.state else self._rubric() or question(self.judge)
+        return asked.about(self.positive) if self.positive else asked
+
+    @property
+    def state(self) -> Path | None:
+        """The folder of a tuned judge, if one is named."""
+        place = Path(self.judge)
+        return place if place.is_dir() else None
+
+    @property
+    def name(self) -> str:
+        """The name of the question; scales and files of levels are rubrics."""
+        if self.state:
+            return self.question().name
+        return RUBRIC if SCALE.fullmatch(self.judge) or Path(self.judge).suffix in RUBRICS else self.judge
+
+    def _rubric(self) -> Question | None:
+        from goldassay.judges.ask.questions import rubric, scale
+
+        if SCALE.fullmatch(self.judge):
+            return scale(self.judge)
+        if self.name != RUBRIC:
+            return None
+        levels = files.yaml_value(Path(self.judge)) if self.judge != RUBRIC else None
+        if not isinstance(levels, dict):
+            what = "a yaml or json file with levels and their meanings, the worst first"
+            raise GoldassayError(f"a rubric is --judge FILE ({what}) or a scale, --judge 1-5")
+        return rubric(levels)
+
+    def labels(self, path: Path, limit: int | None = None, labelled: bool = True) -> Labels:
+        """The labels of a file, without those that a tuned judge was tuned on."""
+        from goldassay.judges.people import preferences
+        from goldassay.judges.people.labels import read
+
+        if self.judge == "preference" and path.suffix == ".json":
+            labels = replace(preferences.read(path, limit=limit), question=self.question())
+        else:
+            labels = read(path, self.question(), labelled=labelled, columns=columns(self.map))
+        if self.state is not None:
+            from goldassay.judges.people.tuning import unseen
+
+            fresh = unseen(self.state, labels)
+            if seen := len(labels.items) - len(fresh.items):
+                terminal.warn(f"{seen} items are left out: the judge was tuned on them")
+            labels = fresh
+        return labels if limit is None else replace(labels, items=labels.items[:limit])
+
+
+@dataclass(frozen=True)
+class JudgeOptions:
+    """The judge, or the panel of judges, that answers."""
+
+    lm: Annotated[
+        list[str] | None,
+        use.for_model(
+            "--lm",
+            metavar="MODEL",
+            help="The judge's model, as for eval, or nli:MODEL; several vote, and one that is repeated is sampled again.",
+        ),
+    ] = None
+    store: Annotated[
+        Path | None, use.for_model("--store", metavar="FILE", help="Store the verdicts here and reuse them.")
+    ] = None
+    threads: use.Threads = 1
+    budget: use.Budget = None
+
+    def load(self, question: QuestionOptions) -> Any:
+        """The judge or panel that answers a question."""
+        from goldassay.judges.ask.judge import Verdicts
+        from goldassay.judges.ask.panel import Panel
+
+        logging.getLogger("dspy").setLevel(logging.ERROR)
+        names: list[str | None] = [*self.lm] if self.lm else [None]
+        verdicts = Verdicts(self.store) if self.store else {}
+        members = [self._member(question, name, names[:at].count(name), verdicts) for at, name in enumerate(names)]
+        return members[0] if len(members) == 1 else Panel(members)
+
+    def _member(self, question: QuestionOptions, name: str | None, sample: int, verdicts: Any) -> Any:
+        from goldassay import lm as models
+        from goldassay.judges.ask.judge import ENTAILMENT, Judge, named
+        from goldassay.judges.people.tuning import judge_of
+
+        if name and name.startswith(ENTAILMENT):
+            if len(self.lm or ()) > 1 or question.state or question.name != SUPPORT:
+                raise GoldassayError(f"{name} only judges support: no samples, no panel, no tuned judge")
+            return named(name)
+        model = models.resolve(name)
+        options = {"adapter": models.adapter(model), "sample": sample, "verdicts": verdicts}
+        return judge_of(question.state, model, **options) if question.state else Judge(model, **options)
+
+    @contextmanager
+    def within_budget(self, judge: object) -> Iterator[None]:
+        """Count the calls of the judge against the budget; when it is spent, stored verdicts are kept."""
+        from goldassay.running.budget import BudgetSpent, Meter
+        from goldassay.running.calls import watching
+        from goldassay.running.secrets import models
+
+        try:
+            with watching(models(judge), Meter(self.budget)):
+                yield
+        except BudgetSpent as error:
+            stored = f"the verdicts so far are in {self.store}; the same command continues"
+            lost = "the verdicts so far are lost; with --store FILE they are stored, and the same command continues"
+            raise RunStopped(f"{error}; {stored if self.store else lost}") from None
+
+    def votes(self, judge: Any, labels: Labels) -> list[Vote]:
+        """The judge's vote on every item, with a warning about verdicts that are unknown."""
+        from goldassay.judges.ask.panel import poll
+
+        with terminal.progress("judging", len(labels.items)) as update, self.within_budget(judge):
+            votes = poll(judge, labels.question, labels.items, threads=self.threads, tell=lambda done, _: update(done))
+        if getattr(judge, "warning", ""):
+            terminal.warn(judge.warning)
+        return votes
+
+
+@use.command(app, "eval")
+def evaluate(
+    items: Annotated[Path, typer.Argument(metavar="FILE", help="jsonl, csv or tsv with ids and inputs.")],
+    question: QuestionOptions,
+    judge: JudgeOptions,
+    out: Annotated[
+        Path | None, use.for_result("--out", metavar="FILE", help="Write the items with their verdicts (jsonl).")
+    ] = None,
+    limit: use.Limit = None,
+    force: bool = False,
+    json: bool = False,
+) -> None:
+    """Ask a judge about the items of a file: the rate of each verdict, corrected by human labels of some items."""
+    from goldassay.judges.people.rates import estimate
+    from goldassay.reporting import judge as tables
+
+    use.new_place(out, force)
+    labels = question.labels(items, limit, labelled=False)
+    asked = judge.load(question)
+    votes = judge.votes(asked, labels)
+    result = estimate(labels, votes, asked)
+    if out is not None:
+        write(out, labels, votes)
+    if json:
+        terminal.answer(result.state())
+    else:
+        tables.estimate(result, out)
+
+
+def write(path: Path, labels: Labels, votes: Sequence[Vote]) -> None:
+    """Write items with their verdicts; ``judge align`` reads them."""
+    rows = []
+    for item, vote in zip(labels.items, votes, strict=True):
+        score = vote.share(labels.question.positive)
+        row = {"id": item.id, "inputs": dict(item.inputs), "label": None, "verdict": vote.label, "score": score}
+        row |= {"labels": dict(item.labels)} if item.labels else {}
+        rows.append({**row, "disagreement": vote.disagreement, **({"split": item.split} if item.split else {})})
+    files.save(path, "".join(jsons.dumps(row, ensure_ascii=False) + "\n" for row in rows))
+
+
+@use.command(app)
+def align(
+    labels: Annotated[
+        Path,
+        typer.Argument(metavar="FILE", help="Human labels: jsonl, csv or tsv; RAGChecker's preferences: json."),
+    ],
+    question: QuestionOptions,
+    judge: JudgeOptions,
+    split: Annotated[
+        str | None,
+        use.for_gold("--split", metavar="NAME", help="Only these items (default: test, if the file has splits)."),
+    ] = None,
+    limit: use.Limit = None,
+    seed: int = 0,
+    json: bool = False,
+) -> None:
+    """Compare a judge with people: agreement, error rates, calibration, corrected rates, labels needed.
+
+    Without --lm, the verdicts in the file are used.
+    """
+    from goldassay.judges.people.agreement import align as compare
+    from goldassay.reporting import judge as tables
+
+    people = question.labels(labels, limit)
+    if split or "test" in {item.split for item in people.items}:
+        people = people.part(split or "test")
+    if people.judged and not judge.lm and not question.state:
+        name, votes = "verdicts of the file", people.votes
+    else:
+        asked = judge.load(question)
+        votes = judge.votes(asked, people)
+        name = str(asked)
+    alignment = compare(people, votes, seed=seed)
+    if json:
+        terminal.answer({"judge": name, **alignment.state()})
+    else:
+        tables.alignment(name, alignment)
+
+
+@use.command(app)
+def mean(
+    numbers: Annotated[Path, typer.Argument(metavar="FILE", help="jsonl, csv or tsv: verdict, and label on some.")],
+    scale: Annotated[
+        str | None, typer.Option("--scale", metavar="LOW-HIGH", help="The ends of the scale: 0-1, 1-5.")
+    ] = None,
+    map: Columns = None,
+    json: bool = False,
+) -> None:
+    """The mean of a judge's numbers, corrected by human labels of some items (PPI++)."""
+    from goldassay.judges.ask.questions import scale as levels
+    from goldassay.judges.people import grades
+    from goldassay.reporting import judge as tables
+
+    ends = sorted(levels(scale).unit) if scale else None
+    bounds = (ends[0], ends[1]) if ends else None
+    people, verdicts = grades.read(numbers, columns(map), bounds)
+    result = grades.estimated(people, verdicts, bounds)
+    if result.naive is None:
+        raise DataError("a mean with an interval needs the verdicts of 2 items or more", file=numbers)
+    if json:
+        terminal.answer(result.state())
+    else:
+        tables.average(result)
+
+
+@use.command(app)
+def audit(
+    judge: JudgeOptions,
+    tuned: Annotated[
+        str, use.for_model("--judge", metavar="NAME|FOLDER", help="support, or the folder of a tuned judge of it.")
+    ] = SUPPORT,
+    gold: Annotated[
+        str, use.for_gold("--gold", metavar="SET|FILE", help="A gold set with answering, for the probes.")
+    ] = "heritage",
+    only: Annotated[list[str] | None, typer.Option("--only", metavar="NAME", help="Only this check (repeat).")] = None,
+    limit: use.Limit = 20,
+    seed: int = 0,
+    gate: Annotated[bool, use.for_result("--gate", help="Exit with status 1 if a check fails.")] = False,
+    json: bool = False,
+) -> None:
+    """Look for biases without labels: planted faults, orders in texts, swapped pairs, length, echo, repeats."""
+    from goldassay.gold import load
+    from goldassay.judges.audit import audit as run_checks
+    from goldassay.judges.audit import probes
+    from goldassay.judges.audit.checks import OF_SUPPORT, TESTS
+    from goldassay.reporting import judge as tables
+
+    question = QuestionOptions(tuned)
+    if question.name != SUPPORT:
+        raise GoldassayError(f"the audit asks whether claims are supported; {tuned} answers another question")
+    chosen = probes(load(gold, task="answering" if Path(gold).is_file() else None), limit=limit, seed=seed)
+    asked = judge.load(question)
+    checks = len(only or ()) or len(TESTS if hasattr(asked, "ask") else OF_SUPPORT)
+    with terminal.progress("auditing", checks * len(chosen)) as update, judge.within_budget(asked):
+        result = run_checks(asked, chosen, only=only or (), threads=judge.threads, tell=update)
+    if json:
+        terminal.answer(result.state())
+    else:
+        tables.audit(result)
+    if gate and not result.passed:
+        raise SystemExit(1)
+
+
+def columns(text: str | None) -> dict[str, str]:
+    """The columns of a file by the names that they stand for."""
+    pairs = [part.partition("=") for part in text.split(",")] if text else []
+    if wrong := next((f"{a}{b}{c}" for a, b, c in pairs if not a.strip() or not c.strip()), None):
+        raise GoldassayError(f"--map expects NAME=COLUMN such as label=human, got {wrong!r}")
+    return {name.strip(): column.strip() for name, _, column in pairs}
