@@ -4,7 +4,7 @@
 says how sure it is, and leaves the answer empty where the passages have none. ``baseline`` takes the sentence that
 shares most of the question's words, and from it the date, number or name that the question asks for; it abstains
 below a threshold, which `fit` learns. `Pretrained` reads with a model of transformers that points at the answer or
-writes it (extra ``transformers``; ``goldassay rank answering --program reader:MODEL``). Each searches the passages that
+writes it (extra ``transformers``; ``goldassay compare answering --program reader:MODEL``). Each searches the passages that
 it was given with ``index``; without any, those of the heritage set.
 """
 
@@ -66,7 +66,7 @@ class Searching(dspy.Module):  # type: ignore[misc]
 
     @property
     def stages(self) -> dict[str, Any]:
-        """What gold says each stage should put out, for ``goldassay waterfall``."""
+        """What gold says each stage should put out, for ``goldassay eval --stages``."""
         return {"search": self._gold_passages}
 
     def _gold_passages(self, gold: Any) -> list[dict[str, Any]]:

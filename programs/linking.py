@@ -64,7 +64,7 @@ class Linker(dspy.Module):
 
     @property
     def stages(self) -> dict[str, Any]:
-        """What gold says each stage should put out, for ``goldassay waterfall``."""
+        """What gold says each stage should put out, for ``goldassay eval --stages``."""
         return {"find": lambda gold: list(gold["links"]), "link": lambda gold: partial(gold_links, list(gold["links"]))}
 
     def find(self, text: str, mentions: Sequence[Any] | None = None) -> Sequence[Any]:

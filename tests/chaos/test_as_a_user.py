@@ -52,9 +52,19 @@ def goldassay(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: Any) -> An
 
 
 def asked(endpoint: Any, *more: object) -> tuple[object, ...]:
-    options = {"api_base": endpoint.url, "api_key": KEY, "timeout": 1, "num_retries": 0}
+    options = {"cache": "false", "api_base": endpoint.url, "api_key": KEY, "timeout": 1, "num_retries": 0}
     settings = [word for name, value in options.items() for word in ("--lm-option", f"{name}={value}")]
-    words = ("eval", "extraction.py:program", "--gold", "gold.jsonl", "--lm", "openai/m", "--no-cache", "--json")
+    words = (
+        "eval",
+        "extraction.py:program",
+        "--gold",
+        "gold.jsonl",
+        "--lm",
+        "openai/m",
+        "--lm-option",
+        "cache=false",
+        "--json",
+    )
     return (*words, *settings, "--threads", 2, "--timeout", 3, *more)
 
 

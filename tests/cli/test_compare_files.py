@@ -81,7 +81,7 @@ def test_what_is_shown_names_the_files_and_the_ranks(files: dict[str, Path]) -> 
 @pytest.mark.parametrize(
     ("names", "options", "says"),
     [
-        (("half",), (), "two files of predictions or more"),
+        ((), (), "two files of predictions or more"),
         (("half", "all"), ("--measure", "nDCG@10"), "extraction has no value 'nDCG@10' here; there are strict_"),
         (("half", "all"), ("--option", "labels=A,B"), "--option labels is for classification, not for extraction"),
     ],

@@ -4,14 +4,25 @@ from __future__ import annotations
 
 import json
 import subprocess
-import sys
+from contextlib import chdir
 from pathlib import Path
 from typing import Any
 
+from typer.testing import CliRunner
 
-def goldassay(*words: object, cwd: Path) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "goldassay.cli", *map(str, words)]
-    return subprocess.run(command, capture_output=True, text=True, check=False, cwd=cwd)
+from goldassay.cli import app
+from goldassay.exceptions import GoldassayError, RunStopped
+
+
+def goldassay(*words: object, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
+    """The command in this process, with the exit code and the line that `main` makes of an error."""
+    with chdir(cwd or Path.cwd()):
+        done = CliRunner().invoke(app, [str(word) for word in words])
+    code, error = done.exit_code, done.stderr
+    if done.exception and not isinstance(done.exception, SystemExit):
+        assert isinstance(done.exception, GoldassayError), done.exception
+        code, error = 3 if isinstance(done.exception, RunStopped) else 2, f"{error}goldassay: error: {done.exception}\n"
+    return subprocess.CompletedProcess(words, code, done.stdout, error)
 
 
 def summary(*words: object, cwd: Path) -> dict[str, Any]:

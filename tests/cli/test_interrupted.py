@@ -35,7 +35,7 @@ def test_a_command_that_is_stopped_says_how_to_go_on(
         cli.main()
     assert left.value.code == 3
     said = capsys.readouterr().err
-    assert f"go on with the same command and --resume {tmp_path}" in said.replace("\n", "")
+    assert f"continue with the same command and --resume {tmp_path}" in said.replace("\n", "")
     assert said.endswith("goldassay: interrupted\n")
     assert signal.getsignal(signal.SIGTERM) is before
 
@@ -43,7 +43,7 @@ def test_a_command_that_is_stopped_says_how_to_go_on(
 @pytest.mark.parametrize(
     ("into", "code", "says"),
     [
-        (">/dev/full", 2, "goldassay: standard output cannot be written: the disk is full\n"),
+        (">/dev/full", 2, "goldassay: error: [Errno 28] No space left on device\n"),
         (">&-", 0, ""),
         ("| head -c 1", 0, ""),
         ("| true", 0, ""),

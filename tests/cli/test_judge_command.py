@@ -16,9 +16,7 @@ from dspy.lm15 import Message, Response, TextPart, Usage
 from typer.testing import CliRunner
 
 import goldassay.lm
-from goldassay.cli import app as whole
-from goldassay.cli.judge import app
-from goldassay.cli.judge.options import QuestionOptions, tune
+from goldassay.cli import app
 from goldassay.exceptions import GoldassayError
 
 
@@ -58,14 +56,14 @@ def scripted(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def run(*args: object, code: int = 0) -> str:
-    found = CliRunner().invoke(app, [str(arg) for arg in args])
+    found = CliRunner().invoke(app, ["judge", *(str(arg) for arg in args)])
     assert found.exit_code == code, (found.output, found.exception)
     assert "--json" in args or max(map(len, found.stdout.splitlines()), default=0) <= 80
     return found.stdout
 
 
 def refused(*args: object) -> str:
-    found = CliRunner().invoke(app, [str(arg) for arg in args])
+    found = CliRunner().invoke(app, ["judge", *(str(arg) for arg in args)])
     assert isinstance(found.exception, GoldassayError), found.output
     assert "\n" not in str(found.exception)
     return str(found.exception)
@@ -154,9 +152,9 @@ def test_only_the_test_split_where_there_is_one(tmp_path: Path) -> None:
     assert one["n"] == 1
 
 
-def test_tune_judge(labels: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    tune(QuestionOptions("criterion"), limit=60, gold=labels, optimizer="labeled", out=tmp_path / "tuned")
-    assert "balanced_ag" in capsys.readouterr().out
+def test_tune_judge(labels: Path, tmp_path: Path) -> None:
+    words = ["tune", "--judge", "criterion", "--gold", str(labels), "--limit", "60", "--optimizer", "labeled", "--out"]
+    assert "balanced_ag" in CliRunner().invoke(app, [*words, str(tmp_path / "tuned")], catch_exceptions=False).output
     tuned = ("--judge", tmp_path / "tuned", "--json")
     found = json.loads(run("align", labels, *tuned))
     assert found["n"] == 200 - 42  # 60 were tuned with: 24 to train, 18 to choose, 18 held out
@@ -165,19 +163,18 @@ def test_tune_judge(labels: Path, tmp_path: Path, capsys: pytest.CaptureFixture[
     rows = [row for row in labels.read_text(encoding="utf-8").splitlines() if json.loads(row)["id"] in learnt]
     seen.write_text("\n".join(rows), encoding="utf-8")
     assert "the judge was tuned on every item here" in refused("align", seen, *tuned)
-    tune(QuestionOptions("criterion"), limit=60, gold=labels, optimizer="labeled", out=tmp_path / "again", as_json=True)
-    assert json.loads(capsys.readouterr().out)["optimizer"] == "labeled"
 
 
 def test_tune_takes_a_judge_in_place_of_a_program(labels: Path, tmp_path: Path) -> None:
     options = ["--optimizer", "labeled", "--limit", "60", "--out", str(tmp_path / "tuned"), "--json"]
-    done = CliRunner().invoke(whole, ["tune", "--judge", "criterion", "--gold", str(labels), *options])
+    done = CliRunner().invoke(app, ["tune", "--judge", "criterion", "--gold", str(labels), *options])
     assert done.exit_code == 0, (done.output, done.exception)
+    assert json.loads(done.stdout)["optimizer"] == "labeled"
     assert set(json.loads(done.stdout)["dev"]["after"]) == {"balanced_agreement", "agreement"}
     for both in (["extraction", "--judge", "criterion"], []):
-        refusal = CliRunner().invoke(whole, ["tune", *both]).exception
+        refusal = CliRunner().invoke(app, ["tune", *both]).exception
         assert isinstance(refusal, GoldassayError)
-        assert "not both, not neither" in str(refusal)
+        assert "tune takes either a program, or --judge" in str(refusal)
 
 
 def test_preferences_in_both_orders(tmp_path: Path) -> None:
@@ -200,7 +197,7 @@ def test_a_rubric_of_ones_own(tmp_path: Path) -> None:
     found = json.loads(run("align", file, "--judge", levels, "--json"))
     assert (found["question"], found["positive"], found["n"]) == ("rubric", "full", 2)  # the engine says full
     assert found["confusion"]["some"]["full"] == 1
-    assert "a rubric is asked as --judge FILE (a yaml or json file" in refused("align", file, "--judge", "rubric")
+    assert "a rubric is --judge FILE (a yaml or json file" in refused("align", file, "--judge", "rubric")
 
 
 def test_a_rubric_is_tuned_and_its_levels_are_kept(tmp_path: Path) -> None:
@@ -210,21 +207,21 @@ def test_a_rubric_is_tuned_and_its_levels_are_kept(tmp_path: Path) -> None:
     fresh.write_text("id,question,answer,label\nx,q,a,3\ny,q,b,1\n", encoding="utf-8")
     command = ["tune", "--judge", "1-3", "--gold", file, "--map", "label=human,id=nr"]
     command += ["--optimizer", "labeled", "--option", "k=4", "--out", out]
-    found = CliRunner().invoke(whole, [str(one) for one in command])
+    found = CliRunner().invoke(app, [str(one) for one in command])
     assert found.exit_code == 0, (found.output, found.exception)
     about = json.loads((out / "judge.json").read_text(encoding="utf-8"))
     assert (about["question"], list(about["levels"])) == ("rubric", ["1", "2", "3"])
     assert len(json.loads((out / "state.json").read_text(encoding="utf-8"))["judge"]["demos"]) == 4
     beside = json.loads(run("align", fresh, "--judge", out, "--json"))
     assert beside["confusion"]["1"]["3"] == 1  # the engine says 3
-    assert "an audit asks whether claims are supported" in refused("audit", "--judge", out, "--limit", 1)
-    with pytest.raises(GoldassayError, match="is a tuned judge; tune --judge takes a question"):
-        tune(QuestionOptions(str(out)), gold=file)
+    assert "the audit asks whether claims are supported" in refused("audit", "--judge", out, "--limit", 1)
+    again = CliRunner().invoke(app, ["tune", "--judge", str(out), "--gold", str(file)])
+    assert "is a tuned judge; tune --judge takes the question" in str(again.exception)
 
 
 def test_options_for_programs_alone_are_refused_with_a_judge(labels: Path) -> None:
-    for option, value in (("--metric", "m.py"), ("--column", "x")):
-        found = CliRunner().invoke(whole, ["tune", "--judge", "criterion", "--gold", str(labels), option, value])
+    for option, value in (("--metric", "m.py"), ("--format", "x")):
+        found = CliRunner().invoke(app, ["tune", "--judge", "criterion", "--gold", str(labels), option, value])
         assert isinstance(found.exception, GoldassayError)
         assert f"takes no {option}" in str(found.exception)
 
@@ -234,13 +231,13 @@ def test_refusals(labels: Path, tmp_path: Path) -> None:
     assert "no input 'text'; support asks for text, claim" in refused("eval", labels)
     assert "criterion has no label 'good'" in refused("align", labels, "--judge", "criterion", "--positive", "good")
     assert "no check 'x'" in refused("audit", "--only", "x", "--limit", 1)
-    assert "judges support alone" in refused("eval", labels, "--judge", "criterion", "--lm", "nli:absent")
+    assert "only judges support" in refused("eval", labels, "--judge", "criterion", "--lm", "nli:absent")
     assert "no tuned judge here" in refused("eval", labels, "--judge", tmp_path)
     same = tmp_path / "same.jsonl"
     row = {"criterion": "c", "question": "q", "answer": "a", "label": "yes"}
     same.write_text("".join(json.dumps({**row, "id": str(n)}) + "\n" for n in range(9)), encoding="utf-8")
-    with pytest.raises(GoldassayError, match="9 items with a label make no train, dev and test"):
-        tune(QuestionOptions("criterion"), gold=same, out=tmp_path / "x")
+    few = CliRunner().invoke(app, ["tune", "--judge", "criterion", "--gold", str(same), "--out", str(tmp_path / "x")])
+    assert "9 items with a label make no train, dev and test" in str(few.exception)
     empty = tmp_path / "empty.jsonl"
     empty.write_text("", encoding="utf-8")
     assert "the file is empty" in refused("align", empty)

@@ -230,7 +230,7 @@ def test_patches_of_an_own_task_are_proposed_tested_applied_and_seen(tones: Path
     assert run("report", done["folder"], after["folder"], "--out", "page.html").exit_code == 0
     assert "praise" in Path("page.html").read_text(encoding="utf-8")
     again = run("report", done["folder"], "--out", "page.html")
-    assert "page.html exists already; name another place, or say --force" in str(again.exception)
+    assert "page.html already exists; choose another place, or add --force" in str(again.exception)
     assert run("report", done["folder"], "--out", "page.html", "--force").exit_code == 0
 
 
@@ -267,10 +267,10 @@ def test_an_own_task_takes_a_judge(tones: Path, monkeypatch: pytest.MonkeyPatch)
     ("words", "said"),
     [
         (["eval", "ton"], "no task 'ton'; did you mean 'tone'? (a file is named as programs/ton.py:program)"),
-        (["score", "tone", "--gold", "a", "--pred", "b"], "a task of your own is measured by goldassay eval tone"),
+        (["score", "tone", "--gold", "a", "--pred", "b"], "measure a task of your own with: goldassay eval tone"),
         (["score", "triple", "--gold", "a", "--pred", "b"], "no task 'triple'; did you mean 'triples'?"),
         (["eval", "tone:baseline", "--map", "text=body"], "says how it is read; --map is for one file"),
-        (["gold", "validate", "gold/tone", "--column", "X"], "says how it is read; --column is for one file"),
+        (["gold", "validate", "gold/tone", "--map", "a=b"], "says how it is read; --map is for one file"),
         (["score", "classification", "--gold", "letters.csv", "--pred", "letters.csv"], "--map text=COLUMN,label="),
     ],
 )

@@ -161,7 +161,7 @@ def test_proposing_again_keeps_what_was_measured_and_brings_the_next(workspace: 
 
 def test_dev_chooses_and_test_accepts_nothing_that_dev_rejected(workspace: Path, proposed: Path) -> None:
     for split in ("train", "all"):
-        assert "measured on dev, and on test" in refused(
+        assert "tested on dev, and on test" in refused(
             "patch", "test", "extraction", "--gold", "names", "--split", split
         )
     file = next(iter(sorted(proposed.glob("add_example*"))))
@@ -314,7 +314,7 @@ def test_nothing_to_patch_and_nothing_there(
     monkeypatch.setattr("goldassay.workspace.load", fresh())
     right = evaluated("train")["folder"]
     assert "No errors." in run("patch", "patterns", right)
-    assert "No errors in this run" in run("patch", "propose", "extraction", "--run", right, "--gold", "names")
+    assert "This run has no errors" in run("patch", "propose", "extraction", "--run", right, "--gold", "names")
 
 
 def fresh() -> Any:
@@ -380,8 +380,8 @@ def test_a_metric_that_raises_is_said_with_the_example(optimizer: str, workspace
             "simba wants at least bsize=30 train examples; there are 12",
         ),
         (["--optimizer", "mipro", "--option", "nonsense=1"], "MIPROv2 has no option .nonsense.; it has "),
-        (["--option", "rounds"], "--option reads like rounds=5"),
-        (["--option", "guarded=strict_f1"], "guarded belongs to patches"),
+        (["--option", "rounds"], "--option expects NAME=VALUE such as rounds=5"),
+        (["--option", "guarded=strict_f1"], "guarded is for the optimizer patches"),
         (
             ["--optimizer", "patches", "--option", "guarded=bleu"],
             "'bleu' cannot be guarded: the metric has strict_f1, partial",
@@ -404,7 +404,7 @@ def test_an_interrupted_gepa_says_how_to_go_on(workspace: Path, monkeypatch: pyt
 
     monkeypatch.setattr("goldassay.tuning.optimizers.OPTIMIZERS", {"gepa": interrupted, "knn": interrupted})
     said = CliRunner().invoke(app, [*TUNE, "--optimizer", "gepa", "--out", "t"]).output
-    assert "go on with the same command and --resume t" in said
+    assert "continue with the same command and --resume t" in said
     assert json.loads((workspace / "t" / "tuning.json").read_text())["status"] == "interrupted"
     assert "--resume" not in CliRunner().invoke(app, [*TUNE, "--optimizer", "knn"]).output
 

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import json
 import subprocess
-import sys
+from contextlib import chdir
 from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner
 
+from goldassay.cli import app
+from goldassay.exceptions import GoldassayError
 from goldassay.statistics import wilson
 
 GOLD = [
@@ -22,8 +25,14 @@ PRED = [
 
 
 def goldassay(*words: object, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "goldassay.cli", *map(str, words)]
-    return subprocess.run(command, capture_output=True, text=True, check=False, cwd=cwd)
+    """The command in this process, with the exit code and the line that `main` makes of an error."""
+    with chdir(cwd or Path.cwd()):
+        done = CliRunner().invoke(app, [str(word) for word in words])
+    code, error = done.exit_code, done.stderr
+    if done.exception and not isinstance(done.exception, SystemExit):
+        assert isinstance(done.exception, GoldassayError), done.exception
+        code, error = 2, f"{error}goldassay: error: {done.exception}\n"
+    return subprocess.CompletedProcess(words, code, done.stdout, error)
 
 
 def jsonl(path: Path, records: list[dict[str, object]]) -> Path:
@@ -108,7 +117,7 @@ def test_a_list_of_labels_is_averaged_over_and_held_to(tmp_path: Path) -> None:
     assert f"{gold}: record 2, label: label 'neg' is outside the list pos, mixed" in wrong.stderr
     twice = goldassay("score", "classification", "--gold", gold, "--pred", pred, "--option", "labels=pos,pos")
     assert twice.returncode == 2
-    assert "--option labels needs labels that differ" in twice.stderr
+    assert "--option labels expects different labels" in twice.stderr
 
 
 def test_tables_take_another_list_of_labels(tmp_path: Path) -> None:
@@ -133,7 +142,7 @@ def test_a_column_that_nobody_annotated_is_said(tmp_path: Path) -> None:
     (tmp_path / "g.tsv").write_text(f"{head}Paris\tB-loc\t_\t_\n", encoding="utf-8")
     (tmp_path / "p.tsv").write_text(f"{head}Paris\tB-loc\tO\t_\n", encoding="utf-8")
     files = ("--gold", tmp_path / "g.tsv", "--pred", tmp_path / "p.tsv", "--format", "hipe")
-    done = goldassay("score", "extraction", *files, "--column", "NE-FINE-LIT", "--json")
+    done = goldassay("score", "extraction", *files, "--format", "hipe:NE-FINE-LIT", "--json")
     assert "column NE-FINE-LIT of" in json.loads(done.stdout)["warnings"][0]
     assert json.loads(goldassay("score", "extraction", *files, "--json").stdout)["warnings"] == []
 
@@ -210,7 +219,7 @@ def test_a_wrong_call_is_one_line_and_exit_code_2(
 def test_a_wrong_column_lists_the_columns(tmp_path: Path) -> None:
     file = tmp_path / "a.tsv"
     file.write_text("TOKEN\tNE-COARSE-LIT\tMISC\nBern\tB-LOC\t_\n", encoding="utf-8")
-    done = goldassay("score", "extraction", "--gold", file, "--pred", file, "--format", "hipe", "--column", "NE-MINE")
+    done = goldassay("score", "extraction", "--gold", file, "--pred", file, "--format", "hipe:NE-MINE")
     assert done.returncode == 2
     assert "NE-COARSE-LIT" in done.stderr
 
@@ -226,7 +235,7 @@ def test_fail_under_holds_a_value_or_the_lower_end_of_its_interval_to_a_floor(fi
     assert "its lower end is under 0.5" in sure.stderr
     wrong = goldassay(*arguments, "strict_f=.8")
     assert (wrong.returncode, "there are strict_f1" in wrong.stderr) == (2, True)
-    assert "such as strict_f1=.8, not 'strict_f1'" in goldassay(*arguments, "strict_f1").stderr
+    assert "such as strict_f1=.8, got 'strict_f1'" in goldassay(*arguments, "strict_f1").stderr
 
 
 def test_the_protocol_stands_in_the_title_and_what_it_does_not_define_is_marked(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ import pytest
 from scipy import stats
 from typer.testing import CliRunner
 
-from goldassay.cli.judge import app
+from goldassay.cli import app
 from goldassay.exceptions import DataError
 from goldassay.judges.ask.panel import count
 from goldassay.judges.ask.questions import question, rubric, scale
@@ -107,11 +107,11 @@ def test_the_command(tmp_path: Path) -> None:
     rows = [f"{one},{max(0, one - 0.2):.2f}" if place < 20 else f"{one}," for place, one in enumerate(said)]
     file.write_text("judge,human\n" + "\n".join(rows) + "\n", encoding="utf-8")
     command = ["mean", str(file), "--map", "verdict=judge,label=human", "--scale", "0-1"]
-    made = CliRunner().invoke(app, [*command, "--json"])
+    made = CliRunner().invoke(app, ["judge", *command, "--json"])
     found = json.loads(made.stdout)
     assert (found["labels"], found["verdicts"], found["high"]) == (20, 60, 1)
     assert found["corrected"]["corrected"]["value"] == pytest.approx(fmean(said) - 0.19, abs=0.03)
-    shown = CliRunner().invoke(app, command)
+    shown = CliRunner().invoke(app, ["judge", *command])
     assert "60 items with a verdict, 20 of them with a label" in shown.stdout
     assert "corrected (PPI++), λ" in shown.stdout
     assert max(map(len, shown.stdout.splitlines())) <= 80

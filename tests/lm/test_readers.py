@@ -211,10 +211,10 @@ def test_a_model_is_asked_in_the_words_that_it_learnt() -> None:
 def test_they_stand_in_a_ranking_beside_the_baseline(tiny: Path, writer: Path, tmp_path: Path) -> None:
     shop = ["--gold", "shop", "--split", "all"]
     programs = ["--program", "baseline", "--program", f"reader:{tiny}", "--program", f"reader:{writer}"]
-    asked = ["rank", "answering", *shop, *programs]
+    asked = ["compare", "answering", *shop, *programs]
     readers = {f"reader-{tiny.name}", f"reader-{writer.name}"}
     done = CliRunner().invoke(app, [*asked, "--out", str(tmp_path / "a"), "--json"], catch_exceptions=False)
-    assert {one["name"] for one in json.loads(done.stdout)["systems"]} == {"answering-baseline", *readers}
+    assert {one["name"] for one in json.loads(done.stdout)["ranking"]} == {"answering-baseline", *readers}
     five = [*asked, "--metric", "five", "--out", str(tmp_path / "b"), "--json"]
     done = CliRunner().invoke(app, five, catch_exceptions=False)
     assert {row["Model"] for row in json.loads(done.stdout)["rankings"]} == {"baseline", *readers}

@@ -95,12 +95,12 @@ def test_a_run_that_cannot_be_read_is_told(runs: Path) -> None:
     (broken / "run.json").write_text("{")
     listed = CLI.invoke(app, ["runs", "list", str(runs), "--json"])
     assert "broken" not in listed.stdout
-    assert f"warning: {broken / 'run.json'} cannot be read and is left out" in listed.stderr
+    assert f"warning: skipped {broken / 'run.json'}, which cannot be read" in listed.stderr
 
 
 def test_runs_list_show_and_prune(runs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     listed = CLI.invoke(app, ["runs", "list", str(runs), "--json"])
-    assert [one["run"][:8] for one in json.loads(listed.stdout)][:2] == ["20260105", "20260104"]
+    assert [one["run"][:8] for one in json.loads(listed.stdout)["runs"]][:2] == ["20260105", "20260104"]
     lines = CLI.invoke(app, ["runs", "list", str(runs)], env={"COLUMNS": "80"}).stdout.splitlines()
     assert [line.split()[-1] for line in lines][:2] == [
         "run",

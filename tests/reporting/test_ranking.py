@@ -73,22 +73,17 @@ def test_runs_are_ranked_under_any_weights(two: list[Run], tmp_path: Path) -> No
 
 
 def test_the_command_ranks_programs_and_says_what_is_wrong(tmp_path: Path) -> None:
-    file = tmp_path / "ranking.yaml"
-    file.write_text("program: [keywords, nearest]\nlimit: 12\nweight: {accuracy: 1}\n")
-    done = CLI.invoke(
-        app,
-        ["rank", "classification", "--config", str(file), "--out", str(tmp_path / "out"), "--json"],
-        catch_exceptions=False,
-    )
-    found = json.loads(done.stdout)["systems"]
+    asked = ["compare", "classification", "--program", "keywords", "--program", "nearest", "--limit", "12"]
+    out = ["--out", str(tmp_path / "out"), "--json"]
+    done = CLI.invoke(app, [*asked, "--weight", "accuracy=1", *out], catch_exceptions=False)
+    body = json.loads(done.stdout)
+    found = body["ranking"]
     assert {one["name"] for one in found} == {"classification-keywords", "classification-nearest"}
     assert all(one["value"] == one["values"]["accuracy"] for one in found)
+    assert len(body["comparisons"]) == len(found[0]["values"])
     assert {one.name for one in (tmp_path / "out").iterdir()} == {*OUTPUTS, "report.html", "runs"}
-    file.write_text("programs: x\n")
-    wrong = CLI.invoke(app, ["rank", "classification", "--config", str(file)])
-    assert isinstance(wrong.exception, DataError)
-    wrong = CLI.invoke(app, ["rank", "classification", "--weight", "accuracy=-1"])
-    assert isinstance(wrong.exception, GoldassayError)
+    wrong = CLI.invoke(app, [*asked, "--weight", "accuracy=-1"])
+    assert "expects a number of 0 or more" in str(wrong.exception)
 
 
 @pytest.fixture
@@ -109,22 +104,12 @@ def test_files_of_predictions_stand_beside_a_program(labelled: tuple[Path, Path,
     program.write_text(
         "import dspy\ndef program(text):\n    return dspy.Prediction(label='AM'[int(text.split()[1]) % 2])\n"
     )
-    asked = [
-        "rank",
-        "classification",
-        "--gold",
-        gold,
-        "--pred",
-        good,
-        "--pred",
-        poor,
-        "--program",
-        f"{program}:program",
-    ]
+    asked = ["compare", "classification", "--gold", gold, "--program", f"{program}:program"]
     out = tmp_path / "out"
-    done = CLI.invoke(app, [*asked, "--weight", "accuracy=1", "--out", str(out), "--json"], catch_exceptions=False)
+    more = ["--weight", "accuracy=1", "--pred", good, "--json", "--out"]
+    done = CLI.invoke(app, [*asked, "--pred", poor, *more, str(out)], catch_exceptions=False)
     assert done.exit_code == 0, done.output
-    found = {one["name"]: one for one in json.loads(done.stdout)["systems"]}
+    found = {one["name"]: one for one in json.loads(done.stdout)["ranking"]}
     # the program is right on all, good on 27 of 30, poor on the 14 of its 29 that are A
     assert {name: one["value"] for name, one in found.items()} == {
         "mine": 1.0,
@@ -134,29 +119,26 @@ def test_files_of_predictions_stand_beside_a_program(labelled: tuple[Path, Path,
     assert found["poor.jsonl"]["ranks"] == [3, 3]
     assert found["good.jsonl"]["seconds"] is None  # nothing ran
     assert found["mine"]["seconds"] > 0
-    assert "1 of 30 gold records have no prediction" in done.stderr
+    assert "1 of 30 examples have no prediction" in done.stderr
     rows = list(csv.DictReader((out / "model_rankings.csv").read_text().splitlines()))
     assert [row["Model"] for row in rows] == ["mine", "good.jsonl", "poor.jsonl"]
-    # and beside a run of the same gold, from a file that says the same
+    # and beside a run of the same gold
     (run,) = (one for one in (out / "runs").iterdir() if "mine" in one.name)
-    config = tmp_path / "ranking.yaml"
-    config.write_text(f"pred: [{good}, {run}]\ngold: {gold}\nweight: {{accuracy: 1}}\nout: {tmp_path / 'two'}\n")
-    done = CLI.invoke(app, ["rank", "classification", "--config", str(config), "--json"], catch_exceptions=False)
-    assert [one["value"] for one in json.loads(done.stdout)["systems"]] == [1.0, pytest.approx(27 / 30)]
+    files = ["compare", "classification", "--gold", gold, "--pred", str(run)]
+    done = CLI.invoke(app, [*files, *more, str(tmp_path / "two")], catch_exceptions=False)
+    assert [one["value"] for one in json.loads(done.stdout)["ranking"]] == [1.0, pytest.approx(27 / 30)]
 
 
 def test_predictions_for_other_gold_are_refused(labelled: tuple[Path, Path, Path], tmp_path: Path) -> None:
     gold, good, _ = map(str, labelled)
     other = tmp_path / "other.jsonl"
     other.write_text('{"id": "z", "label": "A"}\n')
-    asked = ["rank", "classification", "--gold", gold, "--pred", good, "--out", str(tmp_path / "out"), "--pred"]
+    asked = ["compare", "classification", "--gold", gold, "--pred", good, "--pred"]
     with pytest.raises(DataError, match="record z: prediction for a document that gold does not have"):
         CLI.invoke(app, [*asked, str(other)], catch_exceptions=False)
-    heritage = ["rank", "classification", "--out", str(tmp_path / "out"), "--pred", good, "--pred", good]
+    heritage = ["compare", "classification", "--program", "keywords", "--pred", good, "--out", str(tmp_path / "out")]
     with pytest.raises(DataError, match="the ids differ"):
         CLI.invoke(app, heritage, catch_exceptions=False)
-    with pytest.raises(GoldassayError, match="is for --metric five"):
-        CLI.invoke(app, [*asked, good, "--option", "embedder=letters"], catch_exceptions=False)
 
 
 def test_files_are_ranked_under_an_official_protocol(tmp_path: Path) -> None:
@@ -171,23 +153,21 @@ def test_files_are_ranked_under_an_official_protocol(tmp_path: Path) -> None:
     gold = write("HIPE-gold.tsv", ["B-org", "B-loc", "O", "B-org", "I-org"])
     two = write("two.tsv", ["B-org", "I-org", "O", "B-loc", "B-org"])
     none = write("none.tsv", ["O"] * 5)
-    asked = ["rank", "extraction", "--gold", gold, "--pred", two, "--pred", none, "--format", "hipe", "--json"]
+    asked = ["compare", "extraction", "--gold", gold, "--pred", two, "--pred", none, "--format", "hipe", "--json"]
     found = {}
     for protocol in ([], ["--protocol", "hipe"]):
         done = CLI.invoke(app, [*asked, *protocol, "--out", str(tmp_path / "out")], catch_exceptions=False)
-        systems = {one["name"]: one["values"] for one in json.loads(done.stdout)["systems"]}
+        systems = {one["name"]: one["values"] for one in json.loads(done.stdout)["ranking"]}
         found[len(protocol)] = systems["two.tsv"]["partial_f1"]
         shown = CLI.invoke(app, [*asked[:-1], *protocol, "--out", str(tmp_path / "shown")], catch_exceptions=False)
         assert ("examples, protocol hipe" in shown.output) is bool(protocol)
         scored = CLI.invoke(app, ["score", "extraction", *asked[2:6], "--format", "hipe", "--json", *protocol])
         assert json.loads(scored.stdout)["values"]["partial_f1"] == found[len(protocol)]  # as score counts
     assert found == {0: pytest.approx(2 / 3), 2: pytest.approx(1 / 3)}
-    with pytest.raises(GoldassayError, match="protocol is for files of predictions"):
-        CLI.invoke(app, ["rank", "extraction", "--protocol", "hipe"], catch_exceptions=False)
 
 
 def test_quiet_says_nothing_of_progress(tmp_path: Path) -> None:
-    asked = ["rank", "classification", "--program", "keywords", "--program", "nearest", "--limit", "3"]
+    asked = ["compare", "classification", "--program", "keywords", "--program", "nearest", "--limit", "3"]
     done = CLI.invoke(app, [*asked, "--out", str(tmp_path / "a")], catch_exceptions=False)
     assert "classification-keywords" in done.stderr
     done = CLI.invoke(app, [*asked, "--out", str(tmp_path / "b"), "--quiet"], catch_exceptions=False)
@@ -299,7 +279,7 @@ def test_the_command_ranks_by_five_metrics_from_its_caches(tmp_path: Path) -> No
     )
     register(Function(letters, "letters"))
     asked = [
-        "rank",
+        "compare",
         "answering",
         "--metric",
         "five",
@@ -324,7 +304,7 @@ def test_the_command_ranks_by_five_metrics_from_its_caches(tmp_path: Path) -> No
     again = CLI.invoke(app, [*asked, *weights], catch_exceptions=False)
     assert json.loads(again.stdout)["rankings"] == rows  # also the seconds: nothing was asked
     assert (tmp_path / "out" / "raw_responses.csv").read_text() == said
-    CLI.invoke(app, [*asked, *weights, "--no-cache"], catch_exceptions=False)
+    CLI.invoke(app, [*asked, *weights, "--force"], catch_exceptions=False)
     assert (tmp_path / "out" / "raw_responses.csv").read_text() != said
 
 

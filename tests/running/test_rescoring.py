@@ -99,7 +99,7 @@ def test_wrong_calls_are_one_line(files: dict[str, Path]) -> None:
 
 
 def test_the_command_says_what_a_change_comes_from(files: dict[str, Path]) -> None:
-    words = ["rescore", "linking", "--gold", str(files["gold1"]), "--pred", str(files["pred1"])]
+    words = ["compare", "linking", "--gold", str(files["gold1"]), "--pred", str(files["pred1"])]
     done = CliRunner().invoke(
         app, [*words, "--measure", "LinkF1(rate='recall')", "--before", f"pred={files['pred0']}", "--json"]
     )
@@ -110,7 +110,7 @@ def test_the_command_says_what_a_change_comes_from(files: dict[str, Path]) -> No
     low, high = found["intervals"]["link_recall"]
     assert 0.0 <= low < high == 1.0
     done = CliRunner().invoke(app, [*words, "--before", f"gold={files['gold0']}"])
-    assert "what each change comes from" in done.stdout
+    assert "model, gold and measure in each change" in done.stdout
 
 
 def a_run(folder: Path, files: dict[str, Path], which: str, measures: dict[str, float]) -> Path:

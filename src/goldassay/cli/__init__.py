@@ -114,8 +114,8 @@ app.add_typer(wikidata_app, name="wikidata")
 def main() -> None:
     """Run a command; an error is one line on standard error.
 
-    Exit codes: 0 done, 1 a target or gate is missed, 2 the input or the call is wrong, 3 interrupted (Ctrl-C, SIGTERM) or
-    stopped, and can be resumed.
+    Exit codes: 0 done, 1 a target or gate is missed, 2 the input or the call is wrong, 3 interrupted (Ctrl-C, SIGTERM)
+    or stopped, and can be resumed.
     """
     os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")  # else litellm fetches prices from the net
     try:
@@ -124,12 +124,13 @@ def main() -> None:
     except GoldassayError as error:
         print(f"goldassay: error: {visible(str(error))}", file=sys.stderr)
         sys.exit(3 if isinstance(error, RunStopped) else 2)
-    except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # the reader has left, as with | head
-        sys.exit(0)
+    except SystemExit as error:
+        sys.exit(0 if isinstance(error.__context__, BrokenPipeError) else error.code)  # the reader left, as with | head
     except OSError as error:
-        print(f"goldassay: error: {error}", file=sys.stderr)
-        sys.exit(2)
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # what is left in the buffer is not tried again
+        if not isinstance(error, BrokenPipeError):
+            print(f"goldassay: error: {error}", file=sys.stderr)
+        sys.exit(0 if isinstance(error, BrokenPipeError) else 2)
     except Exception as error:
         if not hasattr(error, "format_message"):  # typer's usage errors
             raise

@@ -1,8 +1,8 @@
 """``goldassay compare``: runs, files of predictions or programs on the same gold, and their ranking.
 
-Whatever is compared becomes a run: files of predictions are measured, programs are run with each model. With ``--before``
-the stored predictions of one run are scored again, and a change is split into what the model, the gold and the measure
-contributed.
+Whatever is compared becomes a run: files of predictions are measured, programs are run with each model. With
+``--before`` the stored predictions of one run are scored again, and a change is split into what the model, the gold and
+the measure contributed.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from goldassay import workspace
+from goldassay import fields
 from goldassay.cli import options as use
 from goldassay.exceptions import GoldassayError
 from goldassay.reporting import terminal
@@ -111,6 +111,7 @@ def compare(
     json: bool = False,
 ) -> None:
     """Compare runs, predictions or programs on the same gold: paired tests, ranks, what was won and lost."""
+    out = ranking.out
     if systems.program or systems.lm or ranking.metric:
         from goldassay.cli import systems as matrix
 
@@ -120,11 +121,11 @@ def compare(
         if ranking.metric == matrix.FIVE:
             matrix.rank_by_five(job, force, json)
             return
-        loaded, out = matrix.run_all(job), ranking.out or Path("ranking")
+        loaded, out = matrix.run_all(job), out or Path("ranking")
     elif systems.gold is None and not systems.pred:
         if extra := next((name for name, value in vars(reading).items() if value), None):
             raise GoldassayError(f"--{'measure' if extra == 'measures' else extra} is for files; {HELP}")
-        loaded, out = _load(runs), ranking.out
+        loaded = _load(runs)
     elif systems.gold is None or len(runs) != 1:
         raise GoldassayError(HELP)
     elif systems.before or len(systems.pred or ()) == 1:
@@ -132,7 +133,7 @@ def compare(
         return
     else:
         gold, preds = Path(systems.gold), systems.pred or []
-        loaded, out = measured(runs[0], gold, preds, limit=systems.limit, **reading.chosen()), ranking.out
+        loaded = measured(runs[0], gold, preds, limit=systems.limit, **reading.chosen())
     _show(loaded, ranking.test, seed, json, _write(loaded, ranking.weights(), seed, out))
 
 
@@ -155,6 +156,7 @@ def measured(
 ) -> list[Run]:
     """A run of each file of predictions, by the values asked for."""
     from goldassay.cli.score import read
+    from goldassay.gold.records import INPUTS
     from goldassay.reporting.ranking import STORED
     from goldassay.running.comparing import given
 
@@ -176,6 +178,11 @@ def measured(
         values = {name: card.measures[name] for name in names}
         run = given(*sides, values, name=file.name, file=file, protocol=options.get("protocol"))
         run.about["settings"] |= {STORED: str(file)}
+        for row, evidence, example, answer in zip(run.rows, run.evidence, *sides, strict=True):
+            record = {name: fields.read(example, name) for name in fields.names(example)}
+            row["inputs"] = {name: record.pop(name) for name in (INPUTS.get(task),) if name in record}
+            prediction = {name: fields.read(answer, name) for name in fields.names(answer)}
+            row |= {"gold": record, "prediction": prediction, "score": float(evidence.value)}
         out.append(run)
     return out
 
@@ -187,12 +194,13 @@ def _write(runs: Sequence[Run], weights: Mapping[str, float] | None, seed: int, 
     from goldassay.reporting import ranking
     from goldassay.reporting.pages.report import report
 
+    if not any(runs[0].zero.weights.values()):  # files, which have no metric: all values weigh the same
+        weights = weights or dict.fromkeys(runs[0].values, 1.0)
     ranked = ranking.rank(runs, weights, seed=seed)
     files = ranking.write(ranked, out)
     page = out / "report.html"
     page.write_text(report([each.run for each in ranked], ranked=ranked, title="Ranking"), encoding="utf-8")
-    terminal.note(f"Written to {out}: {', '.join(file.name for file in [*files, page])}")
-    return ranked
+    return ranked, [*files, page]
 
 
 def _show(runs: Sequence[Run], test: str, seed: int, json: bool, ranking: Any) -> None:
@@ -219,14 +227,15 @@ def _show(runs: Sequence[Run], test: str, seed: int, json: bool, ranking: Any) -
             "errors": errors_by_type(arms),
             "not_available": missing,
         }
-        terminal.answer(body | ({"ranking": [each.state() for each in ranking]} if ranking else {}))
+        terminal.answer(body | ({"ranking": [each.state() for each in ranking[0]]} if ranking else {}))
         return
     tables.comparison(runs, comparisons, missing)
     tables.ranks(ranks, [place for place, arm in enumerate(arms, start=1) if arm], protocol)
     value = next(iter(usable[0].values), "") if usable else ""
     tables.parts(by_stratum(arms), errors_by_type(arms), value, protocol=protocol)
     if ranking:
-        tables.ranking(ranking)
+        tables.ranking(ranking[0])
+        terminal.plain(f"Written: {', '.join(map(str, ranking[1]))}")
 
 
 def _rescore(task: str, systems: SystemOptions, reading: use.FileOptions, json: bool) -> None:
@@ -235,22 +244,26 @@ def _rescore(task: str, systems: SystemOptions, reading: use.FileOptions, json: 
     from goldassay.running.rescoring import PARTS, Setting, changes, rescore
 
     if len(systems.pred or ()) != 1:
-        raise GoldassayError("--before compares one --pred with an earlier state: --before pred=FILE, gold=FILE or both")
+        raise GoldassayError(
+            "--before compares one --pred with an earlier state: --before pred=FILE, gold=FILE or both"
+        )
     before = systems.before or []
     earlier = _earlier(before)
     if earlier["measure"] and not reading.measures:
         raise GoldassayError("--before measure=NAME needs --measure, the measure that counts now")
     gold, pred = Path(str(systems.gold)), (systems.pred or [])[0]
-    format = use.format_and_column(reading.format)["format"]
+    name = use.format_and_column(reading.format)["format"]
     now = Setting(pred, gold, tuple(reading.measures or ()))
-    card = rescore(task, now, format=format)
+    card = rescore(task, now, format=name)
     if card.examples <= INTERVALS_UP_TO:
         card.estimate()
     found = {}
     if before:
-        old = {name: Path(next(iter(earlier[name]), str(now_path))) for name, now_path in (("pred", pred), ("gold", gold))}
+        old = {
+            name: Path(next(iter(earlier[name]), str(now_path))) for name, now_path in (("pred", pred), ("gold", gold))
+        }
         then = Setting(old["pred"], old["gold"], tuple(earlier["measure"] or reading.measures or ()))
-        found = changes(task, then, now, format=format)
+        found = changes(task, then, now, format=name)
     if json:
         terminal.answer({**card.state(), "changes": {name: change.state() for name, change in found.items()}})
         return

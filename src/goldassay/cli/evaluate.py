@@ -35,25 +35,10 @@ class RunningOptions(use.WorkOptions):
             "--engine", metavar="threads|ray[:N]", help="threads, or N Ray actors (the cluster is RAY_ADDRESS)."
         ),
     ] = "threads"
-    runs: Annotated[Path, use.for_result("--runs", metavar="FOLDER", help="The folder for run folders.")] = Path("runs")
     timeout: Annotated[
         float | None, use.for_running("--timeout", metavar="SECONDS", help="The time limit of one example.")
     ] = None
-    max_failures: Annotated[
-        float,
-        use.for_running(
-            "--max-failures", metavar="SHARE", min=0, max=1, help="Stop if more examples fail (after 20); 1 never stops."
-        ),
-    ] = 0.5
-    judge_labels: Annotated[
-        Path | None,
-        use.for_result(
-            "--judge-labels", metavar="FILE", help="Human labels (id, label) that correct the judged values."
-        ),
-    ] = None
-    no_trace: Annotated[
-        bool, use.for_result("--no-trace", help="Leave inputs, gold, prompts and raw answers out of the rows.")
-    ] = False
+    max_failures: use.MaxFailures = 0.5
 
     def run_options(self) -> dict[str, Any]:
         """The fields of `goldassay.running.RunOptions` that the command line sets."""
@@ -63,10 +48,36 @@ class RunningOptions(use.WorkOptions):
             "budget": self.budget,
             "timeout": self.timeout,
             "max_failures": self.max_failures,
-            "trace": not self.no_trace,
             "engine": engine,
             "workers": workers,
         }
+
+
+@dataclass(frozen=True)
+class ResultOptions:
+    """What becomes of a run."""
+
+    runs: Annotated[Path, use.for_result("--runs", metavar="FOLDER", help="The folder for run folders.")] = Path("runs")
+    judge_labels: Annotated[
+        Path | None,
+        use.for_result(
+            "--judge-labels", metavar="FILE", help="Human labels (id, label) that correct the judged values."
+        ),
+    ] = None
+    no_trace: Annotated[
+        bool, use.for_result("--no-trace", help="Leave inputs, gold, prompts and raw answers out of the rows.")
+    ] = False
+    gate: Annotated[bool, use.for_result("--gate", help="Exit with status 1 if a target is missed.")] = False
+    sure: Annotated[
+        bool,
+        use.for_result("--sure", help="Let --gate pass only if the interval does, corrected for repeated looks."),
+    ] = False
+    errors: Annotated[
+        bool, use.for_result("--errors", help="Show the error patterns, most costly first (as patch patterns RUN).")
+    ] = False
+    stages: Annotated[
+        bool, use.for_result("--stages", help="Replace each stage by gold in turn, to see what each one costs.")
+    ] = False
 
 
 def evaluate(
@@ -74,64 +85,70 @@ def evaluate(
     source: use.SplitOptions,
     models: use.ModelOptions,
     running: RunningOptions,
-    gate: Annotated[bool, use.for_result("--gate", help="Exit with status 1 if a target is missed.")] = False,
-    sure: Annotated[
-        bool,
-        use.for_result("--sure", help="Let --gate pass only if the interval does, corrected for repeated looks."),
-    ] = False,
-    stages: Annotated[
-        bool, use.for_result("--stages", help="Replace each stage by gold in turn, to see what each one costs.")
-    ] = False,
+    result: ResultOptions,
     json: bool = False,
     seed: int = 0,
 ) -> None:
     """Run a program over a gold set and measure it."""
-    from goldassay.reporting import terminal
+    from goldassay.reporting import terminal, tuning
     from goldassay.running import evaluate as measure
     from goldassay.running.gates import gated
+    from goldassay.tuning.patterns import find
 
-    if sure and not gate:
+    if result.sure and not result.gate:
         raise GoldassayError("--sure needs --gate")
     target = workspace.target(program, source.task)
     data = examples(source.gold, target, source.split, **source.reading())
     module = prepared(target, data.train, models.state, data.passages)
     model = models.model(module)
     label = target.label.replace(":", "-")
-    options = {**running.run_options(), "seed": seed, "name": label, "lm": model.lm, "adapter": model.adapter}
+    options = {
+        **running.run_options(),
+        "seed": seed,
+        "trace": not result.no_trace,
+        "name": label,
+        "lm": model.lm,
+        "adapter": model.adapter,
+    }
     chosen = data.examples[: source.limit]
-    with _run_folder(running, label, model.name) as folder:
+    with _run_folder(running.resume, result.runs, label, model.name) as folder:
         metric, judge = models.metric(target.task, source.metric, folder)
-        if stages:
-            _stages(module, chosen, metric, options, running.runs / f"{label}-stages.html", json)
+        if result.stages:
+            _stages(module, chosen, metric, options, result.runs / f"{label}-stages.html", json)
             return
-        if running.judge_labels:
+        if result.judge_labels:
             from goldassay.judges.people.run_labels import read as read_labels
 
-            options["judge_labels"] = read_labels(running.judge_labels, metric)
+            options["judge_labels"] = read_labels(result.judge_labels, metric)
         settings = {"program": program, "gold": data.name, "split": source.split, "limit": source.limit}
         settings |= {"lm": model.name} | ({"state": str(models.state)} if models.state else {})
         options["settings"] = settings | ({"judge": str(judge)} if judge else {})
         run = measure(module, chosen, metric, **{**options, "resume" if running.resume else "folder": folder})
     if getattr(judge, "warning", ""):
         terminal.warn(str(judge.warning))
-    gates = gated(run, running.runs) if sure else {}
+    gates = gated(run, result.runs) if result.sure else {}
     if json:
+        found = {"patterns": [each.state() for each in find(run.cases)]} if result.errors else {}
         terminal.answer(
-            run.summary() | ({"gates": {key: each.state() for key, each in gates.items()}} if gates else {})
+            run.summary() | found | ({"gates": {key: each.state() for key, each in gates.items()}} if gates else {})
         )
     else:
         _show(run, judge, gates)
-    passed = all(each.verdict == "pass" for each in gates.values()) if sure else all(metric.met(run.values).values())
-    if gate and not passed:
+        if result.errors:
+            tuning.patterns(find(run.cases)[:20])
+    passed = (
+        all(each.verdict == "pass" for each in gates.values()) if result.sure else all(metric.met(run.values).values())
+    )
+    if result.gate and not passed:
         raise SystemExit(1)
 
 
 @contextmanager
-def _run_folder(running: RunningOptions, label: str, model: str | None) -> Iterator[Path]:
+def _run_folder(resume: Path | None, runs: Path, label: str, model: str | None) -> Iterator[Path]:
     """The folder of a run: an interrupted run says how to continue, and a wrong call leaves no folder behind."""
     from goldassay.running.folder import new_folder, run_at
 
-    folder = run_at(running.resume, running.runs) if running.resume else new_folder(running.runs, label, model)
+    folder = run_at(resume, runs) if resume else new_folder(runs, label, model)
     try:
         yield folder
     except KeyboardInterrupt:

@@ -45,7 +45,9 @@ def validate(
     ] = None,
     annotations: Annotated[
         list[Path] | None,
-        typer.Option("--annotations", metavar="FILE", help="One annotator's file (repeat): check the declared agreement."),
+        typer.Option(
+            "--annotations", metavar="FILE", help="One annotator's file (repeat): check the declared agreement."
+        ),
     ] = None,
     json: bool = False,
 ) -> None:
@@ -59,8 +61,8 @@ def validate(
     if annotations:
         if task is None:
             raise GoldassayError("--annotations needs --task: what was annotated?")
-        format = use.format_and_column(reading.format)["format"]
-        measured = {task: lowest(agree_files(annotations, task, format=format).figures, task)}
+        figures = agree_files(annotations, task, format=use.format_and_column(reading.format)["format"]).figures
+        measured = {task: lowest(figures, task)}
     found = audit(gold, near=near, agreement=measured, **reading.reading())
     fixed = repaired(find(gold), fix, found.findings) if fix is not None else None
     if json:
@@ -112,7 +114,8 @@ class DivisionOptions:
         typer.Option("--by", metavar="NAME", help="Keep this stratum or field in proportion (repeat)."),
     ] = None
     group: Annotated[
-        str | None, typer.Option("--group", metavar="NAME", help="Keep examples with the same value of this field together.")
+        str | None,
+        typer.Option("--group", metavar="NAME", help="Keep examples with the same value of this field together."),
     ] = None
     near: Near = 90.0
 

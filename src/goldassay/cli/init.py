@@ -9,7 +9,6 @@ from typing import Annotated
 
 import typer
 
-from goldassay.cli import options as use
 from goldassay.exceptions import GoldassayError
 
 PARTS = ("programs", "metrics", "gold/heritage")
@@ -48,7 +47,9 @@ def init(
     from goldassay.gold import anyfields
 
     if own.task is not None:
-        sides = [[name.strip() for name in (text or "").split(",") if name.strip()] for text in (own.inputs, own.outputs)]
+        sides = [
+            [name.strip() for name in (text or "").split(",") if name.strip()] for text in (own.inputs, own.outputs)
+        ]
         renamed = anyfields.mapping(own.map)
         for file in scaffold.write(folder, own.task, *sides, source=own.source, renamed=renamed, force=force):
             print(file)

@@ -113,7 +113,7 @@ class JudgeOptions:
         use.for_model(
             "--lm",
             metavar="MODEL",
-            help="The judge's model, as for eval, or nli:MODEL; several vote, and one that is repeated is sampled again.",
+            help="The judge's model, or nli:MODEL. Several vote (repeat); a model that is repeated is sampled again.",
         ),
     ] = None
     store: Annotated[

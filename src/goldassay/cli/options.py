@@ -2,8 +2,8 @@
 
 Typer spells a command's parameters out as options. A parameter whose type is a dataclass stands for a group: each field
 of the dataclass becomes an option, and the command gets the dataclass (`command`). ``--json``, ``--seed``, ``--force``
-and ``--quiet`` belong to the whole program (`goldassay.cli.app`) and may stand anywhere on the line; a command that uses
-one has a parameter of that name.
+and ``--quiet`` belong to the whole program (`goldassay.cli.app`) and may stand anywhere on the line; a command that
+uses one has a parameter of that name.
 """
 
 from __future__ import annotations
@@ -64,6 +64,12 @@ Threads = Annotated[int, for_running("--threads", metavar="N", min=1, help="The 
 Budget = Annotated[
     str | None,
     for_running("--budget", metavar="WHAT=N", help="Stop after so many calls, tokens, usd or minutes: calls=500."),
+]
+MaxFailures = Annotated[
+    float,
+    for_running(
+        "--max-failures", metavar="SHARE", min=0, max=1, help="Stop if more examples fail (after 20); 1 never stops."
+    ),
 ]
 Limit = Annotated[int | None, for_gold("--limit", metavar="N", min=1, help="Use only the first N examples.")]
 Show = Annotated[int, for_result("--limit", metavar="N", min=1, help="Show at most N.")]
@@ -216,7 +222,7 @@ class FileOptions:
     format: Format = None
     protocol: Annotated[
         str | None,
-        for_gold("--protocol", metavar="NAME", help="An official protocol: hipe, hipe2020, text2kgbench, hotpotqa."),
+        for_gold("--protocol", metavar="NAME", help="An official protocol: hipe, hipe2020, text2kgbench."),
     ] = None
     measures: Annotated[
         list[str] | None,

@@ -82,7 +82,9 @@ def export(
         program, reason = _program(loaded)
         experiment = os.environ.get("MLFLOW_EXPERIMENT_NAME") or "goldassay"
         key = exports.log(loaded, uri=out, experiment=experiment, program=program)
-        terminal.plain(f"mlflow: {out}, run {key}, {f'without its program: {reason}' if reason else 'with its program'}")
+        terminal.plain(
+            f"mlflow: {out}, run {key}, {f'without its program: {reason}' if reason else 'with its program'}"
+        )
         return
     try:
         exports.write(loaded, format, Path(out))

@@ -36,16 +36,15 @@ class CheckOptions:
         list[str] | None,
         use.for_result("--fail-under", metavar="NAME=VALUE", help="Exit with 1 if the value is lower (repeat)."),
     ] = None
-    sure: Annotated[
-        bool, use.for_result("--sure", help="Hold the lower end of the interval against --fail-under.")
-    ] = False
+    sure: Annotated[bool, use.for_result("--sure", help="Hold the lower end of the interval against --fail-under.")] = (
+        False
+    )
     claimed: Annotated[
         list[str] | None,
         use.for_result(
             "--claimed",
-            metavar="[TOOL:]NAME=VALUE",
-            help="A number that somebody reports, as strict_f1=.7435 or seqeval:strict_f1=.7435: find the conventions "
-            "that give it (repeat).",
+            metavar="NAME=VALUE",
+            help="A number from elsewhere, as strict_f1=.7435: find the conventions that give it (repeat).",
         ),
     ] = None
 
@@ -111,7 +110,7 @@ def below(card: Scorecard, floors: Mapping[str, float], sure: bool = False) -> l
             out.append(f"{name} has no value, so it does not reach {floor:g}")
         elif sure and card.intervals[name][0] < floor:
             low, high = card.intervals[name]
-            out.append(f"{name} is {value:.4f} [{low:.4f}, {high:.4f}]; the interval begins under {floor:g}")
+            out.append(f"{name} is {value:.4f} [{low:.4f}, {high:.4f}]; its lower end is under {floor:g}")
         elif not sure and value < floor:
             out.append(f"{name} is {value:.4f}, under {floor:g}")
     return out
@@ -135,18 +134,18 @@ def other_readings(
     """The same files under the other readings of their format, by a description of each."""
     from goldassay.gold import pairs
 
-    format, protocol = _format(options.get("format"), gold, task), options.get("protocol")
+    name, protocol = _format(options.get("format"), gold, task), options.get("protocol")
     ways: dict[str, dict[str, Any]] = {}
-    if task == "extraction" and format in ("iob2", "conll", "hipe"):
+    if task == "extraction" and name in ("iob2", "conll", "hipe"):
         strict = "tags read as their scheme is written (an I- that nothing opens is nothing)"
-        ways[strict] = {"malformed": "strict"} | ({"protocol": protocol} if format == "hipe" else {})
-    if task in ("extraction", "linking") and format == "hipe":
+        ways[strict] = {"malformed": "strict"} | ({"protocol": protocol} if name == "hipe" else {})
+    if task in ("extraction", "linking") and name == "hipe":
         other = "read without the protocol" if protocol else "read under the protocol hipe"
         ways[other] = {"protocol": None if protocol else "hipe"}
     out: dict[str, tuple[Sequence[Any], Sequence[Any]]] = {}
     for description, way in ways.items():
         try:
-            aligned = pairs(task, gold, pred, format=format, column=options.get("column"), **way)
+            aligned = pairs(task, gold, pred, format=name, column=options.get("column"), **way)
         except GoldassayError:
             continue  # the files cannot be read this way
         out[description] = (aligned.gold, aligned.pred)
@@ -189,7 +188,9 @@ def read(
     """Both sides, aligned, and the keyword arguments of the task's scorecard."""
     if task not in TASKS:
         if task in workspace.tasks():
-            raise GoldassayError(f"score takes {', '.join(TASKS)}; measure a task of your own with: goldassay eval {task}")
+            raise GoldassayError(
+                f"score takes {', '.join(TASKS)}; measure a task of your own with: goldassay eval {task}"
+            )
         raise GoldassayError(f"no task {task!r}{workspace.nearest(task, TASKS)}")
     from goldassay.gold import formats, pairs
 

@@ -35,9 +35,7 @@ class Job:
         from goldassay.cli.evaluate import examples
 
         target = workspace.Target(self.task, Path(), "program")
-        return examples(
-            self.systems.gold, target, self.systems.split, **use.format_and_column(self.reading.format)
-        )
+        return examples(self.systems.gold, target, self.systems.split, **use.format_and_column(self.reading.format))
 
 
 @dataclass(frozen=True)
@@ -146,7 +144,8 @@ def _stored(job: Job, data: SplitExamples, file: Path) -> System:
     from goldassay.gold import read
     from goldassay.reporting.ranking import STORED
 
-    records = read(file, task=job.task, side="pred", **use.format_and_column(job.reading.format))
+    reading: dict[str, Any] = use.format_and_column(job.reading.format)
+    records = read(file, task=job.task, side="pred", **reading)
     predictions = {str(record["id"]): dict(record) for record in records}
     ids = {str(example.id) for example in data.examples}
     if not ids & set(predictions):

@@ -44,7 +44,9 @@ class TuningOptions(use.WorkOptions):
     reflection_lm: use.ReflectionLm = None
     out: Annotated[
         Path | None,
-        use.for_result("--out", metavar="FOLDER", help="The folder of the tuned program (default: a new one in runs/)."),
+        use.for_result(
+            "--out", metavar="FOLDER", help="The folder of the tuned program (default: a new one in runs/)."
+        ),
     ] = None
 
     def keywords(self, seed: int) -> dict[str, Any]:
@@ -164,7 +166,12 @@ def _tune_judge(
     from goldassay.cli.judge import QuestionOptions
     from goldassay.judges.people.tuning import tune_judge
 
-    options = {"format": source.format, "task": source.task, "metric": source.metric, "judge-lm": models.judge_lm}
+    options: dict[str, Any] = {
+        "format": source.format,
+        "task": source.task,
+        "metric": source.metric,
+        "judge-lm": models.judge_lm,
+    }
     options |= {"state": models.state, "resume": tuning.resume, "lm-option": models.lm_option}
     if unused := [f"--{name}" for name, value in options.items() if value]:
         raise GoldassayError(f"tune --judge takes no {', '.join(unused)}: those are for programs")

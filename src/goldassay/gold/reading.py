@@ -292,7 +292,11 @@ def _asked(
 
 def _unasked(task: str, record: str, file: object) -> DataError:
     noun = {"retrieval": "query", "answering": "question"}.get(task, "document")
-    way = "; goldassay rescore leaves it out" if file is not None and formats.is_run(str(file)) else ""
+    way = (
+        "; goldassay compare with this --pred alone leaves it out"
+        if file is not None and formats.is_run(str(file))
+        else ""
+    )
     return DataError(f"prediction for a {noun} that gold does not have{way}", file=file, record=record)
 
 
@@ -319,7 +323,7 @@ def _placed(records: Iterable[Mapping[str, Any]], spans: str, name: str) -> None
 def given(name: str, task: str, column: str | None, options: Mapping[str, object]) -> dict[str, object]:
     """The options that were given, if the format's reader has them; a column is only for formats that have several."""
     if column is not None and name not in TOKENISED:
-        raise GoldassayError(f"--column is for hipe and iob2, not for {name}")
+        raise GoldassayError(f"a column of tags is for hipe and iob2, not for {name}")
     module = formats.module(name)
     known = {*signature(module.read).parameters} - {"path", "task", "side", "wrong", "options"}
     if name in TOKENISED:

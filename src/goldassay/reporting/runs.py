@@ -120,9 +120,7 @@ def ranking(found: Sequence[RankedRun]) -> None:
     plain("The best first. ranks: the places that it may have, by paired tests;")
     plain("value: the weighted mean of the measures; leads: how often it would be first under other weights")
     if any(one.cached for one in found):
-        plain(
-            "Answers from a cache took no time and no tokens; --no-cache asks again, for seconds that can be compared."
-        )
+        plain("Answers from a cache took no time and no tokens; --force asks again, for seconds that can be compared.")
 
 
 def five(rows: Sequence[Mapping[str, str | float | None]]) -> None:

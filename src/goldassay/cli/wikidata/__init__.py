@@ -12,14 +12,13 @@ from typing import Annotated, Any
 import typer
 
 from goldassay.cli import options as use
-from goldassay.cli.help import commands
 from goldassay.cli.wikidata.evaluate import Output, ProgramOrProfile, Results, check_alignment, evaluate, fetch, program
 from goldassay.exceptions import DataError, GoldassayError
 
 
 def _free(output: Path | None, force: bool) -> None:
     if output is not None:
-        use.free(output, force)
+        use.new_place(output, force)
 
 
 def recall_gap_analysis(
@@ -28,8 +27,8 @@ def recall_gap_analysis(
         float, typer.Option(metavar="SHARE", min=0.0, max=1.0, help="Properties with less recall are gaps.")
     ] = 0.5,
     output: Output = None,
-    force: use.Force = False,
-    json: use.Json = False,
+    force: bool = False,
+    json: bool = False,
 ) -> None:
     """Which properties are found too rarely, with sentences in which they were missed."""
     from goldassay.files import save_json
@@ -48,9 +47,9 @@ def tune_extraction_prompts(
     results: Results,
     output: Output = None,
     profile: ProgramOrProfile = "triples:Articles",
-    limit: Annotated[int, use.of_result("--limit", metavar="N", min=1, help="How many patches to propose.")] = 12,
-    force: use.Force = False,
-    json: use.Json = False,
+    limit: Annotated[int, use.for_result("--limit", metavar="N", min=1, help="How many patches to propose.")] = 12,
+    force: bool = False,
+    json: bool = False,
 ) -> None:
     """Patterns of a run's errors, and patches of the program's prompt made from real misses, beside the report."""
     from goldassay.files import save_json
@@ -89,12 +88,12 @@ def evidence(results: Path) -> Any:
     return (row for row in rows.latest(file) if row["article_title"] in titles)
 
 
-novel = commands("Judge what Wikidata does not have: sample, annotate, report.")
+novel = use.commands("Judge what Wikidata does not have: sample, annotate, report.")
 
 Annotations = Annotated[Path, typer.Argument(metavar="FILE", help="The file of annotations.")]
 
 
-@novel.command()
+@use.command(novel)
 def sample(
     results: Results,
     output: Annotated[
@@ -103,7 +102,7 @@ def sample(
     share: Annotated[
         float, typer.Option(metavar="SHARE", min=0.0, max=1.0, help="The share of the unmatched triples.")
     ] = 0.1,
-    seed: use.Seed = 0,
+    seed: int = 0,
 ) -> None:
     """Draw unmatched triples for annotation; the domains keep their shares. What is judged is never written over."""
     from goldassay.reporting import terminal
@@ -118,7 +117,7 @@ def sample(
     terminal.line(f"{len(entries)} triples to judge:  goldassay wikidata novel annotate {output}")
 
 
-@novel.command()
+@use.command(novel)
 def annotate(
     annotations: Annotations,
     annotator: Annotated[str, typer.Option(metavar="NAME", help="Who judges.")] = "human",
@@ -129,8 +128,8 @@ def annotate(
     asked(annotations, annotator)
 
 
-@novel.command()
-def report(annotations: Annotations, output: Output = None, force: use.Force = False, json: use.Json = False) -> None:
+@use.command(novel)
+def report(annotations: Annotations, output: Output = None, force: bool = False, json: bool = False) -> None:
     """The novel discovery rate with its interval, over all and by domain."""
     from goldassay.files import save_json
     from goldassay.wikidata import annotations as people
@@ -143,10 +142,10 @@ def report(annotations: Annotations, output: Output = None, force: use.Force = F
     tables.told(found, output, json, tables.discovery)
 
 
-app = commands("Measure what a program reads from Wikipedia articles against what Wikidata says.")
-app.command()(evaluate)
-app.command()(fetch)
-app.command("recall-gap-analysis")(recall_gap_analysis)
-app.command("tune-extraction-prompts")(tune_extraction_prompts)
-app.command("check-alignment")(check_alignment)
+app = use.commands("Measure what a program reads from Wikipedia articles against what Wikidata says.")
+use.command(app)(evaluate)
+use.command(app)(fetch)
+use.command(app, "recall-gap-analysis")(recall_gap_analysis)
+use.command(app, "tune-extraction-prompts")(tune_extraction_prompts)
+use.command(app, "check-alignment")(check_alignment)
 app.add_typer(novel, name="novel")

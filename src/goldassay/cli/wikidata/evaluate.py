@@ -34,7 +34,7 @@ Language = Annotated[
 ]
 Sample = Annotated[
     int | None,
-    use.of_gold("--limit", "--sample", metavar="N", min=1, help="Only N articles; the domains keep their shares."),
+    use.for_gold("--limit", "--sample", metavar="N", min=1, help="Only N articles; the domains keep their shares."),
 ]
 
 
@@ -85,7 +85,7 @@ def check_alignment(
             metavar="FILE", help="A ground truth (JSON lines of statements and predicates) to hold to the table."
         ),
     ] = None,
-    json: use.Json = False,
+    json: bool = False,
 ) -> None:
     """Defects of an alignment table: rows that repeat, that nothing reaches, that contradict; exit code 1 if any."""
     from dataclasses import asdict
@@ -133,19 +133,19 @@ def evaluate(
     cache_only: CacheOnly = False,
     sample: Sample = None,
     parallel: Annotated[
-        int, use.of_running("--threads", "--parallel", metavar="N", min=1, help="How many articles at once.")
+        int, use.for_running("--threads", "--parallel", metavar="N", min=1, help="How many articles at once.")
     ] = 1,
     timeout: Annotated[
-        float | None, use.of_running("--timeout", metavar="SECONDS", help="How long one article may take.")
+        float | None, use.for_running("--timeout", metavar="SECONDS", help="How long one article may take.")
     ] = None,
     max_failures: use.MaxFailures = 0.5,
     endpoint: Endpoint = None,
-    seed: use.Seed = 0,
+    seed: int = 0,
     fail_under: Annotated[
         str | None,
         typer.Option("--fail-under", metavar="f1=VALUE", help="Exit with 1 below this, or where gold is missing."),
     ] = None,
-    json: use.Json = False,
+    json: bool = False,
 ) -> None:
     """Evaluate a program on one article or on a benchmark; a killed run goes on where it stopped."""
     from goldassay.files import save_json

@@ -24,7 +24,7 @@ from goldassay.gold.records import Side
 
 TASKS = ("extraction", "classification")
 OURS = ("entities", "label", "secondary_labels")
-NOTES = ("errors", "score")  # what `goldassay runs export --label-studio` tells people beside the text
+NOTES = ("errors", "score")  # what `goldassay runs export --format label-studio` tells people beside the text
 
 
 def read(path: str | Path, task: str, side: Side = "gold", *, wrong: Wrong = stop) -> list[dict[str, object]]:

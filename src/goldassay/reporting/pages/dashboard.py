@@ -166,7 +166,7 @@ class Server(ThreadingHTTPServer):
         try:
             super().__init__(("127.0.0.1", port), Handler)
         except OSError as error:
-            raise GoldassayError(f"port {port} cannot be used: {error.strerror}; choose another with --port") from None
+            raise GoldassayError(f"port {port} cannot be used: {error.strerror}") from None
 
     @property
     def address(self) -> str:
@@ -215,7 +215,7 @@ class Handler(BaseHTTPRequestHandler):
         found = urlsplit(self.path)
         token, _, place = found.path.strip("/").partition("/")
         if not secrets.compare_digest(token.encode(), self.server.token.encode()):
-            return self._answer(403, "the address lacks its token; open the one that goldassay view printed")
+            return self._answer(403, "the address lacks its token; open the one that goldassay report --serve printed")
         try:
             if not place:
                 if not found.path.endswith("/"):
