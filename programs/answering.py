@@ -4,8 +4,8 @@
 says how sure it is, and leaves the answer empty where the passages have none. ``baseline`` takes the sentence that
 shares most of the question's words, and from it the date, number or name that the question asks for; it abstains
 below a threshold, which `fit` learns. `Pretrained` reads with a model of transformers that points at the answer or
-writes it (extra ``transformers``; ``goldassay compare answering --program reader:MODEL``). Each searches the passages that
-it was given with ``index``; without any, those of the heritage set.
+writes it (extra ``transformers``; ``goldassay compare answering --program reader:MODEL``). Each searches the passages
+that it was given with ``index``; without any, those of the heritage set.
 """
 
 from __future__ import annotations
