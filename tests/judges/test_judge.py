@@ -15,7 +15,7 @@ from goldassay.judges.ask.judge import Judge
 from goldassay.lm import TerseAdapter
 from goldassay.measures.answering import Faithfulness
 from goldassay.running.budget import Meter
-from goldassay.running.calls import watching
+from goldassay.running.calls import Account
 
 
 class Engine:
@@ -163,7 +163,7 @@ def test_what_dspy_s_cache_answers_is_no_call() -> None:
     first, engine = judge({"reason": "r", "verdict": "yes"}, cache=True)
     second = Judge(first.lm)
     asked = f"not in the cache of an earlier test: {uuid4()}"
-    with watching([first.lm], Meter()):
+    with Account(Meter()).open():
         for one in (first, second):
             one.criterion("c", "q", asked)
     counted = [(one.calls, one.cached, one.tokens) for one in (first, second)]

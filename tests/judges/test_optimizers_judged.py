@@ -23,7 +23,7 @@ from goldassay.judges.ask.judge import Judge, Verdicts
 from goldassay.measures.answering import Relevance
 from goldassay.running import evaluate
 from goldassay.running.budget import Budget, BudgetSpent, Meter
-from goldassay.running.calls import watching
+from goldassay.running.calls import Account
 
 
 class Engine:
@@ -187,7 +187,7 @@ def test_a_second_run_with_the_same_verdicts_costs_nothing(tmp_path: Path) -> No
 
 def test_a_budget_counts_the_judge_and_stops(made: Set) -> None:
     meter = Meter(Budget(calls=7))
-    with watching([made.lm, made.judge.lm], meter), dspy.context(lm=made.lm):
+    with Account(meter).open(), dspy.context(lm=made.lm):
         for example in made.gold[:3]:
             made.metric(example, made.program(question=example.question))
         last = made.program(question="q3")

@@ -40,10 +40,8 @@ def said(run: Run) -> list[Any]:
     return [(row["tallies"], row.get("errors")) for row in run.rows]
 
 
-@pytest.mark.parametrize("engine", ["processes", "ray"])
-def test_a_judged_measure_travels(engine: str, tmp_path: Path) -> None:
-    if engine == "ray":
-        pytest.importorskip("ray", reason="the extra ray is not installed")
+def test_a_judged_measure_travels(tmp_path: Path) -> None:
+    pytest.importorskip("ray", reason="the extra ray is not installed")
 
     def program(question: str) -> Any:
         return dspy.Prediction(answer="an answer")
@@ -51,7 +49,7 @@ def test_a_judged_measure_travels(engine: str, tmp_path: Path) -> None:
     here = evaluate(program, GOLD, Metric(Relevance(Judge(scripted(), adapter=dspy.ChatAdapter()))))
     store = Verdicts(tmp_path / "verdicts.jsonl")
     judge = Judge(scripted(), adapter=dspy.ChatAdapter(), verdicts=store)
-    away = evaluate(program, GOLD, Metric(Relevance(judge)), engine=engine, workers=2)
+    away = evaluate(program, GOLD, Metric(Relevance(judge)), engine="ray", workers=2, threads=2)
     assert said(away) == said(here)
     assert here.value == 2 / 8  # 0 and 6 are full; 3 and 7 are unknown, and stay in the denominator
     assert len(Verdicts(store.file)) == 8  # what the processes were told is in the one file

@@ -1,9 +1,9 @@
-"""Engines: the same rows from threads, processes and actors of Ray, and what happens when one of them dies."""
+"""The Ray engine: the same rows as threads, and what happens when an actor dies."""
 
 from __future__ import annotations
 
 import os
-import re
+import signal
 import threading
 import time
 from pathlib import Path
@@ -15,10 +15,11 @@ import pytest
 from goldassay import Metric, workspace
 from goldassay.exceptions import GoldassayError, MetricError, ModelError, RunStopped
 from goldassay.measures import classification
-from goldassay.running import Run, dealing, evaluate
+from goldassay.running import Run, evaluate
 
 GOLD = [dspy.Example(id=str(i), text=f"text {i}", label="MG"[i % 2]).with_inputs("text") for i in range(24)]
 METRIC = Metric(classification.Accuracy())
+RAY: dict[str, Any] = {"engine": "ray", "workers": 2, "progress": False}
 PROGRAM = """
 import dspy
 
@@ -27,126 +28,72 @@ class Guess(dspy.Module):
         number = int(text.split()[1])
         if number == 5:
             raise ValueError("five is odd")
-        print("said aloud")
+        print("printed by the program")
         return dspy.Prediction(label="M" if number % 3 else "G")
 
 program = Guess()
 """
 
 
-def told(run: Run) -> list[dict[str, Any]]:
-    """The rows without what is never the same twice."""
+@pytest.fixture(scope="module", autouse=True)
+def ray() -> Any:
+    return pytest.importorskip("ray", reason="the extra ray is not installed")
+
+
+def without_times(run: Run) -> list[dict[str, Any]]:
     return [{key: value for key, value in row.items() if key != "latency_s"} for row in run.rows]
 
 
-@pytest.fixture
-def program(tmp_path: Path) -> Any:
+def test_the_rows_are_those_of_threads(tmp_path: Path, capfd: Any) -> None:
     file = tmp_path / "guess.py"
     file.write_text(PROGRAM, encoding="utf-8")
-    return workspace.load(file).program
-
-
-@pytest.mark.parametrize("engine", ["processes", "ray"])
-def test_the_rows_are_those_of_threads(program: Any, engine: str, tmp_path: Path, capfd: Any) -> None:
-    if engine == "ray":
-        pytest.importorskip("ray", reason="the extra ray is not installed")
-    alone = evaluate(program, GOLD, METRIC, folder=tmp_path / "threads")
+    program = workspace.load(file).program
+    threads = evaluate(program, GOLD, METRIC, folder=tmp_path / "threads", progress=False)
     capfd.readouterr()
-    away = evaluate(program, GOLD, METRIC, folder=tmp_path / engine, engine=engine, threads=4, workers=2)
-    assert told(away) == told(alone)
-    assert away.value == alone.value
-    assert told(Run.load(tmp_path / engine)) == told(alone)
-    assert away.rows[5]["error"] == "ValueError: five is odd"
-    assert "said aloud" not in capfd.readouterr().out
+    actors = evaluate(program, GOLD, METRIC, folder=tmp_path / "ray", threads=4, **RAY)
+    assert without_times(actors) == without_times(threads)
+    assert without_times(Run.load(tmp_path / "ray")) == without_times(threads)
+    assert (actors.value, actors.rows[5]["error"]) == (threads.value, "ValueError: five is odd")
+    assert "printed by the program" not in capfd.readouterr().out
 
 
-def test_what_a_script_defines_travels_too() -> None:
-    seen = {"text 1": "M"}
-    run = evaluate(
-        lambda text: dspy.Prediction(label=seen.get(text, "G")), GOLD[:4], METRIC, engine="processes", threads=2
-    )
-    assert [row["prediction"]["label"] for row in run.rows] == ["G", "M", "G", "G"]
+def test_an_actor_that_is_killed_costs_no_row(tmp_path: Path) -> None:
+    def program(text: str) -> Any:
+        time.sleep(0.2)
+        return dspy.Prediction(label="M")
 
-
-def test_a_process_that_dies_is_started_again_and_its_examples_are_tried_once_more(tmp_path: Path) -> None:
-    mark = tmp_path / "died"
+    killed = tmp_path / "killed"
 
     def dies_once(text: str) -> Any:
-        if text == "text 3" and not mark.exists():
-            mark.touch()
-            os._exit(9)
-        return dspy.Prediction(label="M")
+        if text == "text 3" and not killed.exists():
+            killed.touch()
+            os.kill(os.getpid(), signal.SIGKILL)
+        return program(text)
 
-    run = evaluate(dies_once, GOLD[:8], METRIC, engine="processes", threads=2, workers=1)
-    assert mark.exists()
-    assert [row.get("error") for row in run.rows] == [None] * 8
+    run = evaluate(dies_once, GOLD, METRIC, threads=8, **RAY)
+    assert killed.exists()
+    assert [row.get("error") for row in run.rows] == [None] * len(GOLD)
 
 
-def test_an_example_that_kills_every_process_is_one_failed_example() -> None:
+def test_an_example_that_kills_every_process_is_one_failed_row() -> None:
     def dies(text: str) -> Any:
+        time.sleep(0.1)
         if text == "text 3":
             os._exit(9)
         return dspy.Prediction(label="M")
 
-    run = evaluate(dies, GOLD[:6], METRIC, engine="processes", workers=1)
+    run = evaluate(dies, GOLD[:6], METRIC, threads=6, **{**RAY, "workers": 1})
     assert [bool(row.get("error")) for row in run.rows] == [False, False, False, True, False, False]
     assert "WorkerDied" in run.rows[3]["error"]
+    assert run.rows[3]["score"] == 0.0
 
 
-def test_what_was_in_flight_beside_an_example_that_kills_is_made_all_the_same() -> None:
-    def dies(text: str) -> Any:
-        time.sleep(0.3)
-        if text == "text 3":
-            os._exit(9)
-        return dspy.Prediction(label="M")
-
-    run = evaluate(dies, GOLD[:6], METRIC, engine="processes", workers=1, threads=6)
-    assert [bool(row.get("error")) for row in run.rows] == [False, False, False, True, False, False]
-
-
-def test_a_process_that_says_nothing_any_more_counts_as_dead(monkeypatch: pytest.MonkeyPatch) -> None:
-    def holds_the_interpreter(text: str) -> Any:
-        if text == "text 1":
-            re.match(r"(a+)+$", "a" * 40 + "b")  # no other thread of its process runs meanwhile, for hours
-        return dspy.Prediction(label="M")
-
-    monkeypatch.setattr(dealing, "SILENCE", 0.5)
-    run = evaluate(holds_the_interpreter, GOLD[:3], METRIC, engine="processes", workers=1, threads=2, timeout=1)
-    assert [bool(row.get("error")) for row in run.rows] == [False, True, False]
-    assert "fell silent" in run.rows[1]["error"]
-
-
-def test_what_breaks_a_run_elsewhere_breaks_it_and_the_rows_before_it_are_kept(tmp_path: Path) -> None:
+def test_what_breaks_a_run_in_an_actor_breaks_it_and_the_rows_before_it_stay(tmp_path: Path) -> None:
     def strange(gold: Any, pred: Any) -> float:
         if gold.id == "9":
-            raise MetricError("nine is not to be measured")
+            raise MetricError("nine cannot be measured")
         return 1.0
 
-    with pytest.raises(MetricError, match="nine is not to be measured"):
-        evaluate(
-            lambda text: dspy.Prediction(label="M"),
-            GOLD,
-            strange,
-            engine="processes",
-            workers=2,
-            threads=2,
-            folder=tmp_path / "r",
-        )
-    found = Run.load(tmp_path / "r", Metric.of(strange))
-    assert 0 < len(found.rows) < len(GOLD)
-    assert "9" not in [row["id"] for row in found.rows]
-
-
-def test_what_cannot_travel_back_is_told_in_words() -> None:
-    def holds(text: str) -> Any:
-        return dspy.Prediction(label="M", lock=threading.Lock())
-
-    run = evaluate(holds, GOLD[:4], METRIC, engine="processes", workers=1, threads=2)
-    assert run.value == 0.5
-    assert [row["prediction"]["lock"][:21] for row in run.rows] == ["<unlocked _thread.loc"] * 4
-
-
-def test_an_error_that_cannot_be_copied_is_raised_in_words() -> None:
     class Odd(ModelError):
         def __init__(self, where: str, what: str) -> None:
             super().__init__(f"{where}: {what}")
@@ -154,66 +101,50 @@ def test_an_error_that_cannot_be_copied_is_raised_in_words() -> None:
     def judged(gold: Any, pred: Any) -> float:
         raise Odd("the judge", "is gone")
 
-    with pytest.raises(GoldassayError, match="Odd: the judge: is gone"):
-        evaluate(lambda text: dspy.Prediction(label="M"), GOLD[:4], judged, engine="processes", workers=1)
+    def program(text: str) -> Any:
+        return dspy.Prediction(label="M", lock=threading.Lock())
+
+    with pytest.raises(MetricError, match="nine cannot be measured"):
+        evaluate(program, GOLD, strange, threads=2, folder=tmp_path / "r", **RAY)
+    run = Run.load(tmp_path / "r", Metric.of(strange))
+    assert 0 < len(run.rows) < len(GOLD)
+    assert "9" not in [row["id"] for row in run.rows]
+    assert run.rows[0]["prediction"]["lock"].startswith("<unlocked _thread.loc")  # what cannot travel is its text
+    with pytest.raises(GoldassayError, match="the judge: is gone"):
+        evaluate(program, GOLD[:4], judged, **RAY)
 
 
-def test_gold_that_cannot_travel_is_one_line() -> None:
-    gold = [dspy.Example(id="a", text="x", label="M", lock=threading.Lock()).with_inputs("text")]
-    with pytest.raises(GoldassayError, match=r"gold cannot travel to another process \(TypeError: .*use --engine"):
-        evaluate(lambda text: dspy.Prediction(label="M"), gold, METRIC, engine="processes", workers=1)
-
-
-def test_a_run_that_stops_early_begins_nothing_more_elsewhere() -> None:
+def test_a_run_that_stops_early_starts_nothing_more() -> None:
     def fails(text: str) -> Any:
         time.sleep(0.05)
         raise ValueError("no")
 
     with pytest.raises(RunStopped, match="the first 5 examples failed alike: ValueError: no") as stopped:
-        evaluate(fails, GOLD * 20, METRIC, engine="processes", workers=2, threads=4)
+        evaluate(fails, GOLD * 20, METRIC, threads=4, **RAY)
     run: Any = stopped.value.run
     assert len(run.rows) < 60
 
 
-def test_an_example_that_hangs_elsewhere_is_left_behind() -> None:
+def test_an_example_that_hangs_in_an_actor_is_left_behind() -> None:
     def hangs(text: str) -> Any:
         time.sleep(60 if text == "text 1" else 0)
         return dspy.Prediction(label="M")
 
     before = time.monotonic()
-    run = evaluate(hangs, GOLD[:4], METRIC, engine="processes", threads=2, workers=1, timeout=3)
+    run = evaluate(hangs, GOLD[:4], METRIC, threads=2, timeout=1, **RAY)
     assert time.monotonic() - before < 40
-    assert [bool(row.get("error")) for row in run.rows] == [False, True, False, False]
+    assert [row.get("error") for row in run.rows] == [None, "TimeoutError: no answer within 1 s", None, None]
 
 
-def test_an_example_that_comes_back_after_its_time_does_not_break_the_run() -> None:
-    def late(text: str) -> Any:
-        time.sleep(2.0 if text == "text 1" else 0.3)
-        return dspy.Prediction(label="M")
-
-    run = evaluate(late, GOLD, METRIC, engine="processes", threads=2, workers=1, timeout=1, progress=False)
-    assert [row["id"] for row in run.rows if row.get("error")] == ["1"]
-
-
-def test_several_examples_are_in_flight_in_one_process() -> None:
-    def waits(text: str) -> Any:
-        began = time.monotonic()
-        time.sleep(0.5)
-        return dspy.Prediction(label="M", began=began, ended=time.monotonic())
-
-    run = evaluate(waits, GOLD[:16], METRIC, engine="processes", threads=16, workers=1)
-    spans = [(row["prediction"]["began"], row["prediction"]["ended"]) for row in run.rows]
-    assert any(one[0] < other[0] < one[1] for one in spans for other in spans)
-
-
-def test_what_cannot_travel_and_unknown_engines_are_one_line() -> None:
+def test_what_cannot_travel_is_one_line() -> None:
     lock = threading.Lock()
 
     def holds(text: str) -> Any:
         with lock:
             return dspy.Prediction(label="M")
 
-    with pytest.raises(GoldassayError, match="cannot travel to another process"):
-        evaluate(holds, GOLD[:2], METRIC, engine="processes")
-    with pytest.raises(GoldassayError, match="no engine 'cluster'; there are threads, processes, ray"):
-        evaluate(holds, GOLD[:2], METRIC, engine="cluster")
+    with pytest.raises(GoldassayError, match=r"cannot travel to another process .*; use --engine threads"):
+        evaluate(holds, GOLD[:2], METRIC, engine="ray")
+    gold = [dspy.Example(id="a", text="x", label="M", lock=lock).with_inputs("text")]
+    with pytest.raises(GoldassayError, match=r"example a cannot travel .*; use --engine threads"):
+        evaluate(lambda text: dspy.Prediction(label="M"), gold, METRIC, **RAY)

@@ -110,26 +110,6 @@ def test_a_program_that_hangs_is_one_failed_row(tmp_path: Path) -> None:
             evaluate(program, examples(1), METRIC, timeout=seconds)
 
 
-FORKS = """
-import os, sys, pathlib, dspy
-sys.path.insert(0, {here!r})
-from test_faults import METRIC, examples, right
-from goldassay.running import evaluate
-def program(text):
-    os.fork()
-    return right(text)
-run = evaluate(program, examples(9), METRIC, folder=pathlib.Path({folder!r}), threads=3, progress=False)
-print(len(run.rows), run.value)
-"""
-
-
-def test_a_copy_of_the_process_that_a_program_lets_come_back_adds_no_row(tmp_path: Path) -> None:
-    code = FORKS.format(here=str(Path(__file__).parent), folder=str(tmp_path / "r"))
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, timeout=60)
-    assert (done.returncode, done.stdout) == (0, "9 1.0\n"), done.stderr
-    assert len((tmp_path / "r" / "rows.jsonl").read_bytes().splitlines()) == 9
-
-
 def test_an_asynchronous_program_is_awaited() -> None:
     class Later(dspy.Module):  # type: ignore[misc]
         async def forward(self, text: str) -> Any:
@@ -149,7 +129,7 @@ def test_a_run_that_cannot_begin_leaves_nothing_behind(tmp_path: Path) -> None:
         with lock:
             return right(text)
 
-    for engine, says in (("processes", "cannot travel"), ("clouds", "no engine 'clouds'")):
+    for engine, says in (("ray", "cannot travel"), ("clouds", "no engine 'clouds'")):
         with pytest.raises(GoldassayError, match=says):
             evaluate(program, examples(3), METRIC, folder=tmp_path / "r", engine=engine, progress=False)
         assert not list(tmp_path.iterdir())

@@ -32,9 +32,9 @@ def test_spent_is_not_an_exception_that_an_optimizer_swallows() -> None:
 def test_tokens_and_money_add_up_also_for_the_meter_around() -> None:
     outer = Meter(Budget(tokens=10))
     meter = Meter("tokens=8", outer)
-    meter.spent("m", 7, 0.5)
+    meter.add(tokens=7, usd=0.5)
     meter.check()
-    meter.spent("m", 3, 0.25)
+    meter.add(tokens=3, usd=0.25)
     assert (meter.tokens, meter.usd, outer.tokens, outer.usd) == (10, 0.75, 10, 0.75)
     for one, limit in ((meter, "8 tokens"), (outer, "10 tokens")):
         with pytest.raises(BudgetSpent, match=limit):
@@ -44,9 +44,9 @@ def test_tokens_and_money_add_up_also_for_the_meter_around() -> None:
 def test_a_model_without_a_price_cannot_be_kept_to_a_budget_in_money() -> None:
     for limit, stops in ((Budget(usd=0.1), True), (Budget(calls=9), False)):
         meter = Meter(limit)
-        meter.spent("own/model", 7, None)
+        meter.add(tokens=7, unpriced="own/model")
         if stops:
-            with pytest.raises(BudgetSpent, match="own/model states no price"):
+            with pytest.raises(BudgetSpent, match="own/model has no known price"):
                 meter.check()
         else:
             meter.check()

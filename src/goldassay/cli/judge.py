@@ -150,11 +150,10 @@ class JudgeOptions:
     def within_budget(self, judge: object) -> Iterator[None]:
         """Count the calls of the judge against the budget; when it is spent, stored verdicts are kept."""
         from goldassay.running.budget import BudgetSpent, Meter
-        from goldassay.running.calls import watching
-        from goldassay.running.secrets import models
+        from goldassay.running.calls import Account
 
         try:
-            with watching(models(judge), Meter(self.budget)):
+            with Account(Meter(self.budget)).open():
                 yield
         except BudgetSpent as error:
             stored = f"the verdicts so far are in {self.store}; the same command continues"

@@ -1,10 +1,9 @@
-"""A budget that really stops: in calls, tokens, money or minutes."""
+"""A budget in calls, tokens, money or minutes, and the meter that holds a run to it."""
 
 from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from goldassay.exceptions import GoldassayError
@@ -13,7 +12,7 @@ UNITS = ("calls", "tokens", "usd", "minutes")
 
 
 class BudgetSpent(BaseException):
-    """The budget is spent. Not an ``Exception``, since optimizers swallow those and go on with a score of 0."""
+    """The budget is spent. Not an ``Exception``: optimizers swallow those and continue with a score of 0."""
 
 
 @dataclass(frozen=True)
@@ -34,10 +33,9 @@ class Budget:
         """Read ``calls=…,tokens=…,usd=…,minutes=…``, any of them."""
         limits: dict[str, float] = {}
         for part in filter(None, (piece.strip() for piece in text.split(","))):
-            name, _, amount = part.partition("=")
-            unit = name.strip()
+            unit, _, amount = (piece.strip() for piece in part.partition("="))
             if unit in limits:
-                raise GoldassayError(f"the budget {text!r} says {unit} twice")
+                raise GoldassayError(f"the budget {text!r} names {unit} twice")
             try:
                 limits[unit] = float(amount)
             except ValueError:
@@ -50,17 +48,14 @@ class Budget:
 class Meter:
     """Counts what language models cost, and raises `BudgetSpent` before a call that the budget does not allow.
 
-    `goldassay.running.calls` tells it of every call of the models that are watched, in whichever thread. A model that
-    states no price cannot be kept to a budget in money: it stops after its first answer; ``unpriced`` names it. What
-    is used also counts for ``outer``, such as the meter of a tuning that evaluates.
+    A model without a price cannot be held to a budget in money: the run stops after its first answer; ``unpriced``
+    names it. What is used also counts for ``outer``, such as the meter of the tuning that evaluates.
     """
 
     def __init__(self, budget: Budget | str | None = None, outer: Meter | None = None) -> None:
-        self.outer = outer
         self.budget = (Budget.parse(budget) if isinstance(budget, str) else budget) or Budget()
+        self.outer, self.unpriced, self._lock = outer, "", threading.Lock()
         self.calls, self.cached, self.tokens, self.usd, self.started = 0, 0, 0, 0.0, time.monotonic()
-        self.unpriced = ""
-        self._lock = threading.Lock()
 
     @property
     def minutes(self) -> float:
@@ -71,7 +66,7 @@ class Meter:
         """Raise if nothing is left, or if that cannot be known."""
         if self.unpriced and self.budget.usd is not None:
             raise BudgetSpent(
-                f"{self.unpriced} states no price, so a budget in usd cannot stop it; use calls, tokens or minutes"
+                f"{self.unpriced} has no known price, so a budget in usd cannot stop it; use calls, tokens or minutes"
             )
         for unit in UNITS:
             limit = getattr(self.budget, unit)
@@ -79,45 +74,23 @@ class Meter:
                 raise BudgetSpent(f"the budget of {limit:g} {unit} is spent")
 
     def take(self) -> None:
-        """One more call, if the budget allows it."""
+        """Reserve one call, if the budget allows it."""
         if self.outer is not None:
             self.outer.take()
         with self._lock:
             self.check()
             self.calls += 1
 
-    def from_cache(self) -> None:
-        """One answer more that DSPy's cache had, which costs nothing."""
+    def add(self, calls: int = 0, cached: int = 0, tokens: int = 0, usd: float = 0.0, unpriced: str = "") -> None:
+        """Add what calls used; a reserved call that the cache answered gives ``calls=-1, cached=1``."""
         if self.outer is not None:
-            self.outer.from_cache()
+            self.outer.add(calls, cached, tokens, usd, unpriced)
         with self._lock:
-            self.cached += 1
-
-    def spent(self, model: str, tokens: int, usd: float | None) -> None:
-        """What a call has cost, in so far as its model says it."""
-        if self.outer is not None:
-            self.outer.spent(model, tokens, usd)
-        with self._lock:
-            self.tokens += tokens
-            self.usd += float(usd or 0.0)
-            if tokens and usd is None:
-                self.unpriced = model
-
-    def set(self, parts: Iterable[Mapping[str, float]]) -> None:
-        """What several processes have used, each by its own meter's `state`."""
-        with self._lock:
-            for part in (several := list(parts)):
-                self.unpriced = self.unpriced or str(part.get("unpriced") or "")
-            self.calls = int(sum(part["calls"] for part in several))
-            self.tokens = int(sum(part["tokens"] for part in several))
-            self.usd = sum(part["usd"] for part in several)
+            self.calls, self.cached = self.calls + calls, self.cached + cached
+            self.tokens, self.usd = self.tokens + tokens, self.usd + usd
+            self.unpriced = self.unpriced or unpriced
 
     def state(self) -> dict[str, float]:
-        """What was used."""
-        return {
-            "calls": self.calls,
-            "cached": self.cached,
-            "tokens": self.tokens,
-            "usd": round(self.usd, 6),
-            "seconds": round(self.minutes * 60, 3),
-        }
+        """What was used, as JSON."""
+        used = {"calls": self.calls, "cached": self.cached, "tokens": self.tokens, "usd": round(self.usd, 6)}
+        return {**used, "seconds": round(self.minutes * 60, 3)}

@@ -1,4 +1,4 @@
-"""Evaluating a program on gold: linear, on threads, written row by row, and stopped where it makes no sense."""
+"""Evaluating a program on gold: linear, in threads or on Ray, written row by row, stopped if it makes no sense."""
 
 from __future__ import annotations
 
@@ -9,31 +9,25 @@ import time
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext, suppress
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import dspy
 
 from goldassay.exceptions import ConventionError, GoldassayError, RunStopped, StorageError, shown
-from goldassay.measures.judged import JudgeLabels
 from goldassay.metric import AnyMetric, Metric
 from goldassay.progress import Bar
-from goldassay.running.budget import Budget, BudgetSpent, Meter
-from goldassay.running.calls import ACCOUNT, TOKENS, Account, watching
-from goldassay.running.dealing import Elsewhere
-from goldassay.running.engines import engine as at_work
-from goldassay.running.example import Measuring, Program, refuse_without_inputs
+from goldassay.running.budget import BudgetSpent, Meter
+from goldassay.running.calls import TOKENS, Account, current
+from goldassay.running.cluster import Cluster
+from goldassay.running.example import Measuring, Program, check_inputs
 from goldassay.running.folder import ABOUT, ROWS, Writer, read_about
-from goldassay.running.identity import about_run, gold_hash, last_unfinished, now, refuse_another
-from goldassay.running.loop import Failures, Loop
+from goldassay.running.identity import about_run, last_unfinished, now, refuse_another
+from goldassay.running.loop import Failures, work_through
 from goldassay.running.options import RunOptions
-from goldassay.running.rows import Rows
+from goldassay.running.rows import Row, Rows
 from goldassay.running.run import Run, stored
 from goldassay.running.secrets import known, models, redact
-from goldassay.running.worker import pack
-
-__all__ = ["aevaluate", "evaluate", "gold_hash"]
 
 
 def evaluate(
@@ -69,153 +63,24 @@ def evaluate(
     >>> run.values["strict_f1"]     # one true positive, one false positive
     0.6666666666666666
     """
-    chosen = replace(options or RunOptions(), **changes).resolved()
-    fields = {name: getattr(chosen, name) for name in RunOptions.__dataclass_fields__}
-    return _evaluate(program, gold, metric, **fields)
-
-
-def _evaluate(
-    program: Program,
-    gold: Sequence[dspy.Example],
-    metric: AnyMetric,
-    *,
-    lm: dspy.BaseLM | str | None = None,
-    adapter: dspy.Adapter | None = None,
-    threads: int = 1,
-    folder: Path | str | None = None,
-    limit: int | None = None,
-    name: str = "run",
-    progress: bool = True,
-    seed: int = 0,
-    settings: Mapping[str, object] | None = None,
-    resume: Path | str | None = None,
-    trace: bool = True,
-    timeout: float | None = None,
-    max_failures: float = 0.5,
-    engine: str = "threads",
-    workers: int | None = None,
-    ray_address: str | None = None,
-    budget: Budget | str | None = None,
-    judge_labels: JudgeLabels | None = None,
-    keep_prompts: bool = True,
-) -> Run:
+    use = (options or RunOptions()).changed(**changes).resolved()
     if isinstance(program, type) or not callable(program):
-        made = f"the class {program.__name__}: make one" if isinstance(program, type) else f"{shown(program, 100)}"
-        raise GoldassayError(f"a program is a DSPy module or a function of an example's inputs, not {made}")
-    folder, resume = (None if place is None else Path(place) for place in (folder, resume))
-    gold = gold if limit is None else gold[:limit]
+        what = f"the class {program.__name__}: make one" if isinstance(program, type) else shown(program, 100)
+        raise GoldassayError(f"a program is a DSPy module or a function of an example's inputs, not {what}")
+    gold = gold[: use.limit]
     if not gold:
         raise GoldassayError("there are no gold examples to evaluate on")
-    refuse_without_inputs(gold)
-    around_us = dspy.settings.get(ACCOUNT)
-    meter = Meter(budget, around_us.meter if around_us is not None else None)
+    check_inputs(gold)
     measured = metric if isinstance(metric, Metric) else Metric.of(metric)
-    called: Any = lm if lm is not None else dspy.settings.lm
-    kept = folder is not None or resume is not None
-    about = about_run(program, gold, measured, name, seed, settings or {}, called, adapter, kept)
-    if judge_labels:
-        about["judge_labels"] = {name: dict(several) for name, several in judge_labels.items()}
-    asked = models(program, measured, called)
-    secrets = known(*asked)
-    earlier = None if folder is None else last_unfinished(folder.parent, about)
-    if earlier is not None:
-        logging.getLogger("goldassay").warning("%s is an unfinished run of the same: resume it with --resume", earlier)
-    writer, rows, again, tried = _begin(folder, resume, about, measured, secrets)
-    if writer is None and resume is not None:
-        ended = Run.load(resume, measured)  # nothing is left to do
-        ended.about |= {"judge_labels": about["judge_labels"]} if judge_labels else {}
-        return ended
-    place = writer.folder if writer else None
-    before, started = about["cost"], time.perf_counter()
-    traced = trace and writer is not None
-    here = Measuring(program, gold, measured, traced)
-    used = adapter if adapter is not None else dspy.settings.adapter
-    at_once = min(threads, len(gold))
-    bar = Bar(len(gold), len(rows), progress)
-    try:
-        with bar.starting("the workers") if engine != "threads" else nullcontext():
-            make = at_work(
-                engine,
-                here,
-                lambda: pack(program, measured, called, used, traced, timeout),
-                threads=at_once,
-                workers=workers,
-                meter=meter,
-                timeout=timeout,
-                ray_address=ray_address,
-            )
-    except BaseException:
-        if writer is not None:
-            if resume is None:
-                writer.discard()
-            writer.close()
-        raise
-    total = measured.zero  # what the progress bar shows; the run folds its rows in their order
-    usage: Counter[str] = Counter()
-    for row in rows:
-        usage.update(row.get("usage", {}))
-        total = total + measured.zero.from_state(row["tallies"]) if bar.shown else total
-
-    replaced: list[Mapping[str, int]] = []
-
-    def keep(index: int, row: dict[str, Any]) -> None:
-        if index in again:
-            row["retried"] = again[index]
-            replaced.append(tried.get(index, {}))
-        rows.add(row, writer.row(row) if writer else 0)
-        usage.update(row.get("usage", {}))
-
-    watch = Failures(max_failures, worked=len(rows))
-    loop = Loop(
-        rows.missing(len(gold)),
-        here,
-        keep,
-        bar=bar,
-        total=total,
-        done=len(rows),
-        watch=watch,
-        hopeless=lambda: make.hopeless,
-        timeout=None if isinstance(make, Elsewhere) else timeout,
-        late=here.timed_out,
-        account=lambda: Account(meter, traced),
-    )
-    around = {key: value for key, value in (("lm", lm), ("adapter", used)) if value is not None}
-    status, why, loose = "interrupted", "", Account()
-    storage: StorageError | None = None
-    try:
-        types = nullcontext()
-        with dspy.context(**around), watching(asked, meter) as loose, types, _few_collections():
-            why = loop.work(len(make.widths), make.deal) if isinstance(make, Elsewhere) else loop.work(at_once)
-        why = why if len(rows) < len(gold) else watch.all
-        status = "finished" if len(rows) == len(gold) else "stopped"
-    except BudgetSpent as spent:
-        if meter.outer is not None:
-            meter.outer.check()  # what stops a tuning is not for one of its runs to tell
-        status, why = "stopped", f"{spent}; what was done is safe"
-    except StorageError as error:
-        status, why, storage = "stopped", f"{error}; what was done is safe", error
-    finally:
-        if isinstance(make, Elsewhere):
-            make.close()
-        outside = [*replaced, loose.usage, *(make.loose if isinstance(make, Elsewhere) else ())]
-        about["cost"] = _cost(usage, before, time.perf_counter() - started, meter.usd, outside)
-        about["finished"], about["status"] = now(), status
-        run = Run(about, rows.settled(), measured.zero, place)
-        if writer:
-            with suppress(StorageError) if why else nullcontext():
-                writer.about({**about, **({} if not rows else _results(run))})
-            writer.close()
-    why = redact(why, secrets)
-    if why:
-        done = "" if status == "finished" else f"stopped after {len(rows)} of {len(gold)} examples: "
-        mend = "" if "budget" in why else "mend it and "
-        how = f"; {mend}go on with --resume {place}" if place else ""
-        raise RunStopped(f"{done}{why}{how}", run) from storage
-    return run
+    return _Evaluation(program, gold, measured, use).run()
 
 
 async def aevaluate(
-    program: Program, gold: Sequence[dspy.Example], metric: AnyMetric, options: RunOptions | None = None, **changes: Any
+    program: Program,
+    gold: Sequence[dspy.Example],
+    metric: AnyMetric,
+    options: RunOptions | None = None,
+    **changes: Any,
 ) -> Run:
     """`evaluate` for asynchronous code, with the same arguments; it does not block the event loop.
 
@@ -228,59 +93,159 @@ async def aevaluate(
     return await asyncio.to_thread(evaluate, program, gold, metric, options, **changes)
 
 
-def named(lm: dspy.BaseLM | str | None, adapter: dspy.Adapter | None) -> tuple[dspy.BaseLM | None, dspy.Adapter | None]:
-    """A language model that was given by its name, with the adapter that suits it."""
-    if not isinstance(lm, str):
-        return lm, adapter
-    from goldassay import lm as models
+class _Evaluation:
+    """One call of `evaluate`: its head, its folder, its rows."""
 
-    model = models.resolve(lm)
-    return model, models.adapter(model) if adapter is None else adapter
+    def __init__(self, program: Program, gold: Sequence[dspy.Example], metric: Metric, options: RunOptions) -> None:
+        self.gold, self.metric, self.options = gold, metric, options
+        place = options.resume or options.folder
+        self.folder = None if place is None else Path(place)
+        lm, adapter = options.lm or dspy.settings.lm, options.adapter or dspy.settings.adapter
+        self.context = {name: value for name, value in (("lm", lm), ("adapter", adapter)) if value is not None}
+        self.about = about_run(program, gold, metric, options, lm)
+        self.secrets = known(*models(program, metric, lm))
+        self.measuring = Measuring(program, metric, options.trace and place is not None, options.timeout)
+        self.rows, self.failed = Rows(), dict[int, Row]()  # ``failed``: rows of the run to resume that are tried again
+        self.writer: Writer | None = None
+        outer = current()
+        self.meter = Meter(options.budget, outer.meter if outer is not None else None)
+        self.rest = Account(self.meter)  # calls that belong to no row
 
+    def run(self) -> Run:
+        """Make the missing rows; the run, whole."""
+        if self.folder is not None and self._open(self.folder):
+            run = Run.load(self.folder, self.metric)  # it is finished
+            run.about |= {"judge_labels": self.options.judge_labels} if self.options.judge_labels else {}
+            return run
+        before, started = self.about["cost"], time.perf_counter()
+        bar = Bar(len(self.gold), len(self.rows), self.options.progress)
+        engine = self._engine(bar)
+        failures = Failures(self.options.max_failures, worked=len(self.rows))
+        status, reason, cause = "interrupted", "", None
+        try:
+            with self.rest.open(), dspy.context(**self.context), _few_collections(), bar:
+                reason = self._work(engine, failures, bar)
+            reason = reason if len(self.rows) < len(self.gold) else failures.all
+            status = "finished" if len(self.rows) == len(self.gold) else "stopped"
+        except (BudgetSpent, StorageError) as error:
+            if self.meter.outer is not None:
+                self.meter.outer.check()  # a budget of the tuning that evaluates stops the tuning
+            status, reason, cause = "stopped", f"{error}; what was done is safe", error
+        finally:
+            if isinstance(engine, Cluster):
+                engine.close()
+            self.about |= {"status": status, "finished": now()}
+            self.about["cost"] = self._cost(before, time.perf_counter() - started)
+            run = Run(self.about, self.rows.settled(), self.metric.zero, self.folder)
+            self._close(run, bool(reason))
+        if reason:
+            raise self._stopped(reason, run) from cause
+        return run
 
-def _begin(
-    folder: Path | None, resume: Path | None, about: dict[str, Any], metric: Metric, secrets: tuple[str, ...]
-) -> tuple[Writer | None, Rows, dict[int, int], dict[int, dict[str, int]]]:
-    """The writer of the run's folder, the rows that are done, how often each failed one was tried, and at what cost.
+    def _open(self, folder: Path) -> bool:
+        """Open the folder of this run and read the rows that it has; whether nothing is left to do."""
+        resume = self.options.resume is not None
+        if resume:
+            read_about(folder)  # there must be a run, before anything is written
+        elif (folder / ABOUT).exists():
+            ended = read_about(folder).get("status") == "finished"
+            how = "choose another folder" if ended else f"go on with it (--resume {folder}), or choose another folder"
+            raise GoldassayError(f"{folder} holds {'a' if ended else 'an unfinished'} run already; {how}")
+        elif (earlier := last_unfinished(folder.parent, self.about)) is not None:
+            logging.getLogger("goldassay").warning("%s is an unfinished run of the same; --resume it", earlier)
+        self.writer = Writer(folder, self.secrets)
+        try:
+            self.rows = Rows(folder / ROWS)
+            if resume and self._resume(folder):
+                self.writer.close()
+                return True
+            self.writer.about({**self.about, "status": "running"})
+        except BaseException:
+            self.writer.close()
+            raise
+        return False
 
-    Nothing is written where nothing is left to do: then there is no writer.
-    """
-    if resume is None and folder is not None and (folder / ABOUT).exists():
-        ended = read_about(folder).get("status") == "finished"
-        way = "choose another folder" if ended else f"go on with it (--resume {folder}), or choose another folder"
-        raise GoldassayError(f"{folder} holds {'a' if ended else 'an unfinished'} run already; {way}")
-    place = resume or folder
-    if place is None:
-        return None, Rows(), {}, {}
-    if resume is not None:
-        read_about(resume)  # there must be a run, before anything is written
-    writer = Writer(place, secrets)
-    try:
-        rows = Rows(place / ROWS)
-        again: dict[int, int] = {}
-        tried: dict[int, dict[str, int]] = {}
-        if resume is not None:
-            refuse_another(read_about(resume), about, resume)
-            earlier, rows = stored(resume, metric)
-            examples = about["gold"]["examples"]
-            if rows.indices[-1:] and rows.indices[-1] >= examples:
-                raise ConventionError(f"{resume} has rows of examples that are not in this gold; start a new run")
-            left = {row["index"]: row for row in rows if row.get("error")}
-            if len(rows) == examples and not left and earlier.about.get("status") == "finished":
-                writer.close()
-                return None, rows, {}, {}
-            again = {index: row.get("retried", 0) + 1 for index, row in left.items()}
-            tried = {index: row.get("usage", {}) for index, row in left.items()}
-            for index in left:
-                rows.drop(index)
-            about |= {"started": earlier.about.get("started"), "cost": earlier.cost}
-            if "judge_labels" in earlier.about:  # people's labels stay with the run, unless others are given
-                about.setdefault("judge_labels", earlier.about["judge_labels"])
-        writer.about({**about, "status": "running"})
-    except BaseException:
-        writer.close()
-        raise
-    return writer, rows, again, tried
+    def _resume(self, folder: Path) -> bool:
+        """Read the rows of the run to resume; whether nothing is left to do."""
+        refuse_another(read_about(folder), self.about, folder)
+        earlier, self.rows = stored(folder, self.metric)
+        if self.rows.indices[-1:] and self.rows.indices[-1] >= len(self.gold):
+            raise ConventionError(f"{folder} has rows of examples that are not in this gold; start a new run")
+        self.failed = {row["index"]: row for row in self.rows if row.get("error")}
+        if len(self.rows) == len(self.gold) and not self.failed and earlier.about.get("status") == "finished":
+            return True
+        for index in self.failed:
+            self.rows.drop(index)
+        self.about |= {"started": earlier.about.get("started"), "cost": earlier.cost}
+        if "judge_labels" in earlier.about:  # human labels stay with the run, unless others are passed
+            self.about.setdefault("judge_labels", earlier.about["judge_labels"])
+        return False
+
+    def _engine(self, bar: Bar) -> Measuring | Cluster:
+        if self.options.engine == "threads":
+            return self.measuring
+        try:
+            with bar.starting("the workers"):
+                return Cluster(self.measuring, self.context, self.options, min(self.options.threads, len(self.gold)))
+        except BaseException:
+            if self.writer is not None:
+                if self.options.resume is None:
+                    self.writer.discard()
+                self.writer.close()
+            raise
+
+    def _work(self, engine: Measuring | Cluster, failures: Failures, bar: Bar) -> str:
+        """Make and keep the missing rows; the reason to stop early, or nothing."""
+        zero = self.metric.zero
+        total = sum((zero.from_state(row["tallies"]) for row in self.rows), zero) if bar.shown else zero
+
+        def make(index: int) -> Row:
+            return engine(index, self.gold[index], Account(self.meter, self.measuring.trace, self.rest))
+
+        def keep(row: Row) -> str:
+            nonlocal total
+            earlier = self.failed.get(row["index"])
+            if earlier is not None:
+                row["retried"] = earlier.get("retried", 0) + 1
+                self.rest.add(earlier.get("usage", {}))
+            self.rows.add(row, self.writer.row(row) if self.writer else 0)
+            total = total + zero.from_state(row["tallies"]) if bar.shown else total
+            return failures.add(str(row["id"]), str(row.get("error") or ""), engine.hopeless)
+
+        todo = self.rows.missing(len(self.gold))
+        threads = min(self.options.threads, len(self.gold))
+        return work_through(todo, make, keep, threads=threads, show=lambda: bar.show(len(self.rows), total))
+
+    def _cost(self, before: Mapping[str, Any], seconds: float) -> dict[str, Any]:
+        """Calls, cached answers, tokens, seconds and money, with those of the run that is resumed.
+
+        ``outside_rows`` is what belongs to no row: calls that outlive their example, and earlier tries.
+        """
+        outside = Counter(before.get("outside_rows") or {}) + Counter(self.rest.usage)
+        cost = Counter({"calls": 0, "cached": 0, **dict.fromkeys(TOKENS, 0)})
+        for usage in (outside, *(row.get("usage", {}) for row in self.rows)):
+            cost.update(usage)
+        usd = self.meter.usd + float(before.get("usd", 0.0))
+        return {
+            **cost,
+            "seconds": round(seconds + float(before.get("seconds", 0.0)), 3),
+            **({"usd": round(usd, 6)} if usd else {}),
+            **({"outside_rows": dict(outside)} if outside else {}),
+        }
+
+    def _close(self, run: Run, stopped: bool) -> None:
+        """Write the end of ``run.json``; on a full disk, a run that stops for that keeps its first one."""
+        if self.writer is not None:
+            with suppress(StorageError) if stopped else nullcontext():
+                self.writer.about({**self.about, **(run.results if self.rows else {})})
+            self.writer.close()
+
+    def _stopped(self, reason: str, run: Run) -> RunStopped:
+        done, size = len(self.rows), len(self.gold)
+        where = f"stopped after {done} of {size} examples: " if done < size else ""
+        fix = "" if "budget" in reason else "mend it and "
+        how = f"; {fix}go on with --resume {self.folder}" if self.folder else ""
+        return RunStopped(f"{where}{redact(reason, self.secrets)}{how}", run)
 
 
 @contextmanager
@@ -292,33 +257,3 @@ def _few_collections() -> Iterator[None]:
         yield
     finally:
         gc.set_threshold(*before)
-
-
-def _cost(
-    used: Mapping[str, int], before: dict[str, Any], seconds: float, usd: float, outside: Sequence[Mapping[str, int]]
-) -> dict[str, Any]:
-    """Calls, cached answers and tokens (``used``: of the rows); seconds and money, with those of what was ``before``.
-
-    ``outside`` is what belongs to no row that stands: calls from threads of the program's own, and earlier tries.
-    """
-    beside = sum(map(Counter, outside), Counter(before.get("outside_rows") or {}))
-    cost = Counter({"calls": 0, "cached": 0, **dict.fromkeys(TOKENS, 0)})
-    cost.update(beside)
-    cost.update(used)
-    spent = usd + float(before.get("usd", 0.0))
-    return {
-        **cost,
-        "seconds": round(seconds + float(before.get("seconds", 0.0)), 3),
-        **({"usd": round(spent, 6)} if spent else {}),
-        **({"outside_rows": dict(beside)} if beside else {}),
-    }
-
-
-def _results(run: Run) -> dict[str, Any]:
-    return {
-        "value": run.value,
-        "values": run.values,
-        "intervals": {key: [found.low, found.high] for key, found in run.intervals.items()},
-        "by": run.by_stratum,
-        **({"corrected": run.corrected_state} if run.corrected else {}),
-    }

@@ -30,13 +30,14 @@ import dspy
 
 from goldassay import __version__, jsonl
 from goldassay.exceptions import ConventionError, GoldassayError
-from goldassay.measure import stored
+from goldassay.measure import Measure, stored
 from goldassay.running.folder import being_written, read_about
 from goldassay.running.secrets import SETTING
 
 if TYPE_CHECKING:
     from goldassay.metric import Metric
     from goldassay.running.example import Program
+    from goldassay.running.options import RunOptions
 
 SAME = {
     "gold": "another gold",
@@ -50,58 +51,52 @@ SAME = {
 
 
 def about_run(
-    program: Program,
-    gold: Sequence[dspy.Example],
-    metric: Metric,
-    name: str,
-    seed: int,
-    settings: Mapping[str, object],
-    lm: dspy.BaseLM,
-    adapter: dspy.Adapter | None,
-    kept: bool,
+    program: Program, gold: Sequence[dspy.Example], metric: Metric, options: RunOptions, lm: dspy.BaseLM | None
 ) -> dict[str, Any]:
-    """The head of ``run.json``; ``metric`` gives evidence, ``lm`` and ``adapter`` are those that will be called.
+    """The head of ``run.json``; ``lm`` is the model that will be called.
 
-    Gold and code are hashed only where the run is ``kept``.
-
-    Args:
-        program: The program.
-        gold: The gold examples.
-        name: What the run is called.
-        seed: Of everything that is drawn at random.
-        settings: What else is written down of it.
+    Gold and code are hashed only if the run has a folder.
     """
-    measures = {
-        key: {
-            "measure": stored(measure),
-            "conventions": measure.conventions,
-            "weight": metric.weights[key],
-            "target": metric.targets.get(key),
-        }
-        for key, measure in metric.measures.items()
-    }
+    stays = options.folder is not None or options.resume is not None
     function = getattr(metric, "function", None)
+    labels = {name: dict(labels) for name, labels in (options.judge_labels or {}).items()}
     return {
         "schema": 1,
-        "name": name,
-        "settings": settings,
+        "name": options.name,
+        "settings": options.settings,
         "lm": None if lm is None else str(getattr(lm, "model", lm)),
         "model": described(lm),
-        "adapter": type(adapter or dspy.settings.adapter or dspy.ChatAdapter()).__name__,
-        "seed": seed,
+        "adapter": type(options.adapter or dspy.settings.adapter or dspy.ChatAdapter()).__name__,
+        "seed": options.seed,
         "versions": {"goldassay": __version__, "dspy": version("dspy"), "python": platform.python_version()},
-        "gold": {"examples": len(gold), "sha256": gold_hash(gold) if kept else None},
+        "gold": {"examples": len(gold), "sha256": gold_hash(gold) if stays else None},
         "program": {
             "class": type(program).__qualname__,
             "version": fingerprint(program) if hasattr(program, "named_predictors") else None,
             "settings": _settings(program),
         },
-        "code": code_hash(program) if kept else None,
-        "metric": code_hash(function) if kept and function is not None else None,
-        "measures": measures,
+        "code": code_hash(program) if stays else None,
+        "metric": code_hash(function) if stays and function is not None else None,
+        "measures": described_measures(metric.measures, metric.weights, metric.targets),
         "process": {"id": os.getpid(), "host": platform.node()},
         "started": now(),
         "cost": {},
+        **({"judge_labels": labels} if labels else {}),
+    }
+
+
+def described_measures(
+    measures: Mapping[str, Measure[Any]], weights: Mapping[str, float] = {}, targets: Mapping[str, float] = {}
+) -> dict[str, Any]:
+    """Measures as ``run.json`` holds them: as they parse back, with conventions, weight and target."""
+    return {
+        key: {
+            "measure": stored(measure),
+            "conventions": measure.conventions,
+            "weight": weights.get(key, 1.0),
+            "target": targets.get(key),
+        }
+        for key, measure in measures.items()
     }
 
 

@@ -13,7 +13,7 @@ from goldassay.exceptions import GoldassayError
 from goldassay.measures.judged import JudgeLabels
 from goldassay.running.budget import Budget
 
-ENGINES = ("threads", "processes", "ray")
+ENGINES = ("threads", "ray")
 
 
 @dataclass(frozen=True)

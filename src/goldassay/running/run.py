@@ -211,6 +211,17 @@ class Run:
             raise GoldassayError("a data frame needs pandas: pip install pandas") from None
         return pandas.DataFrame(self.records())
 
+    @property
+    def results(self) -> dict[str, Any]:
+        """What ``run.json`` holds of the result."""
+        return {
+            "value": self.value,
+            "values": self.values,
+            "intervals": {key: [interval.low, interval.high] for key, interval in self.intervals.items()},
+            "by": self.by_stratum,
+            **({"corrected": self.corrected_state} if self.corrected else {}),
+        }
+
     def summary(self) -> dict[str, object]:
         """What ``run.json`` and ``--json`` say of the result."""
         return {
@@ -220,11 +231,7 @@ class Run:
             "failed": self.folded.failed,
             "truncated": self.folded.truncated,
             **({"retried": self.retried} if self.retried else {}),
-            "value": self.value,
-            "values": self.values,
-            "intervals": {key: [found.low, found.high] for key, found in self.intervals.items()},
-            "by": self.by_stratum,
-            **({"corrected": self.corrected_state} if self.corrected else {}),
+            **self.results,
             "conventions": {key: about["conventions"] for key, about in self.about.get("measures", {}).items()},
             "targets": {
                 key: m["target"] for key, m in self.about.get("measures", {}).items() if m.get("target") is not None

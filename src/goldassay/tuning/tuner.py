@@ -17,10 +17,9 @@ from goldassay.exceptions import DataError, GoldassayError
 from goldassay.metric import AnyMetric
 from goldassay.running import Run, RunOptions
 from goldassay.running.budget import Budget, BudgetSpent, Meter
-from goldassay.running.calls import ACCOUNT, watching
+from goldassay.running.calls import Account
 from goldassay.running.example import guarded, unguarded
 from goldassay.running.identity import fingerprint
-from goldassay.running.secrets import models
 from goldassay.statistics import compare
 from goldassay.tuning import leaks, optimizers, resuming
 from goldassay.tuning import plan as preflight
@@ -116,11 +115,10 @@ def tune(
             with ExitStack() as stack:
                 watch = stack.enter_context(Watch(metric, dev, progress))
                 writer = reflection_lm or _writing(dspy.settings.lm if lm is None else lm)
-                watched = models(program, metric, lm, writer, dspy.settings.lm)
                 around: dict[str, Any] = {"callbacks": [*dspy.settings.get("callbacks", []), watch]}
-                around[ACCOUNT] = stack.enter_context(watching(watched, meter))
                 around |= {key: value for key, value in (("lm", lm), ("adapter", adapter)) if value is not None}
                 stack.enter_context(dspy.context(**around))
+                stack.enter_context(Account(meter).open())
                 job = optimizers.Job(
                     student=guarded(program),
                     train=demonstrations(program, train),

@@ -11,7 +11,6 @@ import hashlib
 import inspect
 import time
 from collections.abc import Iterable, Mapping, Sequence
-from contextlib import AbstractContextManager, ExitStack, nullcontext
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -21,13 +20,10 @@ from goldassay import __version__
 from goldassay.exceptions import DataError, FetchError, GoldassayError, RunStopped, said
 from goldassay.fields import read
 from goldassay.progress import Bar
-from goldassay.running.budget import Meter
-from goldassay.running.calls import watching
 from goldassay.running.example import STOPS
 from goldassay.running.identity import code_hash, fingerprint
-from goldassay.running.loop import Failures, Loop
+from goldassay.running.loop import Failures, within, work_through
 from goldassay.running.secrets import known, models
-from goldassay.score import Evidence
 from goldassay.tally import Counts
 from goldassay.wikidata import results, rows
 from goldassay.wikidata import subject as preparing
@@ -98,10 +94,10 @@ class Evaluation:
             row["score"] = self.scoring.score(subject, ())
         return {**row, "seconds": round(time.perf_counter() - started, 3)}
 
-    def late(self, asked: ArticleRef, seconds: float) -> dict[str, object]:
+    def late(self, asked: ArticleRef, error: str) -> dict[str, object]:
         """The row of an article that did not come back in time; nothing is known of its gold."""
         about = {"key": asked.key, "article_title": asked.title, "domain": asked.domain}
-        return {**about, "status": FAILED, "stage": "program", "error": f"TimeoutError: no answer within {seconds:g} s"}
+        return {**about, "status": FAILED, "stage": "program", "error": error}
 
     def fetch(self, asked: ArticleRef) -> tuple[Subject, dict[str, object]]:
         """The article with its item, and what there is to say of them."""
@@ -167,6 +163,8 @@ def run(
         GoldassayError: ``file`` holds rows of another run.
         RunStopped: Going on makes no sense; the rows that are done are in ``file``.
     """
+    import dspy
+
     from goldassay.lm import Model, for_program
 
     asks = profile.lm is not None or hasattr(program, "predictors")  # any other program needs no model
@@ -195,25 +193,37 @@ def run(
     started = time.perf_counter()
     if parallel < 1:
         raise GoldassayError(f"a run needs at least one thread, not {parallel}")
-    loop = Loop(
-        range(len(left)),
-        lambda index, _: _made(evaluation.row(left[index])),
-        lambda _, row: kept.add(row),
-        bar=Bar(len(asked), len(asked) - len(left)),
-        total=Evidence({"f1": Counts()}),
-        done=len(asked) - len(left),
-        watch=Failures(max_failures, "articles", worked=len(kept.done)),
-        name="article_title",
-        timeout=timeout,
-        late=lambda index, seconds: _made(evaluation.late(left[index], seconds)),
-    )
+    bar, total = Bar(len(asked), len(asked) - len(left)), Counts()
+    failures = Failures(max_failures, "articles", worked=len(kept.done))
+
+    def make(index: int) -> dict[str, Any]:
+        try:
+            return within(timeout, lambda: evaluation.row(left[index]))
+        except TimeoutError as error:
+            return evaluation.late(left[index], f"TimeoutError: {error}")
+
+    def keep(row: dict[str, Any]) -> str:
+        nonlocal total
+        kept.add(row)
+        for values in row["score"]["properties"].values() if "score" in row else ():
+            total = total + Counts(*values)
+        return failures.add(row["article_title"], str(row.get("error") or ""))
+
+    context = {name: value for name, value in (("lm", model.lm), ("adapter", model.adapter)) if value is not None}
     try:
-        with _context(model, models(program, model.lm)):
-            why = loop.work(min(parallel, len(left)))
+        with dspy.context(**context), bar:
+            why = work_through(
+                range(len(left)),
+                make,
+                keep,
+                threads=min(parallel, len(left)),
+                show=lambda: bar.show(len(asked) - len(left) + failures.rows, total),
+            )
     finally:
         kept.close()
     if why:
-        raise RunStopped(f"stopped after {loop.done} of {len(asked)} articles: {why}; the same command goes on")
+        done = len(asked) - len(left) + failures.rows
+        raise RunStopped(f"stopped after {done} of {len(asked)} articles: {why}; the same command goes on")
     about = {
         "date": datetime.now(UTC).isoformat(),
         "goldassay_version": __version__,
@@ -225,24 +235,3 @@ def run(
         "rows": file.name,
     }
     return results.folded(file, asked, about, scoring.table)
-
-
-def _made(row: dict[str, Any]) -> tuple[Evidence, dict[str, Any]]:
-    """A row with its evidence, as the loop takes it."""
-    counts = Counts()
-    for values in row["score"]["properties"].values() if "score" in row else ():
-        counts += Counts(*values)
-    return Evidence({"f1": counts}), row
-
-
-def _context(model: Any, asked: list[Any]) -> AbstractContextManager[Any]:
-    """What a language model needs in the thread that asks it."""
-    if model.lm is None:
-        return nullcontext()
-    import dspy
-
-    around = {name: value for name, value in (("lm", model.lm), ("adapter", model.adapter)) if value is not None}
-    stack = ExitStack()
-    stack.enter_context(watching(asked, Meter()))
-    stack.enter_context(dspy.context(**around))
-    return stack

@@ -23,11 +23,11 @@ from typing import Any, Self, get_args
 
 import dspy
 
-from goldassay._dspy_compat import BAD_REQUEST_ERRORS, LM_ERRORS, ContextWindowExceededError, UsageTracker
+from goldassay._dspy_compat import BAD_REQUEST_ERRORS, LM_ERRORS, ContextWindowExceededError
 from goldassay.exceptions import GoldassayError, ModelError
 from goldassay.lm.watch import watch
 from goldassay.running import secrets
-from goldassay.running.calls import ACCOUNT, aside
+from goldassay.running.calls import aside
 
 _INVISIBLE = (
     "\u00ad\u115f\u1160\u180b-\u180f\u200b-\u200f\u2028-\u202e\u2060-\u206f\u3164\ufe00-\ufe0f"
@@ -182,11 +182,12 @@ class BoundModel:
         if attempt or self.sample:
             config = {"temperature": 0.5, "rollout_id": 1000 * self.sample + attempt + 1}
         model = self.lm.copy(**config) if hasattr(self.lm, "copy") else self.lm
-        tracker, account = UsageTracker(), aside()  # its own: what a judge costs is not put down to the program
         try:
-            own = {"usage_tracker": tracker, ACCOUNT: account}
-            with dspy.context(lm=model, adapter=self.adapter, trace=None, **own):
-                made = program(**inputs)
+            with aside() as account, dspy.context(lm=model, adapter=self.adapter, trace=None):
+                try:
+                    made = program(**inputs)
+                finally:
+                    self._bill(account.usage)
             self._answered = True
             found = {name: made.get(name) for name in signature.output_fields}
         except ContextWindowExceededError:
@@ -198,8 +199,6 @@ class BoundModel:
             raise ModelError(self._broken) from None
         except Exception as error:  # noqa: BLE001  whatever cannot be read is an unknown verdict, and is counted
             return None, self._plain(error)
-        finally:
-            self._bill(tracker.usage_data, account.usage.get("cached", 0) if account is not None else 0)
         lacks = [name for name, field in signature.output_fields.items() if found[name] is None and _required(field)]
         return (None, f"the verdict lacks {', '.join(lacks)}") if lacks else (found, "")
 
@@ -212,13 +211,12 @@ class BoundModel:
         told = secrets.redact(" ".join(str(error).split()), secrets.known(self.lm))
         return f"{type(error).__name__}: {told[:200]}".rstrip(": ")
 
-    def _bill(self, usage: Mapping[str, Any], cached: int) -> None:
-        """An attempt is one call, or one answer of DSPy's cache where the model is watched and had it."""
-        spent = sum(int(entry.get("total_tokens") or 0) for calls in usage.values() for entry in calls)
+    def _bill(self, usage: Mapping[str, int]) -> None:
+        """Count the calls, cached answers and tokens of an attempt."""
         with self._lock:
-            self.tokens += spent
-            self.calls += not cached
-            self.cached += bool(cached)
+            self.calls += usage.get("calls", 0)
+            self.cached += usage.get("cached", 0)
+            self.tokens += usage.get("prompt_tokens", 0) + usage.get("completion_tokens", 0)
 
     def _key(self, signature: type[dspy.Signature], inputs: Mapping[str, str]) -> str:
         asks = [signature.__name__, signature.instructions, self._state(signature.__name__)]

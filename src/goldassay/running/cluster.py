@@ -1,0 +1,193 @@
+"""The engine ``ray``: examples are measured in actors of Ray, on this machine or on a cluster.
+
+The loop, the folder and the stops are those of threads, and so are the rows. Ray places the actors, restarts one that
+dies and runs its examples once more. An example whose actor dies twice is run alone in an actor of its own, so that an
+example that kills its process takes no other example with it.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import sys
+import threading
+from contextlib import ExitStack, suppress
+from queue import SimpleQueue
+from typing import Any
+
+import dspy
+
+from goldassay import jsonl
+from goldassay.exceptions import GoldassayError, MissingExtra, said
+from goldassay.lm.limits import share_among
+from goldassay.metric import failed_with
+from goldassay.running.budget import Meter
+from goldassay.running.calls import Account
+from goldassay.running.example import Measuring
+from goldassay.running.options import RunOptions
+from goldassay.running.rows import Row
+
+STORE = 100 * 2**20  # bytes of Ray's object store: rows are small
+DIED = "WorkerDied: the process that ran this example died, also when the example was alone"
+
+
+class Worker:
+    """Measures examples in one of several actors; ``packed`` comes from `pack`."""
+
+    def __init__(self, packed: bytes, workers: int) -> None:
+        import cloudpickle
+
+        share_among(workers)
+        path, inner = cloudpickle.loads(packed)
+        sys.path += [folder for folder in path if folder not in sys.path]
+        self.measuring, self.context = cloudpickle.loads(inner)
+
+    def measure(self, index: int, example: dspy.Example) -> tuple[Row, bool, dict[str, Any], dict[str, int]]:
+        """The row, whether no other example will fare better, what the budget lost, and calls that belong to no row."""
+        import cloudpickle
+
+        meter = Meter()
+        rest = Account(meter)
+        with dspy.context(**self.context):
+            try:
+                row = self.measuring(index, example, Account(meter, self.measuring.trace, rest))
+            except Exception as error:
+                try:
+                    cloudpickle.loads(cloudpickle.dumps(error))
+                except Exception:  # noqa: BLE001  its class cannot travel
+                    error = GoldassayError(said(error))
+                raise error from None
+        try:
+            cloudpickle.dumps(row)
+        except Exception:  # noqa: BLE001  what cannot travel does so as in the run's folder
+            row = json.loads(jsonl.dumps(row))
+        used = {name: getattr(meter, name) for name in ("calls", "cached", "tokens", "usd", "unpriced")}
+        return row, self.measuring.hopeless, used, rest.usage
+
+
+class Cluster:
+    """Actors that measure examples: called like `Measuring`, from as many threads as examples are in flight."""
+
+    def __init__(self, measuring: Measuring, context: dict[str, Any], options: RunOptions, width: int) -> None:
+        packed = pack(measuring, context)
+        join_ray(options.ray_address)
+        import ray
+
+        self.measuring, self.hopeless, self.closed = measuring, False, False
+        count = self.count = min(width, options.workers or len(os.sched_getaffinity(0)))
+        self.packed = ray.put(packed)
+        self.lock, self.spare = threading.Lock(), None
+        each = -(-width // count)
+        self.actors = [self._actor(max_restarts=-1, max_task_retries=1, max_concurrency=each) for _ in range(count)]
+        self.free: SimpleQueue[Any] = SimpleQueue()
+        for place in range(width):
+            self.free.put(self.actors[place % count])
+        try:
+            ray.get([actor.__ray_ready__.remote() for actor in self.actors])
+        except ray.exceptions.RayError as error:
+            self.close()
+            raise GoldassayError(f"a Ray actor cannot be started: {str(error).splitlines()[-1]}") from None
+
+    def _actor(self, **options: Any) -> Any:
+        import ray
+
+        kind: Any = ray.remote(Worker)
+        return kind.options(num_cpus=0, scheduling_strategy="SPREAD", **options).remote(self.packed, self.count)
+
+    def __call__(self, index: int, example: dspy.Example, account: Account) -> Row:
+        """The row of an example; ``account`` gets what the actor used."""
+        import ray
+
+        account.meter.check()
+        actor = self.free.get()
+        try:
+            answer = self._answer(actor, index, example)
+        except ray.exceptions.RayActorError:
+            answer = self._alone(index, example)
+        finally:
+            self.free.put(actor)
+        if answer is None:
+            return self.measuring.row(index, example, failed_with(DIED), 0.0)
+        row, hopeless, used, rest = answer
+        self.hopeless = self.hopeless or hopeless
+        account.meter.add(**used)
+        if account.run is not None:
+            account.run.add(rest)
+        return row
+
+    def _answer(self, actor: Any, index: int, example: dspy.Example) -> Any:
+        import ray
+
+        try:
+            return ray.get(actor.measure.remote(index, example))
+        except TypeError as error:
+            name = example.get("id", index)
+            raise GoldassayError(f"gold example {name} cannot travel ({said(error)}); use --engine threads") from None
+        except ray.exceptions.RayTaskError as error:
+            cause = error.cause
+            raise (cause if isinstance(cause, BaseException) else GoldassayError(str(error).splitlines()[-1])) from None
+
+    def _alone(self, index: int, example: dspy.Example) -> Any:
+        """The answer of an actor that works on no other example; nothing if it dies too."""
+        import ray
+
+        with self.lock:
+            if self.closed:
+                raise GoldassayError("the run has ended")
+            if self.spare is None:
+                self.spare = self._actor()
+                self.actors.append(self.spare)
+            try:
+                return self._answer(self.spare, index, example)
+            except ray.exceptions.RayActorError:
+                self.spare = None
+                return None
+
+    def close(self) -> None:
+        """End all actors."""
+        import ray
+
+        self.closed = True
+        for actor in self.actors:
+            with suppress(Exception):  # Ray may be gone
+                ray.kill(actor)
+
+
+def pack(measuring: Measuring, context: dict[str, Any]) -> bytes:
+    """What a worker needs, as bytes; workspace modules travel by value, so that nodes need no copy of their files."""
+    import cloudpickle
+
+    modules = [module for name, module in sys.modules.items() if name.startswith("_goldassay_workspace_")]
+    with ExitStack() as stack:
+        for module in modules:
+            cloudpickle.register_pickle_by_value(module)
+            stack.callback(cloudpickle.unregister_pickle_by_value, module)
+        try:
+            packed: bytes = cloudpickle.dumps((sys.path, cloudpickle.dumps((measuring, context))))
+        except Exception as error:
+            raise GoldassayError(
+                f"this program cannot travel to another process ({type(error).__name__}: {error}); use --engine threads"
+            ) from error
+    return packed
+
+
+def join_ray(address: str | None) -> None:
+    """Join a cluster, or start Ray on this machine: no usage statistics, no dashboard, our signal handlers."""
+    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
+    os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
+    try:
+        import ray
+    except ImportError:
+        raise MissingExtra("ray", "ray") from None
+    if ray.is_initialized():
+        return
+    handlers: dict[int, Any] = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGINT)}
+    own: dict[str, Any] = {} if address else {"include_dashboard": False, "object_store_memory": STORE}
+    try:
+        ray.init(address=address, log_to_driver=False, logging_level="ERROR", configure_logging=False, **own)
+    except (ConnectionError, ValueError, RuntimeError) as error:
+        raise GoldassayError(f"Ray at {address or 'this machine'} cannot be joined: {error}") from None
+    if threading.current_thread() is threading.main_thread():
+        for number, handler in handlers.items():
+            signal.signal(number, handler)
