@@ -174,6 +174,7 @@ def pack(measuring: Measuring, context: dict[str, Any]) -> bytes:
 
 def join_ray(address: str | None) -> None:
     """Join a cluster, or start Ray on this machine: no usage statistics, no dashboard, our signal handlers."""
+    address = address or os.environ.get("RAY_ADDRESS")
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
     os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
     try:
