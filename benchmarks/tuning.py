@@ -252,7 +252,7 @@ def arm(task: str, optimizer: str, seed: int, given: argparse.Namespace) -> dict
         "calls": done.cost["calls"],
         "minutes": done.cost["seconds"] / 60,
         "stopped": done.stopped,
-        "note": done.note or done.ledger.verdict.words if optimizer == "patches" else done.note,
+        "note": done.note or done.ledger.verdict.sentence if optimizer == "patches" else done.note,
         "parts": [
             round(float(one), 6)
             for one in contributions(done.test.after.evidence, done.test.before.evidence, done.test.after.zero)

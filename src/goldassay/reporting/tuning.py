@@ -40,7 +40,7 @@ def tuned(done: Tuned, folder: object) -> None:
         )
     if done.ledger.patches:
         patches(done.ledger.patches)
-        out.print(done.ledger.verdict.words, markup=False)
+        out.print(done.ledger.verdict.sentence, markup=False)
     if done.note:
         out.print(f"Note: {done.note}", markup=False)
     if done.test is not None:

@@ -1,7 +1,4 @@
-"""The loop: make a program better on train, choose on dev, prove it on test.
-
-The names below are loaded when first used.
-"""
+"""Tuning: make a program better on train, choose on dev, prove it on test. Names are loaded when first used."""
 
 from __future__ import annotations
 
@@ -9,24 +6,20 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from goldassay.tuning.campaign import Patches, PatchOptions
     from goldassay.tuning.optimizers import OPTIMIZERS
     from goldassay.tuning.patches import Effect, Patch
     from goldassay.tuning.saved import Trial, Tuned, load_state
-    from goldassay.tuning.teleprompter import Patches
-    from goldassay.tuning.tuner import atune, tune
+    from goldassay.tuning.tuner import TuneOptions, atune, tune
     from goldassay.tuning.wrappers import NearestDemos
 
-_HOME = {
-    "OPTIMIZERS": "optimizers",
-    "Effect": "patches",
-    "NearestDemos": "wrappers",
-    "Patch": "patches",
-    "Patches": "teleprompter",
-    "Trial": "saved",
-    "Tuned": "saved",
-    "atune": "tuner",
-    "load_state": "saved",
-    "tune": "tuner",
+_MODULES = {
+    "campaign": ("Patches", "PatchOptions"),
+    "optimizers": ("OPTIMIZERS",),
+    "patches": ("Effect", "Patch"),
+    "saved": ("Trial", "Tuned", "load_state"),
+    "tuner": ("TuneOptions", "atune", "tune"),
+    "wrappers": ("NearestDemos",),
 }
 
 __all__ = [
@@ -34,8 +27,10 @@ __all__ = [
     "Effect",
     "NearestDemos",
     "Patch",
+    "PatchOptions",
     "Patches",
     "Trial",
+    "TuneOptions",
     "Tuned",
     "atune",
     "load_state",
@@ -44,6 +39,7 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    if name in _HOME:
-        return getattr(import_module(f"goldassay.tuning.{_HOME[name]}"), name)
+    for module, names in _MODULES.items():
+        if name in names:
+            return getattr(import_module(f"goldassay.tuning.{module}"), name)
     raise AttributeError(f"module 'goldassay.tuning' has no attribute {name!r}")

@@ -1,330 +1,433 @@
-"""A campaign: bundles of edits, measured by cross-fitting in a fixed order, kept or not, proven or not.
+"""``Patches``: an optimizer that patches prompts from their errors, in bundles, and says what it could prove.
 
-`goldassay.tuning.teleprompter` says what the bundles are and why this is fair; `goldassay.tuning.measuring` measures,
-`goldassay.tuning.acceptance` decides.
+Every example of train and dev is measured with edits that were made without it: examples are assigned to folds, and the
+edits for a fold come from the errors of the others (demonstrations always from train). So all examples that are not
+test say whether the edits help. The order of a campaign is fixed, and what moves models most comes first (see
+docs/how-to/tuning.md): the nearest demonstrations for each input; a few that are the same for all, chosen in a race;
+the other form of the answer; one call a type, if there are few; the demonstrations that cover the most costly errors,
+with existing ones kept, replaced or dropped; edits in words. Each bundle is tested alone, the first at the full level,
+and kept if it is better than what was kept before (see `goldassay.tuning.acceptance`); a set in the place of the
+nearest, which costs no more, is kept if it is better by the estimate. Leave-one-out drops what carries nothing. The
+resulting program has the edits made from all examples.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from goldassay.exceptions import GoldassayError, LeakError
+from goldassay._dspy_compat import Teleprompter
+from goldassay.exceptions import DataError, GoldassayError, LeakError
 from goldassay.running.identity import fingerprint
 from goldassay.running.run import Case
-from goldassay.tuning.acceptance import ALPHA, EARLY, KEEP, CampaignVerdict, Ledger, keeps, proves
-from goldassay.tuning.demonstrations import Covering, Diagnosis, NearestExamples, SelectedExamples
-from goldassay.tuning.fitting import check_fits, traced
-from goldassay.tuning.leaks import check_patch, dealt
-from goldassay.tuning.measuring import Bench, CandidateResult, total
-from goldassay.tuning.patches import Effect, Patch, apply
-from goldassay.tuning.patterns import find, right, worded
-from goldassay.tuning.proposing import Part
-from goldassay.tuning.race import Race
-from goldassay.tuning.wrappers import Nearest, wrappers
+from goldassay.tuning import instructions as words
+from goldassay.tuning.acceptance import ALPHA, EARLY, KEEP, WINS, CampaignVerdict, Ledger, keeps, proves
+from goldassay.tuning.demonstrations import (
+    counter_example,
+    covering,
+    nearest_examples,
+    revised,
+    selected_examples,
+)
+from goldassay.tuning.edits import Diagnosis, Edit, check_fits, own_traces, wraps
+from goldassay.tuning.leaks import assign_folds, check_patch, shuffled_documents
+from goldassay.tuning.measuring import (
+    FEWEST,
+    MEASURED,
+    QUIET,
+    Bench,
+    CandidateResult,
+    Outcome,
+    Race,
+    count_measured,
+    guards,
+    spare,
+    total,
+)
+from goldassay.tuning.patches import Effect, Patch, Status, apply
+from goldassay.tuning.patterns import find, is_right, with_error
+from goldassay.tuning.wrappers import shows_nearest
 
 if TYPE_CHECKING:
     import dspy
 
-CARRIES = 0.5  # the two-sided p up to which an edit carries something, where the bundle is worse without it
-SHOWING = (Covering, NearestExamples, SelectedExamples)  # parts that need examples which fit
-Bundle = dict[str, list[Patch]]
+CARRIES = 0.5  # the two-sided p up to which an edit carries something, if the bundle is worse without it
+Bundle = dict[str, list[Patch]]  # the patches of each slot
+
+
+def strongest_first(nearest: int = 4, reflection_lm: dspy.BaseLM | None = None) -> list[list[Edit]]:
+    """The bundles in the order in which they are tested; no result changes it."""
+    phrases: list[Edit] = [partial(words.rules, patterns=3, each=1), words.definitions, words.list_length]
+    phrases.append(words.label_order)
+    if reflection_lm is not None:
+        phrases.insert(0, partial(words.reflection, lm=reflection_lm, patterns=2, each=1))
+    sets: list[list[Edit]] = [[partial(nearest_examples, k=nearest)], [partial(selected_examples, k=nearest)]]
+    forms: list[list[Edit]] = [[words.answer_form], [words.one_call_a_type]]
+    return [*(sets if nearest else []), *forms, [revised, covering, counter_example], phrases]
 
 
 @dataclass(frozen=True)
-class Settings:
-    """How a campaign goes: the arguments of `Patches` that it needs."""
+class PatchOptions:
+    """The options of `Patches`.
 
-    bundles: Sequence[Sequence[Part]]
+    Args:
+        bundles: edits of the bundles that are tested one after the other; by default `strongest_first`.
+        reflection_lm: a model that proposes edits in words, too.
+        nearest: how many demonstrations to show each input, the nearest ones or a set for all; 0 tries neither.
+        rounds: how often new errors are looked for, as long as the round before kept anything.
+        folds: into how many parts train and dev are divided.
+        alpha: the chance of proving anything in a whole campaign when no edit helps.
+        keep: the two-sided p up to which an edit that is better by the estimate is kept: for the first bundle; half of
+            it for each later one, and half of it together for the edits of a bundle that are tried alone.
+        singles: how many edits of a bundle that failed are tried alone.
+        guarded: measures that must not drop, with the drop that is tolerated; by default those of weight 0.
+        most: how many examples are measured at most; more of train are only shown. A third of train is left out of the
+            measuring, for the race of sets (`goldassay.tuning.measuring.left_out`).
+        threads: how many examples at once.
+        seed: of the folds, of the order of examples, of the resamples.
+        resamples: of the permutations.
+        held_out: splits that no edit may show or copy, beside dev.
+        on_candidate: called with the value and the program whenever a better one is kept.
+        on_progress: called with a line on what is measured, now and then.
+        journal: the file in which measured examples are kept; a campaign that was killed goes on from it.
+    """
+
+    bundles: Sequence[Sequence[Edit]] = ()
+    reflection_lm: Any = None
+    nearest: int = 4
     rounds: int = 1
     folds: int = 3
     alpha: float = ALPHA
     keep: float = KEEP
     singles: int = 4
+    guarded: Mapping[str, float] | None = None
+    most: int = MEASURED
+    threads: int = 1
     seed: int = 0
+    resamples: int = 4000
     held_out: Mapping[str, Sequence[Any]] = field(default_factory=dict)
-    heard: Callable[[float, Any], None] | None = None
-    tell: Callable[[str], None] | None = None
+    on_candidate: Callable[[float, Any], None] | None = None
+    on_progress: Callable[[str], None] | None = None
+    journal: Path | None = None
 
-    @property
-    def races(self) -> bool:
-        """Whether sets of examples are raced."""
-        return any(isinstance(part, SelectedExamples) for parts in self.bundles for part in parts)
+    def __post_init__(self) -> None:
+        if min(self.rounds, self.most) < 1 or self.folds < 2 or not 0 < self.alpha < 1 or not 0 < self.keep <= 1:
+            raise GoldassayError(
+                "patching needs at least one round, two folds and an example, an alpha in (0, 1) and a keep in (0, 1]"
+            )
+
+
+class Patches(Teleprompter):
+    """Patch a program's prompts from its errors.
+
+    Args:
+        metric: a `goldassay.Metric`, or any function of (gold, prediction) that DSPy takes.
+        options: `PatchOptions`; ``changes`` replace fields of it.
+
+    After `compile`, ``ledger`` holds every edit with its effect and verdict, the patterns, and ``ledger.verdict``.
+    """
+
+    def __init__(self, metric: Any, options: PatchOptions | None = None, **changes: Any) -> None:
+        super().__init__()
+        self.metric, self.options = metric, replace(options or PatchOptions(), **changes)
+        self.guarded = guards(metric, self.options.guarded)
+        self.bundles = [
+            list(bundle)
+            for bundle in self.options.bundles or strongest_first(self.options.nearest, self.options.reflection_lm)
+        ]
+        self.ledger = Ledger()
+
+    def compile(
+        self,
+        student: dspy.Module,
+        *,
+        trainset: list[dspy.Example],
+        valset: list[dspy.Example] | None = None,
+        **_: object,
+    ) -> dspy.Module:
+        """The student with the edits that are kept; without ``valset`` everything is learnt from ``trainset``."""
+        dev, options = list(valset or []), self.options
+        if not trainset:
+            raise DataError("patching needs train examples to learn from")
+        if not student.named_predictors():
+            raise GoldassayError("this program has no predictor, so there is no prompt to patch")
+        train = [trainset[index] for document in shuffled_documents(trainset, options.seed) for index in document]
+        races = any(wraps(edit, selected_examples) for bundle in self.bundles for edit in bundle)
+        examples = [*dev, *train[: count_measured(len(train), len(dev), options.most, races)]]
+        if len(spare(train, examples)) < 2 * FEWEST:  # one or two documents: what was left out is no race
+            examples = [*dev, *train[: max(0, options.most - len(dev))]]
+        if len(examples) < WINS and not options.held_out:
+            raise DataError(
+                f"train and dev have {len(examples)} examples: nothing can be shown on fewer than {WINS}; add some"
+            )
+        bench = Bench(
+            examples,
+            self.metric,
+            self.guarded,
+            QUIET.changed(threads=options.threads, seed=options.seed),
+            options.alpha * EARLY,
+            options.resamples,
+            options.journal,
+            options.on_progress,
+        )
+        self.ledger = Ledger()
+        campaign = Campaign(self, bench, student, train, dev)
+        try:
+            return campaign.run()
+        finally:
+            campaign.close()
 
 
 class Campaign:
     """One campaign: what is kept so far, for each fold and as the final program (the last of ``programs``).
 
     Args:
-        asked: What the campaign tries, and how much of it.
-        bench: What measures programs on the examples, within the budget.
+        optimizer: Its bundles, options and ledger.
+        bench: Measures programs on the examples, within the budget.
         student: The program as it is.
         train: The examples that edits may show.
-        dev: The examples that come first among those of the bench.
-        ledger: Where each test is written down.
+        dev: The first examples of the bench.
     """
 
     def __init__(
-        self, asked: Settings, bench: Bench, student: dspy.Module, train: list[Any], dev: list[Any], ledger: Ledger
+        self, optimizer: Patches, bench: Bench, student: dspy.Module, train: list[Any], dev: list[Any]
     ) -> None:
-        self.asked, self.bench, self.train, self.dev, self.ledger = asked, bench, train, dev, ledger
-        self.race = Race.on(bench, train) if asked.races else None
-        self.folds = dealt(bench.examples, asked.folds, asked.seed)
-        self.start = student
-        self.programs = [student] * (asked.folds + 1)
-        self.everything = list(range(len(bench.examples)))
+        self.options, self.bundles, self.ledger = optimizer.options, optimizer.bundles, optimizer.ledger
+        self.bench, self.train, self.dev, self.start = bench, train, dev, student
+        races = any(wraps(edit, selected_examples) for bundle in self.bundles for edit in bundle)
+        self.race = Race.on(bench, train) if races else None
+        self.folds = assign_folds(bench.examples, self.options.folds, self.options.seed)
+        self.programs = [student] * (self.options.folds + 1)
         self.base: dict[int, Case] = {}
         self.cases: dict[int, Case] = {}
-        self.proven = False
-        self.first, self.open = True, False
-        self.effect_of: Effect | None = None
+        self.first, self.open, self.proven = True, False, False
+        self.effect: Effect | None = None
         self.traces: dict[str, list[Any]] = {}
-        self.known: set[str] = set()
+        self.leaked: set[str] = set()
         self.measured: dict[tuple[str, ...], str] = {}
 
     def run(self) -> dspy.Module:
         """The rounds."""
-        self.base = dict(
-            zip(self.everything, self.bench.cases(self.start, self.everything, self._noting()), strict=True)
-        )
-        self.bench.check()
+        self.base = self.bench.base(self.start, "the program as it is")
         self.cases = dict(self.base)
-        wrong = [index for index, case in self.base.items() if not right(case)]
-        self._heard()
-        if not wrong:
+        self._report()
+        if all(map(is_right, self.base.values())):
             return self.start
-        learnt = self.everything[len(self.dev) :]
-        good = [right(self.base[index]) for index in learnt]
-        self.traces = traced(self.start, [self.bench.examples[index] for index in learnt], good)
-        if any(isinstance(part, SHOWING) for bundle in self.asked.bundles for part in bundle):
+        learnt = range(len(self.dev), len(self.bench.examples))
+        right = [self.bench.examples[index] for index in learnt if is_right(self.base[index])]
+        self.traces = own_traces(self.start, [self.bench.examples[index] for index in learnt], right)
+        showing = covering, nearest_examples, selected_examples
+        if any(wraps(edit, *showing) for bundle in self.bundles for edit in bundle):
             check_fits(self.start, self.train, self.traces)
-        for number in range(1, self.asked.rounds + 1):
+        for number in range(1, self.options.rounds + 1):
             before = fingerprint(self.programs[-1])
-            for parts in self.asked.bundles:
-                self._bundle(number, parts)
+            for edits in self.bundles:
+                self._bundle(number, edits)
             if fingerprint(self.programs[-1]) == before:
                 break
         return self.programs[-1]
 
-    def _bundle(self, number: int, parts: Sequence[Part]) -> None:
-        """Propose a bundle for every fold, test it, keep it, drop what carries nothing; else its edits alone."""
+    def _bundle(self, number: int, edits: Sequence[Edit]) -> None:
+        """Propose a bundle for every fold and test it; keep what carries it, or else the best of its edits alone."""
         self.cases = self._completed(self.programs, self.cases)
-        if all(right(case) for case in self.cases.values()):
+        if all(map(is_right, self.cases.values())):
             return
-        made = [self._proposed(parts, fold) for fold in range(self.asked.folds + 1)]
-        slots = list(dict.fromkeys(slot for bundle in (made[-1], *made[:-1]) for slot in bundle))
-        slots = [slot for slot in slots if made[-1].get(slot)]
+        bundles = [self._proposed(edits, fold) for fold in range(self.options.folds + 1)]
+        slots = [slot for slot, patches in bundles[-1].items() if patches]
         for slot in slots:
-            again = {patch.id for patch in made[-1][slot]}  # what is tried once more has one verdict, the last
+            again = {patch.id for patch in bundles[-1][slot]}  # an edit that is tried again has one verdict, the last
             self.ledger.patches[:] = [patch for patch in self.ledger.patches if patch.id not in again]
-            self.ledger.patches += made[-1][slot]
-            self.known |= again
+            self.ledger.patches += bundles[-1][slot]
+            self.leaked |= again
         if not slots:
             return
         name = slots[0] if len(slots) == 1 else f"bundle of {len(slots)}: {', '.join(slots)}"
         first, self.first = self.first, False
-        level = self.asked.keep if first else self.asked.keep / 2
-        if self._swaps(parts):
-            level = 1.0  # one of two takes the other's place at the same cost: the better one by the estimate
-        tested = self._tested(number, name, made, slots, keep=level)
-        if tested is not None and keeps(tested, level):
-            if first:
-                self.open = proves(tested, self.asked.alpha)
-            self._keep(made, self._pruned(number, made, slots, tested))
+        level = self.options.keep if first else self.options.keep / 2
+        if not shows_nearest(self.start) and shows_nearest(self.programs[-1]):
+            # A set of examples in the place of the nearest costs no more: the better one by the estimate is kept.
+            level = 1.0 if all(wraps(edit, selected_examples) for edit in edits) else level
+        result = self._tested(number, name, bundles, slots, keep=level)
+        if first:  # later hypotheses can be proven only if the first one is
+            self.open = result is not None and proves(result, self.options.alpha)
+        if result is not None:
+            self._keep(bundles, *self._pruned(number, bundles, slots, result))
             return
-        if first:
-            self.open = False  # what comes later is proven only where the first hypothesis was
-        if len(slots) < 2:
-            return
-        found: list[tuple[float, str, CandidateResult]] = []
-        some = slots[: self.asked.singles]
-        for slot in some:
-            level = self.asked.keep / 2 / len(some)
-            alone = self._tested(number, f"{slot} alone", made, [slot], keep=level)
-            if alone is not None and keeps(alone, level):
-                found.append((alone.gain, slot, alone))
-        if found:
-            _, slot, alone = max(found, key=lambda one: one[0])
-            self._keep(made, ([slot], alone.cases))
-
-    def _swaps(self, parts: Sequence[Part]) -> bool:
-        """Whether a bundle puts a set of examples in the place of the nearest, which this campaign kept."""
-        near = [any(isinstance(one, Nearest) for one in wrappers(it)) for it in (self.start, self.programs[-1])]
-        return near == [False, True] and all(isinstance(part, SelectedExamples) for part in parts)
+        singles = slots[: self.options.singles] if len(slots) > 1 else []
+        level = self.options.keep / 2 / max(1, len(singles))
+        tests = {slot: self._tested(number, f"{slot} alone", bundles, [slot], keep=level) for slot in singles}
+        better = {slot: result for slot, result in tests.items() if result is not None}
+        if better:
+            best = max(better, key=lambda slot: better[slot].gain)
+            self._keep(bundles, [best], better[best].cases)
 
     def _pruned(
-        self, number: int, made: list[Bundle], slots: list[str], tested: CandidateResult
+        self, number: int, bundles: list[Bundle], slots: list[str], result: CandidateResult
     ) -> tuple[list[str], dict[int, Case]]:
         """Leave-one-out: a slot goes if the bundle without it is no worse on all examples."""
-        left, cases = list(slots), tested.cases
-        if len(left) > 1:  # where it was accepted early, the rest is measured now
-            cases = self._completed(self._programs(made, left), cases)
+        left, cases = list(slots), result.cases
+        if len(left) > 1:  # if it was accepted early, the rest is measured now
+            cases = self._completed(self._programs(bundles, left), cases)
         for slot in reversed(slots):
             if len(left) == 1:
                 break
-            rest = [one for one in left if one != slot]
-            without = self._tested(number, f"without {slot}", made, rest, against=cases, dropping=slot)
-            if without is not None and without.ended != "needed":
-                left, cases = rest, self._completed(self._programs(made, rest), without.cases)
-                for patch in made[-1][slot]:
-                    patch.reason = patch.reason or "carries nothing: the bundle is no worse without it"
-                    patch.status = "rejected"
+            rest = [other for other in left if other != slot]
+            without = self._tested(number, f"without {slot}", bundles, rest, against=cases, dropping=slot)
+            if without is not None:
+                left, cases = rest, self._completed(self._programs(bundles, rest), without.cases)
+                for patch in bundles[-1][slot]:
+                    patch.reject("carries nothing: the bundle is no worse without it")
         return left, cases
 
     def _completed(self, programs: Sequence[Any], cases: Mapping[int, Case]) -> dict[int, Case]:
-        """The cases of all examples, where some were left out."""
-        out = dict(cases)
-        for fold in range(self.asked.folds):
-            mine = [index for index in self.everything if index not in out and self.folds[index] == fold]
-            out.update(zip(mine, self.bench.cases(programs[fold], mine), strict=True))
-        return out
+        """The cases of all examples, if some were left out."""
+        complete = dict(cases)
+        for fold in range(self.options.folds):
+            mine = [index for index, other in enumerate(self.folds) if index not in cases and other == fold]
+            complete.update(zip(mine, self.bench.cases(programs[fold], mine, "the rest"), strict=True))
+        return complete
 
-    def _keep(self, made: list[Bundle], taken: tuple[list[str], dict[int, Case]]) -> None:
-        """Take these slots: for the folds, and for the final program. Its cases beside those of the program as it was
-        say whether it is proven; nothing new is measured."""
-        slots, self.cases = taken
-        here = self.programs[-1]
-        for patch in (patch for slot in slots for patch in made[-1].get(slot, ())):
-            patch.program = fingerprint(here)  # edits build on each other
-            here = self._with(here, patch)
-        self.programs = self._programs(made, slots)
-        base = {index: self.base[index] for index in self.cases}
-        level = self.asked.alpha * EARLY
-        against = self.bench.test("what is kept", self.programs[:-1], self.folds, base, alpha=level, stop=False)
-        self.proven = self.open and proves(against, self.asked.alpha)
-        self.effect_of = against.effect
-        status = "proven" if self.proven else "kept"
-        new = [patch for slot in slots for patch in made[-1][slot]]
+    def _keep(self, bundles: list[Bundle], slots: list[str], cases: dict[int, Case]) -> None:
+        """Take these slots, for the folds and for the final program.
+
+        Their cases beside those of the program as it was say whether it is proven; nothing new is measured.
+        """
+        self.cases, program = cases, self.programs[-1]
+        new = [patch for slot in slots for patch in bundles[-1][slot]]
+        for patch in new:
+            patch.program = fingerprint(program)  # edits build on each other
+            program = self._with(program, patch)
+        self.programs = self._programs(bundles, slots)
+        base = {index: self.base[index] for index in cases}
+        result = self.bench.test("what is kept", self.programs[:-1], self.folds, base, stop=False)
+        self.proven, self.effect = self.open and proves(result, self.options.alpha), result.effect
         if any(patch.action == "show_nearest" for patch in new):
             for patch in self.ledger.kept:
                 if patch.action == "show_nearest" and patch not in new:
-                    patch.status, patch.reason = "rejected", f"{', '.join(slots)} took its place"
-        for slot in slots:
-            for patch in made[-1][slot]:
-                patch.status, patch.reason = (
-                    "kept",
-                    f"{status} as part of {', '.join(slots)}" if len(slots) > 1 else status,
-                )
-        self._heard()
+                    patch.status, patch.reason = Status.REJECTED, f"{', '.join(slots)} took its place"
+        reason = "proven" if self.proven else "kept"
+        for patch in new:
+            patch.status = Status.KEPT
+            patch.reason = f"{reason} as part of {', '.join(slots)}" if len(slots) > 1 else reason
+        self._report()
 
     def _tested(
         self,
         number: int,
         name: str,
-        made: list[Bundle],
+        bundles: list[Bundle],
         slots: list[str],
+        *,
+        keep: float = KEEP,
         against: dict[int, Case] | None = None,
         dropping: str = "",
-        keep: float = KEEP,
     ) -> CandidateResult | None:
-        """Measure these slots beside what is kept (``keep``: the p up to which they are); ``None`` where there is
-        nothing to measure, and the ledger says why."""
-        patches = [patch for slot in ([dropping] if dropping else slots) for patch in made[-1].get(slot, ())]
-        programs = self._programs(made, slots)
-        same = all(fingerprint(new) == fingerprint(old) for new, old in zip(programs, self.programs, strict=True))
-        if same:
-            self._note(number, name, patches, "rejected", "the prompt stays the same: nothing of it fits the program")
-            return None
-        versions = tuple(fingerprint(program) for program in programs)
-        twin = self.measured.setdefault(versions, name)
-        if twin != name and not dropping:
-            self._note(
-                number, name, patches, "rejected", f"identical with {twin}, which was measured: the same prompts"
-            )
+        """Measure these slots beside what is kept, at the level ``keep``; None if they are not accepted.
+
+        With ``dropping``, the slots are measured ``against`` the bundle that has that slot, too, and accepted if they
+        are no worse. The ledger says why.
+        """
+        patches = bundles[-1][dropping] if dropping else [patch for slot in slots for patch in bundles[-1][slot]]
+        programs = self._programs(bundles, slots)
+        versions = tuple(map(fingerprint, programs))
+        twin = self.measured.setdefault(versions, name) if versions != tuple(map(fingerprint, self.programs)) else None
+        if twin is None or (twin != name and not dropping):
+            unchanged = "the prompt stays the same: nothing of it fits the program"
+            reason = f"identical with {twin}, which was measured: the same prompts" if twin else unchanged
+            self._note(number, name, patches, "rejected", reason)
             return None
         base = self.cases if against is None else against
-        level = self.asked.alpha * EARLY
-        tested = self.bench.test(name, programs[:-1], self.folds, base, alpha=level, worse=not dropping)
-        reason, status = self._reason(tested, base, dropping, keep), "needed" if dropping else "rejected"
-        if not reason and dropping:
-            status, reason = "dropped", f"no worse without {dropping}"
-        elif not reason:
-            status = "better" if name.endswith(" alone") else "kept"
-            reason = f"better, {'accepted early' if tested.ended == 'accept' else 'on all examples'}"
-        if tested.effect is not None:
+        result = self.bench.test(name, programs[:-1], self.folds, base, futility=not dropping)
+        if result.effect is not None:
             for patch in patches:
-                patch.effects = [tested.effect.turned if dropping else tested.effect]
-        self._note(number, name, patches, status, reason, tested)
-        return (
-            tested if status in ("kept", "better", "dropped") else CandidateResult(tested.cases, tested.effect, status)
-        )
+                patch.effects = [result.effect.reversed if dropping else result.effect]
+        reason = self._objection(result, base, dropping, keep)
+        if reason:
+            status = "needed" if dropping else "rejected"
+        elif dropping:
+            status, reason = "dropped", f"no worse without {dropping}"
+        else:
+            status = "better" if name.endswith(" alone") else "kept"
+            reason = f"better, {'accepted early' if result.ended == Outcome.ACCEPT else 'on all examples'}"
+        self._note(number, name, patches, status, reason, result.effect)
+        return None if status in ("needed", "rejected") else result
 
-    def _reason(self, tested: CandidateResult, base: Mapping[int, Case], dropping: str, keep: float) -> str:
-        """Why it is not kept, or not dropped; empty where it is."""
-        if tested.ended == "failed" or tested.effect is None:
-            return f"not available: the program failed on all examples; the first: {tested.failure}"
-        one, ids = tested.effect, sorted(tested.cases)
-        after, before = [tested.cases[i] for i in ids], [base[i] for i in ids]
+    def _objection(self, result: CandidateResult, base: Mapping[int, Case], dropping: str, keep: float) -> str:
+        """Why a candidate is not kept, or a slot not dropped; empty if it is."""
+        effect = result.effect
+        if result.ended == Outcome.FAILED or effect is None:
+            return f"not available: the program failed on all examples; the first: {result.failure}"
+        after, before = ([cases[index] for index in sorted(result.cases)] for cases in (result.cases, base))
         if all(new.evidence.state() == old.evidence.state() for new, old in zip(after, before, strict=True)):
-            return "" if dropping else f"changes the prompt, but the result of none of {one.n} examples"
+            return "" if dropping else f"changes the prompt, but the result of none of {effect.n} examples"
         if dropping:
-            carries = tested.ended == "reject" or (one.difference < 0 and one.p <= CARRIES)
-            return f"worse without it ({one.difference:+.3f})" if carries else ""
-        if tested.ended == "reject":
-            return f"lost the race after {one.n} of {len(base)} examples"
-        if not keeps(tested, keep):
-            return f"not shown to be better (p {one.p:.3f})"
-        worse = self.bench.worsened(after, before)
-        return f"worsens {worse}" if worse else ""
+            carries = result.ended == Outcome.REJECT or (effect.difference < 0 and effect.p <= CARRIES)
+            return f"worse without it ({effect.difference:+.3f})" if carries else ""
+        if result.ended == Outcome.REJECT:
+            return f"lost the race after {effect.n} of {len(base)} examples"
+        if not keeps(result, keep):
+            return f"not shown to be better (p {effect.p:.3f})"
+        drops = self.bench.drops(after, before)
+        return f"worsens {drops}" if drops else ""
 
-    def _programs(self, made: list[Bundle], slots: Sequence[str]) -> list[Any]:
+    def _programs(self, bundles: list[Bundle], slots: Sequence[str]) -> list[Any]:
         """The programs of all folds, and the final one, with these slots on top of what is kept."""
-        out = []
-        for program, bundle in zip(self.programs, made, strict=True):
-            for slot in slots:
-                for patch in bundle.get(slot, ()):
-                    program = self._with(program, patch)
-            out.append(program)
-        return out
+        programs = []
+        for program, bundle in zip(self.programs, bundles, strict=True):
+            for patch in (patch for slot in slots for patch in bundle.get(slot, ())):
+                program = self._with(program, patch)
+            programs.append(program)
+        return programs
 
     @staticmethod
     def _with(program: dspy.Module, patch: Patch) -> Any:
-        """The program with an edit, or as it is where the edit does not fit."""
+        """The program with an edit, or as it is if the edit does not fit."""
         try:
             return apply(program, patch, any_version=True)
         except GoldassayError as error:
-            patch.status, patch.reason = "rejected", str(error)
+            patch.status, patch.reason = Status.REJECTED, str(error)
             return program
 
-    def _proposed(self, parts: Sequence[Part], fold: int) -> Bundle:
+    def _proposed(self, edits: Sequence[Edit], fold: int) -> Bundle:
         """The bundle of a fold, from the errors made on the others; the last one's is made from all examples."""
-        others = [index for index in sorted(self.cases) if self.folds[index] != fold]
-        names = {str(self.bench.examples[i].get("id")) for i in range(len(self.folds)) if self.folds[i] == fold}
-        mine = {id(self.bench.examples[index]) for index in range(len(self.folds)) if self.folds[index] == fold}
-        train = [one for one in self.train if id(one) not in mine]
-        shown = {
-            name: [one for one in found if str(one.get("id")) not in names]
-            for name, found in self.traces.items()
-            if found
-        }
-        patterns = find([worded(self.cases[index]) for index in others])
-        if fold == self.asked.folds:
-            self.ledger.patterns.append(patterns)
-        found = Diagnosis(patterns, self.programs[fold], train, shown, self.ledger.tried, self.race)
-        bundle: Bundle = {}
-        seen: set[str] = set()
-        for place, part in enumerate(parts):
-            for slot, patches in part.edits(found).items():
+        own = [self.bench.examples[index] for index, other in enumerate(self.folds) if other == fold]
+        ids, objects = {str(example.get("id")) for example in own}, {id(example) for example in own}
+        patterns = find([with_error(case) for index, case in sorted(self.cases.items()) if self.folds[index] != fold])
+        diagnosis = Diagnosis(
+            patterns,
+            self.programs[fold],
+            [example for example in self.train if id(example) not in objects],
+            {
+                name: [demo for demo in demos if str(demo.get("id")) not in ids]
+                for name, demos in self.traces.items()
+                if demos
+            },
+            self.ledger.tried,
+            self.race,
+        )
+        final, bundle, seen = fold == self.options.folds, Bundle(), set[str]()
+        for place, edit in enumerate(edits):
+            for slot, patches in edit(diagnosis).items():
                 slot = slot if slot not in bundle else f"{slot} ({place + 1})"
-                good = [patch for patch in patches if patch.id not in seen and self._allowed(patch, fold)]
-                seen |= {patch.id for patch in good}
-                if good:
-                    bundle[slot] = good
-            if fold == self.asked.folds:
-                self.ledger.failures += [
-                    why for why in getattr(part, "failures", ()) if why not in self.ledger.failures
-                ]
+                allowed = [patch for patch in patches if patch.id not in seen and self._allowed(patch, final)]
+                seen |= {patch.id for patch in allowed}
+                if allowed:
+                    bundle[slot] = allowed
+        if final:
+            self.ledger.patterns.append(patterns)
+            self.ledger.failures += [why for why in diagnosis.failures if why not in self.ledger.failures]
         return bundle
 
-    def _allowed(self, patch: Patch, fold: int) -> bool:
+    def _allowed(self, patch: Patch, final: bool) -> bool:
         """Whether a patch shows and copies nothing that is held out."""
         try:
-            check_patch(patch, {**self.asked.held_out, "dev": self.dev})
+            check_patch(patch, {**self.options.held_out, "dev": self.dev})
         except LeakError as error:
-            if fold == self.asked.folds and patch.id not in self.known:
-                self.known.add(patch.id)
-                patch.status, patch.reason = "rejected", str(error)
+            if final and patch.id not in self.leaked:
+                self.leaked.add(patch.id)
                 self.ledger.patches.append(patch)
                 self._note(0, "leak guard", [patch], "rejected", str(error))
             return False
@@ -337,26 +440,23 @@ class Campaign:
         patches: Sequence[Patch],
         status: str,
         reason: str,
-        tested: CandidateResult | None = None,
+        effect: Effect | None = None,
     ) -> None:
-        for patch in patches:
-            if status == "rejected":
-                patch.status, patch.reason = "rejected", patch.reason or reason
-        self.ledger.note(number, name, patches, status, reason, tested.effect if tested else None)
+        if status == "rejected":
+            for patch in patches:
+                patch.reject(reason)
+        self.ledger.note(number, name, patches, status, reason, effect)
 
-    def _heard(self) -> None:
-        if self.asked.heard is not None:
-            self.asked.heard(float(total([self.cases[index] for index in sorted(self.cases)]).value), self.programs[-1])
-
-    def _noting(self) -> Callable[[int], None] | None:
-        tell = self.asked.tell
-        return None if tell is None else lambda left: tell(f"the program as it is, {left} examples left")
+    def _report(self) -> None:
+        if self.options.on_candidate is not None:
+            value = total([self.cases[index] for index in sorted(self.cases)]).value
+            self.options.on_candidate(float(value), self.programs[-1])
 
     def close(self) -> None:
-        """Write the verdict; what is still open when the campaign ends has none, and the ledger says so."""
+        """Write the verdict; an edit that is still open when the campaign ends has none, and the ledger says so."""
         kept = fingerprint(self.programs[-1]) != fingerprint(self.start)
         by = "cross-fitting over train and dev" if self.proven else ""
-        self.ledger.verdict = CampaignVerdict(kept, kept and self.proven, self.effect_of, by)
+        self.ledger.verdict = CampaignVerdict(kept, kept and self.proven, self.effect, by)
         for patch in self.ledger.patches:
-            if patch.status == "proposed":
+            if patch.status == Status.PROPOSED:
                 patch.reason = f"{'no verdict' if patch.effects else 'not tested'}: the tuning ended before"

@@ -1,10 +1,10 @@
-"""The leak guard: what a program learns from must not stand in what it is measured on.
+"""The leak guard: a program must not be measured on examples that it learns from.
 
-Nearly is 90 % of similar characters (`goldassay.text.similarity`): a text with a word changed, not one on the same
-subject. The search is the one that audits and splits of gold use; its time is linear in a large collection.
+Two texts are nearly the same if 90 % of their characters are similar (`goldassay.text.similarity`): a word changed,
+not another text on the same subject. Audits and splits of gold search the same way, in linear time for large sets.
 
-Parts of one document are nearly each other, too: they stay together in a fold (`dealt`), in the order of a race
-(`ordered`) and in the resamples of an interval (`clusters`).
+Parts of one document resemble each other, so they stay together in a fold (`assign_folds`), in the order of measuring
+(`shuffled_documents`) and in the resamples of an interval (`clusters`).
 """
 
 from __future__ import annotations
@@ -27,11 +27,12 @@ if TYPE_CHECKING:
 
 PAIRS = 40_000  # comparisons that cost less than an index
 WORDS = 8  # as many words in a row are a copy, not chance
+INPUTS = ("text", "question", "query")  # of examples that do not say which fields are inputs
 
 
 def text_of(example: dspy.Example) -> str:
     """The text by which an example is recognised: its inputs, one after the other."""
-    keys = input_keys(example) or ("text", "question", "query")
+    keys = input_keys(example) or INPUTS
     return " ".join(" ".join(str(read(example, key, "")) for key in sorted(keys)).split())
 
 
@@ -39,8 +40,8 @@ def check_examples(train: Sequence[dspy.Example], held_out: dict[str, Sequence[d
     """Raise a LeakError if a train example stands in a held-out split, exactly or nearly (90 % of its characters).
 
     >>> import dspy
-    >>> one = [dspy.Example(id="a", text="The museum opened in 1885.").with_inputs("text")]
-    >>> check_examples(one, {"dev": [dspy.Example(id="b", text="The museum  opened in 1886.").with_inputs("text")]})
+    >>> train = [dspy.Example(id="a", text="The museum opened in 1885.").with_inputs("text")]
+    >>> check_examples(train, {"dev": [dspy.Example(id="b", text="The museum  opened in 1886.").with_inputs("text")]})
     Traceback (most recent call last):
     goldassay.exceptions.LeakError: record a: the train example is nearly (96 %) dev example b; remove it from one side
     """
@@ -52,20 +53,20 @@ def check_examples(train: Sequence[dspy.Example], held_out: dict[str, Sequence[d
     for (split, example), text in zip(sides, others, strict=True):
         if text and text in first:
             raise _leak(train[first[text]], example, split, "exactly")
-    for one, other, score in _near(ours, others):
-        raise _leak(train[one], sides[other][1], sides[other][0], f"nearly ({score:.0f} %)")
+    for mine, other, score in _near(ours, others):
+        raise _leak(train[mine], sides[other][1], sides[other][0], f"nearly ({score:.0f} %)")
 
 
 def _near(ours: Sequence[str], others: Sequence[str]) -> Iterator[tuple[int, int, float]]:
     """The pairs across that are nearly the same: each with each where they are few, else in linear time."""
     if len(ours) * len(others) > PAIRS:
         pairs = near_pairs([*ours, *others])
-        yield from ((one, other - len(ours), score) for one, other, score in pairs if one < len(ours) <= other)
+        yield from ((mine, other - len(ours), score) for mine, other, score in pairs if mine < len(ours) <= other)
         return
     for index, text in enumerate(ours):
-        found = process.extractOne(text, others, scorer=fuzz.ratio, score_cutoff=NEAR) if text else None
-        if found is not None:
-            yield index, found[2], found[1]
+        match = process.extractOne(text, others, scorer=fuzz.ratio, score_cutoff=NEAR) if text else None
+        if match is not None:
+            yield index, match[2], match[1]
 
 
 def _leak(train: Any, other: Any, split: str, how: str) -> LeakError:
@@ -80,9 +81,9 @@ def check_patch(patch: Patch, held_out: dict[str, Sequence[dspy.Example]]) -> No
     check_instructions([patch.text or ""], held_out)
     for split, examples in held_out.items():
         if patch.example and examples:
-            keys = input_keys(examples[0]) or ("text", "question", "query")
-            given = patch.example["examples"] if patch.action == "show_nearest" else [patch.example]
-            shown = [dspy.Example(**{**one, "id": patch.id}).with_inputs(*keys) for one in given]
+            keys = input_keys(examples[0]) or INPUTS
+            demos = patch.example["examples"] if patch.action == "show_nearest" else [patch.example]
+            shown = [dspy.Example(**{**demo, "id": patch.id}).with_inputs(*keys) for demo in demos]
             check_examples(shown, {split: examples})
 
 
@@ -112,40 +113,35 @@ def _grams(text: str, words: int) -> Iterable[tuple[str, ...]]:
     return (tuple(tokens[i : i + words]) for i in range(len(tokens) - words + 1))
 
 
-def dealt(examples: Sequence[dspy.Example], folds: int, seed: int) -> list[int]:
-    """The fold of each example: documents whole, in a random order, as even as they allow.
-
-    >>> sorted(dealt([{"id": i} for i in range(7)], 3, seed=0))
-    [0, 0, 0, 1, 1, 2, 2]
-    """
-    found: dict[Any, list[int]] = {}
-    for index, example in enumerate(examples):
-        found.setdefault(document(example, index), []).append(index)
-    documents = list(found.values())
-    out, sizes = [0] * len(examples), [0] * folds
-    for indices in random.Random(seed + 1).sample(documents, len(documents)):
-        fold = sizes.index(min(sizes))
-        sizes[fold] += len(indices)
-        for index in indices:
-            out[index] = fold
-    return out
-
-
-def ordered(examples: Sequence[dspy.Example], seed: int) -> list[list[int]]:
-    """The documents in the seed's order, each as the places of its examples: a race's first ones speak for all."""
-    found: dict[Any, list[int]] = {}
-    for index, example in enumerate(examples):
-        found.setdefault(document(example, index), []).append(index)
-    documents = list(found.values())
-    return random.Random(seed).sample(documents, len(documents))
-
-
-def document(example: dspy.Example, index: int) -> object:
+def document_of(example: dspy.Example, index: int) -> object:
     """What an example belongs to: its document, or itself."""
     return read(example, "document", None) or ("example", index)
 
 
 def clusters(examples: Sequence[dspy.Example]) -> list[object] | None:
     """The document of each example, if any two share one."""
-    found = [document(example, index) for index, example in enumerate(examples)]
-    return found if len(set(found)) < len(found) else None
+    documents = [document_of(example, index) for index, example in enumerate(examples)]
+    return documents if len(set(documents)) < len(documents) else None
+
+
+def shuffled_documents(examples: Sequence[dspy.Example], seed: int) -> list[list[int]]:
+    """The documents in the seed's order, each as the places of its examples: the first ones stand for all."""
+    documents: dict[Any, list[int]] = {}
+    for index, example in enumerate(examples):
+        documents.setdefault(document_of(example, index), []).append(index)
+    return random.Random(seed).sample(list(documents.values()), len(documents))
+
+
+def assign_folds(examples: Sequence[dspy.Example], folds: int, seed: int) -> list[int]:
+    """The fold of each example: documents whole, in a random order, as even as they allow.
+
+    >>> sorted(assign_folds([{"id": i} for i in range(7)], 3, seed=0))
+    [0, 0, 0, 1, 1, 2, 2]
+    """
+    fold_of, sizes = [0] * len(examples), [0] * folds
+    for indices in shuffled_documents(examples, seed + 1):
+        fold = sizes.index(min(sizes))
+        sizes[fold] += len(indices)
+        for index in indices:
+            fold_of[index] = fold
+    return fold_of

@@ -1,15 +1,21 @@
 """Measuring programs on the same examples: each answer once, paired, in stages that stop as soon as the result is sure.
 
-A `Bench` keeps what was measured, by the program's prompts and the example, on disk too where it has a journal: a
-tuning that was killed goes on without asking anything twice. A candidate is measured on documents in a random order;
-at each stage the sequential test by betting (`goldassay.statistics.sequential_test`) may accept or reject it.
+A `Bench` keeps what was measured, by the program's prompts and the example, on disk too if it has a journal: a tuning
+that was killed goes on without asking anything twice. A candidate is measured on documents in a random order; at each
+stage the sequential test by betting (`goldassay.statistics.sequential_test`) may accept or reject it.
+
+A `Race` chooses between sets of demonstrations by successive halving (Jamieson and Talwalkar 2016): all are measured on
+a third of the examples, the better half of them on the next third, and so on. Its examples are train examples that the
+campaign does not measure and that no set shows, so they have no part in the test that follows.
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from enum import StrEnum
+from math import ceil
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,30 +23,43 @@ import numpy as np
 
 from goldassay import jsonl
 from goldassay.exceptions import GoldassayError, RunStopped
+from goldassay.fields import read
 from goldassay.measure import Error
 from goldassay.metric import AnyMetric, Metric
 from goldassay.running import Run, evaluate
 from goldassay.running.identity import fingerprint
+from goldassay.running.options import RunOptions
 from goldassay.running.run import Case
 from goldassay.score import Evidence
 from goldassay.statistics import compare, contributions
 from goldassay.statistics.sequential import LEAST, sequential_test, stages
-from goldassay.tuning.leaks import clusters, ordered
+from goldassay.tuning.leaks import clusters, shuffled_documents
 from goldassay.tuning.patches import Effect
 
 if TYPE_CHECKING:
     import dspy
 
 COSTS = ("calls", "prompt_tokens", "completion_tokens", "seconds")
-CHUNK = 8  # examples between two lines of the journal, and between two looks at the progress
+CHUNK = 8  # examples between two lines of the journal, and between two lines of progress
+MEASURED = 240  # examples that a campaign measures by default, at most
+FEWEST, MOST, RUNGS = 8, 24, 3  # examples of a race, and in how many steps it goes through them
+QUIET = RunOptions(progress=False, max_failures=1.0)
+
+
+class Outcome(StrEnum):
+    """How the measuring of a candidate ended."""
+
+    ACCEPT = "accept"  # the sequential test accepted it early
+    REJECT = "reject"  # the sequential test gave it up early
+    FULL = "full"  # after all examples
+    FAILED = "failed"  # the program failed on every example
 
 
 @dataclass(frozen=True)
 class CandidateResult:
     """A candidate beside what it was measured against: its cases, the effect, and how the measuring ended.
 
-    ``ended`` is ``accept`` or ``reject`` where the sequential test stopped it early, ``full`` after all examples,
-    ``failed`` where the program never worked. ``sequential_p`` may be read at any time.
+    ``sequential_p`` may be read at any time.
     """
 
     cases: dict[int, Case]
@@ -51,14 +70,18 @@ class CandidateResult:
 
     @property
     def p(self) -> float:
-        """The one-sided p of "better" on the examples looked at: half the two-sided one of the paired permutation."""
-        if self.effect is None or self.effect.difference <= 0:
-            return 1.0
-        return self.effect.p / 2
+        """The one-sided p of "better" on the measured examples: half the two-sided one of the paired permutation."""
+        return self.effect.p / 2 if self.effect is not None and self.effect.difference > 0 else 1.0
+
+    @property
+    def so_far(self) -> str:
+        """The effect for a line of progress."""
+        one = self.effect
+        return "" if one is None else f", {one.difference:+.3f} [{one.low:+.3f}, {one.high:+.3f}] so far"
 
     @property
     def gain(self) -> float:
-        """The difference of the corpus values; minus infinity where there is none."""
+        """The difference of the corpus values; minus infinity if there is none."""
         return self.effect.difference if self.effect is not None else float("-inf")
 
 
@@ -66,67 +89,57 @@ class CandidateResult:
 class Bench:
     """Programs on these examples, with this metric.
 
-    ``guarded`` maps a measure's name to the drop that is tolerated. ``tell`` hears a line now and then: what is
-    measured, its effect so far, how many calls of this candidate are left.
+    ``guarded`` maps a measure's name to the drop that is tolerated. ``on_progress`` gets a line now and then: what is
+    measured, its effect so far, how many examples of this candidate are left.
     """
 
     examples: Sequence[Any]
     metric: AnyMetric
     guarded: Mapping[str, float] = field(default_factory=dict)
-    threads: int = 1
-    seed: int = 0
+    options: RunOptions = QUIET
+    alpha: float = 0.01  # the level of accepting a candidate before all examples are measured
     resamples: int = 4000
     journal: Path | None = None
-    tell: Callable[[str], None] | None = None
-    options: dict[str, Any] = field(default_factory=dict)
-    worked: int = field(default=0, init=False)
-    failure: str = field(default="", init=False)
+    on_progress: Callable[[str], None] | None = None
     cost: dict[str, float] = field(default_factory=lambda: dict.fromkeys(COSTS, 0.0), init=False)
-    _known: dict[tuple[str, int], dict[str, Any]] = field(default_factory=dict, init=False, repr=False)
+    _rows: dict[tuple[str, int], dict[str, Any]] = field(default_factory=dict, init=False, repr=False)
 
     def __post_init__(self) -> None:
-        self.order = ordered(self.examples, self.seed)
-        if self.journal is not None and self.journal.is_file():
-            for line in self.journal.read_bytes().split(b"\n"):
-                try:
-                    row = json.loads(line)
-                    self._known[row["program"], int(row["index"])] = row
-                except (ValueError, KeyError, TypeError, RecursionError):  # a line that was cut off is measured again
-                    continue
+        self.order = shuffled_documents(self.examples, self.options.seed)
+        self.zero: Evidence = with_tallies(self.metric).zero
+        for line in self.journal.read_bytes().split(b"\n") if self.journal and self.journal.is_file() else ():
+            try:
+                row = json.loads(line)
+                self._rows[row["program"], int(row["index"])] = row
+            except (ValueError, KeyError, TypeError):  # a line that was cut off is measured again
+                continue
 
-    @property
-    def zero(self) -> Evidence:
-        """No evidence yet."""
-        zero: Evidence = tallied(self.metric).zero
-        return zero
+    def cases(self, program: dspy.Module, indices: Sequence[int], name: str = "", after: int = 0) -> list[Case]:
+        """The program's cases of these examples, measured unless they are in the journal.
 
-    def cases(
-        self, program: dspy.Module, indices: Sequence[int], note: Callable[[int], None] | None = None
-    ) -> list[Case]:
-        """The program's cases of these examples, measured where they are not known yet."""
+        Args:
+            name: What is measured, for the progress line.
+            after: How many examples are left to measure after these.
+        """
         version = fingerprint(program)
-        left = [index for index in indices if (version, index) not in self._known]
-        for start in range(0, len(left), CHUNK):
-            some = left[start : start + CHUNK]
-            chosen = [self.examples[index] for index in some]
-            options: dict[str, Any] = {"threads": self.threads, "progress": False, "seed": self.seed}
-            options.update(self.options)
-            done = evaluated(program, chosen, self.metric, **options)
+        new = [index for index in indices if (version, index) not in self._rows]
+        for start in range(0, len(new), CHUNK):
+            chunk = new[start : start + CHUNK]
+            run = evaluated(program, [self.examples[index] for index in chunk], self.metric, self.options)
             for key in COSTS:
-                self.cost[key] += float(done.cost.get(key, 0))
-            self._keep(version, some, done)
-            if note is not None:
-                note(len(left) - start - len(some))
-        found = [self._known[version, index] for index in indices]
-        errors = [row["failed"] for row in found if row["failed"]]
-        self.worked += len(found) - len(errors)
-        self.failure = self.failure or next(iter(errors), "")
-        return [self._case(row) for row in found]
+                self.cost[key] += float(run.cost.get(key, 0))
+            self._keep(version, chunk, run)
+            if self.on_progress is not None:
+                self.on_progress(f"{name}, {len(new) - start - len(chunk) + after} examples left")
+        return [self._case(self._rows[version, index]) for index in indices]
 
-    def check(self) -> None:
-        """Raise if the program never worked: its prompts are not to blame."""
-        if self.failure and not self.worked:
-            raise GoldassayError(f"the program failed on all examples; the first: {self.failure}")
+    def base(self, program: dspy.Module, name: str = "") -> dict[int, Case]:
+        """The cases of all examples; raises if the program never works, since its prompts are not to blame."""
+        indices = range(len(self.examples))
+        cases = self.cases(program, indices, name)
+        if why := self._failure([program], [0] * len(indices), indices):
+            raise GoldassayError(f"the program failed on all examples; the first: {why}")
+        return dict(zip(indices, cases, strict=True))
 
     def test(
         self,
@@ -135,101 +148,96 @@ class Bench:
         folds: Sequence[int],
         base: Mapping[int, Case],
         *,
-        alpha: float = 0.01,
         split: str = "train+dev",
         stop: bool = True,
-        worse: bool = True,
+        futility: bool = True,
     ) -> CandidateResult:
         """The candidate whose program for example i is ``programs[folds[i]]``, paired with the cases of ``base``.
 
         Args:
-            name: what is measured, for the progress line.
+            name: the candidate, for the progress line.
             programs: one a fold.
             folds: the fold of each example.
             base: the cases to compare with; only their examples are measured.
-            alpha: the level of accepting early.
             split: what the examples are called in the effect.
             stop: whether to stop as soon as the result is sure.
-            worse: whether what is not better on the way is given up too (not so for what is tried to be left out).
+            futility: whether to give up a candidate that is not better on the way, too.
         """
-        cases: dict[int, Case] = {}
-        before, ended, found, p = dict(self.cost), "full", None, 1.0
-        order = [some for one in self.order if (some := [index for index in one if index in base])]
-        flat, stops = [index for one in order for index in one], stages(len(order))
-        ends = [sum(len(one) for one in order[:stop]) for stop in stops]
-        for look, end in list(zip(stops, ends, strict=True))[0 if stop else -1 :]:
-            wanted = flat[len(cases) : end]
-            for fold in sorted({folds[index] for index in wanted}):  # equal prompts follow each other
-                mine = [index for index in wanted if folds[index] == fold]
+        start, cases = dict(self.cost), dict[int, Case]()
+        order = [part for document in self.order if (part := [index for index in document if index in base])]
+        flat, looks = [index for document in order for index in document], stages(len(order))
+        result = CandidateResult(cases, None, Outcome.FULL)
+        for look in looks if stop else looks[-1:]:
+            seen = [index for document in order[:look] for index in document]
+            new = [index for index in seen if index not in cases]
+            for fold in sorted({folds[index] for index in new}):  # equal prompts follow each other
+                mine = [index for index in new if folds[index] == fold]
                 left = len(flat) - len(cases) - len(mine)
-                note = self._noted(name, found, left)
-                cases.update(zip(mine, self.cases(programs[fold], mine, note), strict=True))
-            seen = flat[:end]
-            if all(self._failed(programs[folds[index]], index) for index in seen):
-                return CandidateResult(cases, None, "failed", 1.0, self._failed(programs[folds[seen[0]]], seen[0]))
-            spent = {key: self.cost[key] - before[key] for key in COSTS}
-            after, old = ([where[index] for index in seen] for where in (cases, base))
-            examples = [self.examples[index] for index in seen]
-            found = effect(after, old, examples, self.zero, split, spent, seed=self.seed, resamples=self.resamples)
-            told = sequential_test(
-                [case.evidence for case in after],
-                [case.evidence for case in old],
-                self.zero,
-                looks=[one for one in stops if one <= look],
-                clusters=clusters(examples) or list(range(len(examples))),
-                alpha=alpha,
-            )
-            p = told.p
-            if end == len(flat):
-                break
-            if told.decision != "continue":
-                ended = told.decision
-                break
-            if worse and found.difference <= 0 and found.high < 0.01:
-                ended = "reject"
-                break
-        return CandidateResult(cases, found, ended, p)
+                cases.update(zip(mine, self.cases(programs[fold], mine, f"{name}{result.so_far}", left), strict=True))
+            if why := self._failure(programs, folds, seen):
+                return CandidateResult(cases, None, Outcome.FAILED, 1.0, why)
+            cost = {key: self.cost[key] - start[key] for key in COSTS}
+            result = self._look(cases, base, seen, cost, split, [past for past in looks if past <= look])
+            if len(seen) == len(flat):
+                return replace(result, ended=Outcome.FULL)
+            if result.ended != Outcome.FULL:
+                return result
+            if futility and result.gain <= 0 and result.effect is not None and result.effect.high < 0.01:
+                return replace(result, ended=Outcome.REJECT)
+        return result
 
-    def worsened(self, after: Sequence[Case], before: Sequence[Case]) -> str:
-        """The guarded values that drop by more than is tolerated, in words; empty when none does.
+    def _look(
+        self,
+        cases: dict[int, Case],
+        base: Mapping[int, Case],
+        seen: Sequence[int],
+        cost: Mapping[str, float],
+        split: str,
+        looks: Sequence[int],
+    ) -> CandidateResult:
+        """The effect on the examples seen so far, and what the sequential test says."""
+        after, before = [cases[index] for index in seen], [base[index] for index in seen]
+        examples = [self.examples[index] for index in seen]
+        decision = sequential_test(
+            [case.evidence for case in after],
+            [case.evidence for case in before],
+            self.zero,
+            looks=looks,
+            clusters=clusters(examples) or list(range(len(examples))),
+            alpha=self.alpha,
+        )
+        ended = Outcome.FULL if decision.decision == "continue" else Outcome(decision.decision)
+        difference = effect(
+            after, before, examples, split, cost, zero=self.zero, seed=self.options.seed, resamples=self.resamples
+        )
+        return CandidateResult(cases, difference, ended, decision.p)
 
-        From ``LEAST`` examples on a drop within one standard error of the paired difference is none: it is noise.
+    def _failure(self, programs: Sequence[dspy.Module], folds: Sequence[int], indices: Sequence[int]) -> str:
+        """The first error if the programs failed on all of these examples; else empty."""
+        versions = [fingerprint(program) for program in programs]
+        errors = [self._rows[versions[folds[index]], index]["failed"] for index in indices]
+        return str(errors[0]) if errors and all(errors) else ""
+
+    def drops(self, after: Sequence[Case], before: Sequence[Case]) -> str:
+        """The guarded values that drop by more than is tolerated, for a message; empty if none does.
+
+        From ``LEAST`` examples on, a drop within one standard error of the paired difference is noise.
         """
-        if not self.guarded:
-            return ""
-        new, old = total(after), total(before)
-        drops = {name: float(old[name].value - new[name].value) for name in self.guarded}
-        worse = {name: drop for name, drop in drops.items() if drop > self.guarded[name] + 1e-12}
-        if len(after) >= LEAST:
-            worse = {
-                name: drop
-                for name, drop in worse.items()
-                if drop > self.guarded[name] + self._noise(name, after, before)
-            }
-        return ", ".join(f"{name} by {drop:.4f}" for name, drop in worse.items())
-
-    def _noise(self, name: str, after: Sequence[Case], before: Sequence[Case]) -> float:
-        """The standard error of the paired difference of one measure."""
-        new, old = ([case.evidence[name] for case in some] for some in (after, before))
-        parts = contributions(new, old, self.zero[name])
-        return float(np.std(parts, ddof=1) * len(parts) ** 0.5)
-
-    def _noted(self, name: str, found: Effect | None, after: int) -> Callable[[int], None]:
-        so_far = f", {found.difference:+.3f} [{found.low:+.3f}, {found.high:+.3f}] so far" if found else ""
-
-        def note(left: int) -> None:
-            if self.tell is not None:
-                self.tell(f"{name}{so_far}, {left + after} examples left")
-
-        return note
-
-    def _failed(self, program: dspy.Module, index: int) -> str:
-        return str(self._known[fingerprint(program), index]["failed"])
+        messages = []
+        for name, tolerated in self.guarded.items():
+            new, old = ([case.evidence[name] for case in side] for side in (after, before))
+            drop = float(sum(old[1:], old[0]).value - sum(new[1:], new[0]).value)
+            noise = 0.0
+            if len(after) >= LEAST:
+                parts = contributions(new, old, self.zero[name])
+                noise = float(np.std(parts, ddof=1) * len(parts) ** 0.5)
+            if drop > tolerated + max(noise, 1e-12):
+                messages.append(f"{name} by {drop:.4f}")
+        return ", ".join(messages)
 
     def _keep(self, version: str, indices: Sequence[int], run: Run) -> None:
-        rows = []
-        for index, row, case in zip(indices, run.rows, run.cases, strict=True):
-            kept = {
+        rows = [
+            {
                 "program": version,
                 "index": index,
                 "id": case.id,
@@ -238,8 +246,9 @@ class Bench:
                 "strata": dict(case.strata),
                 "failed": row.get("error") or "",
             }
-            self._known[version, index] = kept
-            rows.append(kept)
+            for index, row, case in zip(indices, run.rows, run.cases, strict=True)
+        ]
+        self._rows.update({(version, row["index"]): row for row in rows})
         if self.journal is not None:
             with jsonl.Log(self.journal) as log:
                 log.lines([json.dumps(row, ensure_ascii=False, default=str) for row in rows])
@@ -253,10 +262,10 @@ def effect(
     after: Sequence[Case],
     before: Sequence[Case],
     examples: Sequence[dspy.Example],
-    zero: Evidence,
     split: str,
     cost: Mapping[str, float],
     *,
+    zero: Evidence,
     seed: int = 0,
     resamples: int = 10_000,
 ) -> Effect:
@@ -265,12 +274,12 @@ def effect(
     ``after`` and ``before`` are the cases of ``examples``; those that share a document are resampled together.
 
     Args:
-        zero: Empty evidence of the metric.
         split: The split that the examples come from.
+        zero: Empty evidence of the metric.
         seed: Of everything that is drawn at random.
-        resamples: How many resamples the bootstrap draws.
+        resamples: How many resamples the test draws.
     """
-    found = compare(
+    difference = compare(
         [case.evidence for case in after],
         [case.evidence for case in before],
         zero,
@@ -282,11 +291,11 @@ def effect(
     return Effect(
         split=split,
         before=old,
-        after=old + found.difference,
-        difference=found.difference,
-        low=found.interval.low,
-        high=found.interval.high,
-        p=found.p,
+        after=old + difference.difference,
+        difference=difference.difference,
+        low=difference.interval.low,
+        high=difference.interval.high,
+        p=difference.p,
         n=len(after),
         calls=int(cost.get("calls", 0)),
         tokens=int(cost.get("prompt_tokens", 0) + cost.get("completion_tokens", 0)),
@@ -294,13 +303,14 @@ def effect(
     )
 
 
-def evaluated(program: dspy.Module, examples: Sequence[dspy.Example], metric: AnyMetric, **options: Any) -> Run:
-    """A run; what the metric raises becomes one line that says on which example."""
+def evaluated(
+    program: dspy.Module, examples: Sequence[dspy.Example], metric: AnyMetric, options: RunOptions = QUIET
+) -> Run:
+    """A run; an error of the metric becomes one line that names the example."""
     try:
-        options.setdefault("max_failures", 1.0)
-        return evaluate(program, examples, metric, **options)
+        return evaluate(program, examples, metric, options, max_failures=1.0)
     except RunStopped as stopped:
-        raise stopped.__cause__ or stopped from None  # it is the tuning that is gone on with, not this run of it
+        raise stopped.__cause__ or stopped from None  # the tuning is resumed, not this run of it
     except GoldassayError:
         raise
     except Exception as error:
@@ -309,29 +319,100 @@ def evaluated(program: dspy.Module, examples: Sequence[dspy.Example], metric: An
 
 
 def failure(run: Run) -> str:
-    """In words that the program failed on all examples of a run, and how; empty where it worked on any."""
+    """A message if the program failed on all examples of a run; empty if it worked on any."""
     errors = [row["error"] for row in run.rows if row.get("error")]
     if not errors or len(errors) < len(run.rows):
         return ""
     return f"failed on all {len(run.rows)} examples; the first: {errors[0]}"
 
 
-def tallied(metric: AnyMetric) -> Metric:
+def with_tallies(metric: AnyMetric) -> Metric:
     """The metric as one that gives tallies; a plain function has the mean of what it returns."""
     return metric if isinstance(metric, Metric) else Metric.of(metric)
 
 
 def guards(metric: AnyMetric, guarded: Mapping[str, float] | None) -> dict[str, float]:
-    """The guarded values: those given, else every measure that weighs nothing, which must not drop at all."""
-    known = tallied(metric).zero
+    """The values that must not drop: those given, or by default every measure of weight 0."""
+    measured = with_tallies(metric)
     if guarded is None:
-        return {name: 0.0 for name, weight in tallied(metric).weights.items() if not weight}
-    unknown = [name for name in guarded if name not in known]
-    if unknown:
-        raise GoldassayError(f"{unknown[0]!r} cannot be guarded: the metric has {', '.join(known)}")
+        return {name: 0.0 for name, weight in measured.weights.items() if not weight}
+    if unknown := [name for name in guarded if name not in measured.zero]:
+        raise GoldassayError(f"{unknown[0]!r} cannot be guarded: the metric has {', '.join(measured.zero)}")
     return dict(guarded)
 
 
 def total(cases: Sequence[Case]) -> Evidence:
     """The evidence of all cases together."""
     return sum((case.evidence for case in cases[1:]), cases[0].evidence)
+
+
+def left_out(train: int) -> int:
+    """How many of so many train examples a campaign does not measure, half to race on and half to show.
+
+    They are a third of train, but no more than a race takes, and none if they would be too few for a race.
+
+    >>> [left_out(count) for count in (40, 60, 160)]
+    [0, 20, 48]
+    """
+    count = min(2 * MOST, train // 3)
+    return count if count >= 2 * FEWEST else 0
+
+
+def count_measured(train: int, dev: int, most: int = MEASURED, races: bool = True) -> int:
+    """How many of ``train`` examples a campaign measures beside those of dev: ``most`` together.
+
+    >>> count_measured(160, 34), count_measured(30, 30), count_measured(160, 34, most=100)
+    (112, 30, 66)
+    """
+    return max(0, min(most - dev, train - left_out(train) if races else train))
+
+
+def spare(train: Sequence[dspy.Example], measured: Sequence[dspy.Example]) -> list[dspy.Example]:
+    """The train examples that are not measured and share no document with one that is."""
+    ids = {id(example) for example in measured}
+    documents = {read(example, "document", None) for example in measured} - {None}
+    return [one for one in train if id(one) not in ids and read(one, "document", None) not in documents]
+
+
+def race_calls(left: int, sets: int = 6) -> int:
+    """How many calls a race of ``sets`` takes if so many examples are left to race on and to show.
+
+    >>> race_calls(48)
+    88
+    """
+    count, calls = min(MOST, left // 2), 0
+    for rung in range(1, RUNGS + 1):
+        calls += sets * (ceil(count * rung / RUNGS) - ceil(count * (rung - 1) / RUNGS))
+        sets = ceil(sets / 2)
+    return calls if count >= FEWEST else 0
+
+
+@dataclass(frozen=True)
+class Race:
+    """Where sets are raced: ``bench`` has train examples that the campaign does not measure, ``pool`` those to show."""
+
+    bench: Bench
+    pool: Sequence[dspy.Example]
+
+    @classmethod
+    def on(cls, bench: Bench, train: Sequence[dspy.Example]) -> Race | None:
+        """A race beside a campaign's bench, on what that leaves of train; None if that is too little."""
+        left = spare(train, bench.examples)
+        if len(left) < 2 * FEWEST:
+            return None
+        count = min(MOST, len(left) // 2)
+        journal = bench.journal and bench.journal.with_name("raced.jsonl")
+        own = Bench(left[:count], bench.metric, options=bench.options, journal=journal, on_progress=bench.on_progress)
+        return cls(own, left[count:])
+
+    def winner(self, programs: Sequence[dspy.Module]) -> tuple[int, list[float]]:
+        """The number of the best program, and the value of each when it was last measured."""
+        order = [index for document in self.bench.order for index in document]
+        left, values = list(range(len(programs))), [0.0] * len(programs)
+        for rung in range(1, RUNGS + 1):
+            seen = order[: ceil(len(order) * rung / RUNGS)]
+            for number in left:
+                cases = self.bench.cases(programs[number], seen, f"set {number + 1}")
+                values[number] = float(total(cases).value)
+            left = sorted(left, key=lambda number: (-values[number], number))[: ceil(len(left) / 2)]
+        return left[0], values

@@ -6,56 +6,51 @@ Each function gets the job and returns a program. ``OPTIMIZERS`` maps the names 
 from __future__ import annotations
 
 import inspect
+import pickle
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, field
+from itertools import product
 from pathlib import Path
 from typing import Any
 
 import dspy
 from dspy import teleprompt
 
-from goldassay.exceptions import GoldassayError, MissingExtra
+from goldassay import jsonl
+from goldassay._dspy_compat import signature_of
+from goldassay.exceptions import DataError, GoldassayError, MissingExtra
 from goldassay.metric import Metric
 from goldassay.tuning.acceptance import Ledger
-from goldassay.tuning.measuring import evaluated
-from goldassay.tuning.watch import REFERENCE, Credit
+from goldassay.tuning.campaign import Patches, PatchOptions
+from goldassay.tuning.measuring import QUIET, evaluated
+from goldassay.tuning.watch import REFERENCE, Credit, Watch
 from goldassay.tuning.wrappers import NearestDemos
 
-GIVEN = {
-    "metric",
-    "prompt_model",
-    "reflection_lm",
-    "trainset",
-    "valset",
-    "seed",
-    "heard",
-    "tell",
-    "journal",
-    "held_out",
-}
-"""What a tuning gives to its optimizer itself, and is no option."""
+OWN = {"metric", "prompt_model", "reflection_lm", "trainset", "valset", "seed", "held_out", "journal"}
+OWN |= {"on_candidate", "on_progress"}  # what a tuning gives to its optimizer itself, and is no setting
+EVALUATION = {"display_progress": False, "display_table": 0}
 
 
 @dataclass(frozen=True)
 class Job:
-    """What an optimizer works on. ``train`` is shuffled by ``seed``; ``options`` go to the optimizer as they are."""
+    """What an optimizer works on. ``settings`` go to the optimizer as they are."""
 
     student: dspy.Module
     train: list[dspy.Example]
     dev: list[dspy.Example]
-    metric: Any
-    reflection_lm: Any = None
+    metric: Watch
+    writer: Any = None
     """The model that writes instructions."""
     reflects: bool = False
-    """Whether it was named apart from the model that examples are run with."""
+    """Whether it was named apart from the model that runs the examples."""
     threads: int = 1
     seed: int = 0
     folder: Path | None = None
-    options: dict[str, Any] = field(default_factory=dict)
+    settings: Mapping[str, Any] = field(default_factory=dict)
     held_out: dict[str, list[dspy.Example]] = field(default_factory=dict)
-    """The splits whose sentences no instruction may copy."""
+    """The splits that no instruction may copy."""
     ledger: Ledger = field(default_factory=Ledger)
     """Where an optimizer that tries patches says what it tried."""
 
@@ -63,185 +58,173 @@ class Job:
         """The train examples in the seed's order."""
         return random.Random(self.seed).sample(self.train, len(self.train))
 
-    def take(self, kind: Callable[..., object] | None = None, **defaults: object) -> dict[str, Any]:
-        """An optimizer's settings: the defaults with the user's options over them.
+    def merged(self, kind: Any, name: str = "", **defaults: Any) -> dict[str, Any]:
+        """An optimizer's settings: the defaults with the user's settings over them.
 
-        An option has a name that the class ``kind`` knows, or that stands among the defaults.
+        A setting has a name that ``kind`` takes, or that is among the defaults.
         """
-        parameters = {} if kind is None else inspect.signature(kind).parameters
-        whose = getattr(kind, "__name__", "this optimizer")
-        if not any(one.kind is one.VAR_KEYWORD and one.name[0] != "_" for one in parameters.values()):
-            known = sorted(one for one in {*parameters, *defaults} - GIVEN if one[0] != "_")
-            for name in self.options:
-                if name not in known:
-                    has = f"it has {', '.join(known)}" if known else "it has none"
-                    raise GoldassayError(f"{whose} has no option {name!r}; {has}")
-        for name, value in self.options.items():
-            usual = defaults.get(name, parameters[name].default if name in parameters else None)
+        parameters, name = inspect.signature(kind).parameters, name or kind.__name__
+        names = sorted(key for key in {*parameters, *defaults} - OWN if key[0] != "_")
+        anything = any(one.kind is one.VAR_KEYWORD and one.name[0] != "_" for one in parameters.values())
+        for key, value in self.settings.items():
+            if key not in names and not anything:
+                has = f"it has {', '.join(names)}" if names else "it has none"
+                raise GoldassayError(f"{name} has no option {key!r}; {has}")
+            usual = defaults.get(key, parameters[key].default if key in parameters else None)
             if isinstance(usual, (int, float)) and not isinstance(usual, bool) and not isinstance(value, (int, float)):
-                raise GoldassayError(f"option {name!r} of {whose} is a number, such as {usual}, not {value!r}")
-        return {**defaults, **self.options}
+                raise GoldassayError(f"option {key!r} of {name} is a number, such as {usual}, not {value!r}")
+        return {**defaults, **self.settings}
+
+    def run(self, kind: Any, *, compile_with: Mapping[str, Any] | None = None, **defaults: Any) -> Any:
+        """The program that an optimizer of this class makes.
+
+        What the constructor and ``compile`` want of metric, models, threads, seed and splits they get by name.
+        """
+        common = {"metric": self.metric, "prompt_model": self.writer, "reflection_lm": self.writer, "seed": self.seed}
+        common |= {"num_threads": self.threads, "trainset": self.shuffled()}
+        parameters = inspect.signature(kind).parameters
+        known = {key: value for key, value in common.items() if key in parameters}
+        if "k" in parameters and parameters["k"].default is inspect.Parameter.empty:
+            known["k"] = 4
+        return self.compiled(kind(**self.merged(kind, **{**known, **defaults})), **(compile_with or {}))
+
+    def compiled(self, optimizer: Any, **more: Any) -> Any:
+        """The program that an optimizer makes."""
+        common: dict[str, Any] = {"trainset": self.shuffled(), "valset": self.dev, "seed": self.seed}
+        common |= {"eval_kwargs": {"num_threads": self.threads, **EVALUATION}}
+        parameters = inspect.signature(optimizer.compile).parameters
+        return optimizer.compile(
+            self.student, **{**{key: value for key, value in common.items() if key in parameters}, **more}
+        )
+
+    def use_credit(self) -> None:
+        """Have single examples scored by what they add to the corpus value of the program as it is."""
+        measured = self.metric.metric
+        if isinstance(measured, Metric):
+            run = evaluated(self.student, self.dev[:REFERENCE], measured, QUIET.changed(threads=self.threads))
+            credit = Credit(run.evidence)
+            self.metric.credit = credit if credit.changes else None
 
 
-def labeled(job: Job) -> dspy.Module:
+def labeled(job: Job) -> Any:
     """Examples of train in the prompt, as labelled."""
-    return teleprompt.LabeledFewShot(**job.take(teleprompt.LabeledFewShot, k=4)).compile(
-        job.student, trainset=job.shuffled(), sample=False
-    )
+    return job.run(teleprompt.LabeledFewShot, k=4, compile_with={"sample": False})
 
 
-def knn(job: Job) -> dspy.Module:
+def knn(job: Job) -> Any:
     """For each input the most similar train examples in the prompt."""
-    return NearestDemos(**job.take(NearestDemos, k=4)).compile(job.student, trainset=job.train)
+    return job.run(NearestDemos, compile_with={"trainset": job.train}, k=4)
 
 
-def bootstrap(job: Job) -> dspy.Module:
+def bootstrap(job: Job) -> Any:
     """Few-shot demonstrations that the program itself got right, chosen on dev by random search."""
-    kind = teleprompt.BootstrapFewShotWithRandomSearch
-    settings = job.take(
-        kind, max_bootstrapped_demos=4, max_labeled_demos=4, num_candidate_programs=4, num_threads=job.threads
-    )
-    optimizer = kind(metric=job.metric, **settings)
-    return optimizer.compile(job.student, trainset=job.shuffled(), valset=job.dev)
+    few = {"max_bootstrapped_demos": 4, "max_labeled_demos": 4, "num_candidate_programs": 4}
+    return job.run(teleprompt.BootstrapFewShotWithRandomSearch, **few)
 
 
-def mipro(job: Job) -> dspy.Module:
+def mipro(job: Job) -> Any:
     """Instructions and demonstrations together, by Bayesian search (MIPROv2)."""
     try:
         import optuna  # noqa: F401
     except ImportError:
         raise MissingExtra("optuna", "optuna") from None
     few = {"num_candidates": 4, "num_trials": 8, "max_bootstrapped_demos": 2, "max_labeled_demos": 2}
-    settings = job.take(teleprompt.MIPROv2, auto=None, verbose=False, **few, num_threads=job.threads)
+    settings = job.merged(teleprompt.MIPROv2, auto=None, verbose=False, **few, num_threads=job.threads)
     trials = settings.pop("num_trials")
     if settings["auto"]:  # it sets both itself
         trials = settings["num_candidates"] = None
-    optimizer = teleprompt.MIPROv2(metric=job.metric, prompt_model=job.reflection_lm, seed=job.seed, **settings)
-    return optimizer.compile(
-        job.student, trainset=job.shuffled(), valset=job.dev, num_trials=trials, minibatch=False, seed=job.seed
-    )
+    optimizer = teleprompt.MIPROv2(metric=job.metric, prompt_model=job.writer, seed=job.seed, **settings)
+    return job.compiled(optimizer, num_trials=trials, minibatch=False)
 
 
-def credited(job: Job) -> None:
-    """Have single examples scored by what they add to the corpus value, beside the program as it is."""
-    measured = job.metric.metric
-    if isinstance(measured, Metric):
-        some = job.dev[:REFERENCE]
-        run = evaluated(job.student, some, measured, threads=job.threads, folder=None, progress=False)
-        credit = Credit(run.evidence)
-        job.metric.credit = credit if credit.changes else None
-
-
-def simba(job: Job) -> dspy.Module:
+def simba(job: Job) -> Any:
     """Rules and demonstrations from the examples on which the program wavers (SIMBA)."""
-    batch = min(16, len(job.train))
-    few = {"num_candidates": 4, "max_steps": 4, "max_demos": 2}
-    settings = job.take(teleprompt.SIMBA, bsize=batch, **few, num_threads=job.threads)
-    if settings["bsize"] > len(job.train):
-        raise GoldassayError(
-            f"simba wants at least bsize={settings['bsize']} train examples; there are {len(job.train)}"
-        )
-    credited(job)
-    optimizer = teleprompt.SIMBA(metric=job.metric, prompt_model=job.reflection_lm, **settings)
-    return optimizer.compile(job.student, trainset=job.shuffled(), seed=job.seed)
+    batch = job.settings.get("bsize", min(16, len(job.train)))
+    if isinstance(batch, int) and batch > len(job.train):
+        raise GoldassayError(f"simba needs at least bsize={batch} train examples; there are {len(job.train)}")
+    job.use_credit()
+    return job.run(teleprompt.SIMBA, bsize=batch, num_candidates=4, max_steps=4, max_demos=2)
 
 
-def copro(job: Job) -> dspy.Module:
+def copro(job: Job) -> Any:
     """Instructions rewritten in rounds (COPRO)."""
-    settings = job.take(teleprompt.COPRO, breadth=4, depth=2)
-    optimizer = teleprompt.COPRO(prompt_model=job.reflection_lm, metric=job.metric, **settings)
-    eval_kwargs = {"num_threads": job.threads, "display_progress": False, "display_table": 0}
-    return optimizer.compile(job.student, trainset=job.dev, eval_kwargs=eval_kwargs)
+    return job.run(teleprompt.COPRO, compile_with={"trainset": job.dev}, breadth=4, depth=2)
 
 
-def inferrules(job: Job) -> dspy.Module:
+def inferrules(job: Job) -> Any:
     """Rules induced from demonstrations and put into the instructions (InferRules)."""
-    settings = job.take(teleprompt.InferRules, num_candidates=3, num_rules=6, num_threads=job.threads)
+    settings = job.merged(teleprompt.InferRules, num_candidates=3, num_rules=6, num_threads=job.threads)
     optimizer = teleprompt.InferRules(metric=job.metric, max_bootstrapped_demos=2, max_labeled_demos=2, **settings)
-    if job.reflection_lm is not None:
-        optimizer.rules_induction_program.teacher_settings = {"lm": job.reflection_lm}
-    compiled: Any = optimizer.compile(job.student, trainset=job.shuffled(), valset=job.dev)
-    return compiled
+    if job.writer is not None:
+        optimizer.rules_induction_program.teacher_settings = {"lm": job.writer}
+    return job.compiled(optimizer)
 
 
-def gepa(job: Job) -> dspy.Module:
-    """Instructions evolved by reflection on the metric's feedback (GEPA)."""
-    from goldassay.tuning import gepa as evolution
-    from goldassay.tuning.gepa import PairedAcceptance
+def gepa(job: Job) -> Any:
+    """Instructions evolved by reflection on the metric's feedback (GEPA), selected by their corpus value on dev."""
+    from gepa import optimize
 
     batch = min(8, len(job.train))
-    whole: dict[str, int] = {"max_metric_calls": 8 * len(job.dev) + 20 * batch}
-    if {"auto", "max_full_evals"} & job.options.keys():  # GEPA takes one of the three
-        whole = {}
-    settings = job.take(dspy.GEPA, **whole, reflection_minibatch_size=batch)
-    if job.reflection_lm is None and "instruction_proposer" not in settings:
+    calls: dict[str, int] = {"max_metric_calls": 8 * len(job.dev) + 20 * batch}
+    if {"auto", "max_full_evals"} & job.settings.keys():  # GEPA takes one of the three
+        calls = {}
+    settings = job.merged(dspy.GEPA, "GEPA", **calls, reflection_minibatch_size=batch)
+    if job.writer is None and "instruction_proposer" not in settings:
         raise GoldassayError("gepa reflects with a language model: give --reflection-lm (or --lm)")
     log = job.folder / "gepa" if job.folder else None
     values = log / "corpus.json" if log else None
-    for candidate, value in evolution.read(values) if values and values.is_file() else []:
-        job.metric.keep(value, evolution.with_instructions(job.student, candidate))
+    for candidate, value in _candidates(values) if values and values.is_file() else []:
+        job.metric.keep(value, with_instructions(job.student, candidate))
+    job.metric.journal = values
     if log:
-        evolution.check_state(log)
-    credited(job)
-    policy = evolution.CorpusPolicy(lambda: job.metric.kept, values)
+        check_gepa_state(log)
+    job.use_credit()
     several = len(getattr(job.metric.metric, "measures", ())) > 1
-    extra = {
-        "acceptance_criterion": PairedAcceptance(),
-        "val_evaluation_policy": policy,
-        "frontier_type": "hybrid" if several else "instance",
-        **settings.pop("gepa_kwargs", {}),
-    }
+    extra = {"acceptance_criterion": PairedAcceptance(), "frontier_type": "hybrid" if several else "instance"}
+    known = inspect.signature(optimize).parameters  # older versions of GEPA know neither
+    extra = {key: value for key, value in extra.items() if key in known} | settings.pop("gepa_kwargs", {})
     optimizer = dspy.GEPA(
         metric=job.metric,
-        reflection_lm=job.reflection_lm,
+        reflection_lm=job.writer,
         num_threads=job.threads,
         seed=job.seed,
         log_dir=str(log) if log else None,
         gepa_kwargs=extra,
         **settings,
     )
-    try:
-        return optimizer.compile(job.student, trainset=job.shuffled(), valset=job.dev)
-    finally:
-        policy.hear()
+    evolved = optimizer.compile(job.student, trainset=job.shuffled(), valset=job.dev)
+    if not job.metric.candidates:
+        return evolved
+    best, _ = max(job.metric.candidates, key=lambda pair: pair[1])  # GEPA itself goes by the mean of the examples
+    return with_instructions(job.student, best)
 
 
-def patches(job: Job) -> dspy.Module:
+def patches(job: Job) -> Any:
     """Edits made from the program's errors, in bundles that are tested before they are kept (ours)."""
-    from goldassay.tuning.teleprompter import Patches
-
-    settings = job.take(
-        Patches,
-        reflection_lm=job.reflection_lm if job.reflects else None,
+    settings = job.merged(
+        PatchOptions,
+        "Patches",
+        reflection_lm=job.writer if job.reflects else None,
         threads=job.threads,
         seed=job.seed,
         held_out={name: part for name, part in job.held_out.items() if name != "dev"},
         journal=job.folder / "measured.jsonl" if job.folder else None,
+        on_candidate=job.metric.keep,
+        on_progress=job.metric.show,
     )
-    optimizer = Patches(job.metric.metric, heard=job.metric.keep, tell=job.metric.say, **settings)
+    optimizer = Patches(job.metric.metric, **settings)
     try:
         return optimizer.compile(job.student, trainset=job.train, valset=job.dev)
     finally:
-        for name in ("patches", "entries", "failures", "patterns"):
-            getattr(job.ledger, name).extend(getattr(optimizer.ledger, name))
-        job.ledger.verdict = optimizer.ledger.verdict
+        vars(job.ledger).update(vars(optimizer.ledger))
 
 
 Optimizer = Callable[[Job], Any]
 OPTIMIZERS: dict[str, Optimizer] = {
-    "labeled": labeled,
-    "knn": knn,
-    "bootstrap": bootstrap,
-    "mipro": mipro,
-    "simba": simba,
-    "copro": copro,
-    "inferrules": inferrules,
-    "gepa": gepa,
-    "patches": patches,
+    optimizer.__name__: optimizer
+    for optimizer in (labeled, knn, bootstrap, mipro, simba, copro, inferrules, gepa, patches)
 }
-
-
-ALSO = {
+ALIASES = {
     "MIPROv2": "mipro",
     "BootstrapFewShotWithRandomSearch": "bootstrap",
     "LabeledFewShot": "labeled",
@@ -251,62 +234,107 @@ ALSO = {
     "GEPA": "gepa",
     "Patches": "patches",
 }
-"""DSPy's own names for what stands here with budgets that suit small data."""
+"""DSPy's own names of the optimizers that stand here with budgets for small data."""
 
 
-def named(name: object) -> Optimizer:
-    """The optimizer of that name: ours, DSPy's own name of a class, or an optimizer object."""
-    if not isinstance(name, str):
-        return _given(name)
-    if name in OPTIMIZERS or ALSO.get(name) in OPTIMIZERS:
-        return OPTIMIZERS[ALSO.get(name, name)]
-    found = getattr(teleprompt, name, None)
-    if isinstance(found, type) and issubclass(found, teleprompt.Teleprompter):
-        return _made(found)
+def resolve(optimizer: object) -> tuple[str, Optimizer]:
+    """The name under which a tuning is saved, and the optimizer: one of ours, a class of DSPy by name, or an object."""
+    if not isinstance(optimizer, str):
+        if not hasattr(optimizer, "compile"):
+            raise GoldassayError(f"an optimizer has a compile method; {type(optimizer).__name__} has none")
+        return type(optimizer).__name__, lambda job: _run_object(optimizer, job)
+    name = ALIASES.get(optimizer, optimizer)
+    if name in OPTIMIZERS:
+        return name, OPTIMIZERS[name]
+    kind: Any = getattr(teleprompt, name, None)
+    if isinstance(kind, type) and issubclass(kind, teleprompt.Teleprompter):
+        return name, lambda job: job.run(kind)
     raise GoldassayError(f"no optimizer {name!r}; there are {', '.join(OPTIMIZERS)}, and DSPy's own names")
 
 
-def called(optimizer: object) -> str:
-    """The name that a tuning is saved under."""
-    return ALSO.get(optimizer, optimizer) if isinstance(optimizer, str) else type(optimizer).__name__
+def _run_object(optimizer: Any, job: Job) -> Any:
+    """An optimizer object with its own settings, scored by the metric of this tuning."""
+    own = copy(optimizer)
+    if hasattr(own, "metric") and not hasattr(own, "ledger"):
+        own.metric = job.metric
+    program = job.compiled(own)
+    if hasattr(own, "ledger"):
+        vars(job.ledger).update(vars(own.ledger))
+    return program
 
 
-def _made(kind: type[Any]) -> Optimizer:
-    """An optimizer of DSPy by its class: what it wants of metric, models, threads and train is given to it."""
+class PairedAcceptance:
+    """GEPA keeps a proposal if the minibatch speaks for it: sign-flip p at most ``alpha`` (one-sided).
 
-    def run(job: Job) -> Any:
-        known = {"metric": job.metric, "prompt_model": job.reflection_lm, "reflection_lm": job.reflection_lm}
-        known |= {"num_threads": job.threads, "seed": job.seed, "trainset": job.shuffled()}
-        wanted = inspect.signature(kind).parameters
-        settings = job.take(kind, **{name: value for name, value in known.items() if name in wanted})
-        if "k" in wanted and wanted["k"].default is inspect.Parameter.empty:
-            settings.setdefault("k", 4)
-        return _compiled(kind(**settings), job)
+    The level is loose by intent: a minibatch only decides whether a candidate deserves an evaluation on the whole dev
+    split, where it is chosen; the proof of the result is the paired test of `goldassay.tune` on dev and test.
+    """
 
-    run.__name__ = kind.__name__
-    return run
+    def __init__(self, alpha: float = 0.25) -> None:
+        self.alpha = alpha
 
+    def should_accept(self, proposal: Any, state: object) -> bool:
+        """Called by GEPA with the proposal's scores on the minibatch before and after."""
+        before, after = proposal.subsample_scores_before or [], proposal.subsample_scores_after or []
+        return len(before) == len(after) and sign_flip_p([*map(float, before)], [*map(float, after)]) <= self.alpha
 
-def _given(optimizer: Any) -> Optimizer:
-    """An optimizer object: its own settings, scored by the metric of this tuning."""
-    if not hasattr(optimizer, "compile"):
-        raise GoldassayError(f"an optimizer has a compile method; {type(optimizer).__name__} has none")
-
-    def run(job: Job) -> Any:
-        made = copy(optimizer)
-        if hasattr(made, "metric") and not hasattr(made, "ledger"):
-            made.metric = job.metric
-        found = _compiled(made, job)
-        if hasattr(made, "ledger"):
-            vars(job.ledger).update(vars(made.ledger))
-        return found
-
-    run.__name__ = type(optimizer).__name__
-    return run
+    def reject_reason(self, proposal: object, state: object) -> str:
+        """For GEPA's log."""
+        return f"the paired difference on the minibatch is not shown at {self.alpha:g}"
 
 
-def _compiled(optimizer: Any, job: Job) -> Any:
-    known: dict[str, Any] = {"trainset": job.shuffled(), "valset": job.dev, "seed": job.seed}
-    known["eval_kwargs"] = {"num_threads": job.threads, "display_progress": False, "display_table": 0}
-    wanted = inspect.signature(optimizer.compile).parameters
-    return optimizer.compile(job.student, **{name: value for name, value in known.items() if name in wanted})
+def sign_flip_p(before: Sequence[float], after: Sequence[float]) -> float:
+    """The one-sided exact sign-flip p-value of the paired differences; 1.0 when none differs.
+
+    All 2^n signs are tried (n is a minibatch, at most 16 differing pairs; beyond that the first 16 decide).
+
+    >>> sign_flip_p([0, 0, 0, 0], [1, 1, 1, 1])     # 1 of 16 sign patterns is as good
+    0.0625
+    >>> sign_flip_p([0.5, 0.5], [0.5, 0.5])
+    1.0
+    """
+    differences = [y - x for x, y in zip(before, after, strict=True) if y != x][:16]
+    if not differences:
+        return 1.0
+    sums = [sum(s * abs(d) for s, d in zip(signs, differences, strict=True))
+            for signs in product((1, -1), repeat=len(differences))]  # fmt: skip
+    return sum(one >= sum(differences) - 1e-12 for one in sums) / len(sums)
+
+
+def with_instructions(program: dspy.Module, candidate: Mapping[str, str]) -> dspy.Module:
+    """A copy of the program with a candidate's instructions."""
+    program = program.deepcopy()
+    for name, predictor in program.named_predictors():
+        if name in candidate:
+            predictor.signature = signature_of(predictor).with_instructions(candidate[name])
+    return program
+
+
+def _candidates(file: Path) -> list[tuple[dict[str, str], float]]:
+    """The candidates and values of an earlier part of this tuning."""
+    try:
+        return [(dict(candidate), float(value)) for candidate, value in jsonl.value(file.read_bytes(), file=file)]
+    except (ValueError, TypeError) as error:
+        raise DataError(f"not the values of GEPA's candidates: {error}", file=file) from None
+
+
+def check_gepa_state(folder: Path) -> bool:
+    """Whether GEPA's state (a pickle) is there; a DataError if it holds anything but plain data."""
+    file = folder / "gepa_state.bin"
+    if not file.is_file():
+        return False
+    try:
+        with file.open("rb") as stream:
+            _PlainUnpickler(stream).load()
+    except (pickle.UnpicklingError, EOFError, AttributeError, IndexError, ValueError) as error:
+        raise DataError(f"not the state of a GEPA tuning: {error}", file=file) from None
+    return True
+
+
+class _PlainUnpickler(pickle.Unpickler):
+    """Knows no class but plain containers, so that a file from elsewhere is refused before anything in it can run."""
+
+    def find_class(self, module: str, name: str) -> Any:
+        if module == "builtins" and name in ("set", "frozenset", "dict", "list", "tuple", "int", "float", "str"):
+            return super().find_class(module, name)
+        raise pickle.UnpicklingError(f"it holds {module}.{name}, and only plain data is read")

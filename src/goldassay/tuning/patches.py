@@ -1,58 +1,21 @@
-"""A patch: a reviewable edit of a program's prompts, with reasons, proof and verdict. One YAML file each.
-
-Applying a patch to a program, and taking it back: exact inverses of each other.
-"""
+"""A patch: a reviewable edit of a program's prompts, with its reason, evidence and verdict. One YAML file each."""
 
 from __future__ import annotations
 
 import hashlib
 import json
+from enum import StrEnum
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 import dspy
 import yaml
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError, field_validator, model_validator
 
 from goldassay import files
 from goldassay.exceptions import DataError, GoldassayError
 from goldassay.running.identity import fingerprint
-from goldassay.tuning.wrappers import WRITTEN, Formed, Nearest, predictors, without_nearest
-
-Action = Literal[
-    "add_example",
-    "remove_example",
-    "replace_example",
-    "show_nearest",
-    "add_instruction",
-    "remove_instruction",
-    "replace_instruction",
-    "describe_field",
-    "set_form",
-]
-SECTION: dict[str, str] = {
-    "add_example": "few_shot",
-    "remove_example": "few_shot",
-    "replace_example": "few_shot",
-    "show_nearest": "few_shot",
-    "add_instruction": "system",
-    "remove_instruction": "system",
-    "replace_instruction": "system",
-    "describe_field": "output_format",
-    "set_form": "output_format",
-}
-WRAPS = ("show_nearest", "set_form")  # edits of the whole program, not of one predictor
-NEEDS: dict[str, tuple[str, ...]] = {
-    "add_example": ("example",),
-    "remove_example": ("index",),
-    "replace_example": ("index", "example"),
-    "show_nearest": ("example",),
-    "add_instruction": ("text",),
-    "remove_instruction": ("old",),
-    "replace_instruction": ("old", "text"),
-    "describe_field": ("field", "text"),
-    "set_form": ("text",),
-}
+from goldassay.tuning.wrappers import FORMS, Formed, Nearest, predictors, without_nearest
 
 
 class Effect(BaseModel):
@@ -73,30 +36,39 @@ class Effect(BaseModel):
     seconds: float = 0.0
 
     @property
-    def turned(self) -> Effect:
-        """What edits carry, where this is the effect of leaving them out."""
+    def reversed(self) -> Effect:
+        """The effect of making an edit, where this is the effect of leaving it out."""
         sides = {"before": self.after, "after": self.before, "difference": -self.difference}
         return self.model_copy(update={**sides, "low": -self.high, "high": -self.low})
 
 
+class Status(StrEnum):
+    """What became of a patch."""
+
+    PROPOSED = "proposed"
+    KEPT = "kept"
+    PROVEN = "proven"
+    REJECTED = "rejected"
+    APPLIED = "applied"
+    REVERTED = "reverted"
+
+
 class Patch(BaseModel):
-    """One edit of one predictor's prompt.
+    """One edit of one predictor's prompt; `make_patch` and `read` give the class that belongs to its ``action``.
 
-    ``status`` is ``kept`` where it was best on the examples that it was chosen on, and ``proven`` where examples that
-    had no part in that say so. ``show_nearest`` edits the whole program: ``example`` holds its number ``k``, the
-    ``keys`` that are compared and the ``examples`` to choose from, in place of those that are chosen from now (no more
-    than ``k`` of them are shown to every input); so does ``set_form``, whose ``text`` is ``json``,
-    ``lines`` or ``types``.
+    ``status`` is ``kept`` if the patch was best on the examples that chose it, and ``proven`` if examples that had no
+    part in the choice say so.
 
-    >>> patch = Patch(predictor="extract", action="add_instruction", text="Extract years.", rationale="18 years missed")
-    >>> patch.section, patch.status, patch.id
+    >>> patch = make_patch(predictor="extract", action="add_instruction", text="Extract years.")
+    >>> patch.section, patch.status.value, patch.id
     ('system', 'proposed', 'add_instruction-58e7e346')
     """
 
     model_config = ConfigDict(extra="forbid")
+    section: ClassVar[str]  # the part of the prompt that it changes: system, few_shot or output_format
 
     predictor: str
-    action: Action
+    action: str
     text: str | None = None
     old: str | None = None
     field: str | None = None
@@ -109,22 +81,8 @@ class Patch(BaseModel):
     priority: int = 1
     program: str = ""
     effects: list[Effect] = Field(default_factory=list)
-    status: Literal["proposed", "kept", "proven", "rejected", "applied", "reverted"] = "proposed"
+    status: Status = Status.PROPOSED
     reason: str = ""
-
-    @model_validator(mode="after")
-    def _complete(self) -> Patch:
-        missing = [name for name in NEEDS[self.action] if getattr(self, name) is None]
-        if self.action == "add_instruction" and not (self.text or "text").strip():
-            missing = ["text"]
-        if missing:
-            raise ValueError(f"{self.action} needs {' and '.join(missing)}")
-        return self
-
-    @property
-    def section(self) -> str:
-        """The part of the prompt that it changes: ``system``, ``few_shot`` or ``output_format``."""
-        return SECTION[self.action]
 
     @property
     def id(self) -> str:
@@ -135,32 +93,191 @@ class Patch(BaseModel):
     @property
     def edit(self) -> str:
         """The edit in one line, for a table."""
-        if self.action == "show_nearest":
-            given = self.example or {}
-            count = len(given.get("examples", ()))
-            if count <= int(given.get("k") or 0):
-                return f"the same {count} examples for every input"
-            return f"the {given.get('k')} nearest of {count} examples"
-        shown = self.text or self.old or json.dumps(self.example, ensure_ascii=False, default=str) or f"#{self.index}"
-        return " ".join(str(shown if shown != "null" else f"#{self.index}").split())
+        example = json.dumps(self.example, ensure_ascii=False, default=str) if self.example else ""
+        return " ".join((self.text or self.old or example or f"#{self.index}").split())
+
+    def reject(self, reason: str) -> None:
+        """Mark the patch as rejected; the first reason stays."""
+        self.status, self.reason = Status.REJECTED, self.reason or reason
+
+    def applied_to(self, program: dspy.Module) -> dspy.Module:
+        """A copy of the program with the edit."""
+        copy = program.deepcopy()
+        known = predictors(copy)
+        if self.predictor not in known:
+            raise self.error(f"no predictor {self.predictor!r}; the program has {', '.join(known)}")
+        self.change(known[self.predictor])
+        return copy
+
+    def change(self, predictor: Any) -> None:
+        """Make the edit in a predictor of its own copy."""
+        raise NotImplementedError
+
+    def error(self, message: str) -> GoldassayError:
+        """An error that names this patch."""
+        return GoldassayError(f"patch {self.id}: {message}")
 
 
-def write(patch: Patch, folder: Path) -> Path:
-    """Write a patch as ``ID.yaml``; the parent folders are made."""
-    folder.mkdir(parents=True, exist_ok=True)
-    return rewrite(patch, folder / f"{patch.id}.yaml")
+class ExamplePatch(Patch):
+    """Adds a demonstration (at ``index``, else last), removes the one at ``index``, or puts another in its place."""
+
+    section: ClassVar[str] = "few_shot"
+    action: Literal["add_example", "remove_example", "replace_example"]
+
+    @model_validator(mode="after")
+    def _complete(self) -> ExamplePatch:
+        missing = [] if self.action == "add_example" or self.index is not None else ["index"]
+        missing += [] if self.action == "remove_example" or self.example is not None else ["example"]
+        return _require(self, missing)
+
+    def change(self, predictor: Any) -> None:
+        demos = list(predictor.demos or [])
+        last = len(demos) if self.action == "add_example" else len(demos) - 1
+        if self.action != "remove_example":
+            filled = {key for key, value in (self.example or {}).items() if value is not None}
+            for fields in (predictor.signature.input_fields, predictor.signature.output_fields):
+                if filled.isdisjoint(fields):
+                    raise self.error(f"the example has no {' or '.join(fields)}; it would not be shown")
+        place = last if self.index is None else self.index
+        if place > last:
+            what = f"place {place} for an example" if self.action == "add_example" else f"example {place}"
+            raise self.error(f"no {what}; the predictor shows {len(demos)}")
+        new = [] if self.action == "remove_example" else [dspy.Example(**(self.example or {}))]
+        demos[place : place + (self.action != "add_example")] = new
+        predictor.demos = demos
 
 
-def rewrite(patch: Patch, file: Path) -> Path:
-    """Write a patch to its file, whatever a person called it."""
-    body = {"id": patch.id, "section": patch.section, **patch.model_dump(exclude_none=True)}
+class InstructionPatch(Patch):
+    """Adds the line ``text`` to the instructions, removes the words ``old``, or puts ``text`` in their place."""
+
+    section: ClassVar[str] = "system"
+    action: Literal["add_instruction", "remove_instruction", "replace_instruction"]
+
+    @model_validator(mode="after")
+    def _complete(self) -> InstructionPatch:
+        blank = self.action == "add_instruction" and not (self.text or "").strip()
+        missing = [] if self.action == "add_instruction" or self.old is not None else ["old"]
+        missing += ["text"] if blank or (self.action == "replace_instruction" and self.text is None) else []
+        return _require(self, missing)
+
+    def change(self, predictor: Any) -> None:
+        before = predictor.signature.instructions
+        if self.action == "add_instruction":
+            after = f"{before}\n{self.text}"
+        else:
+            old = self.old or ""
+            if before.count(old) != 1:
+                raise self.error(f"{old[:60]!r} stands {before.count(old)} times in the instructions, not once")
+            after = before.replace(old, self.text or "" if self.action == "replace_instruction" else "")
+        if not after.strip():
+            raise self.error("it would leave no instructions, and DSPy would put its own there")
+        predictor.signature = predictor.signature.with_instructions(after)
+
+
+class FieldPatch(Patch):
+    """Describes the field ``field`` with ``text``."""
+
+    section: ClassVar[str] = "output_format"
+    action: Literal["describe_field"]
+    text: str
+    field: str
+
+    def change(self, predictor: Any) -> None:
+        signature = predictor.signature
+        if self.field not in signature.fields:
+            raise self.error(f"no field {self.field!r}; there are {', '.join(signature.fields)}")
+        predictor.signature = signature.with_updated_fields(self.field, desc=self.text)
+
+
+class NearestPatch(Patch):
+    """Shows each input its ``k`` nearest ``examples``, compared by their ``keys``, in place of those shown so far.
+
+    No more than ``k`` examples are shown to every input. It edits the whole program.
+    """
+
+    section: ClassVar[str] = "few_shot"
+    action: Literal["show_nearest"]
+    example: dict[str, Any]
+
+    @field_validator("example")
+    @classmethod
+    def _complete(cls, example: dict[str, Any]) -> dict[str, Any]:
+        if not example.get("examples") or not example.get("keys"):
+            raise ValueError("show_nearest needs an example with k, keys and examples")
+        return example
+
+    @property
+    def edit(self) -> str:
+        """The edit in one line, for a table."""
+        k, count = int(self.example.get("k", 4)), len(self.example["examples"])
+        return f"the same {count} examples for every input" if count <= k else f"the {k} nearest of {count} examples"
+
+    def applied_to(self, program: dspy.Module) -> dspy.Module:
+        nearest = Nearest(without_nearest(program), int(self.example.get("k", 4)))
+        nearest.learn([dict(example) for example in self.example["examples"]], self.example["keys"])
+        return nearest
+
+
+class FormPatch(Patch):
+    """Has answers written as ``text``: ``json``, ``lines`` or ``types``. It edits the whole program."""
+
+    section: ClassVar[str] = "output_format"
+    action: Literal["set_form"]
+    text: str
+
+    @field_validator("text")
+    @classmethod
+    def _known(cls, text: str) -> str:
+        if text not in FORMS:
+            raise ValueError(f"no form of answers {text!r}; there are {', '.join(FORMS)}")
+        return text
+
+    def applied_to(self, program: dspy.Module) -> dspy.Module:
+        return Formed(program.deepcopy(), self.text)
+
+
+AnyPatch = Annotated[
+    ExamplePatch | InstructionPatch | FieldPatch | NearestPatch | FormPatch, Field(discriminator="action")
+]
+_ANY: TypeAdapter[Patch] = TypeAdapter(AnyPatch)
+
+
+def _require(patch: Any, missing: list[str]) -> Any:
+    if missing:
+        raise ValueError(f"{patch.action} needs {' and '.join(missing)}")
+    return patch
+
+
+def make_patch(**fields: Any) -> Patch:
+    """The patch with these fields, of the class that belongs to its ``action``; a ValueError if one is missing."""
+    return _ANY.validate_python(fields)
+
+
+def apply(program: dspy.Module, patch: Patch, *, any_version: bool = False) -> dspy.Module:
+    """A copy of ``program`` with the edit made; the program itself stays as it is.
+
+    A patch that names the program version it was made for is refused for another one, unless ``any_version``.
+    """
+    if patch.program and not any_version and patch.program != fingerprint(program):
+        raise GoldassayError(
+            f"patch {patch.id} was made for version {patch.program} of the program, this is {fingerprint(program)}; "
+            "propose and test it again"
+        )
+    return patch.applied_to(program)
+
+
+def write(patch: Patch, place: Path) -> Path:
+    """Write a patch to a YAML file, or as ``ID.yaml`` into a folder."""
+    file = place if place.suffix == ".yaml" else place / f"{patch.id}.yaml"
+    file.parent.mkdir(parents=True, exist_ok=True)
+    body = {"id": patch.id, "section": patch.section, **patch.model_dump(mode="json", exclude_none=True)}
     text = yaml.dump(body, Dumper=_Dumper, allow_unicode=True, sort_keys=False, width=100)
     file.write_text(text, encoding="utf-8", newline="\n")
     return file
 
 
 class _Dumper(yaml.SafeDumper):
-    """Text with other controls than line feeds is escaped: YAML reads some of them as a line feed or a blank."""
+    """Escapes control characters other than line feeds: YAML reads some of them as a line feed or a blank."""
 
 
 def _text(dumper: yaml.SafeDumper, text: str) -> yaml.ScalarNode:
@@ -174,8 +291,7 @@ _Dumper.add_representer(str, _text)
 def read(file: Path) -> Patch:
     """Read a patch that a person may have edited; nonsense is a DataError that says where.
 
-    What was measured belongs to the edit that was measured: where a person changed the edit, the effects and the
-    verdict are left out.
+    Evidence belongs to the edit that was measured: if a person changed the edit, effects and verdict are dropped.
     """
     body = files.yaml_value(file)
     if not isinstance(body, dict):
@@ -183,135 +299,17 @@ def read(file: Path) -> Patch:
     body.pop("section", None)
     written = body.pop("id", None)
     try:
-        patch = Patch.model_validate(body)
+        patch = make_patch(**body)
     except ValidationError as error:
         first = error.errors()[0]
-        raise DataError(first["msg"], file=file, field=".".join(map(str, first["loc"])) or None) from None
-    if written not in (None, patch.id) and (patch.effects or patch.status != "proposed"):
-        patch.effects, patch.status, patch.reason = [], "proposed", f"edited by hand: it was {written}"
+        field = ".".join(map(str, first["loc"][first["loc"][:1] == (body.get("action"),) :]))
+        raise DataError(first["msg"], file=file, field=field or None) from None
+    if written not in (None, patch.id) and (patch.effects or patch.status != Status.PROPOSED):
+        patch.effects, patch.status, patch.reason = [], Status.PROPOSED, f"edited by hand: it was {written}"
     return patch
 
 
 def read_all(folder: Path) -> list[tuple[Path, Patch]]:
     """All patches of a folder, by priority, then by name."""
-    found = [(file, read(file)) for file in sorted(folder.glob("*.yaml"))]
-    return sorted(found, key=lambda pair: (pair[1].priority, pair[0].name))
-
-
-def apply(program: dspy.Module, patch: Patch, *, any_version: bool = False) -> dspy.Module:
-    """A copy of ``program`` with the edit made; the program itself stays as it is.
-
-    A patch that names the program version it was made for is refused for another one, unless ``any_version``.
-    """
-    if patch.program and not any_version and patch.program != fingerprint(program):
-        raise GoldassayError(
-            f"patch {patch.id} was made for version {patch.program} of the program, this is {fingerprint(program)}; "
-            "propose and test it again"
-        )
-    if patch.action in WRAPS:
-        return _wrapped(program, patch)
-    copy = program.deepcopy()
-    predictor = _predictor(copy, patch)
-    if patch.section == "few_shot":
-        predictor.demos = _demos(list(predictor.demos or []), patch, predictor.signature)
-    elif patch.section == "system":
-        predictor.signature = predictor.signature.with_instructions(
-            _instructions(predictor.signature.instructions, patch)
-        )
-    else:
-        predictor.signature = _described(predictor.signature, patch)
-    return copy
-
-
-def inverse(program: dspy.Module, patch: Patch) -> Patch:
-    """The patch that takes ``patch`` back, given the program before it was applied."""
-    if patch.action in WRAPS:
-        raise GoldassayError(f"patch {patch.id} wraps the program; keep the program as it was to take it back")
-    predictor, patched = _predictor(program, patch), apply(program, patch)
-    base: dict[str, Any] = {
-        "predictor": patch.predictor,
-        "rationale": f"takes back {patch.id}",
-        "program": fingerprint(patched),
-    }
-    if patch.action == "add_example":
-        return Patch(action="remove_example", index=_place(patch, len(predictor.demos or [])), **base)
-    if patch.action == "remove_example":
-        return Patch(action="add_example", example=_plain(predictor.demos[patch.index]), index=patch.index, **base)
-    if patch.action == "replace_example":
-        return Patch(action="replace_example", example=_plain(predictor.demos[patch.index]), index=patch.index, **base)
-    if patch.action == "describe_field":
-        old = predictor.signature.fields[patch.field].json_schema_extra.get("desc", "")
-        return Patch(action="describe_field", field=patch.field, text=old, **base)
-    now = _predictor(patched, patch).signature.instructions  # DSPy takes white space off the ends of what it is given
-    return Patch(action="replace_instruction", old=now, text=predictor.signature.instructions, **base)
-
-
-def _predictor(program: dspy.Module, patch: Patch) -> Any:
-    known = predictors(program)
-    if patch.predictor not in known:
-        raise GoldassayError(f"patch {patch.id}: no predictor {patch.predictor!r}; the program has {', '.join(known)}")
-    return known[patch.predictor]
-
-
-def _place(patch: Patch, count: int) -> int:
-    return count if patch.index is None else patch.index
-
-
-def _wrapped(program: dspy.Module, patch: Patch) -> Any:
-    """The program that is shown its nearest examples, or whose answers have another form."""
-    if patch.action == "set_form":
-        if patch.text not in WRITTEN:
-            raise GoldassayError(f"patch {patch.id}: no form of answers {patch.text!r}; there are {', '.join(WRITTEN)}")
-        return Formed(program.deepcopy(), str(patch.text))
-    given = patch.example or {}
-    if not given.get("examples") or not given.get("keys"):
-        raise GoldassayError(f"patch {patch.id}: show_nearest needs an example with k, keys and examples")
-    made = Nearest(without_nearest(program), int(given.get("k", 4)))
-    made.learn([dict(one) for one in given["examples"]], given["keys"])
-    return made
-
-
-def _demos(demos: list[Any], patch: Patch, signature: type[dspy.Signature]) -> list[Any]:
-    if patch.action != "remove_example":
-        known = {key for key, value in (patch.example or {}).items() if value is not None}
-        for fields in (signature.input_fields, signature.output_fields):
-            if known.isdisjoint(fields):
-                raise GoldassayError(
-                    f"patch {patch.id}: the example has no {' or '.join(fields)}; it would not be shown"
-                )
-    if patch.action == "add_example":
-        place = _place(patch, len(demos))
-        if place > len(demos):
-            raise GoldassayError(f"patch {patch.id}: no place {place} for an example; the predictor shows {len(demos)}")
-        demos.insert(place, dspy.Example(**(patch.example or {})))
-        return demos
-    if not 0 <= (patch.index or 0) < len(demos):
-        raise GoldassayError(f"patch {patch.id}: no example {patch.index}; the predictor shows {len(demos)}")
-    demos.pop(patch.index or 0)
-    if patch.action == "replace_example":
-        demos.insert(patch.index or 0, dspy.Example(**(patch.example or {})))
-    return demos
-
-
-def _instructions(text: str, patch: Patch) -> str:
-    if patch.action == "add_instruction":
-        return f"{text}\n{patch.text}"
-    old = patch.old or ""
-    if text.count(old) != 1:
-        raise GoldassayError(
-            f"patch {patch.id}: {old[:60]!r} stands {text.count(old)} times in the instructions, not once"
-        )
-    left = text.replace(old, (patch.text or "") if patch.action == "replace_instruction" else "")
-    if not left.strip():
-        raise GoldassayError(f"patch {patch.id} would leave no instructions, and DSPy would put its own there")
-    return left
-
-
-def _described(signature: Any, patch: Patch) -> Any:
-    if patch.field not in signature.fields:
-        raise GoldassayError(f"patch {patch.id}: no field {patch.field!r}; there are {', '.join(signature.fields)}")
-    return signature.with_updated_fields(patch.field, desc=patch.text)
-
-
-def _plain(demo: Any) -> dict[str, Any]:
-    return {key: demo[key] for key in demo.keys()} if hasattr(demo, "keys") else dict(demo)  # noqa: SIM118
+    patches = [(file, read(file)) for file in sorted(folder.glob("*.yaml"))]
+    return sorted(patches, key=lambda pair: (pair[1].priority, pair[0].name))

@@ -1,11 +1,9 @@
-"""Error patterns: mistakes of one kind, grouped by what they look like, with what they cost.
+"""Error patterns: mistakes of one kind, grouped by what they look like, with their loss.
 
-A pattern is kind × gold type × predicted type × surface form, with the **place** and the strata where most of its
-errors are: the word that they stand after or before (`places`). Its **loss** is how much higher the corpus value would
-be if the pattern's errors had not been made (leave-the-pattern-out): each error's share of its example's evidence is
-repaired, and the value is taken again over all examples.
-
-The place of errors: the word that most of them stand right after, or right before.
+A pattern is kind × gold type × predicted type × surface form, with the strata in which most of its errors are, and
+their **place**: the word that most of them stand right after, or right before. Its **loss** is how much higher the
+corpus value would be without the pattern's errors (leave-the-pattern-out): each error's share of its example's evidence
+is repaired, and the value is taken again over all examples.
 """
 
 from __future__ import annotations
@@ -25,12 +23,12 @@ if TYPE_CHECKING:
     from goldassay.embedding import Embedder
 
 
-FOUND, ADDED = ("missed",), ("spurious", "not_in_text")
+MISSED, ADDED = ("missed",), ("spurious", "not_in_text")
 
 
 @dataclass(frozen=True)
 class Pattern:
-    """Errors that belong together: how many, in which documents, at what cost, with examples."""
+    """Errors that belong together: how many, in which documents, at what loss, with examples."""
 
     kind: str
     gold_type: str
@@ -93,20 +91,20 @@ def find(cases: Sequence[Case], *, least: int = 1, embedder: Embedder | None = N
     groups: dict[tuple[str, str, str], list[tuple[int, Error]]] = {}
     for index, case in enumerate(cases):
         for error in case.errors:
-            of = (error.gold, error.pred) if error.field in labels else (error.gold_type, error.pred_type)
-            groups.setdefault((error.kind, *of), []).append((index, error))
+            types = (error.gold, error.pred) if error.field in labels else (error.gold_type, error.pred_type)
+            groups.setdefault((error.kind, *types), []).append((index, error))
     if not groups:
         return []
     total = sum((case.evidence for case in cases[1:]), cases[0].evidence)
     whole = float(total.value)
-    out = []
+    patterns = []
     for (kind, gold_type, pred_type), members in groups.items():
         for cluster in _clusters(members, embedder):
             if len(cluster) < least:
                 continue
             hit = sorted({index for index, _ in cluster})
             forms = Counter(error.gold or error.pred for _, error in cluster if error.gold or error.pred)
-            out.append(
+            patterns.append(
                 Pattern(
                     kind,
                     gold_type,
@@ -118,16 +116,16 @@ def find(cases: Sequence[Case], *, least: int = 1, embedder: Embedder | None = N
                     _strata([cases[index] for index in hit]),
                 )
             )
-    return sorted(out, key=lambda pattern: (-pattern.loss, -pattern.count, pattern.name))
+    return sorted(patterns, key=lambda pattern: (-pattern.loss, -pattern.count, pattern.name))
 
 
 def _label_fields(errors: Iterable[Error]) -> set[str]:
     """The fields whose wrong values are labels, few words that come again: their patterns are confusions of two."""
-    wanted: dict[str, list[str]] = {}
+    labels: dict[str, list[str]] = {}
     for error in errors:
         if error.kind == "wrong_value":
-            wanted.setdefault(error.field, []).append(error.gold)
-    return {field for field, found in wanted.items() if len(set(found)) <= max(1, len(found) // 2)}
+            labels.setdefault(error.field, []).append(error.gold)
+    return {field for field, values in labels.items() if len(set(values)) <= max(1, len(values) // 2)}
 
 
 def _clusters(
@@ -143,14 +141,14 @@ def _clusters(
 
     vectors = _vectors(forms, embedder)
     none: Any = None  # scikit-learn's stubs know no number
-    found = AgglomerativeClustering(n_clusters=none, distance_threshold=near, metric="cosine", linkage="average")
-    label = dict(zip(forms, found.fit_predict(vectors).tolist(), strict=True))
+    model = AgglomerativeClustering(n_clusters=none, distance_threshold=near, metric="cosine", linkage="average")
+    label = dict(zip(forms, model.fit_predict(vectors).tolist(), strict=True))
     sizes = Counter(label.get(error.gold or error.pred, -1) for _, error in members)
-    out: dict[int, list[tuple[int, Error]]] = {}
+    clusters: dict[int, list[tuple[int, Error]]] = {}
     for index, error in members:
         key = label.get(error.gold or error.pred, -1)
-        out.setdefault(key if sizes[key] >= max(3, len(members) // 10) else -1, []).append((index, error))
-    return list(out.values())
+        clusters.setdefault(key if sizes[key] >= max(3, len(members) // 10) else -1, []).append((index, error))
+    return list(clusters.values())
 
 
 def _vectors(forms: list[str], embedder: Embedder | None) -> Any:
@@ -171,78 +169,74 @@ def _without(total: Evidence, cases: Sequence[Case], cluster: list[tuple[int, Er
     per_case: dict[int, list[Error]] = {}
     for index, error in cluster:
         per_case.setdefault(index, []).append(error)
-    out = Evidence(total, total.weights)
+    repaired = Evidence(total, total.weights)
     for index, errors in per_case.items():
         share = len(errors) / max(1, len(cases[index].errors))
         for key, tally in cases[index].evidence.items():
-            out[key] = out[key] + _repair(tally, errors, share)
-    return out
+            repaired[key] = repaired[key] + repair(tally, errors, share)
+    return repaired
 
 
-def _repair(tally: Any, errors: list[Error], share: float) -> Any:
+def repair(tally: Any, errors: list[Error], share: float) -> Any:
     """What to add to the evidence so that these errors are gone; ``share`` is their part of the example's errors."""
     if isinstance(tally, Counts):
         fn = min(tally.fn, sum(error.kind not in ADDED for error in errors))
-        fp = min(tally.fp, sum(error.kind not in FOUND for error in errors))
+        fp = min(tally.fp, sum(error.kind not in MISSED for error in errors))
         return type(tally)(fn, -fp, -fn)
     if isinstance(tally, Mean):
         return type(tally)((tally.weight - tally.total) * share, 0.0)
     if isinstance(tally, Confusion):
         wrong = {pair: count for pair, count in tally.items() if pair[0] != pair[1]}
-        moved = type(tally)({pair: -count * share for pair, count in wrong.items()})
-        return moved + type(tally)(_diagonal(wrong, share))
+        moved: dict[tuple[str, str], Number] = {pair: -count * share for pair, count in wrong.items()}
+        right: dict[tuple[str, str], Number] = {}
+        for (gold, _), count in wrong.items():
+            right[gold, gold] = right.get((gold, gold), 0.0) + count * share
+        return type(tally)(moved) + type(tally)(right)
     if isinstance(tally, By):
-        return type(tally)({key: _repair(inner, errors, share) for key, inner in tally.items()})
+        return type(tally)({key: repair(inner, errors, share) for key, inner in tally.items()})
     return type(tally)()
 
 
-def _diagonal(wrong: Mapping[tuple[str, str], Number], share: float) -> dict[tuple[str, str], Number]:
-    out: dict[tuple[str, str], Number] = {}
-    for (gold, _), count in wrong.items():
-        out[gold, gold] = out.get((gold, gold), 0.0) + count * share
-    return out
-
-
 def _strata(cases: Sequence[Case]) -> dict[str, dict[str, int]]:
-    out: dict[str, Counter[str]] = {}
+    counts: dict[str, Counter[str]] = {}
     for case in cases:
         for name, value in case.strata.items():
-            out.setdefault(str(name), Counter())[str(value)] += 1
-    return {name: dict(counts.most_common()) for name, counts in out.items()}
+            counts.setdefault(str(name), Counter())[str(value)] += 1
+    return {name: dict(values.most_common()) for name, values in counts.items()}
 
 
 LEAST, SHARE = 3, 0.7  # so many errors, and such a part of them, make a word their place
 
 
 def place(errors: Sequence[Error]) -> str:
-    """What the errors stand after or before, in words; empty where they have no place in common.
+    """The word that most of the errors stand after or before; empty if they have none in common.
 
     >>> names = "Delft", "Gouda", "Tiel"
     >>> place([Error("wrong_type", "", gold=name, context=f"…lives in {name} now") for name in names])
     'after "in"'
     """
-    found: Counter[tuple[str, str]] = Counter()
+    places: Counter[tuple[str, str]] = Counter()
     for error in errors:
-        words = error.gold or error.pred
-        if not words or words not in error.context:
+        name = error.gold or error.pred
+        if not name or name not in error.context:
             continue
-        before, _, after = error.context.partition(words)
+        before, _, after = error.context.partition(name)
         for side, near in (("after", before.split()[-1:]), ("before", after.split()[:1])):
-            found.update((side, word.strip("…").casefold()) for word in near if word.strip("…").isalpha())
-    for (side, word), count in found.most_common(1):
+            places.update((side, word.strip("…").casefold()) for word in near if word.strip("…").isalpha())
+    for (side, word), count in places.most_common(1):
         if count >= max(LEAST, SHARE * len(errors)):
             return f'{side} "{word}"'
     return ""
 
 
-def right(case: Case) -> bool:
-    """Whether nothing is left to gain in an example."""
+def is_right(case: Case) -> bool:
+    """Whether an example leaves nothing to gain."""
     return not case.errors and float(case.evidence.value) >= 1 - 1e-9
 
 
-def worded(case: Case) -> Case:
-    """The case; where a metric names no error of an example that is not right, its low score is one."""
-    if case.errors or right(case):
+def with_error(case: Case) -> Case:
+    """The case; if a metric names no error of an example that is not right, its low score is an error."""
+    if case.errors or is_right(case):
         return case
     error = Error("low_score", f"Scored {float(case.evidence.value):.3f}.")
     return Case(case.id, case.evidence, (error,), case.strata)

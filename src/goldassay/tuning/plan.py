@@ -1,9 +1,9 @@
-"""The pre-flight: what gain these examples can show, what a wanted one needs, what it costs, whether tuning can pay.
+"""The plan of a tuning: what gain these examples can show, how many a gain needs, the cost, whether tuning can pay.
 
-From sizes alone (`sized`) the spread of the paired differences is assumed; a pilot (`piloted`) measures it on a few
-examples, with the program as it is and two cheap candidates, and gives the baseline and the ceiling: an oracle that
-takes the best of these programs for each example. Power is that of the rule of acceptance: one-sided, at what is left
-of alpha for the look at the end (`goldassay.tuning.acceptance`).
+From sizes alone (`from_sizes`) the spread of the paired differences is assumed. A pilot (`from_pilot`) measures it on
+a few examples, with the program as it is and two cheap candidates, and gives the baseline and the ceiling: an oracle
+that takes the best of these programs for each example. Power is that of the rule of acceptance: one-sided, at what is
+left of alpha for the look at the end (`goldassay.tuning.acceptance`).
 """
 
 from __future__ import annotations
@@ -17,14 +17,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from goldassay.exceptions import DataError, GoldassayError
+from goldassay.running.options import RunOptions
 from goldassay.running.run import Case
 from goldassay.statistics import contributions, examples_needed, smallest_detectable
 from goldassay.tuning.acceptance import ALPHA, EARLY, WINS
-from goldassay.tuning.demonstrations import Covering, Diagnosis, NearestExamples
-from goldassay.tuning.measuring import Bench, total
+from goldassay.tuning.demonstrations import covering, nearest_examples
+from goldassay.tuning.edits import Diagnosis, Edit
+from goldassay.tuning.measuring import MEASURED, QUIET, Bench, count_measured, race_calls, total
 from goldassay.tuning.patches import apply
 from goldassay.tuning.patterns import find
-from goldassay.tuning.race import MEASURED, calls, count_measured
 from goldassay.tuning.wrappers import demonstrations
 
 if TYPE_CHECKING:
@@ -141,81 +142,75 @@ class Plan:
         return {**asdict(self), **more, "needs": needs, "pays": self.pays, "refusal": self.refusal or None}
 
 
-def sized(
-    optimizer: str, splits: Mapping[str, Sequence[dspy.Example]], asked: Mapping[str, object] | None = None
+def from_sizes(
+    optimizer: str, splits: Mapping[str, Sequence[dspy.Example]], settings: Mapping[str, Any] | None = None
 ) -> Plan:
-    """The plan from the sizes alone, and from what patches are told to measure (``most``, ``nearest``).
+    """The plan from the sizes alone, and from the settings of patches (``most``, ``nearest``).
 
-    >>> sized("patches", {"train": range(2), "dev": range(2), "test": []}).refusal.split(":")[0]
+    >>> from_sizes("patches", {"train": range(2), "dev": range(2), "test": []}).refusal.split(":")[0]
     '4 examples to choose on and 0 of test'
     """
     train, dev, test = (len(splits.get(name) or ()) for name in ("train", "dev", "test"))
     reports = 2 * (dev + test)
     if optimizer != "patches":
-        counted = CALLS.get(optimizer, CALLS["mipro"])
-        return Plan(optimizer, dev, test, counted(train, dev) + reports)
-    most, races = (asked or {}).get("most", MEASURED), bool((asked or {}).get("nearest", True))
+        calls = CALLS.get(optimizer, CALLS["mipro"])
+        return Plan(optimizer, dev, test, calls(train, dev) + reports)
+    most, races = (settings or {}).get("most", MEASURED), bool((settings or {}).get("nearest", True))
     n = dev + count_measured(train, dev, most if isinstance(most, int) else MEASURED, races)
-    raced = calls(train + dev - n) if races else 0
+    raced = race_calls(train + dev - n) if races else 0
     return Plan(optimizer, n, test, PASSES * n + raced + reports, spare=train + dev - n if raced else 0)
 
 
-def piloted(
-    optimizer: str,
+def from_pilot(
+    plan: Plan,
     program: dspy.Module,
     splits: Mapping[str, Sequence[dspy.Example]],
     metric: AnyMetric,
     pilot: int = 16,
-    asked: Mapping[str, object] | None = None,
-    **options: Any,
+    options: RunOptions = QUIET,
 ) -> Plan:
-    """The plan with what a pilot measures on ``pilot`` examples of dev; ``options`` go to the runs (lm, adapter, …).
+    """The plan with what a pilot measures on ``pilot`` examples of dev.
 
     Args:
-        optimizer: The optimizer's name.
+        plan: The plan from the sizes.
         program: The program.
-        splits: Examples by split: train, dev, and test where there is one.
+        splits: Examples by split.
         metric: A `Metric`, or any function of (gold, prediction).
         pilot: How many examples are tried.
-        asked: The optimizer's own options.
+        options: How the program is run.
     """
-    train, dev = list(splits["train"]), list(splits["dev"])
+    train, dev = list(splits["train"]), list(splits["dev"])[:pilot]
     if not train or not dev:
         raise DataError("a plan needs examples in train and in dev")
-    chosen = dev[:pilot]
-    bench = Bench(chosen, metric, options=options)
-    everything = list(range(len(chosen)))
+    bench = Bench(dev, metric, options=options.changed(progress=False))
     started = time.perf_counter()
-    runs = [bench.cases(program, everything)]
-    bench.check()
-    pool = demonstrations(program, train)
-    found = Diagnosis(find(runs[0]), program, pool)
-    for part in (Covering(), NearestExamples()):
-        made = program
+    runs = [list(bench.base(program).values())]
+    diagnosis = Diagnosis(find(runs[0]), program, demonstrations(program, train))
+    edits: list[Edit] = [covering, nearest_examples]
+    for edit in edits:
+        candidate = program
         try:
-            for patches in part.edits(found).values():
-                for patch in patches:
-                    made = apply(made, patch, any_version=True)
+            for patch in (patch for patches in edit(diagnosis).values() for patch in patches):
+                candidate = apply(candidate, patch, any_version=True)
         except GoldassayError:  # this program cannot be shown examples; the baseline is known all the same
             continue
-        if made is not program:
-            runs.append(bench.cases(made, everything))
-    seconds = (time.perf_counter() - started) / (len(runs) * len(chosen))
-    base, others, zero = runs[0], runs[1:], bench.zero
-    spreads = [_spread(one, base, zero) for one in others]
-    best = [max(some, key=lambda case: float(case.evidence.value)) for some in zip(*runs, strict=True)]
+        if candidate is not program:
+            runs.append(bench.cases(candidate, range(len(dev))))
+    base, others = runs[0], runs[1:]
+    spreads = [_spread(cases, base, bench.zero) for cases in others]
+    best = [max(cases, key=lambda case: float(case.evidence.value)) for cases in zip(*runs, strict=True)]
     return replace(
-        sized(optimizer, splits, asked),
+        plan,
         spread=max(spreads, default=SPREAD) or SPREAD,
-        measured=len(chosen) if any(spreads) else 0,
+        measured=len(dev) if any(spreads) else 0,
         baseline=float(total(base).value),
         ceiling=float(total(best).value),
         wrong=sum(float(case.evidence.value) < 1 - 1e-9 for case in base) / len(base),
-        seconds=seconds,
+        seconds=(time.perf_counter() - started) / (len(runs) * len(dev)),
     )
 
 
 def _spread(after: Sequence[Case], before: Sequence[Case], zero: Any) -> float:
     """The standard deviation of one example's contribution to the difference of the corpus values."""
-    parts = contributions([one.evidence for one in after], [one.evidence for one in before], zero)
+    parts = contributions([case.evidence for case in after], [case.evidence for case in before], zero)
     return float(np.std(len(parts) * parts, ddof=1)) if len(parts) > 1 else 0.0

@@ -1,14 +1,19 @@
 """A tuned program is a folder: ``state.json``, ``tuning.json``, ``prompt.diff``, and ``patches/`` that were tried.
 
-The prompts of a program as text, and what changed between two of them, are made here too.
+``tuning.json`` is written when a tuning starts, so that the folder says what it holds however it ended. A tuning can be
+resumed with the same program, splits, optimizer and settings only, and only by optimizers that keep a state (GEPA and
+patches); the others start again, in another folder. The cost is that of the last part (``resumed``).
 """
 
 from __future__ import annotations
 
 import difflib
+import hashlib
 import json
+import os
 import platform
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from importlib.metadata import version
@@ -19,14 +24,21 @@ import dspy
 
 from goldassay import __version__, jsonl
 from goldassay._dspy_compat import signature_of
-from goldassay.exceptions import DataError, GoldassayError
+from goldassay.exceptions import DataError, GoldassayError, StorageError
+from goldassay.fields import read
 from goldassay.running import Run
+from goldassay.running.folder import locked
+from goldassay.running.identity import fingerprint
 from goldassay.statistics import Comparison
 from goldassay.tuning.acceptance import Ledger
+from goldassay.tuning.leaks import text_of
 from goldassay.tuning.patches import write
-from goldassay.tuning.wrappers import Formed, predictors, rebuilt, unfolded, wrappers
+from goldassay.tuning.wrappers import Formed, Nearest, inmost, predictors, rebuilt, wrappers
 
 SCHEMA = 1
+ABOUT, STATE, JOURNAL = "tuning.json", "state.json", "measured.jsonl"
+RESUMABLE = ("gepa", "patches")
+SAME = ("optimizer", "seed", "program", "splits", "options", "lm")  # what must be the same to resume
 
 
 @dataclass(frozen=True)
@@ -37,10 +49,16 @@ class Trial:
     after: Run
     difference: Comparison
 
+    def state(self) -> dict[str, Any]:
+        """As JSON."""
+        runs = [run.folder.name for run in (self.before, self.after) if run.folder]
+        values = {"before": self.before.summary()["values"], "after": self.after.summary()["values"]}
+        return {**values, "runs": runs, "difference": self.difference.state()}
+
 
 @dataclass(frozen=True)
 class Tuned:
-    """What tuning made: the program, what it was worth on dev and test, what it cost, and how it ended."""
+    """The result of a tuning: the program, its values on dev and test, the cost, and how it ended."""
 
     program: dspy.Module
     optimizer: str
@@ -59,9 +77,100 @@ class Tuned:
         """Whether the result is proven on test, where it was looked at once: the paired test, two-sided, at 5 %."""
         if self.test is None:
             return "not tested"
-        found = self.test.difference
-        shown = found.p <= 0.05
-        return "not proven on test" if not shown else "proven on test" if found.difference > 0 else "worse on test"
+        difference = self.test.difference
+        if difference.p > 0.05:
+            return "not proven on test"
+        return "proven on test" if difference.difference > 0 else "worse on test"
+
+
+def begin(folder: Path, resume: bool, plan: Mapping[str, object]) -> None:
+    """Write that a tuning starts in ``folder``; refuse another tuning's folder, and one that cannot be resumed."""
+    about = {"schema": SCHEMA, "status": "running", **plan}
+    file = folder / ABOUT
+    if resume:
+        if about["optimizer"] not in RESUMABLE:
+            raise GoldassayError(
+                f"{about['optimizer']} keeps no state to resume (only {', '.join(RESUMABLE)} does): "
+                "leave --resume out, and it starts over"
+            )
+        _check_same(read_about(file), about, folder)
+    elif (folder / "gepa").is_dir() or (file.is_file() and read_about(file).get("status") in ("finished", "stopped")):
+        raise GoldassayError(f"{folder} holds a tuning already; choose another folder, or go on with it (--resume)")
+    else:
+        (folder / JOURNAL).unlink(missing_ok=True)  # of a tuning that ended badly
+    _write(file, about)
+
+
+def plan_of(
+    program: dspy.Module,
+    splits: Mapping[str, Sequence[dspy.Example]],
+    optimizer: str,
+    seed: int,
+    settings: Mapping[str, object],
+    lm: dspy.BaseLM | str | None,
+) -> dict[str, object]:
+    """What must be the same when a tuning is resumed.
+
+    Args:
+        program: The program.
+        splits: Examples by split: train, dev and test.
+        optimizer: The name of the optimizer.
+        seed: Of everything that is drawn at random.
+        settings: The optimizer's settings.
+        lm: The language model that runs the examples.
+    """
+    return {
+        "optimizer": optimizer,
+        "seed": seed,
+        "program": fingerprint(program),
+        "splits": {name: {"examples": len(part), "sha256": _digest(part)} for name, part in splits.items()},
+        "options": {key: str(value) for key, value in settings.items()},
+        "lm": None if lm is None else str(getattr(lm, "model", lm)),
+    }
+
+
+def _digest(examples: Sequence[dspy.Example]) -> str:
+    """A hash of the examples' ids and inputs, independent of their order."""
+    lines = sorted(f"{read(example, 'id', '')}\t{text_of(example)}" for example in examples)
+    return hashlib.sha256("\n".join(lines).encode()).hexdigest()
+
+
+def _check_same(earlier: dict[str, Any], now: Mapping[str, Any], folder: Path) -> None:
+    def text(about: Mapping[str, Any], key: str) -> str:
+        if key != "splits":
+            return str(about.get(key))
+        parts = about.get(key) or {}
+        return ", ".join(f"{name} {part['examples']} ({part['sha256'][:8]})" for name, part in parts.items())
+
+    for key in SAME:
+        if earlier.get(key) != now[key]:
+            what = "on other examples" if key == "splits" else f"with another {key}"
+            raise GoldassayError(f"{folder} holds a tuning {what}: {text(earlier, key)} then, {text(now, key)} now")
+    if earlier.get("status") == "finished":
+        raise GoldassayError(f"the tuning in {folder} is finished; there is nothing to go on with")
+
+
+@contextmanager
+def locked_folder(folder: Path | None) -> Iterator[None]:
+    """Own a tuning's folder, and write in ``tuning.json`` how the tuning ended if it failed."""
+    if folder is None:
+        yield
+        return
+    with jsonl.writing(folder):
+        folder.mkdir(parents=True, exist_ok=True)
+    handle = locked(folder)
+    try:
+        with jsonl.writing(folder):
+            yield
+    except BaseException as error:
+        status = "interrupted" if isinstance(error, (KeyboardInterrupt, StorageError)) else "failed"
+        with suppress(GoldassayError):  # the first error is the one to report
+            about = read_about(folder / ABOUT)
+            if about.get("status") == "running":
+                _write(folder / ABOUT, {**about, "status": status})
+        raise
+    finally:
+        os.close(handle)
 
 
 def save(
@@ -70,125 +179,118 @@ def save(
     folder: Path,
     plan: Mapping[str, object],
     adapter: dspy.Adapter | None = None,
-    asked: Mapping[str, object] | None = None,
+    inputs: Mapping[str, object] | None = None,
 ) -> Path:
     """Write a tuned program; ``state.json`` is DSPy's own and loads with ``program.load``.
 
     Args:
+        tuned: The tuned program.
         before: The program as it was.
         folder: Where it goes.
-        plan: What must be the same when the tuning goes on.
+        plan: What must be the same when the tuning is resumed (`plan_of`).
         adapter: How prompts are written and answers read.
-        asked: Inputs for which the prompts are shown, where what is shown depends on them.
+        inputs: Inputs for which the prompts are shown, if the prompt depends on them.
     """
     folder.mkdir(parents=True, exist_ok=True)
-    tuned.program.save(str(folder / "state.json"))
-    (folder / "prompt.diff").write_text(diff(before, tuned.program, adapter, asked), encoding="utf-8")
+    tuned.program.save(str(folder / STATE))
+    (folder / "prompt.diff").write_text(diff(before, tuned.program, adapter, inputs), encoding="utf-8")
     about = {
         "schema": SCHEMA,
         "status": "stopped" if tuned.stopped else "finished",
         "made": datetime.now(UTC).isoformat(timespec="seconds"),
-        "optimizer": tuned.optimizer,
-        "wrappers": [type(one).__name__.lower() for one in wrappers(tuned.program)],
+        "wrappers": [type(wrapper).__name__.lower() for wrapper in wrappers(tuned.program)],
         **plan,
         "stopped": tuned.stopped or None,
         "note": tuned.note or None,
         "versions": {"goldassay": __version__, "dspy": version("dspy"), "python": platform.python_version()},
-        "dev": _trial(tuned.dev),
-        "test": _trial(tuned.test) if tuned.test else None,
+        "dev": tuned.dev.state(),
+        "test": tuned.test.state() if tuned.test else None,
         "verdict": tuned.verdict,
         "cost": tuned.cost,
     }
-    if tuned.ledger.patches:
-        for patch in tuned.ledger.patches:
+    ledger = tuned.ledger
+    if ledger.patches:
+        for patch in ledger.patches:
             write(patch, folder / "patches")
-        jsonl.replace(folder / "ledger.jsonl", "".join(f"{jsonl.dumps(entry)}\n" for entry in tuned.ledger.entries))
-        found = [[one.state() for one in patterns] for patterns in tuned.ledger.patterns]
-        (folder / "patterns.json").write_text(json.dumps(found, ensure_ascii=False, indent=1), encoding="utf-8")
-        about["kept"] = tuned.ledger.verdict.state()
-        about["failed_proposals"] = tuned.ledger.failures
-        about["patches"] = [{"id": p.id, "status": p.status, "reason": p.reason} for p in tuned.ledger.patches]
-    text = json.dumps(about, ensure_ascii=False, indent=1)
-    (folder / "tuning.json").write_text(f"{text}\n", encoding="utf-8")
+        jsonl.replace(folder / "ledger.jsonl", "".join(f"{jsonl.dumps(entry)}\n" for entry in ledger.entries))
+        patterns = [[pattern.state() for pattern in bundle] for bundle in ledger.patterns]
+        (folder / "patterns.json").write_text(json.dumps(patterns, ensure_ascii=False, indent=1), encoding="utf-8")
+        about["kept"] = ledger.verdict.state()
+        about["failed_proposals"] = ledger.failures
+        about["patches"] = [{"id": p.id, "status": p.status, "reason": p.reason} for p in ledger.patches]
+    _write(folder / ABOUT, about)
     return folder
 
 
-def _trial(trial: Trial) -> dict[str, Any]:
-    difference = trial.difference
-    return {
-        "before": trial.before.summary()["values"],
-        "after": trial.after.summary()["values"],
-        "runs": [trial.before.folder.name, trial.after.folder.name]
-        if trial.before.folder and trial.after.folder
-        else [],
-        "difference": difference.state(),
-    }
-
-
-def load_state(program: dspy.Module, place: Path) -> dspy.Module:
-    """``program`` with the state of a tuned folder, or of a ``state.json`` alone."""
-    file = place / "state.json" if place.is_dir() else place
-    if not file.is_file():
-        raise GoldassayError(f"no tuned program at {place}: expected state.json there")
-    about = file.with_name("tuning.json")
-    if about.is_file():
-        read_about(about)  # a folder that is spoilt in part is not half trusted
-    try:
-        made = rebuilt(program, json.loads(file.read_bytes()))
-        made.load(str(file))
-    except (KeyError, ValueError, TypeError, AttributeError, RecursionError) as error:  # among them what is not JSON
-        raise DataError(f"not the state of this program: {type(error).__name__}: {error}", file=file) from None
-    return made
+def _write(file: Path, about: Mapping[str, object]) -> None:
+    jsonl.replace(file, f"{json.dumps(about, ensure_ascii=False, indent=1)}\n")
 
 
 def read_about(file: Path) -> dict[str, Any]:
     """What ``tuning.json`` says."""
     try:
-        found = jsonl.value(file.read_bytes(), file=file)
+        about = jsonl.value(file.read_bytes(), file=file)
     except OSError:
         raise GoldassayError(f"no tuning at {file.parent}: expected tuning.json there") from None
-    if not isinstance(found, dict):
+    if not isinstance(about, dict):
         raise DataError("not a tuning", file=file)
-    return found
+    return about
+
+
+def load_state(program: dspy.Module, place: Path) -> dspy.Module:
+    """``program`` with the state of a tuned folder, or of a ``state.json`` alone."""
+    file = place / STATE if place.is_dir() else place
+    if not file.is_file():
+        raise GoldassayError(f"no tuned program at {place}: expected state.json there")
+    if file.with_name(ABOUT).is_file():
+        read_about(file.with_name(ABOUT))  # a folder that is damaged in part is not trusted
+    try:
+        loaded = rebuilt(program, json.loads(file.read_bytes()))
+        loaded.load(str(file))
+    except (KeyError, ValueError, TypeError, AttributeError) as error:  # among them what is not JSON
+        raise DataError(f"not the state of this program: {type(error).__name__}: {error}", file=file) from None
+    return loaded
 
 
 def rendered(
-    program: dspy.Module, adapter: dspy.Adapter | None = None, asked: Mapping[str, object] | None = None
+    program: dspy.Module, adapter: dspy.Adapter | None = None, inputs: Mapping[str, object] | None = None
 ) -> str:
-    """The messages that each predictor of a program would send, with ``{name}`` where its inputs go, or the inputs
-    ``asked``, for which a program that has nearest examples shows them too."""
+    """The messages that each predictor of a program would send, with ``{name}`` for its inputs.
+
+    With ``inputs`` these stand there, and a program that has nearest examples shows them too.
+    """
     using: Any = adapter or dspy.settings.adapter or dspy.ChatAdapter()
-    for one in wrappers(program):
-        using = one.asking(using) if isinstance(one, Formed) else using
-    asked = dict(asked or {})
+    inside: Any = inmost(program)
+    for wrapper in wrappers(program):
+        using = wrapper.replacing(using) if isinstance(wrapper, Formed) else using
+        inside = inmost(wrapper.inside(inputs)) if inputs and isinstance(wrapper, Nearest) else inside
     parts: list[str] = []
-    for name, predictor in predictors(unfolded(program, asked) if asked else program).items():
+    for name, predictor in predictors(inside).items():
         signature = signature_of(predictor)
-        inputs = {key: asked.get(key, f"{{{key}}}") for key in signature.input_fields}
+        values = {key: (inputs or {}).get(key, f"{{{key}}}") for key in signature.input_fields}
         parts.append(f"=== {name}")
-        for message in using.format(signature, list(predictor.demos or []), inputs):
-            parts += [f"--- {message['role']}", _text(message["content"])]
+        for message in using.format(signature, list(predictor.demos or []), values):
+            content = message["content"]
+            text = (
+                content if isinstance(content, str) else json.dumps(content, ensure_ascii=False, indent=1, default=str)
+            )
+            parts += [f"--- {message['role']}", text]
     return "\n".join(parts) + "\n"
-
-
-def _text(content: Any) -> str:
-    return content if isinstance(content, str) else json.dumps(content, ensure_ascii=False, indent=1, default=str)
 
 
 def diff(
     before: dspy.Module,
     after: dspy.Module,
     adapter: dspy.Adapter | None = None,
-    asked: Mapping[str, object] | None = None,
+    inputs: Mapping[str, object] | None = None,
 ) -> str:
     """The rendered prompts of two programs as a unified diff; empty when they are the same.
 
-    A wrapper shows other examples for other inputs, so with one the prompts are those for the inputs ``asked``.
+    A wrapper changes the prompt by its inputs, so with one the prompts are those for ``inputs``.
     """
-    inputs = asked if wrappers(before) or wrappers(after) else None
-    old, new = (rendered(made, adapter, inputs).splitlines() for made in (before, after))
-    lines = difflib.unified_diff(old, new, "before", "after", lineterm="")
-    text = "\n".join(lines)
+    values = inputs if any(wrappers(before)) or any(wrappers(after)) else None
+    old, new = (rendered(program, adapter, values).splitlines() for program in (before, after))
+    text = "\n".join(difflib.unified_diff(old, new, "before", "after", lineterm=""))
     return f"{text}\n" if text else ""
 
 

@@ -1,15 +1,14 @@
-"""A program's patches in a folder: proposed, measured, judged, applied and taken back. One place for all of it.
+"""A program's patches in a folder: proposed, measured, judged, applied and taken back.
 
-`Patches`, ``goldassay patch``, the founding `goldassay.compat.PromptTuner` and the Wikidata command propose with
-`proposed` and judge with `goldassay.tuning.acceptance`. A folder holds a YAML file a patch; ``applied.json`` lists
-those that are applied, in their order, and ``state.json`` is the program with them.
+A folder holds a YAML file a patch; ``applied.json`` lists those that are applied, in their order, and ``state.json`` is
+the program with them.
 """
 
 from __future__ import annotations
 
 import difflib
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -18,14 +17,16 @@ from goldassay import jsonl
 from goldassay.exceptions import DataError, GoldassayError
 from goldassay.running import Run
 from goldassay.running.identity import fingerprint
+from goldassay.running.options import RunOptions
 from goldassay.running.run import Case
 from goldassay.tuning.acceptance import judge
+from goldassay.tuning.demonstrations import pattern_examples
+from goldassay.tuning.edits import Diagnosis, Edit, propose_patches
+from goldassay.tuning.instructions import rules
 from goldassay.tuning.leaks import check_patch
 from goldassay.tuning.measuring import effect, evaluated, failure
-from goldassay.tuning.patches import Patch, apply, read, read_all, rewrite, write
-from goldassay.tuning.patterns import Pattern, find
-from goldassay.tuning.proposing import Examples, Proposer
-from goldassay.tuning.rules import Rules
+from goldassay.tuning.patches import Patch, Status, apply, read, read_all, write
+from goldassay.tuning.patterns import find
 from goldassay.tuning.saved import load_state, rendered
 from goldassay.tuning.wrappers import demonstrations
 
@@ -36,41 +37,17 @@ if TYPE_CHECKING:
 
 APPLIED, STATE = "applied.json", "state.json"
 SPLITS = ("dev", "test")
+EDITS: tuple[Edit, ...] = (rules, pattern_examples)  # those that need no model
 
 
-def proposed(
-    patterns: Iterable[Pattern],
-    program: dspy.Module,
-    train: Sequence[dspy.Example],
-    proposers: Sequence[Proposer] = (),
-    most: int | None = None,
-) -> list[Patch]:
-    """Patches for these patterns, most costly first: each edit once, at most ``most``, numbered by priority.
-
-    Args:
-        program: The program.
-        train: The examples that demonstrations may come from.
-        proposers: What makes edits of a pattern; the usual ones without them.
-    """
-    found: dict[str, Patch] = {}
-    for pattern in patterns:
-        for proposer in list(proposers) or [Rules(), Examples()]:
-            for patch in proposer.propose(pattern, program, train):
-                if most is None or len(found) < most:
-                    found.setdefault(patch.id, patch)
-    for number, patch in enumerate(found.values(), start=1):
-        patch.priority = number
-    return list(found.values())
-
-
-def refuse_outside(cases: Sequence[Case], train: Sequence[dspy.Example], mend: str = "") -> None:
+def check_train(cases: Sequence[Case], train: Sequence[dspy.Example], hint: str = "") -> None:
     """Raise if errors were made on examples that are not in train: patches are made from train errors only."""
-    known = {str(example.get("id")) for example in train}
-    outside = [case.id for case in cases if case.id not in known]
+    ids = {str(example.get("id")) for example in train}
+    outside = [case.id for case in cases if case.id not in ids]
     if outside:
         raise GoldassayError(
             f"{len(outside)} examples of the run are not in train (such as {outside[0]}): patches are made from "
-            f"train errors only{mend}"
+            f"train errors only{hint}"
         )
 
 
@@ -90,10 +67,10 @@ class PatchFolder:
     def applied(self) -> list[str]:
         """The ids of the applied patches, in their order."""
         file = self.folder / APPLIED
-        found = jsonl.value(file.read_bytes(), file=file) if file.is_file() else []
-        if not isinstance(found, list) or not all(isinstance(one, str) for one in found):
+        ids = jsonl.value(file.read_bytes(), file=file) if file.is_file() else []
+        if not isinstance(ids, list) or not all(isinstance(name, str) for name in ids):
             raise DataError("the applied patches are a list of ids", file=file)
-        return found
+        return ids
 
     def all(self) -> list[tuple[Path, Patch]]:
         """Every patch with its file, by priority."""
@@ -108,27 +85,27 @@ class PatchFolder:
             with suppress(DataError):  # another file's faults are not this patch's
                 if read(file).id == name:
                     return file
-        known = ", ".join(sorted(file.stem for file in self.folder.glob("*.yaml"))) or "none yet"
-        raise GoldassayError(f"no patch {name!r} in {self.folder}; there are: {known}")
+        names = ", ".join(sorted(file.stem for file in self.folder.glob("*.yaml"))) or "none yet"
+        raise GoldassayError(f"no patch {name!r} in {self.folder}; there are: {names}")
 
     def propose(
-        self, run: Run, train: Sequence[dspy.Example], *, proposers: Sequence[Proposer] = (), most: int = 12
+        self, run: Run, train: Sequence[dspy.Example], *, edits: Sequence[Edit] = EDITS, most: int = 12
     ) -> list[Patch]:
-        """Patches for the errors of a run on train, the ``most`` first of those that are new written as files.
+        """Patches for the errors of a run on train; the first ``most`` new ones are written as files.
 
-        One that is there already, for this version of the program or applied to it, is left with what it measured.
+        A patch that is there already, for this version of the program or applied to it, keeps its evidence.
         """
-        made = self.current
-        shown = demonstrations(made, train)
-        refuse_outside(run.cases, shown, "; evaluate the program with --split train first")
-        found = proposed(find(run.cases), made, shown, proposers)
-        versions = self._versions()
-        kept = {one.id for _, one in self.all() if one.status == "applied" or one.program in versions}
-        new = [patch for patch in found if patch.id not in kept][:most]
+        program = self.current
+        examples = demonstrations(program, train)
+        check_train(run.cases, examples, "; evaluate the program with --split train first")
+        proposed = propose_patches(Diagnosis(find(run.cases), program, examples), edits)
+        versions = fingerprint(self.program), fingerprint(program)
+        present = {one.id for _, one in self.all() if one.status == Status.APPLIED or one.program in versions}
+        new = [patch for patch in proposed if patch.id not in present][:most]
         for number, patch in enumerate(new, start=1):
             patch.priority = number
             write(patch, self.folder)
-        return found
+        return proposed
 
     def test(
         self,
@@ -139,168 +116,156 @@ class PatchFolder:
         *,
         any_version: bool = False,
         passages: Sequence[object] = (),
-        **options: Any,
+        options: RunOptions | None = None,
     ) -> list[tuple[Path, Patch]]:
-        """Measure patches (``names``; all without) on a split, each alone; effect and verdict go into their files.
+        """Measure patches (``names``; by default all) on a split, each alone, and write effect and verdict.
 
-        A patch that is applied already is measured against the program without it. ``passages`` are what a program
-        searches; ``options`` go to `goldassay.running.evaluate`.
+        A patch that is applied already is measured against the program without it.
 
         Args:
             examples: The examples of the split.
             metric: A `Metric`, or any function of (gold, prediction).
+            split: ``dev``, or ``test`` for the final proof.
             any_version: Measure patches of another version of the program, too.
+            passages: What a program searches.
+            options: How the program is run.
         """
         if split not in SPLITS:
             raise GoldassayError(f"patches are measured on dev, and on test for the final proof, not on {split}")
         files = [self.find(name) for name in names] or [file for file, _ in self.all()]
         if not files:
             raise GoldassayError(f"there are no patches in {self.folder}; goldassay patch propose makes some")
-        patches, made, on = [read(file) for file in files], self.current, self.applied
+        patches, program, applied = [read(file) for file in files], self.current, self.applied
         for patch in patches:
             check_patch(patch, {split: examples})
         others = [
-            self._built([one for one in on if one != patch.id])
-            if patch.id in on
-            else self._fitting(made, patch, any_version)
+            self._built([name for name in applied if name != patch.id])
+            if patch.id in applied
+            else self._with(program, patch, any_version)
             for patch in patches
         ]
 
-        def run(program: Any, name: str) -> Run:
-            searching = program.index(passages) if passages and hasattr(program, "index") else program
-            return evaluated(searching, examples, metric, **{**options, "name": name})
+        def run(one: Any, name: str) -> Run:
+            searching = one.index(passages) if passages and hasattr(one, "index") else one
+            return evaluated(searching, examples, metric, (options or RunOptions()).changed(name=name))
 
-        base = run(made.deepcopy(), "as it is")
+        base = run(program.deepcopy(), "as it is")
         if failure(base):
             raise GoldassayError(f"the program {failure(base)}")
         measured = []
         for patch, other in zip(patches, others, strict=True):
-            found = run(other, patch.id)
+            result = run(other, patch.id)
             patch.effects = [one for one in patch.effects if one.split != split]
-            if failure(found):
-                patch.reason = f"not available on {split}: the program {failure(found)}"
+            if failure(result):
+                patch.reason = f"not available on {split}: the program {failure(result)}"
                 continue
-            before, after = (found, base) if patch.id in on else (base, found)
-            patch.effects.append(effect(after.cases, before.cases, examples, base.zero, split, found.cost))
+            before, after = (result, base) if patch.id in applied else (base, result)
+            patch.effects.append(effect(after.cases, before.cases, examples, split, result.cost, zero=base.zero))
             measured.append(patch)
         judge(measured, split)
         for file, patch in zip(files, patches, strict=True):
-            rewrite(patch, file)
+            write(patch, file)
         if not measured:
             raise GoldassayError(f"no patch could be measured; {patches[0].id} is {patches[0].reason}")
         return list(zip(files, patches, strict=True))
 
     def apply(self, names: Sequence[str], *, any_version: bool = False) -> list[Patch]:
-        """Apply patches to the program's state, in the order given; all of them, or none if one does not fit."""
-        made, known = self.current, self.applied
-        done: list[tuple[Path, Patch]] = []
-        for name in names:
-            file = self.find(name)
-            patch = read(file)
-            if patch.id in [*known, *(one.id for _, one in done)]:
+        """Apply patches to the program's state, in the order given; all of them, or none if one does not fit.
+
+        The patches are returned with the status that they had before.
+        """
+        program, ids = self.current, self.applied
+        patches = [(file, read(file)) for file in map(self.find, names)]
+        for number, (_, patch) in enumerate(patches):
+            if patch.id in ids:
                 raise GoldassayError(f"{patch.id} is applied already")
-            made = self._fitting(made, patch, any_version or bool(done))
-            done.append((file, patch))
-        out = [patch.model_copy() for _, patch in done]
-        for file, patch in done:
-            patch.status = "applied"
-            rewrite(patch, file)
+            program = self._with(program, patch, any_version or number > 0)
+            ids = [*ids, patch.id]
+        before = [patch.model_copy() for _, patch in patches]
+        for file, patch in patches:
+            patch.status = Status.APPLIED
+            write(patch, file)
             if file.resolve().parent != self.folder.resolve():
                 write(patch, self.folder)
-        self._keep(made, [*known, *(patch.id for _, patch in done)])
-        return out
+        self._save(program, ids)
+        return before
 
     def revert(self, names: Sequence[str]) -> list[str]:
         """Take patches back: the state is the program with the other applied patches, in their order.
 
-        What was applied can be taken back also where its file was edited or removed since.
+        A patch can be taken back even if its file was edited or removed since.
         """
-        known = self.applied
-        gone = dict(self._asked_back(name, known) for name in names)
-        left = [one for one in known if one not in gone]
-        for one in gone:
-            self._refuse_moved(one, [later for later in known[known.index(one) :] if later in left])
-        made = self._built(left)
-        for one, (file, patch) in gone.items():
-            if file is not None and patch is not None and patch.id == one:
-                patch.status = "reverted"
-                rewrite(patch, file)
-        self._keep(made, left)
-        return list(gone)
+        applied = self.applied
+        gone = [self._applied_id(name, applied) for name in names]
+        left = [name for name in applied if name not in gone]
+        for name in gone:
+            if name.startswith(("add_example", "remove_example")):
+                self._check_places(name, [later for later in applied[applied.index(name) :] if later in left])
+        program = self._built(left)
+        for file, patch in self.all():
+            if patch.id in gone:
+                patch.status = Status.REVERTED
+                write(patch, file)
+        self._save(program, left)
+        return gone
 
     def show(self, name: str, adapter: dspy.Adapter | None = None) -> tuple[Patch, list[str]]:
         """A patch and its change of the prompt as it is really sent with ``adapter``, as a diff."""
         patch = read(self.find(name))
         try:
             patched = apply(self.program, patch, any_version=True)
-        except GoldassayError as error:  # it is shown all the same, and why it has no diff
+        except GoldassayError as error:  # the patch is shown all the same, with the reason why it has no diff
             return patch, [str(error)]
         before, after = (rendered(one, adapter).splitlines() for one in (self.program, patched))
         return patch, list(difflib.unified_diff(before, after, "before", "after", lineterm="", n=2))
 
-    def _versions(self) -> list[str]:
-        """The versions that a patch may have been made for: the program of the file, and with its applied patches."""
-        return [fingerprint(self.program), fingerprint(self.current)]
-
-    def _fitting(self, made: Any, patch: Patch, any_version: bool) -> Any:
+    def _with(self, program: Any, patch: Patch, any_version: bool) -> Any:
         """The program with a patch that was made for it, as it is in its file or with the patches applied so far."""
-        known = [fingerprint(self.program), fingerprint(made)]
-        if patch.program and patch.program not in known and not any_version:
+        versions = [fingerprint(self.program), fingerprint(program)]
+        if patch.program and patch.program not in versions and not any_version:
             raise GoldassayError(
-                f"patch {patch.id} was made for version {patch.program} of the program; this is {known[0]}, with the "
-                f"applied patches {known[1]}: propose it again, or say --force"
+                f"patch {patch.id} was made for version {patch.program} of the program; this is {versions[0]}, with "
+                f"the applied patches {versions[1]}: propose it again, or say --force"
             )
-        return apply(made, patch, any_version=True)
+        return apply(program, patch, any_version=True)
 
-    def _asked_back(self, name: str, known: list[str]) -> tuple[str, tuple[Path | None, Patch | None]]:
-        """The id that is meant, and its file with the patch, where there is one."""
-        try:
-            file = self.find(name)
-        except GoldassayError:
-            if name not in known:
-                raise
-            return name, (None, None)
-        patch = read(file)
-        one = name if name in known else patch.id
-        if one not in known:
-            raise GoldassayError(f"{one} is not applied (it is {patch.status})")
-        return one, (file, patch)
+    def _applied_id(self, name: str, applied: list[str]) -> str:
+        """The id of an applied patch, by its id or its file."""
+        if name in applied:
+            return name
+        patch = read(self.find(name))
+        if patch.id not in applied:
+            raise GoldassayError(f"{patch.id} is not applied (it is {patch.status})")
+        return patch.id
 
     def _built(self, ids: list[str]) -> Any:
         """The program with these patches, in this order; their files must hold the edits that were applied."""
-        made = self.program
-        for one in ids:
-            patch = self._as_applied(one)
+        program = self.program
+        for name in ids:
             try:
-                made = apply(made, patch, any_version=True)
+                program = apply(program, self._as_applied(name), any_version=True)
+            except DataError:
+                raise
             except GoldassayError as error:
-                raise GoldassayError(f"{error}: it builds on what is taken back; take {one} back first") from None
-        return made
+                raise GoldassayError(f"{error}; take {name} back first") from None
+        return program
 
-    def _as_applied(self, one: str) -> Patch:
+    def _as_applied(self, name: str) -> Patch:
         """An applied patch from its file, which must hold the edit that was applied."""
-        try:
-            patch = read(self.find(one))
-        except DataError:
-            raise
-        except GoldassayError:
-            patch = None
-        if patch is None or patch.id != one:
-            what = "is gone" if patch is None else "was edited since"
-            raise GoldassayError(f"the file of {one}, which is applied, {what}; put it back, or take {one} back first")
+        patch = read(self.find(name))
+        if patch.id != name:
+            raise GoldassayError(f"the file of {name}, which is applied, was edited since; put it back")
         return patch
 
-    def _refuse_moved(self, one: str, later: list[str]) -> None:
-        """Examples are named by their place: one that goes moves those behind it; a later patch would mean another."""
-        if not one.startswith(("add_example", "remove_example")):
-            return
+    def _check_places(self, name: str, later: list[str]) -> None:
+        """Raise if a later patch names an example by its place, which would move."""
         for other in reversed(later):
             if self._as_applied(other).index is not None:
                 raise GoldassayError(
-                    f"{other} names an example by its place, and was applied after {one}: take {other} back first"
+                    f"{other} names an example by its place, and was applied after {name}: take {other} back first"
                 )
 
-    def _keep(self, made: Any, ids: list[str]) -> None:
+    def _save(self, program: Any, ids: list[str]) -> None:
         self.folder.mkdir(parents=True, exist_ok=True)
-        made.save(str(self.folder / STATE))
+        program.save(str(self.folder / STATE))
         jsonl.replace(self.folder / APPLIED, f"{json.dumps(ids, indent=1)}\n")

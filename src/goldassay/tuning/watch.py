@@ -1,9 +1,8 @@
-"""Watching an optimizer at work: what it is told of each example, the best program so far, what failed, a progress bar.
+"""Watching an optimizer at work: each example's score, the best program so far, what failed, a progress bar.
 
 An optimizer that selects by the mean of the examples' own F1 selects something else than micro-F1: a text with one name
-weighs as much as one with fifty. So it is told each example's credit for the corpus value (`Credit`). What an example
-is worth to a corpus value V is its pseudo-value beside a reference, the evidence S of n examples of the program as it
-was (Quenouille 1956, Tukey 1958):
+weighs as much as one with fifty. So it gets each example's credit for the corpus value (`Credit`): its pseudo-value
+beside a reference, the evidence S of n examples of the program as it was (Quenouille 1956, Tukey 1958):
 
     credit(t) = (n + 1) V(S + t) − n V(S)
 
@@ -16,16 +15,17 @@ random search, MIPROv2, COPRO, InferRules) is the corpus value itself, since sco
 from __future__ import annotations
 
 import inspect
-import logging
-import sys
+import io
+import json
 import threading
-from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, contextmanager
-from importlib import import_module
+from collections.abc import Sequence
+from contextlib import ExitStack, redirect_stderr, redirect_stdout
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
+from goldassay import jsonl
 from goldassay._dspy_compat import BaseCallback, signature_of
 from goldassay.exceptions import GoldassayError, ModelError, said
 from goldassay.measure import failed
@@ -37,44 +37,44 @@ from goldassay.tally import Mean
 if TYPE_CHECKING:
     import dspy
 
+REFERENCE = 40  # examples are enough for a slope
+
 
 class Unreachable(BaseException):
     """A model that the metric needs gives no answer. Not an ``Exception``, since optimizers would go on without it."""
 
 
 class Watch(BaseCallback):  # type: ignore[misc]
-    """Stands between an optimizer and the metric, and hears of every evaluation on the whole dev split."""
+    """Stands between an optimizer and the metric, and sees every evaluation on the whole dev split."""
 
     def __init__(self, metric: Any, dev: Sequence[Any], progress: bool = True) -> None:
-        self.metric, self.dev, self._takes = metric, list(dev), _takes(metric)
+        self.metric, self.dev, self._takes = metric, list(dev), _positional(metric)
         self.best: tuple[float, Any] | None = None
         self.scored = self.failures = self.unmeasured = 0
         self.first_failure = ""
         self.metric_error: Exception | None = None
-        self.kept: list[tuple[dict[str, str], float]] = []
+        self.candidates: list[tuple[dict[str, str], float]] = []
         """The instructions of every program that was evaluated on the whole dev split, with its corpus value."""
+        self.journal: Path | None = None
+        """A file for the candidates, for a tuning that can be resumed."""
         self.credit: Credit | None = None
-        """What scores are turned into before the optimizer sees them, where it selects by single examples."""
-        self._silent = not progress
+        """What scores are turned into before the optimizer sees them, if it selects by single examples."""
+        self._progress = progress
         self._stack = ExitStack()
-        self._open: dict[str, Any] = {}
-        self._asked: dict[str, tuple[str, Any]] = {}
-        self._tries: dict[tuple[str, Any], list[str]] = {}
+        self._evaluated: dict[str, Any] = {}
+        self._calls: dict[str, tuple[str, Any]] = {}
+        self._errors: dict[tuple[str, Any], list[str]] = {}
         self._lock = threading.Lock()
         console = standard_error()
-        self._bar = Progress(
-            SpinnerColumn(),
-            TextColumn("{task.description}"),
-            TimeElapsedColumn(),
-            console=console,
-            disable=not (progress and console.is_terminal),
-            transient=True,
-        )
+        columns = SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn()
+        shown = progress and console.is_terminal
+        self._bar = Progress(*columns, console=console, disable=not shown, transient=True)
         self._task = self._bar.add_task("tuning")
 
     def __enter__(self) -> Watch:
-        if self._silent:
-            self._stack.enter_context(silent())
+        if not self._progress:  # DSPy's optimizers print, and show bars of their own
+            self._stack.enter_context(redirect_stdout(io.StringIO()))
+            self._stack.enter_context(redirect_stderr(io.StringIO()))
         self._bar.start()
         return self
 
@@ -91,110 +91,96 @@ class Watch(BaseCallback):  # type: ignore[misc]
         pred_trace: Any = None,
         program_trace: Any = None,
     ) -> Any:
-        """The metric's score. A metric that raises is remembered, since optimizers hide it, and the example counts as
-        failed; one whose judge cannot be reached stops the tuning at once, since every call of the program after it
-        would be for nothing.
+        """The metric's score, called as DSPy calls it.
 
-        Args:
-            gold: The gold example.
-            pred: The prediction.
-            trace: As DSPy hands it over, like all that follows.
-            pred_name: The predictor that feedback is for.
-            pred_trace: Its calls.
-            program_trace: The whole program's calls.
+        A metric that raises is remembered, since optimizers hide it, and the example counts as failed; a metric whose
+        judge cannot be reached stops the tuning at once, since every later call of the program would be wasted.
         """
         others = (trace, pred_name, pred_trace, program_trace)
         try:
             score = self.metric(*(gold, pred, *others)[: self._takes])
         except Exception as error:
+            own = isinstance(self.metric, Metric) and not failed(pred)
             with self._lock:
                 self.metric_error = self.metric_error or error
                 self.unmeasured += 1
+                self.scored, self.failures = self.scored + (not own), self.failures + (not own)
             if isinstance(error, ModelError):
                 raise Unreachable(str(error)) from error
-            if not isinstance(self.metric, Metric) or failed(pred):
-                with self._lock:
-                    self.scored, self.failures = self.scored + 1, self.failures + 1
+            if not own:
                 raise
             pred = failed_with(f"the metric raised {said(error)}")
             score = self.metric(gold, pred, *others)
         why = failed(pred) or getattr(score, "failure", "")
         with self._lock:
-            self.scored += 1
-            self.failures += bool(why)
+            self.scored, self.failures = self.scored + 1, self.failures + bool(why)
             self.first_failure = self.first_failure or why
             best = "" if self.best is None else f", best on dev {self.best[0]:.4f}"
-            self._bar.update(self._task, description=f"tuning: {self.scored} examples scored{best}")
+        self.show(f"{self.scored} examples scored{best}")
         return score if self.credit is None else self.credit(score)
 
     def on_evaluate_start(self, call_id: str, instance: dspy.Evaluate, inputs: dict[str, Any]) -> None:
         """Remember which program is evaluated, if on the whole dev split."""
         devset = inputs.get("devset") or instance.devset
         if len(devset) == len(self.dev) and all(a is b or a == b for a, b in zip(devset, self.dev, strict=True)):
-            self._open[call_id] = inputs.get("program")
+            self._evaluated[call_id] = inputs.get("program")
 
     def on_evaluate_end(
         self, call_id: str, outputs: dspy.Prediction | None, exception: BaseException | None = None
     ) -> None:
         """Keep the best program."""
-        program = self._open.pop(call_id, None)
-        if program is None or outputs is None:
-            return
-        self.keep(float(outputs.score) / 100, program)
+        program = self._evaluated.pop(call_id, None)
+        if program is not None and outputs is not None:
+            self.keep(float(outputs.score) / 100, program)
 
     def keep(self, value: float, program: dspy.Module) -> None:
         """Keep a program that was evaluated on the whole dev split, if it is the best so far."""
-        self.kept.append((instructions(program), value))
+        texts = {name: str(signature_of(predictor).instructions) for name, predictor in program.named_predictors()}
+        self.candidates.append((texts, value))
+        if self.journal is not None:
+            unique = {json.dumps(candidate): (candidate, value) for candidate, value in self.candidates}
+            jsonl.replace(self.journal, json.dumps(list(unique.values()), ensure_ascii=False, indent=1))
         if self.best is None or value > self.best[0]:
             self.best = (value, program.deepcopy())  # some optimizers go on writing on the program
-            self._bar.update(self._task, description=f"tuning: best on dev {value:.4f}")
+            self.show(f"best on dev {value:.4f}")
 
-    def say(self, line: str) -> None:
+    def show(self, line: str) -> None:
         """Show a line in the bar: what is measured, its effect so far, what is left."""
         self._bar.update(self._task, description=f"tuning: {line}")
 
     def on_lm_start(self, call_id: str, instance: object, inputs: dict[str, object]) -> None:
-        """Remember which model is asked."""
-        self._asked[call_id] = (
-            f"{getattr(instance, 'model', type(instance).__name__)} failed on all {{}} calls",
-            instance,
-        )
+        """Remember which model is called."""
+        model = getattr(instance, "model", type(instance).__name__)
+        self._calls[call_id] = f"{model} failed on all {{}} calls", id(instance)
 
     def on_adapter_parse_start(self, call_id: str, instance: object, inputs: dict[str, object]) -> None:
         """Remember which answer is read."""
         fields = ", ".join(getattr(inputs.get("signature"), "output_fields", ()))
-        self._asked[call_id] = f"none of {{}} answers for {fields} could be read", fields
+        self._calls[call_id] = f"none of {{}} answers for {fields} could be read", fields
 
     def on_lm_end(self, call_id: str, outputs: object, exception: BaseException | None = None) -> None:
-        """Count what a model refuses: optimizers hide it."""
-        says, what = self._asked.pop(call_id, ("", None))
+        """Count the errors of a model, since optimizers hide them."""
+        error = "" if exception is None else f"{type(exception).__name__}: {' '.join(str(exception).split())}"
         with self._lock:
-            found = self._tries.setdefault((says, what if isinstance(what, str) else id(what)), [])
-            found.append("" if exception is None else f"{type(exception).__name__}: {' '.join(str(exception).split())}")
+            self._errors.setdefault(self._calls.pop(call_id, ("", None)), []).append(error)
 
     def on_adapter_parse_end(self, call_id: str, outputs: object, exception: BaseException | None = None) -> None:
         """Count an answer that an adapter cannot read."""
         self.on_lm_end(call_id, outputs, exception)
 
     @property
-    def silent(self) -> str:
-        """What never worked, though the optimizer does not say so: a model, or the reading of its answers."""
-        for (says, _), tries in self._tries.items():
-            if says and all(tries):
-                return f"{says.format(len(tries))}; the first: {tries[0][:300]}"
-        return ""
-
-    @property
-    def raised(self) -> str:
-        """On how many predictions the metric raised, and why on the first."""
+    def note(self) -> str:
+        """What never worked, though the optimizer does not say so: a model, its answers, or the metric."""
+        for (template, _), errors in self._errors.items():
+            if template and all(errors):
+                return f"{template.format(len(errors))}; the first: {errors[0][:300]}"
         if self.metric_error is None:
             return ""
         counts = f"{self.unmeasured} of {self.scored} predictions, which count as failed"
         return f"the metric raised on {counts}; the first: {said(self.metric_error)}"
 
     def check(self) -> None:
-        """Raise if the metric raised on most predictions, or if the program never worked: an optimizer's silence is no
-        result."""
+        """Raise if the metric raised on most predictions, or if the program never worked."""
         error = self.metric_error
         if isinstance(error, ModelError):
             raise error
@@ -204,52 +190,19 @@ class Watch(BaseCallback):  # type: ignore[misc]
             raise GoldassayError(f"the program failed on all {self.scored} examples; the first: {self.first_failure}")
 
 
-@contextmanager
-def silent() -> Iterator[None]:
-    """Without the bars and the lines that DSPy's optimizers show."""
-    tqdm: Any = import_module("tqdm.std").tqdm
-
-    logger = logging.getLogger("dspy")
-    before, level = tqdm.__init__, logger.level
-
-    def quiet(self: Any, *args: Any, **options: Any) -> None:
-        before(self, *args, **{**options, "disable": True})
-
-    tqdm.__init__ = quiet
-    logger.setLevel(logging.WARNING)
-    printing = [module for name, module in list(sys.modules.items()) if name.startswith("dspy.teleprompt.")]
-    for module in printing:
-        vars(module).setdefault("print", lambda *_, **__: None)  # their own, since they print to standard output
-    try:
-        yield
-    finally:
-        tqdm.__init__ = before
-        logger.setLevel(level)
-        for module in printing:
-            vars(module).pop("print", None)
-
-
-def instructions(program: dspy.Module) -> dict[str, str]:
-    """Each predictor's instructions, by its name."""
-    return {name: str(signature_of(predictor).instructions) for name, predictor in program.named_predictors()}
-
-
-def _takes(metric: Any) -> int:
+def _positional(metric: Any) -> int:
     """How many of DSPy's six arguments a metric takes; a plain function may have only the first two or three.
 
-    >>> _takes(lambda gold, pred, trace=None: 1.0), _takes(lambda *given: 1.0)
+    >>> _positional(lambda gold, pred, trace=None: 1.0), _positional(lambda *arguments: 1.0)
     (3, 6)
     """
     try:
-        taken = inspect.signature(metric).parameters.values()
-    except (TypeError, ValueError):  # something without a signature that can be seen
+        parameters = inspect.signature(metric).parameters.values()
+    except (TypeError, ValueError):  # something without a signature
         return 6
-    if any(one.kind is one.VAR_POSITIONAL for one in taken):
+    if any(one.kind is one.VAR_POSITIONAL for one in parameters):
         return 6
-    return min(6, sum(one.kind in (one.POSITIONAL_ONLY, one.POSITIONAL_OR_KEYWORD) for one in taken))
-
-
-REFERENCE = 40  # examples are enough for a slope
+    return min(6, sum(one.kind in (one.POSITIONAL_ONLY, one.POSITIONAL_OR_KEYWORD) for one in parameters))
 
 
 class Credit:
@@ -268,7 +221,7 @@ class Credit:
 
     @property
     def changes(self) -> bool:
-        """Whether credits differ from the examples' own values: not where every measure is a mean."""
+        """Whether credits differ from the examples' own values: not if every measure is a mean."""
         return not all(isinstance(tally, Mean) for tally in self.sum.values())
 
     def of(self, evidence: Evidence) -> float:

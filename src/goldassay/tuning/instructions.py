@@ -1,0 +1,309 @@
+"""Edits in words: rules from the errors, what labels mean, how long a list may be, which labels are frequent, what a
+reflecting model proposes, and the form in which answers are written.
+
+They are plain sentences, added to the instructions or to the description of a field.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from enum import Enum
+from typing import TYPE_CHECKING, Any, Literal, get_args, get_origin
+
+import dspy
+from pydantic import BaseModel
+
+from goldassay._dspy_compat import signature_of
+from goldassay.exceptions import GoldassayError
+from goldassay.fields import read
+from goldassay.lm.terse import CallPerType, TerseAdapter
+from goldassay.tuning.demonstrations import leaves
+from goldassay.tuning.edits import Diagnosis, by_pattern, predictor_for
+from goldassay.tuning.leaks import text_of
+from goldassay.tuning.patterns import Pattern
+from goldassay.tuning.wrappers import Formed, inmost, predictors, wrappers
+
+if TYPE_CHECKING:
+    from goldassay.tuning.patches import Patch
+
+MARKS = {".": "full stop", ",": "comma", ":": "colon", ";": "semicolon", ")": "bracket", "(": "bracket"}
+
+
+def rules(
+    diagnosis: Diagnosis, patterns: int | None = None, each: int | None = None, surfaces: int = 6
+) -> dict[str, list[Patch]]:
+    """Rules in words for each pattern, the general ones first.
+
+    They say what is what, what to look for and in which language, what to leave out, where a name begins and ends. A
+    program may say what its types are called in ``type_words``, a mapping from types to words.
+    """
+    words = LabelWords(diagnosis.program, diagnosis.train)
+
+    def propose(pattern: Pattern) -> list[Patch]:
+        return [
+            diagnosis.draft(pattern, "rules", action="add_instruction", text=text)
+            for text in _rules(pattern, words, surfaces)
+        ]
+
+    return by_pattern(diagnosis, "rules", propose, patterns, each)
+
+
+def _rules(pattern: Pattern, words: LabelWords, surfaces: int) -> list[str]:
+    gold, pred = words.of(pattern.gold_type), words.of(pattern.pred_type)
+    if gold is None or pred is None:
+        return []  # the prompt has no word for it
+    if pattern.kind in ("missed", "spurious") and not (gold or pred):
+        return []  # an error without a type, such as a document that was not found, is not named in an instruction
+    quoted, place = _quoted(pattern.surfaces[:surfaces]), f" {pattern.place}" if pattern.place else ""
+    confused = f"What looks like {pred} is {gold} when it is used as in {quoted}."
+    texts = {
+        "missed": [
+            *_languages(pattern, gold, words.train),
+            f"Do not miss {gold}, such as {quoted}.",
+            f"Find {gold}{place} too." if place else "",
+        ],
+        "spurious": [f"Do not give {quoted} as {pred}."],
+        "not_in_text": ["Copy each name exactly as it stands in the text."],
+        "wrong_type": [
+            confused,
+            f"{quoted}: this is {gold}, not {pred}.",
+            f"A name{place} is {gold}, not {pred}." if place else "",
+        ],
+        "wrong_boundary": [*_marks(pattern, gold), *_boundary(pattern, gold)],
+        "wrong_type_and_boundary": [confused, *_boundary(pattern, gold)],
+        "unanswerable": ["Where the texts do not hold the answer, say that there is none."],
+        "unsupported": ["Say only what stands in the texts."],
+        "wrong_label": words.difference(pattern.gold_type, pattern.pred_type),
+        "wrong_value": words.difference(pattern.gold_type, pattern.pred_type),
+    }.get(pattern.kind, [])
+    return [text for text in texts if text.strip(" .") and '""' not in text and (quoted or "such as ." not in text)]
+
+
+class LabelWords:
+    """What the prompt calls gold's labels: the program's ``type_words``, else as its demonstrations write them.
+
+    >>> import dspy
+    >>> train = [dspy.Example(text="het archief", label="A", type="archive").with_inputs("text")]
+    >>> words = LabelWords(dspy.Predict("text -> type"), train)
+    >>> words.of("A"), words.of("archive"), words.of("Z")
+    ('archive', 'archive', None)
+    """
+
+    def __init__(self, program: Any, train: Sequence[dspy.Example]) -> None:
+        self.train = train
+        self.words = dict(getattr(inmost(program), "type_words", {}))
+        outputs = {key for predictor in program.predictors() for key in predictor.signature.output_fields}
+        self.written: set[str] = set()
+        pairs: dict[str, set[str]] = {}
+        for example in train:
+            answers = [value for key, value in example.items() if key in outputs]
+            self.written.update(leaves(answers))
+            scalars = [str(answer) for answer in answers if isinstance(answer, (str, int, Enum))]
+            for key in set(example.keys()) - outputs - set(example.inputs().keys()) - {"id"}:
+                if isinstance(example[key], str) and len(scalars) == 1:
+                    pairs.setdefault(example[key], set()).add(scalars[0])
+        self.called = {label: next(iter(words)) for label, words in pairs.items() if len(words) == 1}
+
+    def of(self, label: str) -> str | None:
+        """The word for a label; None if there are demonstrations and none of them has one."""
+        if label in self.words:
+            return str(self.words[label])
+        return label if not label or not self.written or label in self.written else self.called.get(label)
+
+    def cues(self, label: str, other: str, most: int = 3) -> list[str]:
+        """Words in at least two train texts of one label and in none of the other, commonest first."""
+        counts: dict[str, Counter[str]] = {label: Counter(), other: Counter()}
+        for example in self.train:
+            values = {str(value) for _, value in example.items() if isinstance(value, str)}
+            for side, words in counts.items():
+                if side in values or self.of(side) in values:
+                    words.update(set(re.findall(r"[^\W\d_]{4,}", text_of(example).casefold())))
+        own = [(word, count) for word, count in counts[label].items() if count > 1 and word not in counts[other]]
+        return [word for word, _ in sorted(own, key=lambda pair: (-pair[1], pair[0]))[:most]]
+
+    def difference(self, gold: str, pred: str) -> list[str]:
+        """A rule that names the cues of a label against another; none without such words."""
+        cues = _quoted(self.cues(gold, pred), " or ")
+        return [f"A text with {cues} is {self.of(gold)}, not {self.of(pred)}."] if cues else []
+
+
+def _languages(pattern: Pattern, what: str, train: Sequence[dspy.Example]) -> list[str]:
+    """The language in which a kind of thing is mostly missed, and half as often again as its share of train says."""
+    languages = Counter(str(read(example, "language", "") or "") for example in train)
+    documents = len(pattern.documents)
+    return [
+        f"Find {what} in texts of the language {language} too."
+        for language, count in pattern.strata.get("language", {}).items()
+        if count >= 0.7 * documents
+        and languages[language] > 0
+        and count * len(train) >= 1.5 * languages[language] * documents
+    ]
+
+
+def _marks(pattern: Pattern, what: str) -> list[str]:
+    """The mark at the end of a name that is most often left out, and the one that is most often added."""
+    missing = [error.gold for error in pattern.errors if error.gold[:-1] == error.pred and error.gold[-1:] in MARKS]
+    extra = [error.pred for error in pattern.errors if error.pred[:-1] == error.gold and error.pred[-1:] in MARKS]
+    texts = []
+    for names, template in (
+        (missing, 'The final {mark} belongs to {what}: "{name}", not "{short}".'),
+        (extra, 'The final {mark} does not belong to {what}: "{short}", not "{name}".'),
+    ):
+        for mark, _ in Counter(name[-1] for name in names).most_common(1):
+            name = next(name for name in names if name[-1] == mark)
+            texts.append(template.format(mark=MARKS[mark], what=what, name=name, short=name[:-1]))
+    return texts
+
+
+def _boundary(pattern: Pattern, what: str) -> list[str]:
+    """Which words at the edges are too much or are missing, most frequent first."""
+    extra: Counter[str] = Counter()
+    missing: Counter[str] = Counter()
+    for error in pattern.errors:
+        gold, pred = ([word.strip("".join(MARKS)) for word in side.split()] for side in (error.gold, error.pred))
+        if gold and pred:
+            extra.update({word for word in (pred[0], pred[-1]) if word not in gold})
+            missing.update({word for word in (gold[0], gold[-1]) if word not in pred})
+    often = [", ".join(repr(word) for word, _ in words.most_common(4)) for words in (extra, missing)]
+    texts = [f"Leave {often[0]} out of {what}."] if extra else []
+    return [*texts, f"Include {often[1]} in {what}: give the whole name."] if missing else texts
+
+
+def definitions(diagnosis: Diagnosis, most: int = 3) -> dict[str, list[Patch]]:
+    """A line for each confused pair of labels, with examples of both (slot ``definitions``)."""
+    words, lines = LabelWords(diagnosis.program, diagnosis.train), []
+    confused = [one for one in diagnosis.patterns if one.kind == "wrong_type" and one.gold_type and one.pred_type]
+    for pattern in confused[:most]:
+        gold, pred = words.of(pattern.gold_type), words.of(pattern.pred_type)
+        names, others = (_names(diagnosis.train, label) for label in (gold, pred))
+        if gold and pred and names and others:
+            lines.append(f"{gold} is {_quoted(names)}; {_quoted(others)} is {pred}.")
+    if not lines:
+        return {}
+    text = "\n".join(dict.fromkeys(lines))
+    return {"definitions": [diagnosis.draft(confused[0], "definitions", action="add_instruction", text=text)]}
+
+
+def _names(train: Sequence[dspy.Example], label: str | None, most: int = 3) -> list[str]:
+    """Names that the demonstrations have under a label, those with the most different letters first."""
+    names: dict[str, None] = {}
+    for example in train:
+        for item in (item for _, value in example.items() if isinstance(value, list) for item in value):
+            row = item if isinstance(item, dict) else getattr(item, "__dict__", {})
+            if label in row.values():
+                names.update({str(text): None for text in row.values() if isinstance(text, str) and text != label})
+    return sorted(names, key=lambda name: (len(name) > 40, -len(set(name))))[:most]
+
+
+def list_length(diagnosis: Diagnosis) -> dict[str, list[Patch]]:
+    """How long a list may be: train's 95th percentile, if too much is predicted (slot ``bound``)."""
+    many = [one for one in diagnosis.patterns if one.kind in ("spurious", "not_in_text", "duplicate")]
+    for name, predictor in predictors(diagnosis.program).items() if many else ():
+        for key in signature_of(predictor).output_fields:
+            lists = (example.get(key) for example in diagnosis.fitting(name, predictor))
+            sizes = sorted(len(items) for items in lists if isinstance(items, list))
+            if len(sizes) >= 10:
+                most = sizes[min(len(sizes) - 1, math.ceil(0.95 * len(sizes)) - 1)]
+                edit = {"action": "add_instruction", "text": f"Give at most {max(1, most)} {key}."}
+                return {"bound": [diagnosis.draft(many[0], "bounds", predictor=name, **edit)]}
+    return {}
+
+
+def label_order(diagnosis: Diagnosis, most: int = 8) -> dict[str, list[Patch]]:
+    """Describes a choice by its labels in the order of their frequency in train (slot ``label order``)."""
+    for name, predictor in predictors(diagnosis.program).items():
+        for key, info in signature_of(predictor).output_fields.items():
+            description = (info.json_schema_extra or {}).get("desc") or ""
+            if get_origin(info.annotation) is not Literal or description not in ("", f"${{{key}}}"):
+                continue
+            counts = Counter(str(one[key]) for one in diagnosis.fitting(name, predictor) if one.get(key))
+            often = [label for label, _ in counts.most_common() if label in map(str, get_args(info.annotation))]
+            if len(often) > 2 and diagnosis.patterns:
+                edit = {"action": "describe_field", "field": key, "text": f"most often {', '.join(often[:most])}"}
+                return {"label order": [diagnosis.draft(diagnosis.patterns[0], "label order", predictor=name, **edit)]}
+    return {}
+
+
+class ProposedEdit(BaseModel):
+    """One edit that a model proposes."""
+
+    action: Literal["add_instruction", "replace_instruction"]
+    text: str
+    old: str = ""
+
+
+class Reflect(dspy.Signature):  # type: ignore[misc]
+    """Propose short edits of an instruction so that a group of mistakes is not made again. Write general rules that
+    also help on new texts; never copy whole sentences from the evidence."""
+
+    instruction: str = dspy.InputField()
+    mistakes: str = dspy.InputField(desc="what kind of mistake, how often, what it costs")
+    evidence: list[str] = dspy.InputField(desc="single mistakes with the words around")
+    tried: list[str] = dspy.InputField(desc="edits that were measured before, and what they did to the score")
+    edits: list[ProposedEdit] = dspy.OutputField(desc="at most three, other than those tried")
+
+
+def reflection(
+    diagnosis: Diagnosis, lm: Any, patterns: int | None = None, each: int | None = None, evidence: int = 8
+) -> dict[str, list[Patch]]:
+    """Edits that a language model proposes from the evidence of a pattern; none is trusted before it is tested."""
+
+    def propose(pattern: Pattern) -> list[Patch]:
+        text = signature_of(predictor_for(pattern, diagnosis.program)[1]).instructions
+        with dspy.context(lm=lm, adapter=dspy.JSONAdapter()):
+            try:
+                answer = dspy.Predict(Reflect)(
+                    instruction=text,
+                    mistakes=f"{pattern.name}: {pattern.count} times, loss {pattern.loss:.4f}",
+                    evidence=[error.message for error in pattern.errors[:evidence]],
+                    tried=list(diagnosis.tried[-12:]),
+                )
+            except Exception as error:
+                why = " ".join(f"{type(error).__name__}: {error}".split())[:300]
+                raise GoldassayError(f"the reflection model gave no usable edit: {why}") from error
+        patches = []
+        for edit in answer.edits[:3]:
+            if edit.action == "replace_instruction" and edit.old and text.count(edit.old) == 1:
+                patches.append(diagnosis.draft(pattern, "reflection", **edit.model_dump()))
+            elif new := edit.text.strip():
+                patches.append(diagnosis.draft(pattern, "reflection", action="add_instruction", text=new))
+        return patches
+
+    return by_pattern(diagnosis, "reflection", propose, patterns, each)
+
+
+def answer_form(diagnosis: Diagnosis) -> dict[str, list[Patch]]:
+    """The other form than the one in which answers are written now, JSON or lines (slot ``form of the answer``)."""
+    adapter, signatures = _free_form(diagnosis)
+    if adapter is None or not any(TerseAdapter("lines").lines(signature) for signature in signatures):
+        return {}
+    now, other = ("lines", "json") if any(map(adapter.lines, signatures)) else ("json", "lines")
+    return {"form of the answer": [_form(diagnosis, other, f"answers are written as {now} now")]}
+
+
+def one_call_a_type(diagnosis: Diagnosis, most: int = 4) -> dict[str, list[Patch]]:
+    """A call for each label of a list of labelled objects (slot ``one call a type``), if there are at most ``most``."""
+    adapter, signatures = _free_form(diagnosis)
+    labels = [form.labels for signature in signatures if (form := CallPerType.of(signature)) is not None]
+    if adapter is None or not labels or max(map(len, labels)) > most:
+        return {}
+    return {"one call a type": [_form(diagnosis, "types", f"all of {', '.join(labels[0])} are asked for at once now")]}
+
+
+def _free_form(diagnosis: Diagnosis) -> tuple[Any, list[Any]]:
+    """The adapter if its form is still free to change, and the signatures that it asks."""
+    adapter = dspy.settings.adapter
+    free = isinstance(adapter, TerseAdapter) and adapter.form != "types"
+    free = free and not any(isinstance(wrapper, Formed) for wrapper in wrappers(diagnosis.program))
+    return adapter if free else None, [signature_of(one) for one in predictors(diagnosis.program).values()]
+
+
+def _form(diagnosis: Diagnosis, form: str, why: str) -> Patch:
+    return diagnosis.draft(proposer="form", action="set_form", text=form, rationale=why)
+
+
+def _quoted(names: Iterable[str], separator: str = ", ") -> str:
+    return separator.join(f'"{name}"' for name in names)
