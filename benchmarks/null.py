@@ -111,10 +111,10 @@ def mended(
 def _perfect(one: Evidence) -> Evidence:
     """The evidence of an example, had nothing been wrong."""
     from goldassay.measure import Error
-    from goldassay.tuning.patterns import _repair
+    from goldassay.tuning.patterns import repair
 
     errors = [Error("wrong_type", "")] * 99
-    return Evidence({key: tally + _repair(tally, errors, 1.0) for key, tally in one.items()}, one.weights)
+    return Evidence({key: tally + repair(tally, errors, 1.0) for key, tally in one.items()}, one.weights)
 
 
 def decided(

@@ -228,7 +228,7 @@ def arm(task: str, optimizer: str, seed: int, given: argparse.Namespace) -> dict
         options = {"most": given.most} if optimizer == "patches" else SMALL.get(optimizer, {})
         done = tune(
             program, chosen, metric, optimizer, lm=model, adapter=models.adapter(model), budget=given.budget,
-            seed=seed, progress=False, options=options, folder=None,
+            seed=seed, progress=False, settings=options, folder=None,
         )  # fmt: skip
     except (GoldassayError, OSError) as error:
         return {**row, "error": " ".join(str(error).split())[:300], "minutes": (time.perf_counter() - started) / 60}

@@ -69,7 +69,7 @@ PROOF = {
         gold = {"train": [example(w) for w in ("sunflower", "oak", "elm", "willow", "ash")], "dev": [example("beech")]}
         model = dspy.utils.DummyLM([{"label": "BEECH"}] * 20)
         metric = Metric.of(lambda gold, pred: gold["label"] == pred["label"])
-        tuned = tune(dspy.Predict("text -> label"), gold, metric, "shortest", lm=model, options={"k": 2})
+        tuned = tune(dspy.Predict("text -> label"), gold, metric, "shortest", lm=model, settings={"k": 2})
         assert [demo["text"] for demo in tuned.program.demos] == ["oak", "elm"]
     """,
     "Add a command": """

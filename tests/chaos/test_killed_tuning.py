@@ -18,7 +18,7 @@ from goldassay import Metric, tune
 from goldassay.exceptions import GoldassayError
 from goldassay.measures import extraction
 from goldassay.tuning.measuring import CHUNK
-from goldassay.tuning.resuming import alone
+from goldassay.tuning.saved import locked_folder
 
 
 def workspace(folder: Path, names_gold: list[Any], names_source: str) -> None:
@@ -74,7 +74,7 @@ def test_a_tuning_killed_twice_comes_to_the_same_program(
 
 def test_a_tunings_folder_belongs_to_one_process(names_program: Any, names_gold: list[Any], tmp_path: Path) -> None:
     gold = {"train": names_gold[:12], "dev": names_gold[12:28], "test": []}
-    with alone(tmp_path / "t"), pytest.raises(GoldassayError, match="t is being written by another run"):
+    with locked_folder(tmp_path / "t"), pytest.raises(GoldassayError, match="t is being written by another run"):
         tune(names_program, gold, Metric(extraction.SpanF1()), "labeled", folder=tmp_path / "t", progress=False)
     assert not list((tmp_path / "t").iterdir())
 

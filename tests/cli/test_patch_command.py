@@ -268,7 +268,7 @@ def test_a_patch_that_builds_on_another_comes_off_first(workspace: Path) -> None
 @pytest.mark.parametrize(
     ("body", "says"),
     [
-        ("predictor: extract\naction: explode\n", "mine.yaml: action: Input should be 'add_example'"),
+        ("predictor: extract\naction: explode\n", "mine.yaml: action: Input tag 'explode'"),
         ("predictor: extract\naction: add_instruction\n", "add_instruction needs text"),
         ("predictor: nobody\naction: add_instruction\ntext: x\n", "no predictor 'nobody'; the program has extract"),
         ("predictor: extract\naction: remove_example\nindex: 7\n", "no example 7; the predictor shows 0"),
@@ -377,7 +377,7 @@ def test_a_metric_that_raises_is_said_with_the_example(optimizer: str, workspace
         (["--optimizer", "magic"], "no optimizer 'magic'"),
         (
             ["--optimizer", "simba", "--option", "bsize=30"],
-            "simba wants at least bsize=30 train examples; there are 12",
+            "simba needs at least bsize=30 train examples; there are 12",
         ),
         (["--optimizer", "mipro", "--option", "nonsense=1"], "MIPROv2 has no option .nonsense.; it has "),
         (["--option", "rounds"], "--option expects NAME=VALUE such as rounds=5"),

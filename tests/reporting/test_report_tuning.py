@@ -16,8 +16,7 @@ from goldassay.measures import extraction
 from goldassay.reporting import pages
 from goldassay.reporting.pages.tuning import Node, _edit
 from goldassay.tuning import Patches
-from goldassay.tuning.patches import Patch
-from goldassay.tuning.proposing import drafted
+from goldassay.tuning.patches import make_patch
 
 
 @dataclass(frozen=True)
@@ -27,9 +26,9 @@ class One:
     slot: str
     text: str
 
-    def edits(self, found: Any) -> dict[str, list[Any]]:
+    def __call__(self, diagnosis: Any) -> dict[str, list[Any]]:
         edit = {"action": "add_instruction", "text": self.text}
-        return {self.slot: [drafted(found.patterns[0], found.program, "given", **edit)]}
+        return {self.slot: [diagnosis.draft(diagnosis.patterns[0], "given", **edit)]}
 
 
 @pytest.fixture
@@ -94,6 +93,6 @@ def test_the_page_of_a_tuning_says_what_was_kept_and_why(
 @pytest.mark.parametrize(("k", "shown"), [(1, "the 1 nearest of 2 examples"), (2, '"text": "Delft"')])
 def test_a_set_for_every_input_is_shown_itself_and_a_choice_in_words(k: int, shown: str) -> None:
     given = {"k": k, "keys": ["text"], "examples": [{"text": "Delft"}, {"text": "Gouda"}]}
-    patch = Patch(predictor="extract", action="show_nearest", example=given)
+    patch = make_patch(predictor="extract", action="show_nearest", example=given)
     edit = _edit({**patch.model_dump(), "id": patch.id, "edit": patch.edit})
     assert any(shown in line for line in edit["come"])

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import threading
-from inspect import signature
 from pathlib import Path
 from typing import Any
 
@@ -16,8 +15,6 @@ from goldassay.exceptions import ConventionError, GoldassayError, RunStopped
 from goldassay.measures import extraction
 from goldassay.running import Run, evaluate, new_folder
 from goldassay.running.secrets import known, redact
-from goldassay.tuning import tune
-from goldassay.tuning.tuner import TuneOptions
 
 METRIC = Metric({extraction.SpanF1(): 0.7, extraction.SpanF1("partial"): 0.3})
 
@@ -126,9 +123,3 @@ def test_folders_have_names_of_their_own_and_no_gold_is_an_error(tmp_path: Path)
     with pytest.raises(GoldassayError, match="no run at"):
         Run.load(tmp_path / "nothing")
     json.dumps(evaluate(Years(), examples(4), METRIC, progress=False).summary())
-
-
-def test_the_words_that_are_handed_on_are_those_of_tune() -> None:
-    for function, options in ((tune, TuneOptions),):
-        taken = {one.name for one in signature(function).parameters.values() if one.kind is one.KEYWORD_ONLY}
-        assert set(options.__annotations__) == taken

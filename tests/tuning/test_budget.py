@@ -64,10 +64,10 @@ def test_the_watch_keeps_the_best_program_as_it_was_and_only_of_the_whole_dev_sp
             watch.on_evaluate_end("c", dspy.Prediction(score=score))
 
     evaluated(train, 90.0)  # as many, but not dev
-    assert watch.kept == []
+    assert watch.candidates == []
     evaluated(dev, 50.0)
     program.signature = program.signature.with_instructions("Second.")  # as COPRO does, in place
     evaluated(dev, 40.0)
     assert watch.best is not None
     assert (watch.best[0], watch.best[1].signature.instructions) == (0.5, "First.")
-    assert [value for _, value in watch.kept] == [0.5, 0.4]
+    assert [value for _, value in watch.candidates] == [0.5, 0.4]

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -19,11 +18,11 @@ from goldassay.running.run import Case
 from goldassay.score import Evidence
 from goldassay.tuning import Patches
 from goldassay.tuning.acceptance import keeps, proves
-from goldassay.tuning.leaks import clusters, dealt
+from goldassay.tuning.campaign import strongest_first
+from goldassay.tuning.edits import Diagnosis, by_pattern
+from goldassay.tuning.leaks import assign_folds, clusters
 from goldassay.tuning.measuring import Bench, CandidateResult, guards
 from goldassay.tuning.patches import Effect, Patch
-from goldassay.tuning.proposing import PerPattern, drafted
-from goldassay.tuning.teleprompter import strongest_first
 from goldassay.tuning.wrappers import demonstrations
 
 METRIC = Metric({extraction.SpanF1(): 1.0, extraction.SpanF1("partial"): 0.0})
@@ -42,9 +41,9 @@ def test_a_measure_that_weighs_nothing_is_guarded_and_must_not_drop() -> None:
     # Partial F1 falls from 2·8/(2·8+2+2) = 0.8 to 2·6/(2·6+4+4) = 0.6 while strict F1 rises.
     before, after = [case(Counts(5, 5, 5), Counts(8, 2, 2))], [case(Counts(6, 4, 4), Counts(6, 4, 4))]
     bench = Bench([], METRIC, {"partial_f1": 0.0})
-    assert bench.worsened(after, before) == "partial_f1 by 0.2000"
-    assert bench.worsened(before, after) == ""
-    assert Bench([], METRIC, {"partial_f1": 0.2}).worsened(after, before) == ""
+    assert bench.drops(after, before) == "partial_f1 by 0.2000"
+    assert bench.drops(before, after) == ""
+    assert Bench([], METRIC, {"partial_f1": 0.2}).drops(after, before) == ""
 
 
 def test_examples_of_one_document_are_resampled_and_dealt_together() -> None:
@@ -52,7 +51,7 @@ def test_examples_of_one_document_are_resampled_and_dealt_together() -> None:
     assert clusters(pages) == ["a", "a", ("example", 2)]
     assert clusters(pages[1:]) is None  # nothing is shared
     many = [{"document": str(index // 3)} for index in range(30)]
-    folds = dealt(many, 3, seed=1)
+    folds = assign_folds(many, 3, seed=1)
     assert all(len({folds[3 * one + k] for k in range(3)}) == 1 for one in range(10))
     assert sorted(folds.count(fold) for fold in range(3)) == [9, 9, 12]
 
@@ -78,31 +77,21 @@ def test_two_verdicts_from_one_test(one: CandidateResult, kept: bool, proven: bo
     assert (keeps(one), proves(one)) == (kept, proven)
 
 
-@dataclass(frozen=True)
-class Given:
-    """Proposes what it is given."""
-
-    edits: tuple[dict[str, Any], ...]
-    fails: bool = False
-
-    def propose(self, pattern: Any, program: Any, train: Sequence[Any]) -> list[Patch]:
-        if self.fails:
-            raise GoldassayError("the model is away")
-        return [drafted(pattern, program, "given", **edit) for edit in self.edits]
+def rule(diagnosis: Diagnosis, name: str, **edit: Any) -> dict[str, list[Patch]]:
+    """An edit for the first pattern, in a slot of its own."""
+    return {name: [diagnosis.draft(diagnosis.patterns[0], "rule", **edit)]}
 
 
 def bundle(*edits: dict[str, Any]) -> list[list[Any]]:
     """One bundle, in which each edit has a slot of its own."""
+    return [[partial(rule, name=f"edit {n}", **edit) for n, edit in enumerate(edits)]]
 
-    @dataclass(frozen=True)
-    class One:
-        slot: str
-        edit: tuple[tuple[str, Any], ...]
 
-        def edits(self, found: Any) -> dict[str, list[Patch]]:
-            return {self.slot: [drafted(found.patterns[0], found.program, "given", **dict(self.edit))]}
+def unavailable(diagnosis: Diagnosis) -> dict[str, list[Patch]]:
+    def propose(pattern: Any) -> list[Patch]:
+        raise GoldassayError("the model is away")
 
-    return [[One(f"edit {n}", tuple(edit.items())) for n, edit in enumerate(edits)]]
+    return by_pattern(diagnosis, "reflection", propose)
 
 
 def test_why_an_edit_was_kept_out_stands_in_the_ledger(lm: Any, names_program: Any, names_gold: list[Any]) -> None:
@@ -114,7 +103,7 @@ def test_why_an_edit_was_kept_out_stands_in_the_ledger(lm: Any, names_program: A
         {"action": "add_instruction", "text": "Nothing of use."},
         {"action": "add_instruction", "text": "A number is TMP."},
     )
-    bundles = [*bundle(*edits), [PerPattern(Given((), fails=True))]]
+    bundles = [*bundle(*edits), [unavailable]]
     with dspy.context(lm=lm):
         optimizer = Patches(METRIC, bundles=bundles)
         made = optimizer.compile(
@@ -147,7 +136,7 @@ def test_a_line_says_what_is_measured_its_effect_so_far_and_what_is_left(
     heard: list[str] = []
     rule = {"action": "add_instruction", "text": "Nothing of use."}
     with dspy.context(lm=lm):
-        Patches(METRIC, bundles=bundle(rule), tell=heard.append).compile(
+        Patches(METRIC, bundles=bundle(rule), on_progress=heard.append).compile(
             names_program, trainset=demonstrations(names_program, names_gold[:8]), valset=names_gold[8:]
         )
     assert heard[0] == "the program as it is, 32 examples left"  # of 40, after the first eight
@@ -158,10 +147,13 @@ def test_a_line_says_what_is_measured_its_effect_so_far_and_what_is_left(
 
 
 def test_what_moves_models_most_is_tested_first() -> None:
-    order = [[type(part).__name__ for part in bundle] for bundle in strongest_first()]
-    assert order[:4] == [["NearestExamples"], ["SelectedExamples"], ["AnswerForm"], ["OneCallAType"]]
-    assert order[4] == ["Revised", "Covering", "CounterExample"]
-    assert next(type(bundle[0]).__name__ for bundle in strongest_first(nearest=0)) == "AnswerForm"
+    def names(bundle: Any) -> list[str]:
+        return [getattr(edit, "func", edit).__name__ for edit in bundle]
+
+    order = [names(bundle) for bundle in strongest_first()]
+    assert order[:4] == [["nearest_examples"], ["selected_examples"], ["answer_form"], ["one_call_a_type"]]
+    assert order[4] == ["revised", "covering", "counter_example"]
+    assert names(strongest_first(nearest=0)[0]) == ["answer_form"]
 
 
 def test_candidates_that_are_the_same_prompts_are_said_to_be_identical(
@@ -196,7 +188,7 @@ def test_a_program_whose_gold_fits_no_predictor_is_told_how_to_write_to_demo(
     class Silent(type(names_program)):  # type: ignore[misc]
         to_demo = None
 
-    with dspy.context(lm=lm), pytest.raises(GoldassayError, match=r"wants mentions.*def to_demo\(self, example\)"):
+    with dspy.context(lm=lm), pytest.raises(GoldassayError, match=r"needs mentions.*def to_demo\(self, example\)"):
         Patches(METRIC).compile(Silent(), trainset=names_gold[:20], valset=names_gold[20:])
 
 
@@ -238,7 +230,7 @@ def test_a_campaign_that_was_stopped_goes_on_without_asking_anything_twice(
 
     def campaign(lm: Any, file: Path | None) -> tuple[Any, Patches]:
         with dspy.context(lm=lm):
-            optimizer = Patches(METRIC, proposers=[Given(({"action": "add_instruction", "text": "A number is TMP."},))],
+            optimizer = Patches(METRIC, bundles=bundle({"action": "add_instruction", "text": "A number is TMP."}),
                                 journal=file)  # fmt: skip
             return optimizer.compile(names_program, trainset=train, valset=names_gold[20:]), optimizer
 

@@ -27,7 +27,7 @@ def test_patches_go_on_where_another_optimizer_ended(
 ) -> None:
     gold = {"train": names_gold[:12], "dev": names_gold[12:32], "test": names_gold[32:]}
     common: dict[str, Any] = {"lm": lm, "reflection_lm": reflector(NUMBERS), "progress": False}
-    one = tune(names_program, gold, METRIC, first, folder=tmp_path / "one", options=options, **common)
+    one = tune(names_program, gold, METRIC, first, folder=tmp_path / "one", settings=options, **common)
     common.pop("reflection_lm")
     start = load_state(names_program, tmp_path / "one")
     two = tune(start, gold, METRIC, "patches", folder=tmp_path / "two", **common)

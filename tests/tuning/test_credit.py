@@ -12,7 +12,7 @@ from goldassay import Counts, Metric
 from goldassay.measures import extraction
 from goldassay.score import Evidence
 from goldassay.tuning import tune
-from goldassay.tuning.gepa import PairedAcceptance
+from goldassay.tuning.optimizers import PairedAcceptance
 from goldassay.tuning.watch import Credit, Watch
 
 METRIC = Metric(extraction.SpanF1())
@@ -118,7 +118,7 @@ def test_gepa_takes_the_program_of_the_higher_corpus_value(lm: Any) -> None:
         )
     ours = tune(
         Finder(), {"train": train, "dev": dev}, METRIC, "gepa", lm=lm, progress=False,
-        options={**given, "instruction_proposer": proposing()},
+        settings={**given, "instruction_proposer": proposing()},
     )  # fmt: skip
     assert theirs.find.signature.instructions == "Find short."
     assert ours.program.find.signature.instructions == "Find many."
@@ -159,7 +159,7 @@ def test_simba_takes_the_program_of_the_higher_corpus_value(lm: Any) -> None:
         )
     ours = tune(
         Finder(), {"train": train, "dev": dev}, METRIC, "simba", lm=lm, reflection_lm=advising(), progress=False,
-        options=given,
+        settings=given,
     )  # fmt: skip
     assert theirs.find.signature.instructions == "Find.\n\nFind short."
     assert ours.program.find.signature.instructions == "Find.\n\nFind many."

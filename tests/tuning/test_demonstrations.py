@@ -9,18 +9,11 @@ import pytest
 
 from goldassay.exceptions import GoldassayError
 from goldassay.measure import Error
-from goldassay.tuning.demonstrations import (
-    CounterExample,
-    Covering,
-    Diagnosis,
-    NearestExamples,
-    Revised,
-    cover,
-)
-from goldassay.tuning.fitting import check_fits, traced
+from goldassay.tuning.demonstrations import counter_example, cover, covering, nearest_examples, revised
+from goldassay.tuning.edits import Diagnosis, check_fits, own_traces
+from goldassay.tuning.instructions import LabelWords, definitions, label_order, list_length, rules
 from goldassay.tuning.patches import apply
 from goldassay.tuning.patterns import Pattern
-from goldassay.tuning.rules import Definitions, LabelOrder, LabelWords, ListLength, Rules
 from goldassay.tuning.wrappers import Nearest, wrappers
 
 
@@ -60,28 +53,28 @@ def test_the_most_covering_example_stands_next_to_the_question() -> None:
     found = Diagnosis(
         [pattern("missed", "TMP", "", 0.4, "c"), pattern("missed", "TOP", "", 0.1, "a")], program(), TRAIN
     )
-    patches = Covering(2).edits(found)["demonstrations"]
+    patches = covering(found, 2)["demonstrations"]
     assert patches[-1].examples == ["c"]
     made: Any = found.program
     for patch in patches:
         made = apply(made, patch, any_version=True)
     assert [demo["text"] for demo in made.demos] == [patch.example["text"] for patch in patches if patch.example]
     again = Diagnosis(found.patterns, made, TRAIN)
-    assert not {one.id for one in Covering(2).edits(again).get("demonstrations", [])} & {one.id for one in patches}
+    assert not {one.id for one in covering(again, 2).get("demonstrations", [])} & {one.id for one in patches}
 
 
 def test_where_too_much_is_found_an_example_with_nothing_in_it_is_shown() -> None:
     many = Diagnosis([pattern("spurious", "", "TOP", 0.2, "d")], program(), TRAIN)
-    (patch,) = CounterExample().edits(many)["counter-example"]
+    (patch,) = counter_example(many)["counter-example"]
     assert patch.example == {"text": "Nothing here at all", "mentions": []}  # of middle length
-    assert CounterExample().edits(Diagnosis([pattern("missed", "TOP", "", 0.2, "a")], program(), TRAIN)) == {}
+    assert counter_example(Diagnosis([pattern("missed", "TOP", "", 0.2, "a")], program(), TRAIN)) == {}
 
 
 def test_demonstrations_that_show_no_error_are_replaced_or_dropped() -> None:
     made = program()
     made.demos = [TRAIN[0], TRAIN[3], TRAIN[4]]  # of places, and two with nothing in them
     found = Diagnosis([pattern("missed", "TMP", "", 0.4, "c"), pattern("missed", "TOP", "", 0.1, "a")], made, TRAIN)
-    edits = Revised().edits(found)
+    edits = revised(found)
     assert list(edits) == ["demonstration 3", "demonstration 2"]  # the first shows a place, and stays
     ((replaced,), (dropped,)) = edits.values()
     assert (replaced.action, replaced.index, dropped.action, dropped.index) == (
@@ -89,25 +82,25 @@ def test_demonstrations_that_show_no_error_are_replaced_or_dropped() -> None:
     assert replaced.examples == ["c"]
     made.demos = [demo.toDict() for demo in made.demos]  # as a saved state gives them back
     alone = Diagnosis([pattern("missed", "TOP", "", 0.1, "a")], made, TRAIN[:1] + TRAIN[3:5])
-    assert [one[0].action for one in Revised().edits(alone).values()] == ["remove_example", "remove_example"]
+    assert [one[0].action for one in revised(alone).values()] == ["remove_example", "remove_example"]
     after: Any = made
-    for (patch,) in Revised().edits(alone).values():
+    for (patch,) in revised(alone).values():
         after = apply(after, patch, any_version=True)
     assert [demo["id"] for demo in after.demos] == ["a"]
-    assert Revised().edits(Diagnosis(found.patterns, program(), TRAIN)) == {}  # nothing is there
+    assert revised(Diagnosis(found.patterns, program(), TRAIN)) == {}  # nothing is there
 
 
 def test_nearest_examples_are_an_edit_too() -> None:
-    (patch,) = NearestExamples(2).edits(Diagnosis([], program(), TRAIN))["nearest"]
+    (patch,) = nearest_examples(Diagnosis([], program(), TRAIN), 2)["nearest"]
     made: Any = apply(program(), patch)
     assert [one["text"] for one in made.nearest(text="In Delft and Gouda")][-1] in ("In Delft", "In Gouda")
     assert [type(one) for one in wrappers(apply(made, patch, any_version=True))] == [Nearest]  # in place of it
-    assert NearestExamples().edits(Diagnosis([], made, TRAIN)) == {}
+    assert nearest_examples(Diagnosis([], made, TRAIN)) == {}
 
 
 def test_what_no_predictor_can_be_shown_names_to_demo() -> None:
     wrong = [dspy.Example(id="1", text="x", entities=[]).with_inputs("text")]
-    with pytest.raises(GoldassayError, match=r"wants mentions, and the examples have entities, id, text; .*to_demo"):
+    with pytest.raises(GoldassayError, match=r"needs mentions, and the examples have entities, id, text; .*to_demo"):
         check_fits(program(), wrong, {})
     check_fits(program(), TRAIN, {})
 
@@ -124,7 +117,7 @@ def test_a_step_whose_fields_gold_does_not_hold_is_shown_its_own_work(lm: Any) -
     made = Two()
     asked = [dspy.Example(id=str(n), text=f"t{n}", answer="x").with_inputs("text") for n in range(3)]
     with dspy.context(lm=lm):
-        found = traced(made, asked, [True, False, True])
+        found = own_traces(made, asked, [asked[0], asked[2]])
     assert [one["text"] for one in found["plan"]] == ["t0", "t2"]
     assert all(one["plan"] for one in found["plan"])
     assert set(found["answer"][0].keys()) >= {"plan", "answer"}
@@ -153,25 +146,21 @@ def classifier() -> Any:
 
 def test_rules_say_what_the_prompt_says_and_name_a_cue() -> None:
     confused = pattern("wrong_label", "A", "M", 0.2, "1", "2")
-    (patch,) = Rules().propose(confused, classifier(), LABELS)
+    ((patch,),) = rules(Diagnosis([confused], classifier(), LABELS)).values()
     assert patch.text == 'A text with "stadsarchief" is archive, not museum.'
-    assert Rules().propose(pattern("wrong_label", "L", "M", 0.2, "6"), classifier(), LABELS) == []  # one text: no cue
-    assert Rules().propose(pattern("wrong_label", "Z", "M", 0.2, "6"), classifier(), LABELS) == []  # no word for it
+    for unknown in ("L", "Z"):  # one text: no cue; no word for it
+        assert rules(Diagnosis([pattern("wrong_label", unknown, "M", 0.2, "6")], classifier(), LABELS)) == {}
     assert LabelWords(classifier(), LABELS).cues("M", "A") == ["museum"]
 
 
 def test_labels_stand_in_the_order_of_train_and_lists_have_bounds() -> None:
-    (patch,) = LabelOrder().edits(Diagnosis([pattern("wrong_label", "A", "M", 0.2, "1")], classifier(), LABELS))[
-        "label order"
-    ]
+    (patch,) = label_order(Diagnosis([pattern("wrong_label", "A", "M", 0.2, "1")], classifier(), LABELS))["label order"]
     assert patch.text == "most often museum, archive, library"
     many = [example(str(n), f"text {n}", *[(f"w{k}", "TOP") for k in range(n % 4)]) for n in range(20)]
-    (bound,) = ListLength().edits(Diagnosis([pattern("spurious", "", "TOP", 0.2, "1")], program(), many))["bound"]
+    (bound,) = list_length(Diagnosis([pattern("spurious", "", "TOP", 0.2, "1")], program(), many))["bound"]
     assert bound.text == "Give at most 3 mentions."
 
 
 def test_definitions_contrast_what_is_confused() -> None:
-    (patch,) = Definitions().edits(Diagnosis([pattern("wrong_type", "MUS", "TOP", 0.2, "c")], program(), TRAIN))[
-        "definitions"
-    ]
+    (patch,) = definitions(Diagnosis([pattern("wrong_type", "MUS", "TOP", 0.2, "c")], program(), TRAIN))["definitions"]
     assert patch.text == 'MUS is "Museum X"; "Delft", "Gouda" is TOP.'

@@ -11,7 +11,7 @@ import hashlib
 import json
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -23,9 +23,9 @@ from goldassay.gold.reading import read
 from goldassay.measures import extraction
 from goldassay.running.identity import fingerprint
 from goldassay.tuning import Patches, tune
-from goldassay.tuning.patches import Patch, apply, inverse
-from goldassay.tuning.proposing import PerPattern, drafted
-from goldassay.tuning.rules import Rules
+from goldassay.tuning.edits import Diagnosis, by_pattern
+from goldassay.tuning.instructions import rules
+from goldassay.tuning.patches import Patch, apply
 from goldassay.tuning.wrappers import demonstrations
 
 METRIC = Metric({extraction.SpanF1(): 0.7, extraction.SpanF1("partial"): 0.3})
@@ -107,7 +107,7 @@ def test_rules_for_the_planted_errors_are_found_accepted_and_taken_back(
     hipe: dict[str, list[Any]], reader: Any, names_program: Any
 ) -> None:
     with dspy.context(lm=reader):
-        optimizer = Patches(METRIC, rounds=2, bundles=[[PerPattern(Rules(), 6)]])
+        optimizer = Patches(METRIC, rounds=2, bundles=[[partial(rules, patterns=6, each=1)]])
         made = optimizer.compile(
             names_program, trainset=demonstrations(names_program, hipe["train"]), valset=hipe["dev"]
         )
@@ -115,16 +115,10 @@ def test_rules_for_the_planted_errors_are_found_accepted_and_taken_back(
     assert any("pers in texts of the language de too" in text for text in kept)  # a language missed
     assert any(text.startswith("What looks like date is scope") for text in kept)  # a type confused in one context
     assert any(text.startswith("The final full stop belongs to work") for text in kept)  # a boundary rule
-    # Exact inverses: the accepted patches lead from the first program to the last, and their inverses back.
-    here, back = names_program, []
+    patched = names_program  # the accepted patches lead from the first program to the last
     for patch in optimizer.ledger.kept:
-        back.append(inverse(here, patch))
-        here = apply(here, patch)
-    assert fingerprint(here) == fingerprint(made) != fingerprint(names_program)
-    for patch in reversed(back):
-        here = apply(here, patch)
-    assert fingerprint(here) == fingerprint(names_program)
-    assert here.extract.signature.instructions == names_program.extract.signature.instructions
+        patched = apply(patched, patch)
+    assert fingerprint(patched) == fingerprint(made) != fingerprint(names_program)
 
 
 USELESS = [
@@ -134,28 +128,27 @@ USELESS = [
 HARMFUL = ["Leave out persons.", "Give only the first name.", "Every name is of type loc."]
 
 
-@dataclass(frozen=True)
-class Planted:
+def planted(diagnosis: Diagnosis, text: str) -> dict[str, list[Patch]]:
     """An edit that nobody should keep."""
 
-    text: str
+    def propose(pattern: Any) -> list[Patch]:
+        return [diagnosis.draft(pattern, "planted", action="add_instruction", text=text)]
 
-    def propose(self, pattern: Any, program: Any, train: Sequence[Any]) -> list[Patch]:
-        return [drafted(pattern, program, "planted", action="add_instruction", text=self.text)]
+    return by_pattern(diagnosis, "planted", propose, patterns=1, each=1)
 
 
 def test_ten_useless_and_three_harmful_edits_are_rejected_and_the_good_one_among_them_is_kept(
     hipe: dict[str, list[Any]], reader: Any, names_program: Any
 ) -> None:
     with dspy.context(lm=reader):
-        parts = [*(PerPattern(Planted(text), 1) for text in HARMFUL + USELESS), PerPattern(Rules())]
+        parts = [*(partial(planted, text=text) for text in HARMFUL + USELESS), partial(rules, patterns=3, each=1)]
         optimizer = Patches(METRIC, bundles=[parts], singles=20)
         optimizer.compile(names_program, trainset=demonstrations(names_program, hipe["train"]), valset=hipe["dev"])
-    planted = {patch.text: patch for patch in optimizer.ledger.patches if patch.proposer == "planted"}
-    assert set(planted) == {*USELESS, *HARMFUL}
-    assert {patch.status for patch in planted.values()} == {"rejected"}
-    assert all(planted[text].effects[0].difference < 0 for text in HARMFUL)
-    assert any(planted[text].effects[0].difference != 0 for text in USELESS)  # they change answers, to no avail
+    tried = {patch.text: patch for patch in optimizer.ledger.patches if patch.proposer == "planted"}
+    assert set(tried) == {*USELESS, *HARMFUL}
+    assert {patch.status for patch in tried.values()} == {"rejected"}
+    assert all(tried[text].effects[0].difference < 0 for text in HARMFUL)
+    assert any(tried[text].effects[0].difference != 0 for text in USELESS)  # they change answers, to no avail
     assert {patch.proposer for patch in optimizer.ledger.kept} == {"rules"}
 
 
@@ -163,7 +156,7 @@ def test_ten_useless_and_three_harmful_edits_are_rejected_and_the_good_one_among
 def test_optimizers_raise_the_dev_value_on_real_gold(
     optimizer: str, options: dict[str, Any], hipe: dict[str, list[Any]], reader: Any, names_program: Any
 ) -> None:
-    made = tune(names_program, hipe, METRIC, optimizer, lm=reader, options=options, progress=False)
+    made = tune(names_program, hipe, METRIC, optimizer, lm=reader, settings=options, progress=False)
     assert made.dev.after.value > made.dev.before.value + 0.1
     assert made.dev.difference.interval.low > 0
     assert made.test is not None

@@ -151,12 +151,14 @@ def test_a_predictor_that_gold_says_nothing_about_stays_without_demonstrations(l
             super().__init__()
             self.other = dspy.Predict("question -> answer")
 
-    program = NearestDemos(k=1).compile(Two(), trainset=TRAIN).shown({"text": "archief"})
+    program = NearestDemos(k=1).compile(Two(), trainset=TRAIN).inside({"text": "archief"})
     assert [len(predictor.demos) for predictor in (program.label, program.other)] == [1, 0]
 
 
 def test_a_chain_of_thought_is_shown_what_gold_has() -> None:
-    program = NearestDemos(k=1).compile(dspy.ChainOfThought("text -> label"), trainset=TRAIN).shown({"text": "archief"})
+    program = (
+        NearestDemos(k=1).compile(dspy.ChainOfThought("text -> label"), trainset=TRAIN).inside({"text": "archief"})
+    )
     (demo,) = program.predictors()[0].demos
     assert set(demo.keys()) == {"text", "label"}
 

@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 
 from goldassay.exceptions import GoldassayError
 from goldassay.running.identity import fingerprint
-from goldassay.tuning.patches import Patch, apply, inverse, read, write
+from goldassay.tuning.patches import make_patch, read, write
+from goldassay.tuning.service import PatchFolder
 
 TEXT = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=12)
 VALUES = st.recursive(
@@ -40,28 +41,29 @@ def program() -> Any:
     return made
 
 
-@settings(max_examples=150, deadline=None)
-@given(st.lists(EDITS, max_size=6))
+@settings(max_examples=60, deadline=None)
+@given(st.lists(EDITS, max_size=4))
 def test_taking_patches_back_one_by_one_gives_every_earlier_program(edits: list[dict[str, Any]]) -> None:
-    versions, backs = [program()], []
-    for edit in edits:
-        patch = Patch(predictor="self", **edit)
-        try:
-            after = apply(versions[-1], patch)
-        except GoldassayError:  # it does not fit this version
-            continue
-        backs.append(inverse(versions[-1], patch))
-        versions.append(after)
-    made = versions.pop()
-    while backs:
-        made = apply(made, backs.pop())
-        assert fingerprint(made) == fingerprint(versions.pop())
+    with tempfile.TemporaryDirectory() as place:
+        folder, versions, ids = PatchFolder(Path(place), program()), [fingerprint(program())], list[str]()
+        for edit in edits:
+            patch = make_patch(predictor="self", **edit)
+            try:
+                folder.apply([str(write(patch, folder.folder))])
+            except GoldassayError:  # it does not fit this version, or is applied already
+                continue
+            versions.append(fingerprint(folder.current))
+            ids.append(patch.id)
+        while ids:
+            assert fingerprint(folder.current) == versions.pop()
+            folder.revert([ids.pop()])
+        assert fingerprint(folder.current) == versions.pop()
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=80, deadline=None)
 @given(EDITS, st.dictionaries(TEXT, VALUES, max_size=3), TEXT)
 def test_a_file_reads_back_as_it_was_written(edit: dict[str, Any], more: dict[str, Any], why: str) -> None:
-    patch = Patch(predictor="self", **edit, rationale=why, status="rejected", reason=why)
+    patch = make_patch(predictor="self", **edit, rationale=why, status="rejected", reason=why)
     if patch.example is not None:
         patch.example |= more
     with tempfile.TemporaryDirectory() as folder:

@@ -12,7 +12,7 @@ from goldassay import Metric
 from goldassay.exceptions import GoldassayError
 from goldassay.measures import extraction
 from goldassay.tuning import tune
-from goldassay.tuning.plan import Plan, piloted, sized
+from goldassay.tuning.plan import Plan, from_pilot, from_sizes
 
 METRIC = Metric({extraction.SpanF1(): 0.7, extraction.SpanF1("partial"): 0.3})
 
@@ -30,7 +30,7 @@ def test_what_could_never_be_accepted_is_refused_with_what_would_help(
     lm: Any, learner: Any, names_program: Any, names_gold: list[Any]
 ) -> None:
     few = {"train": names_gold[:2], "dev": names_gold[2:4], "test": names_gold[4:6]}
-    assert "give at least 5" in sized("patches", few).refusal
+    assert "give at least 5" in from_sizes("patches", few).refusal
     with pytest.raises(GoldassayError, match=r"4 examples to choose on and 2 of test: 5 wins.*give at least 5"):
         tune(names_program, few, METRIC, "patches", lm=lm, progress=False)
     assert learner.calls == 0
@@ -46,7 +46,7 @@ def test_what_could_never_be_accepted_is_refused_with_what_would_help(
 def test_a_pilot_measures_baseline_ceiling_and_spread(lm: Any, names_program: Any, names_gold: list[Any]) -> None:
     splits = {"train": names_gold[:20], "dev": names_gold[20:32], "test": names_gold[32:]}
     with dspy.context(lm=lm):
-        plan = piloted("patches", names_program, splits, METRIC)
+        plan = from_pilot(from_sizes("patches", splits), names_program, splits, METRIC)
     assert plan.measured == 12
     assert plan.ceiling == 1.0  # demonstrations teach the learner everything
     assert plan.baseline is not None
@@ -57,13 +57,14 @@ def test_a_pilot_measures_baseline_ceiling_and_spread(lm: Any, names_program: An
 
 
 def test_patches_plan_with_what_they_measure_and_leave_a_third_of_train_for_the_race() -> None:
-    plan = sized("patches", {"train": range(160), "dev": range(34), "test": range(34)})
+    plan = from_sizes("patches", {"train": range(160), "dev": range(34), "test": range(34)})
     assert (plan.n, plan.spare) == (146, 48)
     assert plan.calls == 8 * 146 + 88 + 2 * 68
     assert plan.lines()[0].startswith("146 examples choose a candidate (48 more of train race sets of examples), 34 of")
-    few = sized("patches", {"train": range(30), "dev": range(30), "test": []})
+    few = from_sizes("patches", {"train": range(30), "dev": range(30), "test": []})
     assert (few.n, few.spare) == (60, 0)
-    assert sized("knn", {"train": range(160), "dev": range(34), "test": range(34)}).n == 34
+    assert from_sizes("knn", {"train": range(160), "dev": range(34), "test": range(34)}).n == 34
     splits = {"train": range(160), "dev": range(34), "test": []}
-    assert (sized("patches", splits, {"most": 80}).n, sized("patches", splits, {"most": 80}).spare) == (80, 114)
-    assert (sized("patches", splits, {"nearest": 0}).n, sized("patches", splits, {"nearest": 0}).spare) == (194, 0)
+    for settings, sizes in (({"most": 80}, (80, 114)), ({"nearest": 0}, (194, 0))):
+        plan = from_sizes("patches", splits, settings)
+        assert (plan.n, plan.spare) == sizes

@@ -16,10 +16,11 @@ from goldassay.measure import Error
 from goldassay.running.run import Case
 from goldassay.score import Evidence
 from goldassay.tally import Counts
+from goldassay.tuning import instructions
+from goldassay.tuning.demonstrations import pattern_examples
+from goldassay.tuning.edits import Diagnosis
 from goldassay.tuning.patches import apply, read, write
 from goldassay.tuning.patterns import Pattern, find, place
-from goldassay.tuning.proposing import Examples
-from goldassay.tuning.rules import Rules
 
 
 class Kind(enum.Enum):
@@ -42,7 +43,8 @@ def pattern(kind: str, gold: str = "", pred: str = "", contexts: tuple[str, ...]
 
 
 def rules(found: Pattern) -> list[str]:
-    return [str(patch.text) for patch in Rules().propose(found, program(), [])]
+    slots = instructions.rules(Diagnosis([found], program(), []))
+    return [str(patch.text) for patches in slots.values() for patch in patches]
 
 
 def test_the_place_is_the_word_that_most_errors_share() -> None:
@@ -99,7 +101,7 @@ def test_an_example_of_any_type_is_written_applied_and_saved(
     type_: Any, value: Any, plain: Any, tmp_path: Path
 ) -> None:
     train = [dspy.Example(id="1", text="In Delft.", names=value).with_inputs("text")]
-    (patch,) = Examples().propose(pattern("missed", "TOP"), program(type_), train)
+    ((patch,),) = pattern_examples(Diagnosis([pattern("missed", "TOP")], program(type_), train)).values()
     found = read(write(patch, tmp_path))
     assert found == patch
     assert found.example == {"text": "In Delft.", "names": plain}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -13,10 +14,10 @@ import pytest
 from goldassay import Metric
 from goldassay.measures import extraction
 from goldassay.tuning import Patches
-from goldassay.tuning.demonstrations import Diagnosis, NearestExamples, SelectedExamples, show_nearest
-from goldassay.tuning.measuring import Bench
+from goldassay.tuning.demonstrations import nearest_examples, selected_examples, show_nearest
+from goldassay.tuning.edits import Diagnosis
+from goldassay.tuning.measuring import Bench, Race, count_measured, left_out, race_calls
 from goldassay.tuning.patches import apply
-from goldassay.tuning.race import Race, calls, count_measured, left_out
 from goldassay.tuning.wrappers import Nearest, NearestDemos, demonstrations, wrappers
 
 METRIC = Metric(extraction.SpanF1())
@@ -50,7 +51,7 @@ def taught(program: Any) -> bool:
 
 
 def test_the_set_that_teaches_wins_and_every_input_is_shown_it_in_one_order(lm: Any, names_program: Any) -> None:
-    optimizer = Patches(METRIC, bundles=[[SelectedExamples(k=1, sets=12)]], most=20)
+    optimizer = Patches(METRIC, bundles=[[partial(selected_examples, k=1, sets=12)]], most=20)
     with dspy.context(lm=lm):
         made: Any = optimizer.compile(names_program, trainset=demonstrations(names_program, TRAIN), valset=DEV)
     assert taught(made)
@@ -76,7 +77,7 @@ def _found(program: Any, race: Race | None) -> Any:
 
 
 def test_a_set_that_is_better_by_the_estimate_takes_the_place_of_the_nearest(lm: Any, names_program: Any) -> None:
-    bundles: Any = [[NearestExamples(1)], [SelectedExamples(k=1, sets=12)]]
+    bundles: Any = [[partial(nearest_examples, k=1)], [partial(selected_examples, k=1, sets=12)]]
     optimizer = Patches(METRIC, bundles=bundles, most=16, keep=0.01)
     near_years = [100 + 4 * one for one in range(14)] + [101, 102]  # the last two are near examples without a year
     dev = [example(200 + at, PLACES[at % 12], str(1900 + at), like=one) for at, one in enumerate(near_years)]
@@ -85,7 +86,7 @@ def test_a_set_that_is_better_by_the_estimate_takes_the_place_of_the_nearest(lm:
     near, chosen = optimizer.ledger.entries
     assert (near["status"], chosen["status"]) == ("kept", "kept")
     assert 0 < chosen["train+dev"]["difference"] < near["train+dev"]["difference"]
-    assert chosen["train+dev"]["p"] > optimizer.settings.keep / 2  # too little for an edit that comes on top
+    assert chosen["train+dev"]["p"] > optimizer.options.keep / 2  # too little for an edit that comes on top
     assert [len(one.examples) for one in wrappers(made) if isinstance(one, Nearest)] == [1]
     assert [one.proposer for one in optimizer.ledger.kept] == ["selected"]
     assert "selected examples took its place" in [one.reason for one in optimizer.ledger.patches]
@@ -99,7 +100,7 @@ def test_a_race_is_on_what_the_campaign_leaves_of_train() -> None:
     assert not raced & shown
     assert raced | shown == {str(one["id"]) for one in TRAIN[10:]}
     assert Race.on(Bench([*DEV, *TRAIN[:50]], METRIC), TRAIN) is None
-    assert SelectedExamples(20).edits(_found(dspy.Predict("text -> mentions"), race)) == {}
+    assert selected_examples(_found(dspy.Predict("text -> mentions"), race), 20) == {}
 
 
 def test_a_race_takes_no_document_that_is_measured() -> None:
@@ -112,7 +113,7 @@ def test_a_race_takes_no_document_that_is_measured() -> None:
 def test_by_default_a_third_of_train_is_left_for_the_race(lm: Any, names_program: Any) -> None:
     train = demonstrations(names_program, TRAIN)
     assert left_out(len(train)) == 20
-    optimizer = Patches(METRIC, bundles=[[SelectedExamples(k=1, sets=6)]])
+    optimizer = Patches(METRIC, bundles=[[partial(selected_examples, k=1, sets=6)]])
     with dspy.context(lm=lm):
         optimizer.compile(names_program, trainset=train, valset=DEV)
     (entry,) = optimizer.ledger.entries
@@ -122,7 +123,7 @@ def test_by_default_a_third_of_train_is_left_for_the_race(lm: Any, names_program
 
 def test_where_all_of_train_is_one_document_all_of_it_is_measured(lm: Any, names_program: Any) -> None:
     train = [one.copy(document="a").with_inputs("text") for one in demonstrations(names_program, TRAIN)]
-    optimizer = Patches(METRIC, bundles=[[NearestExamples(1)], [SelectedExamples(k=1)]])
+    optimizer = Patches(METRIC, bundles=[[partial(nearest_examples, k=1)], [partial(selected_examples, k=1)]])
     with dspy.context(lm=lm):
         optimizer.compile(names_program, trainset=train, valset=DEV)
     (entry,) = optimizer.ledger.entries
@@ -130,8 +131,8 @@ def test_where_all_of_train_is_one_document_all_of_it_is_measured(lm: Any, names
 
 
 def test_the_calls_of_a_race_are_those_that_it_makes() -> None:
-    assert calls(48, sets=8) == 8 * 8 + 4 * 8 + 2 * 8
-    assert [calls(spare) for spare in (0, 15, 16)] == [0, 0, 6 * 3 + 3 * 3 + 2 * 2]
+    assert race_calls(48, sets=8) == 8 * 8 + 4 * 8 + 2 * 8
+    assert [race_calls(spare) for spare in (0, 15, 16)] == [0, 0, 6 * 3 + 3 * 3 + 2 * 2]
 
 
 def test_the_best_program_wins_and_the_others_are_left_early(lm: Any, learner: Any, names_program: Any) -> None:
@@ -140,7 +141,7 @@ def test_the_best_program_wins_and_the_others_are_left_early(lm: Any, learner: A
     assert race is not None
     programs = [NearestDemos(1).compile(names_program, trainset=[one]) for one in train[:8]]
     with dspy.context(lm=lm):
-        best, values = race.won(programs)
+        best, values = race.winner(programs)
     assert taught(programs[best])
     assert values[best] == max(values)
     assert learner.calls == 8 * 8 + 4 * 8 + 2 * 8  # successive halving of 24 examples
@@ -154,7 +155,7 @@ def test_a_race_that_was_killed_goes_on(lm: Any, learner: Any, names_program: An
         race = Race.on(Bench(DEV, METRIC, journal=tmp_path / "measured.jsonl"), train)
         assert race is not None
         with dspy.context(lm=lm):
-            results.append(race.won(programs))
+            results.append(race.winner(programs))
     assert results[0] == results[1]
     assert learner.calls == 4 * 8 + 2 * 8 + 8
     assert not (tmp_path / "measured.jsonl").exists()
@@ -163,4 +164,4 @@ def test_a_race_that_was_killed_goes_on(lm: Any, learner: Any, names_program: An
 @pytest.mark.parametrize("sets", [1, 3])
 def test_a_program_that_can_be_shown_nothing_has_no_sets(sets: int) -> None:
     race = Race.on(Bench(DEV, METRIC), TRAIN)
-    assert SelectedExamples(2, sets).edits(_found(dspy.Predict("question -> answer"), race)) == {}
+    assert selected_examples(_found(dspy.Predict("question -> answer"), race), 2, sets) == {}

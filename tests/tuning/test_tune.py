@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from contextlib import nullcontext
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -16,9 +17,10 @@ from goldassay.lm.local import PromptTooLongError
 from goldassay.measures import answering, extraction
 from goldassay.running.identity import fingerprint
 from goldassay.tuning import Patches, load_state, tune
+from goldassay.tuning.edits import Diagnosis, propose_patches
+from goldassay.tuning.instructions import reflection
 from goldassay.tuning.patches import read as read_patch
 from goldassay.tuning.patterns import find
-from goldassay.tuning.proposing import Reflection
 from goldassay.tuning.wrappers import demonstrations
 
 METRIC = Metric({extraction.SpanF1(): 0.7, extraction.SpanF1("partial"): 0.3})
@@ -47,7 +49,7 @@ def test_each_optimizer_raises_the_dev_value_and_leaves_the_student_alone(
 ) -> None:
     before = fingerprint(names_program)
     made = tune(
-        names_program, gold, METRIC, optimizer, lm=lm, folder=tmp_path / "t", options=FAST[optimizer], progress=False
+        names_program, gold, METRIC, optimizer, lm=lm, folder=tmp_path / "t", settings=FAST[optimizer], progress=False
     )
     assert fingerprint(names_program) == before
     assert made.dev.after.value >= made.dev.before.value
@@ -117,13 +119,13 @@ def test_leaks_bad_programs_and_bad_metrics_are_said(lm: Any, names_program: Any
             raise RuntimeError("no such service")
 
     with pytest.raises(GoldassayError, match="failed on all .* no such service"):
-        tune(Broken(), gold, METRIC, "bootstrap", lm=lm, options=FAST["bootstrap"], progress=False)
+        tune(Broken(), gold, METRIC, "bootstrap", lm=lm, settings=FAST["bootstrap"], progress=False)
 
     def bad(*_: Any) -> float:
         raise ZeroDivisionError("in the metric")
 
     with pytest.raises(GoldassayError, match="the metric raised ZeroDivisionError"):
-        tune(names_program, gold, bad, "bootstrap", lm=lm, options=FAST["bootstrap"], progress=False)
+        tune(names_program, gold, bad, "bootstrap", lm=lm, settings=FAST["bootstrap"], progress=False)
 
 
 def test_a_few_answers_that_cannot_be_measured_do_not_end_a_tuning(
@@ -143,7 +145,7 @@ def test_a_few_answers_that_cannot_be_measured_do_not_end_a_tuning(
 
     for metric in (METRIC, Metric.of(strict), strict):
         with pytest.warns(UserWarning, match="missed|no score") if metric is METRIC else nullcontext():
-            made = tune(Odd(), gold, metric, "mipro", lm=lm, options=FAST["mipro"], progress=False)
+            made = tune(Odd(), gold, metric, "mipro", lm=lm, settings=FAST["mipro"], progress=False)
         assert made.dev.after.value >= made.dev.before.value
         assert metric is METRIC or made.note.startswith("the metric raised on ")
 
@@ -172,7 +174,7 @@ def test_a_reflection_model_proposes_and_its_rubbish_is_said(
     with dspy.context(lm=lm):
         pattern = find(evaluate(names_program, names_gold[:12], METRIC, progress=False).cases)[0]
     with pytest.raises(GoldassayError, match="no usable edit"):
-        Reflection(lm).propose(pattern, names_program, [])
+        propose_patches(Diagnosis([pattern], names_program, []), [partial(reflection, lm=lm)])
 
 
 class Dead:
@@ -224,7 +226,7 @@ def test_a_model_with_short_answers_has_room_for_instructions_and_each_call_coun
     engine = Measured(learner)
     lm = dspy.LM("scripted/short", engine=engine, cache=False, max_tokens=60)
     options = {"breadth": 2, "depth": 1}
-    made = tune(names_program, gold, METRIC, "copro", lm=lm, options=options, test=False, progress=False)
+    made = tune(names_program, gold, METRIC, "copro", lm=lm, settings=options, test=False, progress=False)
     assert engine.room == {"answer": {60}, "instruction": {500}}
     assert made.cost["calls"] == 1 + 2 * len(gold["dev"])  # one writes an instruction, two are tried
 
@@ -233,7 +235,7 @@ def test_rules_are_inferred_from_as_many_examples_as_fit(learner: Any, names_pro
     engine = Measured(learner, most=4)
     lm = dspy.LM("scripted/short", engine=engine, cache=False, max_tokens=60)
     options = {"num_candidates": 1}
-    made = tune(names_program, gold, METRIC, "inferrules", lm=lm, options=options, test=False, progress=False)
+    made = tune(names_program, gold, METRIC, "inferrules", lm=lm, settings=options, test=False, progress=False)
     assert engine.room == {"answer": {60}, "instruction": {500}}
     assert made.dev.after.value > made.dev.before.value
     with pytest.raises(GoldassayError, match="inferrules failed: RuntimeError: Failed to generate"):
@@ -255,7 +257,7 @@ def test_examples_that_no_predictor_can_be_shown_are_no_silent_nothing(optimizer
         for name, text in zip(("train", "dev", "test"), questions, strict=True)
     }
     program = dspy.Predict("question -> answer")
-    with pytest.raises(GoldassayError, match="shown to 'self': it wants answer, .* def to_demo"):
+    with pytest.raises(GoldassayError, match="shown to 'self': it needs answer, .* def to_demo"):
         tune(program, splits, Metric(answering.ExactMatch()), optimizer, lm=lm, progress=False)
 
 
@@ -266,7 +268,7 @@ def test_a_program_that_comes_with_examples_of_another_form_is_tuned_all_the_sam
     program = names_program.deepcopy()
     program.to_demo = None
     program.predictors()[0].demos = [dspy.Example(question="?", reply="!")]
-    tuned = tune(program, gold, METRIC, "copro", lm=lm, progress=False, options={"breadth": 2, "depth": 1})
+    tuned = tune(program, gold, METRIC, "copro", lm=lm, progress=False, settings={"breadth": 2, "depth": 1})
     assert tuned.dev.after.value >= tuned.dev.before.value
 
 
@@ -286,7 +288,7 @@ def test_an_option_that_is_none_is_told_before_anything_is_asked(
     optimizer: str, options: dict[str, object], said: str, lm: Any, learner: Any, names_program: Any, gold: Any
 ) -> None:
     with pytest.raises(GoldassayError, match=said):
-        tune(names_program, gold, METRIC, optimizer, lm=lm, progress=False, options=options)
+        tune(names_program, gold, METRIC, optimizer, lm=lm, progress=False, settings=options)
     assert learner.calls == 0
 
 
@@ -297,7 +299,7 @@ def test_an_option_that_is_none_is_told_before_anything_is_asked(
 def test_dspys_own_words_for_effort_are_taken(
     optimizer: str, options: dict[str, object], lm: Any, reflector: Any, names_program: Any, gold: Any
 ) -> None:
-    asked: dict[str, Any] = {"lm": lm, "options": options, "budget": "calls=60"}
+    asked: dict[str, Any] = {"lm": lm, "settings": options, "budget": "calls=60"}
     asked |= {"reflection_lm": reflector()} if optimizer == "gepa" else {}
     tuned = tune(names_program, gold, METRIC, optimizer, progress=False, **asked)
     assert tuned.stopped in ("", "the budget of 60 calls is spent")

@@ -12,9 +12,9 @@ from pydantic import BaseModel
 from goldassay.exceptions import GoldassayError
 from goldassay.lm.terse import TerseAdapter
 from goldassay.running.identity import fingerprint
-from goldassay.tuning.demonstrations import Diagnosis
-from goldassay.tuning.patches import Patch, apply
-from goldassay.tuning.proposing import AnswerForm, OneCallAType
+from goldassay.tuning.edits import Diagnosis
+from goldassay.tuning.instructions import answer_form, one_call_a_type
+from goldassay.tuning.patches import Patch, apply, make_patch
 from goldassay.tuning.saved import load_state, rendered
 from goldassay.tuning.service import PatchFolder
 from goldassay.tuning.wrappers import Formed, Nearest, NearestDemos, predictors, wrappers
@@ -56,18 +56,18 @@ class Engine:
 
 
 def form(name: str) -> Patch:
-    return Patch(predictor="label", action="set_form", text=name)
+    return make_patch(predictor="label", action="set_form", text=name)
 
 
 def test_the_other_form_is_an_edit_where_a_local_model_is_asked() -> None:
     found = Diagnosis([], Label(), TRAIN)
-    assert AnswerForm().edits(found) == {}  # DSPy's own adapters say themselves how answers are written
+    assert answer_form(found) == {}  # DSPy's own adapters say themselves how answers are written
     with dspy.context(adapter=TerseAdapter()):
-        (patch,) = AnswerForm().edits(found)["form of the answer"]
+        (patch,) = answer_form(found)["form of the answer"]
         assert (patch.action, patch.text, patch.edit) == ("set_form", "lines", "lines")
-        assert AnswerForm().edits(Diagnosis([], apply(Label(), patch), TRAIN)) == {}
+        assert answer_form(Diagnosis([], apply(Label(), patch), TRAIN)) == {}
     with dspy.context(adapter=TerseAdapter("lines")):
-        assert AnswerForm().edits(found)["form of the answer"][0].text == "json"
+        assert answer_form(found)["form of the answer"][0].text == "json"
 
 
 class Site(BaseModel):
@@ -88,15 +88,15 @@ class Sites(dspy.Module):  # type: ignore[misc]
 
 def test_one_call_a_type_is_an_edit_where_there_are_few_types() -> None:
     found = Diagnosis([], Sites(), TRAIN)
-    assert OneCallAType().edits(found) == {}
+    assert one_call_a_type(found) == {}
     with dspy.context(adapter=TerseAdapter()):
-        (patch,) = OneCallAType().edits(found)["one call a type"]
+        (patch,) = one_call_a_type(found)["one call a type"]
         assert (patch.text, patch.rationale) == ("types", "all of TOP, TMP are asked for at once now")
-        assert OneCallAType(most=1).edits(found) == {}
-        assert OneCallAType().edits(Diagnosis([], Label(), TRAIN)) == {}
+        assert one_call_a_type(found, most=1) == {}
+        assert one_call_a_type(Diagnosis([], Label(), TRAIN)) == {}
         made = apply(Sites(), patch)
-        assert OneCallAType().edits(Diagnosis([], made, TRAIN)) == {}
-        assert made.asking(dspy.settings.adapter).form == "types"
+        assert one_call_a_type(Diagnosis([], made, TRAIN)) == {}
+        assert made.replacing(dspy.settings.adapter).form == "types"
 
 
 def test_the_form_is_asked_for_and_the_demonstrations_are_written_in_it() -> None:
@@ -107,7 +107,7 @@ def test_the_form_is_asked_for_and_the_demonstrations_are_written_in_it() -> Non
         assert engine.shown == ["text: Museum Boerhaave", "museum", "text: Het Rijksmuseum"]
         assert Label()(text="Het Rijksmuseum").label == "museum"
         assert engine.shown == ["text: Het Rijksmuseum"]
-    one = Patch(predictor="label", action="add_example", example={"text": "x", "label": "museum"})
+    one = make_patch(predictor="label", action="add_example", example={"text": "x", "label": "museum"})
     assert "\nmuseum" in rendered(apply(apply(Label(), form("lines")), one), TerseAdapter())
 
 
@@ -115,11 +115,13 @@ def test_edits_name_the_predictor_as_the_program_inside_does() -> None:
     made: Any = Formed(NearestDemos(k=1).compile(Label(), trainset=TRAIN), "lines")
     assert list(predictors(made)) == ["label"]
     assert [type(one) for one in wrappers(made)] == [Formed, Nearest]
-    again = apply(made, Patch(predictor="label", action="add_instruction", text="One word."))
+    again = apply(made, make_patch(predictor="label", action="add_instruction", text="One word."))
     assert again.program.program.label.signature.instructions.endswith("One word.")
     assert len({fingerprint(one) for one in (made, again, made.program, Formed(made.program, "json"))}) == 4
+    with pytest.raises(ValueError, match="no form of answers 'xml'"):
+        form("xml")
     with pytest.raises(GoldassayError, match="no form of answers 'xml'"):
-        apply(made, form("xml"))
+        Formed(Label(), "xml")
 
 
 def test_a_program_with_all_of_it_is_built_again_from_its_state(tmp_path: Path) -> None:
@@ -135,7 +137,7 @@ def test_such_patches_are_applied_and_taken_back_in_a_folder(tmp_path: Path) -> 
     from goldassay.tuning.patches import write
 
     with dspy.context(adapter=TerseAdapter()):
-        first = AnswerForm().edits(Diagnosis([], Label(), TRAIN))["form of the answer"][0]
+        first = answer_form(Diagnosis([], Label(), TRAIN))["form of the answer"][0]
     write(first, tmp_path)
     folder.apply([first.id])
     assert isinstance(PatchFolder(tmp_path, Label()).current, Formed)

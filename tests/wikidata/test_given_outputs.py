@@ -13,7 +13,7 @@ from goldassay.measure import Error
 from goldassay.running.run import Case
 from goldassay.score import Evidence
 from goldassay.tally import Counts
-from goldassay.tuning.patches import Patch, apply
+from goldassay.tuning.patches import apply, make_patch
 from goldassay.tuning.patterns import find
 from goldassay.tuning.saved import rendered
 from goldassay.wikidata import tuning as improving
@@ -44,7 +44,7 @@ def test_errors_become_patterns_and_patches(root: Path, shared_data: Path, syste
     assert missed[0]["loss"] > 0.05
     assert missed[0]["gold_type"] in relations
     patches = [
-        Patch.model_validate({name: value for name, value in one.items() if name not in ("id", "section")})
+        make_patch(**{name: value for name, value in one.items() if name not in ("id", "section")})
         for one in report["prompt_patches"]
     ]
     assert {one.action for one in patches} == {"add_example", "add_instruction"}

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -64,16 +65,17 @@ def propose(
     from goldassay.cli.evaluate import examples
     from goldassay.lm import for_program
     from goldassay.running import Run
-    from goldassay.tuning.proposing import Examples, Proposer, Reflection
-    from goldassay.tuning.rules import Rules
+    from goldassay.tuning.edits import Edit
+    from goldassay.tuning.instructions import reflection
+    from goldassay.tuning.service import EDITS
 
     target = workspace.target(program, source.task)
     patches = _folder(target)
-    proposers: list[Proposer] = [Rules(), Examples()]
+    edits: list[Edit] = list(EDITS)
     if reflection_lm:
-        proposers.append(Reflection(for_program(patches.current, reflection_lm).lm))
+        edits.append(partial(reflection, lm=for_program(patches.current, reflection_lm).lm))
     train = examples(source.gold, target, "train").examples
-    if not patches.propose(Run.load(run), train, proposers=proposers, most=limit) and not json:
+    if not patches.propose(Run.load(run), train, edits=edits, most=limit) and not json:
         terminal.line("This run has no errors that a patch could be made from.")
         return
     _show(patches.all(), json)
@@ -107,6 +109,7 @@ def test(
     from goldassay.cli.evaluate import examples
     from goldassay.exceptions import GoldassayError
     from goldassay.lm import for_program
+    from goldassay.running.options import RunOptions
     from goldassay.tuning.service import SPLITS
 
     if source.split not in SPLITS:
@@ -116,9 +119,9 @@ def test(
     data = examples(source.gold, target, source.split)
     model = for_program(folder.current, source.lm)
     metric = workspace.metric(target.task, source.metric)
-    options = {"lm": model.lm, "adapter": model.adapter, "threads": source.threads}
+    options = RunOptions(lm=model.lm, adapter=model.adapter, threads=source.threads)
     tested = folder.test(
-        patches or [], data.examples, metric, source.split, any_version=force, passages=data.passages, **options
+        patches or [], data.examples, metric, source.split, any_version=force, passages=data.passages, options=options
     )
     _show(tested, json)
     for _, patch in tested:

@@ -59,7 +59,7 @@ class TuningOptions(use.WorkOptions):
             "budget": self.budget,
             "seed": seed,
             "threads": self.threads,
-            "options": optimizer_settings(self.option or ()),
+            "settings": optimizer_settings(self.option or ()),
         }
 
 
@@ -94,7 +94,7 @@ def tune(
         _plan(student, splits, workspace.metric(target.task, source.metric), model, tuning, json)
         return
     options = tuning.keywords(seed)
-    if "guarded" in options["options"] and tuning.optimizer != "patches":
+    if "guarded" in options["settings"] and tuning.optimizer != "patches":
         raise GoldassayError(f"--option guarded is for the optimizer patches, not for {tuning.optimizer}")
     folder = _folder(tuning, f"tune-{target.label.replace(':', '-')}-{tuning.optimizer}")
     metric, _ = models.metric(target.task, source.metric, folder)
@@ -127,7 +127,7 @@ def _folder(tuning: TuningOptions, name: str) -> Path:
 def _tuned(student: Any, splits: Mapping[str, Any], metric: Any, optimizer: str, options: dict[str, Any]) -> Any:
     """The tuned program; one that was interrupted says how to continue."""
     from goldassay.tuning import tune as tune_program
-    from goldassay.tuning.resuming import RESUMABLE
+    from goldassay.tuning.saved import RESUMABLE
 
     resumable, folder = optimizer in RESUMABLE, options["folder"]
     try:
@@ -144,12 +144,13 @@ def _tuned(student: Any, splits: Mapping[str, Any], metric: Any, optimizer: str,
 
 def _plan(student: Any, splits: Any, metric: Any, model: Any, tuning: TuningOptions, json: bool) -> None:
     """Say what a tuning could show and what it costs; a plan under which nothing can be accepted is an error."""
-    from goldassay.tuning.plan import piloted
+    from goldassay.running.options import RunOptions
+    from goldassay.tuning.plan import from_pilot, from_sizes
 
-    options = {"lm": model.lm, "adapter": model.adapter, "threads": tuning.threads}
+    options = RunOptions(lm=model.lm, adapter=model.adapter, threads=tuning.threads)
     with terminal.working("a pilot on dev"):
-        asked = optimizer_settings(tuning.option or ())
-        plan = piloted(tuning.optimizer, student, splits, metric, asked=asked, **options)
+        sizes = from_sizes(tuning.optimizer, splits, optimizer_settings(tuning.option or ()))
+        plan = from_pilot(sizes, student, splits, metric, options=options)
     if json:
         terminal.answer(plan.state())
     for line in plan.lines() if not json else ():

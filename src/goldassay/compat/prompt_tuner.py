@@ -18,12 +18,12 @@ from goldassay.exceptions import GoldassayError
 from goldassay.metric import AnyMetric
 from goldassay.running import Run
 from goldassay.tuning.acceptance import corrected
+from goldassay.tuning.edits import Diagnosis, Edit, propose_patches
 from goldassay.tuning.leaks import check_patch
-from goldassay.tuning.measuring import Bench
+from goldassay.tuning.measuring import QUIET, Bench
 from goldassay.tuning.patches import Patch, apply
 from goldassay.tuning.patterns import Pattern, find
-from goldassay.tuning.proposing import Proposer
-from goldassay.tuning.service import proposed, refuse_outside
+from goldassay.tuning.service import EDITS, check_train
 from goldassay.tuning.wrappers import demonstrations
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ MISSED = "missed"
 class TuningReport:
     """What was wrong and what may mend it, most costly first.
 
-    >>> TuningReport([], [], [Patch(predictor="extract", action="add_instruction", text="Be brief.")]).state()[
+    >>> TuningReport([], [], [make_patch(predictor="extract", action="add_instruction", text="Be brief.")]).state()[
     ...     "prompt_patches"
     ... ][0]["measured_lift"] is None
     True
@@ -73,21 +73,21 @@ class TuningReport:
 class PromptTuner:
     """Analyses runs of ``program`` on ``train``, proposes patches, and measures them on dev.
 
-    ``analyse`` reads a run that was made already and calls no model (unless a proposer does); ``measure`` runs each
+    ``analyse`` reads a run that was made already and calls no model (unless an edit does); ``measure`` runs each
     patched program on dev. Patches are only proposed and measured here; `Patches` accepts and combines them.
     """
 
     def __init__(
-        self, program: dspy.Module, train: Sequence[dspy.Example], *, proposers: Sequence[Proposer] = (), most: int = 12
+        self, program: dspy.Module, train: Sequence[dspy.Example], *, edits: Sequence[Edit] = EDITS, most: int = 12
     ) -> None:
         self.program, self.train, self.most = program, demonstrations(program, train), most
-        self.proposers = list(proposers)
+        self.edits = list(edits)
 
     def analyse(self, run: Run) -> TuningReport:
         """The patterns of a run on train, and patches for them: at most ``most``, each edit once."""
-        refuse_outside(run.cases, self.train)
+        check_train(run.cases, self.train)
         patterns = find(run.cases) if run.rows else []
-        patches = proposed(patterns, self.program, self.train, self.proposers, self.most)
+        patches = propose_patches(Diagnosis(patterns, self.program, self.train), self.edits, self.most)
         return TuningReport(
             [one for one in patterns if one.kind != MISSED],
             [one for one in patterns if one.kind == MISSED],
@@ -98,21 +98,19 @@ class PromptTuner:
         self, report: TuningReport, dev: Sequence[dspy.Example], metric: AnyMetric, *, threads: int = 1
     ) -> TuningReport:
         """The report with every patch measured on dev, paired; clearly worse ones are stopped early."""
-        bench = Bench(list(dev), metric, threads=threads)
-        everything = range(len(dev))
-        base = dict(zip(everything, bench.cases(self.program, everything), strict=True))
-        bench.check()
+        bench = Bench(list(dev), metric, options=QUIET.changed(threads=threads))
+        base = bench.base(self.program)
         patches = [patch.model_copy(deep=True) for patch in report.prompt_patches]
         for patch in patches:
             try:
                 check_patch(patch, {"dev": dev})
                 patched = apply(self.program, patch)
             except GoldassayError as error:  # it copies dev, or does not fit: the others are measured all the same
-                patch.status, patch.reason = "rejected", str(error)
+                patch.reject(str(error))
                 continue
             tested = bench.test(patch.id, [patched], [0] * len(dev), base, split="dev", stop=False)
             if tested.effect is None:
-                patch.status, patch.reason = "rejected", f"the program failed: {tested.failure}"
+                patch.reject(f"the program failed: {tested.failure}")
                 continue
             patch.effects = [tested.effect]
         adjusted = corrected([patch for patch in patches if patch.effects])

@@ -13,6 +13,7 @@ import difflib
 import logging
 import time
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -27,9 +28,9 @@ from goldassay.running import Run, evaluate, new_folder
 from goldassay.running.example import guarded, unguarded
 from goldassay.statistics import compare
 from goldassay.tuning import Patches
-from goldassay.tuning.demonstrations import NearestExamples, SelectedExamples
-from goldassay.tuning.proposing import Part, PerPattern
-from goldassay.tuning.rules import Rules
+from goldassay.tuning.demonstrations import nearest_examples, selected_examples
+from goldassay.tuning.edits import Edit
+from goldassay.tuning.instructions import rules
 from goldassay.tuning.saved import rendered
 from goldassay.tuning.wrappers import demonstrations
 
@@ -95,7 +96,8 @@ def _model(program: dspy.Module, lm: str | None) -> tuple[Model, Exception | Non
 
 def _campaign(metric: Any, test: Sequence[Any], threads: int) -> Patches:
     """Bundles of every campaign, in their order, as many as fit into the demo's minutes; dev alone is measured."""
-    bundles: list[list[Part]] = [[NearestExamples(2)], [SelectedExamples()], [PerPattern(Rules(), 1)]]
+    worded = partial(rules, patterns=1, each=1)
+    bundles: list[list[Edit]] = [[partial(nearest_examples, k=2)], [selected_examples], [worded]]
     return Patches(metric, bundles=bundles, most=1, threads=threads, held_out={"test": test})
 
 
@@ -127,7 +129,7 @@ def _told(campaign: Patches, before: Any, after: Any, dev: Sequence[Any], adapte
             f"[{effect['low']:+.3f}, {effect['high']:+.3f}], n {effect['n']}: "
         )  # fmt: skip
         terminal.plain(f"  {entry['candidate']}: {how}{entry['status']} ({entry['reason']})")
-    terminal.plain(f"  {ledger.verdict.words}")
+    terminal.plain(f"  {ledger.verdict.sentence}")
 
 
 def _compared(rows: Sequence[tables.NamedRun], metric: Any) -> None:

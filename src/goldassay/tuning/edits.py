@@ -38,7 +38,9 @@ class Diagnosis:
         """The examples that a predictor can be shown."""
         return [demo for demo in self.traces.get(name, self.train) if fits(demo, signature_of(predictor))]
 
-    def draft(self, pattern: Pattern | None = None, proposer: str = "", unit: str = "example", **fields: Any) -> Patch:
+    def draft(
+        self, pattern: Pattern | None = None, proposer: str = "", /, unit: str = "example", **fields: Any
+    ) -> Patch:
         """A patch of this program; with a pattern, of the predictor in whose field its errors are, and with its reason.
 
         Args:
@@ -57,7 +59,7 @@ class Diagnosis:
                 **fields,
             }
         fields.setdefault("predictor", next(iter(predictors(self.program))))
-        return make_patch(proposer=proposer, program=fingerprint(self.program), **fields)
+        return make_patch(**{"proposer": proposer, "program": fingerprint(self.program), **fields})
 
 
 class Edit(Protocol):
@@ -120,11 +122,13 @@ def propose_patches(diagnosis: Diagnosis, edits: Sequence[Edit], most: int | Non
     patches = [patch for edit in edits for slot in edit(diagnosis).values() for patch in slot]
     if diagnosis.failures:
         raise GoldassayError(diagnosis.failures[0])
-    ordered = sorted(patches, key=lambda patch: order.get(patch.pattern, len(order)))
-    unique = list({patch.id: patch for patch in reversed(ordered)}.values())[::-1][:most]
-    for number, patch in enumerate(unique, start=1):
+    unique: dict[str, Patch] = {}
+    for patch in sorted(patches, key=lambda patch: order.get(patch.pattern, len(order))):
+        unique.setdefault(patch.id, patch)
+    chosen = list(unique.values())[:most]
+    for number, patch in enumerate(chosen, start=1):
         patch.priority = number
-    return unique
+    return chosen
 
 
 def predictor_for(pattern: Pattern, program: dspy.Module) -> tuple[str, dspy.Predict]:

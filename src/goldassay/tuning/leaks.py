@@ -10,7 +10,7 @@ Parts of one document resemble each other, so they stay together in a fold (`ass
 from __future__ import annotations
 
 import random
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import dspy
@@ -36,7 +36,7 @@ def text_of(example: dspy.Example) -> str:
     return " ".join(" ".join(str(read(example, key, "")) for key in sorted(keys)).split())
 
 
-def check_examples(train: Sequence[dspy.Example], held_out: dict[str, Sequence[dspy.Example]]) -> None:
+def check_examples(train: Sequence[dspy.Example], held_out: Mapping[str, Sequence[dspy.Example]]) -> None:
     """Raise a LeakError if a train example stands in a held-out split, exactly or nearly (90 % of its characters).
 
     >>> import dspy
@@ -76,7 +76,7 @@ def _leak(train: Any, other: Any, split: str, how: str) -> LeakError:
     )
 
 
-def check_patch(patch: Patch, held_out: dict[str, Sequence[dspy.Example]]) -> None:
+def check_patch(patch: Patch, held_out: Mapping[str, Sequence[dspy.Example]]) -> None:
     """Raise a LeakError if a patch shows a held-out example, exactly or nearly, or an instruction copies its words."""
     check_instructions([patch.text or ""], held_out)
     for split, examples in held_out.items():
@@ -88,7 +88,7 @@ def check_patch(patch: Patch, held_out: dict[str, Sequence[dspy.Example]]) -> No
 
 
 def check_instructions(
-    instructions: Iterable[str], held_out: dict[str, Sequence[dspy.Example]], words: int = WORDS
+    instructions: Iterable[str], held_out: Mapping[str, Sequence[dspy.Example]], words: int = WORDS
 ) -> None:
     """Raise a LeakError if an instruction copies ``words`` words in a row from a held-out example.
 

@@ -118,7 +118,7 @@ def knn(job: Job) -> Any:
 
 def bootstrap(job: Job) -> Any:
     """Few-shot demonstrations that the program itself got right, chosen on dev by random search."""
-    few = {"max_bootstrapped_demos": 4, "max_labeled_demos": 4, "num_candidate_programs": 4}
+    few: dict[str, Any] = {"max_bootstrapped_demos": 4, "max_labeled_demos": 4, "num_candidate_programs": 4}
     return job.run(teleprompt.BootstrapFewShotWithRandomSearch, **few)
 
 
@@ -128,7 +128,7 @@ def mipro(job: Job) -> Any:
         import optuna  # noqa: F401
     except ImportError:
         raise MissingExtra("optuna", "optuna") from None
-    few = {"num_candidates": 4, "num_trials": 8, "max_bootstrapped_demos": 2, "max_labeled_demos": 2}
+    few: dict[str, Any] = {"num_candidates": 4, "num_trials": 8, "max_bootstrapped_demos": 2, "max_labeled_demos": 2}
     settings = job.merged(teleprompt.MIPROv2, auto=None, verbose=False, **few, num_threads=job.threads)
     trials = settings.pop("num_trials")
     if settings["auto"]:  # it sets both itself
@@ -162,7 +162,7 @@ def inferrules(job: Job) -> Any:
 
 def gepa(job: Job) -> Any:
     """Instructions evolved by reflection on the metric's feedback (GEPA), selected by their corpus value on dev."""
-    from gepa import optimize
+    from gepa.api import optimize
 
     batch = min(8, len(job.train))
     calls: dict[str, int] = {"max_metric_calls": 8 * len(job.dev) + 20 * batch}
@@ -221,8 +221,15 @@ def patches(job: Job) -> Any:
 
 Optimizer = Callable[[Job], Any]
 OPTIMIZERS: dict[str, Optimizer] = {
-    optimizer.__name__: optimizer
-    for optimizer in (labeled, knn, bootstrap, mipro, simba, copro, inferrules, gepa, patches)
+    "labeled": labeled,
+    "knn": knn,
+    "bootstrap": bootstrap,
+    "mipro": mipro,
+    "simba": simba,
+    "copro": copro,
+    "inferrules": inferrules,
+    "gepa": gepa,
+    "patches": patches,
 }
 ALIASES = {
     "MIPROv2": "mipro",

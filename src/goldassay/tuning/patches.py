@@ -128,7 +128,8 @@ class ExamplePatch(Patch):
     def _complete(self) -> ExamplePatch:
         missing = [] if self.action == "add_example" or self.index is not None else ["index"]
         missing += [] if self.action == "remove_example" or self.example is not None else ["example"]
-        return _require(self, missing)
+        _require(self, *missing)
+        return self
 
     def change(self, predictor: Any) -> None:
         demos = list(predictor.demos or [])
@@ -158,7 +159,8 @@ class InstructionPatch(Patch):
         blank = self.action == "add_instruction" and not (self.text or "").strip()
         missing = [] if self.action == "add_instruction" or self.old is not None else ["old"]
         missing += ["text"] if blank or (self.action == "replace_instruction" and self.text is None) else []
-        return _require(self, missing)
+        _require(self, *missing)
+        return self
 
     def change(self, predictor: Any) -> None:
         before = predictor.signature.instructions
@@ -242,10 +244,9 @@ AnyPatch = Annotated[
 _ANY: TypeAdapter[Patch] = TypeAdapter(AnyPatch)
 
 
-def _require(patch: Any, missing: list[str]) -> Any:
+def _require(patch: Patch, *missing: str) -> None:
     if missing:
         raise ValueError(f"{patch.action} needs {' and '.join(missing)}")
-    return patch
 
 
 def make_patch(**fields: Any) -> Patch:
@@ -302,8 +303,9 @@ def read(file: Path) -> Patch:
         patch = make_patch(**body)
     except ValidationError as error:
         first = error.errors()[0]
-        field = ".".join(map(str, first["loc"][first["loc"][:1] == (body.get("action"),) :]))
-        raise DataError(first["msg"], file=file, field=field or None) from None
+        field = ".".join(str(part) for part in first["loc"] if part != body.get("action"))
+        unknown = first["type"].startswith("union_tag")
+        raise DataError(first["msg"], file=file, field="action" if unknown else field or None) from None
     if written not in (None, patch.id) and (patch.effects or patch.status != Status.PROPOSED):
         patch.effects, patch.status, patch.reason = [], Status.PROPOSED, f"edited by hand: it was {written}"
     return patch

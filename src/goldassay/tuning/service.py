@@ -239,20 +239,24 @@ class PatchFolder:
         return patch.id
 
     def _built(self, ids: list[str]) -> Any:
-        """The program with these patches, in this order; their files must hold the edits that were applied."""
+        """The program with these patches, in this order."""
         program = self.program
         for name in ids:
+            patch = self._as_applied(name)
             try:
-                program = apply(program, self._as_applied(name), any_version=True)
-            except DataError:
-                raise
+                program = apply(program, patch, any_version=True)
             except GoldassayError as error:
-                raise GoldassayError(f"{error}; take {name} back first") from None
+                raise GoldassayError(f"{error}: it builds on what is taken back; take {name} back first") from None
         return program
 
     def _as_applied(self, name: str) -> Patch:
         """An applied patch from its file, which must hold the edit that was applied."""
-        patch = read(self.find(name))
+        try:
+            patch = read(self.find(name))
+        except GoldassayError as error:
+            if isinstance(error, DataError):
+                raise
+            raise GoldassayError(f"the file of {name}, which is applied, is gone; put it back") from None
         if patch.id != name:
             raise GoldassayError(f"the file of {name}, which is applied, was edited since; put it back")
         return patch

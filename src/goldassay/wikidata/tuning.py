@@ -23,6 +23,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, TypedDict
 
 from goldassay.exceptions import DataError
@@ -33,10 +34,9 @@ from goldassay.measures.triples.objects import written
 from goldassay.running.run import Case
 from goldassay.score import Evidence
 from goldassay.tally import Counts
+from goldassay.tuning.edits import Diagnosis, by_pattern, predictor_for, propose_patches
 from goldassay.tuning.patches import Patch
 from goldassay.tuning.patterns import Pattern, find
-from goldassay.tuning.proposing import drafted, predictor_for
-from goldassay.tuning.service import proposed
 from goldassay.wikidata.alignment import PropertyAlignmentTable
 
 if TYPE_CHECKING:
@@ -257,7 +257,8 @@ def report(errors: Errors, program: dspy.Module, most: int = 12) -> dict[str, An
     A program without predictors has no prompt, and so no patches.
     """
     patterns = find(errors.cases) if errors.cases else []
-    patches = proposed(patterns, program, (), [Sentences(errors)], most) if prompts(program) else []
+    diagnosis = Diagnosis(patterns, program, ())
+    patches = propose_patches(diagnosis, [partial(sentences, errors=errors)], most) if prompts(program) else []
     return {
         "articles": [case.id for case in errors.cases],
         "false_positive_patterns": [one.reported() for one in patterns if one.kind != MISSED],
@@ -273,14 +274,10 @@ def prompts(program: dspy.Module) -> bool:
     return hasattr(program, "named_predictors") and bool(program.named_predictors())
 
 
-@dataclass(frozen=True)
-class Sentences:
-    """Proposes for one pattern a rule, and for what was missed the sentence that shows the most of it."""
+def sentences(diagnosis: Diagnosis, errors: Errors) -> dict[str, list[Patch]]:
+    """For each pattern a rule, and for missed statements the sentence that shows the most of them, first."""
 
-    errors: Errors
-
-    def propose(self, pattern: Pattern, program: dspy.Module, train: Sequence[object]) -> list[Patch]:
-        """The sentence first, then the rule; ``train`` is not looked at, since articles are no examples."""
+    def propose(pattern: Pattern) -> list[Patch]:
         label = pattern.gold_type
         quoted = ", ".join(f'"{surface}"' for surface in pattern.surfaces[:3])
         first = pattern.errors[0]
@@ -294,12 +291,12 @@ class Sentences:
         }
         if pattern.kind not in rules:
             return []
-        out = []
-        demo = _demonstration(pattern, program, self.errors) if pattern.kind == MISSED else None
-        if demo:
-            out.append(drafted(pattern, program, "examples", "article", action="add_example", example=demo))
-        rule = rules[pattern.kind]
-        return [*out, drafted(pattern, program, "rules", "article", action="add_instruction", text=rule)]
+        draft = partial(diagnosis.draft, pattern, unit="article")
+        rule = draft("rules", action="add_instruction", text=rules[pattern.kind])
+        demo = _demonstration(pattern, diagnosis.program, errors) if pattern.kind == MISSED else None
+        return [draft("examples", action="add_example", example=demo), rule] if demo else [rule]
+
+    return by_pattern(diagnosis, "sentences", propose)
 
 
 def _demonstration(pattern: Pattern, program: Any, errors: Errors) -> dict[str, Any] | None:

@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, ClassVar, Unpack
+from typing import Any, ClassVar
 
 import dspy
 
@@ -140,11 +140,14 @@ def _example(item: JudgedItem, labels: Labels, weight: float) -> Any:
     return dspy.Example(**more, **inputs, **said).with_inputs(*inputs)
 
 
-def tune_judge(labels: Labels, optimizer: str = "bootstrap", **options: Unpack[TuneOptions]) -> Tuned:
+def tune_judge(
+    labels: Labels, optimizer: str = "bootstrap", options: TuneOptions | None = None, **changes: Any
+) -> Tuned:
     """A judge tuned on train, chosen on dev, reported once on test; ``options`` are those of `goldassay.tune`."""
-    made = splits(labels, seed=options.get("seed", 0))
-    tuned: Tuned = tune(JudgeProgram(labels.question), made, metric(), optimizer, **options)
-    if (folder := options.get("folder")) is not None:
+    options = replace(options or TuneOptions(), **changes)
+    made = splits(labels, seed=options.seed)
+    tuned: Tuned = tune(JudgeProgram(labels.question), made, metric(), optimizer, options)
+    if (folder := options.folder) is not None:
         learnt = [one.id for name in ("train", "dev") for one in made[name]]
         about = {"question": labels.question.name, "levels": dict(labels.question.levels), "learnt": learnt}
         files.save_json(Path(folder) / ABOUT, about)
