@@ -1,4 +1,4 @@
-"""Weighted measures, targets and a pass mark: the callable that DSPy gets; and any function as a metric."""
+"""A metric: the callable that DSPy gets; and any function as a metric."""
 
 from __future__ import annotations
 
@@ -11,39 +11,36 @@ from typing import Any, ClassVar, TypeAlias
 
 import dspy
 
-from goldassay import feedback as words
 from goldassay import tally
 from goldassay._dspy_compat import DSPY_ERRORS
-from goldassay.exceptions import (
-    GoldassayError,
-    MetricError,
-    MissingExtra,
-    ModelError,
-    StorageError,
-    said,
-    shown,
-)
+from goldassay.exceptions import GoldassayError, MetricError, MissingExtra, ModelError, StorageError, said, shown
+from goldassay.feedback import differences, feedback
 from goldassay.fields import Columns, sides
 from goldassay.measure import FAILURE, Assessment, Measure, Returned, failed, target_met
 from goldassay.score import Evidence, Score
 from goldassay.scorecard import Batches
 from goldassay.tally import Mean, Tally
 
+Assessments = dict[str, Assessment[Any]]
+
 
 def failed_with(why: str) -> dspy.Prediction:
-    """The prediction of a program that failed: no field but why."""
+    """The prediction of a program that failed: no field but the reason."""
     return dspy.Prediction(**{FAILURE: why})
 
 
 class Metric:
     """Measures with weights, as a DSPy metric.
 
-    ``measures`` is one measure, several, or a mapping from measures to weights. ``score`` of an example is the weighted
-    mean of the measures' values; the corpus value is the same mean of the measures' corpus values. ``targets`` maps a
-    measure's name to the value wanted (see `met`), ``state_of_the_art`` to what the best reach. ``pass_mark`` is the
-    least score of an example that bootstrapping may learn from. ``columns`` renames fields (see `goldassay.fields`).
+    The score of an example is the weighted mean of the measures' values; the corpus value is the same mean of the
+    measures' corpus values.
 
     Args:
+        measures: One measure, several, or a mapping from measures to weights.
+        targets: The value that a measure should reach, by its name (see `met`).
+        state_of_the_art: What the best systems reach, by the measure's name.
+        pass_mark: The least score of an example that bootstrapping may learn from.
+        columns: Renames fields (see `goldassay.fields`).
         feedback_limit: The most characters of a feedback.
 
     >>> from goldassay.measures import extraction
@@ -55,7 +52,7 @@ class Metric:
     """
 
     raises: ClassVar[bool] = False
-    """Whether a call raises where a prediction cannot be measured (`measured`)."""
+    """Whether a call raises if a prediction cannot be measured (see `assess_or_fail`)."""
 
     def __init__(
         self,
@@ -91,16 +88,24 @@ class Metric:
     def of(
         function: Callable[..., Any],
         *,
-        name: str = "",
+        name: str = "score",
         pass_mark: float = 1.0,
         targets: Mapping[str, float] | None = None,
+        lower_is_better: bool = False,
     ) -> FunctionMetric:
         """Any function of (gold, prediction) as a metric, with intervals and paired tests.
 
         It may return a number, a bool, a dict of either (each a value of its own; ``score`` is what counts, or their
         mean), a ``dspy.Prediction(score=…, feedback=…)``, or evidence that adds up: a function that is annotated
-        ``-> Counts`` gives a true corpus F1. A number is reported as its mean over the examples. ``name`` is what the
-        value is called (``score``).
+        ``-> Counts`` gives a true corpus F1. A number is reported as its mean over the examples.
+
+        Args:
+            function: The function. It may have DSPy's further parameters (``trace``, ``pred_name`` …).
+            name: What the value is called.
+            pass_mark: The least score of an example that bootstrapping may learn from.
+            targets: The value that should be reached, by name.
+            lower_is_better: The value is an error: a target is the most that it may be, and the score, which DSPy
+                maximises, is its negative.
 
         >>> import dspy
         >>> exact = Metric.of(lambda gold, pred: gold["label"] == pred["label"])
@@ -109,8 +114,13 @@ class Metric:
         (0.0, "- label: 'M' was asked for, not 'L'.")
         >>> Metric.of(lambda gold, pred: {"right": True, "short": 0.5})({}, {"label": "M"}).objective_scores
         {'score': 0.75, 'right': 1.0, 'short': 0.5}
+        >>> error = Metric.of(lambda gold, pred: abs(gold - pred), lower_is_better=True, targets={"score": 0.5})
+        >>> error(3.0, 2.75).score, error.met({"score": 0.25})
+        (-0.25, {'score': True})
         """
-        return FunctionMetric(function, name=name, pass_mark=pass_mark, targets=targets)
+        return FunctionMetric(
+            function, name=name, pass_mark=pass_mark, targets=targets, lower_is_better=lower_is_better
+        )
 
     @property
     def zero(self) -> Evidence:
@@ -130,8 +140,8 @@ class Metric:
             if key in values
         }
 
-    def assess(self, gold: object, pred: object) -> dict[str, Assessment[Any]]:
-        """Each measure's assessment of one pair."""
+    def assess(self, gold: object, pred: object) -> Assessments:
+        """Each measure's assessment of one pair; measures share the work of a batch of one."""
         gold, pred = sides(self.columns, gold, pred)
         batches = Batches([gold], [pred])
         return {
@@ -139,16 +149,16 @@ class Metric:
             for key, measure in self.measures.items()
         }
 
-    def measured(self, gold: object, pred: object) -> tuple[dict[str, Assessment[Any]], str]:
-        """Each measure's assessment, and why the prediction could not be measured, if so: its gold counts as missed.
+    def assess_or_fail(self, gold: object, pred: object) -> tuple[Assessments, str]:
+        """Each measure's assessment, and why the prediction cannot be measured, if so: its gold counts as missed.
 
-        What the prediction is not to blame for (gold that is wrong, a model that does not answer, a missing extra) is
+        What is no fault of the prediction (gold that is wrong, a model that does not answer, a missing extra) is
         raised.
 
         >>> from goldassay.measures import extraction
         >>> gold = {"text": "in 1885", "entities": [(3, 7, "TMP")]}
-        >>> found, why = Metric(extraction.SpanF1()).measured(gold, {"entities": [1885]})
-        >>> found["strict_f1"].tally, why.rpartition("; ")[2]
+        >>> assessments, why = Metric(extraction.SpanF1()).assess_or_fail(gold, {"entities": [1885]})
+        >>> assessments["strict_f1"].tally, why.rpartition("; ")[2]
         (Counts(tp=0, fp=0, fn=1), "found {'entities': [1885]}")
         """
         try:
@@ -158,14 +168,12 @@ class Metric:
         except Exception as error:
             if failed(pred):
                 raise
-            why = (
-                " ".join(str(error).split())
-                if isinstance(error, GoldassayError)
-                else f"the metric raised {said(error)}"
-            )
-            found = f"{why}; found {shown(dict(pred.items()) if isinstance(pred, dspy.Prediction) else pred, 200)}"
+            own = isinstance(error, GoldassayError)
+            why = " ".join(str(error).split()) if own else f"the metric raised {said(error)}"
+            fields = dict(pred.items()) if isinstance(pred, dspy.Example) else pred
+            why = f"{why}; found {shown(fields, 200)}"
             try:
-                return self.assess(gold, failed_with(found)), found
+                return self.assess(gold, failed_with(why)), why
             except Exception:  # noqa: BLE001  it is not the prediction that is wrong: the first error says more
                 raise error from None
 
@@ -180,8 +188,8 @@ class Metric:
     ) -> Score:
         """Score a prediction, as DSPy calls a metric.
 
-        One that cannot be measured (it lacks a field, or holds what no measure can read) is a failed example: its gold
-        counts as missed, and a warning says what was found.
+        A prediction that cannot be measured (it lacks a field, or holds what no measure can read) is a failed example:
+        its gold counts as missed, and a warning shows it.
 
         Args:
             gold: The gold example.
@@ -191,25 +199,27 @@ class Metric:
             pred_trace: Its calls.
             program_trace: The whole program's calls.
         """
-        assessed, unmeasured = (self.assess(gold, pred), "") if self.raises else self.measured(gold, pred)
-        if unmeasured:
-            warnings.warn(f"an example whose gold counts as missed: {unmeasured}", stacklevel=2)
-            pred = failed_with(unmeasured)
-        evidence = Evidence({key: found.tally for key, found in assessed.items()}, self.weights)
+        assessments, why = (self.assess(gold, pred), "") if self.raises else self.assess_or_fail(gold, pred)
+        if why:
+            warnings.warn(f"an example whose gold counts as missed: {why}", stacklevel=2)
+            pred = failed_with(why)
+        evidence = Evidence({key: one.tally for key, one in assessments.items()}, self.weights)
         value = float(evidence.value)
-        errors = tuple(dict.fromkeys(error for found in assessed.values() for error in found.errors))
         return Score(
             value,
-            words.feedback(gold, pred, assessed, value, pred_name, pred_trace, self.feedback_limit),
-            {key: float(found.tally.value) for key, found in assessed.items()},
+            feedback(gold, pred, assessments, value, pred_name, pred_trace, self.feedback_limit),
+            {key: float(one.tally.value) for key, one in assessments.items()},
             evidence=evidence,
-            errors=errors,
+            errors=tuple(dict.fromkeys(error for one in assessments.values() for error in one.errors)),
             passed=target_met(value, self.pass_mark),
             failure=str(failed(pred) or ""),
         )
 
     def __repr__(self) -> str:
         return f"Metric({{{', '.join(f'{m!r}: {self.weights[k]:g}' for k, m in self.measures.items())}}})"
+
+
+RETURNS = "a metric returns a number, a bool, a dict of those, a dspy.Prediction with a score, or a tally"
 
 
 class FunctionMetric(Metric):
@@ -221,77 +231,71 @@ class FunctionMetric(Metric):
     raises: ClassVar[bool] = True
 
     def __init__(
-        self, function: Callable[..., Any], *, name: str = "", pass_mark: float, targets: Mapping[str, float] | None
+        self,
+        function: Callable[..., Any],
+        *,
+        name: str,
+        pass_mark: float,
+        targets: Mapping[str, float] | None,
+        lower_is_better: bool,
     ) -> None:
         if not callable(function):
             raise GoldassayError(f"a metric is a Metric or a function of (gold, prediction), not {function!r}")
-        self.function, self.main = function, name or "score"
-        super().__init__(Returned(self.main, _returned(function)), pass_mark=pass_mark)
+        self.function, self.main = function, name
+        super().__init__(Returned(name, _return_kind(function), lower_is_better=lower_is_better), pass_mark=pass_mark)
+        self.weights[name] = -1.0 if lower_is_better else 1.0
         self.targets = dict(targets or {})
-        self.wants = _positional(function)
+        self.extra = [None] * _extra_arguments(function)
 
-    def assess(self, gold: object, pred: object) -> dict[str, Assessment[Any]]:
+    def assess(self, gold: object, pred: object) -> Assessments:
         """The evidence of one pair; a program that failed has 0 of everything."""
         if failed(pred):
-            return {key: Assessment(_none(measure.zero)) for key, measure in self.measures.items()}
-        given = (gold, pred, None, None, None, None)[: self.wants]
-        found, said = self.function(*given), ""
-        if isinstance(found, dspy.Prediction) and not isinstance(found, Score):
-            found, said = _score(found), str(getattr(found, "feedback", None) or "")
-        if isinstance(found, Score):
-            return self._scored(found)
-        values = {self.main: found}
-        if isinstance(found, Mapping):
-            numbers = {str(key): self._number(value) for key, value in found.items() if key != "feedback"}
+            zeros = {key: measure.zero for key, measure in self.measures.items()}
+            return {k: Assessment(Mean(0.0, 1.0) if isinstance(zero, Mean) else zero) for k, zero in zeros.items()}
+        value, text = self.function(gold, pred, *self.extra), ""
+        if isinstance(value, Score):
+            return self._from_score(value)
+        if isinstance(value, dspy.Prediction):
+            if "score" not in value:
+                has = ", ".join(value.keys())
+                raise MetricError(f"the metric returned a Prediction without a score; it has {has}")
+            value, text = value["score"], str(value.get("feedback") or "")
+            if isinstance(value, Score):
+                return self._from_score(value)
+        values = {self.main: value}
+        if isinstance(value, Mapping):
+            numbers = {str(key): _number(number) for key, number in value.items() if key != "feedback"}
             if not numbers:
                 raise MetricError("the metric returned an empty dict; a metric returns a number, or numbers by name")
-            said = str(found.get("feedback") or "")
-            numbers = {self.main: next(iter(numbers.values()))} if len(numbers) == 1 else numbers  # it is the score
-            values = {self.main: numbers.pop(self.main, None), **numbers}
-            if values[self.main] is None:
-                values[self.main] = sum(numbers.values()) / len(numbers)
-        out = {key: Assessment(self._tally(key, value)) for key, value in values.items()}
-        value = float(out[self.main].tally.value)
-        if not target_met(value, self.pass_mark):
-            out[self.main] = Assessment(out[self.main].tally, words.differences(gold, pred, said, value))
-        elif said:
-            out[self.main] = Assessment(out[self.main].tally, (), (said,))
-        return out
+            text = str(value.get("feedback") or "")
+            score = numbers.pop(self.main, sum(numbers.values()) / len(numbers))
+            values = {self.main: score} | (numbers if len(value.keys() - {"feedback"}) > 1 else {})
+        tallies = {key: self._tally(key, value) for key, value in values.items()}
+        score = float(Evidence(tallies, self.weights).value)
+        errors = () if target_met(score, self.pass_mark) else differences(gold, pred, text, score)
+        right = (text,) if text and not errors else ()
+        return {
+            key: Assessment(one, errors, right) if key == self.main else Assessment(one) for key, one in tallies.items()
+        }
 
-    def _scored(self, found: Score) -> dict[str, Assessment[Any]]:
-        """What a function returned that calls a `Metric` of measures: its values and weights are this one's."""
-        evidence, first = found.evidence, next(iter(found.evidence), "")
+    def _from_score(self, score: Score) -> Assessments:
+        """The score of a function that calls a `Metric` of measures: its values and weights become this one's."""
+        evidence, first = score.evidence, next(iter(score.evidence), "")
         if set(evidence) != set(self.measures):
             self.measures = {key: Returned(key, type(one).__name__) for key, one in evidence.items()}
             self.weights = dict(evidence.weights)
-        return {key: Assessment(one, found.errors if key == first else ()) for key, one in evidence.items()}
+        return {key: Assessment(one, score.errors if key == first else ()) for key, one in evidence.items()}
 
     def _tally(self, key: str, value: Any) -> Any:
-        zero = self.measures[self.main].zero if key == self.main else Mean()
-        if not isinstance(value, (float, int)) and isinstance(value, Tally):  # a protocol, which is slow to ask for
-            if type(value) is not type(zero):
-                kind = type(value).__name__
-                raise MetricError(f"the metric returned {kind}; say so: def metric(gold, pred) -> {kind}")
-            return value
-        self._known(key, "Mean")
-        return Mean.of(self._number(value))
-
-    def _known(self, key: str, kind: str) -> None:
         if key not in self.measures:
             self.weights = {**self.weights, key: 0.0}
-            self.measures = {**self.measures, key: Returned(key, kind)}
-
-    def _number(self, value: Any) -> float:
-        try:
-            found = float(value)
-            if not math.isfinite(found):
-                raise ValueError
-        except (TypeError, ValueError):
-            raise MetricError(
-                f"the metric returned {value!r}; a metric returns a number, a bool, a dict of those, a "
-                "dspy.Prediction with a score, or a tally"
-            ) from None
-        return found
+            self.measures = {**self.measures, key: Returned(key)}
+        if isinstance(value, (float, int)) or not isinstance(value, Tally):  # asking for a protocol is slow
+            return Mean.of(_number(value))
+        if type(value) is not type(self.measures[key].zero):
+            kind = type(value).__name__
+            raise MetricError(f"the metric returned {kind}; say so: def metric(gold, pred) -> {kind}")
+        return value
 
     def __repr__(self) -> str:
         return f"Metric.of({getattr(self.function, '__name__', self.function)!s})"
@@ -300,34 +304,33 @@ class FunctionMetric(Metric):
 AnyMetric: TypeAlias = Metric | Callable[..., Any]  # what may stand for a metric: see `Metric.of`
 
 
-def _score(found: Any) -> Any:
-    """The score of a ``dspy.Prediction``, which has to have one."""
-    if "score" not in found:
-        raise MetricError(f"the metric returned a Prediction without a score; it has {', '.join(found.keys())}")
-    return found["score"]
-
-
-def _returned(function: Callable[..., Any]) -> str:
-    """The tally that a function says it returns; a mean where it says nothing."""
+def _number(value: Any) -> float:
     try:
-        said = typing.get_type_hints(function).get("return")
-    except (NameError, TypeError, AttributeError):
-        said = None
-    name = getattr(said, "__name__", "")
-    return name if getattr(tally, name, None) is said and hasattr(said, "from_state") else "Mean"
-
-
-def _positional(function: Callable[..., Any]) -> int:
-    """How many arguments a metric takes: gold and prediction, and as many of DSPy's others as it has."""
-    try:
-        found = inspect.signature(function).parameters.values()
+        number = float(value)
     except (TypeError, ValueError):
-        return 2
-    if any(one.kind is one.VAR_POSITIONAL for one in found):
-        return 2
-    return min(6, max(2, sum(one.kind in (one.POSITIONAL_ONLY, one.POSITIONAL_OR_KEYWORD) for one in found)))
+        number = math.nan
+    if not math.isfinite(number):
+        raise MetricError(f"the metric returned {value!r}; {RETURNS}")
+    return number
 
 
-def _none(zero: Any) -> Any:
-    """What a failed example adds: a mean of 0; a function's tally is not known without a prediction."""
-    return Mean(0.0, 1.0) if isinstance(zero, Mean) else zero
+def _return_kind(function: Callable[..., Any]) -> str:
+    """The tally in a function's return annotation; a mean without one."""
+    try:
+        kind = typing.get_type_hints(function).get("return")
+    except (NameError, TypeError, AttributeError):
+        kind = None
+    name = getattr(kind, "__name__", "")
+    return name if getattr(tally, name, None) is kind and hasattr(kind, "from_state") else "Mean"
+
+
+def _extra_arguments(function: Callable[..., Any]) -> int:
+    """How many of DSPy's further arguments a metric has beside gold and prediction."""
+    try:
+        parameters = inspect.signature(function).parameters.values()
+    except (TypeError, ValueError):
+        return 0
+    if any(one.kind is one.VAR_POSITIONAL for one in parameters):
+        return 0
+    positional = sum(one.kind in (one.POSITIONAL_ONLY, one.POSITIONAL_OR_KEYWORD) for one in parameters)
+    return min(4, max(0, positional - 2))

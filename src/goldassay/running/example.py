@@ -186,7 +186,7 @@ class Measuring:
         """Measure a prediction that was made in ``seconds``."""
         name = str(example["id"]) if "id" in example else str(index)
         try:
-            assessed, unmeasured = self.metric.measured(example, prediction)
+            assessed, unmeasured = self.metric.assess_or_fail(example, prediction)
         except Exception as error:
             error.add_note(f"the metric raised this on example {name}")
             raise

@@ -171,7 +171,7 @@ class By(dict[K, T]):
         return type(self)(items)
 
     def __add__(self, other: Mapping[K, T], /) -> Self:
-        if not isinstance(other, Mapping):
+        if not isinstance(other, dict):
             return NotImplemented
         total = self.with_items(self)
         for key, tally in other.items():

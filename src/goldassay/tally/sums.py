@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from functools import cache
+from operator import add, attrgetter
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self, TypeVar, overload, runtime_checkable
 
 if TYPE_CHECKING:
@@ -90,19 +92,28 @@ def positive(amount: Number) -> Number:
     return float(amount > 0) if isinstance(amount, (int, float)) else (amount > 0).astype(float)
 
 
+@cache
+def _values(kind: Any) -> Callable[[object], tuple[Number, ...]]:
+    """What reads the fields of a tally of this kind, in their order."""
+    return attrgetter(*kind.__dataclass_fields__)
+
+
 class Sums:
     """Adds field by field; the fields of the dataclass are the evidence."""
 
     __slots__ = ()
 
     def __add__(self, other: Self, /) -> Self:
-        if type(other) is not type(self):
+        kind: Any = type(self)
+        if type(other) is not kind:
             return NotImplemented
-        cls = type(self)
-        return cls(*[getattr(self, name) + getattr(other, name) for name in cls.__dataclass_fields__])  # type: ignore[attr-defined]
+        values = _values(kind)
+        total: Self = kind(*map(add, values(self), values(other)))
+        return total
 
     def state(self) -> dict[str, Any]:
-        return {name: getattr(self, name) for name in type(self).__dataclass_fields__}  # type: ignore[attr-defined]
+        kind: Any = type(self)
+        return dict(zip(kind.__dataclass_fields__, _values(kind)(self), strict=True))
 
     def from_state(self, state: State) -> Self:
         return type(self)(**state)

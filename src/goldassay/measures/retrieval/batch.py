@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from goldassay.exceptions import DataError
 from goldassay.measures.retrieval.records import DocumentNumbers, grades, name, numbers, scores
 from goldassay.statistics.evidence import Flags, Floats, Ints
+from goldassay.tally import divide
 
 CELLS = 4_000_000  # scores compared at once: what fits the cache
 UNJUDGED = -1.0
@@ -117,6 +118,11 @@ class Batch:
     def counts(self, hits: Hits) -> Ints:
         """How many hits each query has."""
         return np.bincount(hits.query, minlength=self.n)
+
+    def share(self, hits: Hits, whole: Ints) -> Floats:
+        """How many hits each query has, over a whole; 0 of nothing."""
+        shares: Floats = divide(self.counts(hits).astype(float), whole)
+        return shares
 
     def total(self, hits: Hits, values: Floats) -> Floats:
         """The sum of values over each query's hits."""

@@ -183,8 +183,7 @@ class R(Ranked):
     rel: float = 1
 
     def values(self, batch: Batch) -> Floats:
-        counts = batch.counts(batch.top(self.ties, self.rel, self.k))
-        return divide(counts.astype(float), batch.relevant(self.rel))
+        return batch.share(batch.top(self.ties, self.rel, self.k), batch.relevant(self.rel))
 
     def weights(self, batch: Batch) -> Floats:
         return super().weights(batch) * (batch.relevant(self.rel) > 0)
@@ -311,7 +310,7 @@ class Rprec(Ranked):
 
     def values(self, batch: Batch) -> Floats:
         hits, total = batch.top(self.ties, self.rel), batch.relevant(self.rel)
-        return divide(batch.counts(hits.where(hits.rank < total[hits.query])).astype(float), total)
+        return batch.share(hits.where(hits.rank < total[hits.query]), total)
 
 
 @dataclass(frozen=True, repr=False)
@@ -331,8 +330,7 @@ class Judged(Ranked):
 
     def values(self, batch: Batch) -> Floats:
         hits = batch.hits(self.ties, judged=True)
-        counts = batch.counts(hits.where(hits.rank < self.k))
-        return divide(counts.astype(float), np.minimum(batch.retrieved, self.k))
+        return batch.share(hits.where(hits.rank < self.k), np.minimum(batch.retrieved, self.k))
 
 
 @dataclass(frozen=True, repr=False)
