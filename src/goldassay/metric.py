@@ -22,6 +22,8 @@ from goldassay.scorecard import Batches
 from goldassay.tally import Mean, Tally
 
 Assessments = dict[str, Assessment[Any]]
+BLAMELESS: tuple[type[Exception], ...] = (MetricError, ModelError, MissingExtra, StorageError, *DSPY_ERRORS)
+"""Errors that are no fault of the prediction."""
 
 
 def failed_with(why: str) -> dspy.Prediction:
@@ -163,7 +165,7 @@ class Metric:
         """
         try:
             return self.assess(gold, pred), ""
-        except (MetricError, ModelError, MissingExtra, StorageError, *DSPY_ERRORS):
+        except BLAMELESS:
             raise
         except Exception as error:
             if failed(pred):

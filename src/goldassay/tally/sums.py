@@ -104,9 +104,9 @@ class Sums:
     __slots__ = ()
 
     def __add__(self, other: Self, /) -> Self:
-        kind: Any = type(self)
-        if type(other) is not kind:
+        if type(other) is not type(self):
             return NotImplemented
+        kind: Any = type(self)
         values = _values(kind)
         total: Self = kind(*map(add, values(self), values(other)))
         return total
