@@ -73,8 +73,8 @@ def test_four_factors_of_heritage_are_kept(root: Path) -> None:
     records = load(root / "gold" / "heritage").classification.records
     made = split(records)
     assert sum(made.sizes.values()) == 228
-    assert [found.factor for found in made.off] == ["size", *STRATIFICATION_FACTORS]
-    sizes, custodian = made.off[0], made.off[1]
+    assert [found.factor for found in made.deviations] == ["size", *STRATIFICATION_FACTORS]
+    sizes, custodian = made.deviations[0], made.off[1]
     assert sizes.most < 0.03
     # 12 documents a type: one of them is a share of 0.083
     assert custodian.most < 0.17
@@ -104,9 +104,9 @@ def test_questions_stay_with_their_documents() -> None:
 def test_a_factor_may_be_a_field_and_may_be_absent() -> None:
     records = [{"id": f"d{i}", "text": unlike(i), "language": "nl" if i % 2 else "de"} for i in range(40)]
     made = split(records, factors=["language"], ratios={"train": 0.5, "test": 0.5})
-    assert made.off[1].most == 0.0
+    assert made.deviations[1].most == 0.0
     assert made.sizes == {"train": 20, "test": 20}
-    assert [found.factor for found in split(records).off] == ["size"]
+    assert [found.factor for found in split(records).deviations] == ["size"]
     with pytest.raises(GoldassayError, match="no record has colour"):
         split(records, factors=["language", "colour"])
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from goldassay.gold.converting import Conversion, convert
-from goldassay.gold.reading import Pairs, aligned, pairs, read, write
+from goldassay.gold.reading import Pairs, align, pairs, read, write
 from goldassay.gold.records import check, schema
 from goldassay.gold.sets import GoldSet, TaskSet, load
 
@@ -12,7 +12,7 @@ __all__ = [
     "GoldSet",
     "Pairs",
     "TaskSet",
-    "aligned",
+    "align",
     "check",
     "convert",
     "load",

@@ -1,42 +1,43 @@
-"""``read`` a file, and bring gold and predictions together as ``pairs``."""
+"""``read`` a file, and bring gold and predictions together as ``pairs``.
+
+One path for every format: its module maps the file to plain dicts (`formats.Source`), pydantic validates them, spans
+are proved against the text, and ids are used once.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from inspect import signature
 from pathlib import Path
 from typing import Any, Unpack
 
 from goldassay import workspace
 from goldassay.exceptions import DataError, GoldassayError
-from goldassay.files import Skipping, Wrong, stop
-from goldassay.gold import anyfields, formats, streamed
-from goldassay.gold import tokens as tagged
-from goldassay.gold.anyfields import columnar
-from goldassay.gold.formats import ReadOptions
-from goldassay.gold.formats.run import rows_of
-from goldassay.gold.records import SPANS, Side, once, prove
-from goldassay.gold.shapes import of_gold
-from goldassay.measure import FAILURE, TASKS
+from goldassay.files import Faults
+from goldassay.gold import anyfields, formats
+from goldassay.gold.formats import ReadOptions, Row, Source, run
+from goldassay.gold.large import RecordFile, is_large
+from goldassay.gold.records import (
+    SPANS,
+    as_prediction,
+    check_task,
+    check_unique,
+    empty_prediction,
+    problems,
+    prove,
+)
+from goldassay.gold.shapes import Side
+from goldassay.measure import TASKS
 
 NAMED = 3  # records that a warning names
 TOKENISED = ("hipe", "iob2", "conll")
-BEYOND = {"trec": "queries", "squad": "answers", "text2kgbench": "outputs"}
-"""What the official scorer of a format passes over where gold does not have it."""
-EMPTY: dict[str, Callable[[], dict[str, Any]]] = {
-    "extraction": lambda: {"entities": []},
-    "classification": lambda: {"label": None},
-    "linking": lambda: {"links": []},
-    "retrieval": lambda: {"results": []},
-    "answering": lambda: {"answer": ""},
-    "triples": lambda: {"triples": [], FAILURE: "no prediction"},  # which is not the same as one that says nothing
-}
+OFFICIALLY_IGNORED = {"trec": "queries", "squad": "answers", "text2kgbench": "outputs"}
+"""Formats whose official scorer ignores predictions that gold does not have, and what it calls them."""
 
 
 @dataclass(slots=True)
 class Pairs:
-    """Gold records and their predictions, in gold's order, and what a person should know about them."""
+    """Gold records and their predictions, in gold's order, and warnings about them."""
 
     gold: Sequence[dict[str, Any]]
     pred: Sequence[dict[str, Any]]
@@ -46,38 +47,91 @@ class Pairs:
         return len(self.gold)
 
 
+def source_of(
+    path: str | Path,
+    task: str,
+    side: Side = "gold",
+    format: str | None = None,
+    *,
+    faults: Faults | None = None,
+    audit: bool = False,
+    **options: Unpack[ReadOptions],
+) -> Source:
+    """A file and how to read it; raises for a task, a format or an option that does not exist."""
+    workspace.known(task)
+    renamed = anyfields.mapping(options.pop("map", None))
+    set_options: dict[str, Any] = {name: value for name, value in options.items() if value is not None}
+    if task not in TASKS or renamed or anyfields.columnar(path, format):
+        return Source(Path(path), task, format or "", side, {**set_options, "map": renamed}, faults or Faults(), audit)
+    name = format or formats.guess(path, task)
+    allowed = set(formats.module(name).OPTIONS) - ({"adjacent"} if task != "linking" else set())
+    for option in set_options:
+        if option not in allowed:
+            there = ", ".join(sorted(allowed)) or "none"
+            raise GoldassayError(f"format {name} has no option {option!r} for reading {task}; there are {there}")
+    return Source(Path(path), task, name, side, set_options, faults or Faults(), audit)
+
+
+def rows(source: Source) -> Iterator[Row]:
+    """The validated records of a file with their places."""
+    if "map" in source.options:
+        return checked(source, anyfields.records(source))
+    return checked(source, formats.check_holds(source.format, source.task).rows(source))
+
+
+def checked(source: Source, found: Iterable[Row]) -> Iterator[Row]:
+    """Rows validated against their task's shape; in an audit all that is wrong is reported, and spans are left alone.
+
+    Records of a task of one's own may have any fields.
+    """
+    for row in found:
+        record = row.record
+        if source.task in TASKS:
+            record = problems(record, source.task, source.side)
+            for error in (record if source.audit else record[:1]) if isinstance(record, list) else ():
+                with source.checking(file=row.file or source.path, line=row.line):
+                    raise error
+            if isinstance(record, list):
+                continue
+        if source.task in SPANS and "text" in record and not source.audit:
+            spans = SPANS[source.task]
+            with source.checking("offset", file=row.file or source.path, line=row.line):
+                prove(record["text"], record[spans], spans, record["id"])
+                yield row._replace(record=record)
+        else:
+            yield row._replace(record=record)
+
+
+def records_of(source: Source) -> list[dict[str, Any]]:
+    """The records of a file; ids are used once, and there is at least one record."""
+    records = [row.record for row in rows(source)]
+    check_unique(records, source.path)
+    return records
+
+
 def read(
     path: str | Path,
     *,
     format: str | None = None,
     task: str,
     side: Side = "gold",
-    column: str | None = None,
-    wrong: Wrong | None = None,
+    faults: Faults | None = None,
     **options: Unpack[ReadOptions],
 ) -> list[dict[str, Any]]:
-    """The records of a file. Without ``format`` the file's name tells it; ``wrong`` takes faults, to go on or to stop.
+    """The records of a file.
 
-    A task of one's own has records with any fields; ``map`` names the fields of a foreign file anew (`anyfields`).
-    Parquet and data sets (`arrow`) are read so for every task.
+    A task of one's own has records with any fields; ``map`` renames the fields of a foreign file (`anyfields`).
+    Parquet files and Hugging Face data sets are read so for every task.
 
     Args:
         path: The file.
+        format: The format; guessed from the file's name and beginning if not given.
+        task: The task.
         side: ``gold`` or ``pred``.
-        column: The column of tags, such as ``NE-COARSE-LIT``.
+        faults: How many faults may be passed over; by default the first one is raised.
+        options: How the format is read (`goldassay.gold.formats.ReadOptions`).
     """
-    workspace.known(task)
-    renamed = anyfields.mapping(options.pop("map", None))
-    if task not in TASKS or renamed or columnar(path, format):
-        foreign = anyfields.read(path, task, renamed, format)
-        once(foreign, path)
-        return foreign
-    name = format or formats.guess(path, task)
-    module = formats.module(name)
-    skipping = {"wrong": wrong} if wrong is not None and "wrong" in signature(module.read).parameters else {}
-    records: list[dict[str, Any]] = module.read(path, task, side, **given(name, task, column, options), **skipping)
-    once(records, path)
-    return records
+    return records_of(source_of(path, task, side, format, faults=faults, **options))
 
 
 def pairs(
@@ -87,250 +141,229 @@ def pairs(
     *,
     format: str | None = None,
     pred_format: str | None = None,
-    column: str | None = None,
     skip_bad: int = 0,
+    overlap: bool = False,
     **options: Unpack[ReadOptions],
 ) -> Pairs:
     """Gold and predictions of a task, aligned by id.
 
     A gold record without a prediction gets an empty one and is counted in a warning; a prediction for an unknown
-    document is an error. Tokenised formats are aligned by their tokens. ``pred_format`` is for predictions in another
-    format than gold's; a run folder (or its ``rows.jsonl``) needs none, and a file of gold is its own prediction.
-    ``skip_bad`` is how many faults (a bad tag, a bad line) may be passed over; they are counted in a warning.
-    Large files of JSON Lines, a run's rows among them, stay where they are: their records are read again whenever they
-    are asked for.
+    document is an error. Tokenised formats are aligned by their tokens. A file of gold is its own prediction. Records
+    of large JSON Lines files stay there and are read again when needed (`goldassay.gold.large`).
 
     Args:
+        task: The task.
+        gold: The file of gold.
         pred: The file, or the run folder, of predictions.
-        column: The column of tags, such as ``NE-COARSE-LIT``.
+        format: The format of both; guessed if not given.
+        pred_format: The format of the predictions, if it is another one.
+        skip_bad: How many faults (a bad tag, a bad line) may be passed over; they are counted in a warning.
+        overlap: Leave out, with a warning, predictions that gold does not have, and gold that a run was not asked.
+        options: How the format is read (`goldassay.gold.formats.ReadOptions`).
     """
-    if task not in TASKS:
-        raise GoldassayError(f"no task {task!r}; the tasks are {', '.join(TASKS)}")
-    name = format or formats.guess(gold, task)
-    other = pred_format or ("run" if formats.is_run(pred) else format or formats.guess(pred, task, name))
-    module = formats.module(name)
-    wrong = Skipping(skip_bad)
-    if skip_bad and "wrong" not in signature(getattr(module, "pairs", module.read)).parameters:
-        raise GoldassayError(f"faults cannot be passed over in {name}; mend them (gold validate finds all)")
-    skipping = {"wrong": wrong} if skip_bad else {}
-    place = rows_of(pred) if other == "run" else Path(pred)
-    if name == "jsonl" and other in ("jsonl", "run") and not skip_bad and any(map(streamed.streams, (gold, place))):
-        given(name, task, column, options)
-        found = _in_their_files(task, Path(gold), place, other)
-        if found is not None:
-            return found
-    if module is formats.module(other) and hasattr(module, "pairs"):
-        there = given(name, task, column, options)
-        try:
-            left, right, warnings = module.pairs(task, gold, pred, **there, **skipping)
-        except GoldassayError as error:
-            if name in TOKENISED or _readable(pred, other, task, options):
-                raise
-            left = read(gold, format=name, task=task, **options)
-            right, warnings = _predictions(pred, other, task, None, options, wrong, error)
-        once(left, gold)
-        once(right, pred)
+    check_task(task)
+    faults = Faults(skip_bad)
+    left = source_of(gold, task, "gold", format, faults=faults, **options)
+    name = pred_format or ("run" if formats.is_run(pred) else format or formats.guess(pred, task, left.format))
+    own_options = options if name == left.format else {}
+    right = source_of(pred, task, "pred", name, faults=faults, **own_options)
+    if not skip_bad and is_large(left, right):
+        return align_files(RecordFile(left), right, overlap=overlap)
+    if left.format in TOKENISED and name in TOKENISED:
+        tokenised = formats.check_holds(left.format, task)
+        gold_rows, pred_rows = tokenised.pair_rows(left, right)
+        gold_records = [row.record for row in checked(left, gold_rows)]
+        pred_records = [row.record for row in checked(right, pred_rows)]
+        check_unique(gold_records, gold)
     else:
-        there = given(name, task, column, options)
-        left = module.read(gold, task, "gold", **there, **skipping)
-        once(left, gold)
-        right, warnings = _predictions(pred, other, task, column if name == other else None, options, wrong)
-        if hasattr(module, "remarks"):
-            warnings = [*module.remarks(gold), *warnings]
-    if wrong.found:
-        lost = {error.record for error in wrong.found} - {record["id"] for record in left}
-        right = [record for record in right if record["id"] not in lost]  # gold of these was passed over
-    if other in BEYOND:
-        right, said = _asked(left, right, pred, BEYOND[other])
-        warnings += said
-    both = aligned(task, left, right, place, wrong)
-    if wrong.found:
-        warnings.append(f"{len(wrong.found)} faults were passed over; the first: {wrong.found[0]}")
-    both.warnings[:0] = warnings
-    return both
+        gold_records, pred_records = records_of(left), predictions_of(right)
+    if left.numbered or right.numbered:
+        _match_rows(gold_records, pred_records, right)
+    if faults.errors:
+        lost = {error.record for error in faults.errors} - {record["id"] for record in gold_records}
+        pred_records = [record for record in pred_records if record["id"] not in lost]
+    if name in OFFICIALLY_IGNORED:
+        pred_records = _without_unknown(gold_records, pred_records, right, OFFICIALLY_IGNORED[name])
+    if overlap:
+        names = _overlap(left, right, [record["id"] for record in gold_records], [r["id"] for r in pred_records])
+        gold_records = [record for record in gold_records if record["id"] in names]
+        pred_records = [record for record in pred_records if record["id"] in names]
+    result = align(task, gold_records, pred_records, pred, faults)
+    passed_over = (
+        [f"{len(faults.errors)} faults were passed over; the first: {faults.errors[0]}"] if faults.errors else []
+    )
+    result.warnings = [*left.warnings, *right.warnings, *result.warnings, *passed_over]
+    return result
 
 
-def _in_their_files(task: str, gold: Path, pred: Path, format: str) -> Pairs | None:
-    """The pairs of two large files; None where the second holds no predictions, which reading it whole tells of."""
-    left = streamed.Records(gold, task)
+def predictions_of(source: Source) -> list[dict[str, Any]]:
+    """The predictions of a file; of a file of gold what gold says, with a warning."""
+    limit, reported = source.faults.limit, len(source.faults.errors)
     try:
-        right = streamed.RunRows(pred, task) if format == "run" else streamed.Records(pred, task, "pred")
-    except GoldassayError:
-        return None
-    both, answers = laid(left, right)
-    for record in answers.unknown:
-        raise _unasked(task, record["id"], pred)
-    return both
-
-
-def laid(gold: streamed.Records, pred: streamed.Records) -> tuple[Pairs, streamed.Answers]:
-    """Pairs of records that stay in their files, and the answers in them; what gold does not have is left out."""
-    answers = streamed.Answers(gold, pred, EMPTY[gold.task])
-    missing = [gold[at]["id"] for at in answers.missing[:NAMED]]
-    return Pairs(gold, answers, _said_of(missing, len(answers.missing), len(gold))), answers
-
-
-def _predictions(
-    path: str | Path,
-    format: str,
-    task: str,
-    column: str | None,
-    options: ReadOptions,
-    wrong: Skipping,
-    first: GoldassayError | None = None,
-) -> tuple[list[dict[str, Any]], list[str]]:
-    """The predictions of a file, or of a file of gold what gold says; and what is to be said of it.
-
-    ``first`` is what was wrong when the file was read before; it is raised where the file is no gold either.
-    """
-    tried = Skipping(wrong.most - len(wrong.found))
-    try:
-        found = read(path, format=format, task=task, side="pred", column=column, wrong=tried, **options)
+        return records_of(source)
     except GoldassayError as error:
-        if format == "run":  # it holds gold beside its predictions, which is no prediction
+        if source.format == "run":  # it holds gold beside its predictions
             raise
+        del source.faults.errors[reported:], source.faults.kinds[reported:]
+        as_gold = Source(source.path, source.task, source.format, "gold", source.options, Faults(limit - reported))
         try:
-            records = read(path, format=format, task=task, column=column, **options)
+            records = records_of(as_gold)
         except GoldassayError:
-            raise first or error from None
-        said = f"{path} holds gold, not predictions; each record counts as its own prediction"
-        return [of_gold(record, task) for record in records], [said]
-    wrong.found += tried.found
-    module = formats.module(format)
-    return found, list(module.remarks(path)) if hasattr(module, "remarks") else []
+            raise error from None
+        source.faults.errors += as_gold.faults.errors
+        source.warnings.append(f"{source.path} holds gold, not predictions; each record counts as its own prediction")
+        return [as_prediction(record, source.task) for record in records]
 
 
-def _readable(path: str | Path, format: str, task: str, options: ReadOptions) -> bool:
-    """Whether a file holds predictions."""
+def align(
+    task: str,
+    gold: Sequence[dict[str, Any]],
+    pred: Iterable[Mapping[str, Any]],
+    file: object = None,
+    faults: Faults | None = None,
+) -> Pairs:
+    """Records in memory, aligned by id; predicted spans are proved against gold's text.
+
+    Args:
+        task: The task.
+        gold: The gold records.
+        pred: The predicted ones.
+        file: The file of predictions, for errors.
+        faults: How many faulty predictions may be passed over: they count as empty.
+    """
+    faults = faults or Faults()
+    by_id = {record["id"]: dict(record) for record in pred}
+    unknown = by_id.keys() - {record["id"] for record in gold}
+    if unknown:
+        raise unknown_prediction(task, next(name for name in by_id if name in unknown), file)
+    spans = SPANS.get(task)
+    aligned = []
+    for record in gold:
+        prediction = by_id.get(record["id"]) or empty_prediction(record["id"], task)
+        if spans:
+            try:
+                prove(record["text"], prediction[spans], spans, record["id"])
+            except DataError as error:
+                faults.report(error.at(file=file))
+                prediction = empty_prediction(record["id"], task)
+        aligned.append(prediction)
+    missing = [record["id"] for record in gold if record["id"] not in by_id]
+    return Pairs(list(gold), aligned, missing_warning(missing, len(gold)))
+
+
+def align_files(gold: RecordFile, source: Source, *, overlap: bool = False) -> Pairs:
+    """The same for files that are too large for memory: only ids and the places of records are kept."""
+    task, spans = source.task, SPANS.get(source.task)
+
+    def prove_against_gold(record: Mapping[str, Any]) -> None:
+        if record["id"] not in gold.places:
+            if overlap:
+                return
+            raise unknown_prediction(task, record["id"], source.path)
+        if spans:
+            prove(gold[gold.places[record["id"]]]["text"], record[spans], spans, record["id"])
+
     try:
-        read(path, format=format, task=task, side="pred", **options)
-    except GoldassayError:
-        return False
-    return True
+        pred = RecordFile(source, prove_against_gold)
+    except GoldassayError as error:
+        try:  # a large file of gold is its own prediction
+            own = RecordFile(Source(source.path, task, source.format))
+        except GoldassayError:
+            raise error from None
+        source.warnings.append(f"{source.path} holds gold, not predictions; each record counts as its own prediction")
+        pred = own.mapped(lambda record: as_prediction(record, task))
+    if overlap:
+        gold = gold.among(_overlap(gold.source, source, gold.ids, pred.ids))
+    missing = [name for name in gold.ids if name not in pred.places]
+    aligned = pred.ordered(gold.ids, lambda name: empty_prediction(name, task))
+    return Pairs(gold, aligned, [*source.warnings, *missing_warning(missing, len(gold))])
+
+
+def _overlap(gold: Source, pred: Source, gold_ids: Sequence[str], pred_ids: Iterable[str]) -> set[str]:
+    """The ids that both sides have; of a run also the examples that failed."""
+    asked = run.ids_of(pred.path) if pred.format == "run" else set(gold_ids)
+    names = asked & set(gold_ids)
+    if not names:
+        raise GoldassayError(f"{gold.path} has none of the examples of {pred.path}")
+    unknown, unasked = sum(name not in names for name in pred_ids), len(gold_ids) - len(names)
+    if unknown:
+        pred.warnings.append(f"{unknown} predictions are of examples that this gold does not have; they are left out")
+    if unasked:
+        pred.warnings.append(f"{unasked} examples of this gold were not in the run; they are left out")
+    return names
+
+
+def unknown_prediction(task: str, record: str, file: object) -> DataError:
+    """The error for a prediction whose id gold does not have."""
+    noun = {"retrieval": "query", "answering": "question"}.get(task, "document")
+    return DataError(f"prediction for a {noun} that gold does not have", file=file, record=record)
+
+
+def missing_warning(missing: Sequence[str], total: int) -> list[str]:
+    """A warning that names the first gold records without a prediction."""
+    if not missing:
+        return []
+    message = f"{len(missing)} of {total} gold records have no prediction and are counted as empty ones"
+    return [f"{message} ({_listed(missing)})"]
+
+
+def _listed(names: Sequence[str]) -> str:
+    return ", ".join(names[:NAMED]) + (", …" if len(names) > NAMED else "")
+
+
+def _without_unknown(
+    gold: Sequence[Mapping[str, Any]], pred: list[dict[str, Any]], source: Source, noun: str
+) -> list[dict[str, Any]]:
+    """The predictions that gold has; if it has none of them they all stay, to be refused."""
+    names = {record["id"] for record in gold}
+    known = [record for record in pred if record["id"] in names]
+    others = [record["id"] for record in pred if record["id"] not in names]
+    if not known or not others:
+        return pred
+    message = f"{len(others)} of {len(pred)} {noun} of {source.path} stand in no gold and are left out"
+    source.warnings.append(f"{message}, as the official scorer does ({_listed(others)})")
+    return known
+
+
+def _match_rows(gold: Sequence[Mapping[str, Any]], pred: Sequence[dict[str, Any]], source: Source) -> None:
+    """Give predictions of a table without ids the ids of gold, row by row; the texts must be the same."""
+    if len(gold) != len(pred):
+        message = f"{len(pred)} rows where gold has {len(gold)}; without an id column both need the same"
+        raise DataError(message, file=source.path)
+    for record, prediction in zip(gold, pred, strict=True):
+        content = "question" if source.task == "answering" else "text"
+        predicted = prediction.get("meta", {}).get("question") if content == "question" else prediction.get("text")
+        if predicted is not None and record.get(content) is not None and predicted != record[content]:
+            message = f"row {prediction['id']} has another text than gold's; add an id column"
+            raise DataError(message, file=source.path)
+        prediction["id"] = record["id"]
 
 
 def write(
     path: str | Path,
-    records: Iterable[Mapping[str, object]],
+    records: Iterable[Mapping[str, Any]],
     *,
     format: str | None = None,
     task: str,
     side: Side = "gold",
     **options: object,
 ) -> None:
-    """Write records. Without ``format`` the file's name tells it.
+    """Write records; the format is that of the file's name if none is given.
 
     Args:
         path: The file.
+        records: The records.
+        format: The format.
         task: The task.
         side: ``gold`` or ``pred``.
+        options: Options of the format's writer.
     """
     name = format or formats.by_name(path)
-    rows = list(records)
-    if name != "jsonl" and task in SPANS:
-        _placed(rows, SPANS[task], name)
-    formats.module(name).write(path, rows, task, side, **options)
-
-
-def aligned(
-    task: str,
-    gold: Sequence[dict[str, Any]],
-    pred: Sequence[Mapping[str, Any]],
-    file: object = None,
-    wrong: Wrong = stop,
-) -> Pairs:
-    """Records that are already read, aligned by id; predicted spans are proved against gold's text.
-
-    Args:
-        gold: The gold records.
-        pred: The predicted ones.
-        task: The task.
-        file: The file of predictions, for errors.
-        wrong: What is done with a fault: ``stop`` raises it, another function gathers it.
-    """
-    known = {record["id"] for record in gold}
-    by_id: dict[str, dict[str, Any]] = {}
-    for record in pred:
-        if record["id"] not in known:
-            raise _unasked(task, record["id"], file)
-        by_id[record["id"]] = dict(record)
-    spans = SPANS.get(task)
-    found, missing = [], []
-    for record in gold:
-        answer = by_id.get(record["id"])
-        if answer is None:
-            missing.append(record["id"])
-            answer = {"id": record["id"], **EMPTY[task]()}
-        elif spans:
-            try:
-                prove(record["text"], answer[spans], spans, record["id"])
-            except DataError as error:
-                wrong(error.at(file=file))
-                answer = {"id": record["id"], **EMPTY[task]()}
-        found.append(answer)
-    return Pairs(list(gold), found, _said_of(missing[:NAMED], len(missing), len(gold)))
-
-
-def _asked(
-    gold: Sequence[dict[str, Any]], pred: list[dict[str, Any]], file: object, noun: str
-) -> tuple[list[dict[str, Any]], list[str]]:
-    """The predictions for what gold has, and what is to be said of the others.
-
-    Where gold has none all stay, to be refused: these are predictions for another gold.
-    """
-    known = {record["id"] for record in gold}
-    asked = [record for record in pred if record["id"] in known]
-    others = [record["id"] for record in pred if record["id"] not in known]
-    if not asked or not others:
-        return pred, []
-    some = ", ".join(others[:NAMED]) + (", …" if len(others) > NAMED else "")
-    said = (
-        f"{len(others)} of {len(pred)} {noun} of {file} stand in no gold and are left out, as the official scorer does"
-    )
-    return asked, [f"{said} ({some})"]
-
-
-def _unasked(task: str, record: str, file: object) -> DataError:
-    noun = {"retrieval": "query", "answering": "question"}.get(task, "document")
-    way = (
-        "; goldassay compare with this --pred alone leaves it out"
-        if file is not None and formats.is_run(str(file))
-        else ""
-    )
-    return DataError(f"prediction for a {noun} that gold does not have{way}", file=file, record=record)
-
-
-def _said_of(missing: Sequence[str], count: int, among: int) -> list[str]:
-    """What is to be said of gold records without a prediction, by the first of their ids."""
-    if not count:
-        return []
-    some = ", ".join(missing) + (", …" if count > len(missing) else "")
-    return [f"{count} of {among} gold records have no prediction and are counted as empty ones ({some})"]
-
-
-def _placed(records: Iterable[Mapping[str, Any]], spans: str, name: str) -> None:
-    """Raise for a predicted span without offsets: only jsonl has a place for it."""
-    for record in records:
+    several = list(records)
+    spans = SPANS.get(task, "")
+    for record in several if name != "jsonl" and spans else ():
         for index, span in enumerate(record[spans]):
             if span["start"] is None:
-                raise DataError(
-                    f"{span.get('text')!r} has no offsets, and {name} holds only what stands in the text; write jsonl",
-                    record=record["id"],
-                    field=f"{spans}[{index}]",
-                )
-
-
-def given(name: str, task: str, column: str | None, options: Mapping[str, object]) -> dict[str, object]:
-    """The options that were given, if the format's reader has them; a column is only for formats that have several."""
-    if column is not None and name not in TOKENISED:
-        raise GoldassayError(f"a column of tags is for hipe and iob2, not for {name}")
-    module = formats.module(name)
-    known = {*signature(module.read).parameters} - {"path", "task", "side", "wrong", "options"}
-    if name in TOKENISED:
-        known |= {*signature(tagged.records).parameters} - {"documents", "side", "file", "sentences", "wrong"}
-        known |= {"adjacent"} if name == "hipe" and task == "linking" else set()
-    for option in options:
-        if option not in known:
-            there = ", ".join(sorted(known)) or "none"
-            raise GoldassayError(f"format {name} has no option {option!r} for reading {task}; there are {there}")
-    return dict(options) if column is None else {**options, "column": column}
+                message = f"{span.get('text')!r} has no offsets, and {name} holds only what is in the text; write jsonl"
+                raise DataError(message, record=record["id"], field=f"{spans}[{index}]")
+    formats.check_holds(name, task).write(path, several, task, side, **options)

@@ -1,6 +1,6 @@
-"""Gold sets: a folder with a card and a file a task, or one file; loaded in one line as ``dspy.Example`` lists.
+"""Gold sets: a folder with a card and a file a task, or one file, loaded in one line as ``dspy.Example`` lists.
 
-``load`` gives a gold set with an attribute for each task, the examples of each by split, and its passages.
+`load` returns a gold set with an attribute for each task, the examples of each by split, and its passages.
 
 >>> from goldassay.gold import load
 >>> load("no-such-set")
@@ -17,114 +17,117 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 from goldassay import files, workspace
 from goldassay.exceptions import DataError, GoldassayError
-from goldassay.gold import anyfields, formats, streamed
-from goldassay.gold.anyfields import HF, is_dataset
+from goldassay.gold import anyfields, formats
 from goldassay.gold.formats import ReadOptions, squad
-from goldassay.gold.reading import read
-from goldassay.gold.records import INPUTS, once
+from goldassay.gold.large import RecordFile, is_large
+from goldassay.gold.reading import read, source_of
+from goldassay.gold.records import INPUTS, check_unique
 from goldassay.measure import TASKS
 
+if TYPE_CHECKING:
+    import dspy
 
-def passages(file: Path) -> list[dict[str, Any]]:
+CARD = "card.yaml"
+Fields = dict[str, Any]
+
+
+def passages(file: Path) -> list[Fields]:
     """A passage collection: one JSON object a line with an id (``id`` or ``doc_id``) and a text."""
-    found = []
+    collection = []
     for number, row in files.json_lines(file):
-        if (
-            not isinstance(row, dict)
-            or not isinstance(row.get("text"), str)
-            or not (row.get("id") or row.get("doc_id"))
-        ):
+        names = (
+            [row[key] for key in ("id", "doc_id") if row.get(key) not in (None, "")] if isinstance(row, dict) else []
+        )
+        if not names or not isinstance(row.get("text"), str):
             raise DataError("a passage is an object with an id and a text", file=file, line=number)
-        row["id"] = str(row.get("id") or row["doc_id"])
-        found.append(row)
-    return found
+        collection.append({**row, "id": str(names[0])})
+    return collection
 
 
-def paragraphs(sources: Iterable[Mapping[str, Any]], task: str) -> list[dict[str, object]]:
-    """The paragraphs of those sources that are SQuAD files, also such as nobody asked about."""
-    if task not in squad.TASKS:
-        return []
-    found: list[dict[str, Any]] = []
-    for source in sources:
-        if (source.get("format") or formats.guess(source["path"], task)) == "squad":
-            found += squad.passages(source["path"])
-    return found
-
-
-def contexts(records: Iterable[Mapping[str, Any]]) -> list[dict[str, object]]:
-    """The paragraphs that questions were asked about, each once: where a record names one document, its context.
+def contexts(records: Iterable[Mapping[str, Any]]) -> list[Fields]:
+    """The paragraphs that questions were asked about, each once: if a record names one document, its context.
 
     >>> contexts([{"documents": ["d1"], "context": "In 1800 …"}, {"documents": ["d1"], "context": "In 1800 …"}])
     [{'id': 'd1', 'text': 'In 1800 …'}]
     """
-    found = {
+    texts = {
         str(record["documents"][0]): str(record["context"])
         for record in records
         if record.get("context") and len(record.get("documents") or ()) == 1
     }
-    return [{"id": name, "text": text} for name, text in found.items()]
-
-
-Source = dict[str, Any]
+    return [{"id": name, "text": text} for name, text in texts.items()]
 
 
 class TaskSet:
-    """The gold of one task: ``.train``, ``.dev``, ``.test`` (or whatever splits there are) and ``.all``."""
+    """The gold of one task: ``.train``, ``.dev``, ``.test`` (or whatever splits there are) and ``.all``.
+
+    Args:
+        task: The task.
+        sources: The files: of each its ``path``, and how it is read.
+        folder: The folder of the set.
+        inputs: The fields that a program gets, for a task of one's own; those of its program if not given.
+    """
 
     def __init__(
-        self, task: str, sources: list[Source], folder: Path | None = None, stated: Sequence[str] = ()
+        self, task: str, sources: list[Fields], folder: Path | None = None, inputs: Sequence[str] = ()
     ) -> None:
-        self.task, self.sources, self.folder, self.stated = task, sources, folder, list(stated)
+        self.task, self.sources, self.folder, self._inputs = task, sources, folder, list(inputs)
+
+    @property
+    def place(self) -> Path:
+        """The folder or the file, for errors."""
+        return self.folder or Path(self.sources[0]["path"])
 
     @cached_property
-    def records(self) -> Sequence[dict[str, Any]]:
+    def records(self) -> Sequence[Fields]:
         """The records as plain dicts, in the order of the files; those of one large JSON Lines file stay in it."""
-        if len(self.sources) == 1 and self.task in TASKS and streamed.streams(self.sources[0]["path"]):
-            source = {"format": formats.guess(self.sources[0]["path"], self.task), **self.sources[0]}
-            if source.keys() == {"path", "format"} and source["format"] == "jsonl":
-                return streamed.Records(Path(source["path"]), self.task)
-        found: list[dict[str, Any]] = []
-        for source in self.sources:
-            options = {key: value for key, value in source.items() if key not in ("path", "split")}
-            for record in read(source["path"], task=self.task, **options):
-                if "split" in source:
-                    record.setdefault("split", source["split"])
-                found.append(record)
-        once(found, self.folder or self.sources[0]["path"])
-        return found
+        if len(self.sources) == 1 and "split" not in self.sources[0]:
+            source = source_of(task=self.task, **self.sources[0])
+            if is_large(source):
+                return RecordFile(source)
+        records: list[Fields] = []
+        for options in self.sources:
+            for record in read(task=self.task, **{key: value for key, value in options.items() if key != "split"}):
+                if "split" in options:
+                    record.setdefault("split", options["split"])
+                records.append(record)
+        check_unique(records, self.place)
+        return records
 
     @property
     def splits(self) -> list[str]:
-        """The names of the splits that there are."""
-        if isinstance(self.records, streamed.Records):
+        """The names of the splits."""
+        if isinstance(self.records, RecordFile):
             return self.records.splits
         return list(dict.fromkeys(record["split"] for record in self.records if record.get("split")))
 
     @cached_property
     def all(self) -> Sequence[dspy.Example]:
         """Every example, whatever its split."""
+        return self._examples(self.records)
+
+    def _examples(self, records: Sequence[Fields]) -> Sequence[dspy.Example]:
         import dspy
 
-        if isinstance(self.records, streamed.Records):
-            return streamed.StreamedExamples(self.records, self.inputs)
+        inputs = self.inputs
 
-        with files.uncollected():
-            return [dspy.Example(**record).with_inputs(*self.inputs) for record in self.records]
+        def example(record: Fields) -> dspy.Example:
+            return dspy.Example(**record).with_inputs(*inputs)
+
+        return records.mapped(example) if isinstance(records, RecordFile) else list(map(example, records))
 
     @property
     def inputs(self) -> list[str]:
-        """The fields that a program is given: of a task of one's own those that its card states, else its program's."""
+        """The fields that a program gets: of a task of one's own those that its card names, else its program's."""
         if self.task in INPUTS:
             return [INPUTS[self.task]]
-        found = self.stated or workspace.inputs(self.task) or list(anyfields.fields(self.records))
-        absent = [name for name in found if not any(name in record for record in self.records)]
+        names = self._inputs or workspace.inputs(self.task) or list(anyfields.fields(self.records))
+        absent = [name for name in names if not any(name in record for record in self.records)]
         if absent:
             there = ", ".join(anyfields.fields(self.records))
-            place = self.folder or self.sources[0]["path"]
-            raise DataError(
-                f"no record has {', '.join(absent)}, which the program takes; there are {there}", file=place
-            )
-        return found
+            message = f"no record has {', '.join(absent)}, which the program takes; there are {there}"
+            raise DataError(message, file=self.place)
+        return names
 
     def split(self, name: str) -> Sequence[dspy.Example]:
         """The examples of a split (``all`` is every one); an absent one is an error that names those that exist."""
@@ -132,15 +135,13 @@ class TaskSet:
             return self.all
         if name not in self.splits:
             there = ", ".join(self.splits) or "none; its records have no 'split' (goldassay gold split makes them)"
-            raise DataError(
-                f"no split {name!r} of {self.task}; there are {there}", file=self.folder or self.sources[0]["path"]
-            )
-        if isinstance(self.records, streamed.Records):
-            return streamed.StreamedExamples(self.records.of(name), self.inputs)
+            raise DataError(f"no split {name!r} of {self.task}; there are {there}", file=self.place)
+        if isinstance(self.records, RecordFile):
+            return self._examples(self.records.of_split(name))
         return [example for example in self.all if example.get("split") == name]
 
     @cached_property
-    def passages(self) -> list[dict[str, Any]]:
+    def passages(self) -> list[Fields]:
         """The collection that retrieval searches, ``{id, text, …}``.
 
         It is ``passages.jsonl``, or all paragraphs of SQuAD files, or the questions' contexts.
@@ -148,7 +149,11 @@ class TaskSet:
         file = self.folder / "passages.jsonl" if self.folder else None
         if file and file.exists():
             return passages(file)
-        return paragraphs(self.sources, self.task) or contexts(self.records)
+        paragraphs: list[Fields] = []
+        for source in self.sources if self.task in squad.TASKS else ():
+            if (source.get("format") or formats.guess(source["path"], self.task)) == "squad":
+                paragraphs += squad.passages(source["path"])
+        return paragraphs or contexts(self.records)
 
     def __getattr__(self, name: str) -> Sequence[dspy.Example]:
         if name in ("train", "dev", "test", "validation"):
@@ -183,46 +188,36 @@ class GoldSet:
         return f"GoldSet({self.name!r}, {', '.join(self.tasks)})"
 
 
-if TYPE_CHECKING:
-    import dspy
-
-CARD = "card.yaml"
-
-
 def load(
-    name_or_path: str | Path,
-    *,
-    format: str | None = None,
-    task: str | None = None,
-    column: str | None = None,
-    **options: Unpack[ReadOptions],
+    name_or_path: str | Path, *, format: str | None = None, task: str | None = None, **options: Unpack[ReadOptions]
 ) -> GoldSet:
     """A gold set by its name under ``gold/``, its folder, or one file of it.
 
     Args:
         name_or_path: The name, the folder or the file.
-        format: The format of the file; told by it without one.
-        task: The task of the file.
-        column: Its column of tags.
-        options: How it is read otherwise (`goldassay.gold.formats.ReadOptions`).
+        format: The format of the file; guessed if not given.
+        task: The task of the file; guessed if not given.
+        options: How the file is read (`goldassay.gold.formats.ReadOptions`).
     """
     place = find(name_or_path)
-    said = {name: value for name, value in {"column": column, **options}.items() if value is not None}
-    if place.is_dir() and format is None and not is_dataset(place):
+    set_options = {name: value for name, value in options.items() if value is not None}
+    if place.is_dir() and format is None and not anyfields.is_dataset(place):
         if not standoff(place):
-            if unused := [f"--{name}" for name in said]:
-                raise GoldassayError(f"{place} is a set, whose card says how it is read; {unused[0]} is for one file")
+            if set_options:
+                raise GoldassayError(
+                    f"{place} is a set, whose card says how it is read; {next(iter(set_options))} is for one file"
+                )
             return _folder(place, task)
         task = task or "extraction"
-    job = task or formats.task_of(place, format, column)
-    source = {"path": place, **({"format": format} if format else {}), **said}
+    job = task or formats.task_of(place, format, options.get("column"))
+    source = {"path": place, **({"format": format} if format else {}), **set_options}
     return GoldSet(place.stem, {job: TaskSet(job, [source])}, {}, None)
 
 
 def find(name_or_path: str | Path) -> Path:
-    """Where a set is: the path itself, or ``gold/NAME`` here, in the workspace, or in what came with goldassay."""
+    """Where a set is: the path itself, or ``gold/NAME`` here, in the workspace, or in the installed package."""
     direct = Path(name_or_path)
-    if direct.exists() or str(name_or_path).startswith(HF):
+    if direct.exists() or str(name_or_path).startswith(anyfields.HF):
         return direct
     for base in (Path.cwd(), workspace.root(), workspace.installed()):
         if (base / "gold" / direct).is_dir():
@@ -230,28 +225,32 @@ def find(name_or_path: str | Path) -> Path:
     raise DataError(f"no gold set {str(name_or_path)!r}: neither a file, nor a folder, nor a name under gold/")
 
 
+def is_set(folder: Path) -> bool:
+    """Whether a folder is a gold set: it has a card, or a file named by a task."""
+    return (folder / CARD).exists() or any((folder / f"{task}.jsonl").exists() for task in TASKS)
+
+
 def standoff(folder: Path) -> bool:
-    """Whether a folder is no set (no card, no file named by a task), but has annotations of brat."""
-    named = (folder / CARD).exists() or any((folder / f"{job}.jsonl").exists() for job in TASKS)
-    return not named and next(folder.rglob("*.ann"), None) is not None
+    """Whether a folder is no set but has annotations of brat."""
+    return not is_set(folder) and next(folder.rglob("*.ann"), None) is not None
 
 
-def card(folder: Path) -> dict[str, object]:
+def card(folder: Path) -> Fields:
     """The card of a set; a set without one has an empty card."""
     file = folder / CARD
-    if not file.exists():
-        return {}
-    found = files.yaml_value(file)
-    if not isinstance(found, dict):
+    content = files.yaml_value(file) if file.exists() else {}
+    if not isinstance(content, dict):
         raise DataError("a card is a mapping: name, version, licence, source, …", file=file)
-    return found
+    return content
 
 
 def _folder(folder: Path, task: str | None) -> GoldSet:
     about = card(folder)
-    named = about.get("files") or {}
+    named, inputs = about.get("files") or {}, about.get("inputs") or []
     if not isinstance(named, dict):
         raise DataError("'files' maps a task to its file or files", file=folder / CARD, field="files")
+    if not isinstance(inputs, list) or not all(isinstance(name, str) for name in inputs):
+        raise DataError("'inputs' is a list of the fields that a program is given", file=folder / CARD, field="inputs")
     tasks = {}
     jobs: list[str] = [*TASKS, *map(str, named), *([task] if task else [])]
     for job in dict.fromkeys(jobs):
@@ -260,24 +259,16 @@ def _folder(folder: Path, task: str | None) -> GoldSet:
             if not sources and (folder / f"{job}.jsonl").exists():
                 sources = [{"path": folder / f"{job}.jsonl", "format": "jsonl"}]
             if sources:
-                tasks[job] = TaskSet(job, sources, folder, _inputs(about, folder) if job not in TASKS else ())
+                tasks[job] = TaskSet(job, sources, folder, inputs if job not in TASKS else ())
     if not tasks:
-        wanted = f"{task}.jsonl" if task else "extraction.jsonl, …"
-        raise DataError(f"no gold in this folder: neither {wanted} nor files that a card names", file=folder)
+        expected = f"{task}.jsonl" if task else "extraction.jsonl, …"
+        raise DataError(f"no gold in this folder: neither {expected} nor files that a card names", file=folder)
     return GoldSet(str(about.get("name") or folder.name), tasks, about, folder)
 
 
-def _inputs(about: dict[str, Any], folder: Path) -> list[str]:
-    """The inputs that a card states for a task of one's own."""
-    found = about.get("inputs") or []
-    if not isinstance(found, list) or not all(isinstance(name, str) for name in found):
-        raise DataError("'inputs' is a list of the fields that a program is given", file=folder / CARD, field="inputs")
-    return found
-
-
-def _sources(folder: Path, entry: Any, task: str) -> list[Source]:
-    """What the card says of a task's files: a path, a mapping with ``path``, or a list of either."""
-    found = []
+def _sources(folder: Path, entry: Any, task: str) -> list[Fields]:
+    """The files of a task in a card: a path, a mapping with ``path``, or a list of either."""
+    sources = []
     for item in entry if isinstance(entry, list) else [entry]:
         source = {"path": item} if isinstance(item, str) else item
         if not isinstance(source, dict) or not isinstance(source.get("path"), str):
@@ -285,8 +276,8 @@ def _sources(folder: Path, entry: Any, task: str) -> list[Source]:
         path = folder / source["path"]
         if not path.resolve().is_relative_to(folder.resolve()):
             raise DataError(f"{source['path']!r} lies outside the set", file=folder / CARD, field=f"files.{task}")
-        found.append({**source, "path": path})
-    return found
+        sources.append({**source, "path": path})
+    return sources
 
 
 __all__ = ["CARD", "GoldSet", "TaskSet", "card", "find", "load", "passages"]

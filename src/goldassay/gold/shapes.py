@@ -1,13 +1,15 @@
-"""The shapes of gold records and of predictions: what a task's record has, field by field.
+"""The shapes of gold records and predictions, field by field; pydantic validates them.
 
-Offsets are characters (Unicode code points, not bytes and not UTF-16 units), from 0, with an exclusive end. An ``id``
-that is written as a number becomes text. A prediction is what a system says of a gold record with the same ``id``.
+Offsets count characters (Unicode code points, not bytes and not UTF-16 units) from 0, with an exclusive end. An ``id``
+or ``document`` may be any string or number, 0 included; a number becomes text. A prediction answers the gold record
+with the same ``id``. Records of one ``document`` (passages of a page, questions about it) are resampled and split
+together.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, Any, NotRequired
+from typing import Annotated, Any, Literal, NotRequired
 
 from pydantic import ConfigDict, Field
 from typing_extensions import TypedDict
@@ -19,7 +21,8 @@ Grade = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 Flag = Annotated[bool, Field(strict=True)]
 Stratum = str | int | float | bool | None
 FORBID = ConfigDict(extra="forbid")
-Record = Mapping[str, Any]  # a record of whichever task
+Record = Mapping[str, Any]  # a record of any task
+Side = Literal["gold", "pred"]
 
 
 class Common(TypedDict):
@@ -27,6 +30,7 @@ class Common(TypedDict):
 
     __pydantic_config__ = FORBID  # type: ignore[misc]
     id: Id
+    document: NotRequired[Id | None]
     language: NotRequired[str | None]
     split: NotRequired[str | None]
     strata: NotRequired[dict[str, Stratum]]
@@ -36,7 +40,7 @@ class Common(TypedDict):
 class Span(TypedDict):
     """A typed stretch of text; ``fragments`` are the pieces of a discontinuous one, from ``start`` to ``end``.
 
-    An ``optional`` one may be left out, and ``parent`` is the place of the span that this is a part of, as for links.
+    An ``optional`` span may be left out; ``parent`` is the place of the span that this one is a part of.
     """
 
     __pydantic_config__ = FORBID  # type: ignore[misc]
@@ -68,10 +72,10 @@ class Classification(Common):
 
 
 class Link(TypedDict):
-    """A mention and its identifiers by knowledge base; none at all is NIL.
+    """A mention and its identifiers by knowledge base; no identifier means NIL.
 
-    An ``optional`` one may be left out. ``parent`` is the place of the mention that this is a part of: all parts
-    together stand for the whole (ELEVANT).
+    An ``optional`` mention may be left out. ``parent`` is the place of the mention that this one is a part of: all
+    parts together stand for the whole (ELEVANT).
     """
 
     __pydantic_config__ = FORBID  # type: ignore[misc]
@@ -149,6 +153,7 @@ class Predicted(TypedDict):
 
     __pydantic_config__ = FORBID  # type: ignore[misc]
     id: Id
+    document: NotRequired[Id | None]
     text: NotRequired[str]
     latency_ms: NotRequired[Finite | None]
     error: NotRequired[str | None]
@@ -156,9 +161,9 @@ class Predicted(TypedDict):
 
 
 class PredictedSpan(Span):
-    """An entity; one that does not stand in the text has ``null`` for ``start`` and ``end``, and its words.
+    """A predicted entity; ``start`` and ``end`` are ``null``, and ``text`` is required, if it is not in the text.
 
-    ``form`` is how a tokenised system file writes the words, where that is not how gold does.
+    ``form`` is the system's own spelling of the tokens, if it differs from gold's.
     """
 
     start: Offset | None  # type: ignore[misc]
@@ -190,7 +195,7 @@ class Candidate(TypedDict):
 
 
 class PredictedLink(TypedDict):
-    """A mention and its candidates, best first; none at all is NIL; without a place, its offsets are ``null``.
+    """A mention and its candidates, best first; no candidate means NIL. Offsets are ``null`` if it is not in the text.
 
     ``form`` is as for an entity.
     """
@@ -242,30 +247,21 @@ class PredictedTriples(Predicted):
     triples: list[Triple]
 
 
-def of_gold(record: Mapping[str, Any], task: str) -> dict[str, Any]:
-    """The prediction that says what a gold record says: gold fed back, which every measure gives its best value.
-
-    >>> of_gold({"id": "q", "query": "x", "relevant": {"a": 1, "b": 2, "c": 0}}, "retrieval")["results"]
-    [{'doc_id': 'b', 'score': 2.0}, {'doc_id': 'a', 'score': 1.0}]
-    """
-    made: dict[str, Any] = {"id": record["id"]}
-    if task == "extraction":
-        return made | {"entities": [dict(span) for span in record["entities"]]}
-    if task == "classification":
-        return made | {"label": record["label"], "secondary_labels": list(record.get("secondary_labels") or ())}
-    if task == "linking":
-        return made | {"links": [_answered(link) for link in record["links"]]}
-    if task == "retrieval":
-        judged = record["relevant"]
-        grades = judged if isinstance(judged, Mapping) else dict.fromkeys(judged, 1)
-        order = sorted((name for name, grade in grades.items() if grade > 0), key=lambda name: -grades[name])
-        return made | {"results": [{"doc_id": name, "score": float(grades[name])} for name in order]}
-    if task == "answering":
-        return made | {"answer": next(iter(record["answers"]), "")}
-    return made | {"triples": [dict(triple) for triple in record["triples"]]}
-
-
-def _answered(link: Mapping[str, Any]) -> dict[str, Any]:
-    ids = link.get("ids") or {}
-    place = {name: link[name] for name in ("start", "end", "text", "type") if name in link}
-    return {**place, "candidates": [{"id": one} for found in ids.values() for one in found], "ids": dict(ids)}
+SHAPES: dict[str, dict[str, Any]] = {
+    "gold": {
+        "extraction": Extraction,
+        "classification": Classification,
+        "linking": Linking,
+        "retrieval": Retrieval,
+        "answering": Answering,
+        "triples": Triples,
+    },
+    "pred": {
+        "extraction": PredictedExtraction,
+        "classification": PredictedClassification,
+        "linking": PredictedLinking,
+        "retrieval": PredictedRetrieval,
+        "answering": PredictedAnswering,
+        "triples": PredictedTriples,
+    },
+}

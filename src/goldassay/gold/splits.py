@@ -1,11 +1,11 @@
 """Splits without leaks: documents whole, near duplicates on one side, several factors kept in proportion at once.
 
-A group is what must stay together: a document with its questions, and texts that are nearly the same (`grouping`).
-Groups go to sides by iterative stratification, and no side is left empty while there are groups.
+A group is what must stay together: a document with its questions, and texts that are nearly the same (`grouped`).
+Groups are assigned to sides by iterative stratification, and no side stays empty while there are groups.
 
-Stratifying on the product of four factors leaves strata of one. The factors are taken side by side instead: the rarest
-value first, and each of the groups that hold it goes where this value is most wanted. A value that is too rare to be
-shared is always most wanted on the largest side; it goes there while there is room.
+Stratifying on the product of four factors would leave strata of one record. Instead, the factors are balanced side by
+side: the rarest value first, and each group that holds it goes to the side that lacks most of it. A value too rare to
+be shared would always go to the largest side; it does so only while there is room.
 
 Source: Sechidis, Tsoumakas and Vlahavas, *On the stratification of multi-label data*, 2011.
 
@@ -20,7 +20,7 @@ from __future__ import annotations
 
 import random
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from heapq import heapify, heappop, heappush
 
@@ -32,48 +32,48 @@ Factor = tuple[str, str]  # a factor and its value
 
 
 def iterative(
-    wanted: Sequence[Mapping[Factor, int]], sizes: Sequence[int], shares: Mapping[str, float], seed: int = 0
+    contents: Sequence[Mapping[Factor, int]], sizes: Sequence[int], shares: Mapping[str, float], seed: int = 0
 ) -> list[str]:
-    """A side for each group. ``wanted`` has for each group how many records of each (factor, value) it holds."""
+    """A side for each group; ``contents`` counts for each group its records by (factor, value)."""
     rng = random.Random(seed)
     order = list(range(len(sizes)))
     rng.shuffle(order)
     order.sort(key=lambda index: -sizes[index])  # large groups first, while there is room for them
     totals: Counter[Factor] = Counter()
-    for keys in wanted:
-        totals.update(keys)
+    for counts in contents:
+        totals.update(counts)
     room = {side: share * sum(sizes) for side, share in shares.items()}
     need = {side: {key: share * count for key, count in totals.items()} for side, share in shares.items()}
     tie = {side: rng.random() for side in shares}
-    sides: dict[int, str] = {}
     holders: dict[Factor, list[int]] = defaultdict(list)
     for index in order:
-        for key in wanted[index]:
+        for key in contents[index]:
             holders[key].append(index)
+    sides: dict[int, str] = {}
     left = Counter(totals)
     rarest = [(count, key) for key, count in left.items()]
     heapify(rarest)
     while rarest:
         count, rare = heappop(rarest)
-        if count != left[rare]:  # said before some of its records were placed
+        if count != left[rare]:  # an entry from before some of its records were placed
             continue
-        few = totals[rare] * min(shares.values()) < 0.5
+        too_rare = totals[rare] * min(shares.values()) < 0.5
         changed: set[Factor] = set()
         for index in holders[rare]:
             if index not in sides:
                 side = max(
-                    shares, key=lambda name: (not few or room[name] > 0, need[name][rare], room[name], tie[name])
+                    shares, key=lambda name: (not too_rare or room[name] > 0, need[name][rare], room[name], tie[name])
                 )
                 sides[index] = side
                 room[side] -= sizes[index]
-                for key, held in wanted[index].items():
+                for key, held in contents[index].items():
                     need[side][key] -= held
                     left[key] -= held
                     changed.add(key)
         for key in changed - {rare}:
             if left[key] > 0:
                 heappush(rarest, (left[key], key))
-    for index in order:  # what has no value of any factor
+    for index in order:  # groups without a value of any factor
         if index not in sides:
             sides[index] = max(shares, key=lambda name: (room[name], tie[name]))
             room[sides[index]] -= sizes[index]
@@ -81,32 +81,32 @@ def iterative(
 
 
 def filled(sides: Sequence[str], sizes: Sequence[int], shares: Mapping[str, float]) -> list[str]:
-    """The same sides, but none left empty: it takes the smallest group of the side that has most for its share.
+    """The same sides, none of them empty: the smallest group moves there from the side that is largest for its share.
 
     >>> filled(["train", "train", "train"], [1, 1, 1], {"train": 0.7, "dev": 0.15, "test": 0.15})
     ['train', 'test', 'dev']
     """
-    out = list(sides)
+    result = list(sides)
     for side in shares:
-        counts = Counter(out)
-        if side not in counts and max(counts.values()) > 1:
-            held = Counter[str]()
-            for index, name in enumerate(out):
-                held[name] += sizes[index]
-            giver = max((name for name in counts if counts[name] > 1), key=lambda name: held[name] / shares[name])
-            out[min((index for index in range(len(out)) if out[index] == giver), key=lambda at: (sizes[at], -at))] = (
-                side
-            )
-    return out
+        groups = Counter(result)
+        if side not in groups and max(groups.values()) > 1:
+            records = Counter[str]()
+            for index, name in enumerate(result):
+                records[name] += sizes[index]
+            giver = max((name for name in groups if groups[name] > 1), key=lambda name: records[name] / shares[name])
+            members = [index for index in range(len(result)) if result[index] == giver]
+            result[min(members, key=lambda index: (sizes[index], -index))] = side
+    return result
 
 
 DATASET_SPLITS = {"train": 0.70, "dev": 0.15, "test": 0.15}
 STRATIFICATION_FACTORS = ("custodian_type", "country", "data_tier", "source_type")
+CONTENT = ("text", "query", "question")
 
 
 @dataclass(frozen=True, slots=True)
-class Off:
-    """How far a factor's shares are from what they should be: the most and the mean, and where it is most."""
+class Deviation:
+    """How far the shares of a factor are from the ratios: at most, on average, and where they are farthest."""
 
     factor: str
     most: float
@@ -116,12 +116,12 @@ class Off:
 
 @dataclass(frozen=True, slots=True)
 class Split:
-    """Which record goes where, and how good that is."""
+    """The side of each record id, and how well the sides keep the ratios."""
 
     of: Mapping[str, str]
     ratios: Mapping[str, float]
     groups: int
-    off: Sequence[Off]
+    deviations: Sequence[Deviation]
 
     @property
     def sizes(self) -> dict[str, int]:
@@ -131,7 +131,7 @@ class Split:
 
     @property
     def empty(self) -> list[str]:
-        """The sides that nothing was left for: there are fewer groups than sides."""
+        """The sides that stay empty because there are fewer groups than sides."""
         return [name for name, size in self.sizes.items() if not size]
 
     def state(self) -> dict[str, object]:
@@ -148,38 +148,45 @@ def split(
     near: float = NEAR,
     seed: int = 0,
 ) -> Split:
-    """Sides for records.
-
-    ``factors`` are names in a record's ``strata`` or fields of the record itself (by default those of
-    ``STRATIFICATION_FACTORS`` that any record has); ``group`` is a field whose value stays together, beside the
-    documents that questions are about.
+    """Assign records to sides.
 
     Args:
-        ratios: The share of each side; train .7, dev .15 and test .15 without them.
+        records: The records.
+        ratios: The share of each side; train .7, dev .15 and test .15 if not given.
+        factors: What to keep in proportion: names in a record's ``strata`` or fields of the record itself; by default
+            those of ``STRATIFICATION_FACTORS`` that any record has.
+        group: A field whose value stays on one side, beside the documents that questions are about.
         near: From how many per cent of similar characters two texts stay together.
-        seed: Of everything that is drawn at random.
+        seed: Seeds the order of groups and ties.
     """
-    shares = _shares(ratios or DATASET_SPLITS)
+    shares = dict(ratios or DATASET_SPLITS)
+    if len(shares) < 2 or not all(share > 0 for share in shares.values()) or not abs(sum(shares.values()) - 1) <= 1e-6:
+        listed = ", ".join(f"{name} {share:g}" for name, share in shares.items()) or "none"
+        raise GoldassayError(f"the shares of two sides or more are above 0 and add up to 1, not {listed}")
     if not records:
         raise GoldassayError("nothing to split: there are no records")
-    used = list(factors) if factors is not None else _present(records, STRATIFICATION_FACTORS)
-    absent = [factor for factor in used if factor not in _present(records, used)]
+    present = {
+        factor: any(value_of(record, factor) is not None for record in records)
+        for factor in (STRATIFICATION_FACTORS if factors is None else factors)
+    }
+    absent = [factor for factor, there in present.items() if not there and factors is not None]
     if absent:
         raise GoldassayError(f"no record has {', '.join(absent)}, neither in its strata nor as a field")
+    used = [factor for factor, there in present.items() if there]
     groups = grouped(records, group=group, near=near)
-    wanted = [Counter(key for index in members for key in _keys(records[index], used)) for members in groups]
+    contents = [Counter(key for index in members for key in _values(records[index], used)) for members in groups]
     sizes = [len(members) for members in groups]
-    sides = filled(iterative(wanted, sizes, shares, seed), sizes, shares)
-    of = {str(records[index]["id"]): side for members, side in zip(groups, sides, strict=True) for index in members}
-    of = {str(record["id"]): of[str(record["id"])] for record in records}
+    sides = filled(iterative(contents, sizes, shares, seed), sizes, shares)
+    side_of = {index: side for members, side in zip(groups, sides, strict=True) for index in members}
+    of = {str(record["id"]): side_of[index] for index, record in enumerate(records)}
     return Split(of, shares, len(groups), deviations(records, of, shares, used))
 
 
 def deviations(
     records: Sequence[Record], of: Mapping[str, str], shares: Mapping[str, float], factors: Sequence[str]
-) -> list[Off]:
-    """For each factor, and for the sizes, how far the shares are off."""
-    out = []
+) -> list[Deviation]:
+    """How far the shares are off, for the sizes and for each factor."""
+    rows = []
     for factor in ("size", *factors):
         counts: dict[str, Counter[str]] = defaultdict(Counter)
         for record in records:
@@ -187,77 +194,62 @@ def deviations(
             if value is not None:
                 counts[str(value)][of[str(record["id"])]] += 1
         gaps = [
-            (abs(found[side] / found.total() - share), f"{value} {side}".strip(), found.total())
-            for value, found in counts.items()
+            (abs(sides[side] / sides.total() - share), f"{value} {side}".strip(), sides.total())
+            for value, sides in counts.items()
             for side, share in shares.items()
         ]
         if gaps:
-            gap, at, _ = max(gaps)
+            most, at, _ = max(gaps)
             weights = sum(weight for *_, weight in gaps)
-            out.append(Off(factor, gap, sum(gap * weight for gap, _, weight in gaps) / weights, at))
-    return out
+            rows.append(Deviation(factor, most, sum(gap * weight for gap, _, weight in gaps) / weights, at))
+    return rows
 
 
-def _shares(ratios: Mapping[str, float]) -> dict[str, float]:
-    total = sum(ratios.values())
-    if len(ratios) < 2 or not all(share > 0 for share in ratios.values()) or not abs(total - 1) <= 1e-6:
-        said = ", ".join(f"{name} {share:g}" for name, share in ratios.items())
-        raise GoldassayError(f"the shares of two sides or more are above 0 and add up to 1, not {said or 'none'}")
-    return dict(ratios)
-
-
-def _present(records: Iterable[Record], factors: Sequence[str]) -> list[str]:
-    rows = list(records)
-    return [factor for factor in factors if any(value_of(record, factor) is not None for record in rows)]
-
-
-def _keys(record: Record, factors: Sequence[str]) -> list[Factor]:
+def _values(record: Record, factors: Sequence[str]) -> list[Factor]:
     return [(factor, str(value)) for factor in factors if (value := value_of(record, factor)) is not None]
 
 
-CONTENT = ("text", "query", "question")
+def value_of(record: Record, factor: str) -> object:
+    """A factor of a record: in its strata, or a field of the record itself."""
+    strata = record.get("strata") or {}
+    return strata[factor] if factor in strata else record.get(factor)
 
 
 def grouped(records: Sequence[Record], *, group: str | None = None, near: float = NEAR) -> list[list[int]]:
-    """Records that must stay together, as lists of their places: union-find over documents, groups and near texts."""
-    parent = list(range(len(records)))
+    """Records that must stay together, as lists of their places.
 
-    def root(index: int) -> int:
-        while parent[index] != index:
-            parent[index] = parent[parent[index]]
-            index = parent[index]
-        return index
-
-    def join(a: int, b: int) -> None:
-        low, high = sorted((root(a), root(b)))
-        parent[high] = low
+    Records are connected by a common document, by the value of ``group`` and by (nearly) the same text; what is
+    connected, also over several steps, is one group.
+    """
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import connected_components
 
     first: dict[tuple[str, str], int] = {}
+    edges: list[tuple[int, int]] = []
     for index, record in enumerate(records):
-        ties = [("document", str(name)) for name in (record.get("documents") or [record["id"]])]
-        ties.append(("document", str(record["id"])))
+        documents = [*(record.get("documents") or ()), record["id"], record.get("document")]
+        ties = [("document", str(name)) for name in documents if name is not None]
         if group is not None:
-            tie = value_of(record, group)
-            if tie is None:
+            value = value_of(record, group)
+            if value is None:
                 raise GoldassayError(f"record {record['id']} has no {group!r} to group by")
-            ties.append(("group", str(tie)))
-        for one in ties:
-            join(first.setdefault(one, index), index)
-    texts = [_text(record) for record in records]
+            ties.append(("group", str(value)))
+        edges += [(first.setdefault(tie, index), index) for tie in ties]
+    texts = [next((str(record[name]) for name in CONTENT if record.get(name)), "") for record in records]
     same = distinct(texts)
-    for members in same:
-        for index in members[1:]:
-            join(members[0], index)
-    for i, j, _ in near_pairs([texts[members[0]] for members in same], near):
-        join(same[i][0], same[j][0])
-    out: dict[int, list[int]] = defaultdict(list)
-    for index in range(len(records)):
-        out[root(index)].append(index)
-    return list(out.values())
+    edges += [(members[0], index) for members in same for index in members[1:]]
+    edges += [(same[i][0], same[j][0]) for i, j, _ in near_pairs([texts[members[0]] for members in same], near)]
+    rows, columns = zip(*edges, strict=True) if edges else ((), ())
+    size = len(records)
+    _, labels = connected_components(coo_array(([True] * len(edges), (rows, columns)), shape=(size, size)), False)
+    groups: dict[int, list[int]] = defaultdict(list)
+    for index, label in enumerate(labels.tolist()):
+        groups[label].append(index)
+    return list(groups.values())
 
 
 def leaks(records: Sequence[Record], *, near: float = NEAR, group: str | None = None) -> Iterator[tuple[str, str]]:
-    """Records that must stay together and stand on different sides of the split that they have."""
+    """Pairs of records that must stay together and are on different sides of the split that they have."""
     for members in grouped(records, group=group, near=near):
         first = records[members[0]]
         for index in members[1:]:
@@ -272,15 +264,6 @@ def refuse_leaks(records: Sequence[Record], *, near: float = NEAR, group: str | 
     Traceback (most recent call last):
     goldassay.exceptions.LeakError: record b: belongs to a, which is on another side of the split; keep both on one side
     """
-    for one, other in leaks(records, near=near, group=group):
-        raise LeakError(f"belongs to {one}, which is on another side of the split; keep both on one side", record=other)
-
-
-def value_of(record: Record, factor: str) -> object:
-    """A factor of a record: in its strata, or a field of the record itself."""
-    strata = record.get("strata") or {}
-    return strata[factor] if factor in strata else record.get(factor)
-
-
-def _text(record: Record) -> str:
-    return next((str(record[name]) for name in CONTENT if record.get(name)), "")
+    for first, other in leaks(records, near=near, group=group):
+        message = f"belongs to {first}, which is on another side of the split; keep both on one side"
+        raise LeakError(message, record=other)

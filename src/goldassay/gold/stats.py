@@ -1,4 +1,4 @@
-"""What there is in gold: records, spans, links, judgements, by split, language, type and stratum.
+"""What a gold set holds: records, spans, links, judgements, by split, language, type and stratum.
 
 >>> records = [{"id": "a", "language": "nl", "split": "train", "text": "Delft", "entities":
 ...     [{"start": 0, "end": 5, "type": "TOP"}]}]
@@ -9,45 +9,36 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from goldassay.gold import anyfields
+from goldassay.gold.records import grades
 from goldassay.gold.sets import GoldSet
 from goldassay.gold.shapes import Record
 
-
-@dataclass(frozen=True, slots=True)
-class TaskStats:
-    """The counts of one task; ``by`` is facet, then key, then records and what they hold (``unit``)."""
-
-    task: str
-    counts: Mapping[str, Any]
-    unit: str
-    by: Mapping[str, Mapping[str, tuple[int, int]]]
-
-
-@dataclass(frozen=True, slots=True)
-class Stats:
-    """The counts of a gold set."""
-
-    name: str
-    tasks: Mapping[str, TaskStats]
-
-    def state(self) -> dict[str, object]:
-        """As JSON."""
-        return asdict(self)
+UNITS = {
+    "extraction": ("entities", "entities"),
+    "classification": ("secondary labels", "secondary_labels"),
+    "linking": ("links", "links"),
+    "retrieval": ("judgements", "relevant"),
+    "answering": ("answers", "answers"),
+    "triples": ("triples", "triples"),
+}
+"""What is counted in a record beside the record itself: its name and its field."""
 
 
-def stats(gold: GoldSet) -> Stats:
-    """The counts of a gold set, task by task."""
-    return Stats(gold.name, {task: of(task, found.records) for task, found in gold.tasks.items()})
+def stats(gold: GoldSet) -> dict[str, Any]:
+    """The counts of a gold set, task by task: ``{name, tasks: {task: {task, counts, unit, by}}}``.
+
+    ``by`` is facet, then key, then the numbers of records and of what they hold (``unit``).
+    """
+    return {"name": gold.name, "tasks": {task: of_task(task, part.records) for task, part in gold.tasks.items()}}
 
 
-def of(task: str, records: Sequence[Record]) -> TaskStats:
+def of_task(task: str, records: Sequence[Record]) -> dict[str, Any]:
     """The counts of one task's records."""
-    unit, size = UNITS.get(task, ("records", lambda record: 1))
+    unit, field = UNITS.get(task, ("records", ""))
     by: dict[str, dict[str, tuple[int, int]]] = {}
     for record in records:
         keys = {"split": record.get("split"), "language": record.get("language"), **(record.get("strata") or {})}
@@ -55,22 +46,43 @@ def of(task: str, records: Sequence[Record]) -> TaskStats:
             keys["label"] = record["label"]
         for facet, key in keys.items():
             group = by.setdefault(facet, {})
-            seen, held = group.get(_name(key), (0, 0))
-            group[_name(key)] = (seen + 1, held + size(record))
-    absent = [facet for facet, group in by.items() if list(group) == ["–"]]
-    return TaskStats(
-        task, counted(task, records), unit, {facet: group for facet, group in by.items() if facet not in absent}
-    )
+            several, items = group.get(_name(key), (0, 0))
+            group[_name(key)] = (several + 1, items + (len(record.get(field) or ()) if field else 1))
+    by = {facet: group for facet, group in by.items() if list(group) != ["–"]}
+    return {"task": task, "counts": counted(task, records), "unit": unit, "by": by}
 
 
-def counted(task: str, records: Sequence[Record]) -> dict[str, object]:
-    """All that can be counted of a task, by the names that cards use."""
-    found: dict[str, Any] = {"records": len(records)}
+def counted(task: str, records: Sequence[Record]) -> dict[str, Any]:
+    """How many records there are, and what they hold; the counts that a card declares have these names."""
+    counts: dict[str, Any] = {"records": len(records)}
     for name, key in (("splits", "split"), ("languages", "language")):
         if any(record.get(key) for record in records):
-            found[name] = tally(record.get(key) for record in records if record.get(key))
-    count = COUNTERS.get(task)
-    return found | (count(records) if count else anyfields.counted(records))
+            counts[name] = tally(record[key] for record in records if record.get(key))
+    if task not in UNITS:
+        return counts | anyfields.counted(records)
+    field = UNITS[task][1]
+    items = [item for record in records for item in record.get(field) or ()]
+    if task == "extraction":
+        return counts | {"entities": len(items), "types": tally(span["type"] for span in items)}
+    if task == "classification":
+        return counts | {"labels": tally(record["label"] for record in records), "secondary_labels": len(items)}
+    if task == "linking":
+        return counts | {
+            "links": len(items),
+            "nil": sum(not any(link["ids"].values()) for link in items),
+            "identifiers": tally(base for link in items for base, ids in link["ids"].items() for _ in ids),
+            "checked": sum(bool(link.get("checked")) for link in items),
+        }
+    if task == "retrieval":
+        judged = tally(grade for record in records for grade in grades(record).values())
+        return counts | {"queries": len(records), "judgements": len(items), "grades": dict(sorted(judged.items()))}
+    if task == "answering":
+        counts |= {"questions": len(records), "unanswerable": sum(not record["answers"] for record in records)}
+        optional = {"answer_types": [record.get("answer_type") for record in records]}
+    else:
+        counts |= {"triples": len(items), "predicates": tally(triple["predicate"] for triple in items)}
+        optional = {f"{key}s": [triple.get(key) for triple in items] for key in ("object_type", "verdict")}
+    return counts | {name: tally(filter(None, values)) for name, values in optional.items() if any(values)}
 
 
 def tally(values: Iterable[object]) -> dict[str, int]:
@@ -88,68 +100,3 @@ def _name(value: Any) -> str:
     if value is None:
         return "–"
     return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
-
-
-def _extraction(records: Sequence[Record]) -> dict[str, Any]:
-    found = [span["type"] for record in records for span in record["entities"]]
-    return {"entities": len(found), "types": tally(found)}
-
-
-def _classification(records: Sequence[Record]) -> dict[str, Any]:
-    second = sum(len(record.get("secondary_labels") or ()) for record in records)
-    return {"labels": tally(record["label"] for record in records), "secondary_labels": second}
-
-
-def _linking(records: Sequence[Record]) -> dict[str, Any]:
-    links = [link for record in records for link in record["links"]]
-    return {
-        "links": len(links),
-        "nil": sum(not any(link["ids"].values()) for link in links),
-        "identifiers": tally(base for link in links for base, ids in link["ids"].items() for _ in ids),
-        "checked": sum(bool(link.get("checked")) for link in links),
-    }
-
-
-def _retrieval(records: Sequence[Record]) -> dict[str, Any]:
-    grades = [
-        grade
-        for record in records
-        for grade in (
-            record["relevant"].values() if isinstance(record["relevant"], Mapping) else [1] * len(record["relevant"])
-        )
-    ]
-    return {"queries": len(records), "judgements": len(grades), "grades": dict(sorted(tally(grades).items()))}
-
-
-def _answering(records: Sequence[Record]) -> dict[str, Any]:
-    types = [record["answer_type"] for record in records if record.get("answer_type")]
-    return {"questions": len(records), "unanswerable": sum(not record["answers"] for record in records)} | (
-        {"answer_types": tally(types)} if types else {}
-    )
-
-
-def _triples(records: Sequence[Record]) -> dict[str, Any]:
-    triples = [triple for record in records for triple in record["triples"]]
-    found: dict[str, Any] = {"triples": len(triples), "predicates": tally(triple["predicate"] for triple in triples)}
-    for name, key in (("object_types", "object_type"), ("verdicts", "verdict")):
-        if any(triple.get(key) for triple in triples):
-            found[name] = tally(triple[key] for triple in triples if triple.get(key))
-    return found
-
-
-COUNTERS: dict[str, Callable[[Sequence[Record]], dict[str, Any]]] = {
-    "extraction": _extraction,
-    "classification": _classification,
-    "linking": _linking,
-    "retrieval": _retrieval,
-    "answering": _answering,
-    "triples": _triples,
-}
-UNITS: dict[str, tuple[str, Callable[[Record], int]]] = {
-    "extraction": ("entities", lambda record: len(record["entities"])),
-    "classification": ("secondary labels", lambda record: len(record.get("secondary_labels") or ())),
-    "linking": ("links", lambda record: len(record["links"])),
-    "retrieval": ("judgements", lambda record: len(record["relevant"])),
-    "answering": ("answers", lambda record: len(record["answers"])),
-    "triples": ("triples", lambda record: len(record["triples"])),
-}

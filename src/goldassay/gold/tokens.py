@@ -1,206 +1,254 @@
-"""Tokenised documents: tokens with the white space after them, so that text and character offsets can be rebuilt.
+"""Tokenised documents: tokens with their tags and their offsets in the rebuilt text.
 
-With one tag a token they become extraction records. The way back is here too: spans of characters as one cell a token,
-for the writers of tokenised formats.
+With one tag a token they become extraction records; a system's tokens are laid on gold's (`align`, `by_position`); and
+for the writers of tokenised formats, spans of characters become one tag a token (`tags`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Container, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Container, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
-from typing import Any, TypedDict
+from pathlib import Path
+from typing import Any, NamedTuple
+from unicodedata import normalize
 
 from goldassay.exceptions import DataError
-from goldassay.files import Wrong, stop
-from goldassay.gold.records import Side
+from goldassay.gold.formats import Row, Source
 from goldassay.text import tagging, words
+
+OPTIONS = ("column", "scheme", "malformed", "tokens", "repeated")
+Place = tuple[int, int]
+
+
+class Token(NamedTuple):
+    """A token: its offsets in the document's text, its form, its tag, the tag that bounds mentions, and its line."""
+
+    start: int
+    end: int
+    form: str
+    tag: str
+    mark: str = "O"
+    line: int = 0
 
 
 @dataclass(slots=True)
 class Document:
-    """Tokens of one document, one cell of annotation each.
+    """The tokens of one document; ``breaks`` are the indices at which a sentence begins.
 
-    ``after`` is the white space behind a token and ``lines`` where it stood in the file; ``cells`` are the annotations
-    of the column that was asked for, ``marks`` those of the column that bounds them; ``breaks`` are the indices at
-    which a sentence begins. ``base`` and ``where`` are set when the tokens stand in another text: that text and their
-    places in it. ``theirs`` are a system's own forms, where it was laid by position on tokens that it writes otherwise.
-    ``short`` is how many rows had fewer cells than the header, where those count as ``_``.
+    ``pieces`` are forms and the white space behind each. ``unnamed`` is a document without an id of its own, ``short``
+    how many rows had fewer cells than the header.
     """
 
     id: str
-    forms: list[str] = field(default_factory=list)
-    after: list[str] = field(default_factory=list)
-    cells: list[str] = field(default_factory=list)
-    marks: list[str] = field(default_factory=list)
-    lines: list[int] = field(default_factory=list)
+    tokens: list[Token] = field(default_factory=list)
+    pieces: list[str] = field(default_factory=list)
     breaks: list[int] = field(default_factory=lambda: [0])
     language: str | None = None
     strata: dict[str, str] = field(default_factory=dict)
     line: int = 0
     unnamed: bool = False
-    base: str | None = None
-    where: list[tuple[int, int]] | None = None
-    theirs: list[str] | None = None
     short: int = 0
+    size: int = 0
+
+    def add(self, form: str, tag: str, mark: str, line: int, space: str = " ") -> None:
+        """Add a token with the white space behind it."""
+        self.tokens.append(Token(self.size, self.size + len(form), form, tag, mark, line))
+        self.pieces += (form, space)
+        self.size += len(form) + len(space)
 
     def text(self) -> str:
         """The text; what follows the last token is left out."""
-        if self.base is not None:
-            return self.base
-        parts: list[str] = []
-        for form, space in zip(self.forms, self.after, strict=True):
-            parts += (form, space)
-        return "".join(parts[:-1])
+        return "".join(self.pieces[:-1])
 
-    def starts(self) -> list[int]:
-        """The offset at which each token starts."""
-        return [start for start, _ in self.places()]
+    def tags(self) -> list[str]:
+        """The tag of each token."""
+        return [token.tag for token in self.tokens]
 
-    def places(self) -> list[tuple[int, int]]:
-        """The offsets of each token."""
-        if self.where is not None:
-            return self.where
-        place, found = 0, []
-        for form, space in zip(self.forms, self.after, strict=True):
-            end = place + len(form)
-            found.append((place, end))
-            place = end + len(space)
-        return found
-
-    def sentences(self) -> list[tuple[int, int]]:
+    def sentences(self) -> list[Place]:
         """The ranges of tokens between the breaks."""
-        bounds = sorted({0, *self.breaks, len(self.forms)})
-        return list(pairwise(bounds))
+        return list(pairwise(sorted({0, *self.breaks, len(self.tokens)})))
 
 
-def mentions(document: Document, spans: Sequence[tuple[int, int, str]]) -> list[dict[str, object]]:
-    """Token spans (first, after the last, type) as records with character offsets and text.
-
-    Where a system writes these tokens otherwise, its own stand, joined, under ``form``.
-    """
-    places, text, found = document.places(), document.text(), []
+def mentions(document: Document, spans: Sequence[tuple[int, int, str]]) -> list[dict[str, Any]]:
+    """Token spans (first, after the last, type) as records; ``form`` is the system's own spelling if it differs."""
+    text, found = document.text(), []
     for first, last, kind in spans:
-        start, end = places[first][0], places[last - 1][1]
-        made = {"start": start, "end": end, "type": kind, "text": text[start:end]}
-        if document.theirs is not None:
-            form = "".join(document.theirs[first:last])
-            if form != "".join(document.forms[first:last]):
-                made["form"] = form
-        found.append(made)
+        tokens = document.tokens[first:last]
+        start, end = tokens[0].start, tokens[-1].end
+        mention = {"start": start, "end": end, "type": kind, "text": text[start:end]}
+        form = "".join(token.form for token in tokens)
+        if form != "".join(text[token.start : token.end] for token in tokens):
+            mention["form"] = form
+        found.append(mention)
     return found
 
 
-def columns(column: str | None) -> tuple[str | None, str | None]:
-    """The column of gold and that of predictions: ``2:3`` where they differ, as in one file that holds both.
+def column_of(source: Source) -> str | None:
+    """The column of tags: ``2:3`` is column 2 of gold and column 3 of predictions, as in one file that holds both.
 
-    >>> columns("2:3"), columns("NEL-LIT"), columns(None)
-    (('2', '3'), ('NEL-LIT', 'NEL-LIT'), (None, None))
+    >>> column_of(Source(Path("x"), "extraction", "iob2", "pred", {"column": "2:3"}))
+    '3'
     """
-    gold, colon, pred = (column or "").partition(":")
-    return (gold or None, pred or None) if colon else (column, column)
+    column = source.option("column")
+    gold, colon, pred = str(column or "").partition(":")
+    return ((gold if source.side == "gold" else pred) or None) if colon else column
 
 
-def once(documents: Sequence[Document], file: object, repeated: str = "error") -> None:
-    """Raise if an id is used twice; ``repeated="number"`` names the second ``ID#2``, ``"keep"`` leaves it as it is."""
-    if repeated == "keep":
-        return
-    seen: dict[str, list[int]] = {}
+def check_ids(documents: Sequence[Document], source: Source, repeated: str = "error") -> None:
+    """Raise if an id is used twice; with ``repeated="number"`` the second becomes ``ID#2``, ``"keep"`` leaves it."""
+    repeated = "keep" if source.audit else source.option("repeated", repeated)
+    lines: dict[str, list[int]] = {}
+    for document in documents if repeated != "keep" else ():
+        before = lines.setdefault(document.id, [])
+        if before and repeated != "number":
+            what = f"duplicate document id (first in line {before[0]}); give it its own, or read with repeated='number'"
+            raise DataError(what, file=source.path, line=document.line, record=document.id)
+        before.append(document.line)
+        if len(before) > 1:
+            document.id = f"{document.id}#{len(before)}"
+
+
+def rows(
+    documents: Sequence[Document], source: Source, *, sentences: bool = False, scheme: str | None = None
+) -> Iterator[Row]:
+    """One extraction record a document; with ``sentences`` no entity crosses a sentence break."""
+    name = tagging.named(source.option("scheme", scheme), {tag for document in documents for tag in document.tags()})
     for document in documents:
-        lines = seen.setdefault(document.id, [])
-        if lines and repeated != "number":
-            raise DataError(
-                f"duplicate document id (first in line {lines[0]}); give it its own, or read with repeated='number'",
-                file=file,
-                line=document.line,
-                record=document.id,
-            )
-        lines.append(document.line)
-        if len(lines) > 1:
-            document.id = f"{document.id}#{len(lines)}"
+        found = spans(document, name, source, sentences)
+        yield Row({**base(document, source), "entities": mentions(document, found)}, document.line or None)
 
 
-class TokenOptions(TypedDict, total=False):
-    """How the tags of tokens are read: the words of `records` that readers hand on."""
-
-    scheme: str | None
-    malformed: str
-    tokens: bool
-
-
-def records(
-    documents: Sequence[Document],
-    side: Side,
-    *,
-    file: object,
-    scheme: str | None = None,
-    malformed: str = "conlleval",
-    sentences: bool = False,
-    tokens: bool = False,
-    wrong: Wrong = stop,
-) -> list[dict[str, object]]:
-    """One record a document; with ``sentences``, no entity crosses a sentence break.
-
-    Args:
-        documents: The tokenised documents.
-        side: ``gold`` or ``pred``.
-        file: The file that errors name.
-        scheme: The tagging scheme, such as IOB2; told by the tags without one.
-        malformed: How tags outside the scheme are read: ``conlleval`` or ``strict``.
-        tokens: Whether records keep their tokenisation.
-        wrong: What is done with a fault: ``stop`` raises it, another function gathers it.
-    """
-    name = tagging.named(scheme, {tag for document in documents for tag in document.cells})
-    return [
-        base(document, side, tokens)
-        | {"entities": mentions(document, spans(document, name, malformed, file, sentences, wrong))}
-        for document in documents
-    ]
-
-
-def base(document: Document, side: Side, tokens: bool = False) -> dict[str, object]:
-    """Id, and on gold's side language, strata and text, and the tokenisation when it is asked for."""
+def base(document: Document, source: Source) -> dict[str, Any]:
+    """Id, and on gold's side language, strata and text, and the tokenisation if the option ``tokens`` asks for it."""
     record: dict[str, Any] = {"id": document.id}
-    if side == "gold":
-        if document.language:
-            record["language"] = document.language
-        if document.strata:
-            record["strata"] = dict(document.strata)
+    if source.side == "gold":
+        record |= {"language": document.language} if document.language else {}
+        record |= {"strata": dict(document.strata)} if document.strata else {}
         record["text"] = document.text()
-        if tokens:
-            record["tokens"] = document.places()
+        if source.option("tokens"):
+            record["tokens"] = [(token.start, token.end) for token in document.tokens]
     return record
 
 
-def spans(
-    document: Document, scheme: str, malformed: str, file: object, sentences: bool, wrong: Wrong = stop
-) -> tagging.Spans:
-    """The spans of a document's tags; a tag outside the scheme is an error with its line.
-
-    Args:
-        malformed: How tags outside the scheme are read: ``conlleval`` or ``strict``.
-        file: The file that errors name.
-        sentences: Whether a sentence break ends an entity.
-        wrong: What is done with a fault: ``stop`` raises it, another function gathers it.
-    """
-    faults = {tag: error for tag in set(document.cells) if (error := _fault(tag, scheme))}
-    for tag, line in zip(document.cells, document.lines, strict=True) if faults else ():
-        if tag in faults:
-            wrong(faults[tag].at(file=file, line=line, record=document.id), "label")
-    cells = ["O" if tag in faults else tag for tag in document.cells] if faults else document.cells
+def spans(document: Document, scheme: str, source: Source, sentences: bool) -> tagging.Spans:
+    """The spans of a document's tags; a tag outside the scheme is a fault, and counts as outside."""
+    faults: dict[str, DataError] = {}
+    for tag in set(document.tags()):
+        try:
+            tagging.split(tag, scheme)
+        except DataError as error:
+            faults[tag] = error
+    for token in document.tokens if faults else ():
+        if token.tag in faults:
+            with source.checking("label", line=token.line, record=document.id):
+                raise faults[token.tag]
+    clean = ["O" if tag in faults else tag for tag in document.tags()]
     found: tagging.Spans = []
-    for first, last in document.sentences() if sentences else [(0, len(cells))]:
-        here = tagging.spans(cells[first:last], scheme, malformed)
-        found += [(first + start, first + end, kind) for start, end, kind in here]
+    for first, last in document.sentences() if sentences else [(0, len(clean))]:
+        inside = tagging.spans(clean[first:last], scheme, source.option("malformed", "conlleval"))
+        found += [(first + start, first + end, kind) for start, end, kind in inside]
     return found
 
 
-def _fault(tag: str, scheme: str) -> DataError | None:
-    try:
-        tagging.split(tag, scheme)
-    except DataError as error:
-        return error
-    return None
+def align(gold: Sequence[Document], system: Sequence[Document], *, file: str | Path) -> list[Document]:
+    """Gold's documents with the system's tags: both must have the same characters, however they are cut into tokens.
+
+    A named document that the system lacks is left out. If a file names no documents, its tokens are laid on all of
+    gold's, one document after the other.
+    """
+    if any(document.unnamed for document in (*gold, *system)):
+        return _lay(gold, [token for document in system for token in document.tokens], file)
+    by_id = {document.id: document for document in gold}
+    laid: list[Document] = []
+    for document in system:
+        if document.id not in by_id:
+            what = "prediction for a document that gold does not have"
+            raise DataError(what, file=file, line=document.line, record=document.id)
+        laid += _lay([by_id[document.id]], document.tokens, file)
+    return laid
+
+
+def by_position(gold: Sequence[Document], system: Sequence[Document]) -> list[Document] | None:
+    """A system's tags on gold's tokens one by one, whatever the words, as the HIPE scorer does; None if counts differ.
+
+    They fit if there are as many documents with as many tokens in each, or if the system's file is one document with as
+    many tokens as all of gold's: that one is cut by gold's lengths.
+    """
+    lengths = [len(document.tokens) for document in gold]
+    tokens = [token for document in system for token in document.tokens]
+    one = len(system) == 1 and len(gold) > 1 and len(tokens) == sum(lengths)
+    if not one and [len(document.tokens) for document in system] != lengths:
+        return None
+    rest = iter(tokens)
+    return [
+        replace(document, tokens=[next(rest)._replace(start=own.start, end=own.end) for own in document.tokens])
+        for document in gold
+    ]
+
+
+def _lay(gold: Sequence[Document], tokens: Sequence[Token], file: str | Path) -> list[Document]:
+    """One run of system tokens over gold documents that follow each other."""
+    laid, place = [], 0
+    for document in gold:
+        system = tokens[place : place + len(document.tokens)]
+        if _same_words(document.tokens, system):
+            place += len(system)
+            placed = [
+                token._replace(start=own.start, end=own.end, form=own.form)
+                for own, token in zip(document.tokens, system, strict=True)
+            ]
+            laid.append(replace(document, tokens=placed))
+        else:
+            recut, place = _recut(document, tokens, place, file)
+            laid.append(recut)
+    if place < len(tokens):
+        what = f"the system goes on with {tokens[place].form!r} after gold's last token"
+        raise DataError(what, file=file, line=tokens[place].line, record=gold[-1].id)
+    return laid
+
+
+def _same_words(gold: Sequence[Token], system: Sequence[Token]) -> bool:
+    return len(gold) == len(system) and all(
+        a.form == b.form or normalize("NFC", a.form) == normalize("NFC", b.form)
+        for a, b in zip(gold, system, strict=True)
+    )
+
+
+def _recut(gold: Document, tokens: Sequence[Token], place: int, file: str | Path) -> tuple[Document, int]:
+    """System tokens that are cut otherwise, placed by their characters in gold's text, and where they end."""
+    text = gold.text()
+    # Every character of gold's tokens with its offset; white space inside of tokens does not count.
+    letters = [
+        (at, number)
+        for number, token in enumerate(gold.tokens)
+        for at in range(token.start, token.end)
+        if not text[at].isspace()
+    ]
+    placed: list[Token] = []
+    done, end = 0, place
+    while done < len(letters):
+        if end == len(tokens):
+            number = letters[done][1]
+            what = f"the system ends before token {number + 1} ({gold.tokens[number].form!r})"
+            raise DataError(what, file=file, record=gold.id)
+        token = tokens[end]
+        form = "".join(token.form.split())
+        stretch = letters[done : done + len(form)]
+        if "".join(text[at] for at, _ in stretch) != form:
+            differing = (pair for pair, letter in zip(stretch, form, strict=False) if text[pair[0]] != letter)
+            number = next(differing, stretch[-1])[1]
+            what = f"token {number + 1} is {gold.tokens[number].form!r} in gold and {token.form!r} in the system"
+            what += "; both files must hold the same text"
+            raise DataError(what, file=file, line=token.line, record=gold.id)
+        if stretch:
+            first, last = stretch[0][0], stretch[-1][0] + 1
+            placed.append(token._replace(start=first, end=last, form=text[first:last]))
+        done += len(form)
+        end += 1
+    starts = [gold.tokens[index].start for index in gold.breaks[1:] if index < len(gold.tokens)]
+    breaks = [next((k for k, token in enumerate(placed) if token.start >= at), len(placed)) for at in starts]
+    return replace(gold, tokens=placed, breaks=[0, *breaks]), end
 
 
 LETTERS = {
@@ -212,7 +260,6 @@ LETTERS = {
     "IOBES": ("B", "I", "E", "S"),
     "BILOU": ("B", "I", "L", "U"),
 }
-Place = tuple[int, int]
 
 
 def places(record: Mapping[str, Any], field: str) -> list[Place]:
@@ -222,30 +269,30 @@ def places(record: Mapping[str, Any], field: str) -> list[Place]:
     [(0, 1), (1, 2), (2, 7), (8, 10), (10, 12)]
     """
     own = record.get("tokens")
-    found = [(start, end) for start, end in own] if own else words.places(record["text"])
+    tokens = [(start, end) for start, end in own] if own else words.places(record["text"])
     edges = sorted({edge for span in record[field] for edge in (span["start"], span["end"])})
-    out: list[Place] = []
-    for start, end in found:
-        inner = [edge for edge in edges if start < edge < end]
-        bounds = [start, *inner, end]
-        out += pairwise(bounds)
-    return out
+    cut: list[Place] = []
+    for start, end in tokens:
+        cut += pairwise([start, *(edge for edge in edges if start < edge < end), end])
+    return cut
 
 
-def covered(spans: Sequence[Mapping[str, Any]], tokens: Sequence[Place], record: object) -> list[tuple[int, int, int]]:
-    """For each span its tokens (first, after the last) and its number, in order; overlaps cannot be told by tags."""
+def token_runs(
+    spans: Sequence[Mapping[str, Any]], tokens: Sequence[Place], record: object
+) -> list[tuple[int, int, Mapping[str, Any]]]:
+    """The tokens of each span (first, after the last) with the span, in order; tags cannot tell overlaps apart."""
     firsts = {start: index for index, (start, _) in enumerate(tokens)}
     lasts = {end: index + 1 for index, (_, end) in enumerate(tokens)}
-    found = []
+    runs = []
     for number, span in enumerate(spans):
         if span.get("fragments") or span["start"] not in firsts or span["end"] not in lasts:
             raise DataError("this span is not a run of tokens; write jsonl or brat", record=record, field=f"[{number}]")
-        found.append((firsts[span["start"]], lasts[span["end"]], number))
-    found.sort()
-    for (_, end, _), (start, _, number) in pairwise(found):
+        runs.append((firsts[span["start"]], lasts[span["end"]], number))
+    runs.sort()
+    for (_, end, _), (start, _, number) in pairwise(runs):
         if start < end:
             raise DataError("this span overlaps another; write jsonl or brat", record=record, field=f"[{number}]")
-    return found
+    return [(first, last, spans[number]) for first, last, number in runs]
 
 
 def tags(
@@ -261,7 +308,7 @@ def tags(
     ['B-TOP', 'E-TOP', 'S-TOP', 'O']
     """
     first, inner, last, single = LETTERS[scheme]
-    found = ["O"] * size
+    cells = ["O"] * size
     before: tuple[int, str] = (-1, "")
     for start, end, kind in spans:
         if any(character.isspace() for character in kind) or not kind:
@@ -271,7 +318,7 @@ def tags(
             if scheme == "IOB1":
                 letters[0] = "B"
             elif scheme == "IOE1":
-                found[start - 1] = f"E-{kind}"
-        found[start:end] = [f"{letter}-{kind}" for letter in letters]
+                cells[start - 1] = f"E-{kind}"
+        cells[start:end] = [f"{letter}-{kind}" for letter in letters]
         before = (end, kind)
-    return found
+    return cells

@@ -87,7 +87,7 @@ def split(made: Split, records: int, out_folder: Path | None) -> None:
         table.add_row(side, f"{share:.3f}", f"{size:,}", f"{size / len(made.of):.3f}")
     out.print(table)
     off = _table("how far the shares are off", "factor", "mean", "most", "at")
-    for one in made.off:
+    for one in made.deviations:
         off.add_row(one.factor, f"{one.mean:.3f}", f"{one.most:.3f}", escape(one.at))
     out.print(off)
     if made.empty:

@@ -1,63 +1,71 @@
-"""What only shows across the records and files of a set.
+"""Faults that show only across the records and files of a set.
 
-Records that are another one again, by id, by text, and nearly by text (across splits they leak); types and labels that
-look like another one, or that occur once where the others occur often, mostly slips; inputs that repeat in gold of a
-task of one's own; labels of the card, facts that must exist, one split for one text; and the passage collection: ids
-used once, texts that are there, and those of the documents of the same id.
+Records that repeat another one by id, by text, or nearly by text (across splits they leak); types and labels that look
+like another one, or that occur once where the others occur often; inputs that repeat in gold of a task of one's own;
+labels that the card does not name, facts that must exist, one split for one text; and the passage collection: ids used
+once, texts that are there, and those of the documents of the same id.
 
->>> from goldassay.gold.audit.rows import LocatedRecord
+>>> from goldassay.gold.audit.findings import LocatedRecord
 >>> labels = ["museum"] * 20 + ["archive"] * 20 + ["Museum"]
 >>> records = [{"id": str(n), "label": label} for n, label in enumerate(labels)]
 >>> rows = [LocatedRecord("classification", record, "c.jsonl") for record in records]
->>> [found.message for found in slips(rows)]
+>>> [finding.message for finding in slips(rows)]
 ["'Museum' occurs once and looks like 'museum' (20 times); is it the same?"]
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 from goldassay import workspace
 from goldassay.gold import anyfields
 from goldassay.gold.audit import card as cards
-from goldassay.gold.audit.rows import Finding, LocatedRecord
+from goldassay.gold.audit.findings import Finding, LocatedRecord, RowsByTask
 from goldassay.gold.records import INPUTS
+from goldassay.gold.sets import CARD
 from goldassay.measure import TASKS
 from goldassay.text.similarity import NEAR, distinct, near_pairs
+
+OFTEN = 10  # times as often as a slip is the type that was meant
+FEW = 50  # labels of a closed list; what has more is text
+SHORT = 40  # characters of a value of a closed list
+ABOUT_OTHERS = ("retrieval", "answering")  # tasks whose records are not documents themselves
+
+
+def documents(rows: RowsByTask) -> Iterator[LocatedRecord]:
+    """The records that are documents, of all tasks."""
+    return (row for task, of_task in rows.items() if task not in ABOUT_OTHERS for row in of_task)
 
 
 def duplicates(rows: Sequence[LocatedRecord], near: float = NEAR) -> Iterator[Finding]:
     """Doubles among the records of one task."""
-    seen: dict[str, LocatedRecord] = {}
-    kept = []
+    first: dict[str, LocatedRecord] = {}
+    unique = []
     for row in rows:
-        key = str(row.record["id"])
-        if key in seen:
-            yield row.finding(
-                "id", f"another record has this id ({_where(seen[key])}); each record needs its own", "id"
-            )
+        other = first.setdefault(str(row.record["id"]), row)
+        if other is row:
+            unique.append(row)
         else:
-            seen[key] = row
-            kept.append(row)
-    texts = [_text(row) for row in kept]
-    same = [[kept[index] for index in members] for members in distinct(texts)]
-    sides = []
-    for first, *others in same:
-        known = {first.record.get("split"): first}  # the first row of each side
+            where = other.file if other.line is None else f"line {other.line}"
+            yield row.finding("id", f"another record has this id ({where}); each record needs its own", "id")
+    same = [[unique[index] for index in members] for members in distinct([_input(row) for row in unique])]
+    sides = []  # for each text its first row on each side of the split
+    for head, *others in same:
+        by_split = {head.record.get("split"): head}
         for row in others:
-            yield _double(next((other for other in known.values() if _leaks(other, row)), first), row, None)
-            known.setdefault(row.record.get("split"), row)
-        sides.append(list(known.values()))
-    told: dict[int, Finding] = {}  # a text is told once, of what it leaks from if there is such a one
-    for i, j, score in sorted(near_pairs([_text(members[0]) for members in same], near)):
-        if j not in told or told[j].kind != "leak":
+            yield _double(next((other for other in by_split.values() if _leaks(other, row)), head), row, None)
+            by_split.setdefault(row.record.get("split"), row)
+        sides.append(list(by_split.values()))
+    reported: dict[int, Finding] = {}  # one finding a text: a leak if there is one
+    for i, j, score in sorted(near_pairs([_input(members[0]) for members in same], near)):
+        if j not in reported or reported[j].kind != "leak":
             apart = next(((a, b) for b in sides[j] for a in sides[i] if _leaks(a, b)), None)
-            if apart or j not in told:
-                told[j] = _double(*(apart or (sides[i][0], sides[j][0])), score)
-    yield from told.values()
+            if apart or j not in reported:
+                reported[j] = _double(*(apart or (sides[i][0], sides[j][0])), score)
+    yield from reported.values()
 
 
 def _leaks(a: LocatedRecord, b: LocatedRecord) -> bool:
@@ -67,57 +75,47 @@ def _leaks(a: LocatedRecord, b: LocatedRecord) -> bool:
 
 def _double(a: LocatedRecord, b: LocatedRecord, score: float | None) -> Finding:
     """The finding for two rows with one text (no score), or with nearly one."""
-    exact = score is None
     how = "the same text as" if score is None else f"nearly ({score:.0f} %) the text of"
-    one, two = a.record.get("split"), b.record.get("split")
     if _leaks(a, b):
-        message = f"{how} {a.record['id']}, but in {two} and not in {one}; keep both on one side"
-        return b.finding("leak", message, INPUTS[b.task])
-    label = (a.record.get("label"), b.record.get("label"))
-    if exact and label[0] != label[1]:
-        return b.finding("conflict", f"the same text as {a.record['id']}, which has the label {label[0]}", "label")
-    return b.finding("duplicate" if exact else "near", f"{how} {a.record['id']}", INPUTS[b.task])
+        splits = f"in {b.record.get('split')} and not in {a.record.get('split')}"
+        return b.finding("leak", f"{how} {a.record['id']}, but {splits}; keep both on one side", INPUTS[b.task])
+    label = a.record.get("label")
+    if score is None and label != b.record.get("label"):
+        return b.finding("conflict", f"the same text as {a.record['id']}, which has the label {label}", "label")
+    return b.finding("duplicate" if score is None else "near", f"{how} {a.record['id']}", INPUTS[b.task])
 
 
-def _text(row: LocatedRecord) -> str:
+def _input(row: LocatedRecord) -> str:
     return str(row.record.get(INPUTS[row.task]) or "")
 
 
-def _where(row: LocatedRecord) -> str:
-    return row.file if row.line is None else f"line {row.line}"
-
-
-OFTEN = 10  # times as often as a slip is the type that was meant
-FEW = 50  # labels of a closed list; what has more is text
-
-
 def slips(rows: Sequence[LocatedRecord]) -> Iterator[Finding]:
-    """The slips among the types, labels and closed fields of one task's records."""
-    used: dict[str, Counter[str]] = {}
+    """The probable slips among the types, labels and closed fields of one task's records."""
+    counts: dict[str, Counter[str]] = {}
     first: dict[tuple[str, str], LocatedRecord] = {}
     for row in rows:
         for field, value in _closed_fields(row):
-            used.setdefault(field, Counter())[value] += 1
+            counts.setdefault(field, Counter())[value] += 1
             first.setdefault((field, value), row)
-    for field, counts in used.items():
-        if len(counts) > FEW or counts.total() < OFTEN * len(counts) / 2:
+    for field, values in counts.items():
+        if len(values) > FEW or values.total() < OFTEN * len(values) / 2:
             continue
-        for value, times in sorted(counts.items()):
-            like = next((other for other, often in counts.most_common() if _slip(value, times, other, often)), None)
-            seen = f"{value!r} occurs {f'{times} times' if times > 1 else 'once'}"
-            if like is not None:
-                said = f"{seen} and looks like {like!r} ({counts[like]} times); is it the same?"
-                yield first[field, value].finding("label", said, field)
-            elif times == 1 and field != "triples":  # of predicates most are rare
-                said = f"{seen}: a slip, or too few to be shown in train and measured in test"
-                yield first[field, value].finding("label", said, field)
+        for value, times in sorted(values.items()):
+            meant = next((other for other, often in values.most_common() if _slip(value, times, other, often)), None)
+            occurs = f"{value!r} occurs {f'{times} times' if times > 1 else 'once'}"
+            if meant is not None:
+                message = f"{occurs} and looks like {meant!r} ({values[meant]} times); is it the same?"
+                yield first[field, value].finding("label", message, field)
+            elif times == 1 and field != "triples":  # most predicates are rare
+                message = f"{occurs}: a slip, or too few to be shown in train and measured in test"
+                yield first[field, value].finding("label", message, field)
 
 
 def _slip(value: str, times: int, other: str, often: int) -> bool:
-    """Whether ``other`` was meant: written the same but for case and signs and commoner, or much commoner and near."""
+    """Whether ``other`` was meant: the same letters and commoner, or much commoner and nearly the same."""
     if value == other or often <= times:
         return False
-    return _bare(value) == _bare(other) != "" or (often >= OFTEN * times and alike(value, other))
+    return _letters(value) == _letters(other) != "" or (often >= OFTEN * times and alike(value, other))
 
 
 def alike(one: str, other: str) -> bool:
@@ -128,27 +126,21 @@ def alike(one: str, other: str) -> bool:
     """
     from rapidfuzz.distance import OSA
 
-    bare = [_bare(one), _bare(other)]
+    bare = [_letters(one), _letters(other)]
     if one != other and bare[0] == bare[1]:
         return bool(bare[0])
-    return (
-        min(map(len, bare)) >= 3
-        and not any(map(str.isdigit, bare))
-        and OSA.distance(*bare) == 1
-        and not _numbered(*bare)
-    )
+    if min(map(len, bare)) < 3 or any(map(str.isdigit, bare)):
+        return False
+    numbered = bare[0].rstrip("0123456789") == bare[1].rstrip("0123456789")  # level1 and level2 are two levels
+    return OSA.distance(*bare) == 1 and not numbered
 
 
-def _bare(word: str) -> str:
+def _letters(word: str) -> str:
     return "".join(char for char in word.casefold() if char.isalnum())
 
 
-def _numbered(one: str, other: str) -> bool:
-    """Whether two words differ by a digit only: level1 and level2 are two levels."""
-    return one.rstrip("0123456789") == other.rstrip("0123456789")
-
-
 def _closed_fields(row: LocatedRecord) -> Iterator[tuple[str, str]]:
+    """The values of a record that come from a closed list, with their field."""
     record: Mapping[str, Any] = row.record
     if row.task == "extraction":
         yield from (("entities", span["type"]) for span in record["entities"])
@@ -157,119 +149,96 @@ def _closed_fields(row: LocatedRecord) -> Iterator[tuple[str, str]]:
     elif row.task == "triples":
         yield from (("triples", triple["predicate"]) for triple in record["triples"])
     elif row.task not in TASKS:
-        yield from ((name, value) for name, value in record.items() if isinstance(value, str) and 0 < len(value) <= 40)
+        yield from ((k, value) for k, value in record.items() if isinstance(value, str) and 0 < len(value) <= SHORT)
 
 
 def own_task(rows: Sequence[LocatedRecord], near: float) -> Iterator[Finding]:
-    """The findings of one task's records.
+    """Doubles and missing fields among the records of a task of one's own.
 
     >>> records = [{"id": "1", "text": "x", "year": 1784}, {"id": "1"}]
-    >>> [found.message for found in own_task([LocatedRecord("decades", record, "d.jsonl") for record in records], 90.0)]
+    >>> [f.message for f in own_task([LocatedRecord("decades", record, "d.jsonl") for record in records], 90.0)]
     ['another record has this id (d.jsonl); each record needs its own', 'text is missing', 'year is missing']
     """
     if not rows:
         return
-    known = anyfields.fields(row.record for row in rows)
-    asked = [name for name in workspace.inputs(rows[0].task) or [] if name in known]
-    texts = asked or [name for name, kind in known.items() if kind == "str"]
-    shadows = [
-        replace(
-            row,
-            task="extraction",
-            record={
-                "id": row.record["id"],
-                "split": row.record.get("split"),
-                "text": "\n".join(str(row.record.get(name) or "") for name in texts) or f"without text {number}",
-            },
-        )
-        for number, row in enumerate(rows)
-    ]
-    for found in duplicates(shadows, near):
-        yield replace(found, field=texts[0]) if found.field == "text" and texts else found
-    missing = Counter(name for row in rows for name in known if row.record.get(name) in (None, ""))
+    kinds = anyfields.fields(row.record for row in rows)
+    inputs = [name for name in workspace.inputs(rows[0].task) or [] if name in kinds]
+    texts = inputs or [name for name, kind in kinds.items() if kind == "str"]
+    # Their texts are compared as those of extraction are.
+    shadows = []
+    for number, row in enumerate(rows):
+        text = "\n".join(str(row.record.get(name) or "") for name in texts) or f"without text {number}"
+        record = {"id": row.record["id"], "split": row.record.get("split"), "text": text}
+        shadows.append(replace(row, task="extraction", record=record))
+    for finding in duplicates(shadows, near):
+        yield replace(finding, field=texts[0]) if finding.field == "text" and texts else finding
+    missing = Counter(name for row in rows for name in kinds if row.record.get(name) in (None, ""))
     for row in rows:
-        for name in known:
+        for name in kinds:
             if row.record.get(name) in (None, "") and missing[name] < len(rows):
                 yield row.finding("schema", f"{name} is missing", name)
 
 
-RowsByTask = Mapping[str, Sequence[LocatedRecord]]
-
-
 def across_tasks(card: Mapping[str, object], rows: RowsByTask, passages: Mapping[str, str] | None) -> Iterator[Finding]:
-    """The findings across tasks."""
-    for task, found in rows.items():
-        yield from _labels(cards.allowed(card, task), task, found)
-    declared = cards.languages(card)
-    if declared:
-        yield from _languages(declared, rows)
-    yield from _documents(rows)
+    """Faults that show when the tasks of a set are compared with each other, with the card and with the passages."""
+    for task, of_task in rows.items():
+        allowed = cards.allowed(card, task)
+        for row in of_task if allowed is not None else ():
+            for field, value in _labels(task, row.record):
+                if value not in (allowed or ()):
+                    yield row.finding("label", f"{value!r} is not among those that the card names", field)
+    yield from _languages(cards.languages(card), rows)
+    yield from _same_documents(rows)
     texts = {
         str(row.record["id"]): row.record["text"]
-        for task in ("extraction", "classification", "linking", "triples")
-        for row in rows.get(task, ())
-        if row.record.get("text")
+        for row in documents(rows)
+        if row.task in TASKS and row.record.get("text")
     }
     for row in rows.get("answering", ()):
         yield from _facts(row, {**(passages or {}), **texts})
-    if passages is not None:
-        for row in rows.get("retrieval", ()):
-            for key in row.record["relevant"]:
-                if key not in passages:
-                    yield row.finding("reference", f"no passage {key!r} in the collection", "relevant")
+    for row in rows.get("retrieval", ()) if passages is not None else ():
+        for key in row.record["relevant"]:
+            if key not in (passages or ()):
+                yield row.finding("reference", f"no passage {key!r} in the collection", "relevant")
 
 
-def _labels(allowed: set[str] | None, task: str, rows: Sequence[LocatedRecord]) -> Iterator[Finding]:
-    if allowed is None:
-        return
-    for row in rows:
-        for field, value in _named(task, row.record):
-            if value not in allowed:
-                yield row.finding("label", f"{value!r} is not among those that the card names", field)
-
-
-def _named(task: str, record: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+def _labels(task: str, record: Mapping[str, Any]) -> Iterable[tuple[str, str]]:
+    """The types, labels and grades of a record, each with its field."""
     if task == "extraction":
-        yield from ((f"entities[{index}].type", span["type"]) for index, span in enumerate(record["entities"]))
-    elif task == "classification":
-        yield "label", record["label"]
-        yield from ((f"secondary_labels[{i}]", label) for i, label in enumerate(record.get("secondary_labels") or ()))
-    elif task == "answering":
-        if record.get("answer_type"):
-            yield "answer_type", record["answer_type"]
-    elif task == "retrieval" and isinstance(record["relevant"], Mapping):
-        yield from ((f"relevant.{key}", f"{grade:g}") for key, grade in record["relevant"].items())
+        return [(f"entities[{index}].type", span["type"]) for index, span in enumerate(record["entities"])]
+    if task == "classification":
+        second = enumerate(record.get("secondary_labels") or ())
+        return [("label", record["label"]), *((f"secondary_labels[{index}]", label) for index, label in second)]
+    if task == "answering" and record.get("answer_type"):
+        return [("answer_type", record["answer_type"])]
+    if task == "retrieval" and isinstance(record["relevant"], Mapping):
+        return [(f"relevant.{key}", f"{grade:g}") for key, grade in record["relevant"].items()]
+    return []
 
 
 def _languages(declared: list[str], rows: RowsByTask) -> Iterator[Finding]:
-    used = set()
-    for found in rows.values():
-        for row in found:
-            language = row.record.get("language")
-            used.add(language)
-            if language and language not in declared:
-                yield row.finding(
-                    "language", f"{language!r} is not declared; the card has {', '.join(declared)}", "language"
-                )
-    if used - {None}:
-        for language in declared:
-            if language not in used:
-                yield Finding(
-                    "language", f"{language!r} is declared, and no record has it", "card.yaml", field="languages"
-                )
+    used = {row.record.get("language") for of_task in rows.values() for row in of_task}
+    if not declared:
+        return
+    for row in (row for of_task in rows.values() for row in of_task):
+        language = row.record.get("language")
+        if language and language not in declared:
+            message = f"{language!r} is not declared; the card has {', '.join(declared)}"
+            yield row.finding("language", message, "language")
+    for language in declared if used - {None} else ():
+        if language not in used:
+            message = f"{language!r} is declared, and no record has it"
+            yield Finding("language", message, CARD, field="languages")
 
 
-def _documents(rows: RowsByTask) -> Iterator[Finding]:
+def _same_documents(rows: RowsByTask) -> Iterator[Finding]:
     """One document in several tasks has one text, one language and one split."""
     first: dict[str, LocatedRecord] = {}
-    for task, found in rows.items():
-        if task in ("retrieval", "answering"):
-            continue
-        # Where an id stands twice, which `duplicates` tells, the first record is the document.
-        for key, row in {str(row.record["id"]): row for row in reversed(found)}.items():
+    for task, of_task in rows.items():
+        # If an id is used twice, which `duplicates` reports, the first record is the document.
+        by_id = {str(row.record["id"]): row for row in reversed(of_task)}
+        for key, row in by_id.items() if task not in ABOUT_OTHERS else ():
             other = first.setdefault(key, row)
-            if other is row:
-                continue
             for field, kind in (("text", "conflict"), ("language", "conflict"), ("split", "leak")):
                 one, two = other.record.get(field), row.record.get(field)
                 if one and two and one != two:
@@ -278,47 +247,38 @@ def _documents(rows: RowsByTask) -> Iterator[Finding]:
 
 
 def _facts(row: LocatedRecord, texts: Mapping[str, str]) -> Iterator[Finding]:
-    documents = row.record.get("documents") or []
-    known = [key for key in documents if key in texts]
-    if texts:
-        for key in documents:
-            if key not in texts:
-                yield row.finding("reference", f"no document {key!r} in this set", "documents")
-    if not documents or len(known) < len(documents):
+    names = row.record.get("documents") or []
+    absent = [key for key in names if key not in texts]
+    for key in absent if texts else ():
+        yield row.finding("reference", f"no document {key!r} in this set", "documents")
+    if not names or absent:
         return
+    flat = [_flat(texts[key]) for key in names]
     for index, fact in enumerate(row.record.get("supporting_facts") or ()):
-        if not any(_flat(fact) in _flat(texts[key]) for key in known):
-            yield row.finding(
-                "reference", f"{fact!r} does not stand in {', '.join(documents)}", f"supporting_facts[{index}]"
-            )
+        if not any(_flat(fact) in text for text in flat):
+            message = f"{fact!r} does not stand in {', '.join(names)}"
+            yield row.finding("reference", message, f"supporting_facts[{index}]")
 
 
 def _flat(text: str) -> str:
     return " ".join(text.split()).casefold()
 
 
-FILE = "passages.jsonl"
-
-
-def collection(
-    passages: Sequence[Mapping[str, object]], rows: Mapping[str, Sequence[LocatedRecord]]
-) -> Iterator[Finding]:
-    """What is off in a collection, beside the tasks that use it."""
-    texts: dict[str, tuple[str, str]] = {}
-    for task in rows:
-        if task not in ("retrieval", "answering"):
-            for row in rows[task]:
-                if row.record.get("text"):
-                    texts.setdefault(str(row.record["id"]), (row.record["text"], task))
+def collection(passages: Sequence[Mapping[str, object]], rows: RowsByTask) -> Iterator[Finding]:
+    """Faults of a passage collection, beside the tasks that use it."""
+    file = "passages.jsonl"
+    texts: dict[str, LocatedRecord] = {}
+    for row in documents(rows):
+        if row.record.get("text"):
+            texts.setdefault(str(row.record["id"]), row)
     seen: set[str] = set()
     for passage in passages:
         key, text = str(passage["id"]), str(passage["text"])
         if key in seen:
-            yield Finding("id", "another passage has this id; each needs its own", FILE, record=key, field="id")
+            yield Finding("id", "another passage has this id; each needs its own", file, record=key, field="id")
         seen.add(key)
         if not text.strip():
-            yield Finding("text", "the text is empty", FILE, record=key, field="text")
-        elif key in texts and texts[key][0] != text:
-            yield Finding(
-                "conflict", f"the document has another text in {texts[key][1]}", FILE, record=key, field="text"
-            )
+            yield Finding("text", "the text is empty", file, record=key, field="text")
+        elif key in texts and texts[key].record["text"] != text:
+            message = f"the document has another text in {texts[key].task}"
+            yield Finding("conflict", message, file, record=key, field="text")

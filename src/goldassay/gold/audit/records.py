@@ -1,8 +1,8 @@
-"""What is off in one record: its spans, its identifiers, its text, and what it says twice or against itself.
+"""Faults of one record: its spans, identifiers, text, repetitions and contradictions.
 
-Identifiers are looked at for their form alone (Wikidata, VIAF, ISIL, GND, ORCID and a few more); whether they exist is
-not asked. ISIL is ISO 15511: a country code (or one, three or four letters for what is no country), a hyphen, and up to
-eleven letters, digits, ``:``, ``/`` and ``-``; sixteen characters at most.
+Identifiers are checked for their form alone (Wikidata, VIAF, ISIL, GND, ORCID and a few more), not for existence. ISIL
+is ISO 15511: a country code (or one, three or four letters for what is no country), a hyphen, and up to eleven letters,
+digits, ``:``, ``/`` and ``-``; sixteen characters at most.
 """
 
 from __future__ import annotations
@@ -13,30 +13,40 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 from unicodedata import category
 
-from goldassay.gold.audit.rows import Finding, LocatedRecord
-from goldassay.gold.records import INPUTS, SPANS, covered, fault, nearest
-from goldassay.gold.tokens import Place
+from goldassay.gold.audit.findings import Finding, LocatedRecord
+from goldassay.gold.records import INPUTS, SPANS, covered, grades, nearest, span_fault
 from goldassay.measures.triples.tally import VERDICTS
 
 
-def spans(row: LocatedRecord) -> Iterator[Finding]:
-    """What is wrong with the spans of a record."""
-    if row.task not in SPANS:
-        return
+def check(row: LocatedRecord) -> Iterator[Finding]:
+    """Everything that is wrong with a record."""
+    yield from _spans(row) if row.task in SPANS else ()
+    yield from _identifiers(row)
+    yield from _text(row)
+    language = row.record.get("language")
+    if language and not TAG.fullmatch(language):
+        yield row.finding("language", f"not a language tag as in BCP 47 (nl, en-GB), found {language!r}", "language")
+    checks = {"classification": _labels, "answering": _answers, "triples": _triples, "retrieval": _grades}
+    yield from checks[row.task](row) if row.task in checks else ()
+
+
+def _spans(row: LocatedRecord) -> Iterator[Finding]:
     name, text = SPANS[row.task], row.record["text"]
     end = 0
     for index, (first, last) in enumerate(row.record.get("tokens") or []):
         if not end <= first < last <= len(text):
-            said = f"{first}:{last} is no token of the text behind the one before, which ends at {end}"
-            yield row.finding("offset", said, f"tokens[{index}]")
+            message = f"{first}:{last} is no token of the text behind the one before, which ends at {end}"
+            yield row.finding("offset", message, f"tokens[{index}]")
             break
         end = last
     sound: list[tuple[int, Mapping[str, Any]]] = []
     for index, span in enumerate(row.record[name]):
-        where = f"{name}[{index}]"
-        wrong = fault(text, span)
-        if wrong:
-            yield row.finding("offset", wrong, where, mended(text, span))
+        message = span_fault(text, span)
+        if message:
+            place = nearest(text, span.get("text") or "", min(span["start"], len(text)))
+            fixable = place is not None and not span.get("fragments")
+            fix = {"start": place, "end": (place or 0) + len(span["text"])} if fixable else None
+            yield row.finding("offset", message, f"{name}[{index}]", fix)
             continue
         sound.append((index, span))
         words = covered(text, span)
@@ -44,40 +54,24 @@ def spans(row: LocatedRecord) -> Iterator[Finding]:
         if words != trimmed and "fragments" not in span:
             start = span["start"] + len(words) - len(words.lstrip())
             fix = {"start": start, "end": start + len(trimmed), "text": trimmed} if trimmed else None
-            yield row.finding("edge", f"{words!r} begins or ends with a space", where, fix)
+            yield row.finding("edge", f"{words!r} begins or ends with a space", f"{name}[{index}]", fix)
     yield from _pairs(row, name, sound)
-
-
-def mended(text: str, span: Mapping[str, Any]) -> dict[str, object] | None:
-    """Where the text of a span really stands, closest to where it should be."""
-    wanted = span.get("text")
-    place = nearest(text, wanted, min(span["start"], len(text))) if wanted else None
-    if place is None or not wanted or span.get("fragments"):
-        return None
-    return {"start": place, "end": place + len(wanted)}
 
 
 def _pairs(row: LocatedRecord, name: str, spans: Sequence[tuple[int, Mapping[str, Any]]]) -> Iterator[Finding]:
     """Crossing and repeated spans; sorted by start, so that only neighbours that can overlap are compared."""
-    ordered = sorted(spans, key=lambda item: (item[1]["start"], -item[1]["end"]))
-    open_: list[tuple[int, Mapping[str, Any]]] = []
-    for index, span in ordered:
-        open_ = [other for other in open_ if other[1]["end"] > span["start"]]
-        for number, other in open_:
-            (a, b), (c, d) = _place(other), _place(span)
-            where = f"{name}[{index}]"
+    overlapping: list[tuple[int, Mapping[str, Any]]] = []
+    for index, span in sorted(spans, key=lambda item: (item[1]["start"], -item[1]["end"])):
+        overlapping = [other for other in overlapping if other[1]["end"] > span["start"]]
+        for number, other in overlapping:
+            a, b, c, d = other["start"], other["end"], span["start"], span["end"]
             if (a, b) == (c, d):
                 if span.get("fragments") == other.get("fragments") and span.get("type") == other.get("type"):
-                    yield row.finding("repeated", f"the same span as {name}[{number}]", where)
+                    yield row.finding("repeated", f"the same span as {name}[{number}]", f"{name}[{index}]")
             elif a < c < b < d and not (span.get("fragments") or other.get("fragments")):
-                yield row.finding(
-                    "crossing", f"{c}:{d} crosses {name}[{number}], {a}:{b}; nest them, or end one earlier", where
-                )
-        open_.append((index, span))
-
-
-def _place(span: Mapping[str, Any]) -> Place:
-    return span["start"], span["end"]
+                message = f"{c}:{d} crosses {name}[{number}], {a}:{b}; nest them, or end one earlier"
+                yield row.finding("crossing", message, f"{name}[{index}]")
+        overlapping.append((index, span))
 
 
 PATTERNS = {
@@ -109,47 +103,28 @@ def malformed(base: str, value: str) -> str | None:
     return None if pattern is None or pattern.fullmatch(value) else f"{rule}, found {value!r}"
 
 
-def identifiers(row: LocatedRecord) -> Iterator[Finding]:
-    """The identifiers of a record."""
-    if row.task == "linking":
-        for index, link in enumerate(row.record["links"]):
-            yield from _ids(row, link["ids"], f"links[{index}].ids")
-    if row.task == "triples":
-        for index, triple in enumerate(row.record["triples"]):
-            where = f"triples[{index}]"
-            for key in ("predicate", "predicate_id"):
-                name = triple.get(key)
-                if name and LOOKS_LIKE_PROPERTY.fullmatch(name) and not PROPERTY.fullmatch(name):
-                    yield row.finding("identifier", f"a property is P and a number, found {name!r}", f"{where}.{key}")
-            for key in ("subject_id", "object_id"):
-                wrong = malformed("wikidata", triple[key]) if triple.get(key) else None
-                if wrong:
-                    yield row.finding("identifier", wrong, f"{where}.{key}")
-
-
-def _ids(row: LocatedRecord, ids: Mapping[str, list[str]], where: str) -> Iterator[Finding]:
-    for base, found in ids.items():
-        for value in found:
-            wrong = malformed(base, value)
-            if wrong:
-                yield row.finding("identifier", wrong, f"{where}.{base}")
-        if len(set(found)) < len(found):
-            yield row.finding("repeated", "an identifier stands here twice", f"{where}.{base}")
+def _identifiers(row: LocatedRecord) -> Iterator[Finding]:
+    for index, link in enumerate(row.record["links"] if row.task == "linking" else ()):
+        for base, ids in link["ids"].items():
+            where = f"links[{index}].ids.{base}"
+            for message in filter(None, (malformed(base, identifier) for identifier in ids)):
+                yield row.finding("identifier", message, where)
+            if len(set(ids)) < len(ids):
+                yield row.finding("repeated", "an identifier stands here twice", where)
+    for index, triple in enumerate(row.record["triples"] if row.task == "triples" else ()):
+        for key in ("predicate", "predicate_id"):
+            name = triple.get(key)
+            if name and LOOKS_LIKE_PROPERTY.fullmatch(name) and not PROPERTY.fullmatch(name):
+                message = f"a property is P and a number, found {name!r}"
+                yield row.finding("identifier", message, f"triples[{index}].{key}")
+        for key in ("subject_id", "object_id"):
+            problem = malformed("wikidata", triple[key]) if triple.get(key) else None
+            if problem:
+                yield row.finding("identifier", problem, f"triples[{index}].{key}")
 
 
 TAG = re.compile(r"[a-z]{2,3}(-[A-Z][a-z]{3})?(-([A-Z]{2}|[0-9]{3}))?(-[0-9A-Za-z]{4,8})*")
 REPLACED = "\ufffd"
-
-
-def content(row: LocatedRecord) -> Iterator[Finding]:
-    """The text, the language and the sense of a record."""
-    yield from _text(row)
-    language = row.record.get("language")
-    if language and not TAG.fullmatch(language):
-        yield row.finding("language", f"not a language tag as in BCP 47 (nl, en-GB), found {language!r}", "language")
-    yield from {"classification": _labels, "answering": _answers, "triples": _triples, "retrieval": _grades}.get(
-        row.task, _nothing
-    )(row)
 
 
 def _text(row: LocatedRecord) -> Iterator[Finding]:
@@ -197,43 +172,39 @@ def _answers(row: LocatedRecord) -> Iterator[Finding]:
                 place = nearest(context, answer, min(start, len(context)))
                 where = "which does not occur in it" if place is None else f"which stands at {place}"
                 fix = None if place is None else {"start": place, "end": place + len(answer)}
-                said = f"context[{start}:] is {stands!r}, not {answer!r}, {where}"
-                yield row.finding("offset", said, f"answers[{index}]", fix)
+                message = f"context[{start}:] is {stands!r}, not {answer!r}, {where}"
+                yield row.finding("offset", message, f"answers[{index}]", fix)
         if len(starts) != len(record["answers"]):
-            said = f"{len(starts)} starts for {len(record['answers'])} answers; each answer needs its own"
-            yield row.finding("schema", said, "answer_starts")
+            message = f"{len(starts)} starts for {len(record['answers'])} answers; each answer needs its own"
+            yield row.finding("schema", message, "answer_starts")
 
 
 def _triples(row: LocatedRecord) -> Iterator[Finding]:
     keys = [(repr(t["subject"]), t["predicate"], repr(t["object"])) for t in row.record["triples"]]
+    last = {key: index for index, key in enumerate(keys)}
     for key, count in Counter(keys).items():
         if count > 1:
-            index = len(keys) - 1 - keys[::-1].index(key)
-            yield row.finding("repeated", "the same statement as another one here", f"triples[{index}]")
+            yield row.finding("repeated", "the same statement as another one here", f"triples[{last[key]}]")
     for index, triple in enumerate(row.record["triples"]):
         for part in ("subject", "predicate", "object"):
-            if _empty(triple[part]):
+            value = triple[part]
+            if isinstance(value, Mapping):  # a typed value; its type says nothing by itself
+                content: Any = [
+                    v for k, v in value.items() if k not in ("type", "datatype") and v not in (None, "", [], {})
+                ]
+            else:
+                content = value.strip() if isinstance(value, str) else True
+            if not content:
                 yield row.finding("text", f"the {part} is empty", f"triples[{index}].{part}")
         verdict = triple.get("verdict")
         if verdict is not None and verdict not in VERDICTS:
-            said = f"{verdict!r} is not a verdict: {', '.join(VERDICTS)}"
-            yield row.finding("label", said, f"triples[{index}].verdict")
-
-
-def _empty(value: Any) -> bool:
-    """Whether a part of a statement says nothing: an empty text, or a typed value without content."""
-    if isinstance(value, Mapping):
-        return not any(one not in (None, "", [], {}) for key, one in value.items() if key not in ("type", "datatype"))
-    return isinstance(value, str) and not value.strip()
+            message = f"{verdict!r} is not a verdict: {', '.join(VERDICTS)}"
+            yield row.finding("label", message, f"triples[{index}].verdict")
 
 
 def _grades(row: LocatedRecord) -> Iterator[Finding]:
     judged = row.record["relevant"]
     if isinstance(judged, list) and len(set(judged)) < len(judged):
         yield row.finding("repeated", "a document stands here twice", "relevant")
-    if not (any(grade > 0 for grade in judged.values()) if isinstance(judged, Mapping) else judged):
+    if not any(grade > 0 for grade in grades(row.record).values()):
         yield row.finding("promise", "no document is relevant to this query", "relevant")
-
-
-def _nothing(row: LocatedRecord) -> Iterator[Finding]:
-    return iter(())

@@ -1,20 +1,24 @@
-"""The formats, one file each. Each module has ``TASKS``, ``read(path, task, side, **options)`` and ``write(...)``.
+"""The formats, one module each, and which format and task a file has if nobody says.
 
-Here is which format a file has (`guess`), and which task it is for (`task_of`), where nobody says so.
+A module has ``TASKS``, ``OPTIONS`` (the names of its reading options), ``rows(source)``, which yields each record as a
+plain dict with its place in the file, and ``write(path, records, task, side, **options)``. The records are validated
+and their offsets proved in one place, `goldassay.gold.reading`.
 """
 
 from __future__ import annotations
 
-import stat
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
 from importlib import import_module
 from pathlib import Path
 from types import ModuleType
-from typing import TypedDict
+from typing import Any, NamedTuple, TypedDict
 
-from goldassay import files
+from goldassay import files, jsonl
 from goldassay.exceptions import DataError, GoldassayError
-from goldassay.jsonl import value as json_of
+from goldassay.files import Faults
+from goldassay.gold.shapes import Side
 from goldassay.measure import TASKS
 
 MODULES = {
@@ -46,7 +50,7 @@ EXTENSIONS = {
     ".trec": "trec",
     ".ann": "brat",
 }
-OF_TASK = {
+TASK_OF_FORMAT = {
     "iob2": "extraction",
     "conll": "extraction",
     "brat": "extraction",
@@ -56,21 +60,22 @@ OF_TASK = {
     "squad": "answering",
     "text2kgbench": "triples",
 }
-"""The task that a file of a format is for, where nothing says another."""
-FIELDS = {
-    "question": "answering",  # first, for a question may name entities
+TASK_OF_FIELD = {
+    "question": "answering",  # first, because a question may name entities
     "entities": "extraction",
     "label": "classification",
     "links": "linking",
     "relevant": "retrieval",
     "triples": "triples",
 }
+HEAD = 1_000_000  # bytes of a file that are looked at to guess its format
 
 
 class ReadOptions(TypedDict, total=False):
-    """What may be said of how files are read, beside their task and column: each for some formats (see `read`)."""
+    """How a file is read: ``map`` renames the fields of any table (`anyfields`), the others belong to some formats."""
 
     map: str | Mapping[str, str] | None
+    column: str | None
     scheme: str | None
     malformed: str
     tokens: bool
@@ -83,6 +88,54 @@ class ReadOptions(TypedDict, total=False):
     na_probs: str | Path | None
 
 
+class Row(NamedTuple):
+    """A record as a format's reader gives it, and its place: line, file of a folder, byte offset of its line."""
+
+    record: Any
+    line: int | None = None
+    file: Path | None = None
+    offset: int = 0
+
+
+@dataclass(slots=True)
+class Source:
+    """A file to read records from: what every reader gets.
+
+    Args:
+        path: The file, or the folder.
+        task: The task.
+        format: The name of the format.
+        side: ``gold`` or ``pred``.
+        options: The options of the format.
+        faults: What happens to faults.
+        audit: Whether all faults are wanted, and offsets are left to the audit.
+    """
+
+    path: Path
+    task: str
+    format: str
+    side: Side = "gold"
+    options: Mapping[str, Any] = field(default_factory=dict)
+    faults: Faults = field(default_factory=Faults)
+    audit: bool = False
+    warnings: list[str] = field(default_factory=list)
+    numbered: bool = False
+    """Whether ids are numbers of rows, because the file has none; set by readers of tables."""
+
+    def option(self, name: str, default: Any = None) -> Any:
+        """The value of an option; ``None`` counts as not set."""
+        value = self.options.get(name)
+        return default if value is None else value
+
+    @contextmanager
+    def checking(self, kind: str = "schema", **place: Any) -> Iterator[None]:
+        """Report a `DataError` raised inside as a fault of this file, at this place, and go on."""
+        try:
+            yield
+        except DataError as error:
+            self.faults.report(error.at(**{"file": self.path, **place}), kind)
+
+
 def module(name: str) -> ModuleType:
     """The module of a format."""
     if name not in MODULES:
@@ -90,13 +143,21 @@ def module(name: str) -> ModuleType:
     return import_module(f"goldassay.gold.formats.{MODULES[name]}")
 
 
+def check_holds(name: str, task: str) -> ModuleType:
+    """The module of a format; raises if the format has no records of this task."""
+    found = module(name)
+    if task not in found.TASKS:
+        raise GoldassayError(f"format {name} holds {', '.join(found.TASKS)}, not {task}")
+    return found
+
+
 def by_name(path: str | Path) -> str:
     """The format that a file's name alone suggests."""
-    file = Path(path)
-    known = {**EXTENSIONS, ".tsv": "tsv", ".json": "json"}
-    if file.suffix.lower() not in known:
-        raise GoldassayError(f"the name of {file} does not tell its format; say it: {', '.join(MODULES)}")
-    return known[file.suffix.lower()]
+    formats = {**EXTENSIONS, ".tsv": "tsv", ".json": "json"}
+    suffix = Path(path).suffix.lower()
+    if suffix not in formats:
+        raise GoldassayError(f"cannot tell the format of {path} from its name; name it: {', '.join(MODULES)}")
+    return formats[suffix]
 
 
 def is_run(path: str | Path) -> bool:
@@ -106,29 +167,25 @@ def is_run(path: str | Path) -> bool:
 
 
 def guess(path: str | Path, task: str, otherwise: str = "") -> str:
-    """The format that a file's name, its first line and the task suggest; ``otherwise`` where they suggest none."""
+    """The format that a file's name, its beginning and the task suggest; ``otherwise`` if they suggest none."""
     file = Path(path)
     suffix = file.suffix.lower()
-    try:
-        kind = file.stat().st_mode
-    except FileNotFoundError:
-        raise DataError("no such file", file=path) from None
-    except OSError as error:
-        raise DataError(f"cannot be read: {error.strerror}", file=path) from None
-    except ValueError:
-        raise DataError("a path cannot hold a NUL character", file=repr(str(path))) from None
-    if stat.S_ISDIR(kind):
+    if not file.exists():
+        raise DataError("no such file", file=path)
+    if file.is_dir():
         return "brat"
+    if suffix == ".jsonl" and task == "triples":
+        marks = ('"sent":', '"response":', '"triples": [[')
+        return "text2kgbench" if any(mark in _first_line(file) for mark in marks) else "jsonl"
     if suffix in EXTENSIONS:
-        return (
-            "text2kgbench" if suffix == ".jsonl" and task == "triples" and _text2kgbench(file) else EXTENSIONS[suffix]
-        )
+        return EXTENSIONS[suffix]
     if suffix == ".tsv":
         return "hipe" if _first_line(file).split("\t")[0] == "TOKEN" else "tsv"
     if suffix == ".json":
         head = _head(file)
-        entries = any(f'"{part}"' in head for part in ("ner_annotations", "qa_pairs", "entity_linking"))
-        entries |= head.lstrip().startswith("[")
+        entries = head.lstrip().startswith("[") or any(
+            f'"{part}"' in head for part in ("ner_annotations", "qa_pairs", "entity_linking")
+        )
         return "squad" if task in ("answering", "retrieval") and not entries else "json"
     if suffix in (".yaml", ".yml"):
         return "kit"
@@ -136,68 +193,59 @@ def guess(path: str | Path, task: str, otherwise: str = "") -> str:
         return "trec"
     if otherwise:
         return otherwise
-    raise DataError(f"its format cannot be told from the name; say it with --format ({', '.join(MODULES)})", file=path)
+    raise DataError(f"its format cannot be told from the name; name it ({', '.join(MODULES)})", file=path)
 
 
 def _head(file: Path) -> str:
     with files.opened(file) as stream:
-        return stream.read(1_000_000).decode("utf-8-sig", errors="replace")
+        return stream.read(HEAD).decode("utf-8-sig", errors="replace")
 
 
 def _first_line(file: Path) -> str:
-    with files.opened(file) as stream:
-        return stream.readline(1_000_000).decode("utf-8-sig", errors="replace").rstrip("\r\n")
+    return next(iter(_head(file).splitlines()), "")
 
 
-def _text2kgbench(file: Path) -> bool:
-    head = _first_line(file)
-    return any(mark in head for mark in ('"sent":', '"response":', '"triples": [['))
-
-
-def task_of(file: Path, given: str | None = None, column: str | None = None) -> str:
-    """The task of a single file, from its format and its name, or from what stands in it."""
+def task_of(file: Path, format: str | None = None, column: str | None = None) -> str:
+    """The task of a single file, from its name, its format, or its content."""
     from goldassay.gold.anyfields import columnar
-    from goldassay.gold.formats import kits, questions
+    from goldassay.gold.formats import kits, tables
 
     if file.stem in TASKS:
         return file.stem
-    if columnar(file, given):
-        raise DataError("name the task of a data set with --task", file=file)
-    name = given or guess(file, "")
+    if columnar(file, format):
+        raise DataError("name the task of a data set (task=, --task)", file=file)
+    name = format or guess(file, "")
+    task = TASK_OF_FORMAT.get(name)
     if name == "hipe":
-        return "linking" if str(column).startswith("NEL") else "extraction"
-    if name in ("tsv", "csv") and questions.asks(file):
-        return questions.TASK
-    if name in OF_TASK:
-        return OF_TASK[name]
-    if name == "kit" and (held := kits.HOLDS.get(kits.load(file).kind)):
-        return held
-    job = _by_fields(file) if name == "jsonl" else _by_parts(file) if name == "json" else None
-    if name == "json" and questions.flat(files.json_value(file)):
-        job = questions.TASK
-    if job is None:
-        said = f"say it with task=, at the command line with --task ({', '.join(TASKS)})"
-        raise DataError(f"which task is this gold for? {said}", file=file)
-    return job
+        task = "linking" if str(column).startswith("NEL") else "extraction"
+    elif name in ("tsv", "csv") and tables.asks(_first_line(file)):
+        task = "answering"
+    elif name == "kit":
+        task = kits.TASK_OF_KIND.get(kits.load(file)[0])
+    elif name == "jsonl":
+        task = _task_of_line(_first_line(file))
+    elif name == "json":
+        task = _task_of_json(file)
+    if task is None:
+        raise DataError(f"which task is this gold for? Name it (task=, --task): {', '.join(TASKS)}", file=file)
+    return task
 
 
-def _by_fields(file: Path) -> str | None:
-    """The task that a record of JSON Lines is for: each has a field of its own."""
-    _, _, block = next(files.blocks(file), (1, 0, b""))
+def _task_of_line(line: str) -> str | None:
     try:
-        record = json_of(block.strip().split(b"\n")[0])
+        record = jsonl.value(line)
     except DataError:
         return None
-    return next((task for field, task in FIELDS.items() if field in record), None) if isinstance(record, dict) else None
+    fields = record if isinstance(record, dict) else ()
+    return next((task for name, task in TASK_OF_FIELD.items() if name in fields), None)
 
 
-def _by_parts(file: Path) -> str | None:
-    """The task that a JSON file is for: SQuAD has paragraphs, the founding format's entries a part for each task."""
+def _task_of_json(file: Path) -> str | None:
+    """SQuAD has paragraphs, whole entries a part for each task, and questions alone are a flat list."""
     from goldassay.gold.formats import entries
 
-    with files.opened(file) as stream:
-        head = stream.read(1_000_000).decode("utf-8", errors="replace")
-    if '"paragraphs"' in head:
+    head = _head(file)
+    if '"paragraphs"' in head or entries.is_flat(files.json_value(file)):
         return "answering"
-    found = [task for task, part in entries.PART.items() if f'"{part}"' in head]
-    return found[0] if len(found) == 1 else None
+    tasks = [task for task, part in entries.PARTS.items() if f'"{part}"' in head]
+    return tasks[0] if len(tasks) == 1 else None

@@ -1,34 +1,31 @@
-"""``json``: whole entries, as in the founding example: a text with all that is known of it.
+"""``json``: whole entries, as in the founding example: a text with everything annotated in it.
 
 ``{id, text, ner_annotations, type_classification, entity_linking, qa_pairs}``, one object or a list of them. There,
-links are keyed by the mention's surface; here each becomes a link at every annotated place that has this surface, or
-else wherever it stands in the text. Questions are named ``ID-q1``, ``ID-q2``, … A list of questions alone, or of
-answers, is read as well: see `questions`.
+links are keyed by the mention's surface; here each becomes a link at every annotated place with this surface, or else
+wherever it occurs in the text. Questions are named ``ID-q1``, ``ID-q2``, … A list of questions alone, or of answers, is
+read as well, with the field names of `tables`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from goldassay import files
 from goldassay.exceptions import DataError, GoldassayError
-from goldassay.files import Wrong, stop
-from goldassay.gold.formats import questions
-from goldassay.gold.records import SPANS, Side, check, prove
+from goldassay.gold.formats import Row, Source, tables
+from goldassay.gold.records import as_prediction
+from goldassay.gold.shapes import Side
 
 TASKS = ("extraction", "classification", "linking", "answering")
-OTHERS = ("gnd", "isni", "orcid", "ror", "geonames")  # bases that the founding sample does not name
-KEYS = {
-    "wikidata": "wikidata_id",
-    "viaf": "viaf_id",
-    "isil": "isil_code",
-    "ghcid": "ghcid",
-    **{kb: kb for kb in OTHERS},
-}
-ABOUT = ("checked", "rests_on")  # what is said of a link beside its identifiers
-PART = {
+OPTIONS = ()
+KEYS = {"wikidata": "wikidata_id", "viaf": "viaf_id", "isil": "isil_code", "ghcid": "ghcid"}
+KEYS |= {base: base for base in ("gnd", "isni", "orcid", "ror", "geonames")}  # which the founding sample does not name
+ABOUT_LINK = ("checked", "rests_on")
+ABOUT_ENTRY = ("document", "language", "split", "strata")
+ABOUT_QUESTION = ("answer_type", "supporting_facts", "reference")
+PARTS = {
     "extraction": "ner_annotations",
     "classification": "type_classification",
     "linking": "entity_linking",
@@ -37,74 +34,73 @@ PART = {
 Entry = Mapping[str, Any]
 
 
-def read(path: str | Path, task: str, side: Side = "gold", *, wrong: Wrong = stop) -> list[dict[str, object]]:
+def is_flat(content: object) -> bool:
+    """Whether the content of a JSON file is a list of questions or answers, and no list of whole entries."""
+    return isinstance(content, list) and all(
+        isinstance(entry, dict) and not any(part in entry for part in PARTS.values()) for entry in content
+    )
+
+
+def rows(source: Source) -> Iterator[Row]:
     """The records of a task, from the entries that have its part."""
-    if task not in TASKS:
-        raise GoldassayError(f"format json holds {', '.join(TASKS)}, not {task}")
-    found = files.json_value(path)
-    if task == questions.TASK and questions.flat(found):
-        return questions.from_objects(found, path, side, wrong)
-    records = []
-    for number, entry in enumerate(found if isinstance(found, list) else [found]):
-        if not isinstance(entry, dict) or "id" not in entry or not isinstance(entry.get("text"), str):
-            wrong(DataError("an entry is an object with an 'id' and a 'text'", file=path, field=f"[{number}]"))
-            continue
-        if PART[task] not in entry:
-            continue
-        try:
-            for record in READERS[task](entry):
-                if task in SPANS:
-                    prove(entry["text"], record[SPANS[task]], SPANS[task], entry["id"])
-                records.append(check(record if side == "gold" else predicted(record, task), task, side))
-        except DataError as error:
-            wrong(error.at(file=path, record=entry["id"]))
-        except (AttributeError, KeyError, TypeError) as error:
-            wrong(DataError(f"not as in the format: {error}", file=path, record=entry["id"], field=PART[task]))
-    if not records:
-        raise DataError(f"no entry has {PART[task]}", file=path)
-    return records
+    content, part = files.json_value(source.path), PARTS[source.task]
+    flat = source.task == "answering" and is_flat(content)
+    entries = content if isinstance(content, list) else [content]
+    if flat and not entries:
+        raise DataError("the file is empty", file=source.path)
+    for number, entry in enumerate(entries):
+        with source.checking():
+            if flat:
+                yield Row(tables.from_object(entry, number, source))
+                continue
+            if not isinstance(entry, dict) or "id" not in entry or not isinstance(entry.get("text"), str):
+                raise DataError("an entry is an object with an 'id' and a 'text'", field=f"[{number}]")
+            if part in entry:
+                yield from (Row(record) for record in _records(entry, source))
+    if not any(flat or (isinstance(entry, dict) and part in entry) for entry in entries):
+        raise DataError(f"no entry has {part}", file=source.path)
 
 
-def _common(entry: Entry) -> dict[str, Any]:
-    return {"id": entry["id"], **{key: entry[key] for key in ("language", "split", "strata") if key in entry}}
+def _records(entry: Entry, source: Source) -> list[dict[str, Any]]:
+    about = {"id": entry["id"], **{key: entry[key] for key in ABOUT_ENTRY if key in entry}}
+    part = entry[PARTS[source.task]]
+    try:
+        if source.task == "extraction":
+            records = [{**about, "text": entry["text"], "entities": part}]
+        elif source.task == "classification":
+            names = {"primary_type": "label", "secondary_types": "secondary_labels", "rationale": "rationale"}
+            labels = {names[key]: part[key] for key in names if key == "primary_type" or key in part}
+            records = [{**about, "text": entry["text"], **labels}]
+        elif source.task == "linking":
+            records = [{**about, "text": entry["text"], "links": _links(entry)}]
+        else:
+            records = [_question(entry, about, pair, number) for number, pair in enumerate(part, start=1)]
+        return records if source.side == "gold" else [as_prediction(record, source.task) for record in records]
+    except (AttributeError, KeyError, TypeError) as error:
+        what = f"not as in the format: {error}"
+        raise DataError(what, record=entry["id"], field=PARTS[source.task]) from None
+    except DataError as error:
+        raise error.at(record=entry["id"]) from None
 
 
-def _extraction(entry: Entry) -> list[dict[str, Any]]:
-    return [{**_common(entry), "text": entry["text"], "entities": entry["ner_annotations"]}]
-
-
-def _classification(entry: Entry) -> list[dict[str, Any]]:
-    found = entry["type_classification"]
-    record = {**_common(entry), "text": entry["text"], "label": found["primary_type"]}
-    if "secondary_types" in found:
-        record["secondary_labels"] = found["secondary_types"]
-    if "rationale" in found:
-        record["rationale"] = found["rationale"]
-    return [record]
-
-
-def _linking(entry: Entry) -> list[dict[str, Any]]:
-    links = []
-    for mention, known in entry["entity_linking"].items():
-        ids = {kb: _several(known[key]) for kb, key in KEYS.items() if known.get(key)}
+def _links(entry: Entry) -> list[dict[str, Any]]:
+    links: list[dict[str, Any]] = []
+    for mention, about in entry["entity_linking"].items():
+        values = {base: about[key] for base, key in KEYS.items() if about.get(key)}
+        ids = {
+            base: list(map(str, value)) if isinstance(value, list) else [str(value)] for base, value in values.items()
+        }
         places = _places(entry, mention)
         if not places:
             raise DataError(f"mention {mention!r} does not stand in the text", field="entity_linking")
-        about = {key: known[key] for key in ABOUT if key in known}
-        links += [{**place, "ids": ids, **about} for place in places]
-    return [
-        {**_common(entry), "text": entry["text"], "links": sorted(links, key=lambda link: (link["start"], link["end"]))}
-    ]
-
-
-def _several(value: Any) -> list[str]:
-    return [str(one) for one in value] if isinstance(value, list) else [str(value)]
+        links += [{**place, "ids": ids} | {key: about[key] for key in ABOUT_LINK if key in about} for place in places]
+    return sorted(links, key=lambda link: (link["start"], link["end"]))
 
 
 def _places(entry: Entry, mention: str) -> list[dict[str, Any]]:
-    marked = [span for span in entry.get("ner_annotations", []) if span.get("text") == mention]
-    if marked:
-        return [{key: span[key] for key in ("start", "end", "text", "type") if key in span} for span in marked]
+    annotated = [span for span in entry.get("ner_annotations", []) if span.get("text") == mention]
+    if annotated:
+        return [{key: span[key] for key in ("start", "end", "text", "type") if key in span} for span in annotated]
     places, start = [], entry["text"].find(mention) if mention else -1
     while start >= 0:
         places.append({"start": start, "end": start + len(mention), "text": mention})
@@ -112,107 +108,60 @@ def _places(entry: Entry, mention: str) -> list[dict[str, Any]]:
     return places
 
 
-def _answering(entry: Entry) -> list[dict[str, Any]]:
-    records = []
-    for number, pair in enumerate(entry["qa_pairs"], start=1):
-        answer = pair["answer"] if "answer" in pair else pair["gold_answer"]
-        record = {
-            **_common(entry),
-            "id": pair.get("id") or f"{entry['id']}-q{number}",
-            "question": pair["question"],
-            "answers": answer if isinstance(answer, list) else [answer] if answer else [],
-            "documents": [entry["id"]],
-            "context": entry["text"],
-        }
-        records.append(
-            record | {key: pair[key] for key in ("answer_type", "supporting_facts", "reference") if key in pair}
-        )
-    return records
-
-
-READERS: dict[str, Callable[[Entry], list[dict[str, Any]]]] = {
-    "extraction": _extraction,
-    "classification": _classification,
-    "linking": _linking,
-    "answering": _answering,
-}
-
-
-def predicted(record: Mapping[str, Any], task: str) -> dict[str, Any]:
-    """A gold record as the prediction that would say the same."""
-    base = {"id": record["id"]}
-    if task == "extraction":
-        return {**base, "entities": record["entities"]}
-    if task == "classification":
-        return {**base, "label": record["label"], "secondary_labels": record.get("secondary_labels", [])}
-    if task == "linking":
-        return {
-            **base,
-            "links": [
-                {key: link[key] for key in ("start", "end", "text") if key in link}
-                | {"candidates": [{"id": one, "kb": kb} for kb, ids in link["ids"].items() for one in ids]}
-                for link in record["links"]
-            ],
-        }
-    return {**base, "answer": (record["answers"] or [""])[0]}
+def _question(entry: Entry, about: Mapping[str, Any], pair: Mapping[str, Any], number: int) -> dict[str, Any]:
+    answer = pair["answer"] if "answer" in pair else pair["gold_answer"]
+    record = {
+        **about,
+        "id": f"{entry['id']}-q{number}" if pair.get("id") in (None, "") else pair["id"],
+        "question": pair["question"],
+        "answers": answer if isinstance(answer, list) else [answer] if answer else [],
+        "documents": [entry["id"]],
+        "context": entry["text"],
+    }
+    return record | {key: pair[key] for key in ABOUT_QUESTION if key in pair}
 
 
 def write(path: str | Path, records: Iterable[Mapping[str, Any]], task: str, side: Side = "gold") -> None:
     """Write entries that hold this task's part; questions on one document become one entry."""
-    if task not in TASKS:
-        raise GoldassayError(f"format json holds {', '.join(TASKS)}, not {task}")
+    if side == "pred" and task != "answering":
+        raise GoldassayError("format json is written for gold; write predictions as jsonl")
     if side == "pred":
-        if task != questions.TASK:
-            raise GoldassayError("format json is written for gold; write predictions as jsonl")
         files.save_json(path, list(records))
         return
     entries: dict[str, dict[str, Any]] = {}
     for record in records:
         document = record["id"] if task != "answering" else (record.get("documents") or [record["id"]])[0]
+        about = {key: record[key] for key in ABOUT_ENTRY if key in record}
         text = record.get("text", record.get("context", ""))
-        common = {key: record[key] for key in ("language", "split", "strata") if key in record}
-        entry = entries.setdefault(document, {"id": document, "text": text, **common})
-        WRITERS[task](entry, record)
+        entry = entries.setdefault(document, {"id": document, "text": text, **about})
+        if task == "extraction":
+            entry["ner_annotations"] = record["entities"]
+        elif task == "classification":
+            keys = {"primary_type": "label", "secondary_types": "secondary_labels", "rationale": "rationale"}
+            part = {key: record.get(field) for key, field in keys.items()}
+            entry["type_classification"] = {key: value for key, value in part.items() if value is not None}
+        elif task == "linking":
+            _add_links(entry, record)
+        else:
+            answers = record["answers"]
+            answer = answers[0] if len(answers) == 1 else answers
+            pair = {"id": record["id"], "question": record["question"], "answer": answer}
+            pair |= {key: record[key] for key in ABOUT_QUESTION if key in record}
+            entry.setdefault("qa_pairs", []).append(pair)
     files.save_json(path, list(entries.values()))
 
 
-def _put_entities(entry: dict[str, Any], record: Mapping[str, object]) -> None:
-    entry["ner_annotations"] = record["entities"]
-
-
-def _put_label(entry: dict[str, Any], record: Mapping[str, object]) -> None:
-    part = {"primary_type": record["label"], "secondary_types": record.get("secondary_labels")}
-    part["rationale"] = record.get("rationale")
-    entry["type_classification"] = {key: value for key, value in part.items() if value is not None}
-
-
-def _put_links(entry: dict[str, Any], record: Mapping[str, Any]) -> None:
-    linked: dict[str, dict[Any, Any]] = {}
+def _add_links(entry: dict[str, Any], record: Mapping[str, Any]) -> None:
+    linking: dict[str, dict[str, Any]] = {}
     spans = []
     for link in record["links"]:
         mention = entry["text"][link["start"] : link["end"]]
-        ids: dict[Any, Any] = {
-            KEYS.get(kb, kb): found[0] if len(found) == 1 else found for kb, found in link["ids"].items() if found
+        ids = {
+            KEYS.get(base, base): several[0] if len(several) == 1 else several for base, several in link["ids"].items()
         }
-        ids |= {key: link[key] for key in ABOUT if key in link}
-        if linked.setdefault(mention, ids) != ids:
-            raise DataError(
-                f"{mention!r} has two meanings here, which json keys by surface; write jsonl", record=record["id"]
-            )
+        about = {key: value for key, value in ids.items() if value} | {k: link[k] for k in ABOUT_LINK if k in link}
+        if linking.setdefault(mention, about) != about:
+            message = f"{mention!r} has two meanings here, which json keys by surface; write jsonl"
+            raise DataError(message, record=record["id"])
         spans.append({key: link[key] for key in ("start", "end", "type") if key in link} | {"text": mention})
-    entry["ner_annotations"], entry["entity_linking"] = spans, linked
-
-
-def _put_question(entry: dict[str, Any], record: Mapping[str, Any]) -> None:
-    answers = record["answers"]
-    pair = {"id": record["id"], "question": record["question"], "answer": answers[0] if len(answers) == 1 else answers}
-    pair |= {key: record[key] for key in ("answer_type", "supporting_facts", "reference") if key in record}
-    entry.setdefault("qa_pairs", []).append(pair)
-
-
-WRITERS: dict[str, Callable[[dict[str, Any], Mapping[str, Any]], None]] = {
-    "extraction": _put_entities,
-    "classification": _put_label,
-    "linking": _put_links,
-    "answering": _put_question,
-}
+    entry["ner_annotations"], entry["entity_linking"] = spans, linking

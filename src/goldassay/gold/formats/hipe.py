@@ -14,187 +14,264 @@ inside it and a system's mention is split at an ``I-`` whose link is another; a 
 ``_``, ``-`` and ``O`` are no link; of gold's alternatives the first counts.
 ``protocol="hipe2020"`` is the same, but its mentions are bounded by the link cell alone (``adjacent="none"``).
 
-Source: https://github.com/hipe-eval/HIPE-2022-data and https://github.com/hipe-eval/HIPE-scorer
-
 It is written from records alone, or into a copy of the file that they came from.
+
+Source: https://github.com/hipe-eval/HIPE-2022-data and https://github.com/hipe-eval/HIPE-scorer
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Unpack
+from typing import Any
 
 from goldassay import files
 from goldassay.exceptions import DataError, GoldassayError
-from goldassay.files import Wrong, stop
 from goldassay.gold import tokens as tokenised
-from goldassay.gold.alignment import align, by_position
-from goldassay.gold.formats.hipe_table import DEFAULT, FACTS, bounded, cells_of, documents, link_of, linked, replaced
-from goldassay.gold.records import SPANS, Side
-from goldassay.gold.tokens import Document, TokenOptions, mentions
+from goldassay.gold.formats import Row, Source
+from goldassay.gold.records import SPANS
+from goldassay.gold.shapes import Side
+from goldassay.gold.tokens import Document
+from goldassay.text import tagging
 
+DEFAULT = {"extraction": "NE-COARSE-LIT", "linking": "NEL-LIT"}
 TASKS = tuple(DEFAULT)
+OPTIONS = (*tokenised.OPTIONS, "adjacent", "protocol")
+COMMENT = re.compile(r"#\s*(?:[\w.-]+:)?(?P<key>[\w.-]+)\s*=\s*(?P<value>.*?)\s*$")
+FACTS = ("date", "decade", "document_type", "dataset", "newspaper", "place")  # about a document, in its comments
+UNLINKED = frozenset(("_", "-", "O", ""))
+OFFICIAL_LETTERS = {"S": "B", "U": "B", "E": "I", "L": "I"}
+Mention = tuple[int, int, str]
 
 
-class MentionOptions(TokenOptions, total=False):
-    """The words of `records` that `read` and `pairs` hand on."""
-
-    adjacent: str
-
-
-def read(
-    path: str | Path,
-    task: str,
-    side: Side = "gold",
-    *,
-    column: str | None = None,
-    repeated: str | None = None,
-    protocol: str | None = None,
-    wrong: Wrong = stop,
-    **options: Unpack[MentionOptions],
-) -> list[dict[str, object]]:
-    """The records of a HIPE file, one a document; ``repeated`` ids are an error, under a protocol they are numbered.
-
-    Args:
-        path: The file.
-        task: The task.
-        side: ``gold`` or ``pred``.
-        column: The column; the usual one of the task without it.
-        wrong: What is done with a fault: ``stop`` raises it, another function gathers it.
-    """
-    found = documents(path, task, column, repeated, wrong, protocol)
-    if protocol:
-        _as_the_scorer(task, found)
-    return records(found, task, side, path, protocol=protocol, wrong=wrong, **options)
+def rows(source: Source) -> Iterator[Row]:
+    """One record a document; a repeated id is an error, under a protocol the second one is numbered."""
+    found = documents(source)
+    if source.option("protocol"):
+        _as_the_scorer(found, found, source.task)
+    return _rows(found, source)
 
 
-def pairs(
-    task: str,
-    gold: str | Path,
-    pred: str | Path,
-    *,
-    column: str | None = None,
-    repeated: str | None = None,
-    protocol: str | None = None,
-    wrong: Wrong = stop,
-    **options: Unpack[MentionOptions],
-) -> tuple[list[dict[str, object]], list[dict[str, object]], list[str]]:
-    """Both sides, the system's tokens laid on gold's; what a person should know is said in the warnings.
-
-    Args:
-        task: The task.
-        pred: The system's file.
-        column: The column of tags, such as ``NE-COARSE-LIT``.
-        repeated: What an id that stands twice is: ``error``, ``number`` (the second is ``ID#2``) or ``keep``.
-        protocol: The official protocol whose reading rules count, ``hipe`` or ``hipe2020``; none without one.
-        wrong: What is done with a fault: ``stop`` raises it, another function gathers it.
-    """
-    column, theirs_column = tokenised.columns(column)
-    left = documents(gold, task, column, repeated, wrong, protocol)
-    theirs = documents(pred, task, theirs_column, repeated, wrong, protocol)
-    warnings: list[str] = []
-    for file, found in ((gold, left), (pred, theirs)):
-        if short := sum(document.short for document in found):
-            warnings.append(f"{short} rows of {file} have fewer cells than its header; what is missing counts as _")
-    laid = by_position(left, theirs) if protocol else None
-    if laid is not None:
-        tokens = sum(len(document.forms) for document in left)
-        differ = sum(a != b for one in laid for a, b in zip(one.forms, one.theirs or one.forms, strict=True))
+def pair_rows(gold: Source, pred: Source) -> tuple[Iterator[Row], Iterator[Row]]:
+    """Both sides, the system's tokens laid on gold's; under a protocol by position, if the counts fit."""
+    left, right = documents(gold), documents(pred)
+    protocol = gold.option("protocol")
+    laid = tokenised.by_position(left, right)
+    if protocol and laid is not None:
+        pairs = [
+            (a, b) for one, two in zip(left, laid, strict=True) for a, b in zip(one.tokens, two.tokens, strict=True)
+        ]
+        differ = sum(a.form != b.form for a, b in pairs)
         if differ:
-            warnings.append(f"{differ} of {tokens} tokens differ from gold's; they are laid on them by position")
-    try:
-        right = align(left, theirs, file=pred) if laid is None else laid
-    except DataError as error:
-        if protocol or by_position(left, theirs) is None:
-            raise
-        error.what += "; --protocol hipe lays them by position, as the official scorer does"
-        raise error.at() from None
+            message = f"{differ} of {len(pairs)} tokens differ from gold's; they are laid on them by position"
+            pred.warnings.append(message)
+        right = laid
+    else:
+        try:
+            right = tokenised.align(left, right, file=pred.path)
+        except DataError as error:
+            if protocol or laid is None:
+                raise
+            error.what += "; the protocol hipe lays them by position, as the official scorer does"
+            raise error.at() from None
     if protocol:
-        _as_the_scorer(task, left, right)
-    if protocol == "hipe" and task == "linking" and all(mark == "_" for document in right for mark in document.marks):
-        said = "every cell is _, so all links of a document are one mention; --protocol hipe2020 goes without it"
-        warnings.append(f"column NE-COARSE of {pred} bounds the mentions, and is not annotated: {said}")
-    if all(cell == "_" for document in left for cell in document.cells):
-        name = column or DEFAULT[task]
-        warnings.append(f"column {name} of {gold} is not annotated: every cell is _, so nothing can be right")
-    return (
-        records(left, task, "gold", gold, protocol=protocol, wrong=wrong, **options),
-        records(right, task, "pred", pred, protocol=protocol, wrong=wrong, **options),
-        warnings,
-    )
+        _as_the_scorer(left, [*left, *right], gold.task)
+    marks = {token.mark for document in right for token in document.tokens}
+    if protocol == "hipe" and gold.task == "linking" and marks == {"_"}:
+        message = f"column NE-COARSE of {pred.path} bounds the mentions, and is not annotated: every cell is _, so all"
+        pred.warnings.append(f"{message} links of a document are one mention; the protocol hipe2020 goes without it")
+    if all(tag == "_" for document in left for tag in document.tags()):
+        name = tokenised.column_of(gold) or DEFAULT[gold.task]
+        message = f"column {name} of {gold.path} is not annotated: every cell is _, so nothing can be right"
+        pred.warnings.append(message)
+    return _rows(left, gold), _rows(right, pred)
 
 
-LETTERS = {"S": "B", "U": "B", "E": "I", "L": "I"}
+def _rows(found: Sequence[Document], source: Source) -> Iterator[Row]:
+    protocol = source.option("protocol")
+    if source.task == "extraction":
+        yield from tokenised.rows(found, source, scheme="IOB2" if protocol else None)
+        return
+    adjacent = "none" if protocol == "hipe2020" else source.option("adjacent", "nil")
+    for document in found:
+        spans = _bounded(document, source.side) if protocol == "hipe" else _linked(document, adjacent)
+        links = [_link(mention, source.side, protocol) for mention in tokenised.mentions(document, spans)]
+        yield Row({**tokenised.base(document, source), "links": links}, document.line or None)
 
 
-def _as_the_scorer(task: str, found: Sequence[Document], system: Sequence[Document] = ()) -> None:
+def documents(source: Source) -> list[Document]:
+    """The tokenised documents of a file, with the cells of one column."""
+    protocol, column = source.option("protocol"), tokenised.column_of(source) or DEFAULT[source.task]
+    if protocol not in (None, "hipe", "hipe2020"):
+        raise GoldassayError(f"format hipe has no protocol {protocol!r}; there are hipe and hipe2020")
+    lines = enumerate(files.lines(source.path), start=1)
+    header = next(lines)[1].split("\t")
+    for name, hint in (("TOKEN", " in the first line; is this a HIPE file?"), (column, "")):
+        if name not in header:
+            raise DataError(f"no column {name}{hint or '; there are ' + ', '.join(header)}", file=source.path, line=1)
+    bounds = "NE-COARSE-METO" if column.endswith("METO") else "NE-COARSE-LIT"
+    if source.task == "linking" and protocol == "hipe" and bounds not in header:
+        what = "no column NE-COARSE, which bounds the mentions under the protocol hipe; score without it, or hipe2020"
+        raise DataError(what, file=source.path, line=1)
+    places = [header.index(name) if name in header else -1 for name in ("TOKEN", column, bounds, "MISC")]
+    found: list[Document] = []
+    facts: dict[str, str] = {}
+    for number, row in lines:
+        note = COMMENT.match(row.replace("\t", " ")) if row.startswith("#") else None
+        if note is not None or _is_comment(row, len(header)) or (protocol and row.startswith(("#", "\t"))):
+            key = note["key"] if note else ""
+            if note and key == "document_id":
+                found.append(Document(note["value"], line=number))
+            elif note and (key == "language" or key in FACTS):
+                facts[key] = note["value"]
+            if found and not found[-1].tokens:
+                _add_facts(found[-1], facts)
+        elif row.strip(" \t"):
+            if not found:
+                found.append(Document(source.path.stem, line=number, unnamed=True))
+                _add_facts(found[-1], facts)
+            with source.checking("unreadable", line=number):
+                _add_token(found[-1], row.split("\t"), places, number, len(header) if protocol else -len(header))
+    if not any(document.tokens for document in found):
+        raise DataError("no tokens under the header", file=source.path)
+    short = sum(document.short for document in found)
+    if short:
+        message = f"{short} rows of {source.path} have fewer cells than its header; what is missing counts as _"
+        source.warnings.append(message)
+    if protocol:
+        found = [document for document in found if document.tokens]
+    tokenised.check_ids(found, source, "number" if protocol else "error")
+    return found
+
+
+def _is_comment(row: str, width: int) -> bool:
+    """A comment that sets nothing; a token that begins with ``#`` fills the columns of the header."""
+    return row.startswith("#") and (row[1:2] == " " or row.count("\t") != width - 1)
+
+
+def _add_facts(document: Document, facts: dict[str, str]) -> None:
+    """Take the language and, as strata, the facts in the comments; a date also gives the decade."""
+    document.language = facts.pop("language", document.language)
+    if year := re.match(r"\d{3}(?=\d)", facts.get("date", "")):
+        facts.setdefault("decade", f"{year[0]}0s")
+    document.strata |= facts
+    facts.clear()
+
+
+def _add_token(document: Document, cells: list[str], places: Sequence[int], line: int, width: int) -> None:
+    """Add the token of a row; a negative ``width`` refuses a row with fewer cells than needed."""
+    if len(cells) < width:
+        cells = cells + ["_"] * (width - len(cells))
+        document.short += 1
+    token, cell, mark, misc = places
+    if len(cells) <= max(token, cell):
+        raise DataError(f"{len(cells)} columns where the header has {abs(width)}; is the line cut off?")
+    flags = cells[misc].split("|") if 0 <= misc < len(cells) else []
+    space = "\n" if "EndOfLine" in flags else "" if "NoSpaceAfter" in flags else " "
+    bound = cells[mark] if 0 <= mark < len(cells) else "O"
+    document.add(cells[token], cells[cell].strip(), bound, line, space)
+    if "EndOfSentence" in flags:
+        document.breaks.append(len(document.tokens))
+
+
+def others(path: str | Path, name: str) -> dict[str, int]:
+    """The annotated columns beside the one that is read, with how many documents have any annotation there."""
+    lines = files.lines(path)
+    header = next(lines).split("\t")
+    annotated: dict[str, set[int]] = {}
+    document = 0
+    for row in lines:
+        note = COMMENT.match(row.replace("\t", " ")) if row.startswith("#") else None
+        document += bool(note and note["key"] == "document_id")
+        for key, cell in zip(header, row.split("\t"), strict=False) if not row.startswith("# ") else ():
+            if key.startswith(("NE-", "NEL-")) and key != name and cell.strip() not in UNLINKED:
+                annotated.setdefault(key, set()).add(document)
+    return {key: len(annotated[key]) for key in header if key in annotated}
+
+
+def _as_the_scorer(gold: Sequence[Document], every: Sequence[Document], task: str) -> None:
     """Cells as the official scorer takes them: S- is B-, E- is I-, and those that differ in case alone become one.
 
-    Links are in capitals; a type is as it stands first, and one that gold does not have in small letters.
+    Links are in capitals; a type is as it is first in gold, and one that gold does not have in small letters.
     """
     names: dict[str, str] = {}
-    for document in found:
-        for cell in document.cells if task == "extraction" else ():
-            names.setdefault(cell[2:].casefold(), cell[2:])
-    for document in (*found, *system):
-        document.marks = [_tag(mark, {}).upper() for mark in document.marks]
-        if task == "linking":
-            document.cells = [cell.upper() for cell in document.cells]
-        else:
-            document.cells = [_tag(cell, names) for cell in document.cells]
+    for tag in (tag for document in gold for tag in document.tags() if task == "extraction"):
+        names.setdefault(tag[2:].casefold(), tag[2:])
+    for document in every:
+        document.tokens = [
+            token._replace(
+                mark=_official(token.mark, {}).upper(),
+                tag=token.tag.upper() if task == "linking" else _official(token.tag, names),
+            )
+            for token in document.tokens
+        ]
 
 
-def _tag(cell: str, names: Mapping[str, str]) -> str:
-    if cell[1:2] != "-":
-        return cell.upper() if cell in ("o", "b", "i") else cell
-    letter, kind = cell[0].upper(), cell[2:].casefold()
-    return f"{LETTERS.get(letter, letter)}-{names.get(kind, kind)}"
+def _official(tag: str, names: Mapping[str, str]) -> str:
+    if tag[1:2] != "-":
+        return tag.upper() if tag in ("o", "b", "i") else tag
+    letter, kind = tag[0].upper(), tag[2:].casefold()
+    return f"{OFFICIAL_LETTERS.get(letter, letter)}-{names.get(kind, kind)}"
 
 
-def records(
-    found: Sequence[Document],
-    task: str,
-    side: Side,
-    path: str | Path,
-    *,
-    scheme: str | None = None,
-    malformed: str = "conlleval",
-    adjacent: str = "nil",
-    protocol: str | None = None,
-    tokens: bool = False,
-    wrong: Wrong = stop,
-) -> list[dict[str, object]]:
-    """Tokenised documents as records of the task.
+def _cells(document: Document) -> list[tuple[int, str, str]]:
+    """Index, link cell and bounding mark of each token, and of an end behind the last one."""
+    cells = [(token.tag, token.mark) for token in document.tokens]
+    return [(index, *cell) for index, cell in enumerate([*cells, ("_", "O")])]
 
-    Args:
-        found: The documents.
-        side: ``gold`` or ``pred``.
-        path: The file that errors name.
-        scheme: The tagging scheme, such as IOB2; told by the tags without one.
-        malformed: How tags outside the scheme are read: ``conlleval`` or ``strict``.
-        adjacent: Which of neighbouring mentions begin one of their own: ``nil``, ``all`` or ``none``.
-        protocol: The official protocol whose reading rules count, ``hipe`` or ``hipe2020``; none without one.
-        tokens: Whether records keep their tokenisation.
-        wrong: What is done with a fault: ``stop`` raises it, another function gathers it.
+
+def _linked(document: Document, adjacent: str = "nil") -> list[Mention]:
+    """The mentions of a document's NEL cells: (first token, token after the last, cell)."""
+    if adjacent not in ("nil", "all", "none"):
+        raise GoldassayError(f"adjacent must be nil, all or none, not {adjacent!r}")
+    found = []
+    start, current = 0, ""
+    for place, cell, mark in _cells(document):
+        begins = mark[:2] in ("B-", "S-", "U-") and (adjacent == "all" or (adjacent == "nil" and cell == "NIL"))
+        if cell == current and not begins:
+            continue
+        if current not in UNLINKED:
+            found.append((start, place, current))
+        start, current = place, cell
+    return found
+
+
+def _bounded(document: Document, side: Side) -> list[Mention]:
+    """The linked mentions of HIPE-2022, bounded by NE-COARSE: (first token, token after the last, cell).
+
+    >>> document = Document("d")
+    >>> for cell, mark in zip(["Q1", "Q1", "_", "NIL", "Q4"], ["B-LOC", "B-LOC", "O", "B-PERS", "O"]):
+    ...     document.add("x", cell, mark, 1)
+    >>> _bounded(document, "gold")
+    [(0, 1, 'Q1'), (1, 2, 'Q1'), (3, 4, 'NIL'), (4, 5, 'Q4')]
     """
-    if task == "extraction":
-        scheme = scheme or ("IOB2" if protocol else None)
-        return tokenised.records(found, side, file=path, scheme=scheme, malformed=malformed, tokens=tokens, wrong=wrong)
-    if protocol == "hipe2020":
-        adjacent = "none"
-    return [
-        tokenised.base(document, side, tokens)
-        | {
-            "links": [
-                link_of(mention, side, protocol)
-                for mention in mentions(
-                    document, bounded(document, side) if protocol == "hipe" else linked(document, adjacent)
-                )
-            ]
-        }
-        for document in found
-    ]
+    found: list[Mention] = []
+    start, kind, link = -1, "", ""
+    for place, cell, mark in _cells(document):
+        inside = mark != "O" and start >= 0 and mark[2:] == kind and mark[:1] != "B"
+        if inside and (cell == link or side == "gold" or mark[:1] != "I"):
+            continue
+        if start >= 0:
+            found.append((start, place, link))
+            start = -1
+        if mark == "O":
+            found.append((place, place + 1, cell))
+        else:
+            start, kind, link = place, mark[2:], cell
+    return [mention for mention in found if mention[2] not in UNLINKED]
+
+
+def _link(mention: dict[str, Any], side: Side, protocol: str | None = None) -> dict[str, object]:
+    """A mention as a link: gold's with its ids, a system's with its candidates; under a protocol gold has one id."""
+    cell = mention.pop("type")
+    ids = [] if cell == "NIL" else [identifier for identifier in cell.split("|") if identifier]
+    if side == "gold" and protocol:
+        ids = [identifier for identifier in ids[:1] if identifier != "NIL"]
+    if side == "gold":
+        return {**mention, "ids": {"wikidata": ids} if ids else {}}
+    candidates = [{"id": identifier, "score": 1 / rank} for rank, identifier in enumerate(ids, start=1)]
+    return {**mention, "candidates": candidates}
 
 
 def write(
@@ -206,47 +283,76 @@ def write(
     column: str | None = None,
     source: str | Path | None = None,
     scheme: str | None = None,
-    repeated: str = "error",
 ) -> None:
-    """Write a HIPE file; with ``source``, that file with the cells of the column replaced, all else byte for byte.
+    """Write a HIPE file.
 
     Args:
         path: The file.
-        records: The records to write.
+        records: The records.
         task: The task.
         side: ``gold`` or ``pred``.
-        scheme: The tagging scheme, such as IOB2; told by the tags without one.
-        repeated: What an id that stands twice is: ``error``, ``number`` (the second is ``ID#2``) or ``keep``.
+        column: The column of tags; the usual one of the task if not given.
+        source: A file to copy with the cells of the column replaced, all else byte for byte.
+        scheme: The tagging scheme; IOB2, or that of ``source``, if not given.
     """
-    if task not in DEFAULT:
-        raise GoldassayError(f"format hipe holds {' and '.join(DEFAULT)}, not {task}")
     name = column or DEFAULT[task]
     if source is not None:
-        files.save(path, replaced(source, list(records), task, name, scheme, repeated))
+        files.save(path, _replaced(Source(Path(source), task, "hipe", options={"column": name}), list(records), scheme))
         return
-    lines = ["TOKEN\tNE-COARSE-LIT\tNEL-LIT\tMISC\n" if name in DEFAULT.values() else f"TOKEN\t{name}\tMISC\n"]
+    usual = name in DEFAULT.values()
+    lines = ["TOKEN\tNE-COARSE-LIT\tNEL-LIT\tMISC\n" if usual else f"TOKEN\t{name}\tMISC\n"]
     for record in records:
         if "text" not in record:
             raise DataError("hipe needs the text; name the source file, or write jsonl", record=record["id"])
         lines.append(f"# hipe2022:document_id = {record['id']}\n")
-        if record.get("language"):
-            lines.append(f"# hipe2022:language = {record['language']}\n")
-        said = record.get("strata") or {}
-        lines += [f"# hipe2022:{key} = {said[key]}\n" for key in FACTS if said.get(key)]
-        places = tokenised.places(record, SPANS[task])
-        cells = cells_of(record, places, task, scheme or "IOB2")
-        marks = _marks(record, places) if task == "linking" else []
+        facts = {"language": record.get("language")} | {key: (record.get("strata") or {}).get(key) for key in FACTS}
+        lines += [f"# hipe2022:{key} = {value}\n" for key, value in facts.items() if value]
+        text, places = record["text"], tokenised.places(record, SPANS[task])
+        cells = [_written(record, places, task, scheme or "IOB2")]
+        if usual:
+            # NE-COARSE cells keep neighbouring links apart.
+            marks = (
+                _written(record, places, "extraction", "IOB2", "links") if task == "linking" else ["_"] * len(places)
+            )
+            cells = [cells[0], marks] if task == "extraction" else [marks, cells[0]]
         for index, (start, end) in enumerate(places):
-            gap = record["text"][end : places[index + 1][0]] if index + 1 < len(places) else " "
+            gap = text[end : places[index + 1][0]] if index + 1 < len(places) else " "
             misc = "EndOfLine" if "\n" in gap else "_" if gap else "NoSpaceAfter"
-            pair = [cells[index], "_"] if task == "extraction" else [marks[index], cells[index]]
-            shown = pair if name in DEFAULT.values() else [cells[index]]
-            lines.append("\t".join([record["text"][start:end], *shown, misc]) + "\n")
+            lines.append("\t".join([text[start:end], *(column[index] for column in cells), misc]) + "\n")
     files.save(path, "".join(lines))
 
 
-def _marks(record: Mapping[str, Any], places: Sequence[tuple[int, int]]) -> list[str]:
-    """NE-COARSE cells that keep neighbouring mentions apart."""
-    runs = tokenised.covered(record["links"], places, record["id"])
-    kinds = [(start, end, record["links"][number].get("type") or "ent") for start, end, number in runs]
-    return tokenised.tags(kinds, len(places))
+def _written(
+    record: Mapping[str, Any], places: Sequence[tuple[int, int]], task: str, scheme: str, field: str = ""
+) -> list[str]:
+    """One cell a token: the tags of spans, or the identifiers of links."""
+    runs = tokenised.token_runs(record[field or SPANS[task]], places, record["id"])
+    if task == "extraction":
+        return tokenised.tags([(a, b, span.get("type") or "ent") for a, b, span in runs], len(places), scheme)
+    cells = ["_"] * len(places)
+    for start, end, link in runs:
+        ids = [identifier for several in link.get("ids", {}).values() for identifier in several]
+        ids += [candidate["id"] for candidate in link.get("candidates", [])]
+        cells[start:end] = ["|".join(ids) or "NIL"] * (end - start)
+    return cells
+
+
+def _replaced(source: Source, records: Sequence[Mapping[str, Any]], scheme: str | None) -> str:
+    """The file with new cells; a cell that had no annotation and gets none stays as it is."""
+    by_id = {record["id"]: record for record in records}
+    found = documents(source)
+    lines = files.text(source.path).split("\n")
+    index = lines[0].rstrip("\r").split("\t").index(source.options["column"])
+    present = {tag for document in found for tag in document.tags()}
+    name = tagging.named(scheme, present) if source.task == "extraction" else ""
+    for document in found:
+        record = by_id.pop(document.id, {"id": document.id, SPANS[source.task]: []})
+        cells = _written(record, [(token.start, token.end) for token in document.tokens], source.task, name)
+        for token, cell in zip(document.tokens, cells, strict=True):
+            if token.tag != cell and not (token.tag in UNLINKED and cell in UNLINKED):
+                parts = lines[token.line - 1].split("\t")
+                parts[index] = cell
+                lines[token.line - 1] = "\t".join(parts)
+    if by_id:
+        raise DataError("this document is not in the source file", file=source.path, record=next(iter(by_id)))
+    return "\n".join(lines)

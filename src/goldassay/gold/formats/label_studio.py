@@ -1,8 +1,9 @@
 """``label-studio``: tasks of Label Studio, as it exports them (JSON) and as it imports them.
 
 Gold is the first annotation of a task that was not cancelled, a prediction the first of its predictions. Regions of
-type ``labels`` are entities, ``choices`` are the label and, where several were ticked, the secondary ones. Everything
-else that is known of a record stands in ``data`` and comes back. A task that nobody annotated is left out.
+type ``labels`` are entities, ``choices`` are the label and, if several were ticked, the secondary ones. The other
+fields of a record are in ``data`` and come back; what a record has no field for goes to ``meta``. A task that nobody
+annotated is left out.
 
 Label Studio counts offsets in a browser, where a character beyond the first plane (an emoji) counts twice: a region
 whose words stand at such offsets is read so.
@@ -13,114 +14,122 @@ Source: https://labelstud.io/guide/export and https://labelstud.io/guide/predict
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from goldassay import files
-from goldassay.exceptions import DataError, GoldassayError
-from goldassay.files import Wrong, stop
-from goldassay.gold.records import Side
+from goldassay.exceptions import DataError
+from goldassay.gold.formats import Row, Source
+from goldassay.gold.shapes import SHAPES, Side
 
 TASKS = ("extraction", "classification")
-OURS = ("entities", "label", "secondary_labels")
-NOTES = ("errors", "score")  # what `goldassay runs export --format label-studio` tells people beside the text
+OPTIONS = ()
+ANNOTATED = ("entities", "label", "secondary_labels")
+NOTES = ("errors", "score")  # what `goldassay runs export --label-studio` tells people beside the text
 
 
-def read(path: str | Path, task: str, side: Side = "gold", *, wrong: Wrong = stop) -> list[dict[str, object]]:
+def rows(source: Source) -> Iterator[Row]:
     """One record a task that was annotated (or, as predictions, that has one)."""
-    if task not in TASKS:
-        raise GoldassayError(f"format label-studio holds {' and '.join(TASKS)}, not {task}")
-    found = files.json_value(path)
-    if not isinstance(found, list):
-        raise DataError("not Label Studio's: a list of tasks is needed", file=path)
-    out = []
-    for number, one in enumerate(found, start=1):
-        try:
-            record = _record(one, number, task, side)
-        except DataError as error:
-            wrong(error.at(file=path), "schema")
-            continue
-        if record is not None:
-            out.append(record)
-    if found and not out and side == "pred":
-        raise DataError("no task has a prediction", file=path)
-    return out
+    content = files.json_value(source.path)
+    if not isinstance(content, list):
+        raise DataError("not Label Studio's: a list of tasks is needed", file=source.path)
+    empty = bool(content)
+    for number, task in enumerate(content, start=1):
+        with source.checking(record=number):
+            record = _record(task, number, source)
+            if record is not None:
+                empty = False
+                yield Row(record)
+    if empty and source.side == "pred":
+        raise DataError("no task has a prediction", file=source.path)
 
 
-def _record(one: Any, number: int, task: str, side: Side) -> dict[str, Any] | None:
-    data = one.get("data") if isinstance(one, Mapping) else None
+def _record(task: Any, number: int, source: Source) -> dict[str, Any] | None:
+    data = task.get("data") if isinstance(task, Mapping) else None
     if not isinstance(data, Mapping):
-        raise DataError("a task has no data", record=number, field="data")
-    name = str(data.get("id", one.get("id", number)))
-    text = data.get("text")
-    if not isinstance(text, str):
-        raise DataError("a task has no text", record=name, field="data.text")
-    made = one.get("predictions" if side == "pred" else "annotations") or ()
-    if not isinstance(made, (list, tuple)):
-        raise DataError(f"annotations are a list, not {made!r:.40}", record=name, field="annotations")
-    first = next((each for each in made if isinstance(each, Mapping) and not each.get("was_cancelled")), None)
-    if first is None:
-        return None
-    kept = {key: value for key, value in data.items() if key not in (*NOTES, "id")}
-    found = first.get("result") or []
-    if not isinstance(found, list):
-        raise DataError(f"a result is a list of regions, not {found!r:.40}", record=name, field="result")
-    regions = [each for each in found if isinstance(each, Mapping)]
+        raise DataError("a task has no data", field="data")
+    name, text = str(data.get("id", task.get("id", number))), data.get("text")
+    try:
+        if not isinstance(text, str):
+            raise DataError("a task has no text", field="data.text")
+        results = task.get("predictions" if source.side == "pred" else "annotations") or ()
+        if not isinstance(results, (list, tuple)):
+            raise DataError(f"annotations are a list, not {results!r:.40}", field="annotations")
+        first = next((one for one in results if isinstance(one, Mapping) and not one.get("was_cancelled")), None)
+        if first is None:
+            return None
+        regions = first.get("result") or []
+        if not isinstance(regions, list):
+            raise DataError(f"a result is a list of regions, not {regions!r:.40}", field="result")
+        record = {"id": name, **_data_fields(data, source)}
+        return record | _annotations([one for one in regions if isinstance(one, Mapping)], text, source.task)
+    except DataError as error:
+        raise error.at(record=name) from None
+
+
+def _data_fields(data: Mapping[str, Any], source: Source) -> dict[str, Any]:
+    """The fields that the shape of a record has; others under ``meta``."""
+    shape = SHAPES[source.side][source.task].__annotations__
+    fields = {key: value for key, value in data.items() if key in shape and key not in (*ANNOTATED, "id")}
+    others = {key: value for key, value in data.items() if key not in shape and key not in NOTES}
+    return {**fields, "meta": {**others, **fields.get("meta", {})}} if others else fields
+
+
+def _annotations(regions: list[Mapping[str, Any]], text: str, task: str) -> dict[str, Any]:
     if task == "extraction":
-        spans = [_entity(each.get("value"), text, name) for each in regions if each.get("type") == "labels"]
-        return {"id": name, **kept, "entities": sorted(spans, key=lambda span: (span["start"], span["end"]))}
-    ticked = [str(label) for each in regions if each.get("type") == "choices" for label in _choices(each, name)]
-    if not ticked:
-        raise DataError("nobody chose a label", record=name, field="result")
-    return {"id": name, **kept, "label": ticked[0], **({"secondary_labels": ticked[1:]} if ticked[1:] else {})}
+        spans = [_entity(region.get("value"), text) for region in regions if region.get("type") == "labels"]
+        return {"entities": sorted(spans, key=lambda span: (span["start"], span["end"]))}
+    labels: list[str] = []
+    for region in regions:
+        if region.get("type") == "choices":
+            value = region.get("value")
+            choices = value.get("choices") if isinstance(value, Mapping) else None
+            if not isinstance(choices, list) or not choices:
+                raise DataError("a choice without choices", field="result.value.choices")
+            labels += map(str, choices)
+    if not labels:
+        raise DataError("nobody chose a label", field="result")
+    return {"label": labels[0], **({"secondary_labels": labels[1:]} if labels[1:] else {})}
 
 
-def _choices(region: Mapping[str, object], name: str) -> list[Any]:
-    value = region.get("value")
-    found = value.get("choices") if isinstance(value, Mapping) else None
-    if not isinstance(found, list) or not found:
-        raise DataError("a choice without choices", record=name, field="result.value.choices")
-    return found
-
-
-def _entity(value: Any, text: str, name: str) -> dict[str, Any]:
-    """An entity of a region; its offsets are proved by its words where it has them."""
+def _entity(value: Any, text: str) -> dict[str, Any]:
+    """An entity of a region; its offsets are proved by its words if it has them."""
     try:
         start, end, label = int(value["start"]), int(value["end"]), str(value["labels"][0])
     except (KeyError, TypeError, ValueError, IndexError):
-        raise DataError(f"a region needs start, end and labels, not {value!r}"[:200], record=name) from None
+        raise DataError(f"a region needs start, end and labels, not {value!r}"[:200]) from None
     words = value.get("text")
     if isinstance(words, str) and text[start:end] != words:
-        units = text.encode("utf-16-le")
-        first = len(units[: 2 * start].decode("utf-16-le", "replace"))
+        # A browser counts UTF-16 units: the characters of the first `start` units are the real offset.
+        first = len(text.encode("utf-16-le")[: 2 * start].decode("utf-16-le", "replace"))
         if text[first : first + len(words)] != words:
-            said = f"{words!r} does not stand at {start}–{end}, where the text has {text[start:end]!r}"
-            raise DataError(said, record=name, field="result.value")
+            message = f"{words!r} does not stand at {start}–{end}, where the text has {text[start:end]!r}"
+            raise DataError(message, field="result.value")
         start, end = first, first + len(words)
     if not 0 <= start < end <= len(text):
-        raise DataError(f"{start}–{end} is outside the text of {len(text)} characters", record=name)
+        raise DataError(f"{start}–{end} is outside the text of {len(text)} characters")
     return {"start": start, "end": end, "type": label, "text": text[start:end]}
 
 
 def write(path: str | Path, records: Iterable[Mapping[str, object]], task: str, side: Side = "gold") -> None:
     """Tasks with an annotation each, or with a prediction each."""
-    if task not in TASKS:
-        raise GoldassayError(f"format label-studio holds {' and '.join(TASKS)}, not {task}")
-    made = []
+    tasks = []
     for record in records:
-        data = {key: value for key, value in record.items() if key not in OURS}
-        made.append({"data": data, "predictions" if side == "pred" else "annotations": [{"result": result(record)}]})
-    files.save(path, json.dumps(made, ensure_ascii=False, indent=1) + "\n")
+        data = {key: value for key, value in record.items() if key not in ANNOTATED}
+        tasks.append({"data": data, "predictions" if side == "pred" else "annotations": [{"result": result(record)}]})
+    files.save(path, json.dumps(tasks, ensure_ascii=False, indent=1) + "\n")
 
 
 def result(record: Mapping[str, Any]) -> list[dict[str, Any]]:
     """A record's entities and labels as regions."""
-    out: list[dict[str, Any]] = []
-    for place, one in enumerate(record.get("entities") or ()):
-        value = {key: one[key] for key in ("start", "end", "text")} | {"labels": [str(one.get("type", ""))]}
-        out.append({"id": f"p{place}", "from_name": "entities", "to_name": "text", "type": "labels", "value": value})
+    regions: list[dict[str, Any]] = []
+    for place, span in enumerate(record.get("entities") or ()):
+        value = {key: span[key] for key in ("start", "end", "text")} | {"labels": [str(span.get("type", ""))]}
+        names = {"from_name": "entities", "to_name": "text", "type": "labels"}
+        regions.append({"id": f"p{place}", **names, "value": value})
     if isinstance(record.get("label"), str):
         value = {"choices": [record["label"], *(record.get("secondary_labels") or ())]}
-        out.append({"id": "label", "from_name": "choice", "to_name": "text", "type": "choices", "value": value})
-    return out
+        names = {"from_name": "choice", "to_name": "text", "type": "choices"}
+        regions.append({"id": "label", **names, "value": value})
+    return regions

@@ -1,47 +1,26 @@
-"""``run``: the predictions that a run folder keeps (``rows.jsonl``), to be scored again, and the gold beside them.
+"""``run``: the predictions that a run folder keeps (``rows.jsonl``), and the gold beside them.
 
 What a program returned beside the task's fields (its reasoning, say) is left out. An example that failed has no
-prediction, or one that cannot be one, and so counts as an empty one.
+prediction. Of an example that was tried again the last row counts.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from functools import cache
 from pathlib import Path
-from typing import Any, get_type_hints
+from typing import Any, get_args, get_origin, get_type_hints
 
 from goldassay import files
+from goldassay import jsonl as strict
 from goldassay.exceptions import DataError, GoldassayError
-from goldassay.gold.records import GOLD, PRED, Side, check
-from goldassay.gold.shapes import Candidate, Link, PredictedLink, PredictedSpan, Result, Span, Triple
+from goldassay.gold.formats import Row, Source
+from goldassay.gold.records import check
+from goldassay.gold.shapes import SHAPES, Side
 from goldassay.measure import TASKS as TASKS
 
-LISTS: dict[Side, dict[str, Any]] = {
-    "gold": {"entities": Span, "links": Link, "triples": Triple},
-    "pred": {
-        "entities": PredictedSpan,
-        "links": PredictedLink,
-        "candidates": Candidate,
-        "results": Result,
-        "triples": Triple,
-    },
-}
-NONE = "no predictions; did every example fail?"
-WHOLE = {"entities": ("start", "end"), "links": ("start", "end", "candidates")}
-
-
-def read(path: str | Path, task: str, side: Side = "pred") -> list[dict[str, object]]:
-    """The predictions of a run, one a row that did not fail; or the gold that it was measured against."""
-    file = rows_of(path)
-    found: dict[str, dict[str, Any]] = {}
-    for number, row in files.json_lines(file):
-        made = record(row, task, side, file, number)
-        if made is not None:
-            found[str(made["id"])] = made
-    if not found:
-        raise DataError(NONE, file=file)
-    return list(found.values())
+OPTIONS = ()
+WHOLE = {"entities": ("start", "end"), "links": ("start", "end", "candidates")}  # null if a prediction lacks them
 
 
 def rows_of(path: str | Path) -> Path:
@@ -49,35 +28,40 @@ def rows_of(path: str | Path) -> Path:
     return Path(path) / "rows.jsonl" if Path(path).is_dir() else Path(path)
 
 
-def record(row: object, task: str, side: Side, file: Path, line: int | None = None) -> dict[str, object] | None:
-    """The record of a row, if it has one: the example of a prediction may have failed.
+def ids_of(path: str | Path) -> set[str]:
+    """The ids of all examples of a run, also of those that failed."""
+    return {str(row["id"]) for _, row in files.json_lines(rows_of(path)) if isinstance(row, dict) and "id" in row}
 
-    Args:
-        row: What a line of a run's rows says.
-        task: The task that it is read for.
-        side: Whether the gold or the prediction is wanted.
-        file: Where the row stands, for an error.
-        line: Its line there.
-    """
-    said = _said(row, side) if isinstance(row, dict) and "id" in row else None
-    if said is None or not isinstance(row, dict):
+
+def rows(source: Source) -> Iterator[Row]:
+    """The prediction of each row that did not fail, or the gold that it was measured against."""
+    last: dict[str, Row] = {}
+    for number, offset, raw in files.raw_lines(rows_of(source.path)):
+        record = parse(source, raw, number, offset) if raw.strip() else None
+        if record is not None:
+            last[str(record["id"])] = Row(record, number, offset=offset)
+    if not last:
+        raise DataError("no predictions; did every example fail?", file=rows_of(source.path))
+    yield from last.values()
+
+
+def parse(source: Source, raw: bytes, line: int, offset: int) -> dict[str, Any] | None:
+    """The record of a row; None if its example failed."""
+    file = rows_of(source.path)
+    row = strict.value(files.decoded(raw, file, line, offset), file=file, line=line)
+    if not isinstance(row, dict) or "id" not in row:
         return None
-    shape = (PRED if side == "pred" else GOLD)[task]
+    parts = [row.get(part) for part in (("prediction",) if source.side == "pred" else ("inputs", "gold"))]
+    fields = {key: value for part in parts if isinstance(part, Mapping) for key, value in part.items()}
+    if source.side == "pred" and not isinstance(parts[0], Mapping):
+        return None
+    record = {**_known_fields(fields, SHAPES[source.side][source.task], source.side), "id": row["id"]}
     try:
-        return check({**_known(said, shape, side), "id": row["id"]}, task, side)
+        return check(record, source.task, source.side)
     except DataError as error:
-        if side == "pred" and "error" in row:  # this is why it failed
+        if source.side == "pred" and "error" in row:  # this is why it failed
             return None
         raise error.at(file=file, line=line) from None
-
-
-def _said(row: Mapping[str, object], side: Side) -> Mapping[str, Any] | None:
-    """What a row says of a side; nothing where the example failed."""
-    if side == "pred":
-        said = row.get("prediction")
-        return said if isinstance(said, Mapping) else None
-    kept = [row.get(part) for part in ("inputs", "gold")]
-    return {key: value for part in kept if isinstance(part, Mapping) for key, value in part.items()}
 
 
 def write(path: str | Path, records: object, task: str, side: Side = "pred") -> None:
@@ -86,21 +70,23 @@ def write(path: str | Path, records: object, task: str, side: Side = "pred") -> 
 
 
 @cache
-def _names(shape: Any) -> frozenset[str]:
-    return frozenset(get_type_hints(shape))
+def _fields(shape: Any) -> dict[str, Any]:
+    """The fields of a shape; of a list of objects the shape of one."""
+    hints = get_type_hints(shape)
+    return {name: get_args(hint)[0] if get_origin(hint) is list else None for name, hint in hints.items()}
 
 
-def _known(value: Mapping[str, object], shape: Any, side: Side) -> dict[str, Any]:
-    """A record with the fields that its shape has, and no others."""
-    lists, made = LISTS[side], dict[str, Any]()
-    for key, one in value.items():
-        if key in _names(shape):
-            made[key] = [_item(item, key, side) for item in one] if key in lists and isinstance(one, list) else one
-    return made
-
-
-def _item(item: Any, key: str, side: Side) -> Any:
-    if not isinstance(item, Mapping):
-        return item
-    absent = dict.fromkeys(WHOLE.get(key, ())) if side == "pred" else {}
-    return {**absent, **_known(item, LISTS[side][key], side)}
+def _known_fields(value: Any, shape: Any, side: Side) -> Any:
+    """A value with the fields that its shape has, and no others."""
+    if not isinstance(value, Mapping) or not hasattr(shape, "__required_keys__"):
+        return value
+    known: dict[str, Any] = {}
+    for name, item in value.items():
+        if name in _fields(shape):
+            inner = _fields(shape)[name]
+            known[name] = item
+            if inner is not None and isinstance(item, list):
+                absent = dict.fromkeys(WHOLE.get(name, ())) if side == "pred" else {}
+                cleaned = [_known_fields(one, inner, side) for one in item]
+                known[name] = [{**absent, **one} if isinstance(one, dict) else one for one in cleaned]
+    return known

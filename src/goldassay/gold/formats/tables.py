@@ -1,245 +1,285 @@
-"""``tsv`` and ``csv``: classification, one document a line under a header (``text gold_type secondary_types``).
+"""``tsv`` and ``csv``: classification and answering, one document or question a line under a header.
 
-Answering's tables, one question a line, are those of `questions`.
+Columns are found by their names (`COLUMNS`). Without an ``id`` column a record is named by its number. In a table of
+classification, secondary types are separated by ``|``, ``,`` or ``;``; if the column is ``gold_type`` and the types are
+single letters, they are the institution types GLAMORCUBESFIXPHDNT and another letter is an error; the option ``labels``
+gives another list. In a table of questions, a cell of several texts is a JSON list (``["1800", "in 1800"]``) or has
+``|`` between them, an empty ``answers`` is a question without an answer, and other columns go to ``meta``.
 
-Columns are found by their names: the text, the type, the secondary types (separated by ``|``, ``,`` or ``;``), an
-``id`` and, for predictions, a ``confidence``. Without an ``id`` the record is named by its number. Where the type
-column is ``gold_type`` and the types are single letters, they are the institution types GLAMORCUBESFIXPHDNT, and
-another letter is an error; ``labels`` gives another list.
-
-Written, csv quotes what needs it and tsv quotes nothing.
+A csv quotes what needs quotes, a tsv quotes nothing.
 """
 
 from __future__ import annotations
 
 import csv
 import io
+import json
+import math
 import re
-from collections.abc import Iterable, Mapping, Sequence
+import sys
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from goldassay import files
-from goldassay.exceptions import DataError, GoldassayError
-from goldassay.files import Wrong, stop
-from goldassay.gold.formats import questions
-from goldassay.gold.records import Side
+from goldassay import files, jsonl
+from goldassay.exceptions import DataError
+from goldassay.gold.formats import Row, Source
+from goldassay.gold.shapes import Side
 
-TASKS = ("classification", questions.TASK)
+TASKS = ("classification", "answering")
+OPTIONS = ("labels", "delimiter")
 INSTITUTIONS = tuple("GLAMORCUBESFIXPHDNT")
-NAMES: dict[str, tuple[str, ...]] = {
-    "id": ("id", "doc_id", "document_id"),
-    "text": ("text", "document", "sentence"),
-    "label": ("gold_type", "label", "type", "primary_type", "gold", "gold_label"),
-    "secondary_labels": ("secondary_types", "secondary_labels", "secondary"),
-    "confidence": ("confidence", "score", "probability"),
-    "rationale": ("rationale",),
-    "language": ("language", "lang"),
-    "split": ("split",),
+LABEL = ("gold_type", "label", "type", "primary_type", "gold", "gold_label")
+PREDICTED = ("pred_type", "predicted_type", "predicted_label", "prediction", "pred", "pred_label")
+DOCUMENT = {"id": ("id", "doc_id", "document_id"), "text": ("text", "document", "sentence")}
+SECONDARY = ("secondary_types", "secondary_labels", "secondary")
+QUESTION = {"id": ("id", "question_id", "qid")}
+COLUMNS: dict[tuple[str, Side], dict[str, tuple[str, ...]]] = {
+    ("classification", "gold"): DOCUMENT
+    | {"label": LABEL, "secondary_labels": SECONDARY, "rationale": ("rationale",)}
+    | {"language": ("language", "lang"), "split": ("split",)},
+    ("classification", "pred"): DOCUMENT
+    | {"label": (*PREDICTED, *LABEL), "secondary_labels": SECONDARY}
+    | {"confidence": ("confidence", "score", "probability")},
+    ("answering", "gold"): QUESTION
+    | {"question": ("question",), "answers": ("answers", "gold_answers", "gold_answer", "answer")}
+    | {name: (name,) for name in ("reference", "supporting_facts", "answer_type", "documents", "context")}
+    | {name: (name,) for name in ("answer_starts", "entities")}
+    | {"language": ("language", "lang"), "split": ("split",), "strata": ("strata",), "meta": ("meta",)},
+    ("answering", "pred"): QUESTION
+    | {"answer": ("answer", "prediction", "predicted_answer", "generated_answer"), "confidence": ("confidence",)}
+    | {"retrieved_contexts": ("retrieved_contexts", "contexts")}
+    | {name: (name,) for name in ("citations", "latency_ms", "error", "text", "meta")},
 }
-PREDICTED = ("pred_type", "predicted_type", "predicted_label", "prediction", "pred", "pred_label", *NAMES["label"])
-FIELDS = {
-    "gold": ("id", "text", "label", "secondary_labels", "rationale", "language", "split"),
-    "pred": ("id", "text", "label", "secondary_labels", "confidence"),
+NEEDED: dict[tuple[str, Side], tuple[str, ...]] = {
+    ("classification", "gold"): ("text", "label"),
+    ("classification", "pred"): ("label",),
+    ("answering", "gold"): ("question", "answers"),
+    ("answering", "pred"): ("answer",),
 }
-FOREIGN = "goldassay gold convert FILE OUT.jsonl --task classification --map text=COLUMN,label=COLUMN renames columns"
-LIST = re.compile(r"\s*[|,;]\s*")
+LISTS = ("answers", "supporting_facts", "documents", "entities", "retrieved_contexts")
+NUMBERS = ("confidence", "latency_ms")
+JSON = ("meta", "strata", "citations", "answer_starts")
+EMPTY_CELLS = (
+    "answer",
+    "answers",
+    "label",
+    "secondary_labels",
+)  # fields of which an empty cell says that there is none
+SEPARATORS = re.compile(r"\s*[|,;]\s*")
+CONVERT = "goldassay gold convert FILE OUT.jsonl --task classification --map text=COLUMN,label=COLUMN renames columns"
 
 
-def read(
-    path: str | Path,
-    task: str,
-    side: Side = "gold",
-    *,
-    labels: Sequence[str] | None = None,
-    delimiter: str | None = None,
-    wrong: Wrong = stop,
-) -> list[dict[str, Any]]:
-    """The records of a table.
+def asks(header: str) -> bool:
+    """Whether the first line of a table names a question: then it is for answering."""
+    return "question" in {cell.strip('" ').lower() for cell in re.split("[,\t]", header)}
+
+
+def table(
+    path: str | Path, delimiter: str | None = None, *, quoted: bool | None = None
+) -> tuple[list[str], list[tuple[int, list[str]]]]:
+    """The header of a table, and its rows with their lines; a row has as many cells as the header.
 
     Args:
         path: The file.
-        task: The task.
-        side: ``gold`` or ``pred``.
-        labels: The labels that may stand in the table; any without them.
-        delimiter: What separates the columns; told by the file's name without it.
-        wrong: What is done with a fault: ``stop`` raises it, another function gathers it.
+        delimiter: What separates the columns; guessed from the file's name and header if not given.
+        quoted: Whether cells may be quoted; by default those of a csv.
     """
-    if task not in TASKS:
-        raise GoldassayError(f"formats tsv and csv hold {' and '.join(TASKS)}, not {task}")
-    header, rows = _rows(path, delimiter)
-    if task == questions.TASK:
-        return questions.from_table(header, rows, path, side, wrong)
-    place = {field: _column(header, field, side) for field in FIELDS[side]}
-    if place["label"] is None:
-        raise DataError(f"no column {NAMES['label'][0]}; there are {', '.join(header)}; {FOREIGN}", file=path, line=1)
-    if side == "gold" and place["text"] is None:
-        raise DataError(f"no column text; there are {', '.join(header)}; {FOREIGN}", file=path, line=1)
-    records = []
-    for count, (line, row) in enumerate(rows, start=1):
-        if len(row) != len(header):
-            said = f"{len(row)} columns where the header has {len(header)} ({', '.join(header)})"
-            wrong(DataError(said, file=path, line=line))
-            continue
-        cells = {field: row[index].strip() for field, index in place.items() if index is not None}
-        try:
-            records.append(_record(cells, count, side, path, line))
-        except DataError as error:
-            wrong(error, "schema")
-    if side == "gold":
-        _within(records, labels or _institutions(header, records), path, wrong)
-    return records
-
-
-def pairs(
-    task: str,
-    gold: str | Path,
-    pred: str | Path,
-    *,
-    labels: Sequence[str] | None = None,
-    delimiter: str | None = None,
-) -> tuple[list[dict[str, object]], list[dict[str, object]], list[str]]:
-    """Both sides; where one has no ``id`` column, line by line, and then the texts must be the same.
-
-    Args:
-        task: The task.
-        gold: The file of gold.
-        pred: The file of predictions.
-        labels: The labels that may stand in the tables; any without them.
-        delimiter: What separates the columns; told by the files' names without it.
-    """
-    left = read(gold, task, labels=labels, delimiter=delimiter)
-    right = read(pred, task, "pred", labels=labels, delimiter=delimiter)
-    headers = [_rows(path, delimiter)[0] for path in (gold, pred)]
-    named = questions.named if task == questions.TASK else lambda header: "id" in _known(header)
-    if all(named(header) for header in headers):
-        return left, right, []
-    if len(left) != len(right):
-        raise DataError(
-            f"{len(right)} rows where gold has {len(left)}; without an id column both need the same", file=pred
-        )
-    for ours, theirs in zip(left, right, strict=True):
-        if task == questions.TASK:
-            same = theirs.get("meta", {}).get("question", ours["question"]) == ours["question"]
-        else:
-            same = theirs.get("text", ours["text"]) == ours["text"]
-        if not same:
-            raise DataError(f"row {theirs['id']} has another text than gold's; add an id column", file=pred)
-        theirs["id"] = ours["id"]
-    return left, right, []
-
-
-def _rows(path: str | Path, delimiter: str | None) -> tuple[list[str], list[tuple[int, list[str]]]]:
     content = "\n".join(files.lines(path))
-    comma = delimiter or ("," if Path(path).suffix.lower() == ".csv" else "\t")
-    if delimiter is None and comma not in content.split("\n", 1)[0] and "\t" in content.split("\n", 1)[0]:
-        comma = "\t"
-    reader = csv.reader(
-        io.StringIO(content),
-        delimiter=comma,
-        quoting=csv.QUOTE_MINIMAL if comma == "," else csv.QUOTE_NONE,
-        strict=True,
-    )
-    csv.field_size_limit(files.LARGEST_LINE)
+    separator = delimiter or ("," if Path(path).suffix.lower() == ".csv" else "\t")
+    first = content.partition("\n")[0]
+    if delimiter is None and separator not in first and "\t" in first:
+        separator = "\t"
+    quoting = csv.QUOTE_MINIMAL if (separator == "," if quoted is None else quoted) else csv.QUOTE_NONE
+    csv.field_size_limit(sys.maxsize)
+    reader = csv.reader(io.StringIO(content), delimiter=separator, quoting=quoting, strict=not quoted)
     try:
-        header = [cell.strip() for cell in next(reader)]
-        rows = [(reader.line_num, row) for row in reader if any(cell.strip() for cell in row)]
+        header = [cell.strip() if quoted is None else cell for cell in next(reader)]
+        rows = [(reader.line_num, cells) for cells in reader if any(cell.strip() for cell in cells)]
     except csv.Error as error:
         raise DataError(f"not a table: {error}", file=path, line=reader.line_num) from None
-    if not rows:
-        raise DataError("no rows under the header", file=path)
+    if not quoted:
+        return header, rows
+    if not header or len(set(header)) < len(header):
+        raise DataError("a table begins with a header of names that differ", file=path, line=1)
+    for line, cells in rows:
+        check_width(header, cells, path, line)
     return header, rows
 
 
-def _column(header: Sequence[str], field: str, side: Side) -> int | None:
-    wanted = PREDICTED if field == "label" and side == "pred" else NAMES[field]
-    known = {name.lower(): index for index, name in reversed(list(enumerate(header)))}
-    return next((known[name] for name in wanted if name in known), None)
+def check_width(header: Sequence[str], cells: Sequence[str], path: object, line: int) -> None:
+    """Raise unless a row has as many cells as the header."""
+    if len(cells) != len(header):
+        what = f"{len(cells)} columns where the header has {len(header)} ({', '.join(header)})"
+        raise DataError(what, file=path, line=line)
 
 
-def _known(header: Sequence[str]) -> set[str]:
-    """The fields that a header has."""
-    return {field for field in NAMES if _column(header, field, "gold") is not None}
+def rows(source: Source) -> Iterator[Row]:
+    """One record a row."""
+    header, lines = table(source.path, source.option("delimiter"))
+    if not lines:
+        raise DataError("no rows under the header", file=source.path)
+    columns = _columns(header, source.task, source.side)
+    _check_needed(columns, header, source)
+    source.numbered = "id" not in columns
+    records = []
+    for count, (line, cells) in enumerate(lines, start=1):
+        with source.checking(line=line):
+            check_width(header, cells, source.path, line)
+            records.append(Row(_record(dict(zip(header, cells, strict=True)), columns, count, source), line))
+    if source.task == "classification" and source.side == "gold":
+        _check_labels(source, header, records)
+    yield from records
 
 
-def _record(cells: Mapping[str, str], count: int, side: Side, path: str | Path, line: int) -> dict[str, Any]:
-    record: dict[str, Any] = {"id": cells.get("id") or str(count)}
-    if "text" in cells:
-        record["text"] = cells["text"]
-    if side == "gold" and not cells["label"]:
-        raise DataError("no type", file=path, line=line, record=record["id"], field="label")
-    record["label"] = cells["label"] or None
-    if "secondary_labels" in cells:
-        record["secondary_labels"] = [label for label in LIST.split(cells["secondary_labels"].strip("[]")) if label]
-    record |= {field: cells[field] for field in ("rationale", "language", "split") if cells.get(field)}
-    if cells.get("confidence"):
-        record["confidence"] = _number(cells["confidence"], path, line, record["id"])
+def _columns(header: Iterable[str], task: str, side: Side) -> dict[str, str]:
+    """The column of each field, by the first of its names that the header has."""
+    lower = {name.strip().lower(): name for name in reversed(list(header))}
+    columns = COLUMNS[task, side].items()
+    matches = {field: next((lower[name] for name in names if name in lower), None) for field, names in columns}
+    return {field: name for field, name in matches.items() if name is not None}
+
+
+def _check_needed(columns: Mapping[str, str], header: Sequence[str], source: Source, **place: Any) -> None:
+    for field in NEEDED[source.task, source.side]:
+        if field not in columns and not (field == "answers" and "reference" in columns):
+            names = COLUMNS[source.task, source.side][field]
+            if source.task == "classification":
+                what = f"no column {LABEL[0] if field == 'label' else field}; there are {', '.join(header)}; {CONVERT}"
+            else:
+                what = f"no {' or '.join(names)}; there is {', '.join(header) or 'nothing'}"
+            raise DataError(what, file=source.path, **(place or {"line": 1}))
+
+
+def _record(row: Mapping[str, str], columns: Mapping[str, str], count: int, source: Source) -> dict[str, Any]:
+    record: dict[str, Any] = {"id": str(count)}
+    classified = source.task == "classification"
+    try:
+        for field, column in columns.items():
+            cell = row[column].strip() if classified else row[column]
+            if cell.strip() or field in EMPTY_CELLS or (classified and field == "text"):
+                record[field] = _value(cell, field)
+    except DataError as error:
+        raise error.at(record=record["id"]) from None
+    if classified and source.side == "gold" and record["label"] is None:
+        raise DataError("no type", record=record["id"], field="label")
+    others = {name: cell for name, cell in row.items() if name not in columns.values() and cell.strip()}
+    if others and not classified:
+        record["meta"] = {**others, **record.get("meta", {})}
     return record
 
 
-def _number(cell: str, path: str | Path, line: int, record: str) -> float:
-    try:
-        number = float(cell)
-    except ValueError:
-        number = float("nan")
-    if number != number or number in (float("inf"), float("-inf")):
-        raise DataError(f"not a number: {cell!r}", file=path, line=line, record=record, field="confidence")
-    return number
+def _value(cell: str, field: str) -> Any:
+    """The value of a cell."""
+    if field in LISTS:
+        return several(cell)
+    if field == "secondary_labels":
+        return [label for label in SEPARATORS.split(cell.strip("[]")) if label]
+    if field in NUMBERS:
+        try:
+            number = float(cell)
+        except ValueError:
+            number = math.nan
+        if not math.isfinite(number):
+            raise DataError(f"not a number: {cell!r}", field=field)
+        return number
+    if field in JSON:
+        try:
+            return jsonl.value(cell)
+        except DataError as error:
+            raise DataError(f"{error.what}: {cell[:60]!r}", field=field) from None
+    return cell.strip() if field == "id" else cell or None if field == "label" else cell
+
+
+def several(cell: str) -> list[str]:
+    """Texts as a JSON list, or with ``|`` between them.
+
+    >>> several('["a | b", "c"]'), several("1800 | in 1800"), several("[sic]"), several("")
+    (['a | b', 'c'], ['1800', 'in 1800'], ['[sic]'], [])
+    """
+    if cell.lstrip().startswith("["):
+        try:
+            texts = jsonl.value(cell)
+        except DataError:
+            texts = None
+        if isinstance(texts, list) and all(isinstance(text, str) for text in texts):
+            return texts
+    return [part.strip() for part in cell.split("|") if part.strip()]
+
+
+def from_object(entry: Mapping[str, object], number: int, source: Source) -> dict[str, Any]:
+    """A question or an answer as an object of a JSON list, with the fields' own names."""
+    columns = _columns(entry, source.task, source.side)
+    _check_needed(columns, list(entry), source, field=f"[{number}]")
+    field_of = {name: field for field, name in columns.items()}
+    record: dict[str, Any] = {"id": str(number + 1)} | {field_of.get(key, key): value for key, value in entry.items()}
+    answers = record.get("answers", ())
+    if answers is None or isinstance(answers, str):
+        record["answers"] = [answers] if answers else []
+    if source.side == "pred" and record["answer"] is None:
+        record["answer"] = ""
+    return record
 
 
 def institutional(path: str | Path, delimiter: str | None = None) -> bool:
     """Whether a table's types are institution types: its column is ``gold_type``, and they are single letters."""
-    header, rows = _rows(path, delimiter)
-    place = _column(header, "label", "gold")
-    labels = [{"label": row[place].strip() or None} for _, row in rows if place is not None and place < len(row)]
-    return _institutions(header, labels) is not None
+    header, lines = table(path, delimiter)
+    column = _columns(header, "classification", "gold").get("label")
+    labels = [cells[header.index(column)].strip() for _, cells in lines if column and len(cells) > header.index(column)]
+    return "gold_type" in header and all(re.fullmatch("[A-Z]?", label) for label in labels)
 
 
-def _institutions(header: Sequence[str], records: Sequence[Mapping[str, Any]]) -> tuple[str, ...] | None:
-    letters = all(record["label"] is None or re.fullmatch("[A-Z]", record["label"]) for record in records)
-    return INSTITUTIONS if letters and "gold_type" in header else None
-
-
-def _within(records: Sequence[Mapping[str, Any]], labels: Sequence[str] | None, path: str | Path, wrong: Wrong) -> None:
-    """Gold's labels stand in the list; a prediction outside it is the measure's affair (OTHER)."""
+def _check_labels(source: Source, header: Sequence[str], records: Sequence[Row]) -> None:
+    """Gold's labels are in the list; a prediction outside it is the measure's business (OTHER)."""
+    labels = source.option("labels")
     if labels is None:
-        return
-    for record in records:
+        if "gold_type" not in header or not all(re.fullmatch("[A-Z]", row.record["label"]) for row in records):
+            return
+        labels = INSTITUTIONS
+    for row in records:
         for field in ("label", "secondary_labels"):
-            found = record.get(field) or []
-            for label in [found] if isinstance(found, str) else found:
+            values = row.record.get(field) or []
+            for label in [values] if isinstance(values, str) else values:
                 if label not in labels:
-                    said = f"label {label!r} is outside the list {', '.join(labels)}"
-                    wrong(DataError(said, file=path, record=record["id"], field=field), "label")
+                    with source.checking("label", record=row.record["id"], field=field):
+                        raise DataError(f"label {label!r} is outside the list {', '.join(labels)}")
 
 
 def write(path: str | Path, records: Iterable[Mapping[str, Any]], task: str, side: Side = "gold") -> None:
-    """Write a table; the extension says which kind. Language, split and the like have a column where they are said."""
-    if task not in TASKS:
-        raise GoldassayError(f"formats tsv and csv hold {' and '.join(TASKS)}, not {task}")
-    if task == questions.TASK:
-        questions.save(path, records, side)
-        return
-    rows = list(records)
-    comma = "," if Path(path).suffix.lower() == ".csv" else "\t"
-    names = ["id", "text", "gold_type" if side == "gold" else "label", "secondary_types"]
-    known = FIELDS[side][FIELDS[side].index("secondary_labels") + 1 :]
-    more = [name for name in known if any(record.get(name) is not None for record in rows)]
+    """Write a table with the columns that one of the records has; the extension says which kind."""
+    several_records = list(records)
+    names = {"label": "gold_type" if side == "gold" else "label", "secondary_labels": "secondary_types"}
+    always = ("id", *NEEDED[task, side], *(("text", "secondary_labels") if task == "classification" else ()))
+    fields = [
+        field
+        for field in COLUMNS[task, side]
+        if field in always or any(record.get(field) is not None for record in several_records)
+    ]
+    tab = Path(path).suffix.lower() != ".csv"
     out = io.StringIO()
-    table = questions.writer(out, comma)
-    table.writerow([*names, *more])
-    for record in rows:
-        cells = [
-            record["id"],
-            record.get("text", ""),
-            record["label"] or "",
-            "|".join(record.get("secondary_labels", [])),
-            *("" if record.get(name) is None else str(record[name]) for name in more),
-        ]
-        for name, cell in zip([*names, *more], cells, strict=True):
-            if comma == "\t" and ("\t" in cell or "\n" in cell or "\r" in cell):
-                raise DataError(
-                    "a tab or line break cannot stand in tsv; write csv or jsonl", record=record["id"], field=name
-                )
-        table.writerow(cells)
+    quoting = csv.QUOTE_NONE if tab else csv.QUOTE_MINIMAL
+    writer = csv.writer(
+        out, delimiter="\t" if tab else ",", lineterminator="\n", quoting=quoting, quotechar=None if tab else '"'
+    )
+    writer.writerow([names.get(field, field) if task == "classification" else field for field in fields])
+    for record in several_records:
+        cells = [_written(record.get(field), field) for field in fields]
+        for field, cell in zip(fields, cells, strict=True):
+            if tab and any(mark in cell for mark in "\t\n\r"):
+                message = "a tab or line break cannot stand in tsv; write csv or jsonl"
+                raise DataError(message, record=record["id"], field=field)
+        writer.writerow(cells)
     files.save(path, out.getvalue())
+
+
+def _written(value: Any, field: str) -> str:
+    """A value as the cell that is read back the same."""
+    if value is None:
+        return ""
+    if field == "secondary_labels":
+        return "|".join(value)
+    if field in LISTS:
+        if not value:
+            return "" if field in EMPTY_CELLS else "[]"
+        return value[0] if len(value) == 1 and several(value[0]) == value else json.dumps(value, ensure_ascii=False)
+    return json.dumps(value, ensure_ascii=False) if field in JSON else str(value)
