@@ -42,7 +42,7 @@ PROOF = {
         from goldassay.gold.audit import audit
         file.write_text("no bar\\nM | x\\n")
         (found,) = audit(file, format="lines", task="classification").findings
-        assert found.message == "expected LABEL | TEXT, not 'no bar'", found.message
+        assert found.message == "expected LABEL | TEXT, got 'no bar'", found.message
     """,
     "Add a question for judges": """
         import dspy

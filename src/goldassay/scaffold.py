@@ -11,7 +11,7 @@ from typing import Any
 
 from goldassay import files
 from goldassay.exceptions import GoldassayError
-from goldassay.gold import anyfields
+from goldassay.gold import anyfields, read
 from goldassay.gold.splits import split
 from goldassay.measure import TASKS
 
@@ -45,7 +45,7 @@ def write(
             raise GoldassayError(f"{name!r} is no name for a task or a field: letters, digits and _, no digit first")
     if task in TASKS:
         raise GoldassayError(f"{task} is one of the six tasks; `goldassay init DIR` writes a workspace with those")
-    records = anyfields.read(source, task, renamed) if source is not None else []
+    records = read(source, task=task, map=renamed) if source is not None else []
     types = anyfields.fields(records)
     inputs, outputs = _sides(types, inputs, outputs) if records else (list(inputs), list(outputs))
     if not inputs or not outputs:

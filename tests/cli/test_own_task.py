@@ -269,8 +269,8 @@ def test_an_own_task_takes_a_judge(tones: Path, monkeypatch: pytest.MonkeyPatch)
         (["eval", "ton"], "no task 'ton'; did you mean 'tone'? (a file is named as programs/ton.py:program)"),
         (["score", "tone", "--gold", "a", "--pred", "b"], "measure a task of your own with: goldassay eval tone"),
         (["score", "triple", "--gold", "a", "--pred", "b"], "no task 'triple'; did you mean 'triples'?"),
-        (["eval", "tone:baseline", "--map", "text=body"], "says how it is read; --map is for one file"),
-        (["gold", "validate", "gold/tone", "--map", "a=b"], "says how it is read; --map is for one file"),
+        (["eval", "tone:baseline", "--map", "text=body"], "says how it is read; map is for one file"),
+        (["gold", "validate", "gold/tone", "--map", "a=b"], "says how it is read; map is for one file"),
         (["score", "classification", "--gold", "letters.csv", "--pred", "letters.csv"], "--map text=COLUMN,label="),
     ],
 )

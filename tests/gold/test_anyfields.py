@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from goldassay.exceptions import DataError, GoldassayError
-from goldassay.gold import convert, load
-from goldassay.gold.anyfields import fields, mapping, read
+from goldassay.gold import convert, load, read
+from goldassay.gold.anyfields import fields, mapping
 from goldassay.gold.audit import audit
 
 ROWS = [
@@ -55,7 +55,7 @@ def test_a_mapping_may_stand_in_a_file(tmp_path: Path) -> None:
 def test_a_column_of_numbers_is_numbers_and_a_code_is_none(tmp_path: Path) -> None:
     file = tmp_path / "t.csv"
     file.write_text("year,code,share,right\n1784,007,0.5,true\n1913,012,,false\n", encoding="utf-8")
-    first, second = read(file, "mine")
+    first, second = read(file, task="mine")
     assert first == {"id": "1", "year": 1784, "code": "007", "share": 0.5, "right": True}
     assert second["share"] is None
     assert fields([first, second]) == {"year": "int", "code": "str", "share": "float", "right": "bool"}
@@ -77,7 +77,7 @@ def test_few_words_that_repeat_are_a_closed_list() -> None:
 def test_a_broken_table_is_one_line(tmp_path: Path, text: str, said: str) -> None:
     (tmp_path / "t.csv").write_text(text, encoding="utf-8")
     with pytest.raises(DataError, match=said):
-        read(tmp_path / "t.csv", "mine")
+        read(tmp_path / "t.csv", task="mine")
 
 
 def test_validate_tells_what_is_off_in_any_gold(tmp_path: Path) -> None:
@@ -93,9 +93,6 @@ def test_validate_tells_what_is_off_in_any_gold(tmp_path: Path) -> None:
     assert ("schema", "6", "tone is missing") in found
 
 
-def test_what_is_nested_without_end_and_what_is_no_number(tmp_path: Path) -> None:
-    (tmp_path / "deep.jsonl").write_text('{"text": ' + "[" * 900 + "]" * 900 + "}\n", encoding="utf-8")
-    with pytest.raises(DataError, match=r"deep.jsonl:1: lists and objects inside each other more than 100 times"):
-        read(tmp_path / "deep.jsonl", "mine")
+def test_a_number_without_end_is_text(tmp_path: Path) -> None:
     (tmp_path / "x.csv").write_text(f"text,year,n\na,1784,nan\nb,1913,{'9' * 4400}\n", encoding="utf-8")
-    assert [one["n"][:3] for one in read(tmp_path / "x.csv", "mine")] == ["nan", "999"]
+    assert [one["n"][:3] for one in read(tmp_path / "x.csv", task="mine")] == ["nan", "999"]

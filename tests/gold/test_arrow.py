@@ -12,8 +12,8 @@ from typer.testing import CliRunner
 
 from goldassay.cli import app
 from goldassay.exceptions import DataError
-from goldassay.gold import load
-from goldassay.gold.anyfields import fields, read
+from goldassay.gold import load, read
+from goldassay.gold.anyfields import fields
 
 datasets = pytest.importorskip("datasets", exc_type=ImportError)
 pyarrow = pytest.importorskip("pyarrow")
@@ -29,7 +29,7 @@ def written(path: Path, **columns: list[Any]) -> Path:
 def test_parquet_is_read_with_what_json_can_hold(tmp_path: Path) -> None:
     day = datetime.date(1784, 1, 1)
     file = written(tmp_path / "a.parquet", text=["a", "b"], opened=[day, None], parts=[[{"n": 1}], []], share=[0.5, 1])
-    first, second = read(file, "mine")
+    first, second = read(file, task="mine")
     assert first == {"id": "1", "text": "a", "opened": "1784-01-01", "parts": [{"n": 1}], "share": 0.5}
     assert second["opened"] is None
     assert json.dumps(first)
@@ -39,14 +39,14 @@ def test_parquet_is_read_with_what_json_can_hold(tmp_path: Path) -> None:
 def test_a_mapping_leaves_pictures_behind(tmp_path: Path) -> None:
     file = written(tmp_path / "a.parquet", body=["a", "b"], picture=[b"\xff", b"\xfe"])
     with pytest.raises(DataError, match=r"picture holds bytes, which no record can hold; name the fields you want"):
-        read(file, "mine")
-    assert read(file, "mine", {"text": "body"}) == [{"id": "1", "text": "a"}, {"id": "2", "text": "b"}]
+        read(file, task="mine")
+    assert read(file, task="mine", map={"text": "body"}) == [{"id": "1", "text": "a"}, {"id": "2", "text": "b"}]
 
 
 def test_what_is_no_parquet_is_one_line(tmp_path: Path) -> None:
     (tmp_path / "a.parquet").write_text("id,text\n")
     with pytest.raises(DataError, match=r"a\.parquet: no Parquet that can be read \(.*\)"):
-        read(tmp_path / "a.parquet", "mine")
+        read(tmp_path / "a.parquet", task="mine")
 
 
 @pytest.fixture
@@ -61,11 +61,11 @@ def saved(tmp_path: Path) -> Path:
 
 
 def test_a_saved_data_set_keeps_its_splits_and_the_names_of_its_labels(saved: Path) -> None:
-    assert read(saved, "mine") == [
+    assert read(saved, task="mine") == [
         {"id": "1", "text": "train text", "label": "A", "split": "train"},
         {"id": "2", "text": "validation text", "label": "M", "split": "dev"},
     ]
-    assert read(saved / "train", "mine")[0]["label"] == "A"
+    assert read(saved / "train", task="mine")[0]["label"] == "A"
 
 
 def test_a_data_set_is_gold_for_one_of_the_six_and_a_workspace(saved: Path, tmp_path: Path) -> None:
@@ -78,4 +78,4 @@ def test_a_data_set_is_gold_for_one_of_the_six_and_a_workspace(saved: Path, tmp_
 def test_a_data_set_that_is_not_there_is_one_line(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
     with pytest.raises(DataError, match="no data set that can be read"):
-        read(f"hf:{tmp_path / 'none'}", "mine")
+        read(f"hf:{tmp_path / 'none'}", task="mine")

@@ -188,8 +188,6 @@ def test_bad_tags_can_be_passed_over_and_are_counted(tmp_path: Path) -> None:
     assert "4 faults were passed over; the first" in both.warnings[0]
     with pytest.raises(DataError, match="'LOC' is outside the scheme IOB2"):
         pairs("extraction", file, file, skip_bad=1)
-    with pytest.raises(GoldassayError, match="faults cannot be passed over in tsv"):
-        pairs("classification", file, file, format="tsv", skip_bad=1)
 
 
 def test_a_run_may_go_on_after_the_sixth_column(tmp_path: Path) -> None:

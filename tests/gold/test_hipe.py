@@ -87,7 +87,7 @@ def test_a_real_mismatch_names_document_token_and_both_forms(tmp_path: Path) -> 
     gold = write(tmp_path / "gold.tsv", ROWS)
     rows = [row.replace("Otto\t", "Hugo\t") for row in ROWS]
     expected = "token 1 is 'Otto' in gold and 'Hugo' in the system; both files must hold the same text"
-    way = "; --protocol hipe lays them by position, as the official scorer does"
+    way = "; the protocol hipe lays them by position, as the official scorer does"
     assert message(gold, write(tmp_path / "pred.tsv", rows)) == f"pred.tsv:10: record two: {expected}{way}"
     assert message(gold, write(tmp_path / "less.tsv", rows[:-1])) == f"less.tsv:10: record two: {expected}"
 

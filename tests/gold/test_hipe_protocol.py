@@ -184,7 +184,7 @@ def test_line_ends_a_mark_of_byte_order_and_other_columns_change_nothing(tmp_pat
 
 def test_without_the_protocol_other_tokens_are_refused_and_the_way_is_named(tmp_path: Path) -> None:
     gold, pred = write(tmp_path / "gold.tsv", "Bern B-LOC Q70 _"), write(tmp_path / "pred.tsv", "Bem B-LOC Q70 _")
-    with pytest.raises(DataError, match="--protocol hipe lays them by position"):
+    with pytest.raises(DataError, match="the protocol hipe lays them by position"):
         pairs("linking", gold, pred, format="hipe")
 
 

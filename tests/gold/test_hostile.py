@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 import zipfile
 from pathlib import Path
 from typing import Any
@@ -13,7 +11,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from goldassay import files
 from goldassay.exceptions import DataError, GoldassayError
 from goldassay.gold import load, read, write
 from goldassay.gold.audit import audit
@@ -31,49 +28,6 @@ def saved(folder: Path, content: str | bytes, name: str = "extraction.jsonl") ->
     file = folder / name
     file.write_bytes(content if isinstance(content, bytes) else content.encode("utf-8"))
     return file
-
-
-def test_a_line_of_200_megabytes_is_an_error_within_bounds(tmp_path: Path) -> None:
-    file = tmp_path / "extraction.jsonl"
-    with file.open("w", encoding="utf-8") as out:
-        out.write('{"id": "d", "text": "')
-        for _ in range(200):
-            out.write("x" * 1_000_000)
-        out.write('", "entities": []}\n')
-    code = """
-import resource, sys
-from goldassay.exceptions import DataError
-from goldassay.gold import read
-before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-try:
-    read(sys.argv[1], task="extraction")
-except DataError as error:
-    print(error)
-print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before)
-"""
-    done = subprocess.run([sys.executable, "-c", code, str(file)], capture_output=True, text=True, check=True)
-    message, grown = done.stdout.strip().split("\n")
-    assert "extraction.jsonl:1: a line of 200,000,0" in message
-    scale = 1 if sys.platform == "darwin" else 1024
-    assert int(grown) * scale < 50_000_000  # the line is measured and never kept
-    assert audit(file).kinds == {"unreadable": 1}
-
-
-LONG = [("x.jsonl", "extraction", None), ("x.json", "answering", "squad"), ("x.tsv", "classification", None)]
-LONG += [(f"x.{form}", "extraction", form) for form in ("json", "iob2", "hipe")] + [("x.ann", "extraction", "brat")]
-LONG += [("x.csv", "classification", None), ("x.qrels", "retrieval", "trec"), ("x.txt", "triples", "text2kgbench")]
-
-
-@pytest.mark.parametrize(("name", "task", "form"), LONG)
-def test_a_line_that_is_too_long_is_measured_and_not_kept_in_every_format(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, task: str, form: str | None
-) -> None:
-    monkeypatch.setattr(files, "LARGEST_LINE", 1000)
-    file = saved(tmp_path, "\n" + "x" * 5000 + "\n", name)
-    if form == "brat":
-        saved(tmp_path, "Delft", "x.txt")
-    with pytest.raises(DataError, match=rf"{name}:2: a line of 5,000 bytes; at most 1,000 are read: make more records"):
-        read(file, task=task, format=form)
 
 
 @pytest.mark.parametrize("deep", ["[" * 100_000, '{"a":' * 100_000, '{"id": "d", "meta": ' + '{"a":' * 50_000])
@@ -249,9 +203,9 @@ json_values = st.recursive(
 def test_wrong_values_in_the_right_fields_are_findings(task: str, data: st.DataObject) -> None:
     import tempfile
 
-    from goldassay.gold.records import GOLD
+    from goldassay.gold.shapes import SHAPES
 
-    names = sorted(GOLD[task].__annotations__)
+    names = sorted(SHAPES["gold"][task].__annotations__)
     record = data.draw(st.dictionaries(st.sampled_from(names), json_values, min_size=1))
     with tempfile.TemporaryDirectory() as folder:
         file = saved(Path(folder), json.dumps(record) + "\n", f"{task}.jsonl")

@@ -86,5 +86,5 @@ def test_a_file_of_something_else_is_refused(file: Any, tmp_path: Path) -> None:
     (tmp_path / "object.json").write_text("{}")
     with pytest.raises(DataError, match="a list of tasks is needed"):
         read(tmp_path / "object.json", format="label-studio", task="extraction")
-    with pytest.raises(GoldassayError, match="holds extraction and classification, not linking"):
+    with pytest.raises(GoldassayError, match="holds extraction, classification, not linking"):
         read(file(), format="label-studio", task="linking")

@@ -8,7 +8,7 @@ import pytest
 from rapidfuzz import fuzz
 
 from goldassay.gold.audit.across import duplicates
-from goldassay.gold.audit.rows import LocatedRecord
+from goldassay.gold.audit.findings import LocatedRecord
 from goldassay.gold.splits import grouped
 from goldassay.text import similarity
 from goldassay.text.similarity import candidates, grams, signatures

@@ -104,10 +104,10 @@ def test_without_ids_both_are_aligned_in_their_order(tmp_path: Path, suffix: str
     [
         ("question,answer\nWhen?,1800\nWhom?,\n", "row 2 has another text than gold's; add an id column"),
         ("question,answr\nWhen?,1800\nWho?,\n", "p.csv:1: no answer or prediction"),
-        ("answer,confidence\n1800,high\n,\n", "p.csv:2: confidence: not a number: 'high'"),
+        ("answer,confidence\n1800,high\n,\n", "p.csv:2: record 1, confidence: not a number: 'high'"),
         (
             "answer,citations\n1800,{\n,\n",
-            "p.csv:2: citations: not JSON: Expecting property name",
+            "p.csv:2: record 1, citations: not JSON: Expecting property name",
         ),
         ("answer,confidence\n1800\n,\n", "p.csv:2: 1 columns where the header has 2"),
         ("", "the file is empty"),

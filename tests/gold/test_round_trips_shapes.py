@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from typing_extensions import is_typeddict
 
 from goldassay.gold import read, write
-from goldassay.gold.records import GOLD, PRED, Side
+from goldassay.gold.shapes import SHAPES, Side
 
 TASKS = ("extraction", "classification", "linking", "retrieval", "answering", "triples")
 QUICK = settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -87,7 +87,7 @@ def placed(record: dict[str, Any], side: Side) -> dict[str, Any]:
 @QUICK
 @given(data=st.data())
 def test_jsonl_keeps_every_field_of_every_shape(tmp_path: Path, task: str, side: Side, data: st.DataObject) -> None:
-    kind = (GOLD if side == "gold" else PRED)[task]
+    kind = SHAPES[side][task]
     if task == "answering":
         names = data.draw(NAMES)  # of ids that are checked against each other, only unlike ones
         records = [{**data.draw(shape(kind)), "id": name} for name in names]

@@ -74,7 +74,7 @@ def test_four_factors_of_heritage_are_kept(root: Path) -> None:
     made = split(records)
     assert sum(made.sizes.values()) == 228
     assert [found.factor for found in made.deviations] == ["size", *STRATIFICATION_FACTORS]
-    sizes, custodian = made.deviations[0], made.off[1]
+    sizes, custodian = made.deviations[0], made.deviations[1]
     assert sizes.most < 0.03
     # 12 documents a type: one of them is a share of 0.083
     assert custodian.most < 0.17

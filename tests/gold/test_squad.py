@@ -77,7 +77,7 @@ def test_a_prediction_for_an_unknown_question(tmp_path: Path) -> None:
         ({"data": [{"paragraphs": [{}]}]}, "gold", "data[0].paragraphs[0]: a paragraph has a 'context'"),
         ({"data": [{"paragraphs": [{"context": "x", "qas": [{}]}]}]}, "gold", "0/0: a question has an 'id'"),
         ({"data": []}, "pred", "predictions are one object {id: answer}"),
-        ({"a": 3}, "pred", "record a: an answer is text, not 3"),
+        ({"a": 3}, "pred", "record a, answer: input should be a valid string, found 3"),
     ],
 )
 def test_what_is_wrong_is_said(tmp_path: Path, content: Any, side: str, expected: str) -> None:

@@ -7,27 +7,27 @@ from pathlib import Path
 from typing import Any
 
 from goldassay.gold import load
-from goldassay.gold.stats import counted, nil_ratio, of, stats
+from goldassay.gold.stats import counted, nil_ratio, of_task, stats
 
 
 def test_the_counts_of_heritage_are_those_of_its_card(root: Path) -> None:
     gold = load(root / "gold" / "heritage")
     found = stats(gold)
     for task, declared in gold.card["tasks"].items():
-        counts = found.tasks[task].counts
+        counts = found["tasks"][task]["counts"]
         for name in ("records", "entities", "links", "nil", "judgements", "triples", "checked"):
             if name in declared:
                 assert counts[name] == declared[name], (task, name)
-    assert found.tasks["extraction"].by["language"]["nl"][0] == 57
-    json.dumps(found.state())
+    assert found["tasks"]["extraction"]["by"]["language"]["nl"][0] == 57
+    json.dumps(found)
 
 
 def test_facets() -> None:
     def row(key: str, label: str, split: str | None, tier: object) -> dict[str, object]:
         return {"id": key, "text": "x", "label": label, "split": split, "strata": {"tier": tier}}
 
-    found = of("classification", [row("a", "M", "train", 1), row("b", "A", "dev", 1.0), row("c", "M", None, None)])
-    assert found.by == {
+    found = of_task("classification", [row("a", "M", "train", 1), row("b", "A", "dev", 1.0), row("c", "M", None, None)])
+    assert found["by"] == {
         "split": {"train": (1, 0), "dev": (1, 0), "–": (1, 0)},
         "tier": {"1": (2, 0), "–": (1, 0)},
         "label": {"M": (2, 0), "A": (1, 0)},

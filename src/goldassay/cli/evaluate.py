@@ -220,8 +220,8 @@ def task_gold(gold: str | None, target: workspace.Target, **reading: Any) -> tup
 
     name = gold or (target.task if (workspace.root() / "gold" / target.task).is_dir() else "heritage")
     part = load(name, task=target.task, **reading).task(target.task)
-    if part.task not in INPUTS and not part.stated and workspace.inputs(part.task) is None:
-        part.stated = workspace.taken(target.load()) or []  # a file outside a workspace
+    if part.task not in INPUTS and not part.program_inputs and workspace.inputs(part.task) is None:
+        part.program_inputs = workspace.taken(target.load()) or []  # a file outside a workspace
     return name, part
 
 

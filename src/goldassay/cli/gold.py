@@ -96,7 +96,7 @@ def stats(gold: use.GoldSet, reading: ReadingOptions, json: bool = False) -> Non
 
     counts = count(load(gold, **reading.reading()))
     if json:
-        terminal.answer(counts.state())
+        terminal.answer(counts)
     else:
         tables.stats(counts)
 

@@ -154,15 +154,16 @@ def _dataset(name: str) -> Iterator[dict[str, object]]:
             loaded = datasets.load_from_disk(name)
     except Exception as error:  # noqa: BLE001 - the library raises what its many back ends raise
         raise DataError(f"no data set that can be read ({_first_line(error)})", file=name) from None
-    for split, part in loaded.items() if isinstance(loaded, dict) else [(None, loaded)]:
+    parts: Any = loaded.items() if isinstance(loaded, dict) else [(None, loaded)]
+    for part_name, part in parts:
         labels = {column: kind for column, kind in part.features.items() if isinstance(kind, datasets.ClassLabel)}
         for raw in part:
             row = dict(raw)
             for column, kind in labels.items():
                 if isinstance(row[column], int) and row[column] >= 0:
                     row[column] = kind.int2str(row[column])
-            if split:
-                row.setdefault("split", SPLIT_NAMES.get(str(split), str(split)))
+            if part_name:
+                row.setdefault("split", SPLIT_NAMES.get(str(part_name), str(part_name)))
             yield row
 
 

@@ -296,7 +296,8 @@ def _overlap(gold: Source, pred: Source, gold_ids: Sequence[str], pred_ids: Iter
 def unknown_prediction(task: str, record: str, file: object) -> DataError:
     """The error for a prediction whose id gold does not have."""
     noun = {"retrieval": "query", "answering": "question"}.get(task, "document")
-    return DataError(f"prediction for a {noun} that gold does not have", file=file, record=record)
+    run_hint = "; goldassay compare with this --pred alone leaves it out" if file and formats.is_run(str(file)) else ""
+    return DataError(f"prediction for a {noun} that gold does not have{run_hint}", file=file, record=record)
 
 
 def missing_warning(missing: Sequence[str], total: int) -> list[str]:

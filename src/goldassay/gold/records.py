@@ -217,7 +217,7 @@ def as_prediction(record: Mapping[str, Any], task: str) -> dict[str, Any]:
 
 def _as_candidates(link: Mapping[str, Any]) -> dict[str, Any]:
     ids = link.get("ids") or {}
-    mention = {name: link[name] for name in ("start", "end", "text", "type") if name in link}
+    mention = {name: link[name] for name in ("start", "end", "text", "fragments", "type") if name in link}
     candidates = [{"id": identifier, "kb": base} for base, several in ids.items() for identifier in several]
     return {**mention, "candidates": candidates, "ids": dict(ids)}
 

@@ -71,7 +71,7 @@ class TaskSet:
     def __init__(
         self, task: str, sources: list[Fields], folder: Path | None = None, inputs: Sequence[str] = ()
     ) -> None:
-        self.task, self.sources, self.folder, self._inputs = task, sources, folder, list(inputs)
+        self.task, self.sources, self.folder, self.program_inputs = task, sources, folder, list(inputs)
 
     @property
     def place(self) -> Path:
@@ -121,7 +121,7 @@ class TaskSet:
         """The fields that a program gets: of a task of one's own those that its card names, else its program's."""
         if self.task in INPUTS:
             return [INPUTS[self.task]]
-        names = self._inputs or workspace.inputs(self.task) or list(anyfields.fields(self.records))
+        names = self.program_inputs or workspace.inputs(self.task) or list(anyfields.fields(self.records))
         absent = [name for name in names if not any(name in record for record in self.records)]
         if absent:
             there = ", ".join(anyfields.fields(self.records))

@@ -82,6 +82,7 @@ class Link(TypedDict):
     start: Offset
     end: Offset
     text: NotRequired[str]
+    fragments: NotRequired[list[tuple[Offset, Offset]]]
     type: NotRequired[str | None]
     ids: dict[str, list[str]]
     checked: NotRequired[Flag]
@@ -204,6 +205,7 @@ class PredictedLink(TypedDict):
     start: Offset | None
     end: Offset | None
     text: NotRequired[str]
+    fragments: NotRequired[list[tuple[Offset, Offset]]]
     type: NotRequired[str | None]
     candidates: list[Candidate]
     ids: NotRequired[dict[str, list[str]]]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 from rich.markup import escape
 from rich.table import Table
@@ -11,7 +12,7 @@ from rich.table import Table
 from goldassay.gold.agreement import Agreement
 from goldassay.gold.audit import KINDS, Audit
 from goldassay.gold.splits import Split
-from goldassay.gold.stats import UNITS, Stats
+from goldassay.gold.stats import UNITS
 from goldassay.reporting.terminal import console, number, under_title
 from goldassay.statistics import wilson
 
@@ -53,19 +54,19 @@ def audit(found: Audit) -> None:
     out.print(kinds)
 
 
-def stats(found: Stats) -> None:
+def stats(found: Mapping[str, Any]) -> None:
     """A table of counts, and one for each task and facet."""
     out = console()
-    for task, one in found.tasks.items():
-        single = {name: value for name, value in one.counts.items() if not isinstance(value, Mapping)}
+    for task, one in found["tasks"].items():
+        single = {name: value for name, value in one["counts"].items() if not isinstance(value, Mapping)}
         out.print(f"[bold]{task}[/]  " + ", ".join(f"{name} {value:,}" for name, value in single.items()), markup=True)
-        for name, groups in one.counts.items():
+        for name, groups in one["counts"].items():
             if isinstance(groups, Mapping) and name not in ("splits", "languages", "labels"):
                 shown = ", ".join(f"{key} {count:,}" for key, count in list(groups.items())[:30])
                 more = f", … {len(groups) - 30} more" if len(groups) > 30 else ""
                 out.print(f"  {name}: {shown}{more}", markup=False)
-        for facet, keys in one.by.items():
-            units = [one.unit] if one.unit != "records" else []
+        for facet, keys in one["by"].items():
+            units = [one["unit"]] if one["unit"] != "records" else []
             table = _table(None, facet, "records", *units)
             for key, counts in sorted(keys.items())[:MOST]:
                 table.add_row(escape(key), *(f"{count:,}" for count in counts[: 1 + len(units)]))

@@ -45,16 +45,16 @@ def new_folder(runs: Path, name: str, lm: str | None = None) -> Path:
 class RowLog:
     """Rows on disk as soon as they are made, so that a crash loses only what is in flight; no secret among them."""
 
-    def __init__(self, file: Path, secrets: tuple[str, ...], alone: bool = False) -> None:
+    def __init__(self, file: Path, secrets: tuple[str, ...], locked: bool = False) -> None:
         self.secrets = secrets
-        self._log = jsonl.Log(file, alone=alone)
+        self._log = jsonl.Log(file, locked=locked)
 
     def add(self, row: Mapping[str, object]) -> int:
         """One more row; the place in the file where it starts."""
         line = jsonl.dumps(row)
         if redact(line, self.secrets) != line:  # rare, so that rows without secrets are written at once
             line = jsonl.dumps(scrub(json.loads(line), self.secrets))
-        return self._log.line(line)
+        return self._log.lines([line])
 
     def close(self) -> None:
         """No more rows."""

@@ -17,13 +17,10 @@ from itertools import permutations, product
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from goldassay import files
 from goldassay.exceptions import GoldassayError
-from goldassay.gold import formats, read, streamed
-from goldassay.gold.formats.run import rows_of
-from goldassay.gold.reading import aligned, laid, pairs
+from goldassay.gold import formats, pairs
 from goldassay.measure import Measure, parse
-from goldassay.running.folder import ABOUT, ROWS, read_about
+from goldassay.running.folder import ABOUT, read_about
 from goldassay.score import Evidence
 from goldassay.scorecard import Batches, Scorecard, fold
 
@@ -154,52 +151,14 @@ def _measures(task: str, named: Sequence[str]) -> list[Measure[Any]]:
 
 
 def _sides(task: str, setting: Setting, format: str | None) -> tuple[Sequence[Any], Sequence[Any], list[str]]:
-    """Aligned records; without the predictions whose example this gold does not have, and what a run was not asked."""
+    """Aligned records; of a run, without predictions that gold does not have and gold that the run was not asked."""
     gold_is_run, pred_is_run = formats.is_run(setting.gold), formats.is_run(setting.pred)
-    if not gold_is_run and not pred_is_run:
-        both = pairs(task, setting.gold, setting.pred, format=format)
-        return both.gold, both.pred, both.warnings
-    given = (setting.gold, gold_is_run), (setting.pred, pred_is_run)
-    stay = all(run or (format or formats.guess(file, task)) == "jsonl" for file, run in given)
-    if stay and any(streamed.streams(rows_of(file)) for file, _ in given):
-        return _in_their_files(task, setting, gold_is_run, pred_is_run)
-    gold = read(setting.gold, format="run" if gold_is_run else format, task=task)
-    pred = read(setting.pred, format="run" if pred_is_run else format, task=task, side="pred")
-    known = {record["id"] for record in gold}
-    kept = [record for record in pred if record["id"] in known]
-    asked = _examples(setting.pred) if pred_is_run else known
-    wanted = [record for record in gold if record["id"] in asked]
-    said = _left_out(setting, len(pred) - len(kept), len(gold) - len(wanted), len(wanted))
-    both = aligned(task, wanted, kept)
-    return both.gold, both.pred, [*said, *both.warnings]
-
-
-def _in_their_files(
-    task: str, setting: Setting, gold_is_run: bool, pred_is_run: bool
-) -> tuple[Sequence[Any], Sequence[Any], list[str]]:
-    """The same of large files: their records are read again whenever they are asked for."""
-    gold, pred = rows_of(setting.gold), rows_of(setting.pred)
-    left = streamed.RunRows(gold, task, "gold") if gold_is_run else streamed.Records(gold, task)
-    right = streamed.RunRows(pred, task) if pred_is_run else streamed.Records(pred, task, "pred")
-    wanted = left.among(right.asked) if isinstance(right, streamed.RunRows) else left
-    both, answers = laid(wanted, right)
-    said = _left_out(setting, len(right) - len(wanted) + len(answers.missing), len(left) - len(wanted), len(wanted))
-    return both.gold, both.pred, [*said, *both.warnings]
-
-
-def _left_out(setting: Setting, predicted: int, gold: int, kept: int) -> list[str]:
-    """What is to be said of predictions and examples of gold that have nothing beside them."""
-    if not kept:
-        raise GoldassayError(f"{setting.gold} has none of the examples of {setting.pred}")
-    said = []
-    if predicted:
-        said.append(f"{predicted} predictions are of examples that this gold does not have; they are left out")
-    if gold:
-        said.append(f"{gold} examples of this gold were not in the run; they are left out")
-    return said
-
-
-def _examples(run: Path) -> set[str]:
-    """The ids of the examples of a run, also of those that failed."""
-    rows = run / ROWS if run.is_dir() else run
-    return {str(row["id"]) for _, row in files.json_lines(rows) if isinstance(row, dict) and "id" in row}
+    both = pairs(
+        task,
+        setting.gold,
+        setting.pred,
+        format="run" if gold_is_run else format,
+        pred_format="run" if pred_is_run else format or (formats.guess(setting.pred, task) if gold_is_run else None),
+        overlap=gold_is_run or pred_is_run,
+    )
+    return both.gold, both.pred, both.warnings

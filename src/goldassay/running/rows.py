@@ -97,7 +97,7 @@ class Rows(Sequence[Row]):
 
     def _read(self, indices: Sequence[int]) -> Iterator[Row]:
         file = self.file or Path()  # rows without a file are all in memory
-        return jsonl.at(file, (self._places[index] for index in indices))
+        return jsonl.rows_at(file, (self._places[index] for index in indices))
 
     def _reach(self, index: int) -> None:
         self._places.extend([-1] * (index + 1 - len(self._places)))

@@ -257,7 +257,7 @@ def stored(place: Path, metric: Metric | None = None) -> tuple[Run, Rows]:
     what = "a row of this run: an index, an id, and the tallies of its measures"
     more = of_function(about)
     if (place / ROWS).exists():
-        for row, start in jsonl.placed(place / ROWS, what=what, check=lambda row: _checked(row, zero, more)):
+        for row, start in jsonl.rows_with_offsets(place / ROWS, what=what, check=lambda row: _checked(row, zero, more)):
             rows.add(row, start)
     return Run(about, rows.settled(), zero, place), rows
 

@@ -70,10 +70,10 @@ def read_table(path: str | Path = OURS) -> AlignmentFile:
     >>> len(table.rows) >= 60, next(row.values["male"] for row in table.rows if row.id == "P21")
     (True, 'Q6581097')
     """
-    kit = kits.load(path, "alignment")
-    rows = tuple(_row(entry, path, f"alignments[{number}]") for number, entry in enumerate(kit.entries))
-    declared = kit.head.get("count")
-    return AlignmentFile(rows, _prefixes(kit.head, path), declared if isinstance(declared, int) else None)
+    _, head, entries = kits.load(path, "alignment")
+    rows = tuple(_row(entry, path, f"alignments[{number}]") for number, entry in enumerate(entries))
+    declared = head.get("count")
+    return AlignmentFile(rows, _prefixes(head, path), declared if isinstance(declared, int) else None)
 
 
 def _row(entry: Mapping[str, object], path: str | Path, where: str) -> PropertyRow:

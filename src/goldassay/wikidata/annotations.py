@@ -143,7 +143,7 @@ def drawn(rows: Iterable[Mapping[str, Any]], share: float = 0.1, seed: int = 0) 
 
 def load(path: str | Path) -> list[dict[str, Any]]:
     """The entries of an annotations file, judged or not."""
-    entries = kits.load(path, "annotations").entries
+    entries = kits.load(path, "annotations")[2]
     for number, entry in enumerate(entries):
         where = f"annotations[{number}]"
         triple = entry.get("triple")
@@ -160,7 +160,7 @@ def load(path: str | Path) -> list[dict[str, Any]]:
 def save(path: str | Path, entries: Sequence[Mapping[str, object]]) -> None:
     """Write the entries, with true counts before them; what else the file's head says is kept."""
     counts = Counter(str(entry["verdict"]) for entry in entries if entry.get("verdict"))
-    head = dict(kits.load(path, "annotations").head) if Path(path).exists() else {}
+    head = kits.load(path, "annotations")[1] if Path(path).exists() else {}
     metadata = dict(head.get("metadata") or {})
     metadata |= {"total_annotations": len(entries), **{name: counts[name] for name in VERDICTS}}
     rate = novel_discovery_rate(counts.elements())["novel_discovery_rate"]
@@ -184,7 +184,7 @@ def reported(path: str | Path) -> dict[str, Any]:
     judged = [entry for entry in entries if entry.get("verdict")]
     domains = sorted({str(entry.get("domain") or "unknown") for entry in judged})
     whole = novel_discovery_rate(entry["verdict"] for entry in judged)
-    declared = kits.load(path, "annotations").head.get("metadata")
+    declared = kits.load(path, "annotations")[1].get("metadata")
     notes = [
         f"{name}: {declared[name]} declared, {int(whole[name] or 0)} counted"
         for name in VERDICTS

@@ -61,9 +61,9 @@ class Benchmark:
 
 def read_benchmark(path: str | Path) -> Benchmark:
     """The benchmark of a file; an article that stands there twice is taken once."""
-    kit = kits.load(path, "benchmark")
+    _, head, entries = kits.load(path, "benchmark")
     found: dict[str, ArticleRef] = {}
-    for number, entry in enumerate(kit.entries):
+    for number, entry in enumerate(entries):
         where = f"articles[{number}]"
         qid = kits.text(entry, "qid", path, where) if entry.get("qid") else ""
         one = ArticleRef(kits.text(entry, "title", path, where), qid, str(entry.get("domain") or UNKNOWN))
@@ -71,8 +71,8 @@ def read_benchmark(path: str | Path) -> Benchmark:
     if not found:
         raise DataError("the benchmark has no articles", file=path, field="articles")
     articles = tuple(found.values())
-    notes = _recounted(kit.head, articles, len(kit.entries))
-    return Benchmark(str(kit.head.get("dataset_name") or Path(path).stem), articles, tuple(notes))
+    notes = _recounted(head, articles, len(entries))
+    return Benchmark(str(head.get("dataset_name") or Path(path).stem), articles, tuple(notes))
 
 
 def _recounted(head: Any, articles: Sequence[ArticleRef], entries: int) -> list[str]:

@@ -30,7 +30,7 @@ class ArticleRows(RowLog):
     """
 
     def __init__(self, file: Path, run: Mapping[str, object], secrets: tuple[str, ...] = ()) -> None:
-        super().__init__(file, secrets, alone=True)
+        super().__init__(file, secrets, locked=True)
         try:
             first = _first(file)
             if first is not None:
@@ -46,7 +46,7 @@ class ArticleRows(RowLog):
 def remove(file: Path) -> None:
     """Begin anew: the rows are gone, unless another run is writing them."""
     if file.exists():
-        with jsonl.Log(file, alone=True):
+        with jsonl.Log(file, locked=True):
             file.unlink()
 
 
@@ -85,6 +85,7 @@ def latest(file: Path, order: Iterable[str] | None = None) -> Iterator[dict[str,
     They come by ``order``, the keys of the articles, or sorted, and never as they finished: so a run in several threads
     gives what a serial run gives, digit for digit. Only places in the file are held, so memory stays flat.
     """
-    places = {row["key"]: start for row, start in jsonl.placed(file, what=WHAT, check=_checked) if "run" not in row}
+    rows = jsonl.rows_with_offsets(file, what=WHAT, check=_checked)
+    places = {row["key"]: start for row, start in rows if "run" not in row}
     wanted = [places[key] for key in (sorted(places) if order is None else order) if key in places]
-    return jsonl.at(file, wanted)
+    return jsonl.rows_at(file, wanted)

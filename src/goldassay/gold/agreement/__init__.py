@@ -27,7 +27,7 @@ from goldassay.gold.agreement.figures import (
     value_figures,
 )
 from goldassay.gold.reading import read
-from goldassay.gold.records import once
+from goldassay.gold.records import check_unique
 from goldassay.measure import TASKS
 
 __all__ = ["Agreement", "Disagreement", "Figure", "agree", "agree_files", "alpha", "cohen_kappa", "fleiss_kappa"]
@@ -100,7 +100,7 @@ def together(
     """The records that two annotators or more have, None where one lacks it, and what is to be known of the others."""
     by = {}
     for name, records in given.items():
-        once(records, name)
+        check_unique(records, name)
         by[name] = {str(record["id"]): record for record in records}
     counts = Counter(key for records in by.values() for key in records)
     ids = [key for key, count in counts.items() if count > 1]

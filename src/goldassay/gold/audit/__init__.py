@@ -54,7 +54,9 @@ def audit(
         yamls = sorted(file for file in place.iterdir() if file.suffix in kits.YAML)
         if yamls:
             return kits.audit(place.name, yamls)
-    gold = sets.load(place, task=None if whole_set else task, format=format, **options)
+    gold = sets.load(place, task=task, format=format, **options)
+    if whole_set and task is not None:
+        gold = sets.load(place)
     rows: dict[str, list[LocatedRecord]] = {}
     findings: list[Finding] = []
     task_of_file: dict[str, str] = {}

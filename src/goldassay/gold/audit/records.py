@@ -41,12 +41,12 @@ def _spans(row: LocatedRecord) -> Iterator[Finding]:
         end = last
     sound: list[tuple[int, Mapping[str, Any]]] = []
     for index, span in enumerate(row.record[name]):
-        message = span_fault(text, span)
-        if message:
+        problem = span_fault(text, span)
+        if problem:
             place = nearest(text, span.get("text") or "", min(span["start"], len(text)))
             fixable = place is not None and not span.get("fragments")
-            fix = {"start": place, "end": (place or 0) + len(span["text"])} if fixable else None
-            yield row.finding("offset", message, f"{name}[{index}]", fix)
+            fix: dict[str, Any] | None = {"start": place, "end": (place or 0) + len(span["text"])} if fixable else None
+            yield row.finding("offset", problem, f"{name}[{index}]", fix)
             continue
         sound.append((index, span))
         words = covered(text, span)

@@ -69,8 +69,7 @@ def _record(file: Path, name: str, source: Source) -> dict[str, Any]:
     for key, span in spans.items():
         if key in ids:
             candidates = [{"id": one, "kb": base} for base, several in ids[key].items() for one in several]
-            mention = {field: span[field] for field in ("start", "end", "text", "type")}
-            links.append({**mention, **({"ids": ids[key]} if gold else {"candidates": candidates})})
+            links.append({**span, **({"ids": ids[key]} if gold else {"candidates": candidates})})
     return record | {"links": links}
 
 

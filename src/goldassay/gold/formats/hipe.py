@@ -283,6 +283,7 @@ def write(
     column: str | None = None,
     source: str | Path | None = None,
     scheme: str | None = None,
+    repeated: str = "error",
 ) -> None:
     """Write a HIPE file.
 
@@ -294,10 +295,12 @@ def write(
         column: The column of tags; the usual one of the task if not given.
         source: A file to copy with the cells of the column replaced, all else byte for byte.
         scheme: The tagging scheme; IOB2, or that of ``source``, if not given.
+        repeated: How ``source`` is read if an id is used twice: ``error``, ``number`` or ``keep``.
     """
     name = column or DEFAULT[task]
     if source is not None:
-        files.save(path, _replaced(Source(Path(source), task, "hipe", options={"column": name}), list(records), scheme))
+        copied = Source(Path(source), task, "hipe", options={"column": name, "repeated": repeated})
+        files.save(path, _replaced(copied, list(records), scheme))
         return
     usual = name in DEFAULT.values()
     lines = ["TOKEN\tNE-COARSE-LIT\tNEL-LIT\tMISC\n" if usual else f"TOKEN\t{name}\tMISC\n"]

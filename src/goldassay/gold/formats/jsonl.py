@@ -27,7 +27,7 @@ def rows(source: Source) -> Iterator[Row]:
 
 def parse(source: Source, raw: bytes, line: int, offset: int) -> Any:
     """The object of a line."""
-    return strict.value(files.decoded(raw, source.path, line, offset))
+    return strict.value(files.decoded(raw, source.path, line, offset), line=line)
 
 
 def dumps(records: Iterable[Mapping[str, object]]) -> str:

@@ -26,7 +26,7 @@ from goldassay.gold.shapes import SHAPES, Side
 TASKS = ("extraction", "classification")
 OPTIONS = ()
 ANNOTATED = ("entities", "label", "secondary_labels")
-NOTES = ("errors", "score")  # what `goldassay runs export --label-studio` tells people beside the text
+NOTES = ("errors", "score")  # what `goldassay runs export --format label-studio` tells people beside the text
 
 
 def rows(source: Source) -> Iterator[Row]:

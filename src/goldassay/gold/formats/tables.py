@@ -19,7 +19,7 @@ import re
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from goldassay import files, jsonl
 from goldassay.exceptions import DataError
@@ -90,7 +90,7 @@ def table(
     first = content.partition("\n")[0]
     if delimiter is None and separator not in first and "\t" in first:
         separator = "\t"
-    quoting = csv.QUOTE_MINIMAL if (separator == "," if quoted is None else quoted) else csv.QUOTE_NONE
+    quoting = _quoting(separator == "," if quoted is None else quoted)
     csv.field_size_limit(sys.maxsize)
     reader = csv.reader(io.StringIO(content), delimiter=separator, quoting=quoting, strict=not quoted)
     try:
@@ -105,6 +105,10 @@ def table(
     for line, cells in rows:
         check_width(header, cells, path, line)
     return header, rows
+
+
+def _quoting(quoted: bool) -> Literal[0, 3]:
+    return csv.QUOTE_MINIMAL if quoted else csv.QUOTE_NONE
 
 
 def check_width(header: Sequence[str], cells: Sequence[str], path: object, line: int) -> None:
@@ -257,9 +261,12 @@ def write(path: str | Path, records: Iterable[Mapping[str, Any]], task: str, sid
     ]
     tab = Path(path).suffix.lower() != ".csv"
     out = io.StringIO()
-    quoting = csv.QUOTE_NONE if tab else csv.QUOTE_MINIMAL
     writer = csv.writer(
-        out, delimiter="\t" if tab else ",", lineterminator="\n", quoting=quoting, quotechar=None if tab else '"'
+        out,
+        delimiter="\t" if tab else ",",
+        lineterminator="\n",
+        quoting=_quoting(not tab),
+        quotechar=None if tab else '"',
     )
     writer.writerow([names.get(field, field) if task == "classification" else field for field in fields])
     for record in several_records:

@@ -40,14 +40,15 @@ def rows(source: Source) -> Iterator[Row]:
         if not line.strip():
             continue
         with source.checking("unreadable", line=number):
-            value = strict.value(line)
+            value = strict.value(line, line=number)
             with source.checking(line=number):
                 record = _record(value, source.side)
                 gold = gold or _is_gold(value)
-                if record["id"] in records and source.side == "gold":
-                    raise DataError("duplicate document id", record=record["id"])
-                repeated += record["id"] in records
-                records[record["id"]] = Row(record, number)
+                with source.checking("id", line=number, record=record["id"]):
+                    if record["id"] in records and source.side == "gold":
+                        raise DataError("duplicate document id")
+                    repeated += record["id"] in records
+                    records[record["id"]] = Row(record, number)
     if source.side == "pred" and repeated:
         source.warnings.append(f"{repeated} outputs repeat an id; the last line of each counts")
     if source.side == "pred" and gold:

@@ -129,10 +129,11 @@ def write(
     for record in records:
         query = _word(record["id"], record)
         if side == "gold":
-            if topics is not None and ("\n" in record["query"] or "\r" in record["query"]):
+            topic = record["query"] if topics is not None else ""
+            if "\n" in topic or "\r" in topic:
                 message = "a line break cannot stand in a topic; write jsonl"
                 raise DataError(message, record=record["id"], field="query")
-            texts.append(f"{query}\t{record['query']}\n")
+            texts.append(f"{query}\t{topic}\n")
             for document, grade in grades(record).items():
                 if grade != int(grade):
                     message = f"the grade of {document} is {grade:g}, and TREC has whole ones; write jsonl"

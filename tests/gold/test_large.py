@@ -11,14 +11,14 @@ import pytest
 
 from goldassay import Metric, evaluate
 from goldassay.exceptions import DataError
-from goldassay.gold import load, streamed
+from goldassay.gold import large, load
 from goldassay.measures import classification
 from goldassay.running.identity import gold_hash
 
 
 @pytest.fixture
 def file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setattr(streamed, "LARGE", 100)
+    monkeypatch.setattr(large, "LARGE", 100)
     rng = random.Random(2)
     lines = []
     for number in range(300):
@@ -35,10 +35,10 @@ def file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return place
 
 
-def test_streamed_gold_is_the_same_gold(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_gold_in_its_file_is_the_same_gold(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     there = load(file).classification
-    assert isinstance(there.all, streamed.StreamedExamples)
-    monkeypatch.setattr(streamed, "LARGE", 10**9)
+    assert isinstance(there.all, large.RecordFile)
+    monkeypatch.setattr(large, "LARGE", 10**9)
     here = load(file).classification
     assert isinstance(here.all, list)
     assert list(there.records) == here.records
@@ -54,7 +54,7 @@ def test_streamed_gold_is_the_same_gold(file: Path, monkeypatch: pytest.MonkeyPa
         there.split("valid")
 
 
-def test_a_run_over_streamed_gold(file: Path, tmp_path: Path) -> None:
+def test_a_run_over_gold_in_its_file(file: Path, tmp_path: Path) -> None:
     gold = load(file).classification.all
     run = evaluate(
         lambda text: {"label": "M"}, gold, Metric(classification.Accuracy()), folder=tmp_path / "run", threads=4
