@@ -113,7 +113,6 @@ def _others() -> Iterator[Reader]:
     from goldassay.running import Run
     from goldassay.tuning import patches
     from goldassay.tuning.saved import read_about
-    from goldassay.wikidata.annotations import read_truth
     from goldassay.wikidata.labels import LabelTable
 
     gold = "".join(f"{json.dumps(record)}\n" for record in SEED_RECORDS["extraction"]).encode()
@@ -146,12 +145,6 @@ def _others() -> Iterator[Reader]:
     )
     yield Reader("labels as a table", "l.csv", b"id,label,claim\na,yes,x\n", labels.labelled_rows)
     yield Reader("table of labels", "t.jsonl", b'{"id": "Q1", "label": "x", "aliases": ["y"]}\n', LabelTable.load)
-    yield Reader(
-        "truth",
-        "t.jsonl",
-        b'{"id": "1", "subject": "a", "predicates": ["p"], "object": "b", "wikidata_property": "P17"}\n',
-        read_truth,
-    )
     yield from _settings()
 
 
@@ -160,7 +153,6 @@ PROFILE = b"program: 'triples:Articles'\nlanguage: nl\nthreshold: 0.9\n"
 KIT = b"dataset_name: x\narticles:\n- {title: Leiden, qid: Q43631, domain: place}\n- {title: Delft, qid: Q690}\n"
 PAIR = {"dataset": "d", "query": "q", "model1": {"response": "a"}, "model2": {"response": "b"}, "overall_label": 1}
 RESULT = {"run_metadata": {"rows": "x.jsonl"}, "aggregate": {}, "article_results": [{"article_title": "Leiden"}]}
-ARTICLE = {"key": "Leiden", "status": "done", "article_title": "Leiden", "domain": "place"}
 ITEMS = b'{"id": "a", "label": "supported", "text": "t", "claim": "c", "verdict": "not_stated"}\n'
 GRADES = b"id,label,verdict\na,1,2\nb,3,4\n"
 OWN = b"note,year\nOpened in 1784,1784\n"
@@ -177,7 +169,7 @@ def _settings() -> Iterator[Reader]:
     from goldassay.lm import listed
     from goldassay.reporting.history import entries
     from goldassay.tuning.saved import load_state
-    from goldassay.wikidata import results, rows
+    from goldassay.wikidata import results
     from goldassay.wikidata.benchmark import read_benchmark
     from goldassay.wikidata.profile import read_profile
 
@@ -188,7 +180,6 @@ def _settings() -> Iterator[Reader]:
     yield Reader("profile", "p.yaml", PROFILE, lambda f: read_profile(str(f)))
     yield Reader("articles", "a.yaml", KIT, read_benchmark)
     yield Reader("result", "r.json", line(RESULT).encode(), results.load)
-    yield Reader("rows of articles", "r.jsonl", f"{line(ARTICLE)}\n".encode(), lambda f: list(rows.read(f)))
     yield Reader("preferences", "p.json", line([PAIR]).encode(), preferences.read)
     yield Reader("items of a judge", "i.jsonl", ITEMS, lambda f: labels.read(f, support))
     yield Reader("grades", "g.csv", GRADES, grades.read)

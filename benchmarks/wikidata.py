@@ -16,13 +16,14 @@ import time
 from pathlib import Path
 from typing import Any
 
-from goldassay.wikidata import rdf
+from goldassay.cache import Cache
+from goldassay.wikidata import store as rdf
 from goldassay.wikidata.benchmark import ArticleRef
-from goldassay.wikidata.client import TripleStore, WikidataClient
+from goldassay.wikidata.client import WikidataClient
 from goldassay.wikidata.entities import Item, Statement
-from goldassay.wikidata.evaluation import run
-from goldassay.wikidata.profile import Clients, Profile
-from goldassay.wikidata.scoring import Scoring
+from goldassay.wikidata.evaluation import evaluate_articles
+from goldassay.wikidata.profile import Profile, Sources
+from goldassay.wikidata.store import TripleStore
 from goldassay.wikidata.wikipedia import WikipediaClient
 
 STATEMENTS, SAID, VALUES = 200, 40, 20_000
@@ -63,7 +64,7 @@ def person(number: int, rng: random.Random) -> tuple[Item, str, list[dict[str, A
 def prepared(folder: Path, articles: int) -> tuple[TripleStore, dict[str, list[dict[str, Any]]]]:
     """The store, the cache with the articles, and what the program says."""
     rng = random.Random(0)
-    wikipedia = WikipediaClient(folder=folder / "cache")
+    wikipedia = WikipediaClient(cache=Cache(folder / "cache"))
     items, says = [], {}
     for number in range(articles):
         item, text, said = person(number, rng)
@@ -111,21 +112,14 @@ def main(articles: int = 1000) -> None:
             return {"triples": says[title]}
 
         for size in (articles // 40, articles // 4, articles // 2, articles):
-            sources = Clients(
-                WikipediaClient(folder=folder / "cache", cache_only=True), WikidataClient(store), "the local store"
+            sources = Sources(
+                WikipediaClient(cache=Cache(folder / "cache", use="only")), WikidataClient(store), "the local store"
             )
             asked = [ArticleRef(f"Person {number}", domain=f"d{number % 7}") for number in range(size)]
             gc.collect()
             memory, started = resident(), time.process_time()
-            result = run(
-                asked,
-                program,
-                sources,
-                Scoring(),
-                {"mode": "dataset"},
-                folder / f"{size}.rows.jsonl",
-                Profile("b", "b"),
-            )
+            output = folder / f"{size}.json"
+            result = evaluate_articles(asked, program, sources, Profile(program="b"), output)
             spent, total = time.process_time() - started, result["aggregate"]
             if total["articles"] != size or result["failed_articles"]:
                 raise SystemExit(

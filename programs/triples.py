@@ -19,7 +19,6 @@ from pydantic import Field, create_model
 from goldassay.lm import Copied
 from goldassay.measures.triples import match
 from goldassay.wikidata.alignment import PropertyAlignmentTable
-from goldassay.wikidata.readers import ArticlePatterns as ArticlePatterns
 from goldassay.wikidata.readers import ArticleReader
 
 PROPERTIES = {
@@ -225,6 +224,73 @@ def _fits(value: str, subject: str) -> bool:
 
 def _triple(subject: str, name: str, value: str, confidence: float) -> dict[str, Any]:
     return {"subject": subject, "predicate": name, "object": value, "confidence": round(confidence, 4)}
+
+
+WORD = r"(?:[A-Z]\.|[^\W\d_a-zà-öø-ÿß][\w’'\-]*)"
+PARTICLE = r"(?:of|the|and|de|der|des|du|la|le|von|van|in|for|al|bin|d[’'])"
+OBJECT = rf"(?P<object>{WORD}(?:[ ](?:{PARTICLE}[ ]){{0,2}}{WORD})*)"
+DATE = r"(?P<object>\d{1,2} [A-Z][a-z]+ \d{3,4}|[A-Z][a-z]+ \d{1,2}, \d{3,4})"
+FULL_YEAR = r"(?P<object>1[0-9]{3}|20\d{2})"
+WHEN = r"(?:\d{1,2} [A-Z][a-z]+ \d{3,4}|[A-Z][a-z]+ \d{1,2}, \d{3,4}|\d{3,4})"
+ARTICLE_PATTERNS: tuple[tuple[str, str, float], ...] = (
+    ("P569", rf"\((?:[^()]*?; )?(?:born )?{DATE}(?: ?[–—-]|\))", 0.95),
+    ("P570", rf"\([^()]*?\d{{3,4}} ?[–—-] ?{DATE}\)", 0.95),
+    ("P569", rf"\bborn [^.;()]{{0,80}}?\bon {DATE}", 0.9),
+    ("P19", rf"\b(?:was|were) born [^.;()]{{0,40}}?\b(?:in|at) (?:the )?{OBJECT}", 0.85),
+    ("P570", rf"\bdied [^.;()]{{0,80}}?\bon {DATE}", 0.9),
+    ("P20", rf"\bdied [^.;()\d]{{0,40}}?\b(?:in|at) (?:the )?{OBJECT}", 0.8),
+    ("P119", rf"\b(?:buried|interred) (?:in|at) (?:the )?{OBJECT}", 0.85),
+    ("P26", rf"\bmarried (?:to )?(?:the (?:\w+ ){{0,2}}[a-z]+ )?{OBJECT}", 0.85),
+    ("P40", rf"\b(?:daughters?|sons?|child(?:ren)?),? (?:named )?{OBJECT}", 0.6),
+    ("P166", rf"\b(?:won|received|awarded|receive|share[ds]?) the (?:\d{{4}} )?(?P<object>[A-Z][\w ’'-]*?"
+     rf"(?:Prize|Medal|Award|Order)(?: in {WORD}| of {WORD})?)", 0.85),
+    ("P69", rf"\b(?:studied|educated|graduated|enrolled) [^.;]{{0,40}}?\b(?:at|from) (?:the )?{OBJECT}", 0.75),
+    ("P108", rf"\b(?:professor|lecturer|worked|employed) [^.;]{{0,30}}?\b(?:at|by|for) (?:the )?{OBJECT}", 0.65),
+    ("P27", rf"\bcitizen(?:ship)? of (?:the )?{OBJECT}", 0.8),
+    ("P112", rf"\bfounded (?:in {WHEN} )?by (?:the )?{OBJECT}", 0.85),
+    ("P571", rf"\b(?:founded|established|incorporated|created) [^.;]{{0,40}}?\bin (?:[A-Z][a-z]+ )?{FULL_YEAR}", 0.8),
+    ("P159", rf"\bheadquarter(?:s|ed) (?:is |are )?(?:located )?in (?:the )?{OBJECT}", 0.85),
+    ("P1376", rf"\bcapital (?:and largest city )?of (?:the )?{OBJECT}", 0.8),
+    ("P131", rf"\b(?:city|town|village|museum|building|municipality) in (?:the )?{OBJECT}", 0.55),
+    ("P1082", r"\bpopulation (?:of|was|is)(?: about| around| approximately)? (?P<object>\d{1,3}(?:,\d{3})+|\d+)", 0.6),
+    ("P57", rf"\bdirected by {OBJECT}", 0.9),
+    ("P50", rf"\b(?:novel|book|play|poem) (?:written )?by (?:the )?(?:[a-z]+ )*{OBJECT}", 0.85),
+    ("P577", rf"\b(?:published|released) (?:in|on) (?:\d{{1,2}} )?(?:[A-Z][a-z]+ )?{FULL_YEAR}", 0.75),
+    ("P84", rf"\b(?:designed by|architect) (?:the architect )?{OBJECT}", 0.75),
+    ("P138", rf"\bnamed (?:after|for|in honou?r of) (?:the )?{OBJECT}", 0.8),
+)  # fmt: skip
+TRADES = (
+    "physicist|chemist|mathematician|biologist|astronomer|philosopher|economist|politician|lawyer|actor|actress|singer|"
+    "songwriter|composer|writer|novelist|poet|painter|sculptor|architect|engineer|inventor|businessman|businesswoman|"
+    "entrepreneur|footballer|tennis player|historian|statesman|film director|director|producer|physician|theologian"
+)
+TRADE_LIST = re.compile(rf"\b(?:is|was) an? (?P<list>[^.;]{{0,120}}?\b(?:{TRADES})\b[^.;]{{0,80}})")
+
+
+class ArticlePatterns:
+    """What English Wikipedia articles say about their subject in set phrases; no model.
+
+    Only what the house style makes regular is looked for: the brackets of the first sentence, "born in", "married",
+    "founded by", "is the capital of". Confidence is the expected share of right triples of each phrase.
+
+    >>> text = "Ann Lee (1 May 1900 – 2 June 1980) was a poet. She married Bob Lee."
+    >>> triples = ArticlePatterns()(text=text, title="Ann Lee")["triples"]
+    >>> [(triple["predicate"], triple["object"]) for triple in triples]
+    [('P569', '1 May 1900'), ('P570', '2 June 1980'), ('P26', 'Bob Lee'), ('P106', 'poet')]
+    """
+
+    def __call__(self, text: str, title: str) -> dict[str, Any]:
+        """The triples of a text."""
+        triples: dict[tuple[str, str], dict[str, Any]] = {}
+        for name, pattern, confidence in ARTICLE_PATTERNS:
+            for match_ in re.finditer(pattern, text):
+                value = match_["object"].strip(" .,'’")
+                if value and value.casefold() != title.casefold():
+                    triples.setdefault((name, value.casefold()), _triple(title, name, value, confidence))
+        trades = TRADE_LIST.search(text)
+        for trade in re.findall(rf"\b(?:{TRADES})\b", trades["list"]) if trades else ():
+            triples.setdefault(("P106", trade), _triple(title, "P106", trade, 0.8))
+        return {"triples": list(triples.values())}
 
 
 program = Triples()

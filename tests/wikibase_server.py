@@ -14,7 +14,7 @@ from urllib.parse import parse_qs, unquote, urlsplit
 
 import pytest
 
-from goldassay.wikidata import rdf
+from goldassay.wikidata import store as rdf
 from goldassay.wikidata.entities import Item, Statement
 from goldassay.wikidata.web import Web
 
@@ -25,10 +25,10 @@ ADAMS = Item(
     {"en": ["DNA", "Douglas Noel Adams"]},
     {"enwiki": "Douglas Adams", "ruwiki": "Адамс, Дуглас"},
     (
-        Statement("P31", "Q5", "wikibase-item", references=2),
+        Statement("P31", "Q5", "wikibase-item"),
         Statement("P569", {"time": "+1952-03-11T00:00:00Z", "precision": 11, "calendarmodel": GREGORIAN}, "time"),
         Statement("P2048", {"amount": "1.96", "unit": "Q11573"}, "quantity"),
-        Statement("P551", "Q61", "wikibase-item", "deprecated", (("P580", "Q5"),)),
+        Statement("P551", "Q61", "wikibase-item", "deprecated"),
         Statement("P625", {"latitude": 52.5, "longitude": 4.25, "precision": 0.01, "globe": "Q2"}, "globe-coordinate"),
         Statement("P1559", {"text": "Douglas", "language": "en"}, "monolingualtext"),
         Statement("P40", None, "wikibase-item"),
@@ -152,7 +152,7 @@ def frozen(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture
 def server(frozen: Path) -> Iterator[Server]:
     pytest.importorskip("pyoxigraph")
-    from goldassay.wikidata.client import TripleStore
+    from goldassay.wikidata.store import TripleStore
 
     made = Server(Answers(TripleStore.load(frozen)))
     yield made

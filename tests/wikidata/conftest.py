@@ -75,6 +75,12 @@ class Sources:
             title=title, text=self.texts[title], wikilinks=[], qid="", fetched="2026-11-20T00:00:00+00:00"
         )
 
+    def classes(self, qids: Sequence[str]) -> dict[str, frozenset[str]]:
+        return {}
+
+    def merged_into(self, qid: str) -> str | None:
+        return None
+
     def item(self, qid: str) -> Item:
         return self.items[qid]
 

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 from goldassay.exceptions import DataError
-from goldassay.wikidata.alignment import PropertyAlignmentTable, read_table
-from goldassay.wikidata.alignment_checks import contradictions, problems
+from goldassay.wikidata.alignment import PropertyAlignmentTable, contradictions, problems
 
 
 @pytest.fixture(scope="module")
@@ -54,7 +50,7 @@ def test_an_iri_a_prefixed_name_and_a_label_are_one_predicate(table: PropertyAli
 
 
 @pytest.mark.parametrize(
-    ("predicate", "kinds", "value", "properties", "turned"),
+    ("predicate", "kinds", "value", "properties", "inverted"),
     [
         ("born", (), "7 November 1867", {"P569"}, set()),
         ("born", (), "Warsaw", {"P19"}, set()),
@@ -77,11 +73,11 @@ def test_subject_and_object_say_which_property_is_meant(
     kinds: tuple[str, ...],
     value: str | None,
     properties: set[str],
-    turned: set[str],
+    inverted: set[str],
 ) -> None:
     found = table.meaning(predicate, kinds, value)
-    assert (set(found.properties), set(found.turned)) == (properties, turned)
-    assert found.aligned == bool(properties or turned)
+    assert (set(found.properties), set(found.inverted)) == (properties, inverted)
+    assert found.aligned == bool(properties or inverted)
 
 
 def test_values_and_inverses(table: PropertyAlignmentTable) -> None:
@@ -110,27 +106,27 @@ def test_the_kits_table_and_its_defects(shared_data: Path, table: PropertyAlignm
     ]
     # parentOf for a father says it the wrong way round, and so on
     assert {one.name for one in contradictions(kit, table)} >= {"P22", "P25", "P40", "P36", "P108"}
-    assert contradictions(table, table) == []
+    assert list(contradictions(table, table)) == []
 
 
 @pytest.mark.parametrize(
     ("row", "message"),
     [
-        ("{wikidata_pid: X1, predicates: [a]}", r"alignments\[0\]\.wikidata_pid: a property id is P and a number"),
-        ("{wikidata_pid: P1, predicates: [a], inverse: Q1}", "an inverse is a property id, not 'Q1'"),
-        ("{wikidata_pid: P1, predicates: [a], type: thing}", "a type is one of item, time"),
-        ("{wikidata_pid: P1, predicates: [a], domain: person}", "this is a list of names, not 'person'"),
-        ("{wikidata_pid: P1, predicates: [a], range: [city]}", "range: a kind is one of person, organization"),
-        ("{wikidata_pid: P1, predicates: 3}", "this is a list of names, not 3"),
-        ("{wikidata_pid: P1, predicates: [a], alignment_confidence: 2}", "a confidence is from 0 to 1, found 2"),
-        ("{wikidata_pid: P1, predicates: [a], values: {male: 5}}", "values map words to items"),
+        ("{wikidata_pid: X1, predicates: [a]}", r"alignments\[0\]\.wikidata_pid: .*, got 'X1'"),
+        ("{wikidata_pid: P1, predicates: [a], inverse: Q1}", "inverse: .*, got 'Q1'"),
+        ("{wikidata_pid: P1, predicates: [a], type: thing}", "type: Input should be '', 'item', 'time'"),
+        ("{wikidata_pid: P1, predicates: [a], domain: person}", "domain: .*, got 'person'"),
+        ("{wikidata_pid: P1, predicates: [a], range: [city]}", "range.0: Input should be 'person', 'organization'"),
+        ("{wikidata_pid: P1, predicates: 3}", "predicates: .* tuple, got 3"),
+        ("{wikidata_pid: P1, predicates: [a], alignment_confidence: 2}", "alignment_confidence: .*, got 2"),
+        ("{wikidata_pid: P1, predicates: [a], values: {male: 5}}", "values.male: .* string, got 5"),
     ],
 )
 def test_nonsense_is_told_with_its_place(tmp_path: Path, row: str, message: str) -> None:
     file = tmp_path / "table.yaml"
     file.write_text(f"alignments: [{row}]")
     with pytest.raises(DataError, match=message):
-        read_table(file)
+        PropertyAlignmentTable.of(file)
 
 
 def test_a_wrong_count_an_empty_row_and_a_crooked_inverse_are_reported(tmp_path: Path) -> None:
@@ -142,14 +138,3 @@ def test_a_wrong_count_an_empty_row_and_a_crooked_inverse_are_reported(tmp_path:
     found = problems(PropertyAlignmentTable.of(file))
     assert [one.kind for one in found] == ["count", "unreachable", "inverse"]
     assert found[0].message == "5 rows declared, 3 counted"
-
-
-def test_the_fingerprint_is_the_same_in_every_process_and_another_for_another_table(
-    table: PropertyAlignmentTable, tmp_path: Path
-) -> None:
-    code = "from goldassay.wikidata.alignment import PropertyAlignmentTable as T; print(T.ours().fingerprint)"
-    seeds = ({**os.environ, "PYTHONHASHSEED": seed} for seed in ("1", "2"))
-    made = {subprocess.check_output([sys.executable, "-c", code], env=env, text=True).strip() for env in seeds}
-    assert made == {table.fingerprint}
-    (tmp_path / "t.yaml").write_text("alignments: [{wikidata_pid: P1, predicates: [a], domain: [person, place]}]")
-    assert PropertyAlignmentTable.of(tmp_path / "t.yaml").fingerprint != table.fingerprint

@@ -65,7 +65,7 @@ def written(folder: Path, name: str) -> Path:
 
 @pytest.mark.parametrize("name", ["array.json", "lines.json", "array.json.gz", "lines.json.bz2"])
 def test_every_form_of_a_dump(name: str, tmp_path: Path) -> None:
-    found = list(dumps.items(written(tmp_path, name)))
+    found = list(dumps.read_dump(written(tmp_path, name)))
     assert [item.id for item in found] == ["Q1", "Q2", "Q5"]
     said = [(one.property, one.value) for one in found[0].statements]
     assert ("P31", "Q5") in said
@@ -74,7 +74,7 @@ def test_every_form_of_a_dump(name: str, tmp_path: Path) -> None:
     assert "P26" not in dict(said)  # said to have none: no statement of a value
     assert dict(said)["P1082"] == {"amount": "+100", "unit": ""}
     assert dict(said)["P2043"]["unit"] == "Q11573"
-    assert [one.id for one in dumps.items(tmp_path / name, {"Q2", "Q9"})] == ["Q2"]
+    assert [one.id for one in dumps.read_dump(tmp_path / name, {"Q2", "Q9"})] == ["Q2"]
 
 
 def test_a_dump_answers_the_services_queries(tmp_path: Path) -> None:
@@ -96,12 +96,12 @@ def test_what_is_no_dump_says_the_line(tmp_path: Path) -> None:
     file = tmp_path / "bad.json"
     file.write_text('{"id": "Q1"}\n{"id": "Q2", \n')
     with pytest.raises(DataError, match=r"bad\.json:2: .*not JSON"):
-        list(dumps.items(file))
+        list(dumps.read_dump(file))
     file.write_text('{"id": "Q1", "claims": {"P31": [{"rank": "normal"}]}}\n')
     with pytest.raises(DataError, match=r"bad\.json:1: record Q1: not an entity of Wikidata: KeyError 'mainsnak'"):
-        list(dumps.items(file))
+        list(dumps.read_dump(file))
     (tmp_path / "cut.json.gz").write_bytes(gzip.compress(b'{"id": "Q1"}\n' * 1000)[:-8])
     with pytest.raises(DataError, match="cannot be read"):
-        list(dumps.items(tmp_path / "cut.json.gz"))
+        list(dumps.read_dump(tmp_path / "cut.json.gz"))
     with pytest.raises(DataError, match="cannot be read"):
-        list(dumps.items(tmp_path / "absent.json"))
+        list(dumps.read_dump(tmp_path / "absent.json"))

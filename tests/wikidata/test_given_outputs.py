@@ -39,7 +39,7 @@ def test_errors_become_patterns_and_patches(root: Path, shared_data: Path, syste
 
     errors = improving.from_outputs(gold, aligned)
     assert len(errors.cases) == len(gold)
-    report = improving.report(errors, program)
+    report = improving.tuning_report(errors, program)
     missed = report["false_negative_patterns"]
     assert missed[0]["loss"] > 0.05
     assert missed[0]["gold_type"] in relations

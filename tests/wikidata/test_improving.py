@@ -10,6 +10,7 @@ import pytest
 
 from goldassay import workspace
 from goldassay.exceptions import DataError, GoldassayError
+from goldassay.files import save_json
 from goldassay.measure import Error
 from goldassay.running.run import Case
 from goldassay.score import Evidence
@@ -17,17 +18,25 @@ from goldassay.tally import Counts
 from goldassay.tuning.patches import apply, make_patch
 from goldassay.tuning.saved import rendered
 from goldassay.wikidata import annotations as people
-from goldassay.wikidata import rows as stored
 from goldassay.wikidata import tuning as improving
 from goldassay.wikidata.alignment import PropertyAlignmentTable
 from goldassay.wikidata.benchmark import ArticleRef
 from goldassay.wikidata.entities import Item, Statement
-from goldassay.wikidata.evaluation import run
-from goldassay.wikidata.profile import Clients, Profile
-from goldassay.wikidata.results import load
-from goldassay.wikidata.scoring import Scoring
+from goldassay.wikidata.evaluation import evaluate_articles
+from goldassay.wikidata.gaps import recall_gaps
+from goldassay.wikidata.profile import Profile, Sources
+from goldassay.wikidata.results import load, load_rows
 
 TABLE = PropertyAlignmentTable.ours()
+
+
+def evaluated(clients: Any, articles: list[ArticleRef], program: Any, output: Path) -> dict[str, Any]:
+    """The result of an evaluation, also in its file."""
+    sources = Sources(clients, clients, "test")
+    metadata = {"mode": "dataset", "dataset": "people"}
+    result = evaluate_articles(articles, program, sources, Profile(program="p"), output, metadata=metadata)
+    save_json(output, result)
+    return result
 
 
 def program(text: str, title: str) -> Any:
@@ -62,10 +71,7 @@ def result(make_sources: Any, tmp_path: Path) -> Any:
     }
     clients = make_sources(texts, items, names)
     asked = [ArticleRef(one, domain="biography_living" if i < 4 else "other") for i, one in enumerate(people)]
-    file = tmp_path / "r.rows.jsonl"
-    sources = Clients(clients, clients, "test")
-    metadata = {"mode": "dataset", "dataset": "people"}
-    return run(asked, program, sources, Scoring(), metadata, file, Profile("p", "p")), file
+    return evaluated(clients, asked, program, tmp_path / "r.json"), tmp_path / "r.json"
 
 
 def test_gaps_of_the_table_are_proposed(result: Any) -> None:
@@ -78,7 +84,7 @@ def test_gaps_of_the_table_are_proposed(result: Any) -> None:
 
 
 def test_recall_gaps_have_real_sentences(result: Any) -> None:
-    report = improving.analysed(result[0], 0.5)
+    report = recall_gaps(result[0], 0.5)
     assert [gap["property_id"] for gap in report["gaps"]] == ["P19", "P569", "P735"]
     place = report["gaps"][0]
     assert (place["total_count"], place["matched_count"], place["recall"]) == (6, 0, 0.0)
@@ -87,23 +93,23 @@ def test_recall_gaps_have_real_sentences(result: Any) -> None:
     assert example["example_text"] == "Ann Jansen was born in Delft in 1900."
     assert example["expected_triple"] == ["Ann Jansen", "schema:birthPlace", "Delft"]
     assert report["total_extraction_examples"] == 15  # five kept of each property
-    assert improving.analysed(result[0], 0.0)["gaps"] == []
+    assert recall_gaps(result[0], 0.0)["gaps"] == []
 
 
 def test_precision_is_not_taken_for_recall(tmp_path: Path) -> None:
     rows = {"P569": {"precision": 0.4, "count": 10}, "P31": {"precision": 0.9, "count": 30}}
-    report = improving.analysed({"run_metadata": {}, "by_property": rows})
+    report = recall_gaps({"run_metadata": {}, "by_property": rows})
     assert (report["gaps"], report["unknown_recall"]) == ([], ["P31", "P569"])
     file = tmp_path / "latest.json"
     file.write_text('{"run_metadata": {}, "article_result": {"article_title": "Delft"}}', encoding="utf-8")
     with pytest.raises(DataError, match=r"latest\.json: it has no by_property"):
-        improving.analysed(load(file), file=file)
+        recall_gaps(load(file), file=file)
 
 
 def test_misses_become_examples_and_rules_that_apply(root: Path, result: Any) -> None:
     articles = workspace.load(root / "programs" / "triples.py").Articles()
-    errors = improving.from_rows(stored.latest(result[1]), TABLE)
-    report = improving.report(errors, articles)
+    errors = improving.from_rows(load_rows(result[1]), TABLE)
+    report = improving.tuning_report(errors, articles)
     assert set(report) >= {"false_positive_patterns", "false_negative_patterns", "prompt_patches"}
     assert [one["gold_type"] for one in report["false_positive_patterns"]] == ["place of birth"]
     assert report["false_positive_patterns"][0]["count"] == 6
@@ -126,30 +132,30 @@ def test_misses_become_examples_and_rules_that_apply(root: Path, result: Any) ->
     after = rendered(prompt)
     assert "Delft" not in before
     assert "Delft" in after
-    assert 'As place of birth give only what the text says of its subject itself: "Delft", not "Paris".' in after
-    assert len(improving.report(errors, articles, most=2)["prompt_patches"]) == 2
+    assert 'As place of birth give only what the text says about its subject itself: "Delft", not "Paris".' in after
+    assert len(improving.tuning_report(errors, articles, limit=2)["prompt_patches"]) == 2
 
 
 def test_a_sample_of_the_unmatched_in_every_domain(result: Any) -> None:
     _, file = result
     # per article two triples are unmatched (ex:firstName, ex:likes): 8 in one domain, 4 in the other
-    entries = people.drawn(stored.latest(file), 0.25)
+    entries = people.sample_novel(load_rows(file), 0.25)
     assert [one["domain"] for one in entries] == ["biography_living"] * 2 + ["other"]
-    assert entries == people.drawn(stored.latest(file), 0.25)
-    assert len(people.drawn(stored.latest(file), 1.0)) == 12
-    assert all(one["triple"][1] != "place of birth" for one in people.drawn(stored.latest(file), 1.0))
-    with pytest.raises(GoldassayError, match="the share of a sample lies in"):
-        people.drawn([], 0.0)
+    assert entries == people.sample_novel(load_rows(file), 0.25)
+    assert len(people.sample_novel(load_rows(file), 1.0)) == 12
+    assert all(one["triple"][1] != "place of birth" for one in people.sample_novel(load_rows(file), 1.0))
+    with pytest.raises(GoldassayError, match="the share of a sample must be in"):
+        people.sample_novel([], 0.0)
 
 
 def test_verdicts_are_saved_reported_and_used(result: Any, tmp_path: Path) -> None:
-    entries: list[dict[str, Any]] = [{**one} for one in people.drawn(stored.latest(result[1]), 1.0)]
+    entries: list[dict[str, Any]] = [{**one} for one in people.sample_novel(load_rows(result[1]), 1.0)]
     for entry in entries:
         if entry["triple"][1] == "ex:likes":
             entry["verdict"] = "incorrect" if entry["article"].startswith("Ann") else "correct"
     file = tmp_path / "annotations.yaml"
     people.save(file, entries)
-    report = people.reported(file)
+    report = people.novel_report(file)
     # five of six judged are correct; the six first names wait
     assert (report["judged"], report["annotations"]) == (6, 12)
     assert report["novel_discovery_rate"] == 5 / 6
@@ -173,12 +179,12 @@ annotations:
 def test_a_kits_annotations_are_counted_again_and_saving_keeps_what_else_the_head_says(tmp_path: Path) -> None:
     file = tmp_path / "a.yaml"
     file.write_text(ANNOTATIONS, encoding="utf-8")
-    report = people.reported(file)
+    report = people.novel_report(file)
     assert report["novel_discovery_rate"] == pytest.approx(2 / 3)
     assert report["notes"][0] == "correct: 1 declared, 2 counted"
     assert report["notes"][1] == "incorrect: 2 declared, 1 counted"
     people.save(file, people.load(file))
-    report = people.reported(file)
+    report = people.novel_report(file)
     assert (report["notes"], report["judged"]) == ([], 4)
     assert "annotation_set: own-novel-discovery" in file.read_text()
     assert "validated_ndr: 0.667" in file.read_text()
@@ -187,12 +193,12 @@ def test_a_kits_annotations_are_counted_again_and_saving_keeps_what_else_the_hea
 def test_the_real_kits_annotations_are_counted_again(shared_data: Path, tmp_path: Path) -> None:
     file = tmp_path / "a.yaml"
     file.write_bytes((shared_data / "wikidata-benchmark" / "novel-discovery-annotations.yaml").read_bytes())
-    report = people.reported(file)
+    report = people.novel_report(file)
     assert report["novel_discovery_rate"] == pytest.approx(170 / 188)
     assert report["notes"][0] == "correct: 134 declared, 170 counted"
     assert len(report["notes"]) == 4
     people.save(file, people.load(file))
-    report = people.reported(file)
+    report = people.novel_report(file)
     assert (report["notes"], report["judged"]) == ([], 212)
     assert "annotation_set: wikidata-eval-v1-novel-discovery" in file.read_text()
     assert "validated_ndr: 0.904" in file.read_text()
@@ -201,8 +207,8 @@ def test_the_real_kits_annotations_are_counted_again(shared_data: Path, tmp_path
 def test_wrong_annotations_are_told(tmp_path: Path) -> None:
     file = tmp_path / "a.yaml"
     for content, message in (
-        ("{triple: [a, b]}", "a triple is a list of three texts"),
-        ("{triple: [a, b, c], verdict: maybe}", "a verdict is one of correct, incorrect, uncertain, in_wikidata"),
+        ("{triple: [a, b]}", r"annotations\[0\].triple"),
+        ("{triple: [a, b, c], verdict: maybe}", "verdict: Input should be 'correct', 'incorrect', 'uncertain'"),
     ):
         file.write_text(f"annotations: [{content}]")
         with pytest.raises(DataError, match=message):
@@ -213,18 +219,10 @@ def test_an_example_shows_what_was_found_too(root: Path, sources: Any, tmp_path:
     def half(text: str, title: str) -> Any:
         return {"triples": [{"subject": title, "predicate": "P569", "object": "7 November 1867"}]}
 
-    file = tmp_path / "r.rows.jsonl"
-    run(
-        [ArticleRef("Marie Curie")],
-        half,
-        Clients(sources, sources, "test"),
-        Scoring(),
-        {},
-        file,
-        Profile("p", "p"),
-    )
-    errors = improving.from_rows(stored.latest(file), TABLE)
-    [said] = [said for (_, context), said in errors.said.items() if context.startswith("She was born in Warsaw")]
+    file = tmp_path / "r.json"
+    evaluated(sources, [ArticleRef("Marie Curie")], half, file)
+    errors = improving.from_rows(load_rows(file), TABLE)
+    [said] = [said for (_, context), said in errors.sentences.items() if context.startswith("She was born in Warsaw")]
     assert [(one["predicate"], one["object"]) for one in said] == [
         ("date of birth", "7 November 1867"), ("place of birth", "Warsaw"),
     ]  # fmt: skip
@@ -234,24 +232,16 @@ def test_a_wrong_value_is_told_in_the_texts_own_words(root: Path, sources: Any, 
     def late(text: str, title: str) -> Any:
         return {"triples": [{"subject": title, "predicate": "P570", "object": "4 July 1935"}]}
 
-    file = tmp_path / "r.rows.jsonl"
-    run(
-        [ArticleRef("Marie Curie")],
-        late,
-        Clients(sources, sources, "test"),
-        Scoring(),
-        {},
-        file,
-        Profile("p", "p"),
-    )
-    report = improving.report(
-        improving.from_rows(stored.latest(file), TABLE), workspace.load(root / "programs" / "triples.py").Articles()
+    file = tmp_path / "r.json"
+    evaluated(sources, [ArticleRef("Marie Curie")], late, file)
+    report = improving.tuning_report(
+        improving.from_rows(load_rows(file), TABLE), workspace.load(root / "programs" / "triples.py").Articles()
     )
     [wrong] = report["false_positive_patterns"]
     assert wrong["examples"][0]["message"] == "date of death of Marie Curie is 4 July 1934, not 4 July 1935."
     rules = [one["text"] for one in report["prompt_patches"] if one["pattern"] == wrong["name"]]
     assert rules == [
-        'As date of death give only what the text says of its subject itself: "4 July 1934", not "4 July 1935".'
+        'As date of death give only what the text says about its subject itself: "4 July 1934", not "4 July 1935".'
     ]
     assert "T00:00:00Z" not in str(report)
 
@@ -265,7 +255,7 @@ def test_an_example_names_its_subject_where_one_can(root: Path) -> None:
     said = {("Ann", one.context): [statement] for one in (error, named)}
     case = Case("Ann", Evidence({"f1": Counts(0, 0, 2)}), (error, named))
     articles = workspace.load(root / "programs" / "triples.py").Articles()
-    patches = improving.report(improving.Errors([case], said), articles)["prompt_patches"]
+    patches = improving.tuning_report(improving.Errors([case], said), articles)["prompt_patches"]
     assert next(one["example"]["text"] for one in patches if one["action"] == "add_example") == named.context
 
 
@@ -282,8 +272,8 @@ def test_a_gap_is_seen_at_the_precision_of_the_value(sources: Any, tmp_path: Pat
         pairs = (("ex:opening", "1901"), ("ex:age", "450 BC"))
         return {"triples": [{"subject": title, "predicate": name, "object": value} for name, value in pairs]}
 
-    asked, file = [ArticleRef("Marie Curie")], tmp_path / "r.rows.jsonl"
-    found = run(asked, says, Clients(sources, sources, "test"), Scoring(), {}, file, Profile("p", "p"))
+    asked, file = [ArticleRef("Marie Curie")], tmp_path / "r.json"
+    found = evaluated(sources, asked, says, file)
     assert {(one["predicate"], one["property"]) for one in found["alignment_gaps"]} == {
         ("ex:opening", "P1619"), ("ex:age", "P571"),
     }  # fmt: skip

@@ -7,10 +7,9 @@ from pathlib import Path
 import pytest
 
 from goldassay.exceptions import GoldassayError
-from goldassay.wikidata import rdf
+from goldassay.wikidata import store as rdf
 from goldassay.wikidata.client import WikidataClient
 from goldassay.wikidata.entities import Item, Statement
-from goldassay.wikidata.sparql import classes, merged_into
 
 pytest.importorskip("pyoxigraph")
 
@@ -20,11 +19,10 @@ def test_classes_from_a_store(tmp_path: Path) -> None:
     items = [Item("Q90", {"en": "Paris"}, statements=tuple(of)), Item("Q2", {"en": "x"}), Item("Q3", {"en": "Paris"})]
     rdf.write(items, tmp_path / "s.nt")
     client = WikidataClient(tmp_path / "s.nt")
-    assert classes(client, ["Q90", "Q2"]) == {"Q90": {"Q515", "Q5119"}}
-    assert classes(client, []) == {}
-    assert classes(object(), ["Q90"]) == {}
+    assert client.classes(["Q90", "Q2"]) == {"Q90": {"Q515", "Q5119"}}
+    assert client.classes([]) == {}
     with pytest.raises(GoldassayError):
-        classes(client, ["Q90> . ?s ?p ?o"])
+        client.classes(["Q90> . ?s ?p ?o"])
 
 
 def test_where_a_merged_item_went(tmp_path: Path) -> None:
@@ -32,11 +30,10 @@ def test_where_a_merged_item_went(tmp_path: Path) -> None:
     entity = "http://www.wikidata.org/entity/"
     (tmp_path / "s.nt").write_text(f"<{entity}Q5> {same} <{entity}Q6> .\n")
     client = WikidataClient(tmp_path / "s.nt")
-    assert [merged_into(client, qid) for qid in ("Q5", "Q6", "x")] == ["Q6", None, None]
-    assert merged_into(object(), "Q5") is None
+    assert [client.merged_into(qid) for qid in ("Q5", "Q6")] == ["Q6", None]
 
 
 def test_the_classes_of_more_items_than_one_query_takes(tmp_path: Path) -> None:
     items = [Item(f"Q{n}", statements=(Statement("P31", "Q5", "wikibase-item"),)) for n in range(1, 121)]
     rdf.write(items, tmp_path / "s.nt")
-    assert len(classes(WikidataClient(tmp_path / "s.nt"), [item.id for item in items])) == 120
+    assert len(WikidataClient(tmp_path / "s.nt").classes([item.id for item in items])) == 120

@@ -14,10 +14,8 @@ from dspy.utils import DummyLM
 
 from goldassay import workspace
 from goldassay.exceptions import GoldassayError
-from goldassay.wikidata.entities import Item
-from goldassay.wikidata.evaluation import said_by
-from goldassay.wikidata.readers import ArticleReader, chunks, merged, subject
-from goldassay.wikidata.subject import Subject
+from goldassay.wikidata.evaluation import read_triples
+from goldassay.wikidata.readers import ArticleReader, chunks, merge, resolve_subject
 
 
 @pytest.mark.parametrize(("size", "overlap"), [(200, 0), (200, 60), (500, 100), (37, 10), (10_000, 300)])
@@ -35,7 +33,7 @@ def test_without_a_place_to_break_it_still_ends() -> None:
     assert "".join(found).count("x") >= 1000
     assert max(map(len, found)) <= 300
     assert list(chunks("", 10, 0)) == []
-    with pytest.raises(GoldassayError, match="the overlap lies between 0 and the size"):
+    with pytest.raises(GoldassayError, match="the overlap must be from 0 to the size"):
         list(chunks("x", 10, 10))
 
 
@@ -62,7 +60,7 @@ def test_pieces_overlap_in_whole_sentences() -> None:
     ],
 )
 def test_the_subject_is_made_the_title(said: str, title: str, name: str) -> None:
-    assert subject(said, title) == name
+    assert resolve_subject(said, title) == name
 
 
 def test_duplicates_keep_the_greatest_confidence() -> None:
@@ -73,7 +71,7 @@ def test_duplicates_keep_the_greatest_confidence() -> None:
         {"subject": "Ann", "predicate": "P1082", "object": "+5", "confidence": 0.2},
         {"subject": "Ann", "predicate": "P1082", "object": "*", "confidence": 0.2},
     ]
-    found = merged(said)
+    found = merge(said)
     assert [(one["object"], one["confidence"]) for one in found] == [
         ("Delft", 0.3), ("Gouda", 0.2), ("+5", 0.2), ("*", 0.2),
     ]  # fmt: skip
@@ -96,7 +94,7 @@ def test_a_number_and_its_negative_are_two() -> None:
     said = [
         {"subject": "x", "predicate": "P2044", "object": value, "confidence": 0.5} for value in ("5 m", "−5 m", "-5 m")
     ]
-    assert [one["object"] for one in merged(said)] == ["5 m", "−5 m"]
+    assert [one["object"] for one in merge(said)] == ["5 m", "−5 m"]
 
 
 def test_the_program_for_articles_asks_piece_by_piece(root: Path) -> None:
@@ -119,7 +117,7 @@ def test_the_program_for_articles_asks_piece_by_piece(root: Path) -> None:
     assert [name for name, _ in program.named_predictors()] == ["reader.say"]
 
 
-def test_a_module_is_asked_without_a_warning(curie: Item, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_module_is_asked_without_a_warning(caplog: pytest.LogCaptureFixture) -> None:
     class Reader(dspy.Module):  # type: ignore[misc]
         def forward(self, text: str, title: str) -> dspy.Prediction:
             return dspy.Prediction(triples=[(title, "P19", "Warsaw")])
@@ -127,7 +125,7 @@ def test_a_module_is_asked_without_a_warning(curie: Item, caplog: pytest.LogCapt
     logger = logging.getLogger("dspy")
     logger.addHandler(caplog.handler)
     try:
-        assert said_by(Reader(), Subject("Marie Curie", curie)) == [("Marie Curie", "P19", "Warsaw")]
+        assert read_triples(Reader(), "", "Marie Curie") == [("Marie Curie", "P19", "Warsaw")]
     finally:
         logger.removeHandler(caplog.handler)
     assert not caplog.records

@@ -27,12 +27,11 @@ def test_an_item_by_its_article_has_all_that_is_said_of_it(client: WikidataClien
     assert (item.id, item.labels["en"], item.aliases["en"]) == ("Q42", "Douglas Adams", ["DNA", "Douglas Noel Adams"])
     assert item.sitelinks == {"enwiki": "Douglas Adams", "ruwiki": "Адамс, Дуглас"}
     found = said(item)
-    assert (found["P31"].value, found["P31"].type, found["P31"].references) == ("Q5", "wikibase-item", 2)
+    assert (found["P31"].value, found["P31"].type) == ("Q5", "wikibase-item")
     assert found["P569"].value["time"].startswith("+1952-03-11")
     assert found["P569"].value["precision"] == 11
     assert (float(found["P2048"].value["amount"]), found["P2048"].value["unit"]) == (1.96, "Q11573")
     assert found["P551"].rank == "deprecated"
-    assert found["P551"].qualifiers == (("P580", "Q5"),)
     assert found["P625"].value == {"latitude": 52.5, "longitude": 4.25, "precision": 0.01, "globe": "Q2"}
     assert found["P1559"].value == {"text": "Douglas", "language": "en"}
     assert found["P40"].value is None
@@ -109,7 +108,7 @@ def test_what_is_not_there_is_not_found(client: WikidataClient) -> None:
 
 @pytest.mark.parametrize("bad", ["", "42", "Q0", "Q42> ?x", "Q42 } DROP ALL #", "q42", "Q42\n"])
 def test_an_id_cannot_change_a_query(bad: str, server: Any, client: WikidataClient) -> None:
-    with pytest.raises(GoldassayError, match="no id of Wikidata"):
+    with pytest.raises(GoldassayError, match="expected a Wikidata id"):
         client.item(bad)
     assert not server.answers.seen
 
@@ -128,7 +127,7 @@ def test_the_cache_answers_and_only_the_cache_where_asked(server: Any, web: Web,
     assert only.item("Q42").fetched == first.fetched
     assert len(server.answers.seen) == asked
     with pytest.raises(
-        CacheOnlyError, match=r"^what http://127\.0\.0\.1:\d+/sparql says of it is not in .* FILE\)$"
+        CacheOnlyError, match=r"^the answer of http://127\.0\.0\.1:\d+/sparql is not in .* FILE\)$"
     ) as told:
         only.item("Q649")
     assert "SELECT" not in str(told.value)

@@ -13,10 +13,9 @@ from typer.testing import CliRunner, Result
 
 from goldassay.cli import app
 from goldassay.exceptions import GoldassayError
-from goldassay.wikidata import rdf
+from goldassay.wikidata import store as rdf
 from goldassay.wikidata.client import WikidataClient
 from goldassay.wikidata.entities import Item, Statement
-from goldassay.wikidata.sparql import classes, merged_into
 from goldassay.wikidata.wikipedia import Article, WikipediaClient
 
 
@@ -102,8 +101,8 @@ def test_what_tells_namesakes_apart_is_frozen_too(folder: Path) -> None:
     done = fetch("--dataset", "set.yaml", "--endpoint", "whole.nt", "--to", "frozen.nt")
     assert done.exit_code == 0, (done.output, done.exception)
     client = WikidataClient(folder / "frozen.nt")
-    assert classes(client, ["Q90", "Q91", "Q5"]) == {"Q90": {"Q515"}, "Q91": {"Q5"}}  # "human" is one thing here
-    assert merged_into(client, "Q41") == "Q42"
+    assert client.classes(["Q90", "Q91", "Q5"]) == {"Q90": {"Q515"}, "Q91": {"Q5"}}  # "human" is one thing here
+    assert client.merged_into("Q41") == "Q42"
     assert len(client.item("Q42").statements) == 3
 
 

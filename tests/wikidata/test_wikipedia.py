@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from goldassay.cache import Cache
 from goldassay.exceptions import CacheOnlyError, FetchError, GoldassayError, NotFoundError
 from goldassay.wikidata.web import Web
 from goldassay.wikidata.wikipedia import WikipediaClient
@@ -25,7 +26,7 @@ PATH = "/w/rest.php/v1/page/Delft/with_html"
 
 
 def client(server: Any, web: Web, folder: Path, **options: Any) -> WikipediaClient:
-    return WikipediaClient("en", base=server.url, web=web, folder=folder, **options)
+    return WikipediaClient("en", base=server.url, web=web, cache=Cache(folder, **options))
 
 
 @pytest.fixture
@@ -55,9 +56,9 @@ def test_a_redirect_is_followed_and_said(delft: Any, web: Web, tmp_path: Path) -
 
 def test_the_cache_answers_the_second_time(delft: Any, web: Web, tmp_path: Path) -> None:
     first = client(delft, web, tmp_path).article("Delft")
-    assert client(delft, web, tmp_path, cache_only=True).article("Delft") == first
+    assert client(delft, web, tmp_path, use="only").article("Delft") == first
     assert delft.answers.asked(PATH) == 1
-    client(delft, web, tmp_path, no_cache=True).article("Delft")
+    client(delft, web, tmp_path, use="none").article("Delft")
     assert delft.answers.asked(PATH) == 2
     client(delft, web, tmp_path, days=-1).article("Delft")  # everything is too old
     assert delft.answers.asked(PATH) == 3
@@ -65,10 +66,8 @@ def test_the_cache_answers_the_second_time(delft: Any, web: Web, tmp_path: Path)
 
 def test_only_the_cache_may_be_asked(delft: Any, web: Web, tmp_path: Path) -> None:
     with pytest.raises(CacheOnlyError, match=r"^the en article 'Delft' is not in .*without --cache-only$"):
-        client(delft, web, tmp_path, cache_only=True).article("Delft")
+        client(delft, web, tmp_path, use="only").article("Delft")
     assert delft.answers.asked(PATH) == 0
-    with pytest.raises(GoldassayError, match="exclude each other"):
-        client(delft, web, tmp_path, cache_only=True, no_cache=True)
 
 
 def test_titles_of_any_script_stay_apart(server: Any, web: Web, tmp_path: Path) -> None:

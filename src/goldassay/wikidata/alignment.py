@@ -1,154 +1,93 @@
-"""The alignment table: which property a predicate means, for this subject and this object.
+"""The alignment table: which Wikidata property a predicate means, for this subject and this object.
 
-It is a table of properties as a YAML file: ours (``data/property-alignment.yaml``), or one of the founding kit's shape.
+A table is a YAML file, ours (``data/property-alignment.yaml``) or one in riverbank's format. A row lists the predicates
+that mean a property, in its own direction or inverted, the kinds of subject that have it, the type of its values, and
+the words that stand for a value; riverbank's notes (``Q6581097=male``) are read as such words.
 
-A row says which predicates mean a property, in its own direction or the other way round, which kinds of subject have
-it, what its values are, and which words stand for which value. The kit's rows have no columns for the latter; what
-their notes say (``Q6581097=male``) is taken.
-
-A predicate may mean several properties ("born": P19 and P569; "founded": P571, and P112 the other way round). The kind
-of the subject (domain) and of the object (range) decide; what they leave open stays open, and the matching of triples
-takes either. A predicate that says a property the other way round turns the triple round.
+A predicate may mean several properties ("born": P19 and P569; "founded": P571, and P112 inverted). The kind of the
+subject (domain) and of the object (type) decide; if they leave it open, the matching of triples accepts either. A
+predicate that means a property in the other direction swaps subject and object.
 """
 
 from __future__ import annotations
 
-import hashlib
-import json
 import re
-from collections.abc import Iterable, Mapping
-from dataclasses import astuple, dataclass, field
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import AliasChoices, BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
 from goldassay.exceptions import DataError
 from goldassay.gold.formats import kits
-from goldassay.measures.triples.objects import kind as looks_like
-from goldassay.measures.triples.terms import Alignment, NamePairs, canonical
+from goldassay.measures.triples.objects import kind as value_type
+from goldassay.measures.triples.terms import PREFIXES, Alignment, NamePairs, canonical
 from goldassay.measures.triples.times import read as read_time
 from goldassay.text.normal import normal
-from goldassay.wikidata.resolver import ROOTS
 
 OURS = Path(__file__).resolve().parents[1] / "data" / "property-alignment.yaml"
-KINDS = ("", "item", "time", "quantity", "coordinate", "text")
 EXCLUDED_PROPERTIES = {"P856": "Url", "P154": "CommonsMedia", "P18": "CommonsMedia", "P1036": "ExternalId"}
-"""Properties of the kit's table whose values are of a type that an evaluation leaves out."""
-NOTED = re.compile(r"\b(Q[1-9]\d*)\s*=\s*([^,;]+)")
-QID = re.compile(r"Q[1-9]\d*")
-PID = re.compile(r"P[1-9]\d*")
+"""Properties of riverbank's table whose values have a type that an evaluation leaves out."""
+NOTED_VALUE = re.compile(r"\b(Q[1-9]\d*)\s*=\s*([^,;]+)")
+
+Kind = Literal["person", "organization", "place", "work", "event", "taxon"]
+PropertyId = Annotated[str, Field(pattern=r"^P[1-9]\d*$")]
+ItemId = Annotated[str, Field(pattern=r"^Q[1-9]\d*$")]
 
 
-@dataclass(frozen=True, slots=True)
-class PropertyRow:
-    """A property and what means it."""
+class PropertyRow(BaseModel):
+    """A property and the predicates that mean it."""
 
-    id: str
-    label: str
-    predicates: tuple[str, ...]
+    model_config = ConfigDict(frozen=True)
+
+    id: PropertyId = Field(alias="wikidata_pid")
+    label: str = Field("", alias="wikidata_label")
+    predicates: tuple[str, ...] = Field((), validation_alias=AliasChoices("predicates", "riverbank_predicates"))
     inverse_predicates: tuple[str, ...] = ()
-    inverse: str = ""
-    domain: frozenset[str] = frozenset()
-    type: str = ""
-    range: frozenset[str] = frozenset()
-    values: Mapping[str, str] = field(default_factory=dict)
-    confidence: float = 1.0
+    inverse: PropertyId | None = None
+    domain: frozenset[Kind] = frozenset()
+    type: Literal["", "item", "time", "quantity", "coordinate", "text"] = ""
+    range: frozenset[Kind] = frozenset()
+    values: dict[str, ItemId] = {}
+    confidence: float = Field(1.0, ge=0, le=1, alias="alignment_confidence")
     notes: str = ""
 
-
-@dataclass(frozen=True, slots=True)
-class AlignmentFile:
-    """The rows of a file, its prefixes, and the number of rows that its head declares."""
-
-    rows: tuple[PropertyRow, ...]
-    prefixes: tuple[tuple[str, str], ...] = ()
-    declared: int | None = None
+    @cached_property
+    def items(self) -> dict[str, str]:
+        """Folded words and the item that each stands for."""
+        noted = {words: qid for qid, words in NOTED_VALUE.findall(self.notes)}
+        return {normal(words): qid for words, qid in {**noted, **self.values}.items()}
 
 
-def read_table(path: str | Path = OURS) -> AlignmentFile:
-    """The table of a file.
-
-    >>> table = read_table()
-    >>> len(table.rows) >= 60, next(row.values["male"] for row in table.rows if row.id == "P21")
-    (True, 'Q6581097')
-    """
-    _, head, entries = kits.load(path, "alignment")
-    rows = tuple(_row(entry, path, f"alignments[{number}]") for number, entry in enumerate(entries))
-    declared = head.get("count")
-    return AlignmentFile(rows, _prefixes(head, path), declared if isinstance(declared, int) else None)
+class _Head(BaseModel):
+    count: int | None = None
+    prefixes: dict[str, str] = {}
 
 
-def _row(entry: Mapping[str, object], path: str | Path, where: str) -> PropertyRow:
-    name = kits.text(entry, "wikidata_pid", path, where)
-    if not PID.fullmatch(name):
-        raise DataError(f"a property id is P and a number, not {name!r}", file=path, field=f"{where}.wikidata_pid")
-    inverse = str(entry.get("inverse") or "")
-    if inverse and not PID.fullmatch(inverse):
-        raise DataError(f"an inverse is a property id, not {inverse!r}", file=path, field=f"{where}.inverse")
-    kind = str(entry.get("type") or "")
-    if kind not in KINDS:
-        raise DataError(f"a type is one of {', '.join(KINDS[1:])}, not {kind!r}", file=path, field=f"{where}.type")
-    sure = entry.get("alignment_confidence", 1.0)
-    if isinstance(sure, bool) or not isinstance(sure, (int, float)) or not 0 <= sure <= 1:
-        raise DataError(
-            f"a confidence is from 0 to 1, found {sure!r}", file=path, field=f"{where}.alignment_confidence"
-        )
-    return PropertyRow(
-        id=name,
-        label=str(entry.get("wikidata_label") or ""),
-        predicates=_names(entry, "predicates" if "predicates" in entry else "riverbank_predicates", path, where),
-        inverse_predicates=_names(entry, "inverse_predicates", path, where),
-        inverse=inverse,
-        domain=_kinds(entry, "domain", path, where),
-        type=kind,
-        range=_kinds(entry, "range", path, where),
-        values=_values(entry, path, where),
-        confidence=float(sure),
-        notes=str(entry.get("notes") or ""),
-    )
-
-
-def _prefixes(head: Mapping[str, object], path: str | Path) -> tuple[tuple[str, str], ...]:
-    found = head.get("prefixes") or {}
-    if not isinstance(found, Mapping) or not all(isinstance(one, str) for one in found.values()):
-        raise DataError("the prefixes map a prefix to an IRI", file=path, field="prefixes")
-    return tuple((str(name), iri) for name, iri in found.items())
-
-
-def _names(entry: Mapping[str, object], key: str, path: str | Path, where: str) -> tuple[str, ...]:
-    found = entry.get(key) or []
-    if not isinstance(found, list) or not all(isinstance(one, str) for one in found):
-        raise DataError(f"this is a list of names, not {found!r}", file=path, field=f"{where}.{key}")
-    return tuple(found)
-
-
-def _kinds(entry: Mapping[str, object], key: str, path: str | Path, where: str) -> frozenset[str]:
-    found = frozenset(_names(entry, key, path, where))
-    wrong = sorted(found - set(ROOTS.values()))
-    if wrong:
-        known = ", ".join(ROOTS.values())
-        raise DataError(f"a kind is one of {known}, not {wrong[0]!r}", file=path, field=f"{where}.{key}")
-    return found
-
-
-def _values(entry: Mapping[str, object], path: str | Path, where: str) -> dict[str, str]:
-    """Folded words and the item that each stands for."""
-    found = entry.get("values") or {}
-    if not isinstance(found, Mapping) or not all(QID.fullmatch(str(one)) for one in found.values()):
-        raise DataError("values map words to items (male: Q6581097)", file=path, field=f"{where}.values")
-    noted = {words: name for name, words in NOTED.findall(str(entry.get("notes") or ""))}
-    return {normal(str(words)): str(name) for words, name in {**noted, **found}.items()}
+def validated(model: Any, value: object, path: object, place: str = "") -> Any:
+    """A value checked by pydantic; the first thing that is wrong becomes a `DataError` with its place."""
+    try:
+        return TypeAdapter(model).validate_python(value)
+    except ValidationError as error:
+        first = error.errors()[0]
+        where = ".".join(str(part) for part in (place, *first["loc"]) if part != "")
+        raise DataError(f"{first['msg']}, got {first['input']!r}", file=path, field=where or None) from None
 
 
 @dataclass(frozen=True, slots=True)
 class Meaning:
-    """What a predicate means: properties in its direction, and properties that hold the other way round."""
+    """The properties that a predicate may mean, in their own direction and inverted."""
 
     properties: frozenset[str]
-    turned: frozenset[str] = frozenset()
+    inverted: frozenset[str] = frozenset()
 
     @property
     def aligned(self) -> bool:
-        """Whether the table knows the predicate."""
-        return bool(self.properties or self.turned)
+        """Whether the table has the predicate."""
+        return bool(self.properties or self.inverted)
 
 
 class PropertyAlignmentTable:
@@ -159,31 +98,32 @@ class PropertyAlignmentTable:
     (['P569'], ['P19', 'P569'])
     >>> sorted(table.meaning("born", value="1867").properties), sorted(table.meaning("ex:hobby").properties)
     (['P569'], [])
-    >>> table.meaning("founded", kinds={"person"}, value="Curie Institute").turned
+    >>> table.meaning("founded", kinds={"person"}, value="Curie Institute").inverted
     frozenset({'P112'})
     """
 
-    def __init__(self, table: AlignmentFile) -> None:
-        self.rows = table.rows
-        self.prefixes = table.prefixes
-        self.declared = table.declared
+    def __init__(self, rows: Iterable[PropertyRow], prefixes: NamePairs = (), declared: int | None = None) -> None:
+        self.rows, self.prefixes, self.declared = tuple(rows), prefixes, declared
         self.by_id: dict[str, PropertyRow] = {}
-        self._meant: dict[str, list[PropertyRow]] = {}
-        self._turned: dict[str, list[PropertyRow]] = {}
-        for row in table.rows:
+        self._forward: dict[str, list[PropertyRow]] = {}
+        self._inverted: dict[str, list[PropertyRow]] = {}
+        for row in self.rows:
             self.by_id.setdefault(row.id, row)
-            for names, kept in ((row.predicates, self._meant), (row.inverse_predicates, self._turned)):
+            for names, index in ((row.predicates, self._forward), (row.inverse_predicates, self._inverted)):
                 for name in names:
-                    kept.setdefault(self.canonical(name), []).append(row)
-        for row in table.rows:
-            self._meant.setdefault(row.id, [row])
-            self._meant.setdefault(canonical(row.label), [row])
+                    index.setdefault(self.canonical(name), []).append(row)
+        for row in self.rows:
+            self._forward.setdefault(row.id, [row])
+            self._forward.setdefault(canonical(row.label), [row])
         self.alignment = Alignment(self.pairs, self.prefixes)
 
     @classmethod
     def of(cls, path: str | Path = OURS) -> PropertyAlignmentTable:
-        """The table of a file."""
-        return cls(read_table(path))
+        """Reads a table from its file."""
+        _, metadata, entries = kits.load(path, "alignment")
+        head = validated(_Head, dict(metadata), path)
+        rows = [validated(PropertyRow, entry, path, f"alignments[{number}]") for number, entry in enumerate(entries)]
+        return cls(rows, tuple(head.prefixes.items()), head.count)
 
     @classmethod
     def ours(cls) -> PropertyAlignmentTable:
@@ -192,49 +132,38 @@ class PropertyAlignmentTable:
 
     @property
     def pairs(self) -> NamePairs:
-        """Predicate and property, pair by pair, as the measures of triples take them."""
+        """Pairs of predicate and property, as the measures of triples take them."""
         return tuple((name, row.id) for row in self.rows for name in (*row.predicates, row.id))
-
-    @property
-    def fingerprint(self) -> str:
-        """A hash of what the table says, the same in every process."""
-        rows = [
-            [*(sorted(part) if isinstance(part, frozenset) else part for part in astuple(row)[:-1])]
-            for row in self.rows
-        ]
-        return hashlib.sha256(json.dumps([rows, self.prefixes]).encode()).hexdigest()[:16]
 
     def canonical(self, predicate: str) -> str:
         """One name for a predicate, its prefix expanded."""
         return canonical(predicate, self.prefixes)
 
     def label(self, property: str) -> str:
-        """A property's label; the id where the table has none."""
-        row = self.by_id.get(property)
-        return row.label if row else property
+        """A property's label, or the id if the table has none."""
+        return self.by_id[property].label if property in self.by_id else property
 
     def predicates(self, property: str) -> list[str]:
-        """What the table says for a property."""
+        """The predicates that mean a property."""
         return [name for row in self.rows if row.id == property for name in row.predicates]
 
     def meaning(self, predicate: str, kinds: Iterable[str] = (), value: object = None) -> Meaning:
-        """The properties of a predicate whose subject is of these kinds and whose object is this value."""
-        key = self.canonical(predicate)
-        known = frozenset(kinds)
-        forward = [row for row in self._meant.get(key, ()) if _has(row, known)]
-        turned = list(self._turned.get(key, ()))
-        forward = forward or ([] if turned else list(self._meant.get(key, ())))
-        if value is not None and len(forward) + len(turned) > 1:
+        """The properties that a predicate means, for a subject of these kinds and this object."""
+        key, subject = self.canonical(predicate), frozenset(kinds)
+        candidates = self._forward.get(key, [])
+        inverted = self._inverted.get(key, [])
+        forward = [row for row in candidates if not row.domain or not subject or row.domain & subject]
+        forward = forward or ([] if inverted else candidates)
+        if value is not None and len(forward) + len(inverted) > 1:
             kind = value_kind(value)
             fitting = [row for row in forward if not row.type or row.type == kind]
-            back = turned if kind == "item" else []  # what is turned round becomes a subject
+            back = inverted if kind == "item" else []  # an inverted object becomes a subject
             if fitting or back:
-                forward, turned = fitting, back
-        if forward and turned and known:
-            # said in both directions: the one whose subject is of this kind
-            own = [row for row in forward if row.domain & known]
-            forward, turned = (own, []) if own else ([row for row in forward if not row.domain], turned)
-        return Meaning(frozenset(row.id for row in forward), frozenset(row.id for row in turned))
+                forward, inverted = fitting, back
+        if forward and inverted and subject:  # both directions: the one whose subject is of this kind
+            own = [row for row in forward if row.domain & subject]
+            forward, inverted = (own, []) if own else ([row for row in forward if not row.domain], inverted)
+        return Meaning(frozenset(row.id for row in forward), frozenset(row.id for row in inverted))
 
     def value(self, property: str, words: object) -> str | None:
         """The item that words for a value of this property stand for.
@@ -242,18 +171,11 @@ class PropertyAlignmentTable:
         >>> PropertyAlignmentTable.ours().value("P21", "Woman")
         'Q6581072'
         """
-        row = self.by_id.get(property)
-        return row.values.get(normal(str(words))) if row and row.values else None
+        return self.by_id[property].items.get(normal(str(words))) if property in self.by_id else None
 
     def inverse(self, property: str) -> str | None:
-        """The property that says the same the other way round."""
-        row = self.by_id.get(property)
-        return row.inverse or None if row else None
-
-
-def _has(row: PropertyRow, kinds: frozenset[str]) -> bool:
-    """Whether things of these kinds have the property; yes where either side is not known."""
-    return not row.domain or not kinds or bool(row.domain & kinds)
+        """The property that says the same in the other direction."""
+        return self.by_id[property].inverse if property in self.by_id else None
 
 
 def value_kind(value: object) -> str:
@@ -262,7 +184,88 @@ def value_kind(value: object) -> str:
     >>> value_kind("7 November 1867"), value_kind("Warsaw"), value_kind("1867"), value_kind("12,000")
     ('time', 'item', 'time', 'quantity')
     """
-    found = looks_like(value if isinstance(value, Mapping) and "object" in value else {"object": value})
-    if found in ("text", "quantity") and not isinstance(value, (int, float, Mapping)) and read_time(value) is not None:
+    kind = value_type(value if isinstance(value, Mapping) and "object" in value else {"object": value})
+    if kind in ("text", "quantity") and not isinstance(value, (int, float, Mapping)) and read_time(value) is not None:
         return "time"
-    return "item" if found == "text" else found
+    return "item" if kind == "text" else kind
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """A defect of a table or a ground truth: its kind, the property or predicate, and a sentence."""
+
+    kind: str
+    name: str
+    message: str
+
+
+def problems(table: PropertyAlignmentTable) -> list[Problem]:
+    """Every defect of a table: ``count``, ``duplicate``, ``unreachable``, ``ambiguous``, ``prefix``, ``inverse``.
+
+    >>> problems(PropertyAlignmentTable.ours())
+    []
+    """
+    return [*_row_problems(table), *_ambiguous(table), *_undeclared_prefixes(table)]
+
+
+def _row_problems(table: PropertyAlignmentTable) -> Iterator[Problem]:
+    if table.declared is not None and table.declared != len(table.rows):
+        yield Problem("count", "count", f"{table.declared} rows declared, {len(table.rows)} counted")
+    for id_, count in Counter(row.id for row in table.rows).items():
+        if count > 1:
+            yield Problem("duplicate", id_, f"{id_} has {count} rows; keep one with all predicates")
+    seen: set[tuple[str, str]] = set()
+    for row in table.rows:
+        keys = {(row.id, table.canonical(name)) for name in row.predicates}
+        if not keys and not row.inverse_predicates:
+            yield Problem("unreachable", row.id, f"{row.id} ({row.label}) has no predicate, so nothing reaches it")
+        elif keys and keys <= seen:
+            yield Problem("unreachable", row.id, f"an earlier row has every predicate of this row of {row.id}")
+        if row.id in EXCLUDED_PROPERTIES and (row.id, "") not in seen:
+            kind = EXCLUDED_PROPERTIES[row.id]
+            message = f"{row.id} ({row.label}) has values of the excluded type {kind}: no gold can match it"
+            yield Problem("unreachable", row.id, message)
+        seen |= keys | {(row.id, "")}
+    for row in table.rows:
+        back = table.inverse(row.inverse or "")
+        if back and back != row.id:
+            yield Problem("inverse", row.id, f"{row.id} has the inverse {row.inverse}, whose inverse is {back}")
+
+
+def _ambiguous(table: PropertyAlignmentTable) -> Iterator[Problem]:
+    """Predicates of several properties that neither the subject's nor the object's kind can tell apart."""
+    by_name: dict[str, dict[str, PropertyRow]] = {}
+    for row in table.rows:
+        for name in row.predicates:
+            by_name.setdefault(table.canonical(name), {}).setdefault(row.id, row)
+    for name, by_id in by_name.items():
+        rows = list(by_id.values())
+        for index, row in enumerate(rows):
+            for other in rows[index + 1 :]:
+                types_differ = row.type and other.type and row.type != other.type
+                domains_differ = row.domain and other.domain and not row.domain & other.domain
+                fallback = bool(row.domain) != bool(other.domain)  # one takes what the other's domain excludes
+                if not (types_differ or domains_differ or fallback):
+                    message = f"{name!r} means {row.id} and {other.id}, and nothing tells them apart"
+                    yield Problem("ambiguous", name, message)
+
+
+def _undeclared_prefixes(table: PropertyAlignmentTable) -> Iterator[Problem]:
+    names = [name for row in table.rows for name in (*row.predicates, *row.inverse_predicates)]
+    used = Counter(name.partition(":")[0] for name in names if ":" in name and "://" not in name)
+    for prefix, count in used.items():
+        if prefix not in {*PREFIXES, *dict(table.prefixes)}:
+            message = f"the prefix {prefix!r} ({count} predicates) is not declared, so their IRIs do not match"
+            yield Problem("prefix", prefix, message)
+
+
+def contradictions(table: PropertyAlignmentTable, other: PropertyAlignmentTable) -> Iterator[Problem]:
+    """Predicates that ``other`` gives to another property, or to the same one inverted."""
+    for row in table.rows:
+        for name in row.predicates:
+            meaning = other.meaning(name)
+            if meaning.aligned and row.id not in meaning.properties and row.id in other.by_id:
+                also = ", ".join(sorted(meaning.properties | meaning.inverted))
+                direction = "" if meaning.properties else " inverted"
+                message = f"{name!r} stands for {row.id} ({row.label}); elsewhere it means {also}{direction}"
+                yield Problem("contradiction", row.id, message)

@@ -1,32 +1,27 @@
-"""A benchmark: the articles that are evaluated, with domain and item; and what Wikidata says of their items, frozen.
+"""A benchmark: the articles to evaluate, with domain and item; and freezing what Wikidata says about them.
 
-Articles are YAML ``{title, qid, domain}`` under ``articles``; the counts that a file states are recounted, and a sample
-keeps the domains' shares. The item of an article is found by its sitelink when it is evaluated; the id that the file
-declares is held beside it. `fetch` writes the items to a file, so that an evaluation runs offline.
+Articles are YAML ``{title, qid, domain}`` under ``articles``; the counts that a file declares are checked, and a sample
+preserves the shares of the domains. The item of an article is found by its sitelink; the declared id is compared with
+it. `fetch` writes the items to a file, so that an evaluation runs offline.
 """
 
 from __future__ import annotations
 
 import random
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 from rich.progress import track
 
-from goldassay.cache import Cache
 from goldassay.exceptions import DataError, FetchError, GoldassayError
 from goldassay.gold.formats import kits
 from goldassay.progress import standard_error
-from goldassay.wikidata import entities as dumps
-from goldassay.wikidata import rdf
-from goldassay.wikidata.client import LANGUAGES, WDQS, WikidataClient
-from goldassay.wikidata.entities import Item, Statement
-from goldassay.wikidata.sparql import classes, merged_into
-from goldassay.wikidata.subject import INSTANCE_OF, shared
-from goldassay.wikidata.wikipedia import WikipediaClient
+from goldassay.wikidata import store
+from goldassay.wikidata.entities import Item, Statement, read_dump
+from goldassay.wikidata.profile import Sources
+from goldassay.wikidata.subject import INSTANCE_OF, shared_names
 
 UNKNOWN = "unknown"
 
@@ -41,13 +36,13 @@ class ArticleRef:
 
     @property
     def key(self) -> str:
-        """What a row is known by."""
+        """Identifies the article in rows."""
         return f"{self.title}|{self.qid}"
 
 
 @dataclass(frozen=True)
 class Benchmark:
-    """The articles of a file, each once, and what the file says wrongly of itself."""
+    """The articles of a file, each once, and what the file declares wrongly."""
 
     name: str
     articles: tuple[ArticleRef, ...]
@@ -55,164 +50,126 @@ class Benchmark:
 
     @property
     def strata(self) -> dict[str, int]:
-        """How many articles each domain has, as counted."""
-        return dict(Counter(one.domain for one in self.articles))
+        """The number of articles of each domain."""
+        return dict(Counter(article.domain for article in self.articles))
 
 
 def read_benchmark(path: str | Path) -> Benchmark:
-    """The benchmark of a file; an article that stands there twice is taken once."""
+    """The benchmark of a file; an article that is listed twice is taken once."""
     _, head, entries = kits.load(path, "benchmark")
-    found: dict[str, ArticleRef] = {}
+    articles: dict[str, ArticleRef] = {}
     for number, entry in enumerate(entries):
         where = f"articles[{number}]"
         qid = kits.text(entry, "qid", path, where) if entry.get("qid") else ""
-        one = ArticleRef(kits.text(entry, "title", path, where), qid, str(entry.get("domain") or UNKNOWN))
-        found.setdefault(one.title, one)
-    if not found:
+        ref = ArticleRef(kits.text(entry, "title", path, where), qid, str(entry.get("domain") or UNKNOWN))
+        articles.setdefault(ref.title, ref)
+    if not articles:
         raise DataError("the benchmark has no articles", file=path, field="articles")
-    articles = tuple(found.values())
-    notes = _recounted(head, articles, len(entries))
-    return Benchmark(str(head.get("dataset_name") or Path(path).stem), articles, tuple(notes))
+    benchmark = Benchmark(str(head.get("dataset_name") or Path(path).stem), tuple(articles.values()))
+    return replace(benchmark, notes=tuple(_notes(benchmark, head, len(entries))))
 
 
-def _recounted(head: Any, articles: Sequence[ArticleRef], entries: int) -> list[str]:
-    notes = []
+def _notes(benchmark: Benchmark, head: Mapping[str, object], entries: int) -> Iterator[str]:
+    articles = benchmark.articles
     if entries > len(articles):
-        notes.append(f"{entries} entries name {len(articles)} articles; each is evaluated once")
-    ids = Counter(one.qid for one in articles if one.qid)
-    twice = sum(count - 1 for count in ids.values())
-    if twice:
-        notes.append(f"{twice} articles have the Wikidata id of an earlier one")
-    declared = head.get("stratified_sampling")
+        yield f"{entries} entries name {len(articles)} articles; each is evaluated once"
+    ids = Counter(article.qid for article in articles if article.qid)
+    if repeated := ids.total() - len(ids):
+        yield f"{repeated} articles have the Wikidata id of an earlier one"
+    declared, counted = head.get("stratified_sampling"), benchmark.strata
     if isinstance(declared, dict):
-        counted = Counter(one.domain for one in articles)
         for name in sorted({*declared, *counted}):
-            if declared.get(name, 0) != counted[name]:
-                notes.append(f"domain {name}: {declared.get(name, 0)} declared, {counted[name]} counted")
-    return notes
+            if declared.get(name, 0) != counted.get(name, 0):
+                yield f"domain {name}: {declared.get(name, 0)} declared, {counted.get(name, 0)} counted"
 
 
 def sample(articles: Sequence[ArticleRef], n: int, seed: int = 0) -> tuple[ArticleRef, ...]:
-    """``n`` articles whose domains have their shares of the whole, in the order of the whole.
+    """``n`` articles that preserve the shares of the domains, in their order.
 
-    Shares are rounded by the largest remainder, and a domain with articles keeps at least one while n allows.
+    Shares are rounded by the largest remainder; a domain keeps at least one article if n allows it.
 
-    >>> whole = [ArticleRef(str(i), domain="a" if i < 60 else "b") for i in range(90)]
-    >>> Benchmark("", sample(whole, 9)).strata
+    >>> articles = [ArticleRef(str(i), domain="a" if i < 60 else "b") for i in range(90)]
+    >>> Benchmark("", sample(articles, 9)).strata
     {'a': 6, 'b': 3}
     """
     if n < 1:
-        raise GoldassayError(f"a sample has at least one article, not {n}")
+        raise GoldassayError(f"a sample needs at least one article, got {n}")
     if n >= len(articles):
         return tuple(articles)
     members: dict[str, list[int]] = {}
-    for index, one in enumerate(articles):
-        members.setdefault(one.domain, []).append(index)
-    least = 1 if n >= len(members) else 0
-    exact = {name: n * len(found) / len(articles) for name, found in members.items()}
-    take = {name: max(least, int(share)) for name, share in exact.items()}
-    while sum(take.values()) > n:  # room made by those furthest above their share
-        take[max((name for name in take if take[name] > least), key=lambda name: take[name] - exact[name])] -= 1
+    for index, article in enumerate(articles):
+        members.setdefault(article.domain, []).append(index)
+    minimum = 1 if n >= len(members) else 0
+    exact = {name: n * len(indices) / len(articles) for name, indices in members.items()}
+    take = {name: max(minimum, int(share)) for name, share in exact.items()}
+    while sum(take.values()) > n:  # the minimum took too many: reduce those furthest above their share
+        take[max((name for name in take if take[name] > minimum), key=lambda name: take[name] - exact[name])] -= 1
     while sum(take.values()) < n:
         short = [name for name in take if take[name] < len(members[name])]
         take[max(short, key=lambda name: exact[name] - take[name])] += 1
     rng = random.Random(seed)
-    chosen = [index for name, found in members.items() for index in rng.sample(found, take[name])]
+    chosen = [index for name, indices in members.items() for index in rng.sample(indices, take[name])]
     return tuple(articles[index] for index in sorted(chosen))
 
 
 @dataclass(frozen=True)
 class Frozen:
-    """The file that was written, how many items were asked for, how many triples it has, and what failed."""
+    """The written file, the number of its triples, and what could not be fetched."""
 
     file: Path
-    asked: int
     triples: int
     failed: Sequence[str]
 
 
 def fetch(
-    asked: Sequence[ArticleRef],
-    *,
-    to: Path | None,
-    language: str = "en",
-    endpoint: str | None = None,
-    no_cache: bool = False,
-    dump: Path | None = None,
+    refs: Sequence[ArticleRef], sources: Sources, file: Path, *, language: str = "en", dump: Path | None = None
 ) -> Frozen:
-    """Write the items of these articles, with the names of their values, to ``to`` (N-Triples); say what failed.
+    """Writes the items of articles, with the names of their values, as N-Triples; the articles go to the cache.
 
-    Values that share a name with another of their item come with their classes (P31), which tell them apart.
-
-    The articles themselves go to the cache. ``dump`` takes the items from a Wikidata JSON dump instead of an endpoint.
+    Values that share a name with another of their item get their classes (P31), which tell them apart.
 
     Args:
-        asked: The articles, with their items where they are declared.
+        refs: The articles, with their items if they are known.
+        sources: Where articles and items come from.
+        file: A ``.nt`` file.
         language: The language of the Wikipedia.
-        no_cache: Fetch also what the cache has.
+        dump: A Wikidata JSON dump that the items are taken from instead.
     """
-    file = to or Path("wikidata.nt")
     if file.suffix != ".nt":
-        raise GoldassayError(f"--to {file}: the statements are N-Triples; name a .nt file")
+        raise GoldassayError(f"{file}: statements are written as N-Triples; name a .nt file")
     failed: list[str] = []
+    items = _from_dump(refs, dump, failed) if dump else _from_endpoint(refs, sources, language, failed)
+    return Frozen(file, store.write(items, file), failed)
+
+
+def _from_endpoint(refs: Sequence[ArticleRef], sources: Sources, language: str, failed: list[str]) -> Iterator[Item]:
+    client, console = sources.wikidata, standard_error()
     values: dict[str, list[str]] = {}
-    made = _from_dump(asked, dump, values, failed) if dump else None
-    if made is None:
-        client = WikidataClient(
-            endpoint or WDQS,
-            languages=tuple(dict.fromkeys((language, *LANGUAGES))),
-            cache=Cache(use="none" if no_cache else "normal"),
-        )
-        made = _from_endpoint(asked, client, language, no_cache, values, failed)
-    count = rdf.write(made, file)
-    return Frozen(file, len(asked), count, failed)
-
-
-def _from_endpoint(
-    asked: Sequence[ArticleRef],
-    client: WikidataClient,
-    language: str,
-    no_cache: bool,
-    values: dict[str, list[str]],
-    failed: list[str],
-) -> Iterator[Item]:
-    wikipedia = WikipediaClient(language, no_cache=no_cache)
-    for one in _shown(asked):
+    for ref in track(refs, "fetching", console=console, disable=not console.is_terminal, transient=True):
         try:
-            title = wikipedia.article(one.title).title
-            item = client.item_of(title, language)
-            old = one.qid if one.qid != item.id and merged_into(client, one.qid) == item.id else ""
+            item = client.item_of(sources.wikipedia.article(ref.title).title, language)
+            is_merged = ref.qid and ref.qid != item.id and client.merged_into(ref.qid) == item.id
         except FetchError as error:
-            failed.append(f"{one.title}: {error}")
+            failed.append(f"{ref.title}: {error}")
             continue
-        values[item.id] = _values(item)
-        yield replace(item, merged=(old,)) if old else item
-    names = client.names(qid for found in values.values() for qid in found)
-    alike = {qid for found in values.values() for qid in shared({one: names[one] for one in found})}
-    kinds = classes(client, sorted(alike - set(values)))
-    for qid, (label, *aliases) in ((qid, found) for qid, found in names.items() if found):
-        statements = tuple(Statement(INSTANCE_OF, one, "wikibase-item") for one in sorted(kinds.get(qid, ())))
+        values[item.id] = item.items()
+        yield replace(item, merged=(ref.qid,)) if is_merged else item
+    names = client.names(qid for qids in values.values() for qid in qids)
+    ambiguous = {name for qids in values.values() for name in shared_names({qid: names[qid] for qid in qids})}
+    classes = client.classes(sorted(ambiguous - set(values)))
+    for qid, (label, *aliases) in ((qid, words) for qid, words in names.items() if words):
+        statements = tuple(Statement(INSTANCE_OF, name, "wikibase-item") for name in sorted(classes.get(qid, ())))
         yield Item(qid, {language: label}, {language: aliases}, statements=statements)
 
 
-def _from_dump(
-    asked: Sequence[ArticleRef], dump: Path, values: dict[str, list[str]], failed: list[str]
-) -> Iterator[Item]:
-    wanted = {one.qid: one.title for one in asked if one.qid}
-    failed += [f"{one.title}: a dump is searched by item, and none is declared (qid)" for one in asked if not one.qid]
-    for item in dumps.items(dump, wanted):
-        values[item.id] = _values(item)
+def _from_dump(refs: Sequence[ArticleRef], dump: Path, failed: list[str]) -> Iterator[Item]:
+    wanted = {ref.qid: ref.title for ref in refs if ref.qid}
+    failed += [f"{ref.title}: a dump is searched by item, and no qid is declared" for ref in refs if not ref.qid]
+    values: dict[str, list[str]] = {}
+    for item in read_dump(dump, wanted):
+        values[item.id] = item.items()
         yield item
     failed += [f"{title}: {qid} is not in {dump}" for qid, title in wanted.items() if qid not in values]
-    for item in dumps.items(dump, {qid for found in values.values() for qid in found} - set(values)):
-        kinds = tuple(one for one in item.statements if one.property == INSTANCE_OF)
-        yield Item(item.id, item.labels, item.aliases, statements=kinds)
-
-
-def _values(item: Item) -> list[str]:
-    return [one.value for one in item.statements if one.type == "wikibase-item" and isinstance(one.value, str)]
-
-
-def _shown(asked: Sequence[ArticleRef]) -> Iterator[ArticleRef]:
-    console = standard_error()
-    yield from track(asked, "fetching", console=console, disable=not console.is_terminal, transient=True)
+    for item in read_dump(dump, {qid for qids in values.values() for qid in qids} - set(values)):
+        classes = tuple(statement for statement in item.statements if statement.property == INSTANCE_OF)
+        yield Item(item.id, item.labels, item.aliases, statements=classes)

@@ -1,172 +1,84 @@
-"""Wikidata's items: by sitelink or id, with statements, ranks, qualifiers, references and typed values.
+"""Wikidata items by sitelink or id, with statements, ranks and typed values.
 
-The same queries go to the Wikidata Query Service (`Service`) and to a local store (`TripleStore`, filled from files;
-its library is loaded when it is first used); rows are as SPARQL's JSON has them. A fetch that failed is a `FetchError`,
-an item that is not there a `NotFoundError`; neither is ever an item without statements.
+The same queries go to Wikidata's query service (`Service`) and to a local store (`goldassay.wikidata.store`). A failed
+fetch raises a `FetchError`, a missing item a `NotFoundError`; neither ever becomes an item without statements.
 """
 
 from __future__ import annotations
 
-import json
 import re
-from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Protocol
 
 from goldassay.cache import Cache, Fetched
-from goldassay.exceptions import CacheOnlyError, DataError, FetchError, NotFoundError
+from goldassay.exceptions import CacheOnlyError, FetchError, NotFoundError
 from goldassay.measures.triples.objects import EXCLUDED
-from goldassay.wikidata import entities, rdf, sparql
+from goldassay.wikidata import entities, sparql
 from goldassay.wikidata.entities import Item, Statement
-from goldassay.wikidata.web import Web
-from goldassay.wikidata.web import public_address as place
+from goldassay.wikidata.web import Web, public_address
 
+WDQS = "https://query.wikidata.org/sparql"
+LANGUAGES = ("en", "nl", "de", "fr", "mul")
 PAGE = 5000
+BATCH = 50  # items in one query
 Binding = dict[str, dict[str, str]]
 
 
 class SparqlEndpoint(Protocol):
-    """Answers a query, all its pages, with the oldest day on which a page was fetched."""
+    """Answers a query with all its rows, and the date of the oldest data among them."""
 
     def select(self, query: str) -> tuple[list[Binding], str]:
-        """The rows."""
+        """The rows of a query, as SPARQL's JSON has them."""
         ...
 
 
 class Service:
-    """A SPARQL endpoint on the web (the Wikidata Query Service), through the cache."""
+    """A SPARQL endpoint on the web, behind the cache."""
 
     def __init__(self, url: str, web: Web | None = None, cache: Cache | None = None, page: int = PAGE) -> None:
         self.url, self.web, self.cache, self.page = url, web or Web(), cache or Cache(), page
 
     def select(self, query: str) -> tuple[list[Binding], str]:
-        """The rows of all pages."""
-        found: list[Binding] = []
+        """The rows of all pages; a server may have a smaller limit than ours, so only an empty page is the last."""
+        rows: list[Binding] = []
         dates = []
-        for asked in self._pages(query, found):
-            kept = self._kept(asked)
-            found += kept.value
-            dates.append(kept.fetched)
-        return found, min(dates)
+        before = -1
+        while len(rows) > before:
+            before = len(rows)
+            page = self._page(sparql.page(query, self.page, before))
+            rows += page.value
+            dates.append(page.fetched)
+        return rows, min(dates)
 
-    def _kept(self, query: str) -> Fetched:
+    def _page(self, query: str) -> Fetched:
         try:
-            return self.cache.get("sparql", f"{self.url} {query}", lambda: self._ask(query))
+            return self.cache.get("sparql", f"{self.url} {query}", lambda: self._fetch(query))
         except CacheOnlyError:
             raise CacheOnlyError(
-                f"what {place(self.url)} says of it is not in {self.cache.folder}; fetch it once without --cache-only, "
-                "or name a local file of Wikidata (--endpoint FILE)"
+                f"the answer of {public_address(self.url)} is not in {self.cache.folder}; fetch it once without "
+                "--cache-only, or use a local file of Wikidata (--endpoint FILE)"
             ) from None
 
-    def _pages(self, query: str, found: list[Binding]) -> Iterator[str]:
-        """Queries until a page brings nothing: a server may have a smaller limit than ours."""
-        before = -1
-        while len(found) > before:
-            before = len(found)
-            yield sparql.page(query, self.page, before)
-
-    def _ask(self, query: str) -> list[Binding]:
-        answer = self.web.json(
-            self.url,
-            data={"query": query, "format": "json"},
-            headers={"Accept": "application/sparql-results+json"},
-        )
+    def _fetch(self, query: str) -> list[Binding]:
+        headers = {"Accept": "application/sparql-results+json"}
+        answer = self.web.json(self.url, data={"query": query, "format": "json"}, headers=headers)
         try:
             rows: list[Binding] = answer["results"]["bindings"]
         except (KeyError, TypeError):
-            raise FetchError(f"{place(self.url)}: no SPARQL results; is it a SPARQL endpoint?") from None
+            raise FetchError(f"{public_address(self.url)}: no SPARQL results; is it a SPARQL endpoint?") from None
         return rows
 
 
-def opened(endpoint: str | Path, web: Web | None = None, cache: Cache | None = None) -> SparqlEndpoint:
-    """The endpoint at an address, or the store of a file or folder."""
-    if str(endpoint).startswith(("http://", "https://")):
-        return Service(str(endpoint), web, cache)
-
-    return TripleStore.load(endpoint)
-
-
-KINDS = {".nt": "N_TRIPLES", ".ttl": "TURTLE", ".nq": "N_QUADS"}
-
-
-class TripleStore:
-    """An embedded store; ``fetched`` is the oldest day that its files note, else the day of the files themselves."""
-
-    def __init__(self, fetched: str = "") -> None:
-        self.rdf = rdf.library().Store()
-        self.fetched = fetched
-
-    @classmethod
-    def load(cls, path: str | Path, items: Iterable[str] | None = None) -> TripleStore:
-        """A store of N-Triples or Turtle (``.nt``, ``.ttl``, also ``.gz``), of a Wikidata JSON dump, or of a folder.
-
-        ``items`` keeps only these items of a dump.
-        """
-        place = Path(path)
-        files = sorted(one for one in place.iterdir() if _readable(one)) if place.is_dir() else [place]
-        if not files or not place.exists():
-            raise DataError(
-                "no such file of statements: give .nt, .ttl or a Wikidata .json dump (also .gz, .bz2)", file=path
-            )
-        day = datetime.fromtimestamp(max(one.stat().st_mtime for one in files), UTC)
-        made = cls(day.isoformat(timespec="seconds"))
-        for file in files:
-            made.add(file, items)
-        noted = made.rdf.quads_for_pattern(None, rdf.library().NamedNode(rdf.FETCHED), None)
-        made.fetched = min((quad.object.value for quad in noted), default=made.fetched)
-        return made
-
-    def add(self, file: Path, items: Iterable[str] | None = None) -> None:
-        """Add the statements of a file."""
-        kind = _kind(file)
-        if kind == ".json":
-            for item in entities.items(file, items):
-                self.rdf.bulk_extend(rdf.quads(item))
-            return
-        if kind not in KINDS:
-            raise DataError(f"expected .nt, .ttl, .nq or .json (also .gz), found {file.suffix!r}", file=file)
-        opener = entities.OPENERS.get(file.suffix, open)
-        try:
-            with opener(file, "rb") as raw:
-                self.rdf.bulk_load(raw, format=getattr(rdf.library().RdfFormat, KINDS[kind]))
-        except (SyntaxError, ValueError) as error:
-            raise DataError(f"not RDF: {error}", file=file) from None
-        except entities.UNREADABLE as error:
-            raise DataError(f"cannot be read: {error}", file=file) from None
-
-    def select(self, query: str) -> tuple[list[Binding], str]:
-        """The rows; a store has no limit of its own, so one page has all of them."""
-        found = self.rdf.query(f"{sparql.PREFIXES}{query}")
-        raw = found.serialize(format=rdf.library().QueryResultsFormat.JSON)
-        rows: list[Binding] = json.loads(raw)["results"]["bindings"]
-        return rows, self.fetched
-
-
-def _kind(file: Path) -> str:
-    return (Path(file.stem) if file.suffix in (".gz", ".bz2") else file).suffix
-
-
-def _readable(file: Path) -> bool:
-    return file.is_file() and _kind(file) in (*KINDS, ".json")
-
-
-WDQS = "https://query.wikidata.org/sparql"
-LANGUAGES = ("en", "nl", "de", "fr", "mul")
-BATCH = 50
-TYPES = {"CommonsMedia": "commonsMedia", "Url": "url"}
-
-
 class WikidataClient:
-    """Items from an endpoint: an address, a file or folder of statements, or an `SparqlEndpoint`.
-
-    ``excluded`` names the data types whose statements are left out (identifiers, images, addresses, …), ``()`` none.
+    """Items from an endpoint: a URL, a file or folder of statements, or a `SparqlEndpoint`.
 
     Args:
-        languages: The languages of labels and aliases.
-        web: The client that asks.
-        cache: Where answers are kept.
+        endpoint: Where the items are.
+        languages: The languages of labels and aliases, the preferred ones first.
+        excluded: Data types whose statements are left out (identifiers, images, addresses, …).
+        web: The HTTP client.
+        cache: Keeps the answers of a service.
     """
 
     def __init__(
@@ -178,137 +90,120 @@ class WikidataClient:
         web: Web | None = None,
         cache: Cache | None = None,
     ) -> None:
-        self.endpoint = opened(endpoint, web, cache) if isinstance(endpoint, (str, Path)) else endpoint
+        if isinstance(endpoint, (str, Path)):
+            from goldassay.wikidata.store import TripleStore
+
+            remote = str(endpoint).startswith(("http://", "https://"))
+            endpoint = Service(str(endpoint), web, cache) if remote else TripleStore.load(endpoint)
+        self.endpoint: SparqlEndpoint = endpoint
         self.languages = tuple(dict.fromkeys(languages))
-        self.excluded = {_bare(name) for name in excluded}
-        self.redirects: dict[str, str] = {}
+        self.excluded = {_fold_type(name) for name in excluded}
 
     def item_of(self, title: str, language: str = "en") -> Item:
-        """The item whose sitelink is the article of this title."""
+        """The item that has the article of this title as a sitelink."""
         rows, _ = self.endpoint.select(sparql.item_of(title, language))
         if not rows:
             raise NotFoundError(f"no item has the {language} article {title!r} as a sitelink")
-        return self.item(_id(rows[0]["item"]["value"]))
+        return self.item(_local_name(rows[0]["item"]["value"]))
 
     def item(self, qid: str) -> Item:
-        """An item with all that is said of it; an id that was merged gives the item that it went to."""
+        """An item with its statements; the id of a merged item gives the item that it was merged into."""
         rows, fetched = self.endpoint.select(sparql.statements(qid))
-        links, day = self.endpoint.select(sparql.sitelinks(qid))
-        labels, aliases = self._names([qid])
-        if not rows and not links and not labels[qid]:
-            return self._redirected(qid)
-        counts = {r["statement"]["value"]: int(r["references"]["value"]) for r in self._rows(sparql.references(qid))}
-        notes: dict[str, list[tuple[str, Any]]] = defaultdict(list)
-        for row in self._rows(sparql.qualifiers(qid)):
-            notes[row["statement"]["value"]].append((_id(row["property"]["value"]), _plain(row["value"])))
-        seen: dict[str, Statement] = {}
+        links, links_fetched = self.endpoint.select(sparql.sitelinks(qid))
+        labels, aliases = self._names([qid])[qid]
+        if not rows and not links and not labels:
+            target = self.merged_into(qid)
+            if target is None or target == qid:
+                raise NotFoundError(f"{qid} is not there: it has no statement, sitelink or label")
+            return self.item(target)
+        statements: dict[str, Statement] = {}
         for row in rows:
-            name = row["statement"]["value"]
-            kind = _type(row["type"]["value"])
-            if name not in seen and _bare(kind) not in self.excluded:
+            datatype = _datatype(row["type"]["value"])
+            if _fold_type(datatype) not in self.excluded:
                 rank = row["rank"]["value"].removeprefix(sparql.ONTOLOGY).removesuffix("Rank").lower()
-                property_ = _id(row["property"]["value"])
-                about = (tuple(notes.get(name, ())), counts.get(name, 0))
-                seen[name] = Statement(property_, _value(row, kind), kind, rank, *about)
+                statement = Statement(_local_name(row["property"]["value"]), _value(row, datatype), datatype, rank)
+                statements.setdefault(row["statement"]["value"], statement)
         sites = {_site(row["site"]["value"]): row["name"]["value"] for row in links}
-        return Item(
-            qid, labels[qid], aliases[qid], sites, tuple(seen.values()), min(filter(None, (fetched, day)), default="")
-        )
+        oldest = min(filter(None, (fetched, links_fetched)), default="")
+        return Item(qid, labels, aliases, sites, tuple(statements.values()), oldest)
 
     def names(self, qids: Iterable[str]) -> dict[str, list[str]]:
         """Labels, then aliases, of items, each once; an item without any has an empty list."""
-        wanted = list(dict.fromkeys(qids))
-        labels, aliases = self._names(wanted)
         return {
-            qid: list(
-                dict.fromkeys([*labels[qid].values(), *(name for some in aliases[qid].values() for name in some)])
-            )
-            for qid in wanted
+            qid: list(dict.fromkeys([*labels.values(), *(name for some in aliases.values() for name in some)]))
+            for qid, (labels, aliases) in self._names(list(dict.fromkeys(qids))).items()
         }
 
-    def _names(self, qids: Sequence[str]) -> tuple[dict[str, dict[str, str]], dict[str, dict[str, list[str]]]]:
+    def classes(self, qids: Iterable[str]) -> dict[str, frozenset[str]]:
+        """The classes (P31) of items; items without one are left out."""
+        classes: dict[str, set[str]] = {}
+        for row in self._batches(sparql.classes, qids):
+            classes.setdefault(_local_name(row["item"]["value"]), set()).add(_local_name(row["class"]["value"]))
+        return {qid: frozenset(values) for qid, values in classes.items()}
+
+    def merged_into(self, qid: str) -> str | None:
+        """The item that this one was merged into, if it was."""
+        rows, _ = self.endpoint.select(sparql.redirect(qid))
+        return _local_name(rows[0]["to"]["value"]) if rows else None
+
+    def _names(self, qids: Sequence[str]) -> dict[str, tuple[dict[str, str], dict[str, list[str]]]]:
         """Labels and aliases by language, in the order of this client's languages."""
-        labels: dict[str, dict[str, str]] = {qid: {} for qid in qids}
-        aliases: dict[str, dict[str, list[str]]] = {qid: {} for qid in qids}
-        for start in range(0, len(qids), BATCH):
-            for row in self._rows(sparql.names(qids[start : start + BATCH], self.languages)):
-                qid, name, language = _id(row["item"]["value"]), row["name"]["value"], row["name"].get("xml:lang", "")
-                if row["alias"]["value"] in ("true", "1"):
-                    aliases[qid].setdefault(language, []).append(name)
-                else:
-                    labels[qid][language] = name
-        order = {language: place for place, language in enumerate(self.languages)}
+        names: dict[str, tuple[dict[str, str], dict[str, list[str]]]] = {qid: ({}, {}) for qid in qids}
+        rows = list(self._batches(lambda some: sparql.names(some, self.languages), qids))
+        for row in sorted(rows, key=lambda row: self.languages.index(row["name"]["xml:lang"])):
+            labels, aliases = names[_local_name(row["item"]["value"])]
+            name, language = row["name"]["value"], row["name"]["xml:lang"]
+            if row["alias"]["value"] in ("true", "1"):
+                aliases.setdefault(language, []).append(name)
+            else:
+                labels[language] = name
+        return names
 
-        def ordered(found: dict[str, Any]) -> dict[str, Any]:
-            return dict(sorted(found.items(), key=lambda pair: order.get(pair[0], len(order))))
-
-        return (
-            {qid: ordered(found) for qid, found in labels.items()},
-            {qid: ordered(found) for qid, found in aliases.items()},
-        )
-
-    def _redirected(self, qid: str) -> Item:
-        rows = self._rows(sparql.redirect(qid))
-        target = _id(rows[0]["to"]["value"]) if rows else ""
-        if not target or target == qid:
-            raise NotFoundError(f"{qid} is not there: nothing is said of it")
-        self.redirects[qid] = target
-        return self.item(target)
-
-    def _rows(self, query: str) -> list[Binding]:
-        return self.endpoint.select(query)[0]
+    def _batches(self, query: Any, qids: Iterable[str]) -> Iterator[Binding]:
+        every = list(qids)
+        for start in range(0, len(every), BATCH):
+            yield from self.endpoint.select(query(every[start : start + BATCH]))[0]
 
 
-def _value(row: Binding, kind: str) -> Any:
-    """A statement's value as `measures.triples` reads it; None where Wikidata knows none or does not say which."""
+def _value(row: Binding, datatype: str) -> Any:
+    """A statement's value as `measures.triples` reads it; None if Wikidata does not know it."""
     term = row["value"]
-    if _unknown(term):
+    if term["type"] == "bnode" or "/.well-known/genid/" in term["value"]:
         return None
 
     def part(name: str) -> str:
         return row[name]["value"] if name in row else ""
 
-    if kind == "time" and "precision" in row:
+    if datatype == "time" and "precision" in row:
         precision, calendar = int(part("precision")), part("calendar")
         time = entities.from_rdf(term["value"], precision, calendar)
         return {"time": time, "precision": precision, "calendarmodel": calendar}
-    if kind == "quantity":
-        unit = _id(part("unit"))
-        found = {"amount": part("amount") or term["value"], "unit": "" if unit in ("", "Q199") else unit}
-        return found | ({"upperBound": part("upper"), "lowerBound": part("lower")} if "upper" in row else {})
-    if kind == "globe-coordinate" and "latitude" in row:
-        grain = {"precision": float(part("grain"))} if "grain" in row else {}
-        globe = {"globe": _id(part("globe"))} if "globe" in row else {}
-        return {"latitude": float(part("latitude")), "longitude": float(part("longitude")), **grain, **globe}
-    return _plain(term)
-
-
-def _unknown(term: dict[str, str]) -> bool:
-    """Whether a value stands for one that nobody knows: a blank node, or the address that Wikidata puts for one."""
-    return term["type"] == "bnode" or "/.well-known/genid/" in term["value"]
-
-
-def _plain(term: dict[str, str]) -> Any:
-    if _unknown(term):
-        return None
+    if datatype == "quantity":
+        unit = _local_name(part("unit"))
+        value = {"amount": part("amount") or term["value"], "unit": "" if unit == "Q199" else unit}
+        return value | ({"upperBound": part("upper"), "lowerBound": part("lower")} if "upper" in row else {})
+    if datatype == "globe-coordinate" and "latitude" in row:
+        precision_ = {"precision": float(part("grain"))} if "grain" in row else {}
+        globe = {"globe": _local_name(part("globe"))} if "globe" in row else {}
+        return {"latitude": float(part("latitude")), "longitude": float(part("longitude")), **precision_, **globe}
     if term["type"] == "uri":
-        return _id(term["value"])
-    if "xml:lang" in term:
-        return {"text": term["value"], "language": term["xml:lang"]}
-    return term["value"]
+        return _local_name(term["value"])
+    return {"text": term["value"], "language": term["xml:lang"]} if "xml:lang" in term else term["value"]
 
 
-def _id(iri: str) -> str:
+def _local_name(iri: str) -> str:
     return iri.removeprefix(sparql.ENTITY)
 
 
-def _type(iri: str) -> str:
+def _datatype(iri: str) -> str:
     """Wikidata's name of a data type: ``WikibaseItem`` is ``wikibase-item``."""
     name = iri.removeprefix(sparql.ONTOLOGY)
-    return TYPES.get(name) or re.sub(r"(?<=[a-z])(?=[A-Z])", "-", name).lower()
+    if name in ("CommonsMedia", "Url"):
+        return name[0].lower() + name[1:]
+    return re.sub(r"(?<=[a-z])(?=[A-Z])", "-", name).lower()
 
 
-def _bare(name: str) -> str:
+def _fold_type(name: str) -> str:
     return name.replace("-", "").casefold()
 
 

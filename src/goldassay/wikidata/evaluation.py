@@ -1,8 +1,8 @@
-"""A run over articles: worked through by the loop that examples go through, its result folded from the rows on disk.
+"""Evaluating a program on Wikipedia articles: fetch articles and items, run the program, fold the rows into a result.
 
-Each article is fetched, read, scored, and written as a row, whatever happens to it. A failed fetch is a failed article
-and is listed as such, never an article without statements. A program that raises has said nothing: its article's gold
-counts as missed, and the row keeps the error.
+A failed fetch is a failed article and is listed as such, never an article without statements. A program that raises has
+said nothing: the article's gold counts as missed. The program runs through `goldassay.evaluate`, in a run folder beside
+the result, so that an interrupted evaluation is resumed by the same command.
 """
 
 from __future__ import annotations
@@ -10,228 +10,188 @@ from __future__ import annotations
 import hashlib
 import inspect
 import time
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any
+
+import dspy
+from rich.progress import track
 
 from goldassay import __version__
-from goldassay.exceptions import DataError, FetchError, GoldassayError, RunStopped, said
+from goldassay.exceptions import DataError, FetchError, RunStopped
 from goldassay.fields import read
-from goldassay.progress import Bar
-from goldassay.running.example import STOPS
-from goldassay.running.identity import code_hash, fingerprint
-from goldassay.running.loop import Failures, within, work_through
-from goldassay.running.secrets import known, models
-from goldassay.tally import Counts
-from goldassay.wikidata import results, rows
-from goldassay.wikidata import subject as preparing
+from goldassay.lm import Model, for_program
+from goldassay.metric import Metric
+from goldassay.progress import standard_error
+from goldassay.running.evaluate import evaluate
+from goldassay.running.identity import code_hash
+from goldassay.running.options import RunOptions
+from goldassay.running.run import Run
+from goldassay.wikidata import results
 from goldassay.wikidata.benchmark import ArticleRef
-from goldassay.wikidata.entities import Item
-from goldassay.wikidata.profile import Clients, Profile
-from goldassay.wikidata.rows import DONE, FAILED
-from goldassay.wikidata.scoring import Scoring
-from goldassay.wikidata.sparql import classes, merged_into
-from goldassay.wikidata.subject import Subject
+from goldassay.wikidata.profile import Profile, Sources, file_version
+from goldassay.wikidata.results import Article
+from goldassay.wikidata.scoring import Scoring, VerdictKey
+from goldassay.wikidata.subject import Subject, shared_names
 
-if TYPE_CHECKING:
-    import dspy
+ENOUGH = 20  # articles after which failed fetches may stop the evaluation
 
 
-class Wikipedia(Protocol):
-    """Where articles come from."""
+class ArticleProgram(dspy.Module):  # type: ignore[misc]
+    """A program whose triples are resolved and aligned with the article's item."""
 
-    def article(self, title: str) -> object:
-        """An article with ``title``, ``text`` and, if known, ``qid``."""
+    def __init__(self, program: Any, articles: Sequence[Article], scoring: Scoring) -> None:
+        super().__init__()
+        self.program, self.scoring = program, scoring
+        self.subjects = {article.key: article.subject for article in articles}
 
-
-class Wikidata(Protocol):
-    """Where items come from."""
-
-    def item(self, qid: str) -> Item:
-        """The item of an id."""
-        ...
-
-    def item_of(self, title: str, language: str) -> Item:
-        """The item whose sitelink is this article."""
-        ...
-
-    def names(self, qids: Sequence[str]) -> dict[str, list[str]]:
-        """Labels and aliases of items, labels first."""
-        ...
+    def forward(self, key: str, text: str, title: str) -> dspy.Prediction:
+        """The aligned triples of an article."""
+        subject = self.subjects[key]
+        return dspy.Prediction(triples=self.scoring.predictions(subject, read_triples(self.program, text, title)))
 
 
-@dataclass(frozen=True)
-class Evaluation:
-    """A program, its sources, and the conventions of the scoring."""
-
-    program: Any
-    wikipedia: Wikipedia
-    wikidata: Wikidata
-    scoring: Scoring = field(default_factory=Scoring)
-    language: str = "en"
-
-    def row(self, asked: ArticleRef) -> dict[str, object]:
-        """One article as a row, whatever happens to it."""
-        started = time.perf_counter()
-        row: dict[str, Any] = {"key": asked.key, "article_title": asked.title, "domain": asked.domain}
-        try:
-            subject, about = self.fetch(asked)
-        except FetchError as error:
-            return {**row, "status": FAILED, "stage": "fetch", "error": said(error)}
-        row |= {"status": DONE, "wikidata_qid": subject.item.id, **about}
-        try:
-            found = said_by(self.program, subject)
-        except STOPS:
-            raise
-        except BaseException as error:  # noqa: BLE001 (a program may raise anything; its article's gold is missed)
-            found, row["stage"], row["error"] = [], "program", said(error)
-        try:
-            row["score"] = self.scoring.score(subject, found)
-        except DataError as error:  # what it said is no list of triples
-            row |= {"stage": "program", "error": said(error)}
-            row["score"] = self.scoring.score(subject, ())
-        return {**row, "seconds": round(time.perf_counter() - started, 3)}
-
-    def late(self, asked: ArticleRef, error: str) -> dict[str, object]:
-        """The row of an article that did not come back in time; nothing is known of its gold."""
-        about = {"key": asked.key, "article_title": asked.title, "domain": asked.domain}
-        return {**about, "status": FAILED, "stage": "program", "error": error}
-
-    def fetch(self, asked: ArticleRef) -> tuple[Subject, dict[str, object]]:
-        """The article with its item, and what there is to say of them."""
-        article = self.wikipedia.article(asked.title)
-        qid = str(read(article, "qid", None) or "")
-        title = str(read(article, "title", None) or asked.title)
-        item = self.wikidata.item(qid) if qid else self.wikidata.item_of(title, self.language)
-        values = [s.value for s in item.statements if s.type == "wikibase-item" and isinstance(s.value, str)]
-        redirects = {asked.title: title} if title != asked.title else {}
-        if asked.qid and asked.qid != item.id and merged_into(self.wikidata, asked.qid) == item.id:
-            redirects[asked.qid] = item.id
-        about: dict[str, Any] = {"fetched": [date for date in (read(article, "fetched", ""), item.fetched) if date]}
-        if asked.qid and asked.qid != item.id and asked.qid not in redirects:
-            about["declared_qid"] = asked.qid
-        if title != asked.title:
-            about["redirected_to"] = title
-        names = self.wikidata.names(sorted(set(values))) if values else {}
-        types = classes(self.wikidata, preparing.shared(names))
-        text = str(read(article, "text", "") or "")
-        return Subject(title, item, names, asked.domain, text, redirects, types), about
+def read_triples(program: Any, text: str, title: str) -> list[object]:
+    """The triples that a program gives for a text; it is called with ``title`` if it takes one."""
+    function = getattr(type(program), "forward", program)  # DSPy warns if forward is read from the instance
+    named = {"title": title} if "title" in inspect.signature(function).parameters else {}
+    triples = read(program(text=text, **named), "triples")
+    if isinstance(triples, (str, bytes)) or not isinstance(triples, Iterable):
+        raise DataError(f"'triples' must be a list of triples, got {triples!r}")
+    return list(triples)
 
 
-def said_by(program: dspy.Module, subject: Subject) -> list[object]:
-    """What a program says of an article: it is called with ``text``, and with ``title`` where it takes one."""
-    # a module's own forward is looked up on its class: DSPy warns of any other look at it
-    called = getattr(type(program), "forward", program)
-    takes = inspect.signature(called).parameters
-    title = {"title": subject.title} if "title" in takes else {}
-    found = read(program(text=subject.text, **title), "triples")
-    if isinstance(found, (str, bytes)) or not isinstance(found, Iterable):
-        raise DataError(f"'triples' is a list of triples, not {found!r}")
-    return list(found)
+def fetch_article(ref: ArticleRef, sources: Sources, language: str = "en") -> Article:
+    """An article with its text, its item and the names of the item's values."""
+    page, wikidata = sources.wikipedia.article(ref.title), sources.wikidata
+    item = wikidata.item(page.qid) if page.qid else wikidata.item_of(page.title, language)
+    redirects = {ref.title: page.title} if page.title != ref.title else {}
+    about: dict[str, Any] = {"redirected_to": page.title} if redirects else {}
+    if ref.qid and ref.qid != item.id:
+        if wikidata.merged_into(ref.qid) == item.id:
+            redirects[ref.qid] = item.id
+        else:
+            about["declared_qid"] = ref.qid
+    names = wikidata.names(sorted(set(item.items())))
+    types = wikidata.classes(shared_names(names))
+    subject = Subject(page.title, item, names, ref.domain, page.text, redirects, types)
+    dates = tuple(date for date in (page.fetched, item.fetched) if date)
+    return Article(ref.key, subject, dates, about)
 
 
-def run(
-    asked: Sequence[ArticleRef],
-    program: dspy.Module,
-    sources: Clients,
-    scoring: Scoring,
-    metadata: Mapping[str, object],
-    file: Path,
-    profile: Profile,
-    parallel: int = 1,
-    *,
-    timeout: float | None = None,
-    max_failures: float = 1.0,
-) -> dict[str, Any]:
-    """Evaluate what the rows in ``file`` do not hold yet, and fold all of them into a result.
-
-    Args:
-        asked: The articles.
-        program: What reads them: called with ``text``, and ``title`` where it takes one.
-        sources: Where articles and items come from.
-        scoring: The conventions of the scoring.
-        metadata: What else the result says of itself.
-        file: The rows, which a run that was killed goes on with.
-        profile: What the program, its model and the languages are called.
-        parallel: How many articles are worked on at once.
-        timeout: Seconds that one article may take.
-        max_failures: The share of failed articles (after 20) at which the run stops; 1 lets everything fail.
+def fetch_articles(
+    refs: Sequence[ArticleRef], sources: Sources, language: str = "en", options: RunOptions | None = None
+) -> Iterator[Article | FetchError]:
+    """The articles in their order; what cannot be fetched is its error.
 
     Raises:
-        GoldassayError: ``file`` holds rows of another run.
-        RunStopped: Going on makes no sense; the rows that are done are in ``file``.
+        RunStopped: Too many fetches fail.
     """
-    import dspy
+    settings = options or RunOptions()
 
-    from goldassay.lm import Model, for_program
+    def fetch(ref: ArticleRef) -> Article | FetchError:
+        try:
+            return fetch_article(ref, sources, language)
+        except FetchError as error:
+            return error
 
-    asks = profile.lm is not None or hasattr(program, "predictors")  # any other program needs no model
-    model = for_program(program, profile.lm) if asks else Model()
-    evaluation = Evaluation(
-        program,
-        sources.wikipedia,
-        sources.wikidata,
-        scoring,
-        profile.language,
-    )
-    identity = {
-        "program": profile.program,
-        "version": fingerprint(program) if hasattr(program, "named_predictors") else None,
+    console, failures = standard_error(), 0
+    with ThreadPoolExecutor(settings.threads) as pool:
+        articles = track(pool.map(fetch, refs), "fetching", len(refs), console=console, disable=not console.is_terminal)
+        for count, article in enumerate(articles, start=1):
+            failures += isinstance(article, FetchError)
+            if count >= ENOUGH and failures > settings.max_failures * count:
+                pool.shutdown(wait=False, cancel_futures=True)
+                raise RunStopped(f"stopped: {failures} of {count} articles could not be fetched, the last: {article}")
+            yield article
+
+
+def evaluate_articles(
+    refs: Sequence[ArticleRef],
+    program: Any,
+    sources: Sources,
+    profile: Profile,
+    output: Path,
+    *,
+    verdicts: Mapping[VerdictKey, str] | None = None,
+    options: RunOptions | None = None,
+    metadata: Mapping[str, object] | None = None,
+) -> dict[str, Any]:
+    """Evaluates a program on articles and returns the result.
+
+    Rows with the evidence of every triple are written beside ``output``, and the run is kept there; the same call
+    resumes it. Another program, model, endpoint or sample starts another run.
+
+    Args:
+        refs: The articles.
+        program: Called with ``text``, and with ``title`` if it takes one; returns ``triples``.
+        sources: Where articles and items come from.
+        profile: The model, the language and the conventions.
+        output: The file that the result will be written to.
+        verdicts: Human verdicts on novel triples.
+        options: How the program is run.
+        metadata: More entries for ``run_metadata``.
+
+    Raises:
+        RunStopped: Too many articles fail; what was done is kept.
+    """
+    started, settings = time.perf_counter(), options or RunOptions()
+    scoring = profile.scoring(verdicts)
+    fetched = list(zip(refs, fetch_articles(refs, sources, profile.language, settings), strict=True))
+    articles = [article for _, article in fetched if isinstance(article, Article)]
+    failed = [
+        {"article_title": ref.title, "domain": ref.domain, "stage": "fetch", "error": f"FetchError: {article}"}
+        for ref, article in fetched
+        if isinstance(article, FetchError)
+    ]
+    uses_model = profile.lm is not None or hasattr(program, "predictors")
+    model = for_program(program, profile.lm) if uses_model else Model()
+    settings = settings.changed(lm=model.lm, adapter=model.adapter, name="wikidata")
+    conventions = {
         "code": code_hash(program),
         "lm": model.name,
         "language": profile.language,
         "endpoint": sources.endpoint,
         "statements": sources.version,
-        "table": scoring.table.fingerprint,
+        "verdicts": _digest(sorted(scoring.verdicts.items())),
         "comparing": repr(scoring.comparing),
-        "verdicts": hashlib.sha256(repr(sorted(scoring.verdicts.items())).encode()).hexdigest()[:16],
+        "table": file_version(profile.alignment),
     }
-    kept = rows.ArticleRows(file, identity, known(*models(program), model.lm))
-    left = [one for one in asked if one.key not in kept.done]
-    started = time.perf_counter()
-    if parallel < 1:
-        raise GoldassayError(f"a run needs at least one thread, not {parallel}")
-    bar, total = Bar(len(asked), len(asked) - len(left)), Counts()
-    failures = Failures(max_failures, "articles", worked=len(kept.done))
-
-    def make(index: int) -> dict[str, Any]:
-        try:
-            return within(timeout, lambda: evaluation.row(left[index]))
-        except TimeoutError as error:
-            return evaluation.late(left[index], f"TimeoutError: {error}")
-
-    def keep(row: dict[str, Any]) -> str:
-        nonlocal total
-        kept.add(row)
-        for values in row["score"]["properties"].values() if "score" in row else ():
-            total = total + Counts(*values)
-        return failures.add(row["article_title"], str(row.get("error") or ""))
-
-    context = {name: value for name, value in (("lm", model.lm), ("adapter", model.adapter)) if value is not None}
-    try:
-        with dspy.context(**context), bar:
-            why = work_through(
-                range(len(left)),
-                make,
-                keep,
-                threads=min(parallel, len(left)),
-                show=lambda: bar.show(len(asked) - len(left) + failures.rows, total),
-            )
-    finally:
-        kept.close()
-    if why:
-        done = len(asked) - len(left) + failures.rows
-        raise RunStopped(f"stopped after {done} of {len(asked)} articles: {why}; the same command goes on")
+    folder = output.with_name(f"{output.stem}-run-{_digest([conventions, [article.key for article in articles]])}")
+    gold = [article.example(scoring) for article in articles]
+    rows, resumed = _run(ArticleProgram(program, articles, scoring), gold, scoring.metric, folder, settings)
     about = {
         "date": datetime.now(UTC).isoformat(),
         "goldassay_version": __version__,
-        **metadata,
+        **(metadata or {}),
         "llm_model": model.name or "",
         "duration_seconds": round(time.perf_counter() - started, 3),
-        "resumed_articles": len(asked) - len(left),
-        "conventions": identity,
-        "rows": file.name,
+        "resumed_articles": resumed,
+        "conventions": conventions,
+        "run": folder.name,
     }
-    return results.folded(file, asked, about, scoring.table)
+    return results.fold(rows, articles, [example.toDict() for example in gold], failed, about, scoring, output)
+
+
+def _run(
+    program: ArticleProgram, gold: list[dspy.Example], metric: Metric, folder: Path, options: RunOptions
+) -> tuple[list[dict[str, Any]], int]:
+    """The rows of the run in this folder, which is resumed if it exists; how many were there before."""
+    if not gold:
+        return [], 0
+    place: dict[str, Path] = {"folder": folder}
+    resumed = 0
+    if (folder / "run.json").exists():
+        place = {"resume": folder}
+        resumed = sum("error" not in row for row in Run.load(folder).rows)
+    try:
+        evaluate(program, gold, metric, options, **place)
+    except RunStopped as stop:
+        raise RunStopped(f"{str(stop).partition('; ')[0]}; the same command resumes the evaluation") from None
+    return list(Run.load(folder).rows), resumed  # as written: secrets in error messages are redacted
+
+
+def _digest(value: object) -> str:
+    return hashlib.sha256(repr(value).encode()).hexdigest()[:16]

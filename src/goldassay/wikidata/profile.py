@@ -1,100 +1,78 @@
-"""A profile: which program is evaluated, with which model, under which conventions; and the clients it asks.
+"""A profile: which program is evaluated, with which model, under which conventions; and where articles come from.
 
-A program as for ``goldassay eval`` (``triples:Articles``, ``programs/mine.py:program``), or a YAML file::
+A profile is a program as for ``goldassay eval`` (``triples:Articles``, ``programs/mine.py:program``), or a YAML file::
 
     program: triples:Articles
     lm: openai/gpt-4o-mini
-    state: tuned/          # a tuned program's state
+    state: tuned/          # the state of a tuned program
     language: en
     alignment: property-alignment.yaml
-    threshold: 0.9         # least similarity of texts
-    tolerance: 0.0         # greatest relative difference of quantities
-    kilometres: 1.0        # greatest distance of coordinates
+    threshold: 0.9         # minimum similarity of texts
+    tolerance: 0.0         # maximum relative difference of quantities
+    kilometres: 1.0        # maximum distance of coordinates
     times: gold            # or coarser
-
-Its clients are Wikipedia behind its cache, and Wikidata from its endpoint or from a local file.
 """
 
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass, fields, replace
+from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
 
 from goldassay import files
-from goldassay.exceptions import DataError
+from goldassay.cache import Cache
+from goldassay.exceptions import GoldassayError
 from goldassay.measures.triples.objects import Comparing
-from goldassay.wikidata.alignment import OURS, PropertyAlignmentTable
+from goldassay.wikidata.alignment import OURS, PropertyAlignmentTable, validated
+from goldassay.wikidata.client import LANGUAGES, WDQS, WikidataClient
+from goldassay.wikidata.scoring import Scoring, VerdictKey
+from goldassay.wikidata.wikipedia import WikipediaClient
 
 
-@dataclass(frozen=True)
-class Profile:
-    """A program and the conventions that it is measured under."""
+class Profile(BaseModel):
+    """A program and the conventions of its evaluation."""
 
-    name: str
-    program: str
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    program: str = Field(min_length=1)
     lm: str | None = None
-    state: str | None = None
+    state: Path | None = None
     language: str = "en"
-    alignment: str = ""
-    threshold: float = 0.9
-    tolerance: float = 0.0
-    kilometres: float = 1.0
-    times: str = "gold"
+    alignment: Path = OURS
+    threshold: float = Field(0.9, gt=0, le=1)
+    tolerance: float = Field(0.0, ge=0)
+    kilometres: float = Field(1.0, ge=0)
+    times: Literal["gold", "coarser"] = "gold"
 
-    @property
-    def table(self) -> PropertyAlignmentTable:
-        """The alignment table."""
-        return PropertyAlignmentTable.of(self.alignment or OURS)
-
-    @property
-    def comparing(self) -> Comparing:
-        """How values compare."""
-        return Comparing(self.threshold, self.tolerance, self.kilometres, self.times)
+    def scoring(self, verdicts: Mapping[VerdictKey, str] | None = None) -> Scoring:
+        """How articles are scored under this profile."""
+        comparing = Comparing(self.threshold, self.tolerance, self.kilometres, self.times)
+        return Scoring(PropertyAlignmentTable.of(self.alignment), comparing=comparing, verdicts=verdicts or {})
 
 
 def read_profile(text: str, *, lm: str | None = None, language: str | None = None) -> Profile:
-    """The profile that a user named; ``lm`` and ``language`` count where they are given.
+    """The profile that a user names; ``lm`` and ``language`` override it.
 
     >>> read_profile("triples:Articles", language="nl").language
     'nl'
     """
-    found = _file(Path(text)) if Path(text).suffix in (".yaml", ".yml") else Profile(text, text)
-    return replace(found, lm=lm or found.lm, language=language or found.language)
-
-
-def _file(path: Path) -> Profile:
-    content = files.yaml_value(path)
-    if not isinstance(content, dict):
-        raise DataError("a profile is a mapping with program, lm, alignment, …", file=path)
-    known = {one.name: one for one in fields(Profile) if one.name != "name"}
-    wrong = next((name for name in content if name not in known), None)
-    if wrong is not None:
-        raise DataError(f"a profile has no {wrong!r}; it has {', '.join(known)}", file=path)
-    if not isinstance(content.get("program"), str):
-        raise DataError(f"a profile names a program, found {content.get('program')!r}", file=path, field="program")
-    made: dict[str, Any] = {"name": path.stem}
-    for name, value in content.items():
-        number = name in ("threshold", "tolerance", "kilometres")
-        if number and (isinstance(value, bool) or not isinstance(value, (int, float)) or value < 0):
-            raise DataError(f"this is a number, not {value!r}", file=path, field=name)
-        if not number and not (isinstance(value, str) and value):
-            raise DataError(f"this is text, not {value!r}", file=path, field=name)
-        made[name] = float(value) if number else value
-    if made.get("times", "gold") not in ("gold", "coarser"):
-        raise DataError(f"times is gold or coarser, not {made['times']!r}", file=path, field="times")
-    if not 0 < made.get("threshold", 0.9) <= 1:
-        raise DataError(f"a threshold lies in (0, 1], not at {made['threshold']}", file=path, field="threshold")
-    for name in ("alignment", "state"):
-        if name in made:
-            made[name] = str(path.parent / made[name])
-    return Profile(**made)
+    profile = Profile(program=text)
+    if Path(text).suffix in (".yaml", ".yml"):
+        profile = validated(Profile, files.yaml_value(text), text)
+        folder = Path(text).parent
+        places = {name: folder / path for name in ("state", "alignment") if (path := getattr(profile, name))}
+        profile = profile.model_copy(update=places)
+    overrides = {"lm": lm, "language": language}
+    return profile.model_copy(update={name: value for name, value in overrides.items() if value})
 
 
 @dataclass(frozen=True)
-class Clients:
-    """Where articles and items come from, what to call that in the run's metadata, and a hash of a local store."""
+class Sources:
+    """Where articles and items come from, the endpoint's name, and a hash of a local store."""
 
     wikipedia: Any
     wikidata: Any
@@ -102,32 +80,26 @@ class Clients:
     version: str = ""
 
 
-def clients(
+def open_sources(
     *, language: str = "en", endpoint: str | None = None, no_cache: bool = False, cache_only: bool = False
-) -> Clients:
-    """The clients that the options of a command ask for."""
-    from goldassay.cache import Cache
-    from goldassay.wikidata.client import LANGUAGES, WDQS, WikidataClient
-    from goldassay.wikidata.wikipedia import WikipediaClient
-
-    wikipedia = WikipediaClient(language=language, no_cache=no_cache, cache_only=cache_only)
-    languages = tuple(dict.fromkeys((language, *LANGUAGES)))
-    wikidata = WikidataClient(
-        endpoint or WDQS,
-        languages=languages,
-        cache=Cache(use="none" if no_cache else "only" if cache_only else "normal"),
-    )
-    return Clients(wikipedia, wikidata, str(endpoint or WDQS), version(endpoint))
+) -> Sources:
+    """The sources that a command's options name."""
+    if no_cache and cache_only:
+        raise GoldassayError("--no-cache fetches everything and --cache-only nothing; use one of them")
+    cache = Cache(use="none" if no_cache else "only" if cache_only else "normal")
+    wikipedia = WikipediaClient(language, cache=cache)
+    wikidata = WikidataClient(endpoint or WDQS, languages=(language, *LANGUAGES), cache=cache)
+    return Sources(wikipedia, wikidata, str(endpoint or WDQS), file_version(endpoint))
 
 
-def version(endpoint: str | None) -> str:
-    """A hash of what a local store's files say; empty for an address, which says another thing another day."""
+def file_version(endpoint: str | Path | None) -> str:
+    """A hash of the files of a local store; empty for an address, whose content changes."""
     place = Path(endpoint or "")
     if not endpoint or not place.exists():
         return ""
-    made = hashlib.sha256()
+    digest = hashlib.sha256()
     for file in sorted(place.iterdir()) if place.is_dir() else [place]:
         if file.is_file():
             with file.open("rb") as raw:
-                made.update(hashlib.file_digest(raw, "sha256").digest())
-    return made.hexdigest()[:16]
+                digest.update(hashlib.file_digest(raw, "sha256").digest())
+    return digest.hexdigest()[:16]

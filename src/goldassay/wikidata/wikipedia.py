@@ -7,14 +7,14 @@ Source: https://www.mediawiki.org/wiki/API:REST_API/Reference
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from pathlib import Path
 from typing import Any
 from unicodedata import normalize
 from urllib.parse import quote, unquote, urlsplit
 
-from goldassay.cache import DAYS, FOLDER, Cache
+from goldassay.cache import Cache
 from goldassay.exceptions import CacheOnlyError, FetchError, GoldassayError, MissingExtra, NotFoundError
 from goldassay.wikidata import sparql
 from goldassay.wikidata.web import Web
@@ -35,14 +35,13 @@ class Article:
 
 
 class WikipediaClient:
-    """Articles of one language's Wikipedia; ``base`` is another MediaWiki.
-
-    ``no_cache`` fetches always, ``cache_only`` never (a `CacheOnlyError` where the cache has nothing).
+    """Articles of one language's Wikipedia.
 
     Args:
-        web: The client that asks.
-        folder: Where the cache stands.
-        days: How long an article in it is fresh.
+        language: The language's code.
+        base: The address of another MediaWiki.
+        web: The HTTP client.
+        cache: Keeps the articles.
     """
 
     def __init__(
@@ -51,36 +50,31 @@ class WikipediaClient:
         *,
         base: str | None = None,
         web: Web | None = None,
-        folder: Path | str = FOLDER,
-        days: float = DAYS,
-        no_cache: bool = False,
-        cache_only: bool = False,
+        cache: Cache | None = None,
     ) -> None:
-        if no_cache and cache_only:
-            raise GoldassayError("--no-cache and --cache-only exclude each other")
-        self.language = sparql.code(language)
+        self.language = sparql.check_language(language)
         self.base = (base or f"https://{self.language}.wikipedia.org").rstrip("/")
         self.web = web or Web()
-        self.cache = Cache(folder, days=days, use="none" if no_cache else "only" if cache_only else "normal")
+        self.cache = cache or Cache()
 
     def article(self, title: str) -> Article:
-        """The article of that title, with redirects followed."""
-        asked = normalize("NFC", title).strip()
-        if not asked:
+        """The article with this title; redirects are followed."""
+        name = normalize("NFC", title).strip()
+        if not name:
             raise GoldassayError("an article needs a title")
         try:
-            kept = self.cache.get(self.language, f"{self.base} {asked}", lambda: self._fetched(asked))
+            cached = self.cache.get(self.language, f"{self.base} {name}", lambda: self._fetch(name))
         except NotFoundError:
             raise NotFoundError(f"{self.base} has no article {title!r}") from None
         except CacheOnlyError:
-            where = self.cache.folder
             raise CacheOnlyError(
-                f"the {self.language} article {title!r} is not in {where}; fetch it once without --cache-only"
+                f"the {self.language} article {title!r} is not in {self.cache.folder}; fetch it once without "
+                "--cache-only"
             ) from None
-        found = {**kept.value, "wikilinks": tuple((text, target) for text, target in kept.value["wikilinks"])}
-        return Article(**found, fetched=kept.fetched)
+        links = tuple((text, target) for text, target in cached.value["wikilinks"])
+        return Article(**{**cached.value, "wikilinks": links}, fetched=cached.fetched)
 
-    def _fetched(self, title: str) -> dict[str, Any]:
+    def _fetch(self, title: str) -> dict[str, Any]:
         address = f"{self.base}/w/rest.php/v1/page/{quote(title.replace(' ', '_'), safe='')}/with_html"
         page = self.web.json(address, headers={"Accept": "application/json"})
         try:
@@ -89,9 +83,9 @@ class WikipediaClient:
         except (KeyError, TypeError, ValueError):
             raise FetchError(f"{address}: no page of MediaWiki's REST interface; is the address right?") from None
         text, links = article(html)
-        same = name.replace("_", " ") == title.replace("_", " ")
-        made = Article(name, text, links, revision, self.language, "" if same else title)
-        return {key: value for key, value in asdict(made).items() if key != "fetched"}
+        redirected = "" if name.replace("_", " ") == title.replace("_", " ") else title
+        fields = asdict(Article(name, text, links, revision, self.language, redirected))
+        return {key: value for key, value in fields.items() if key != "fetched"}
 
 
 DROPPED = (
@@ -113,8 +107,8 @@ def article(html: str) -> tuple[str, list[tuple[str, str]]]:
     except ImportError:
         raise MissingExtra("markdownify", "wikidata") from None
     page = BeautifulSoup(html, "html.parser")
-    for one in page.select(DROPPED):
-        one.decompose()
+    for tag in page.select(DROPPED):
+        tag.decompose()
     links = []
     for anchor in page.find_all("a"):
         target = _target(anchor)
@@ -125,23 +119,15 @@ def article(html: str) -> tuple[str, list[tuple[str, str]]]:
         anchor.attrs = {"href": f"./{target.replace(' ', '_')}"}
     converter = MarkdownConverter(heading_style="ATX", escape_asterisks=False, escape_underscores=False, bullets="-")
     text = str(converter.convert_soup(page.body or page))
-    paragraphs = [line.rstrip() for line in text.splitlines()]
-    return "\n".join(_single(paragraphs)).strip(), links
+    text = "\n".join(line.rstrip() for line in text.splitlines())
+    return re.sub(r"\n{3,}", "\n\n", text).strip(), links
 
 
 def _target(anchor: Any) -> str | None:
     """The title that a link between articles goes to; None for a link to elsewhere."""
     href = str(anchor.get("href") or "")
-    relations = anchor.get("rel") or []
-    if "new" in (anchor.get("class") or []):
-        return None  # a red link: there is no such article
-    if "mw:WikiLink" in relations or href.startswith(("./", "/wiki/")):
-        path = unquote(urlsplit(href).path).removeprefix("./").removeprefix("/wiki/")
-        title = path.replace("_", " ").strip()
-        return title or None
-    return None
-
-
-def _single(lines: list[str]) -> list[str]:
-    """No two empty lines in a row."""
-    return [line for index, line in enumerate(lines) if line or (index and lines[index - 1])]
+    is_red = "new" in (anchor.get("class") or [])  # there is no such article
+    if is_red or not ("mw:WikiLink" in (anchor.get("rel") or []) or href.startswith(("./", "/wiki/"))):
+        return None
+    path = unquote(urlsplit(href).path).removeprefix("./").removeprefix("/wiki/")
+    return path.replace("_", " ").strip() or None

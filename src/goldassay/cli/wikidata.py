@@ -1,0 +1,299 @@
+"""``goldassay wikidata``: what a program reads from Wikipedia articles, compared with Wikidata."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from goldassay import workspace
+from goldassay.cli import options as use
+from goldassay.exceptions import DataError, GoldassayError
+
+app = use.commands("Compare what a program reads from Wikipedia articles with Wikidata.")
+RESULTS = Path("runs") / "wikidata"
+Profile = Annotated[
+    str,
+    typer.Option(metavar="TASK|FILE", help="A program (triples:Articles, FILE:NAME), or YAML with program, lm, …"),
+]
+Results = Annotated[Path, typer.Option(metavar="FILE", help="The result of an evaluation.")]
+Output = Annotated[Path | None, typer.Option("--out", "--output", metavar="FILE", help="The file to write.")]
+
+
+@dataclass(frozen=True)
+class ArticleOptions:
+    """Which articles, and where they come from."""
+
+    article: Annotated[list[str] | None, typer.Option(metavar="TITLE", help="An article (repeat).")] = None
+    dataset: Annotated[Path | None, typer.Option(metavar="FILE", help="A benchmark: YAML with articles.")] = None
+    limit: Annotated[
+        int | None,
+        typer.Option("--limit", "--sample", metavar="N", min=1, help="Only N articles; domains keep their shares."),
+    ] = None
+    language: Annotated[str | None, typer.Option(metavar="CODE", help="The Wikipedia's language (default: en).")] = None
+    endpoint: Annotated[
+        str | None, typer.Option(metavar="URL|FILE", help="A SPARQL endpoint, or a local file of Wikidata.")
+    ] = None
+    no_cache: Annotated[bool, typer.Option("--no-cache", help="Fetch everything again.")] = False
+    cache_only: Annotated[bool, typer.Option("--cache-only", help="Fetch nothing; use only the cache.")] = False
+
+    def refs(self, seed: int = 0) -> tuple[Sequence[Any], dict[str, Any]]:
+        """The articles, and what a result says about them."""
+        from goldassay.wikidata import benchmark
+
+        if (self.dataset is None) == (not self.article):
+            raise GoldassayError("name articles (--article TITLE) or a benchmark (--dataset FILE)")
+        if self.dataset is None:
+            titles = self.article or ()
+            mode = {"mode": "single_article", "article": titles[0]} if len(titles) == 1 else {"mode": "articles"}
+            return [benchmark.ArticleRef(title) for title in titles], mode
+        known = benchmark.read_benchmark(self.dataset)
+        about = {"mode": "dataset", "dataset": known.name, "dataset_articles": len(known.articles)}
+        about["warnings"] = list(known.notes)
+        if self.limit is None:
+            return known.articles, about
+        refs = benchmark.sample(known.articles, self.limit, seed)
+        return refs, {**about, "sample": len(refs), "seed": seed}
+
+    def sources(self, language: str | None = None) -> Any:
+        """Where articles and items come from."""
+        from goldassay.wikidata.profile import open_sources
+
+        code = language or self.language or "en"
+        return open_sources(language=code, endpoint=self.endpoint, no_cache=self.no_cache, cache_only=self.cache_only)
+
+
+@dataclass(frozen=True)
+class WorkOptions:
+    """How the program is run."""
+
+    lm: use.Lm = None
+    threads: Annotated[
+        int, typer.Option("--threads", "--parallel", metavar="N", min=1, help="Articles in flight at once.")
+    ] = 1
+    timeout: Annotated[float | None, typer.Option(metavar="SECONDS", help="How long an article may take.")] = None
+    max_failures: use.MaxFailures = 0.5
+
+
+@use.command(app)
+def fetch(
+    articles: ArticleOptions,
+    out: Annotated[Path, typer.Option("--out", "--to", metavar="FILE", help="The .nt file.")] = Path("wikidata.nt"),
+    dump: Annotated[Path | None, typer.Option(metavar="FILE", help="Take items from a Wikidata JSON dump.")] = None,
+) -> None:
+    """Freeze a benchmark: articles go to the cache, items to a file that evaluate takes as --endpoint."""
+    from goldassay.reporting import terminal
+    from goldassay.wikidata import benchmark
+
+    refs, _ = articles.refs()
+    frozen = benchmark.fetch(refs, articles.sources(), out, language=articles.language or "en", dump=dump)
+    for failure in frozen.failed:
+        terminal.warn(failure)
+    done = len(refs) - len(frozen.failed)
+    terminal.line(f"{done} of {len(refs)} items, {frozen.triples} triples: {frozen.file}")
+    if frozen.failed:
+        raise SystemExit(1)
+
+
+@use.command(app)
+def evaluate(
+    articles: ArticleOptions,
+    work: WorkOptions,
+    profile: Profile = "triples:Articles",
+    out: Output = None,
+    annotations: Annotated[Path | None, typer.Option(metavar="FILE", help="Verdicts on novel triples.")] = None,
+    fail_under: Annotated[
+        str | None, typer.Option(metavar="f1=VALUE", help="Exit with status 1 if F1 is lower, or gold is missing.")
+    ] = None,
+    json: bool = False,
+    seed: int = 0,
+) -> None:
+    """Evaluate a program on articles; the same command resumes an interrupted evaluation."""
+    from goldassay.files import save_json
+    from goldassay.reporting import terminal
+    from goldassay.running.options import RunOptions
+    from goldassay.wikidata import report
+    from goldassay.wikidata.annotations import verdicts
+    from goldassay.wikidata.evaluation import evaluate_articles
+    from goldassay.wikidata.profile import read_profile
+
+    least = use.numbers("--fail-under", [fail_under] if fail_under else [])
+    if least and set(least) != {"f1"}:
+        raise GoldassayError(f"--fail-under expects f1=NUMBER, got {fail_under!r}")
+    refs, about = articles.refs(seed)
+    chosen = read_profile(profile, lm=work.lm, language=articles.language)
+    sources = articles.sources(chosen.language)
+    single = about["mode"] == "single_article"
+    output = out or RESULTS / f"{datetime.now(UTC):%Y%m%d-%H%M%S}.json"
+    result = evaluate_articles(
+        refs,
+        _program(chosen),
+        sources,
+        chosen,
+        output,
+        verdicts=verdicts(annotations) if annotations else {},
+        options=RunOptions(
+            threads=work.threads, timeout=work.timeout, max_failures=1.0 if single else work.max_failures, seed=seed
+        ),
+        metadata={**about, "profile": profile, "annotations": str(annotations) if annotations else None},
+    )
+    save_json(output, result)
+    if resumed := result["run_metadata"]["resumed_articles"]:
+        terminal.warn(f"{resumed} of {len(refs)} articles were evaluated before")
+    _show(result, output, json, report.result_tables)
+    errors = [article for article in (*result["failed_articles"], *result["article_results"]) if "error" in article]
+    if single and errors:
+        raise GoldassayError(" ".join(str(errors[0]["error"]).split()))
+    if least:
+        _gate(result, least["f1"])
+
+
+def _program(profile: Any) -> Any:
+    """The program of a profile, in its tuned state."""
+    from goldassay.cli.evaluate import prepared
+
+    return prepared(workspace.target(profile.program, "triples"), [], profile.state)
+
+
+def _gate(result: dict[str, Any], least: float) -> None:
+    """Exit with status 1 if F1 is too low, or if gold is missing."""
+    from goldassay.reporting import terminal
+
+    total, failed = result["aggregate"], len(result["failed_articles"])
+    reason = None
+    if not total["true_positives"] + total["false_negatives"]:
+        reason = "there is no gold: no statement of an aligned property was fetched"
+    elif failed:
+        reason = f"{failed} article{' has' if failed == 1 else 's have'} no gold: the fetch failed"
+    elif total["f1"] < least:
+        reason = f"F1 {total['f1']:.4f} is below {least:g}"
+    if reason:
+        terminal.warn(reason)
+        raise SystemExit(1)
+
+
+def _show(report: Any, place: Path | None, json: bool, table: Any) -> None:
+    """A report as JSON, or as a table with the file that it was written to."""
+    from goldassay.reporting import terminal
+
+    if json:
+        terminal.answer(report)
+    else:
+        table(report)
+        if place:
+            terminal.plain(f"Written: {place}")
+
+
+@use.command(app)
+def gaps(
+    results: Results,
+    threshold: Annotated[float, typer.Option(metavar="SHARE", min=0, max=1, help="Recall below this is a gap.")] = 0.5,
+    out: Output = None,
+    force: bool = False,
+    json: bool = False,
+) -> None:
+    """Recall gap analysis: properties with low recall, with sentences in which they were missed."""
+    from goldassay.files import save_json
+    from goldassay.wikidata import report
+    from goldassay.wikidata.gaps import recall_gaps
+    from goldassay.wikidata.results import load
+
+    use.new_place(out, force)
+    analysis = recall_gaps(load(results), threshold, file=results)
+    place = out or results.with_name(f"{results.stem}-recall-gaps.json")
+    save_json(place, analysis)
+    _show(analysis, place, json, report.gap_table)
+
+
+@use.command(app)
+def tune(
+    results: Results,
+    profile: Profile = "triples:Articles",
+    limit: Annotated[int, typer.Option(metavar="N", min=1, help="Propose at most N patches.")] = 12,
+    out: Output = None,
+    force: bool = False,
+    json: bool = False,
+) -> None:
+    """Extraction prompt tuning: patterns of the errors, and patches of the prompt made from real misses."""
+    from goldassay.files import save_json
+    from goldassay.reporting import terminal
+    from goldassay.tuning.patches import Patch, write
+    from goldassay.wikidata import report, tuning
+    from goldassay.wikidata.profile import read_profile
+    from goldassay.wikidata.results import load_rows
+
+    use.new_place(out, force)
+    chosen = read_profile(profile)
+    program = _program(chosen)
+    if not tuning.has_prompts(program):
+        terminal.warn(f"{chosen.program} has no prompt, so there are no patches; use another --profile")
+    errors = tuning.from_rows(load_rows(results), chosen.scoring().table)
+    proposals = tuning.tuning_report(errors, program, limit)
+    place = out or results.with_name(f"{results.stem}-tuning.json")
+    save_json(place, proposals)
+    for patch in proposals["prompt_patches"]:
+        fields = {name: value for name, value in patch.items() if name not in ("id", "section")}
+        write(Patch.model_validate(fields), place.with_name(f"{place.stem}-patches"))
+    _show(proposals, place, json, report.patch_table)
+
+
+@use.command(app)
+def alignment(
+    table: Annotated[Path | None, typer.Argument(metavar="TABLE", help="A table (default: goldassay's own).")] = None,
+    json: bool = False,
+) -> None:
+    """Check an alignment table: repeated, unreachable and contradicting rows; exit status 1 if there are any."""
+    from goldassay.wikidata import report
+    from goldassay.wikidata.alignment import PropertyAlignmentTable, contradictions, problems
+
+    ours = PropertyAlignmentTable.ours()
+    checked = PropertyAlignmentTable.of(table) if table else ours
+    defects = [*problems(checked), *(contradictions(checked, ours) if table else ())]
+    size = f"{len(checked.by_id)} properties"
+    _show([asdict(defect) for defect in defects], None, json, lambda rows: report.problem_list(rows, size))
+    if defects:
+        raise SystemExit(1)
+
+
+class Action(StrEnum):
+    """What to do with novel triples."""
+
+    SAMPLE = "sample"
+    ANNOTATE = "annotate"
+    REPORT = "report"
+
+
+@use.command(app)
+def novel(
+    action: Annotated[Action, typer.Argument(help="sample: draw triples; annotate: judge them; report: the rate.")],
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="The annotations (YAML).")],
+    results: Annotated[Path | None, typer.Option(metavar="FILE", help="sample: the result of an evaluation.")] = None,
+    share: Annotated[float, typer.Option(metavar="SHARE", min=0, max=1, help="sample: the share of triples.")] = 0.1,
+    annotator: Annotated[str, typer.Option(metavar="NAME", help="annotate: who judges.")] = "human",
+    json: bool = False,
+    seed: int = 0,
+) -> None:
+    """Judge triples that Wikidata does not have: sample, annotate (one key a triple), report the discovery rate."""
+    from goldassay.reporting import terminal
+    from goldassay.wikidata import annotations, report
+    from goldassay.wikidata.results import load_rows
+
+    if action is Action.ANNOTATE:
+        report.annotate(file, annotator)
+    elif action is Action.REPORT:
+        _show(annotations.novel_report(file), None, json, report.discovery_table)
+    else:
+        if results is None:
+            raise GoldassayError("name the result to sample from: --results FILE")
+        if file.exists():
+            raise GoldassayError(f"{file} exists; name another file, so that no verdict is lost")
+        entries = annotations.sample_novel(load_rows(results), share, seed)
+        if not entries:
+            raise DataError("its rows have no unmatched triple without a verdict", file=results)
+        annotations.save(file, entries)
+        terminal.plain(f"{len(entries)} triples to judge:  goldassay wikidata novel annotate {file}")
