@@ -11,16 +11,12 @@ import dspy
 import pytest
 from pydantic import BaseModel
 
-from goldassay.embedding import Function
 from goldassay.measure import Error
-from goldassay.running.run import Case
-from goldassay.score import Evidence
-from goldassay.tally import Counts
 from goldassay.tuning import instructions
 from goldassay.tuning.demonstrations import pattern_examples
 from goldassay.tuning.edits import Diagnosis
 from goldassay.tuning.patches import apply, read, write
-from goldassay.tuning.patterns import Pattern, find, place
+from goldassay.tuning.patterns import Pattern, place
 
 
 class Kind(enum.Enum):
@@ -109,17 +105,3 @@ def test_an_example_of_any_type_is_written_applied_and_saved(
     loaded = program(type_)
     loaded.load(str(tmp_path / "state.json"))
     assert loaded.demos[0]["names"] == plain
-
-
-def test_an_embedder_brings_together_what_is_spelt_differently() -> None:
-    names = ["Delft", "Gouda", "Tiel", "sixteen", "MCMX", "1885"]
-    cases = [
-        Case(f"e{i}", Evidence({"f1": Counts(0, 0, 1)}, {"f1": 1.0}), (Error("missed", "", gold=name, gold_type="X"),))
-        for i, name in enumerate(names * 3)
-    ]
-    meaning = Function(lambda texts: [[1.0, 9.0] if text in names[:3] else [1.0, 1.0] for text in texts], "meaning")
-    found = find(cases, embedder=meaning)
-    assert sorted(sorted(pattern.surfaces) for pattern in found) == sorted([sorted(names[:3]), sorted(names[3:])])
-    assert [pattern.surfaces for pattern in find(cases)] != [pattern.surfaces for pattern in found]
-    same = Function(lambda texts: [[0.0, 0.0] for _ in texts], "same")
-    assert [pattern.count for pattern in find(cases, embedder=same)] == [len(cases)]

@@ -47,18 +47,17 @@ def check_examples(train: Sequence[dspy.Example], held_out: Mapping[str, Sequenc
     """
     sides = [(split, example) for split, examples in held_out.items() for example in examples]
     ours, others = [plain(text_of(example)) for example in train], [plain(text_of(example)) for _, example in sides]
-    first: dict[str, int] = {}
-    for index, text in enumerate(ours):
-        first.setdefault(text, index)
-    for (split, example), text in zip(sides, others, strict=True):
-        if text and text in first:
-            raise _leak(train[first[text]], example, split, "exactly")
     for mine, other, score in _near(ours, others):
-        raise _leak(train[mine], sides[other][1], sides[other][0], f"nearly ({score:.0f} %)")
+        split, example = sides[other]
+        how = "exactly" if score == 100 else f"nearly ({score:.0f} %)"
+        raise LeakError(
+            f"the train example is {how} {split} example {read(example, 'id', '?')}; remove it from one side",
+            record=read(train[mine], "id", "?"),
+        )
 
 
 def _near(ours: Sequence[str], others: Sequence[str]) -> Iterator[tuple[int, int, float]]:
-    """The pairs across that are nearly the same: each with each where they are few, else in linear time."""
+    """The pairs across that are nearly the same: each with each if they are few, else in linear time."""
     if len(ours) * len(others) > PAIRS:
         pairs = near_pairs([*ours, *others])
         yield from ((mine, other - len(ours), score) for mine, other, score in pairs if mine < len(ours) <= other)
@@ -67,13 +66,6 @@ def _near(ours: Sequence[str], others: Sequence[str]) -> Iterator[tuple[int, int
         match = process.extractOne(text, others, scorer=fuzz.ratio, score_cutoff=NEAR) if text else None
         if match is not None:
             yield index, match[2], match[1]
-
-
-def _leak(train: Any, other: Any, split: str, how: str) -> LeakError:
-    return LeakError(
-        f"the train example is {how} {split} example {read(other, 'id', '?')}; remove it from one side",
-        record=read(train, "id", "?"),
-    )
 
 
 def check_patch(patch: Patch, held_out: Mapping[str, Sequence[dspy.Example]]) -> None:
@@ -94,23 +86,19 @@ def check_instructions(
 
     >>> check_instructions(["Find years."], {"dev": [{"id": "b", "text": "Founded in 1885 by the city of Amsterdam"}]})
     """
-    grams: dict[tuple[str, ...], tuple[str, Any]] = {}
+    copied = {gram for instruction in instructions for gram in _grams(instruction, words)}
     for split, examples in held_out.items():
-        for example in examples:
+        for example in examples if copied else ():
             for gram in _grams(text_of(example), words):
-                grams.setdefault(gram, (split, example))
-    for instruction in instructions:
-        for gram in _grams(instruction, words):
-            if gram in grams:
-                split, example = grams[gram]
-                raise LeakError(
-                    f"an instruction copies {' '.join(gram)!r} from the {split} split", record=read(example, "id", "?")
-                )
+                if gram in copied:
+                    raise LeakError(
+                        f"an instruction copies {gram!r} from the {split} split", record=read(example, "id", "?")
+                    )
 
 
-def _grams(text: str, words: int) -> Iterable[tuple[str, ...]]:
+def _grams(text: str, words: int) -> list[str]:
     tokens = text.casefold().split()
-    return (tuple(tokens[i : i + words]) for i in range(len(tokens) - words + 1))
+    return [" ".join(tokens[i : i + words]) for i in range(len(tokens) - words + 1)]
 
 
 def document_of(example: dspy.Example, index: int) -> object:

@@ -8,10 +8,9 @@ from __future__ import annotations
 import inspect
 import pickle
 import random
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from copy import copy
 from dataclasses import dataclass, field
-from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +21,7 @@ from goldassay import jsonl
 from goldassay._dspy_compat import signature_of
 from goldassay.exceptions import DataError, GoldassayError, MissingExtra
 from goldassay.metric import Metric
+from goldassay.statistics import compare
 from goldassay.tuning.acceptance import Ledger
 from goldassay.tuning.campaign import Patches, PatchOptions
 from goldassay.tuning.measuring import QUIET, evaluated
@@ -271,7 +271,7 @@ def _run_object(optimizer: Any, job: Job) -> Any:
 
 
 class PairedAcceptance:
-    """GEPA keeps a proposal if the minibatch speaks for it: sign-flip p at most ``alpha`` (one-sided).
+    """GEPA keeps a proposal if the minibatch speaks for it: paired permutation p at most ``alpha`` (one-sided).
 
     The level is loose by intent: a minibatch only decides whether a candidate deserves an evaluation on the whole dev
     split, where it is chosen; the proof of the result is the paired test of `goldassay.tune` on dev and test.
@@ -283,29 +283,14 @@ class PairedAcceptance:
     def should_accept(self, proposal: Any, state: object) -> bool:
         """Called by GEPA with the proposal's scores on the minibatch before and after."""
         before, after = proposal.subsample_scores_before or [], proposal.subsample_scores_after or []
-        return len(before) == len(after) and sign_flip_p([*map(float, before)], [*map(float, after)]) <= self.alpha
+        if len(before) != len(after) or not after:
+            return False
+        result = compare([*map(float, after)], [*map(float, before)], resamples=2000)
+        return result.difference > 0 and result.test_p / 2 <= self.alpha
 
     def reject_reason(self, proposal: object, state: object) -> str:
         """For GEPA's log."""
         return f"the paired difference on the minibatch is not shown at {self.alpha:g}"
-
-
-def sign_flip_p(before: Sequence[float], after: Sequence[float]) -> float:
-    """The one-sided exact sign-flip p-value of the paired differences; 1.0 when none differs.
-
-    All 2^n signs are tried (n is a minibatch, at most 16 differing pairs; beyond that the first 16 decide).
-
-    >>> sign_flip_p([0, 0, 0, 0], [1, 1, 1, 1])     # 1 of 16 sign patterns is as good
-    0.0625
-    >>> sign_flip_p([0.5, 0.5], [0.5, 0.5])
-    1.0
-    """
-    differences = [y - x for x, y in zip(before, after, strict=True) if y != x][:16]
-    if not differences:
-        return 1.0
-    sums = [sum(s * abs(d) for s, d in zip(signs, differences, strict=True))
-            for signs in product((1, -1), repeat=len(differences))]  # fmt: skip
-    return sum(one >= sum(differences) - 1e-12 for one in sums) / len(sums)
 
 
 def with_instructions(program: dspy.Module, candidate: Mapping[str, str]) -> dspy.Module:

@@ -12,16 +12,12 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from goldassay.measure import Error
 from goldassay.running.run import Case
 from goldassay.score import Evidence
 from goldassay.tally import By, Confusion, Counts, Mean, Number
-
-if TYPE_CHECKING:
-    from goldassay.embedding import Embedder
-
 
 MISSED, ADDED = ("missed",), ("spurious", "not_in_text")
 
@@ -81,12 +77,8 @@ class Pattern:
         }
 
 
-def find(cases: Sequence[Case], *, least: int = 1, embedder: Embedder | None = None) -> list[Pattern]:
-    """The patterns of a run's errors with at least ``least`` errors, most costly first.
-
-    Surface forms are grouped by their character n-grams, or by the vectors of an ``embedder``
-    (`goldassay.embedding.resolve`), which also brings together what is spelt differently.
-    """
+def find(cases: Sequence[Case]) -> list[Pattern]:
+    """The patterns of a run's errors, most costly first; surface forms are grouped by their character n-grams."""
     labels = _label_fields(error for case in cases for error in case.errors)
     groups: dict[tuple[str, str, str], list[tuple[int, Error]]] = {}
     for index, case in enumerate(cases):
@@ -99,9 +91,7 @@ def find(cases: Sequence[Case], *, least: int = 1, embedder: Embedder | None = N
     whole = float(total.value)
     patterns = []
     for (kind, gold_type, pred_type), members in groups.items():
-        for cluster in _clusters(members, embedder):
-            if len(cluster) < least:
-                continue
+        for cluster in _clusters(members):
             hit = sorted({index for index, _ in cluster})
             forms = Counter(error.gold or error.pred for _, error in cluster if error.gold or error.pred)
             patterns.append(
@@ -128,40 +118,24 @@ def _label_fields(errors: Iterable[Error]) -> set[str]:
     return {field for field, values in labels.items() if len(set(values)) <= max(1, len(values) // 2)}
 
 
-def _clusters(
-    members: list[tuple[int, Error]], embedder: Embedder | None, near: float = 0.6
-) -> list[list[tuple[int, Error]]]:
-    """Split a group by surface form: agglomerative clustering of their vectors, small rests kept together."""
-    forms = sorted(
-        {form for _, error in members if (form := error.gold or error.pred).strip()}
-    )  # a blank has no n-grams
+def _clusters(members: list[tuple[int, Error]], near: float = 0.6) -> list[list[tuple[int, Error]]]:
+    """Split a group by surface form: agglomerative clustering of their n-grams, small rests kept together."""
+    forms = sorted({form for _, error in members if (form := error.gold or error.pred).strip()})
     if len(forms) < 6 or len(forms) > 2000:
         return [members]
     from sklearn.cluster import AgglomerativeClustering
+    from sklearn.feature_extraction.text import TfidfVectorizer
 
-    vectors = _vectors(forms, embedder)
-    none: Any = None  # scikit-learn's stubs know no number
+    vectors: Any = TfidfVectorizer(analyzer="char_wb", ngram_range=(2, 4)).fit_transform(forms)
+    none: Any = None  # scikit-learn's stubs expect a number
     model = AgglomerativeClustering(n_clusters=none, distance_threshold=near, metric="cosine", linkage="average")
-    label = dict(zip(forms, model.fit_predict(vectors).tolist(), strict=True))
+    label = dict(zip(forms, model.fit_predict(vectors.toarray()).tolist(), strict=True))
     sizes = Counter(label.get(error.gold or error.pred, -1) for _, error in members)
     clusters: dict[int, list[tuple[int, Error]]] = {}
     for index, error in members:
         key = label.get(error.gold or error.pred, -1)
         clusters.setdefault(key if sizes[key] >= max(3, len(members) // 10) else -1, []).append((index, error))
     return list(clusters.values())
-
-
-def _vectors(forms: list[str], embedder: Embedder | None) -> Any:
-    """Surface forms as rows. Those of an embedder are centred: models differ in how near all of their texts lie."""
-    if embedder is None:
-        from sklearn.feature_extraction.text import TfidfVectorizer
-
-        return TfidfVectorizer(analyzer="char_wb", ngram_range=(2, 4)).fit_transform(forms).toarray()
-    from goldassay.embedding import checked
-
-    rows = checked(embedder(forms), len(forms), embedder.name)
-    centred = rows - rows.mean(axis=0)
-    return centred if (abs(centred).max(axis=1) > 1e-6).all() else rows + 1e-6  # a row of zeros has no direction
 
 
 def _without(total: Evidence, cases: Sequence[Case], cluster: list[tuple[int, Error]]) -> Evidence:

@@ -1,6 +1,6 @@
 """A program's patches in a folder: proposed, measured, judged, applied and taken back.
 
-A folder holds a YAML file a patch; ``applied.json`` lists those that are applied, in their order, and ``state.json`` is
+A folder holds a YAML file a patch; ``applied.json`` holds those that are applied, in their order, and ``state.json`` is
 the program with them.
 """
 
@@ -25,7 +25,7 @@ from goldassay.tuning.edits import Diagnosis, Edit, propose_patches
 from goldassay.tuning.instructions import rules
 from goldassay.tuning.leaks import check_patch
 from goldassay.tuning.measuring import effect, evaluated, failure
-from goldassay.tuning.patches import Patch, Status, apply, read, read_all, write
+from goldassay.tuning.patches import Patch, Status, apply, make_patch, read, read_all, write
 from goldassay.tuning.patterns import find
 from goldassay.tuning.saved import load_state, rendered
 from goldassay.tuning.wrappers import demonstrations
@@ -64,13 +64,14 @@ class PatchFolder:
         return load_state(self.program, state) if state.is_file() else self.program
 
     @property
-    def applied(self) -> list[str]:
-        """The ids of the applied patches, in their order."""
+    def applied(self) -> list[Patch]:
+        """The applied patches, in their order."""
         file = self.folder / APPLIED
-        ids = jsonl.value(file.read_bytes(), file=file) if file.is_file() else []
-        if not isinstance(ids, list) or not all(isinstance(name, str) for name in ids):
-            raise DataError("the applied patches are a list of ids", file=file)
-        return ids
+        rows = jsonl.value(file.read_bytes(), file=file) if file.is_file() else []
+        try:
+            return [make_patch(**row) for row in rows]
+        except (TypeError, ValueError) as error:
+            raise DataError(f"the applied patches cannot be read: {error}", file=file) from None
 
     def all(self) -> list[tuple[Path, Patch]]:
         """Every patch with its file, by priority."""
@@ -138,9 +139,10 @@ class PatchFolder:
         patches, program, applied = [read(file) for file in files], self.current, self.applied
         for patch in patches:
             check_patch(patch, {split: examples})
+        on = [patch.id for patch in applied]
         others = [
-            self._built([name for name in applied if name != patch.id])
-            if patch.id in applied
+            self._built([one for one in applied if one.id != patch.id])
+            if patch.id in on
             else self._with(program, patch, any_version)
             for patch in patches
         ]
@@ -159,7 +161,7 @@ class PatchFolder:
             if failure(result):
                 patch.reason = f"not available on {split}: the program {failure(result)}"
                 continue
-            before, after = (result, base) if patch.id in applied else (base, result)
+            before, after = (result, base) if patch.id in on else (base, result)
             patch.effects.append(effect(after.cases, before.cases, examples, split, result.cost, zero=base.zero))
             measured.append(patch)
         judge(measured, split)
@@ -174,33 +176,41 @@ class PatchFolder:
 
         The patches are returned with the status that they had before.
         """
-        program, ids = self.current, self.applied
+        program, applied = self.current, self.applied
         patches = [(file, read(file)) for file in map(self.find, names)]
         for number, (_, patch) in enumerate(patches):
-            if patch.id in ids:
+            if patch.id in [one.id for one in applied]:
                 raise GoldassayError(f"{patch.id} is applied already")
             program = self._with(program, patch, any_version or number > 0)
-            ids = [*ids, patch.id]
+            applied = [*applied, patch]
         before = [patch.model_copy() for _, patch in patches]
         for file, patch in patches:
             patch.status = Status.APPLIED
             write(patch, file)
             if file.resolve().parent != self.folder.resolve():
                 write(patch, self.folder)
-        self._save(program, ids)
+        self._save(program, applied)
         return before
 
     def revert(self, names: Sequence[str]) -> list[str]:
         """Take patches back: the state is the program with the other applied patches, in their order.
 
-        A patch can be taken back even if its file was edited or removed since.
+        A patch can be taken back by its id even if its file was edited or removed since.
         """
         applied = self.applied
-        gone = [self._applied_id(name, applied) for name in names]
-        left = [name for name in applied if name not in gone]
+        gone = [name if name in [one.id for one in applied] else read(self.find(name)).id for name in names]
         for name in gone:
-            if name.startswith(("add_example", "remove_example")):
-                self._check_places(name, [later for later in applied[applied.index(name) :] if later in left])
+            if name not in [one.id for one in applied]:
+                raise GoldassayError(f"{name} is not applied")
+        left = [patch for patch in applied if patch.id not in gone]
+        for name in gone:
+            later = applied[[one.id for one in applied].index(name) + 1 :]
+            moved = [one.id for one in later if one.index is not None and one.id not in gone]
+            if name.startswith(("add_example", "remove_example")) and moved:
+                raise GoldassayError(
+                    f"{moved[-1]} names an example by its place, and was applied after {name}: take {moved[-1]} back "
+                    "first"
+                )
         program = self._built(left)
         for file, patch in self.all():
             if patch.id in gone:
@@ -229,47 +239,18 @@ class PatchFolder:
             )
         return apply(program, patch, any_version=True)
 
-    def _applied_id(self, name: str, applied: list[str]) -> str:
-        """The id of an applied patch, by its id or its file."""
-        if name in applied:
-            return name
-        patch = read(self.find(name))
-        if patch.id not in applied:
-            raise GoldassayError(f"{patch.id} is not applied (it is {patch.status})")
-        return patch.id
-
-    def _built(self, ids: list[str]) -> Any:
+    def _built(self, patches: Sequence[Patch]) -> Any:
         """The program with these patches, in this order."""
         program = self.program
-        for name in ids:
-            patch = self._as_applied(name)
+        for patch in patches:
             try:
                 program = apply(program, patch, any_version=True)
             except GoldassayError as error:
-                raise GoldassayError(f"{error}: it builds on what is taken back; take {name} back first") from None
+                raise GoldassayError(f"{error}: it builds on what is taken back; take {patch.id} back first") from None
         return program
 
-    def _as_applied(self, name: str) -> Patch:
-        """An applied patch from its file, which must hold the edit that was applied."""
-        try:
-            patch = read(self.find(name))
-        except GoldassayError as error:
-            if isinstance(error, DataError):
-                raise
-            raise GoldassayError(f"the file of {name}, which is applied, is gone; put it back") from None
-        if patch.id != name:
-            raise GoldassayError(f"the file of {name}, which is applied, was edited since; put it back")
-        return patch
-
-    def _check_places(self, name: str, later: list[str]) -> None:
-        """Raise if a later patch names an example by its place, which would move."""
-        for other in reversed(later):
-            if self._as_applied(other).index is not None:
-                raise GoldassayError(
-                    f"{other} names an example by its place, and was applied after {name}: take {other} back first"
-                )
-
-    def _save(self, program: Any, ids: list[str]) -> None:
+    def _save(self, program: Any, applied: Sequence[Patch]) -> None:
         self.folder.mkdir(parents=True, exist_ok=True)
         program.save(str(self.folder / STATE))
-        jsonl.replace(self.folder / APPLIED, f"{json.dumps(ids, indent=1)}\n")
+        rows = [patch.model_dump(mode="json", exclude_none=True) for patch in applied]
+        jsonl.replace(self.folder / APPLIED, f"{json.dumps(rows, ensure_ascii=False, indent=1)}\n")
