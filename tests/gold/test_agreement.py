@@ -39,7 +39,7 @@ def test_spans_of_two() -> None:
     low_high = found.figure("strict_f1").interval
     assert low_high is not None
     assert low_high.low <= 0.4 <= low_high.high
-    assert [(d.record, d.where, d.said) for d in found.disagreements] == [
+    assert [(d.record, d.where, d.values) for d in found.disagreements] == [
         ("d1", "0:15 'Het Rijksmuseum'", {"Ada": None, "Bo": "MUS"}),
         ("d1", "4:15 'Rijksmuseum'", {"Ada": "MUS", "Bo": None}),
         ("d2", "4:15 'Rijksmuseum'", {"Ada": "MUS", "Bo": None}),
@@ -68,7 +68,7 @@ def test_labels() -> None:
     assert found.figure("alpha_nominal").value == pytest.approx(1 - 0.25 / (30 / 56))
     # shares .375 and .625: (.75 - .53125)/.46875
     assert found.figure("fleiss_kappa").value == pytest.approx((0.75 - 0.53125) / 0.46875)
-    assert [(d.record, d.said) for d in found.disagreements] == [("1", {"Ada": "M", "Bo": "A"})]
+    assert [(d.record, d.values) for d in found.disagreements] == [("1", {"Ada": "M", "Bo": "A"})]
 
 
 def test_grades_are_ordinal_unless_said_otherwise() -> None:
@@ -87,7 +87,7 @@ def test_identifiers_answers_and_statements() -> None:
     def linked(*ids: str) -> list[dict[str, Any]]:
         return [{"id": "d", "text": "Delft", "links": [{"start": 0, "end": 5, "ids": {"wikidata": list(ids)}}]}]
 
-    assert agree({"a": linked("Q690"), "b": linked()}, "linking").disagreements[0].said == {
+    assert agree({"a": linked("Q690"), "b": linked()}, "linking").disagreements[0].values == {
         "a": "wikidata:Q690",
         "b": "NIL",
     }
@@ -95,7 +95,7 @@ def test_identifiers_answers_and_statements() -> None:
     other = [{"id": "q", "question": "When?", "answers": ["In 1885"]}]
     assert agree({"a": answered, "b": other}, "answering").figure("observed").value == 1.0
     none = [{"id": "q", "question": "When?", "answers": []}]
-    assert agree({"a": answered, "b": none}, "answering").disagreements[0].said["b"] == "unanswerable"
+    assert agree({"a": answered, "b": none}, "answering").disagreements[0].values["b"] == "unanswerable"
 
     def stated(*objects: str) -> list[dict[str, Any]]:
         return [{"id": "d", "triples": [{"subject": "s", "predicate": "p", "object": o} for o in objects]}]
@@ -138,7 +138,7 @@ def test_three_annotators_who_do_not_have_all_the_same_records() -> None:
         assert one.value == pytest.approx(cohen_kappa_score(first, second))
     assert found.figure("fleiss_kappa").units == 4
     assert list(found.warnings) == ["2 records not with all annotators: a pair is compared on what both have"]
-    assert [d.said for d in found.disagreements if d.record == found.disagreements[0].record] == [
+    assert [d.values for d in found.disagreements if d.record == found.disagreements[0].record] == [
         {"Ada": "M", "Bo": "A"}
     ]
 
@@ -153,7 +153,7 @@ def test_spans_of_annotators_with_other_documents() -> None:
     assert [found.figure("strict_f1", pair).value for pair in (("a", "b"), ("a", "c"), ("b", "c"))] == [1.0, 1.0, 0.0]
     assert found.records == 3
     assert found.figure("word_alpha").units == 3
-    assert [(d.record, d.said) for d in found.disagreements] == [("z", {"b": None, "c": "TOP"})]
+    assert [(d.record, d.values) for d in found.disagreements] == [("z", {"b": None, "c": "TOP"})]
 
 
 @pytest.mark.parametrize(
@@ -162,7 +162,7 @@ def test_spans_of_annotators_with_other_documents() -> None:
         ({"a": labelled("M")}, "classification", None, "two annotators or more"),
         ({"a": labelled("M"), "b": []}, "classification", None, "no record in common: a, b"),
         ({"a": labelled("M"), "b": labelled("M")}, "naming", None, "no task 'naming'"),
-        ({"a": ADA, "b": BO}, "extraction", "ratio", "--level is for values"),
+        ({"a": ADA, "b": BO}, "extraction", "ratio", "a level is for values"),
         ({"a": labelled("M"), "b": labelled("M")}, "classification", "ordinal", "finite numbers, not 'M'"),
         ({"a": ADA, "b": [{**ADA[0], "text": "other"}]}, "extraction", None, "b: record d1: annotated on another text"),
     ],
@@ -196,7 +196,7 @@ def test_secondary_labels_are_compared_as_sets() -> None:
     # A and L alike; M only Ada's, S only Bo's: 2 * 2 / (2 * 2 + 1 + 1), of the four labels that anybody gave
     assert figure.value == pytest.approx(2 / 3)
     assert figure.units == 4
-    assert [(d.record, d.where, d.said) for d in found.disagreements] == [
+    assert [(d.record, d.where, d.values) for d in found.disagreements] == [
         ("0", "secondary_labels", {"Ada": "A M", "Bo": "A"}),
         ("1", "secondary_labels", {"Ada": "L", "Bo": "L S"}),
     ]

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from goldassay.exceptions import DataError, GoldassayError
 from goldassay.gold.agreement import alpha, cohen_kappa, fleiss_kappa
-from goldassay.gold.agreement.coefficients import LEVELS, Cohen, Fleiss, evidence
+from goldassay.gold.agreement.coefficients import LEVELS, Coefficient
 
 N = None
 FIXTURE = list(
@@ -79,7 +79,7 @@ def test_fleiss_is_that_of_statsmodels(units: list[tuple[int, ...]]) -> None:
 @settings(max_examples=40, deadline=None)
 @given(st.lists(unit, max_size=8), st.lists(unit, max_size=8), st.sampled_from(LEVELS))
 def test_evidence_adds_up(left: list[Any], right: list[Any], level: str) -> None:
-    apart, whole = evidence(left, level) + evidence(right, level), evidence(left + right, level)
+    apart, whole = Coefficient.of(left, level) + Coefficient.of(right, level), Coefficient.of(left + right, level)
     assert apart.weight == whole.weight
     assert apart.value == pytest.approx(whole.value)
     assert whole.from_state(whole.state()).value == whole.value
@@ -109,4 +109,4 @@ def test_errors_are_told() -> None:
     with pytest.raises(DataError, match="2 values and 1 values"):
         cohen_kappa(["M", "A"], ["M"])
     with pytest.raises(TypeError):
-        Cohen() + Fleiss()  # type: ignore[operator]
+        Coefficient("cohen") + Coefficient("fleiss")

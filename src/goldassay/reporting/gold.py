@@ -121,7 +121,7 @@ def agreement(found: Agreement, most: int = 20) -> None:
     if found.disagreements and most:
         where = _table(f"{len(found.disagreements)} disagreements", "record", "where", *map(escape, found.annotators))
         for other in found.disagreements[:most]:
-            said = [escape(other.said[name] or "–") if name in other.said else "" for name in found.annotators]
+            said = [escape(other.values[name] or "–") if name in other.values else "" for name in found.annotators]
             where.add_row(escape(other.record), escape(other.where), *said)
         out.print(where)
         if len(found.disagreements) > most:

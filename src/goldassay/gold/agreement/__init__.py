@@ -2,8 +2,8 @@
 
 >>> one = [{"id": "d", "text": "Museum", "label": "M"}, {"id": "e", "text": "Archive", "label": "A"}]
 >>> two = [{"id": "d", "text": "Museum", "label": "M"}, {"id": "e", "text": "Archive", "label": "L"}]
->>> found = agree({"Ada": one, "Bo": two}, "classification")
->>> found.figure("observed").value, found.disagreements[0].said
+>>> result = agree({"Ada": one, "Bo": two}, "classification")
+>>> result.figure("observed").value, result.disagreements[0].values
 (0.5, {'Ada': 'A', 'Bo': 'L'})
 """
 
@@ -11,78 +11,66 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 
 from goldassay.exceptions import DataError, GoldassayError
+from goldassay.gold.agreement import figures
 from goldassay.gold.agreement.coefficients import alpha, cohen_kappa, fleiss_kappa
-from goldassay.gold.agreement.figures import (
-    Agreement,
-    Disagreement,
-    Figure,
-    Resampling,
-    set_disagreements,
-    span_figures,
-    statement_figures,
-    value_disagreements,
-    value_figures,
-)
+from goldassay.gold.agreement.figures import Agreement, Disagreement, Figure
 from goldassay.gold.reading import read
-from goldassay.gold.records import check_unique
-from goldassay.measure import TASKS
+from goldassay.gold.records import INPUTS, check_task, check_unique
 
 __all__ = ["Agreement", "Disagreement", "Figure", "agree", "agree_files", "alpha", "cohen_kappa", "fleiss_kappa"]
 
+Records = Sequence[Mapping[str, object]]
+
 
 def agree(
-    given: Mapping[str, Sequence[Mapping[str, object]]],
-    task: str,
-    *,
-    level: str | None = None,
-    resamples: int = 2000,
-    seed: int = 0,
+    records: Mapping[str, Records], task: str, *, level: str | None = None, resamples: int = 2000, seed: int = 0
 ) -> Agreement:
-    """The agreement of annotators: for each name the gold records that it made.
+    """The agreement of annotators.
 
     A pair is compared on the records that both have, Fleiss' kappa on those that all have, alpha on all that two or
-    more have. ``level`` is Krippendorff's: nominal, and ordinal for the grades of retrieval unless said otherwise.
-    Intervals resample records, since what stands in one record hangs together.
+    more have. Intervals resample records, because the values of one record depend on each other.
 
     Args:
-        given: Each annotator's records, by name.
+        records: Each annotator's gold records, by name.
         task: The task.
+        level: Krippendorff's level; ordinal for the grades of retrieval, else nominal, if not given.
         resamples: How many resamples the bootstrap draws.
-        seed: Of everything that is drawn at random.
+        seed: Seeds the bootstrap.
     """
-    if task not in TASKS:
-        raise GoldassayError(f"no task {task!r}; the tasks are {', '.join(TASKS)}")
-    if len(given) < 2:
+    check_task(task)
+    if len(records) < 2:
         raise GoldassayError("agreement needs two annotators or more")
-    shared, warnings = together(given, task)
-    how = Resampling(resamples=resamples, seed=seed)
-    names, count = tuple(given), len(next(iter(shared.values())))
+    shared, warnings = _shared(records, task)
+    figure = partial(figures.make_figure, resamples=resamples, seed=seed)
     if task in ("extraction", "triples"):
         if level not in (None, "nominal"):
-            raise GoldassayError(
-                f"--level is for values (classification, linking, retrieval, answering), not for {task}"
-            )
-        figures = span_figures(shared, how) if task == "extraction" else statement_figures(shared, how)
-        return Agreement(task, names, count, figures, set_disagreements(task, shared), warnings)
-    scale = level or ("ordinal" if task == "retrieval" else "nominal")
-    figures = value_figures(task, shared, scale, how)
-    return Agreement(task, names, count, figures, value_disagreements(task, shared), warnings)
+            values = "classification, linking, retrieval, answering"
+            raise GoldassayError(f"a level is for values ({values}), not for {task}")
+        make = figures.span_figures if task == "extraction" else figures.statement_figures
+        results, disagreements = make(shared, figure), figures.set_disagreements(task, shared)
+    else:
+        scale = level or ("ordinal" if task == "retrieval" else "nominal")
+        results = figures.value_figures(task, shared, scale, figure)
+        disagreements = figures.value_disagreements(task, shared)
+    count = len(next(iter(shared.values())))
+    return Agreement(task, tuple(records), count, results, disagreements, warnings)
 
 
 def agree_files(
     paths: Sequence[str | Path], task: str, *, format: str | None = None, level: str | None = None, seed: int = 0
 ) -> Agreement:
-    """The same from files, one an annotator, named after the file (or its folder too, where files are named alike).
+    """The same from files, one an annotator, named after the file (and its folder, if files have the same name).
 
     Args:
         paths: The files.
         task: The task.
-        format: The format; told by the file without one.
+        format: The format; guessed if not given.
         level: Krippendorff's level, as in `agree`.
-        seed: Of everything that is drawn at random.
+        seed: Seeds the bootstrap.
     """
     files = [Path(path) for path in paths]
     names = [file.stem for file in files]
@@ -90,32 +78,33 @@ def agree_files(
         names = [f"{file.parent.name}/{file.stem}" for file in files]
     if len(set(names)) < len(names):
         raise GoldassayError("two files have the same name; name the annotators by their file or its folder")
-    given = {name: read(file, task=task, format=format) for name, file in zip(names, files, strict=True)}
-    return agree(given, task, level=level, seed=seed)
+    records = {name: read(file, task=task, format=format) for name, file in zip(names, files, strict=True)}
+    return agree(records, task, level=level, seed=seed)
 
 
-def together(
-    given: Mapping[str, Sequence[Mapping[str, object]]], task: str
+def _shared(
+    records: Mapping[str, Records], task: str
 ) -> tuple[dict[str, list[Mapping[str, object] | None]], list[str]]:
-    """The records that two annotators or more have, None where one lacks it, and what is to be known of the others."""
-    by = {}
-    for name, records in given.items():
-        check_unique(records, name)
-        by[name] = {str(record["id"]): record for record in records}
-    counts = Counter(key for records in by.values() for key in records)
+    """The records that two annotators or more have, None if one lacks it, and warnings about the others."""
+    by_id: dict[str, dict[str, Mapping[str, object]]] = {}
+    for name, several in records.items():
+        check_unique(several, name)
+        by_id[name] = {str(record["id"]): record for record in several}
+    counts = Counter(key for own in by_id.values() for key in own)
     ids = [key for key, count in counts.items() if count > 1]
     if not ids:
-        raise DataError(f"the annotators have no record in common: {', '.join(given)}")
-    content = {"retrieval": "query", "answering": "question"}.get(task, "text")
+        raise DataError(f"the annotators have no record in common: {', '.join(records)}")
+    content = INPUTS[task]
     for key in ids:
-        first, *others = [name for name, records in by.items() if key in records]
+        first, *others = [name for name, own in by_id.items() if key in own]
         for name in others:
-            if by[name][key].get(content) != by[first][key].get(content):
+            if by_id[name][key].get(content) != by_id[first][key].get(content):
                 raise DataError(f"annotated on another {content} than {first}'s", file=name, record=key)
-    alone, some = len(counts) - len(ids), sum(counts[key] < len(by) for key in ids)
-    warnings = [f"{alone} record{'s' if alone > 1 else ''} of one annotator alone left out"] if alone else []
-    if some:
-        warnings.append(
-            f"{some} record{'s' if some > 1 else ''} not with all annotators: a pair is compared on what both have"
-        )
-    return {name: [records.get(key) for key in ids] for name, records in by.items()}, warnings
+    single, partly = len(counts) - len(ids), sum(counts[key] < len(by_id) for key in ids)
+    warnings = []
+    if single:
+        warnings.append(f"{single} record{'s' if single > 1 else ''} of one annotator alone left out")
+    if partly:
+        plural = "s" if partly > 1 else ""
+        warnings.append(f"{partly} record{plural} not with all annotators: a pair is compared on what both have")
+    return {name: [own.get(key) for key in ids] for name, own in by_id.items()}, warnings

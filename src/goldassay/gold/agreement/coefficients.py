@@ -8,8 +8,8 @@ Fleiss        mean share of agreeing pairs a unit                 squared shares
 Krippendorff  1 - mean squared difference within units            1 - mean squared difference of any two values
 ============  ==================================================  ==============================================
 
-A coefficient is (observed - chance) / (1 - chance). Where all values are the same, chance agrees always and the
-coefficient is not defined: the functions give ``None``, a resample of a tally gives 1.0 (nobody disagreed in it).
+A coefficient is (observed - chance) / (1 - chance). If all values are the same, chance agrees always and the
+coefficient is not defined: the functions return ``None``, a resample of a tally gives 1.0 (nobody disagreed in it).
 
 Sources: Cohen 1960; Fleiss 1971; Krippendorff, *Computing Krippendorff's Alpha-Reliability*, 2011 (any number of
 annotators, missing values, and the differences of the four levels).
@@ -28,19 +28,39 @@ from numpy.typing import NDArray
 from goldassay.exceptions import DataError, GoldassayError
 from goldassay.tally import Number, divide
 
-Category = Hashable
-Unit = Sequence[Any]  # one value an annotator, None where one gave none
+Unit = Sequence[Any]  # one value an annotator, None if one gave none
+LEVELS = ("nominal", "ordinal", "interval", "ratio")
+KINDS = ("cohen", "fleiss", *LEVELS)
 N, SAME = ("n",), ("same",)
+ZERO = 1e-12  # rounding leaves 1e-17 where there is no variation
 
 
 @dataclass(frozen=True)
 class Coefficient:
-    """Named sums, and the coefficient that they give."""
+    """Named sums over units, and the coefficient that they give.
 
+    ``kind`` is ``cohen``, ``fleiss``, or the level of Krippendorff's alpha: ``nominal``, ``ordinal``, ``interval`` or
+    ``ratio``.
+
+    >>> Coefficient.of([("M", "M"), ("M", "A"), ("A", "A"), ("A", "A")], "cohen").value
+    0.5
+    """
+
+    kind: str = "nominal"
     sums: Mapping[Any, Number] = field(default_factory=dict)
 
+    @classmethod
+    def of(cls, units: Iterable[Unit], kind: str = "nominal") -> Self:
+        """The sums of units."""
+        if kind not in KINDS:
+            raise GoldassayError(f"no level {kind!r}; there are {', '.join(LEVELS)}")
+        sums: Counter[Any] = Counter()
+        for unit in units:
+            sums.update(_sums(unit, kind))
+        return cls(kind, dict(sums))
+
     def __add__(self, other: Self, /) -> Self:
-        if type(other) is not type(self):
+        if type(other) is not type(self) or other.kind != self.kind:
             return NotImplemented
         keys = {**self.sums, **other.sums}
         return replace(self, sums={key: self.sums.get(key, 0.0) + other.sums.get(key, 0.0) for key in keys})
@@ -59,81 +79,92 @@ class Coefficient:
         return self.sums.get(N, 0.0)
 
     @property
-    def expected(self) -> Number:
-        """The disagreement (or what is left for agreement) that chance would give; 0 is no variation."""
-        return self._parts()[1]
-
-    @property
     def value(self) -> Number:
         """1 - disagreement / disagreement by chance."""
-        observed, expected = self._parts()
-        return 1.0 - divide(observed, _clean(expected))
+        observed, expected = self._disagreement()
+        if isinstance(expected, (int, float)):
+            return 1.0 - divide(observed, expected if abs(expected) > ZERO else 0.0)
+        return 1.0 - divide(observed, np.where(np.abs(expected) < ZERO, 0.0, expected))
 
-    def _parts(self) -> tuple[Number, Number]:
-        raise NotImplementedError
+    @property
+    def defined(self) -> float | None:
+        """The value; None if nothing was compared or nothing varies."""
+        return float(self.value) if self.weight and abs(float(self._disagreement()[1])) > ZERO else None
 
-    def _group(self, name: str) -> list[Number]:
-        return [count for key, count in self.sums.items() if key[0] == name]
+    def _disagreement(self) -> tuple[Number, Number]:
+        """The disagreement that was observed, and that by chance."""
+        n, same = self.weight, self.sums.get(SAME, 0.0)
+        if self.kind in LEVELS[1:]:
+            return self._scaled()
+        used = {key: count for key, count in self.sums.items() if key not in (N, SAME)}
+        if self.kind == "cohen":
+            both = sum(count * used.get(("b", key[1]), 0.0) for key, count in used.items() if key[0] == "a")
+            chance = divide(both, n * n, 1.0)
+        elif self.kind == "fleiss":
+            chance = divide(sum(share * share for share in used.values()), n * n, 1.0)
+        else:
+            chance = divide(sum(count * (count - 1) for count in used.values()), n * (n - 1), 1.0)
+        return 1.0 - divide(same, n, 1.0), 1.0 - chance
 
-
-def defined(tally: Coefficient) -> float | None:
-    """The coefficient; None where nothing was compared or nothing varies."""
-    return float(tally.value) if tally.weight and abs(float(tally.expected)) > 1e-12 else None
-
-
-def _clean(expected: Number) -> Number:
-    """Rounding leaves 1e-17 where there is no variation."""
-    if isinstance(expected, (int, float)):
-        return expected if abs(expected) > 1e-12 else 0.0
-    return np.where(np.abs(expected) < 1e-12, 0.0, expected)
-
-
-@dataclass(frozen=True)
-class Cohen(Coefficient):
-    """Two annotators: ``n`` units, ``same`` of them alike, and how often each used each value."""
-
-    @classmethod
-    def of(cls, pairs: Iterable[tuple[Category, Category]]) -> Cohen:
-        """The evidence of pairs of values."""
-        found = list(pairs)
-        sums: Counter[Any] = Counter({N: len(found), SAME: sum(a == b for a, b in found)})
-        sums.update(("a", repr(a)) for a, _ in found)
-        sums.update(("b", repr(b)) for _, b in found)
-        return cls(dict(sums))
-
-    def _parts(self) -> tuple[Number, Number]:
-        n = self.sums.get(N, 0.0)
-        both = [count * self.sums.get(("b", key[1]), 0.0) for key, count in self.sums.items() if key[0] == "a"]
-        return 1.0 - divide(self.sums.get(SAME, 0.0), n, 1.0), 1.0 - divide(sum(both), n * n, 1.0)
-
-
-@dataclass(frozen=True)
-class Fleiss(Coefficient):
-    """As many values for each unit: the summed share of agreeing pairs, and the summed shares of each value."""
-
-    @classmethod
-    def of(cls, units: Iterable[Unit]) -> Fleiss:
-        """The evidence of units with as many values each."""
-        sums: Counter[Any] = Counter()
-        for unit in units:
-            m, counted = len(unit), Counter(unit)
-            if None in counted or m < 2:
-                raise DataError(
-                    "Fleiss' kappa needs a value of every annotator for every unit; use Krippendorff's alpha"
-                )
-            sums[N] += 1
-            sums[SAME] += sum(c * (c - 1) for c in counted.values()) / (m * (m - 1))  # type: ignore[assignment]
-            for value, count in counted.items():
-                sums[("p", repr(value))] += count / m  # type: ignore[assignment]
-        return cls(dict(sums))
-
-    def _parts(self) -> tuple[Number, Number]:
-        n = self.sums.get(N, 0.0)
-        squares = sum(share * share for share in self._group("p"))
-        return 1.0 - divide(self.sums.get(SAME, 0.0), n, 1.0), 1.0 - divide(squares, n * n, 1.0)
+    def _scaled(self) -> tuple[Number, Number]:
+        """Mean squared differences, from the matrix of values that were given to the same unit."""
+        values = sorted({key[1] for key in self.sums if key != N})
+        place = {value: index for index, value in enumerate(values)}
+        matrix = np.zeros((len(values), len(values), *np.shape(self.weight)))
+        for key, count in self.sums.items():
+            if key != N:
+                matrix[place[key[1]], place[key[2]]] = count
+        margin = matrix.sum(axis=1)
+        n = margin.sum(axis=0)
+        gaps = _squared_differences(np.array(values), margin, self.kind)
+        observed = (matrix * gaps).sum(axis=(0, 1))
+        expected = (margin[:, None] * margin[None, :] * gaps).sum(axis=(0, 1))
+        return divide(observed, n), divide(expected, n * (n - 1))
 
 
-def cohen_kappa(a: Sequence[Category], b: Sequence[Category]) -> float | None:
+def _sums(unit: Unit, kind: str) -> dict[Any, float]:
+    """What one unit adds to the sums."""
+    if kind == "cohen":
+        a, b = unit
+        return {N: 1, SAME: a == b, ("a", repr(a)): 1, ("b", repr(b)): 1}
+    values = [value for value in unit if value is not None]
+    m, counts = len(values), Counter(values)
+    agreeing = sum(count * (count - 1) for count in counts.values())
+    if kind == "fleiss":
+        if m < len(unit) or m < 2:
+            raise DataError("Fleiss' kappa needs a value of every annotator for every unit; use Krippendorff's alpha")
+        return {N: 1, SAME: agreeing / (m * (m - 1)), **{("v", repr(value)): count / m for value, count in counts.items()}}
+    if kind == "nominal":  # a value that stands alone cannot be paired
+        return {N: m, SAME: agreeing / (m - 1), **{("v", repr(v)): count for v, count in counts.items()}} if m > 1 else {}
+    numbers = Counter(_number(value) for value in values)
+    pairs: dict[Any, float] = {N: m} if m > 1 else {}
+    for c, count in numbers.items() if m > 1 else ():
+        for k, other in numbers.items():
+            if count * (other - (c == k)):
+                pairs["o", c, k] = count * (other - (c == k)) / (m - 1)
+    return pairs
+
+
+def _squared_differences(values: NDArray[np.float64], margin: NDArray[np.float64], level: str) -> NDArray[np.float64]:
+    if level == "ordinal":
+        # The ranks between two values: everything from c to k, less half of both ends.
+        below = np.cumsum(margin, axis=0) - margin / 2
+        squared: NDArray[np.float64] = (below[:, None] - below[None, :]) ** 2
+        return squared
+    gap = values[:, None] - values[None, :]
+    if level == "ratio":
+        total = values[:, None] + values[None, :]
+        gap = np.divide(gap, total, out=np.zeros_like(gap, dtype=float), where=total != 0)
+    return (gap**2).reshape(*gap.shape, *(1,) * (margin.ndim - 1))
+
+
+def _number(value: object) -> float:
+    if isinstance(value, bool) or not isinstance(value, (int, float, np.number)) or not np.isfinite(value):
+        raise DataError(f"ordinal, interval and ratio values are finite numbers, not {value!r}; use level='nominal'")
+    return float(value)
+
+
+def cohen_kappa(a: Sequence[Hashable], b: Sequence[Hashable]) -> float | None:
     """Cohen's kappa of two annotators' values.
 
     >>> cohen_kappa(["M", "M", "A", "A"], ["M", "A", "A", "A"])
@@ -141,7 +172,7 @@ def cohen_kappa(a: Sequence[Category], b: Sequence[Category]) -> float | None:
     """
     if len(a) != len(b):
         raise DataError(f"{len(a)} values and {len(b)} values; both annotators need one for every unit")
-    return defined(Cohen.of(zip(a, b, strict=True)))
+    return Coefficient.of(zip(a, b, strict=True), "cohen").defined
 
 
 def fleiss_kappa(units: Iterable[Unit]) -> float | None:
@@ -150,107 +181,13 @@ def fleiss_kappa(units: Iterable[Unit]) -> float | None:
     >>> round(fleiss_kappa([("M", "M", "M"), ("A", "A", "M")]), 3)
     0.25
     """
-    return defined(Fleiss.of(units))
-
-
-LEVELS = ("nominal", "ordinal", "interval", "ratio")
-
-
-@dataclass(frozen=True)
-class Alpha(Coefficient):
-    """Krippendorff's nominal alpha: how often each value was used in pairable units, and how much of that agrees."""
-
-    @classmethod
-    def of(cls, units: Iterable[Unit]) -> Alpha:
-        """The evidence of units; values that stand alone cannot be paired and are left out."""
-        sums: Counter[Any] = Counter()
-        for unit in units:
-            counted = Counter(value for value in unit if value is not None)
-            m = counted.total()
-            if m < 2:
-                continue
-            sums[N] += m
-            sums[SAME] += sum(c * (c - 1) for c in counted.values()) / (m - 1)  # type: ignore[assignment]
-            sums.update({("v", repr(value)): count for value, count in counted.items()})
-        return cls(dict(sums))
-
-    def _parts(self) -> tuple[Number, Number]:
-        n = self.sums.get(N, 0.0)
-        pairs = sum(count * (count - 1) for count in self._group("v"))
-        return 1.0 - divide(self.sums.get(SAME, 0.0), n, 1.0), 1.0 - divide(pairs, n * (n - 1), 1.0)
-
-
-@dataclass(frozen=True)
-class ScaledAlpha(Coefficient):
-    """Krippendorff's alpha of numbers: the coincidence matrix, entry by entry."""
-
-    level: str = "interval"
-
-    @classmethod
-    def of(cls, units: Iterable[Unit], level: str) -> ScaledAlpha:
-        """The evidence of units whose values are numbers."""
-        sums: dict[Any, float] = {}
-        for unit in units:
-            counted = Counter(number(value) for value in unit if value is not None)
-            m = counted.total()
-            if m < 2:
-                continue
-            sums[N] = sums.get(N, 0.0) + m
-            for c, count in counted.items():
-                for k, other in counted.items():
-                    pairs = count * (other - (c == k)) / (m - 1)
-                    if pairs:
-                        sums[("o", c, k)] = sums.get(("o", c, k), 0.0) + pairs
-        return cls(sums, level)
-
-    def _parts(self) -> tuple[Number, Number]:
-        seen = sorted({key[1] for key in self.sums if key != N})
-        place = {value: index for index, value in enumerate(seen)}
-        shape = np.shape(self.sums.get(N, 0.0))
-        matrix = np.zeros((len(seen), len(seen), *shape))
-        for key, count in self.sums.items():
-            if key != N:
-                matrix[place[key[1]], place[key[2]]] = count
-        margin = matrix.sum(axis=1)
-        n = margin.sum(axis=0)
-        gaps = differences(np.array(seen), margin, self.level)
-        observed = (matrix * gaps).sum(axis=(0, 1))
-        expected = (margin[:, None] * margin[None, :] * gaps).sum(axis=(0, 1))
-        return divide(observed, n), divide(expected, n * (n - 1))
-
-
-def differences(values: NDArray[np.float64], margin: NDArray[np.float64], level: str) -> NDArray[np.float64]:
-    """The squared difference of every two values, for the level of measurement."""
-    extra = (1,) * (margin.ndim - 1)
-    if level == "ordinal":
-        # Everything from c to k, less half of both ends: the ranks between them.
-        below = np.cumsum(margin, axis=0) - margin / 2
-        return (below[:, None] - below[None, :]) ** 2
-    gap = values[:, None] - values[None, :]
-    if level == "ratio":
-        total = values[:, None] + values[None, :]
-        gap = np.divide(gap, total, out=np.zeros_like(gap, dtype=float), where=total != 0)
-    return (gap**2).reshape(*gap.shape, *extra)
-
-
-def number(value: object) -> float:
-    """A value of a scale."""
-    if isinstance(value, bool) or not isinstance(value, (int, float, np.number)) or not np.isfinite(value):
-        raise DataError(f"ordinal, interval and ratio values are finite numbers, not {value!r}; use level='nominal'")
-    return float(value)
-
-
-def evidence(units: Iterable[Unit], level: str = "nominal") -> Coefficient:
-    """The tally of Krippendorff's alpha at a level."""
-    if level not in LEVELS:
-        raise GoldassayError(f"no level {level!r}; there are {', '.join(LEVELS)}")
-    return Alpha.of(units) if level == "nominal" else ScaledAlpha.of(units, level)
+    return Coefficient.of(units, "fleiss").defined
 
 
 def alpha(units: Iterable[Unit], level: str = "nominal") -> float | None:
-    """Krippendorff's alpha; a unit has one value an annotator, ``None`` where one gave none.
+    """Krippendorff's alpha; a unit has one value an annotator, ``None`` if one gave none.
 
     >>> round(alpha([(1, 1), (2, 2), (1, 2), (3, None)]), 3)
     0.444
     """
-    return defined(evidence(units, level))
+    return Coefficient.of(units, level).defined

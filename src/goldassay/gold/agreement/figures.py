@@ -1,23 +1,23 @@
-"""The figures of an agreement study, with intervals, and where the annotators disagree: on values and on sets.
+"""The figures of an agreement study, with intervals, and the disagreements: on values and on sets.
 
 Values are the label of a document, the identifier of a mention, the grade of a judgement, an answer. Secondary labels
-are a set, so they are compared by F1 like spans, where anybody gave one.
+are a set, so they are compared by F1 like spans, if anybody gave one.
 
-Sets are spans first of all, and statements: pairwise F1, where the one annotator stands for gold. F1 is the same
-whoever stands for gold. It needs no count of what nobody marked, which spans do not have; a kappa over words counts all
-the words outside as agreement and looks better than it is (Hripcsak and Rothschild 2005). The kappa is given as
-``word_kappa`` because cards promise it, and ``word_alpha`` is Krippendorff's over the words that at least one annotator
-marked.
+Sets are spans and statements: pairwise F1, where one annotator stands for gold. F1 is the same whoever stands for gold,
+and it needs no count of what nobody marked, which spans do not have; a kappa over words counts all the words outside
+as agreement and looks better than it is (Hripcsak and Rothschild 2005). The kappa is given as ``word_kappa`` because
+cards promise it, and ``word_alpha`` is Krippendorff's over the words that at least one annotator marked.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from itertools import combinations
 from typing import Any
 
-from goldassay.gold.agreement.coefficients import Alpha, Coefficient, Cohen, Fleiss, evidence
+from goldassay.gold.agreement.coefficients import Coefficient
+from goldassay.gold.records import grades
 from goldassay.measures.extraction import Batch, Span
 from goldassay.measures.extraction.records import spans
 from goldassay.statistics import Interval, interval
@@ -28,9 +28,9 @@ from goldassay.text.words import places
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """One figure: its name, between whom, for which type (None: all), and how much was compared.
+    """One figure: its name, between whom, for which type (None: all), and how many units were compared.
 
-    ``interval`` is None where the figure is not defined, because nothing was compared or nothing varies.
+    ``interval`` is None if the figure is not defined, because nothing was compared or nothing varies.
     """
 
     name: str
@@ -47,11 +47,11 @@ class Figure:
 
 @dataclass(frozen=True, slots=True)
 class Disagreement:
-    """Something that the annotators see differently: the record, the place in it, what each said (None: nothing)."""
+    """A place in a record, and the value that each annotator gave (None: nothing)."""
 
     record: str
     where: str
-    said: Mapping[str, str | None]
+    values: Mapping[str, str | None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,11 +66,11 @@ class Agreement:
     warnings: Sequence[str] = field(default_factory=list)
 
     def figure(self, name: str, between: Sequence[str] | None = None, type: str | None = None) -> Figure:
-        """A figure by its name; among all annotators unless ``between`` says."""
-        wanted = set(between or self.annotators)
-        for found in self.figures:
-            if (found.name, found.type) == (name, type) and set(found.between) == wanted:
-                return found
+        """A figure by its name; among all annotators unless ``between`` names some."""
+        names = set(between or self.annotators)
+        for figure in self.figures:
+            if (figure.name, figure.type) == (name, type) and set(figure.between) == names:
+                return figure
         raise KeyError(name)
 
     def state(self) -> dict[str, object]:
@@ -78,233 +78,222 @@ class Agreement:
         return asdict(self)
 
 
-@dataclass(frozen=True, slots=True)
-class Resampling:
-    """How intervals are made: by bootstrap over records."""
-
-    resamples: int = 2000
-    level: float = 0.95
-    seed: int = 0
-
-    def figure(
-        self,
-        name: str,
-        between: Sequence[str],
-        tallies: Sequence[object],
-        zero: Any,
-        units: int,
-        type: str | None = None,
-    ) -> Figure:
-        """The figure of one tally a record.
-
-        Args:
-            name: The figure's name.
-            between: The annotators that it is between.
-            tallies: A tally a record.
-            zero: The empty tally.
-            units: How many units were compared.
-            type: The type or label that it is of, where it is of one.
-        """
-        total: Any = zero
-        for tally in tallies:
-            total = total + tally
-        empty = not total.weight or (isinstance(total, Coefficient) and abs(float(total.expected)) < 1e-12)
-        found = None
-        if not empty:
-            found = interval(
-                tallies, zero, method="bootstrap", resamples=self.resamples, level=self.level, seed=self.seed
-            )
-        return Figure(name, tuple(between), type, units, found)
+ByAnnotator = Mapping[str, Sequence[Mapping[str, Any] | None]]  # records in one order; None if one lacks it
+MakeFigure = Callable[..., Figure]  # `make_figure` with its resamples and seed
 
 
-PlacedValues = Mapping[str, Any]  # what an annotator says in one record, by place
-Units = dict[str, list[Any]]  # by place, a value an annotator
-ByAnnotator = Mapping[str, Sequence[Mapping[str, Any] | None]]  # records in one order; None where one lacks it
+def make_figure(
+    name: str,
+    between: Sequence[str],
+    tallies: Sequence[object],
+    zero: Any,
+    units: int,
+    type: str | None = None,
+    *,
+    resamples: int,
+    seed: int,
+) -> Figure:
+    """A figure of one tally a record, with a bootstrap interval over records.
+
+    Args:
+        name: The figure's name.
+        between: The annotators that it is between.
+        tallies: A tally a record.
+        zero: The empty tally.
+        units: How many units were compared.
+        type: The type or label that it is of, if it is of one.
+        resamples: How many resamples the bootstrap draws.
+        seed: Seeds the bootstrap.
+    """
+    total: Any = sum(tallies, zero)
+    undefined = total.defined is None if isinstance(total, Coefficient) else not total.weight
+    bounds = None if undefined else interval(tallies, zero, method="bootstrap", resamples=resamples, seed=seed)
+    return Figure(name, tuple(between), type, units, bounds)
 
 
-def values(task: str, record: Mapping[str, Any]) -> PlacedValues:
+def values(task: str, record: Mapping[str, Any]) -> dict[str, Any]:
     """What a record says, place by place."""
     if task == "classification":
         return {"label": record["label"]}
     if task == "linking":
-        return {f"{link['start']}:{link['end']}": identity(link["ids"]) for link in record["links"]}
+        return {f"{link['start']}:{link['end']}": _identifiers(link["ids"]) for link in record["links"]}
     if task == "retrieval":
-        judged = record["relevant"]
-        return dict(judged) if isinstance(judged, Mapping) else dict.fromkeys(judged, 1)
-    said = sorted(" ".join(answer.split()).casefold() for answer in record["answers"])
-    return {"answer": " | ".join(said) or "unanswerable"}
+        return grades(record)
+    answers = sorted(" ".join(answer.split()).casefold() for answer in record["answers"])
+    return {"answer": " | ".join(answers) or "unanswerable"}
 
 
-def identity(ids: Mapping[str, Sequence[str]]) -> str:
-    """A mention's identifiers as one value, Wikidata's where there is one; none is NIL."""
-    known = {base: sorted(found) for base, found in ids.items() if found}
-    if not known:
-        return "NIL"
-    base = "wikidata" if "wikidata" in known else min(known)
-    return f"{base}:{'+'.join(known[base])}"
+def _identifiers(ids: Mapping[str, Sequence[str]]) -> str:
+    """A mention's identifiers as one value, Wikidata's if there is one; none is NIL."""
+    used = {base: sorted(several) for base, several in ids.items() if several}
+    base = "wikidata" if "wikidata" in used else min(used, default="")
+    return f"{base}:{'+'.join(used[base])}" if used else "NIL"
 
 
-def value_figures(task: str, given: ByAnnotator, level: str, how: Resampling) -> list[Figure]:
+def value_figures(task: str, records: ByAnnotator, level: str, figure: MakeFigure) -> list[Figure]:
     """Observed agreement and kappa for each pair (and each label by itself), Fleiss' kappa, Krippendorff's alpha."""
-    names, every = list(given), units(task, given)
-    out = []
+    names, units = list(records), _units(task, records)
+    figures = []
     for i, j in combinations(range(len(names)), 2):
-        shared = common(given, (names[i], names[j]))
-        rows = [every[index] for index in shared]
-        both = [[(u[i], u[j]) for u in row.values() if u[i] is not None and u[j] is not None] for row in rows]
-        size, pair = sum(map(len, both)), (names[i], names[j])
-        same = [Mean(float(sum(a == b for a, b in row)), float(len(row))) for row in both]
-        out.append(how.figure("observed", pair, same, Mean(), size))
-        out.append(how.figure("cohen_kappa", pair, [Cohen.of(row) for row in both], Cohen(), size))
-        if task == "classification":
-            for label in sorted({value for row in both for unit in row for value in unit}):
-                one = [Cohen.of([(a == label, b == label) for a, b in row]) for row in both]
-                used = sum(label in unit for row in both for unit in row)
-                out.append(how.figure("cohen_kappa", pair, one, Cohen(), used, label))
-            sets = [(secondary(given[names[i]][index]), secondary(given[names[j]][index])) for index in shared]
-            if used := sum(len(x | y) for x, y in sets):
-                counts = [Counts(len(x & y), len(y - x), len(x - y)) for x, y in sets]
-                out.append(how.figure("secondary_f1", pair, counts, Counts(), used))
-    whole = [[unit for unit in every[index].values() if None not in unit] for index in common(given, names)]
-    out.append(how.figure("fleiss_kappa", names, [Fleiss.of(row) for row in whole], Fleiss(), sum(map(len, whole))))
-    found = [evidence(row.values(), level) for row in every]
-    size = sum(sum(value is not None for value in unit) > 1 for row in every for unit in row.values())
-    out.append(how.figure(f"alpha_{level}", names, found, evidence([], level), size))
-    return out
+        pair, shared = (names[i], names[j]), _shared(records, (names[i], names[j]))
+        rows = [
+            [(unit[i], unit[j]) for unit in units[index].values() if unit[i] is not None and unit[j] is not None]
+            for index in shared
+        ]
+        size = sum(map(len, rows))
+        same = [Mean(float(sum(a == b for a, b in row)), float(len(row))) for row in rows]
+        figures.append(figure("observed", pair, same, Mean(), size))
+        figures.append(figure("cohen_kappa", pair, *_coefficients(rows, "cohen"), size))
+        if task != "classification":
+            continue
+        for label in sorted({value for row in rows for unit in row for value in unit}):
+            of_label = [[(a == label, b == label) for a, b in row] for row in rows]
+            used = sum(label in unit for row in rows for unit in row)
+            figures.append(figure("cohen_kappa", pair, *_coefficients(of_label, "cohen"), used, label))
+        sets = [(_secondary(records[names[i]][index]), _secondary(records[names[j]][index])) for index in shared]
+        if any(x | y for x, y in sets):
+            figures.append(_set_f1("secondary_f1", pair, sets, figure))
+    whole = [[unit for unit in units[index].values() if None not in unit] for index in _shared(records, names)]
+    figures.append(figure("fleiss_kappa", names, *_coefficients(whole, "fleiss"), sum(map(len, whole))))
+    every = [list(row.values()) for row in units]
+    size = sum(sum(value is not None for value in unit) > 1 for row in every for unit in row)
+    figures.append(figure(f"alpha_{level}", names, *_coefficients(every, level), size))
+    return figures
 
 
-def common(given: ByAnnotator, names: Sequence[str]) -> list[int]:
+def _coefficients(rows: Sequence[Sequence[Any]], kind: str) -> tuple[list[Coefficient], Coefficient]:
+    """A coefficient a record, and the empty one."""
+    return [Coefficient.of(row, kind) for row in rows], Coefficient(kind)
+
+
+def _set_f1(
+    name: str, between: tuple[str, str], rows: Sequence[tuple[set[Any], set[Any]]], figure: MakeFigure
+) -> Figure:
+    tallies = [Counts(len(x & y), len(y - x), len(x - y)) for x, y in rows]
+    return figure(name, between, tallies, Counts(), sum(len(x | y) for x, y in rows))
+
+
+def _shared(records: ByAnnotator, names: Sequence[str]) -> list[int]:
     """The places of the records that all of these annotators have."""
-    return [
-        index
-        for index, row in enumerate(zip(*(given[name] for name in names), strict=True))
-        if all(record is not None for record in row)
-    ]
+    rows = enumerate(zip(*(records[name] for name in names), strict=True))
+    return [index for index, row in rows if all(record is not None for record in row)]
 
 
-def secondary(record: Mapping[str, Any] | None) -> set[str]:
-    """The secondary labels of a record."""
+def _secondary(record: Mapping[str, Any] | None) -> set[str]:
     return set(record.get("secondary_labels") or ()) if record else set()
 
 
-def units(task: str, given: ByAnnotator) -> list[Units]:
-    """For each record, the values of all annotators by place; None where one has no value there."""
-    out = []
-    for rows in zip(*given.values(), strict=True):
-        said = [values(task, record) if record else {} for record in rows]
-        places = dict.fromkeys(place for one in said for place in one)
-        out.append({place: [one.get(place) for one in said] for place in places})
-    return out
+def _units(task: str, records: ByAnnotator) -> list[dict[str, list[Any]]]:
+    """For each record, the values of all annotators by place; None if one has no value there."""
+    units = []
+    for row in zip(*records.values(), strict=True):
+        by_annotator = [values(task, record) if record else {} for record in row]
+        names = dict.fromkeys(place for own in by_annotator for place in own)
+        units.append({place: [own.get(place) for own in by_annotator] for place in names})
+    return units
 
 
-def value_disagreements(task: str, given: ByAnnotator) -> list[Disagreement]:
-    """Each place where the annotators of a record do not all say the same."""
-    out, sets = [], []
-    for row, units_ in zip(zip(*given.values(), strict=True), units(task, given), strict=True):
-        having = [(name, record) for name, record in zip(given, row, strict=True) if record]
-        key = str(having[0][1]["id"])
-        for place, unit in units_.items():
-            by = dict(zip(given, unit, strict=True))
-            said = {name: None if by[name] is None else str(by[name]) for name, _ in having}
-            if len({repr(by[name]) for name in said}) > 1:
-                out.append(Disagreement(key, place, said))
+def _having(records: ByAnnotator) -> Iterator[tuple[str, dict[str, Mapping[str, Any]]]]:
+    """For each record its id, and the annotators that have it."""
+    for row in zip(*records.values(), strict=True):
+        having = {name: record for name, record in zip(records, row, strict=True) if record}
+        yield str(next(iter(having.values()))["id"]), having
+
+
+def value_disagreements(task: str, records: ByAnnotator) -> list[Disagreement]:
+    """Each place where the annotators of a record do not all give the same value."""
+    on_values, on_sets = [], []
+    for (key, having), unit in zip(_having(records), _units(task, records), strict=True):
+        for place, several in unit.items():
+            given = {name: value for name, value in zip(records, several, strict=True) if name in having}
+            if len({repr(value) for value in given.values()}) > 1:
+                texts = {name: None if value is None else str(value) for name, value in given.items()}
+                on_values.append(Disagreement(key, place, texts))
         if task == "classification":
-            found = {name: " ".join(sorted(secondary(record))) or None for name, record in having}
-            if len(set(found.values())) > 1:
-                sets.append(Disagreement(key, "secondary_labels", found))
-    return out + sets
+            labels = {name: " ".join(sorted(_secondary(record))) or None for name, record in having.items()}
+            if len(set(labels.values())) > 1:
+                on_sets.append(Disagreement(key, "secondary_labels", labels))
+    return on_values + on_sets
 
 
-def span_figures(given: ByAnnotator, how: Resampling) -> list[Figure]:
+def span_figures(records: ByAnnotator, figure: MakeFigure) -> list[Figure]:
     """Strict and partial F1 for each pair of annotators, in all and for each type; kappa and alpha over words."""
-    read = {name: [spans(record["entities"]) if record else None for record in rows] for name, rows in given.items()}
-    texts = [next(record["text"] for record in row if record) for row in zip(*given.values(), strict=True)]
-    types = sorted({span.type for found in read.values() for row in found for span in row or ()})
+    read = {name: [spans(record["entities"]) if record else None for record in row] for name, row in records.items()}
+    texts = [next(record["text"] for record in row if record) for row in zip(*records.values(), strict=True)]
+    types = sorted({span.type for rows in read.values() for row in rows for span in row or ()})
     figures = []
     for a, b in combinations(read, 2):
-        both = [
-            (text, x, y) for text, x, y in zip(texts, read[a], read[b], strict=True) if x is not None and y is not None
-        ]
-        rows = [(x, y) for _, x, y in both]
+        both = [(t, x, y) for t, x, y in zip(texts, read[a], read[b], strict=True) if x is not None and y is not None]
         for match in ("strict", "partial"):
-            figures.append(_f1(f"{match}_f1", (a, b), rows, match, how))
+            figures.append(_span_f1((a, b), [(x, y) for _, x, y in both], match, figure))
         for kind in types:
-            part = [([s for s in x if s.type == kind], [s for s in y if s.type == kind]) for x, y in rows]
-            figures.append(_f1("strict_f1", (a, b), part, "strict", how, kind))
-        words = [list(zip(tags(text, x), tags(text, y), strict=True)) for text, x, y in both]
-        pairs = [Cohen.of(row) for row in words]
-        figures.append(how.figure("word_kappa", (a, b), pairs, Cohen(), sum(map(len, words))))
+            part = [([s for s in x if s.type == kind], [s for s in y if s.type == kind]) for _, x, y in both]
+            figures.append(_span_f1((a, b), part, "strict", figure, kind))
+        words = [list(zip(word_types(text, x), word_types(text, y), strict=True)) for text, x, y in both]
+        figures.append(figure("word_kappa", (a, b), *_coefficients(words, "cohen"), sum(map(len, words))))
     units = []
     for index, text in enumerate(texts):
-        unsaid = [None] * len(places(text))
-        said = [unsaid if (found := read[name][index]) is None else tags(text, found) for name in read]
-        row = zip(*said, strict=True)
-        units.append([unit for unit in row if any(tag not in ("O", None) for tag in unit)])
-    figures.append(
-        how.figure("word_alpha", tuple(read), [Alpha.of(row) for row in units], Alpha(), sum(map(len, units)))
-    )
+        rows = [row[index] for row in read.values()]
+        given = [[None] * len(places(text)) if row is None else word_types(text, row) for row in rows]
+        units.append([unit for unit in zip(*given, strict=True) if any(tag not in ("O", None) for tag in unit)])
+    figures.append(figure("word_alpha", tuple(read), *_coefficients(units, "nominal"), sum(map(len, units))))
     return figures
 
 
-def tags(text: str, found: Sequence[Span]) -> list[str]:
-    """The type over each word; of nested spans the shortest, ``O`` outside."""
-    inner = sorted(found, key=lambda span: span.end - span.start)
-    out = []
-    for start, end in places(text):
-        here = Span(start, end, "")
-        out.append(next((span.type for span in inner if span.overlaps(here)), "O"))
-    return out
-
-
-def statement_figures(given: ByAnnotator, how: Resampling) -> list[Figure]:
-    """Pairwise F1 of statements: subject, predicate and object alike but for case and spaces."""
-    read = {
-        name: [{triple(one) for one in record["triples"]} if record else None for record in rows]
-        for name, rows in given.items()
-    }
-    figures = []
-    for a, b in combinations(read, 2):
-        rows = [(x, y) for x, y in zip(read[a], read[b], strict=True) if x is not None and y is not None]
-        tallies = [Counts(len(x & y), len(y - x), len(x - y)) for x, y in rows]
-        figures.append(how.figure("triple_f1", (a, b), tallies, Counts(), sum(len(x | y) for x, y in rows)))
-    return figures
-
-
-def triple(one: Mapping[str, object]) -> tuple[str, ...]:
-    """A statement as it is compared."""
-    return tuple(" ".join(str(one[part]).split()).casefold() for part in ("subject", "predicate", "object"))
-
-
-def set_disagreements(task: str, given: ByAnnotator) -> list[Disagreement]:
-    """Each place or statement that not all annotators have, or that they call differently."""
-    out = []
-    for rows in zip(*given.values(), strict=True):
-        said: dict[str, dict[str, list[str]]] = {}
-        having = {name: record for name, record in zip(given, rows, strict=True) if record}
-        key = str(next(iter(having.values()))["id"])
-        for name, record in having.items():
-            if task == "triples":
-                for one in record["triples"]:
-                    said.setdefault(" · ".join(triple(one)), {}).setdefault(name, []).append("stated")
-            else:
-                for span in spans(record["entities"]):
-                    place = f"{span.start:>7}:{span.end} {record['text'][span.start : span.end]!r}"
-                    said.setdefault(place, {}).setdefault(name, []).append(span.type)
-        for where, by in sorted(said.items()):
-            values = {name: ", ".join(sorted(by[name])) if name in by else None for name in having}
-            if len(set(values.values())) > 1:
-                out.append(Disagreement(key, where.strip(), values))
-    return out
-
-
-def _f1(
-    name: str,
+def _span_f1(
     between: tuple[str, str],
     rows: Sequence[tuple[Sequence[Span], Sequence[Span]]],
     match: str,
-    how: Resampling,
+    figure: MakeFigure,
     kind: str | None = None,
 ) -> Figure:
     counts = Batch([a for a, _ in rows], [b for _, b in rows]).counts(match)
     tallies = [row_of(counts, index) for index in range(len(rows))]
-    return how.figure(name, between, tallies, Counts(), sum(max(len(a), len(b)) for a, b in rows), kind)
+    return figure(f"{match}_f1", between, tallies, Counts(), sum(max(len(a), len(b)) for a, b in rows), kind)
+
+
+def word_types(text: str, found: Sequence[Span]) -> list[str]:
+    """The type over each word; of nested spans the shortest, ``O`` outside."""
+    inner = sorted(found, key=lambda span: span.end - span.start)
+    words = [Span(start, end, "") for start, end in places(text)]
+    return [next((span.type for span in inner if span.overlaps(word)), "O") for word in words]
+
+
+def statement_figures(records: ByAnnotator, figure: MakeFigure) -> list[Figure]:
+    """Pairwise F1 of statements: the same subject, predicate and object but for case and spaces."""
+    read = {
+        name: [{_statement(triple) for triple in record["triples"]} if record else None for record in row]
+        for name, row in records.items()
+    }
+    figures = []
+    for a, b in combinations(read, 2):
+        rows = [(x, y) for x, y in zip(read[a], read[b], strict=True) if x is not None and y is not None]
+        figures.append(_set_f1("triple_f1", (a, b), rows, figure))
+    return figures
+
+
+def _statement(triple: Mapping[str, object]) -> tuple[str, ...]:
+    return tuple(" ".join(str(triple[part]).split()).casefold() for part in ("subject", "predicate", "object"))
+
+
+def set_disagreements(task: str, records: ByAnnotator) -> list[Disagreement]:
+    """Each place or statement that not all annotators have, or that they call differently."""
+    disagreements = []
+    for key, having in _having(records):
+        by_place: dict[str, dict[str, list[str]]] = {}
+        for name, record in having.items():
+            if task == "triples":
+                items = [(" · ".join(_statement(triple)), "stated") for triple in record["triples"]]
+            else:
+                text = record["text"]
+                items = [
+                    (f"{span.start:>7}:{span.end} {text[span.start : span.end]!r}", span.type)
+                    for span in spans(record["entities"])
+                ]
+            for place, kind in items:
+                by_place.setdefault(place, {}).setdefault(name, []).append(kind)
+        for place, kinds in sorted(by_place.items()):
+            given = {name: ", ".join(sorted(kinds[name])) if name in kinds else None for name in having}
+            if len(set(given.values())) > 1:
+                disagreements.append(Disagreement(key, place.strip(), given))
+    return disagreements

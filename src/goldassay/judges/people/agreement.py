@@ -15,7 +15,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 
 from goldassay.exceptions import DataError
-from goldassay.gold.agreement.coefficients import Alpha, Coefficient, Cohen, ScaledAlpha, defined, evidence
+from goldassay.gold.agreement.coefficients import Coefficient
 from goldassay.judges.ask.panel import Vote
 from goldassay.judges.ask.questions import Question
 from goldassay.judges.people.grades import Graded, graded
@@ -31,15 +31,15 @@ UNKNOWN = "unknown"
 def agreement(units: Sequence[Sequence[str | None]], asked: Question, level: float, seed: int) -> Interval | None:
     """Krippendorff's α of units: ordinal where the question's labels are steps of a scale."""
     if not asked.ordered:
-        return coefficient([Alpha.of([unit]) for unit in units], Alpha(), level, seed)
+        return coefficient([Coefficient.of([unit]) for unit in units], Coefficient(), level, seed)
     steps = [[None if one is None else asked.worth[one] for one in unit] for unit in units]
-    return coefficient([evidence([unit], "ordinal") for unit in steps], ScaledAlpha({}, "ordinal"), level, seed)
+    return coefficient([Coefficient.of([unit], "ordinal") for unit in steps], Coefficient("ordinal"), level, seed)
 
 
 def coefficient(tallies: Sequence[Coefficient], zero: Coefficient, level: float, seed: int) -> Interval | None:
     """A coefficient with its interval; ``None`` where nothing varies or nothing can be compared."""
     kept = [tally for tally in tallies if tally.weight]
-    if not kept or defined(sum(kept, zero)) is None:
+    if not kept or sum(kept, zero).defined is None:
         return None
     return interval(kept, zero, bounds=(-1.0, 1.0), level=level)
 
@@ -120,7 +120,7 @@ def align(
     unknown = sum(item.label is not None and vote.label is None for item, vote in rows)
     found = _fitted(both, positive, level, seed)
     mended = _corrected(truths, said, [v.label == positive for _, v in open_ if v.label is not None], level)
-    kappa = coefficient([Cohen.of([pair]) for pair in pairs], Cohen(), level, seed)
+    kappa = coefficient([Coefficient.of([pair], "cohen") for pair in pairs], Coefficient("cohen"), level, seed)
     alpha = agreement(pairs, labels.question, level, seed)
     people = agreement([list(item.labels.values()) for item in labels.items], labels.question, level, seed)
     made = rates(truths, said, level)

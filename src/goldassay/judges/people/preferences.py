@@ -21,7 +21,7 @@ from pathlib import Path
 
 from goldassay import files
 from goldassay.exceptions import DataError
-from goldassay.gold.agreement.coefficients import Alpha
+from goldassay.gold.agreement.coefficients import Coefficient
 from goldassay.judges.ask.judge import Judge
 from goldassay.judges.ask.questions import ONE_ORDER, QUESTIONS, SWAPPED
 from goldassay.judges.people.agreement import coefficient
@@ -127,5 +127,5 @@ def compared(
         chance=max(labels.values()) / len(both) if both else 0.0,
         consistent=rate([here == there for _, here, there in known], level),
         first=rate([place == "first" for place in places if place != "tie"], level),
-        people=coefficient([Alpha.of([list(item.labels.values())]) for item in items], Alpha(), level, 0),
+        people=coefficient([Coefficient.of([list(item.labels.values())]) for item in items], Coefficient(), level, 0),
     )
