@@ -133,9 +133,15 @@ def _sums(unit: Unit, kind: str) -> dict[Any, float]:
     if kind == "fleiss":
         if m < len(unit) or m < 2:
             raise DataError("Fleiss' kappa needs a value of every annotator for every unit; use Krippendorff's alpha")
-        return {N: 1, SAME: agreeing / (m * (m - 1)), **{("v", repr(value)): count / m for value, count in counts.items()}}
+        return {
+            N: 1,
+            SAME: agreeing / (m * (m - 1)),
+            **{("v", repr(value)): count / m for value, count in counts.items()},
+        }
     if kind == "nominal":  # a value that stands alone cannot be paired
-        return {N: m, SAME: agreeing / (m - 1), **{("v", repr(v)): count for v, count in counts.items()}} if m > 1 else {}
+        return (
+            {N: m, SAME: agreeing / (m - 1), **{("v", repr(v)): count for v, count in counts.items()}} if m > 1 else {}
+        )
     numbers = Counter(_number(value) for value in values)
     pairs: dict[Any, float] = {N: m} if m > 1 else {}
     for c, count in numbers.items() if m > 1 else ():
