@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import os
 import re
@@ -14,6 +15,12 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
 os.environ.setdefault("GOLDASSAY_LM_THREADS", "1")  # tests share the processors
+
+
+def pytest_collection_finish() -> None:
+    """Leave the thousands of collected tests out of garbage collection, which every library may ask for."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture(scope="session")

@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+# pytester forgets the modules that a run imports: those that every run needs are imported here, once
+
 pytest_plugins = ["pytester"]
 
 YEARS = """

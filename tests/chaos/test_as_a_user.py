@@ -89,7 +89,7 @@ def test_every_way_to_misbehave(endpoint: Any, mode: str, goldassay: Any, tmp_pa
         assert json.loads(out)["examples"] == 8
     else:
         assert (code, out) == (3, "")
-        assert err.strip().splitlines()[-1].startswith("goldassay: ")
+        assert err.strip().splitlines()[-1].startswith("goldassay: error: ")
         assert f"go on with --resume runs/{folder.name}" in err
     assert Run.load(folder).about["status"] in ("finished", "stopped")
     endpoint.mode = "well"
@@ -105,16 +105,19 @@ def test_budgets_caches_and_limits_by_their_words(endpoint: Any, goldassay: Any,
     said = err.strip().splitlines()[-1]
     assert (code, out, endpoint.calls) == (3, "", 3)
     assert said == (
-        "goldassay: stopped after 3 of 8 examples: the budget of 3 calls is spent; what was done is safe; "
+        "goldassay: error: stopped after 3 of 8 examples: the budget of 3 calls is spent; what was done is safe; "
         f"go on with --resume runs/{folder.name}"
     )
     code, out, _ = goldassay(*asked(endpoint, "--resume", folder.name, "--lm-option", "rpm=1200"))  # as runs list says
     assert (code, json.loads(out)["cost"]["calls"], endpoint.calls) == (0, 8, 8)  # other limits are no other model
     assert endpoint.times[7] - endpoint.times[3] > 0.15
     code, _, err = goldassay(*asked(endpoint, "--budget", "calls=-1"))
-    assert (code, err.strip()) == (2, "goldassay: a budget has positive calls, tokens, usd, minutes, not 'calls=-1'")
+    assert (code, err.strip()) == (
+        2,
+        "goldassay: error: a budget has positive calls, tokens, usd, minutes, not 'calls=-1'",
+    )
     code, _, err = goldassay(*asked(endpoint, "--lm-option", "rpm=never"))
-    assert (code, err.strip()) == (2, "goldassay: rpm is a number above 0 (a minute), not 'never'")
+    assert (code, err.strip()) == (2, "goldassay: error: rpm is a number above 0 (a minute), not 'never'")
 
 
 def test_a_file_of_models_has_limits_too(endpoint: Any, goldassay: Any, tmp_path: Path) -> None:

@@ -89,7 +89,7 @@ def test_a_folder_that_cannot_be_made(tmp_path: Path) -> None:
     (tmp_path / "runs").write_text("a file")
     done = goldassay("--runs", "runs", cwd=tmp_path)
     assert done.returncode == 2
-    assert done.stderr.splitlines()[-1].startswith("goldassay: runs: cannot be written: ")
+    assert done.stderr.splitlines()[-1].startswith("goldassay: error: runs: cannot be written: ")
 
 
 def test_a_folder_that_is_read_only(tmp_path: Path) -> None:
@@ -109,6 +109,6 @@ def test_a_folder_that_is_read_only(tmp_path: Path) -> None:
     ):
         done = goldassay(*words, cwd=tmp_path, plain=True)
         assert done.returncode == 2, done.stderr
-        assert done.stderr.splitlines()[-1] == f"goldassay: {said}"
+        assert done.stderr.splitlines()[-1] == f"goldassay: error: {said}"
         assert "Traceback" not in done.stderr
     run.chmod(0o700)

@@ -88,14 +88,14 @@ def test_a_full_disk_stops_a_tuning_with_one_line(
     said = done.stderr.strip().splitlines()[-1]
     assert done.returncode == 3, done.stderr
     assert said.startswith(
-        "goldassay: t/measured.jsonl: cannot be written: the file is too large; what was measured is"
+        "goldassay: error: t/measured.jsonl: cannot be written: the file is too large; finished measurements are"
     )
-    assert said.endswith("mend it, and go on with --resume t")
+    assert said.endswith("solve this, then continue with --resume t")
     assert "Traceback" not in done.stderr
     limited[2] = 'ulimit -f 4; exec "$@"'  # what measures the program on dev and test comes last, and is stopped, too
     others = [*command(endpoint), "--optimizer", "labeled", "--out", "l"]
     done = subprocess.run([*limited[:4], *others], capture_output=True, text=True, check=False, cwd=tmp_path)
     said = done.stderr.strip().splitlines()[-1]
     assert done.returncode == 3, done.stderr
-    assert said.startswith("goldassay: l/dev-before/rows.jsonl: cannot be written: the file is too large")
-    assert said.endswith("mend it, and labeled then starts over")
+    assert said.startswith("goldassay: error: l/dev-before/rows.jsonl: cannot be written: the file is too large")
+    assert said.endswith("solve this, then run labeled again from the start")

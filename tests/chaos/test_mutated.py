@@ -29,11 +29,10 @@ def test_every_reader_reads_its_sound_file(tmp_path: Path) -> None:
         assert fuzz.attempt(reader, reader.content, tmp_path / str(number)) is None, reader.label
 
 
-@pytest.mark.parametrize("part", range(4))
-def test_100000_damaged_files_are_read_or_refused_in_one_line(part: int) -> None:
-    found = fuzz.run(25_000, seed=part)
+def test_8000_damaged_files_are_read_or_refused_in_one_line() -> None:
+    found = fuzz.run(8_000)
     assert found.faults == []
-    assert (found.read.total() > 5_000, found.refused.total() > 10_000) == (True, True)
+    assert (found.read.total() > 1_500, found.refused.total() > 3_000) == (True, True)
     assert set(READERS) == {*found.read, *found.refused}
 
 
@@ -112,7 +111,7 @@ def test_process_substitution_is_gold_for_a_task_of_ones_own_and_a_device_is_non
     assert '"score": 1.0' in done.stdout
     done = subprocess.run([*command.split(), "/dev/zero"], capture_output=True, text=True, check=False, cwd=tmp_path)
     assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr.startswith("goldassay: /dev/zero: this is a device or a socket, which has no end")
+    assert done.stderr.startswith("goldassay: error: /dev/zero: this is a device or a socket, which has no end")
 
 
 @pytest.mark.parametrize(

@@ -5,13 +5,14 @@ from __future__ import annotations
 import json
 import re
 import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
+from typer.testing import CliRunner
 
+from goldassay.cli import app
 from goldassay.embedding import Function
 from goldassay.exceptions import GoldassayError, ModelError
 from goldassay.measures.answering import bertscore, rouge, rouge_batch, scorecard, similarity, squad
@@ -24,10 +25,11 @@ def scored(folder: Path, gold: str, pred: str, *more: str) -> subprocess.Complet
     files = {"gold": folder / "g.jsonl", "pred": folder / "p.jsonl"}
     files["gold"].write_text(gold, encoding="utf-8")
     files["pred"].write_text(pred, encoding="utf-8")
-    command = [sys.executable, "-m", "goldassay.cli", "score", "answering", *more]
-    for side, file in files.items():
-        command += [f"--{side}", str(file)]
-    return subprocess.run(command, capture_output=True, text=True, check=False)
+    words = ["score", "answering", *more, "--gold", str(files["gold"]), "--pred", str(files["pred"])]
+    done = CliRunner().invoke(app, words)
+    failed = isinstance(done.exception, GoldassayError)
+    error = f"{done.stderr}{done.exception}\n" if failed else done.stderr
+    return subprocess.CompletedProcess(words, 2 if failed else done.exit_code, done.stdout, error)
 
 
 def lines(*records: dict[str, Any]) -> str:
