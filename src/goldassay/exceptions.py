@@ -4,33 +4,33 @@
 
     GoldassayError              exit code 2: the input or the call is wrong
     ├── DataError               a file, a record or a field is wrong; says where
-    │   └── LeakError           the same example stands on two sides of a split
+    │   └── LeakError           the same example is on two sides of a split
     ├── MetricError             a metric is at fault, whatever the prediction was
     ├── FieldError              a gold example or a prediction lacks a field
     ├── ConventionError         two numbers were made under different conventions
     ├── StorageError            something cannot be kept: a full disk, a folder that is read-only
-    ├── RunStopped              exit code 3: a run stopped before its end and can be gone on with
+    ├── RunStopped              exit code 3: a run stopped before its end and can be resumed
     ├── FetchError              an article or an item could not be fetched
     │   ├── NotFoundError       it is not there
     │   └── CacheOnlyError      it is not in the cache, and only the cache may be asked
     ├── ModelError              a language model or an embedder cannot be used
     └── MissingExtra            an optional dependency is not installed
 
-Every message is one line: what, where, what was found, how to mend it.
+Every message is one line: what, where, what was found, how to fix it.
 """
 
 from __future__ import annotations
 
 
 class GoldassayError(Exception):
-    """The input or the call is wrong; the message says how to mend it."""
+    """The input or the call is wrong; the message says how to fix it."""
 
 
 class DataError(GoldassayError):
     """A file, a record or a field is wrong.
 
     Args:
-        what: What is wrong, and how to mend it.
+        what: What is wrong, and how to fix it.
 
     >>> str(DataError("end before start", file="gold.jsonl", line=3, record="nl-1", field="entities[0]"))
     'gold.jsonl:3: record nl-1, entities[0]: end before start'
@@ -46,22 +46,20 @@ class DataError(GoldassayError):
         field: str | None = None,
     ) -> None:
         self.what, self.file, self.line, self.record, self.field = what, file, line, record, field
-        place = "" if file is None else f"{file}:{line}" if line is not None else str(file)
-        if file is None and line is not None:
-            place = f"line {line}"
+        place = f"line {line}" if file is None and line is not None else "" if file is None else str(file)
+        place += f":{line}" if file is not None and line is not None else ""
         inside = ", ".join(([f"record {record}"] if record is not None else []) + ([field] if field else []))
-        told = ": ".join(part for part in (place, inside, what) if part)
-        super().__init__(told.replace("\n", "\\n").replace("\r", "\\r"))  # a name in a file may hold either
+        message = ": ".join(part for part in (place, inside, what) if part)
+        super().__init__(message.replace("\n", "\\n").replace("\r", "\\r"))  # a name in a file may hold either
 
     def at(self, **place: object) -> DataError:
-        """The same error with more of its place known (file, line, record, field)."""
-        known: dict[str, object] = {"file": self.file, "line": self.line, "record": self.record, "field": self.field}
-        known |= {key: value for key, value in place.items() if known.get(key) is None}
-        return type(self)(self.what, **known)  # type: ignore[arg-type]
+        """The same error with more of its place (file, line, record, field); what the error has already stays."""
+        own = {"file": self.file, "line": self.line, "record": self.record, "field": self.field}
+        return type(self)(self.what, **{**place, **{key: value for key, value in own.items() if value is not None}})
 
 
 class LeakError(DataError):
-    """The same example stands on two sides of a split, exactly or nearly."""
+    """The same example is on two sides of a split, exactly or nearly."""
 
 
 class FieldError(GoldassayError):
@@ -81,9 +79,9 @@ class StorageError(GoldassayError):
 
 
 class RunStopped(GoldassayError):
-    """A run stopped before its end; what was made is safe, and it can be gone on with (exit code 3).
+    """A run stopped before its end; its rows are safe, and it can be resumed (exit code 3).
 
-    ``run`` is what was done until then.
+    ``run`` is the run until then.
     """
 
     def __init__(self, message: str, run: object = None) -> None:
@@ -118,7 +116,7 @@ class MissingExtra(GoldassayError):
         super().__init__(f"this needs {package}, which is not installed: pip install 'goldassay[{extra}]'")
 
 
-LENGTH = 500  # characters of what is told of an error or a value
+LENGTH = 500  # characters of an error or a value in a message
 
 
 def said(error: BaseException) -> str:

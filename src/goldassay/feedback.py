@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from goldassay.fields import is_example, names, read
@@ -12,32 +12,34 @@ from goldassay.measure import Assessment, Error, failed
 def feedback(
     gold: object,
     pred: object,
-    assessed: Mapping[str, Assessment[Any]],
+    assessments: Mapping[str, Assessment[Any]],
     value: float,
     pred_name: str | None = None,
     pred_trace: object = None,
     limit: int = 1500,
 ) -> str:
-    """What was right, what was wrong and what the measures ask, for the predictor ``pred_name`` when it is named.
+    """What is right, what is wrong and what the measures ask, for the predictor ``pred_name`` if it is named.
 
     Args:
         gold: The gold example.
         pred: The prediction.
-        assessed: What each measure found, by its key.
+        assessments: Each measure's assessment, by its key.
         value: The score that they make together.
-        pred_trace: The calls of the predictor that is named, as an optimizer hands them over.
+        pred_name: The predictor that the feedback is for.
+        pred_trace: Its calls, as an optimizer hands them over.
         limit: The most characters.
     """
-    lines = [f"Score {value:.3f} ({', '.join(f'{key} {found.tally.value:.3f}' for key, found in assessed.items())})."]
+    values = ", ".join(f"{key} {one.tally.value:.3f}" for key, one in assessments.items())
+    lines = [f"Score {value:.3f} ({values})."]
     failure = failed(pred)
     if failure:
         lines.append(f"The program failed: {failure}")
-    errors = list(dict.fromkeys(error for found in assessed.values() for error in found.errors))
-    right = list(dict.fromkeys(text for found in assessed.values() for text in found.right))
+    errors = list(dict.fromkeys(error for one in assessments.values() for error in one.errors))
+    right = list(dict.fromkeys(text for one in assessments.values() for text in one.right))
     if pred_name:
         errors = _of_predictor(errors, pred_name, pred_trace, lines)
     if right:
-        lines.append(_bounded("Right: ", right, limit // 4))
+        lines.append(_listed("Right: ", right, limit // 4))
     lines += [f"- {error.message}" for error in errors]
     if not errors and not failure:
         lines.append("Nothing is wrong here.")
@@ -45,81 +47,69 @@ def feedback(
 
 
 def _of_predictor(errors: list[Error], pred_name: str, pred_trace: Any, lines: list[str]) -> list[Error]:
-    """The errors that this predictor could have avoided; what it never saw or does not write is said apart."""
-    written = _outputs(pred_trace)
-    if not written:
-        return errors
-    seen, made = _inputs(pred_trace), " ".join(str(value) for value in written.values())
-    mine: list[Error] = []
-    earlier: list[Error] = []
-    later: list[Error] = []
-    for error in errors:
-        if error.gold and seen and error.kind != "spurious" and error.gold not in seen:
-            earlier.append(error)
-        elif error.field and error.field not in written and _had_it_right(error, made):
-            later.append(error)
-        else:
-            mine.append(error)
-    if earlier:
-        lines.append(f"{len(earlier)} more were lost before {pred_name!r}: its input does not hold them.")
-    if later:
-        lines.append(f"{len(later)} that {pred_name!r} had found were lost after it.")
-    return mine
-
-
-def _had_it_right(error: Error, made: str) -> bool:
-    """Whether what gold has stood in the predictor's output, so that a later step lost or mistyped it."""
-    if not error.gold or error.gold not in made:
-        return False
-    return error.kind == "missed" or (error.kind == "wrong_type" and error.pred_type not in made)
-
-
-def _outputs(pred_trace: Any) -> dict[str, Any]:
-    out: dict[str, Any] = {}
+    """The errors that this predictor could have avoided; a line each counts those of the steps before and after it."""
+    outputs: dict[str, Any] = {}
+    inputs = " ".join(str(value) for step in pred_trace or () for value in dict(step[1]).values())
     for step in pred_trace or ():
-        out |= dict(step[2].items()) if is_example(step[2]) else {}
-    return out
+        outputs |= dict(step[2].items()) if is_example(step[2]) else {}
+    if not outputs:
+        return errors
+    output = " ".join(map(str, outputs.values()))
+    own, earlier, later = [], 0, 0
+    for error in errors:
+        if error.gold and inputs and error.kind != "spurious" and error.gold not in inputs:
+            earlier += 1
+        elif error.field and error.field not in outputs and _was_right(error, output):
+            later += 1
+        else:
+            own.append(error)
+    if earlier:
+        lines.append(f"{earlier} more were lost before {pred_name!r}: its input does not hold them.")
+    if later:
+        lines.append(f"{later} that {pred_name!r} had found were lost after it.")
+    return own
 
 
-def _inputs(pred_trace: Any) -> str:
-    return " ".join(str(value) for step in pred_trace or () for value in dict(step[1]).values())
+def _was_right(error: Error, output: str) -> bool:
+    """Whether the predictor's output holds what gold has, so that a later step lost or mistyped it."""
+    if not error.gold or error.gold not in output:
+        return False
+    return error.kind == "missed" or (error.kind == "wrong_type" and error.pred_type not in output)
 
 
-def _bounded(head: str, items: Iterable[str], limit: int) -> str:
-    text, rest = head, list(items)
-    shown: list[str] = []
-    for item in rest:
-        if shown and len(text) + len(item) > limit:
-            return f"{text}{'; '.join(shown)} and {len(rest) - len(shown)} more."
-        shown.append(item)
-        limit -= len(item) + 2
-    return f"{text}{'; '.join(shown)}."
+def _listed(head: str, items: list[str], limit: int) -> str:
+    room = limit - len(head)
+    for count, item in enumerate(items):
+        if count and len(item) > room:
+            return f"{head}{'; '.join(items[:count])} and {len(items) - count} more."
+        room -= len(item) + 2
+    return f"{head}{'; '.join(items)}."
 
 
 def _cut(lines: list[str], limit: int) -> str:
-    out: list[str] = []
+    """The lines that fit; a line longer than a third of the limit is cut."""
+    fitting: list[str] = []
     used = 0
     for index, line in enumerate(lines):
-        line = line if len(line) <= limit // 3 else line[: limit // 3 - 1] + "…"
-        used += len(line) + 1
+        text = line if len(line) <= limit // 3 else line[: limit // 3 - 1] + "…"
+        used += len(text) + 1
         if used > limit - 40 and index:
-            return "\n".join([*out, f"… and {len(lines) - index} more."])
-        out.append(line)
-    return "\n".join(out)
+            return "\n".join([*fitting, f"… and {len(lines) - index} more."])
+        fitting.append(text)
+    return "\n".join(fitting)
 
 
-def differences(gold: object, pred: object, said: str, value: float) -> tuple[Error, ...]:
-    """What a function that gives only a number found wrong: the fields of gold that the prediction has otherwise."""
-    if said:
-        return (Error("low_score", said),)
+def differences(gold: object, pred: object, text: str, value: float) -> tuple[Error, ...]:
+    """The errors of a function that gives only a number: its own words, or the fields that differ from gold."""
+    if text:
+        return (Error("low_score", text),)
     from goldassay._dspy_compat import input_keys  # imports DSPy
 
     inputs = input_keys(gold) or ()
-    out = []
+    errors = []
     for name in names(pred):
-        wanted = read(gold, name, None)
-        if wanted is not None and name not in inputs and wanted != read(pred, name, None):
-            found = read(pred, name, None)
-            told = f"{name}: {wanted!r} was asked for, not {found!r}."
-            out.append(Error("wrong_value", told, gold=str(wanted), pred=str(found), field=name))
-    return tuple(out) or (Error("low_score", f"The metric gives {value:.3f}."),)
+        expected, value_of_pred = read(gold, name, None), read(pred, name, None)
+        if expected is not None and name not in inputs and expected != value_of_pred:
+            message = f"{name}: {expected!r} was asked for, not {value_of_pred!r}."
+            errors.append(Error("wrong_value", message, gold=str(expected), pred=str(value_of_pred), field=name))
+    return tuple(errors) or (Error("low_score", f"The metric gives {value:.3f}."),)

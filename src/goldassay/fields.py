@@ -28,18 +28,16 @@ def read(record: object, path: str, default: object = _ABSENT) -> Any:
     value = record.get(path, _ABSENT) if type(record) is dict else _step(record, path)
     if value is not _ABSENT:
         return value
-    if default is not _ABSENT and "." not in path:
-        return default
-    here = record
+    value = record
     for key in path.split("."):
-        step = _step(here, key)
-        if step is _ABSENT:
+        inner = _step(value, key)
+        if inner is _ABSENT:
             if default is not _ABSENT:
                 return default
             inside = f" of {path!r}" if key != path else ""
-            raise FieldError(f"no field {key!r}{inside}; it has {', '.join(names(here)) or 'none'}")
-        here = step
-    return here
+            raise FieldError(f"no field {key!r}{inside}; it has {', '.join(names(value)) or 'none'}")
+        value = inner
+    return value
 
 
 def _step(record: Any, key: str) -> Any:
@@ -58,10 +56,10 @@ def is_example(record: Any) -> bool:
 
 def names(record: Any) -> list[str]:
     """The names of the fields that a record has."""
-    known: Iterable[Any] = record.keys() if isinstance(record, Mapping) or is_example(record) else ()
-    if not known and not is_example(record) and hasattr(record, "__dict__"):
-        known = vars(record)
-    return [str(key) for key in known if not str(key).startswith(("_", "dspy_"))]
+    fields: Iterable[Any] = record.keys() if isinstance(record, Mapping) or is_example(record) else ()
+    if not fields and not is_example(record):
+        fields = getattr(record, "__dict__", ())
+    return [str(key) for key in fields if not str(key).startswith(("_", "dspy_"))]
 
 
 class Renamed(Mapping[str, Any]):
@@ -94,24 +92,22 @@ def sides(columns: Columns | None, gold: object, pred: object) -> tuple[Any, Any
     """Gold and prediction as a measure reads them.
 
     A key ``gold.NAME`` or ``pred.NAME`` renames on that side alone. A bare key renames on the prediction, and on the
-    gold example too where a name or path leads to something there; a bare callable gets the prediction.
+    gold example too if a name or path leads to something there; a bare callable gets the prediction.
     """
     if not columns:
         return gold, pred
-    on_gold = {key[5:]: column for key, column in columns.items() if key.startswith("gold.")}
-    on_pred = {key[5:]: column for key, column in columns.items() if key.startswith("pred.")}
+    sides: dict[str, dict[str, Column]] = {"gold": {}, "pred": {}}
+    for key, column in columns.items():
+        side, _, name = key.partition(".")
+        if name and side in sides:
+            sides[side][name] = column
     for key, column in columns.items():
         if key.startswith(("gold.", "pred.")):
             continue
-        if callable(column):
-            on_pred.setdefault(key, column)
-            continue
-        in_gold = read(gold, column, None) is not None
-        in_pred = read(pred, column, None) is not None
+        in_gold = not callable(column) and read(gold, column, None) is not None
         if in_gold:
-            on_gold.setdefault(key, column)
-        if in_pred or not in_gold:
-            on_pred.setdefault(key, column)
-    return (Renamed(gold, on_gold) if on_gold else gold), (
-        Renamed(pred, on_pred) if on_pred and pred is not None else pred
-    )
+            sides["gold"].setdefault(key, column)
+        if callable(column) or not in_gold or read(pred, column, None) is not None:
+            sides["pred"].setdefault(key, column)
+    renamed_gold = Renamed(gold, sides["gold"]) if sides["gold"] else gold
+    return renamed_gold, Renamed(pred, sides["pred"]) if sides["pred"] and pred is not None else pred
