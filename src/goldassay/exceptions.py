@@ -21,6 +21,8 @@ Every message is one line: what, where, what was found, how to fix it.
 
 from __future__ import annotations
 
+from typing import Any
+
 
 class GoldassayError(Exception):
     """The input or the call is wrong; the message says how to fix it."""
@@ -52,9 +54,9 @@ class DataError(GoldassayError):
         message = ": ".join(part for part in (place, inside, what) if part)
         super().__init__(message.replace("\n", "\\n").replace("\r", "\\r"))  # a name in a file may hold either
 
-    def at(self, **place: object) -> DataError:
+    def at(self, **place: Any) -> DataError:
         """The same error with more of its place (file, line, record, field); what the error has already stays."""
-        own = {"file": self.file, "line": self.line, "record": self.record, "field": self.field}
+        own: dict[str, Any] = {"file": self.file, "line": self.line, "record": self.record, "field": self.field}
         return type(self)(self.what, **{**place, **{key: value for key, value in own.items() if value is not None}})
 
 
@@ -119,10 +121,10 @@ class MissingExtra(GoldassayError):
 LENGTH = 500  # characters of an error or a value in a message
 
 
-def said(error: BaseException) -> str:
+def one_line(error: BaseException) -> str:
     """An exception in one line; its ``__str__`` may itself raise.
 
-    >>> said(ValueError("no\\n text"))
+    >>> one_line(ValueError("no\\n text"))
     'ValueError: no text'
     """
     try:
@@ -134,7 +136,7 @@ def said(error: BaseException) -> str:
     return f"{type(error).__name__}: {text}" if text else type(error).__name__
 
 
-def shown(value: object, length: int = LENGTH) -> str:
+def short_repr(value: object, length: int = LENGTH) -> str:
     """A value in one line, for a message; its ``__repr__`` may itself raise."""
     try:
         text = " ".join(repr(value).split())

@@ -13,7 +13,15 @@ import dspy
 
 from goldassay import tally
 from goldassay._dspy_compat import DSPY_ERRORS
-from goldassay.exceptions import GoldassayError, MetricError, MissingExtra, ModelError, StorageError, said, shown
+from goldassay.exceptions import (
+    GoldassayError,
+    MetricError,
+    MissingExtra,
+    ModelError,
+    StorageError,
+    one_line,
+    short_repr,
+)
 from goldassay.feedback import differences, feedback
 from goldassay.fields import Columns, sides
 from goldassay.measure import FAILURE, Assessment, Measure, Returned, failed, target_met
@@ -171,9 +179,9 @@ class Metric:
             if failed(pred):
                 raise
             own = isinstance(error, GoldassayError)
-            why = " ".join(str(error).split()) if own else f"the metric raised {said(error)}"
+            why = " ".join(str(error).split()) if own else f"the metric raised {one_line(error)}"
             fields = dict(pred.items()) if isinstance(pred, dspy.Example) else pred
-            why = f"{why}; found {shown(fields, 200)}"
+            why = f"{why}; found {short_repr(fields, 200)}"
             try:
                 return self.assess(gold, failed_with(why)), why
             except Exception:  # noqa: BLE001  it is not the prediction that is wrong: the first error says more

@@ -19,7 +19,7 @@ from typing import Any
 import dspy
 
 from goldassay import jsonl
-from goldassay.exceptions import GoldassayError, MissingExtra, said
+from goldassay.exceptions import GoldassayError, MissingExtra, one_line
 from goldassay.lm.limits import share_among
 from goldassay.metric import failed_with
 from goldassay.running.budget import Meter
@@ -56,7 +56,7 @@ class Worker:
                 try:
                     cloudpickle.loads(cloudpickle.dumps(error))
                 except Exception:  # noqa: BLE001  its class cannot travel
-                    error = GoldassayError(said(error))
+                    error = GoldassayError(one_line(error))
                 raise error from None
         try:
             cloudpickle.dumps(row)
@@ -123,7 +123,9 @@ class Cluster:
             return ray.get(actor.measure.remote(index, example))
         except TypeError as error:
             name = example.get("id", index)
-            raise GoldassayError(f"gold example {name} cannot travel ({said(error)}); use --engine threads") from None
+            raise GoldassayError(
+                f"gold example {name} cannot travel ({one_line(error)}); use --engine threads"
+            ) from None
         except ray.exceptions.RayTaskError as error:
             cause = error.cause
             raise (cause if isinstance(cause, BaseException) else GoldassayError(str(error).splitlines()[-1])) from None

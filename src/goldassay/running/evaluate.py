@@ -14,7 +14,7 @@ from typing import Any
 
 import dspy
 
-from goldassay.exceptions import ConventionError, GoldassayError, RunStopped, StorageError, shown
+from goldassay.exceptions import ConventionError, GoldassayError, RunStopped, StorageError, short_repr
 from goldassay.metric import AnyMetric, Metric
 from goldassay.progress import Bar
 from goldassay.running.budget import BudgetSpent, Meter
@@ -65,7 +65,7 @@ def evaluate(
     """
     use = (options or RunOptions()).changed(**changes).resolved()
     if isinstance(program, type) or not callable(program):
-        what = f"the class {program.__name__}: make one" if isinstance(program, type) else shown(program, 100)
+        what = f"the class {program.__name__}: make one" if isinstance(program, type) else short_repr(program, 100)
         raise GoldassayError(f"a program is a DSPy module or a function of an example's inputs, not {what}")
     gold = gold[: use.limit]
     if not gold:

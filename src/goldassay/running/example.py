@@ -17,7 +17,7 @@ from typing import Any, TypeAlias
 import dspy
 
 from goldassay._dspy_compat import HOPELESS_ERRORS, input_keys
-from goldassay.exceptions import GoldassayError, said
+from goldassay.exceptions import GoldassayError, one_line
 from goldassay.lm.watch import CallNotes, watch
 from goldassay.measure import failed
 from goldassay.metric import failed_with
@@ -58,7 +58,7 @@ def as_prediction(output: object) -> dspy.Prediction:
 
 def failure(error: BaseException) -> dspy.Prediction:
     """The prediction of a program that raised: no field but the error."""
-    return failed_with(said(error))
+    return failed_with(one_line(error))
 
 
 def _attempt(program: Program, inputs: dict[str, Any]) -> dspy.Prediction:

@@ -27,7 +27,7 @@ from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
 from goldassay import jsonl
 from goldassay._dspy_compat import BaseCallback, signature_of
-from goldassay.exceptions import GoldassayError, ModelError, said
+from goldassay.exceptions import GoldassayError, ModelError, one_line
 from goldassay.measure import failed
 from goldassay.metric import Metric, failed_with
 from goldassay.progress import standard_error
@@ -109,7 +109,7 @@ class Watch(BaseCallback):  # type: ignore[misc]
                 raise Unreachable(str(error)) from error
             if not own:
                 raise
-            pred = failed_with(f"the metric raised {said(error)}")
+            pred = failed_with(f"the metric raised {one_line(error)}")
             score = self.metric(gold, pred, *others)
         why = failed(pred) or getattr(score, "failure", "")
         with self._lock:
@@ -177,7 +177,7 @@ class Watch(BaseCallback):  # type: ignore[misc]
         if self.metric_error is None:
             return ""
         counts = f"{self.unmeasured} of {self.scored} predictions, which count as failed"
-        return f"the metric raised on {counts}; the first: {said(self.metric_error)}"
+        return f"the metric raised on {counts}; the first: {one_line(self.metric_error)}"
 
     def check(self) -> None:
         """Raise if the metric raised on most predictions, or if the program never worked."""
@@ -185,7 +185,7 @@ class Watch(BaseCallback):  # type: ignore[misc]
         if isinstance(error, ModelError):
             raise error
         if error is not None and 2 * self.unmeasured > self.scored:
-            raise GoldassayError(f"the metric raised {said(error)}") from error
+            raise GoldassayError(f"the metric raised {one_line(error)}") from error
         if self.scored and self.failures == self.scored:
             raise GoldassayError(f"the program failed on all {self.scored} examples; the first: {self.first_failure}")
 
