@@ -15,7 +15,7 @@ from goldassay.cli.score import scored
 from goldassay.exceptions import DataError
 from goldassay.gold import large, pairs
 from goldassay.reporting import scorecards, terminal
-from goldassay.scorecard import Each, Scorecard
+from goldassay.scorecard import Scorecard
 
 Record = dict[str, Any]
 WORDS = ["the", "museum", "of", "Delft", "was", "founded", "in", "1911", "by", "Jan", "Steen", "and", "friends"]
@@ -241,17 +241,3 @@ def test_gold_as_its_own_prediction(
     whole = scored("linking", gold, gold)
     small()
     assert told(scored("linking", gold, gold), capsys) == told(whole, capsys)
-
-
-def test_a_table_of_examples_is_columns(tmp_path: Path, small: Callable[[], None]) -> None:
-    gold, pred = written(tmp_path, "retrieval", "other")
-    whole = scored("retrieval", gold, pred).by["query"]
-    small()
-    table = scored("retrieval", gold, pred).by["query"]
-    assert isinstance(whole, dict)
-    assert isinstance(table, Each)
-    assert table == whole
-    assert table["r96"] == whole["r96"]
-    assert list(table) == list(whole)
-    assert "r97" not in table
-    assert jsonl.dumps({"by": table}) == jsonl.dumps({"by": whole})
