@@ -13,9 +13,9 @@ EXCLUDED = tuple(kind for kind in triples.EXCLUDED if kind != "ExternalId")
 metric = Metric(
     {
         triples.F1(excluded=EXCLUDED): 1.0,
-        triples.Precision(excluded=EXCLUDED): 0.0,
-        triples.Recall(excluded=EXCLUDED): 0.0,
-        triples.CalibrationPearson(excluded=EXCLUDED): 0.0,
+        triples.F1(rate="precision", excluded=EXCLUDED): 0.0,
+        triples.F1(rate="recall", excluded=EXCLUDED): 0.0,
+        triples.Calibration(statistic="pearson", excluded=EXCLUDED): 0.0,
     },
     targets={"precision": 0.85, "recall": 0.60, "f1": 0.70, "calibration_pearson": 0.80},
     pass_mark=1.0,

@@ -9,7 +9,7 @@ import pytest
 from goldassay.exceptions import DataError, GoldassayError
 from goldassay.gold import read, write
 from goldassay.gold.formats import task_of
-from goldassay.measures.triples.tally import novel_discovery_rate
+from goldassay.measures.triples import novel_discovery_rate
 
 
 def test_articles_statements_and_properties_are_read(own: Path, tmp_path: Path) -> None:

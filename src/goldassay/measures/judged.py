@@ -1,16 +1,15 @@
-"""What measures with a judge share: how a judge is held, what it has to say, evidence of verdicts, its correction.
+"""What measures with a judge share: how they keep the judge, its verdicts as evidence, and their correction by people.
 
 A judge is an object with the methods of the questions that it answers: `ClaimJudge` splits texts into claims and says
 what supports them, `RelevanceJudge` says whether an answer answers. `goldassay.judges` has judges by language models;
 nothing here imports them. The measure keeps the judge, and its repr names it.
 
-One convention for a verdict that did not come back: it is *unknown*, stays in the denominator, and is never dropped.
-The value counts what is certain; ``highest`` is what it would be if every unknown verdict went its way.
+A verdict that did not come back is *unknown*: it stays in the denominator and is never dropped. The value counts what
+is certain; ``highest`` is what it would be if every unknown verdict went its way.
 
-A judge errs, and how much is known where people have judged some of the same answers. Their labels and the judge's
-verdicts on these, with its verdicts on all other rows, give the value that people would find, with its interval
-(`corrected`; `goldassay.statistics.ppi`: Student's for means; for rates Wilson's, of as many labels as the estimate is
-worth). Verdicts that did not come back are left out there; the value as it is keeps them in the denominator.
+A judge makes errors; people's labels of some of the same answers show how many. Together with the judge's verdicts on
+these and on all other rows they give the value that people would find, with its interval (`corrected`, by
+prediction-powered inference; see `goldassay.statistics.ppi`). Unknown verdicts are left out of the correction.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ from typing import Any, ClassVar, Protocol, Self
 from weakref import WeakValueDictionary
 
 from goldassay.exceptions import GoldassayError
-from goldassay.measure import Error, Measure, plain
+from goldassay.measure import Assessment, Error, Measure, plain
 from goldassay.statistics.ppi import Corrected
 from goldassay.statistics.ppi import corrected as by_labels
 from goldassay.tally.sums import Number, Sums, divide
@@ -104,7 +103,7 @@ class JudgedMeasure(Measure[JudgedMean]):
     """
 
     judge: Any  # each measure declares it as a field of its own, so that its conventions can stand before it
-    zero: ClassVar[JudgedMean] = JudgedMean()
+    zero = JudgedMean()
     fixed: ClassVar[Mapping[str, str]] = {"unknown": UNKNOWN}
     optional: ClassVar[bool] = False
 
@@ -114,22 +113,35 @@ class JudgedMeasure(Measure[JudgedMean]):
         Raises:
             GoldassayError: there is no judge, and the measure needs one.
         """
+        super().__post_init__()
         if self.judge is None and self.optional:
             return
         if self.judge is None or self.judge == "":
             raise GoldassayError(f"{type(self).__name__} needs a judge: {type(self).__name__}(Judge(lm=…))")
         if not isinstance(self.judge, str):
-            live, name = self.judge, called(self.judge)
+            live, name = self.judge, judge_name(self.judge)
             LIVE[name] = live
             object.__setattr__(self, "_live", live)
             object.__setattr__(self, "judge", name)
+
+    def judged(self, gold: object, pred: object) -> Assessment[JudgedMean]:
+        """The evidence and the errors of one pair, from one set of verdicts."""
+        raise NotImplementedError
+
+    def __call__(self, gold: object, pred: object, /, batch: Any = None) -> Assessment[JudgedMean]:
+        """The evidence and the errors of one pair; the judge is asked once."""
+        return self.judged(gold, pred)
+
+    def tally(self, gold: object, pred: object) -> JudgedMean:
+        """The evidence of one pair."""
+        return self.judged(gold, pred).tally
 
     @property
     def bound(self) -> Any:
         """The judge itself; ``None`` for a measure without one.
 
         Raises:
-            GoldassayError: the measure was read back, and no judge of that name is in use.
+            GoldassayError: the measure was read back from its repr, and no judge of that name is in use.
         """
         if self.judge is None:
             return None
@@ -141,15 +153,15 @@ class JudgedMeasure(Measure[JudgedMean]):
     @property
     def conventions(self) -> str:
         """The judge's name first (or where the verdicts come from without one), then every other convention."""
-        chosen = {one.name: getattr(self, one.name) for one in fields(self) if one.repr}
-        told = {"judge": chosen.pop("judge") or NOBODY, **chosen, **self.fixed}
-        return f"{self.key}[{', '.join(f'{name}={plain(value)}' for name, value in told.items())}]"
+        values = {f.name: getattr(self, f.name) for f in fields(self) if f.repr and f.name not in self.in_key}
+        values = {"judge": values.pop("judge") or NOBODY, **values, **self.fixed}
+        return f"{self.key}[{', '.join(f'{name}={plain(value)}' for name, value in values.items())}]"
 
 
-def called(judge: object) -> str:
+def judge_name(judge: object) -> str:
     """The name of a judge, or of a function in its place.
 
-    >>> called(len), called(type("Mine", (), {"name": "mine"})())
+    >>> judge_name(len), judge_name(type("Mine", (), {"name": "mine"})())
     ('builtins.len', 'mine')
     """
     if callable(judge) and hasattr(judge, "__qualname__"):
@@ -181,38 +193,35 @@ def corrected(
     Raises:
         GoldassayError: a label is of no value that a judge gives here, or is no number from 0 to 1.
 
-    >>> said = [JudgedMean.of(one) for one in (1.0, 1.0, 0.0, 1.0, 1.0, 1.0)]
-    >>> found = corrected({"relevance": {"a": 1, "b": 0, "c": 0}}, list("abcdef"), {"relevance": said})["relevance"]
-    >>> round(found.naive.value, 3), found.corrected.value     # λ is 0.5: 0.5 · 1 + 1/3 − 0.5 · 2/3
+    >>> rows = [JudgedMean.of(value) for value in (1.0, 1.0, 0.0, 1.0, 1.0, 1.0)]
+    >>> result = corrected({"relevance": {"a": 1, "b": 0, "c": 0}}, list("abcdef"), {"relevance": rows})["relevance"]
+    >>> round(result.naive.value, 3), result.corrected.value     # λ is 0.5: 0.5 · 1 + 1/3 − 0.5 · 2/3
     (0.833, 0.5)
     """
-    out = {}
-    for name, several in labels.items():
-        rows = tallies.get(name)
-        if rows is None or not all(isinstance(tally, JudgedMean) for tally in rows):
-            judged = [key for key, found in tallies.items() if all(isinstance(one, JudgedMean) for one in found)]
+    judged = [name for name, rows in tallies.items() if all(isinstance(row, JudgedMean) for row in rows)]
+    values = {}
+    for name, by_id in labels.items():
+        if name not in judged:
             raise GoldassayError(f"labels are for {name}, which no judge gives here; {', '.join(judged) or 'none is'}")
-        if any(tally.weight > 1 for tally in rows):
+        rows = tallies[name]
+        if any(row.weight > 1 for row in rows):
             raise GoldassayError(f"{name} has several verdicts an example; labels correct values with one")
         people, verdicts = [], []
-        known = {
-            one: float(tally.value)
-            for one, tally in zip(map(str, ids), rows, strict=True)
-            if tally.weight and not tally.unknown
-        }
-        for one, label in several.items():
-            pair = [label, known.get(one)] if isinstance(label, (int, float)) else list(label)
+        pairs = zip(map(str, ids), rows, strict=True)
+        judgements = {id_: float(row.value) for id_, row in pairs if row.weight and not row.unknown}
+        for id_, label in by_id.items():
+            pair = [label, judgements.get(id_)] if isinstance(label, (int, float)) else list(label)
             if pair[1] is not None:
-                people.append(_share(pair[0], name, one))
-                verdicts.append(_share(pair[1], name, one))
-        own = {one for one, label in several.items() if isinstance(label, (int, float))}
-        others = [verdict for one, verdict in known.items() if one not in own]
+                people.append(_label(pair[0], name, id_))
+                verdicts.append(_label(pair[1], name, id_))
+        own = {id_ for id_, label in by_id.items() if isinstance(label, (int, float))}
+        others = [verdict for id_, verdict in judgements.items() if id_ not in own]
         if len(people) > 1 and others:
-            out[name] = by_labels(people, verdicts, others, level=level, bounds=(0.0, 1.0))
-    return out
+            values[name] = by_labels(people, verdicts, others, level=level, bounds=(0.0, 1.0))
+    return values
 
 
-def _share(found: Any, name: str, one: str) -> float:
-    if isinstance(found, bool) or not isinstance(found, (int, float)) or not 0 <= found <= 1:
-        raise GoldassayError(f"a label of {name} is a number from 0 to 1, not {found!r} (example {one})")
-    return float(found)
+def _label(value: Any, name: str, id_: str) -> float:
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 <= value <= 1:
+        raise GoldassayError(f"a label of {name} is a number from 0 to 1, not {value!r} (example {id_})")
+    return float(value)

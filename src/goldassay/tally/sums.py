@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from operator import add, attrgetter
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self, TypeVar, overload, runtime_checkable
+from typing import TYPE_CHECKING, Any, Protocol, Self, TypeVar, overload, runtime_checkable
 
 if TYPE_CHECKING:
     import numpy as np
@@ -142,44 +142,52 @@ class Mean(Sums):
         return divide(self.total, self.weight, empty=1.0)
 
 
-def brier_evidence(confidence: Number, correct: Number, weight: Number = 1.0) -> Mean:
-    """The evidence of the Brier score: the squared distance of a confidence from what came out, 0 or 1.
-
-    Source: Brier, Verification of forecasts expressed in terms of probability, Monthly Weather Review 1950.
-
-    >>> (brier_evidence(0.5, 0.0) + brier_evidence(1.0, 1.0)).value
-    0.125
-    """
-    return Mean((confidence - correct) ** 2 * weight, weight)
-
-
 class Bins(dict[int, tuple[Number, Number, Number]]):
-    """Per bin: how many, the sum of confidences, how many were correct; ``value`` is 1 − ECE.
+    """Confidence against correctness in equal bins of [0, 1]: per bin the count, the sum of confidences, the correct
+    ones.
 
-    ECE = Σ_b (n_b / n) · |accuracy_b − mean confidence_b| over ``edges`` equal bins of [0, 1] (the last one closed).
+    ECE = Σ_b (n_b / n) · |accuracy_b − mean confidence_b|, with the last bin closed. Pearson's ρ is that of the filled
+    bins' midpoints and their accuracy; it is not defined (no evidence) for fewer than two filled bins or a constant
+    accuracy, and 0 in a resample of that kind.
+
+    Args:
+        items: The evidence by bin.
+        statistic: What ``value`` is: ``ece``, ``calibration`` (1 − ECE) or ``pearson``.
+        edges: How many bins there are.
 
     >>> bins = Bins.of(0.9, correct=True) + Bins.of(0.8, correct=False)
     >>> round(bins.ece, 3), round(bins.value, 3), Bins().value
     (0.35, 0.65, 1.0)
+    >>> Bins({0: (1, 0.1, 0), 3: (2, 1.7, 1)}, "pearson").value
+    1.0
     """
 
-    edges: ClassVar[int] = 4
+    def __init__(
+        self, items: Mapping[int, tuple[Number, Number, Number]] = {}, statistic: str = "calibration", edges: int = 4
+    ) -> None:
+        super().__init__(items)
+        self.statistic, self.edges = statistic, edges
 
     @classmethod
     def of(cls, confidence: float, correct: float) -> Self:
         """The evidence of one prediction with a confidence in [0, 1]."""
         if not 0.0 <= confidence <= 1.0:
             raise ValueError(f"a confidence lies between 0 and 1, not {confidence!r}")
-        return cls({min(int(confidence * cls.edges), cls.edges - 1): (1.0, float(confidence), float(correct))})
+        bins = cls()
+        bins[min(int(confidence * bins.edges), bins.edges - 1)] = (1.0, float(confidence), float(correct))
+        return bins
+
+    def with_items(self, items: Mapping[int, tuple[Number, Number, Number]]) -> Self:
+        return type(self)(items, self.statistic, self.edges)
 
     def __add__(self, other: Bins, /) -> Self:
         if not isinstance(other, Bins):
             return NotImplemented
-        out = type(self)(self)
-        for index, evidence in other.items():
-            mine = out.get(index, (0.0, 0.0, 0.0))
-            out[index] = (mine[0] + evidence[0], mine[1] + evidence[1], mine[2] + evidence[2])
-        return out
+        total = self.with_items(self)
+        for index, (n, confidence, correct) in other.items():
+            mine = total.get(index, (0.0, 0.0, 0.0))
+            total[index] = (mine[0] + n, mine[1] + confidence, mine[2] + correct)
+        return total
 
     @property
     def count(self) -> Number:
@@ -187,21 +195,46 @@ class Bins(dict[int, tuple[Number, Number, Number]]):
         return sum(n for n, _, _ in self.values())
 
     @property
-    def weight(self) -> Number:
-        return self.count
-
-    @property
     def ece(self) -> Number:
-        """Expected calibration error; 0 where there is no evidence."""
+        """Expected calibration error; 0 without evidence."""
         gaps: Iterable[Any] = (abs(correct - confidence) for _, confidence, correct in self.values())
         return divide(sum(gaps), self.count)
 
     @property
+    def correlation(self) -> float | None:
+        """Pearson's ρ of midpoints and accuracy; None where it is not defined."""
+        import numpy as np
+
+        filled = sorted(index for index, (n, _, _) in self.items() if n)
+        accuracy = [self[index][2] / self[index][0] for index in filled]
+        if len(filled) < 2 or np.ptp(accuracy) < 1e-12:
+            return None
+        return float(np.corrcoef([(index + 0.5) / self.edges for index in filled], accuracy)[0, 1])
+
+    @property
+    def weight(self) -> Number:
+        if self.statistic != "pearson":
+            return self.count
+        return self._each(lambda bins: float(bins.correlation is not None))
+
+    @property
     def value(self) -> Number:
-        return 1.0 - self.ece
+        if self.statistic == "pearson":
+            return self._each(lambda bins: (bins.correlation or 0.0) if bins.count else 1.0)
+        return self.ece if self.statistic == "ece" else 1.0 - self.ece
+
+    def _each(self, value: Callable[[Self], float]) -> Number:
+        """A value of these bins, or of each row where they hold arrays."""
+        if all(isinstance(n, (int, float)) for n, _, _ in self.values()):
+            return value(self)
+        import numpy as np
+
+        columns = [np.stack(np.broadcast_arrays(*evidence), axis=-1).tolist() for evidence in self.values()]
+        rows = (self.with_items(dict(zip(self, map(tuple, row), strict=True))) for row in zip(*columns, strict=True))
+        return np.array([value(row) for row in rows])
 
     def state(self) -> dict[str, dict[str, Number]]:
         return {str(i): {"n": n, "confidence": c, "correct": k} for i, (n, c, k) in sorted(self.items())}
 
     def from_state(self, state: State) -> Self:
-        return type(self)({int(i): (s["n"], s["confidence"], s["correct"]) for i, s in state.items()})
+        return self.with_items({int(i): (s["n"], s["confidence"], s["correct"]) for i, s in state.items()})

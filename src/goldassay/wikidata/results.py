@@ -26,7 +26,7 @@ from goldassay import files, jsonl
 from goldassay.cache import age, old
 from goldassay.exceptions import DataError
 from goldassay.measures.triples import scorecard
-from goldassay.measures.triples.tally import VERDICTS
+from goldassay.measures.triples import VERDICTS
 from goldassay.scorecard import Scorecard, rates
 from goldassay.statistics.intervals import interval, wilson
 from goldassay.wikidata import gaps

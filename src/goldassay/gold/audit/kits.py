@@ -12,7 +12,7 @@ from goldassay.exceptions import DataError
 from goldassay.gold.audit.findings import Audit, Finding, unreadable
 from goldassay.gold.audit.records import PROPERTY, malformed
 from goldassay.gold.formats import kits
-from goldassay.measures.triples.tally import VERDICTS, novel_discovery_rate
+from goldassay.measures.triples import VERDICTS, novel_discovery_rate
 
 YAML = (".yaml", ".yml")
 TOTAL = re.compile(r"\b(\d{1,3}(?:,\d{3})+|\d+)[- ](?=articles?\b)")

@@ -15,7 +15,7 @@ from unicodedata import category
 
 from goldassay.gold.audit.findings import Finding, LocatedRecord
 from goldassay.gold.records import INPUTS, SPANS, covered, grades, nearest, span_fault
-from goldassay.measures.triples.tally import VERDICTS
+from goldassay.measures.triples import VERDICTS
 
 
 def check(row: LocatedRecord) -> Iterator[Finding]:

@@ -22,7 +22,7 @@ from goldassay import files
 from goldassay.exceptions import DataError, GoldassayError
 from goldassay.gold.formats import Row, Source
 from goldassay.gold.shapes import Side
-from goldassay.measures.triples.tally import VERDICTS
+from goldassay.measures.triples import VERDICTS
 
 TASKS = ("linking", "triples")
 OPTIONS = ()

@@ -1,20 +1,20 @@
-"""What embeddings say of an answer: similarity of texts, support of sentences, and BERTScore's matching of tokens.
+"""What embeddings say about an answer: similarity of texts, support of sentences, and BERTScore's matching of tokens.
 
 Semantic similarity is the cosine of two texts' embeddings, which may be negative. It says that two texts are about the
 same thing, not that they say the same: a negation or a wrong digit hardly moves it, and an echo of the question is near
-every answer to it (see `benchmarks.mutation`). Reimers and Gurevych, Sentence-BERT, EMNLP 2019.
+every answer to it (see docs/blind-measures.md). Reimers and Gurevych, Sentence-BERT, EMNLP 2019.
 
-Semantic support is how near each sentence of an answer is to a sentence of the retrieved texts. It is an honest cheap
-stand-in and no faithfulness: nearness is not entailment, and so it bears its own name. For each sentence of the answer
-the best cosine with a sentence of the contexts counts, negative ones as 0. As in `lexical_support`, a pair of which one
-has an odd number of negations and the other has not, or whose context sentence lacks a number of the answer's, supports
-nothing: cosines hardly see a "not" or a wrong digit. A copied sentence has 1.
+Semantic support says how near each sentence of an answer is to a sentence of the retrieved texts. It is a cheap stand-in
+and not faithfulness, since nearness is not entailment; so it has a name of its own. For each sentence of the answer the
+best cosine with a sentence of the contexts counts, negative ones as 0. As in `lexical_support`, a pair supports nothing
+if one side has an odd number of negations and the other has not, or if the context sentence lacks a number of the
+answer's: cosines hardly see a "not" or a wrong digit. A copied sentence has 1.
 
 BERTScore: with unit vectors x of the answer's tokens and y of the gold's, and weights w (1, or idf over the golds;
 special tokens 0): P = Σ w(x) max_y x·y / Σ w(x), R likewise over y, F1 = 2PR/(P+R). Special tokens can be matched, as
-in the bert-score package. ``baseline`` rescales each as (v − b) / (1 − b), which may be negative and is never clamped
-in silence. The package pads a batch, and its padding has the cosine 0: there a token all of whose cosines are negative
-gets 0, or not, by what else is in the batch. Here nothing is padded, which is what the package gives with
+in the bert-score package. ``baseline`` rescales each as (v − b) / (1 − b), which may be negative and is never clamped.
+The package pads a batch, and its padding has the cosine 0: there a token all of whose cosines are negative gets 0 or
+not, depending on what else is in the batch. Here nothing is padded, which is what the package gives with
 ``batch_size=1``. Zhang et al., BERTScore, ICLR 2020.
 """
 
@@ -24,7 +24,7 @@ import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 from rich.console import Console
@@ -32,90 +32,81 @@ from rich.progress import Progress
 
 from goldassay.embedding import DEFAULT, Embedder, TokenEmbedder, checked, cosine, resolve, resolve_tokens
 from goldassay.exceptions import GoldassayError, ModelError
-from goldassay.measure import Assessment, Error, Measure, failed
-from goldassay.measures.answering.grounding import ENOUGH
-from goldassay.measures.answering.matching import Batch, Batched, negations
-from goldassay.measures.answering.measures import PARTS
-from goldassay.measures.answering.mistakes import wrong
-from goldassay.measures.answering.records import all_texts, answer, answers, contexts
+from goldassay.measure import Error, Review, failed
+from goldassay.measures.answering.grounding import ENOUGH, negations
+from goldassay.measures.answering.matching import Answering, Batch
+from goldassay.measures.answering.mistakes import wrong_answer
+from goldassay.measures.answering.records import answer, check_pairs, contexts
+from goldassay.measures.answering.rouge import PARTS
 from goldassay.statistics.evidence import Floats
 from goldassay.tally import Mean, divide
 from goldassay.text.words import sentences, tokens
 
 V = TypeVar("V")
-STEP = 64  # texts that are embedded between two looks at the progress bar
-LIKE = 0.8  # below this an answer is shown as an error
+STEP = 64  # texts that are embedded between two updates of the progress bar
+LOW = 0.8  # a similarity below this is shown as an error
 
 
-def embedded(make: Callable[[list[str]], Iterable[V]], texts: list[str]) -> list[V]:
-    """What is made of each text, some at a time; a progress bar on standard error where that is a terminal."""
-    out: list[V] = []
+def _embedded(embed: Callable[[list[str]], Iterable[V]], texts: list[str]) -> list[V]:
+    """What ``embed`` returns for each text; with a progress bar on standard error if that is a terminal."""
+    rows: list[V] = []
     console = Console(stderr=True)
     with Progress(console=console, transient=True, disable=len(texts) <= STEP or not console.is_terminal) as bar:
         task = bar.add_task("embedding", total=len(texts))
         for start in range(0, len(texts), STEP):
-            out.extend(make(texts[start : start + STEP]))
-            bar.update(task, completed=len(out))
-    return out
+            rows.extend(embed(texts[start : start + STEP]))
+            bar.update(task, completed=len(rows))
+    return rows
 
 
-def similarity(ones: Sequence[str], others: Sequence[str], embedder: Embedder | str = DEFAULT) -> Floats:
-    """The cosine of each pair. Equal texts have 1, and a blank text is like nothing: 0; neither is embedded.
+def similarity(predictions: Sequence[str], references: Sequence[str], embedder: Embedder | str = DEFAULT) -> Floats:
+    """The cosine of each pair. Equal texts have 1, and a blank text has 0 with any other; neither is embedded.
 
     >>> from goldassay.embedding import Function
     >>> lengths = Function(lambda texts: [[len(text), 3.0] for text in texts], "lengths")
     >>> similarity(["abcd", "x", ""], ["abcd", "abcd", "x"], lengths).round(3).tolist()     # (1·4 + 9) / (√10 · 5)
     [1.0, 0.822, 0.0]
     """
-    all_texts(ones, "answer", "embedders take texts")
-    all_texts(others, "reference", "embedders take texts")
-    if len(ones) != len(others):
-        raise GoldassayError(f"{len(ones)} texts against {len(others)}; they must be aligned")
-    out = np.zeros(len(ones))
-    pairs: dict[int, tuple[str, str]] = {}
-    for place, (one, other) in enumerate(zip(ones, others, strict=True)):
-        if one == other and one.strip():
-            out[place] = 1.0
-        elif one.strip() and other.strip():
-            pairs[place] = one, other
-    if pairs:
-        distinct = {text: row for row, text in enumerate(dict.fromkeys(t for pair in pairs.values() for t in pair))}
+    check_pairs(predictions, references, "embedders take texts")
+    pairs = list(zip(predictions, references, strict=True))
+    values = np.array([float(one == other and bool(one.strip())) for one, other in pairs])
+    rest = [place for place, pair in enumerate(pairs) if pair[0] != pair[1] and all(text.strip() for text in pair)]
+    if rest:
+        place = {text: row for row, text in enumerate(dict.fromkeys(text for at in rest for text in pairs[at]))}
         model = resolve(embedder) if isinstance(embedder, str) else embedder
-        made = embedded(lambda part: checked(model(part), len(part), model.name), list(distinct))
-        vectors = np.asarray(made, np.float64)
-        left, right = ([distinct[pair[side]] for pair in pairs.values()] for side in (0, 1))
-        out[list(pairs)] = cosine(vectors[left], vectors[right])
-    return out
+        rows = _embedded(lambda part: checked(model(part), len(part), model.name), list(place))
+        vectors = np.asarray(rows, np.float64)
+        left, right = ([place[pairs[at][side]] for at in rest] for side in (0, 1))
+        values[rest] = cosine(vectors[left], vectors[right])
+    return values
 
 
 @dataclass(frozen=True)
-class SemanticSimilarity(Batched[Mean]):
+class SemanticSimilarity(Answering[Mean]):
     """The cosine between the answer and the nearest of the answers and the reference; from −1 to 1.
 
     ``embedder`` is a name (see `goldassay.embedding`). An unanswerable question is left out; an empty answer has 0.
     """
 
-    name: ClassVar[str] = "semantic_similarity"
-    zero: ClassVar[Mean] = Mean()
-    limits: ClassVar[tuple[float, float]] = (-1.0, 1.0)
-    gold_fields: ClassVar[tuple[str, ...]] = ("answers", "reference")
-    pred_fields: ClassVar[tuple[str, ...]] = ("answer",)
-    fixed: ClassVar[dict[str, str]] = {"golds": "best", "unanswerable": "skip", "empty": "0"}
-    formula: ClassVar[str] = (
-        "cos(e(answer), e(gold)), best of the answers and the reference; mean over answerable questions"
-    )
-    source: ClassVar[str] = "Reimers and Gurevych, EMNLP 2019"
+    name = "semantic_similarity"
+    zero = Mean()
+    limits = (-1.0, 1.0)
+    gold_fields = ("answers", "reference")
+    pred_fields = ("answer",)
+    fixed = {"golds": "best", "unanswerable": "skip", "empty": "0"}
+    formula = "cos(e(answer), e(gold)), best of the answers and the reference; mean over answerable questions"
+    source = "Reimers and Gurevych, EMNLP 2019"
 
     embedder: str = DEFAULT
 
     def tallies(self, batch: Batch) -> Mean:
+        """The best cosine of each answer."""
         return batch.best(batch.once(("cosine", self.embedder), lambda: similarity(*batch.pairs, self.embedder)))
 
-    def assess(self, gold: object, pred: object) -> Assessment[Mean]:
-        """The best cosine, and what was expected where it is low."""
-        tally = super().assess(gold, pred).tally
-        low = tally.weight and tally.value < LIKE
-        return Assessment(tally, wrong(gold, pred, answers(gold), answer(pred, gold)) if low else ())
+    def errors(self, gold: object, pred: object) -> Review:
+        """What was expected, if the similarity is low."""
+        tally: Any = self.tallies(self.batch([gold], [pred]))
+        return wrong_answer(gold, pred) if tally.weight[0] and tally.total[0] < LOW else ((), ())
 
 
 def supports(text: str, texts: Sequence[str], embedder: Embedder | str = DEFAULT) -> list[tuple[str, float]]:
@@ -130,70 +121,67 @@ def supports(text: str, texts: Sequence[str], embedder: Embedder | str = DEFAULT
     near = np.clip(np.stack([rows[one] for one in mine]) @ np.stack([rows[one] for one in theirs]).T, 0.0, 1.0)
     for i, one in enumerate(mine):
         for j, other in enumerate(theirs):
-            near[i, j] = 1.0 if one == other else near[i, j] * _alike(one, other)
+            near[i, j] = 1.0 if one == other else near[i, j] * _compatible(one, other)
     return [(one, float(best)) for one, best in zip(mine, near.max(axis=1), strict=True)]
-
-
-def semantic_support(text: str, texts: Sequence[str], embedder: Embedder | str = DEFAULT) -> float | None:
-    """The mean over the text's sentences; ``None`` where it has no words.
-
-    >>> from goldassay.embedding import Function
-    >>> lengths = Function(lambda texts: [[len(text), 3.0] for text in texts], "lengths")
-    >>> semantic_support("Red it is. It opened in 1886.", ["Red it is. It opened in 1885."], lengths)
-    0.5
-    """
-    found = supports(text, texts, embedder)
-    return sum(value for _, value in found) / len(found) if found else None
 
 
 def _unit(vectors: Floats) -> Floats:
     """Vectors of length 1; one without a length stays."""
     lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
-    out: Floats = np.divide(vectors, lengths, out=np.zeros_like(vectors), where=lengths > 0)
-    return out
+    unit: Floats = np.divide(vectors, lengths, out=np.zeros_like(vectors), where=lengths > 0)
+    return unit
 
 
-def _alike(one: str, other: str) -> float:
-    """0 where negations or numbers speak against it."""
+def _compatible(one: str, other: str) -> bool:
+    """Whether neither negations nor numbers speak against it."""
     mine, theirs = tokens(one, "unicode"), tokens(other, "unicode")
     numbers = {word for word in mine if any(c.isdigit() for c in word)}
-    return float(negations(mine) % 2 == negations(theirs) % 2 and numbers <= set(theirs))
+    return negations(mine) % 2 == negations(theirs) % 2 and numbers <= set(theirs)
 
 
 @dataclass(frozen=True)
-class SemanticSupport(Measure[Mean]):
+class SemanticSupport(Answering[Mean]):
     """Semantic support of the answer by ``retrieved_contexts``; an empty answer and absent contexts are left out.
 
     ``embedder`` is a name (see `goldassay.embedding`).
+
+    >>> from goldassay.embedding import Function, register
+    >>> name = register(Function(lambda texts: [[len(text), 3.0] for text in texts], "lengths"))
+    >>> pred = {"answer": "Red it is. It opened in 1886.", "retrieved_contexts": ["Red it is. It opened in 1885."]}
+    >>> SemanticSupport(name)({}, pred).tally.value
+    0.5
     """
 
-    task: ClassVar[str] = "answering"
-    name: ClassVar[str] = "semantic_support"
-    zero: ClassVar[Mean] = Mean()
-    pred_fields: ClassVar[tuple[str, ...]] = ("answer", "retrieved_contexts")
-    fixed: ClassVar[dict[str, str]] = {"unit": "sentence", "negation": "parity", "numbers": "all", "negative": "0"}
-    formula: ClassVar[str] = (
+    name = "semantic_support"
+    zero = Mean()
+    pred_fields = ("answer", "retrieved_contexts")
+    fixed = {"unit": "sentence", "negation": "parity", "numbers": "all", "negative": "0"}
+    formula = (
         "mean over the answer's sentences of the best cos(e(sentence), e(context sentence)); 0 where negations or "
         "numbers differ; mean over answers"
     )
-    source: ClassVar[str] = "goldassay; an embedding stand-in, not faithfulness"
+    source = "goldassay; an embedding stand-in, not faithfulness"
 
     embedder: str = DEFAULT
 
-    def assess(self, gold: object, pred: object) -> Assessment[Mean]:
-        """The mean over the sentences."""
-        if failed(pred):
-            return Assessment(Mean())
-        text, texts = answer(pred, gold), contexts(pred)
-        found = [] if texts is None else supports(text, texts, self.embedder)
-        if not found:
-            return Assessment(Mean())
-        errors = tuple(
-            Error("unsupported", f"“{sentence}” is near nothing in the retrieved texts.", pred=sentence, field="answer")
-            for sentence, value in found
-            if value < ENOUGH
-        )
-        return Assessment(Mean.of(sum(value for _, value in found) / len(found)), errors)
+    def batch(self, gold: Sequence[object], pred: Sequence[object]) -> list[tuple[object, object]]:  # type: ignore[override]
+        """The pairs: an example need not have gold."""
+        return list(zip(gold, pred, strict=True))
+
+    def _supports(self, gold: object, pred: object) -> list[tuple[str, float]]:
+        texts = None if failed(pred) else contexts(pred)
+        return [] if texts is None else supports(answer(pred, gold), texts, self.embedder)
+
+    def tally(self, gold: object, pred: object) -> Mean:
+        """The mean over the sentences of one answer."""
+        values = [value for _, value in self._supports(gold, pred)]
+        return Mean.of(sum(values) / len(values)) if values else Mean()
+
+    def errors(self, gold: object, pred: object) -> Review:
+        """The sentences that are near nothing."""
+        message = "“{}” is near nothing in the retrieved texts."
+        low = (sentence for sentence, value in self._supports(gold, pred) if value < ENOUGH)
+        return tuple(Error("unsupported", message.format(each), pred=each, field="answer") for each in low), ()
 
 
 Baseline = float | tuple[float, float, float]
@@ -220,131 +208,115 @@ def bertscore(
         An array of shape (n, 3).
 
     Raises:
-        GoldassayError: the lengths differ, or something is no text.
-        ModelError: the embedder gives what are no vectors.
+        GoldassayError: the lengths differ, something is no text, or the baseline is not under 1.
+        ModelError: the embedder returns no vectors.
     """
-    all_texts(predictions, "prediction", "BERTScore compares texts")
-    all_texts(references, "reference", "BERTScore compares texts")
-    if len(predictions) != len(references):
-        raise GoldassayError(
-            f"{len(predictions)} predictions against {len(references)} references; they must be aligned"
-        )
+    check_pairs(predictions, references, "BERTScore compares texts")
     model = resolve_tokens(embedder) if isinstance(embedder, str) else embedder
     texts = list(dict.fromkeys([*predictions, *references]))
-    tokens = dict(zip(texts, _embedded(model, texts), strict=True))
-    weights = _idf([tokens[text][0] for text in references]) if idf else {}
-    rare = math.log(len(references) + 1) if idf else 1.0
+    vectors = dict(zip(texts, _token_vectors(model, texts), strict=True))
+    seen = Counter(token for text in references for token in set(vectors[text][0]))
+    rarity = {token: math.log((len(references) + 1) / (count + 1)) for token, count in seen.items()} if idf else {}
+    unseen = math.log(len(references) + 1) if idf else 1.0
     rows = [
-        _greedy(tokens[one], tokens[other], model.special, weights, rare)
+        _greedy(vectors[one], vectors[other], model.special, rarity, unseen)
         for one, other in zip(predictions, references, strict=True)
     ]
-    out = np.asarray(rows, np.float64).reshape(-1, 3)
-    return out if baseline is None else rescaled(out, baseline)
-
-
-def rescaled(values: Floats, baseline: Baseline) -> Floats:
-    """(v − b) / (1 − b).
-
-    >>> rescaled(np.array([[0.9, 0.8, 0.7]]), 0.8).round(3).tolist()
-    [[0.5, 0.0, -0.5]]
-    """
+    values = np.asarray(rows, np.float64).reshape(-1, 3)
+    if baseline is None:
+        return values
     low = np.asarray(baseline, np.float64)
     if (low >= 1).any() or low.shape not in ((), (3,)):
         raise GoldassayError(f"a baseline is a number under 1, or three (P, R, F1), not {baseline!r}")
     return (values - low) / (1 - low)
 
 
-def _embedded(model: TokenEmbedder, texts: Sequence[str]) -> list[tuple[list[int], Floats]]:
-    """The ids of each text with unit vectors."""
+Tokens = tuple[list[int], Floats]
 
-    def part(some: list[str]) -> Sequence[Any]:
-        found = model(some)
-        if len(found) != len(some):
-            raise ModelError(f"the embedder {model.name!r} gave {len(found)} results for {len(some)} texts")
-        return found
 
-    out = []
-    for ids, vectors in embedded(part, list(texts)):
-        made = np.asarray(vectors, np.float64)
-        if made.ndim != 2 or len(made) != len(ids):
-            raise ModelError(f"the embedder {model.name!r} gave an array of shape {made.shape} for {len(ids)} tokens")
-        if not np.isfinite(made).all():
+def _token_vectors(model: TokenEmbedder, texts: list[str]) -> list[Tokens]:
+    """The token ids of each text with unit vectors."""
+
+    def embed(part: list[str]) -> Sequence[Any]:
+        results = model(part)
+        if len(results) != len(part):
+            raise ModelError(f"the embedder {model.name!r} gave {len(results)} results for {len(part)} texts")
+        return results
+
+    rows = []
+    for ids, raw in _embedded(embed, texts):
+        vectors = np.asarray(raw, np.float64)
+        if vectors.ndim != 2 or len(vectors) != len(ids):
+            raise ModelError(
+                f"the embedder {model.name!r} gave an array of shape {vectors.shape} for {len(ids)} tokens"
+            )
+        if not np.isfinite(vectors).all():
             raise ModelError(f"the embedder {model.name!r} gave NaN or infinity")
-        out.append(([int(number) for number in ids], _unit(made)))
-    return out
-
-
-def _idf(documents: Sequence[Sequence[int]]) -> dict[int, float]:
-    seen = Counter(number for ids in documents for number in set(ids))
-    return {number: math.log((len(documents) + 1) / (count + 1)) for number, count in seen.items()}
+        rows.append(([int(number) for number in ids], _unit(vectors)))
+    return rows
 
 
 def _greedy(
-    one: tuple[list[int], Floats],
-    other: tuple[list[int], Floats],
-    special: frozenset[int],
-    weights: Mapping[int, float],
-    rare: float,
+    one: Tokens, other: Tokens, special: frozenset[int], rarity: Mapping[int, float], unseen: float
 ) -> tuple[float, float, float]:
-    sides = [
-        np.array([0.0 if number in special else weights.get(number, rare) for number in ids]) for ids, _ in (one, other)
-    ]
-    if any(all(number in special for number in ids) for ids, _ in (one, other)):
+    """Match each token with the nearest of the other side."""
+    if any(all(token in special for token in ids) for ids, _ in (one, other)):
         return 0.0, 0.0, 0.0
+    mine, theirs = (
+        np.array([0.0 if token in special else rarity.get(token, unseen) for token in ids]) for ids, _ in (one, other)
+    )
     cosines = one[1] @ other[1].T
-    precision = float(divide(float(sides[0] @ cosines.max(axis=1)), float(sides[0].sum())))
-    recall = float(divide(float(sides[1] @ cosines.max(axis=0)), float(sides[1].sum())))
+    precision = float(divide(float(mine @ cosines.max(axis=1)), float(mine.sum())))
+    recall = float(divide(float(theirs @ cosines.max(axis=0)), float(theirs.sum())))
     return precision, recall, float(divide(2 * precision * recall, precision + recall))
 
 
 @dataclass(frozen=True)
-class BERTScore(Batched[Mean]):
+class BERTScore(Answering[Mean]):
     """BERTScore's precision (``p``), recall (``r``) or F1 (``f``), best over the answers and the reference.
 
     ``model`` is a transformers model (see `goldassay.embedding`), ``layer`` one of its layers (the last by default).
-    ``idf`` weighs tokens by how rare they are among all references, so it is for many examples at once: a scorecard,
-    or `bertscore`. ``baseline`` rescales; an empty answer has 0 also then.
+    ``idf`` weighs tokens by how rare they are among the references of a batch, so it is for many examples at once.
+    ``baseline`` rescales; an empty answer has 0 also then.
     """
 
-    name: ClassVar[str] = "bertscore"
-    zero: ClassVar[Mean] = Mean()
-    limits: ClassVar[tuple[float, float]] = (-math.inf, 1.0)
-    gold_fields: ClassVar[tuple[str, ...]] = ("answers", "reference")
-    pred_fields: ClassVar[tuple[str, ...]] = ("answer",)
-    fixed: ClassVar[dict[str, str]] = {"golds": "best by F1", "unanswerable": "skip", "empty": "0"}
-    formula: ClassVar[str] = (
+    name = "bertscore"
+    zero = Mean()
+    limits = (-math.inf, 1.0)
+    gold_fields = ("answers", "reference")
+    pred_fields = ("answer",)
+    choices = {"part": PARTS}
+    fixed = {"golds": "best by F1", "unanswerable": "skip", "empty": "0"}
+    formula = (
         "greedy matching of tokens by cosine, P over the answer's and R over the gold's, F1 = 2PR/(P+R); "
         "mean over answerable questions"
     )
-    source: ClassVar[str] = "Zhang et al., ICLR 2020; bert-score 0.3.13"
+    source = "Zhang et al., ICLR 2020; bert-score 0.3.13"
 
     model: str = DEFAULT
     layer: int | None = None
     part: str = "f"
-    baseline: float | tuple[float, float, float] | None = None
+    baseline: Baseline | None = None
     idf: bool = False
-
-    def __post_init__(self) -> None:
-        if self.part not in PARTS:
-            raise GoldassayError(f"BERTScore: part is one of {', '.join(PARTS)}, not {self.part!r}")
 
     @property
     def key(self) -> str:
         """``bertscore_f1``, ``bertscore_precision``, ``bertscore_recall``."""
-        return f"{self.name}_{('precision', 'recall', 'f1')[PARTS.index(self.part)]}"
+        return f"bertscore_{('precision', 'recall', 'f1')[PARTS.index(self.part)]}"
 
     def tallies(self, batch: Batch) -> Mean:
-        rows = batch.once(("bertscore", self.model, self.layer, self.baseline, self.idf), lambda: self._rows(batch))
+        """The part of each best reference's score."""
+
+        def score() -> Floats:
+            model = resolve_tokens(self.model, self.layer)
+            rows = bertscore(*batch.pairs, model, idf=self.idf, baseline=self.baseline)
+            return rows * np.array([[float(bool(text.strip()))] for text in batch.pairs[0]]).reshape(-1, 1)
+
+        rows = batch.once(("bertscore", self.model, self.layer, self.baseline, self.idf), score)
         return batch.best(rows[:, PARTS.index(self.part)], by=rows[:, 2])
 
-    def _rows(self, batch: Batch) -> Floats:
-        model = resolve_tokens(self.model, self.layer)
-        rows = bertscore(*batch.pairs, model, idf=self.idf, baseline=self.baseline)
-        said = np.array([bool(text.strip()) for text in batch.pairs[0]], np.float64)
-        return np.multiply(rows, said[:, None])
-
-    def assess(self, gold: object, pred: object) -> Assessment[Mean]:
-        """The part of the best reference's score."""
+    def errors(self, gold: object, pred: object) -> Review:
+        """None: a low score does not say what is wrong."""
         if self.idf:
             raise GoldassayError("BERTScore by idf needs all references at once; score many examples with it")
-        return super().assess(gold, pred)
+        return (), ()

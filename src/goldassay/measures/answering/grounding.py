@@ -1,10 +1,12 @@
-"""What an answer rests on, as far as words can say: entities that were retrieved, support, facts, and who lost it.
+"""What an answer rests on, as far as words can say: retrieved entities, lexical support, facts, and lost answers.
 
-* context entity recall: |CE ∩ GE| / |GE|, the entities of the reference that stand in the retrieved contexts (RAGAS);
-* lexical support: how far the words of an answer, in their order, stand in the retrieved texts. It needs no model and
-  is no faithfulness: it sees words, not meaning, and so it bears its own name;
-* factual accuracy: each claim against the gold facts, correct, incorrect or unsupported;
-* lost by retrieval: of the answers that are lost, how many did retrieval lose? Retrieval itself is measured by
+* context entity recall: |CE ∩ GE| / |GE|, the entities of the reference that occur in the retrieved contexts (RAGAS);
+* lexical support: how far the words of an answer, in their order, occur in the retrieved texts: the longest common
+  subsequence with a context sentence, and nothing if one side has an odd number of negations and the other has not, or
+  if a number is missing. It needs no model and is no faithfulness: it sees words, not meaning;
+* factual accuracy: each claim against the gold facts: correct if its words stand in a fact side by side, incorrect if a
+  number or a negation alone differs, else unsupported;
+* lost by retrieval: of the wrong answers, how many did retrieval lose? Retrieval itself is measured by
   `goldassay.measures.retrieval` in the same run, with ``columns``.
 
 Es et al., RAGAS: automated evaluation of retrieval augmented generation, EACL 2024 (demonstrations).
@@ -12,46 +14,104 @@ Es et al., RAGAS: automated evaluation of retrieval augmented generation, EACL 2
 
 from __future__ import annotations
 
+import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from functools import lru_cache
+from itertools import pairwise
+from typing import Any
 
 import numpy as np
+from rapidfuzz.distance import LCSseq
 
 from goldassay.exceptions import DataError, GoldassayError
 from goldassay.fields import read
-from goldassay.measure import Assessment, Error, Measure, failed, gold_field
-from goldassay.measures.answering.matching import (
-    MATCHES,
-    OUTCOMES,
-    Aliases,
-    Relation,
-    by_words,
-    distinct,
-    lacking,
-    outcome,
-    sentence_support,
-)
-from goldassay.measures.answering.measures import ExactMatch
+from goldassay.measure import Assessment, Error, Measure, Review, failed, gold_field
+from goldassay.measures.answering.matching import Answering, Batch
 from goldassay.measures.answering.records import answer, answers, contexts, extra, reference
 from goldassay.measures.judged import JudgedMean, JudgedMeasure, unknown
 from goldassay.tally import Mean
-from goldassay.text.words import found_entities, sentences, statement
+from goldassay.text import normal
+from goldassay.text.normal import ARTICLES
+from goldassay.text.words import CONTRACTED, NE_PAIRS, NEGATIONS, found_entities, sentences, statement
+
+MATCHES = ("exact", "normalised", "alias", "id")
+Aliases = tuple[tuple[str, ...], ...]
+
+
+def distinct(entities: Iterable[object], match: str = "normalised", aliases: Aliases = ()) -> dict[str, object]:
+    """Each entity once, by what is compared.
+
+    >>> list(distinct(["The Hague", "the hague", "Den Haag"], "alias", (("The Hague", "Den Haag"),)))
+    ['hague']
+    """
+    rows = aliases if match == "alias" else ()
+    first = {normal.unicode(name): normal.unicode(row[0]) for row in rows for name in row}
+    keys: dict[str, object] = {}
+    for entity in entities:
+        if match == "id":
+            key = read(entity, "id", None) if isinstance(entity, Mapping) else entity
+        else:
+            key = _text(entity)
+            key = key if match == "exact" else normal.unicode(key) or key
+        if key:
+            keys.setdefault(str(first.get(key, key)), entity)
+    return keys
+
+
+def missing_entities(
+    expected: Iterable[object],
+    texts: Sequence[str],
+    listed: Iterable[object] | None,
+    match: str,
+    aliases: Aliases = (),
+) -> list[str]:
+    """The entities that do not occur, as texts.
+
+    Args:
+        expected: entities, texts or ``{id, text}``; each counts once.
+        texts: where they may occur.
+        listed: the entities that occur, if they are known; then the texts are not looked at.
+        match: ``exact``, ``normalised``, ``alias`` or ``id``.
+        aliases: rows of names that stand for each other.
+
+    Raises:
+        GoldassayError: ids are to be compared, and none are listed.
+    """
+    keys = distinct(expected, match, aliases)
+    if listed is not None:
+        present = set(distinct(listed, match, aliases))
+        return [_text(entity) for key, entity in keys.items() if key not in present]
+    if match == "id":
+        raise GoldassayError("match='id' compares ids; the prediction must list its context_entities as {id, text}")
+    if match == "exact":
+        patterns = {key: re.compile(rf"(?<!\w){re.escape(key)}(?!\w)") for key in keys}
+        return [_text(e) for key, e in keys.items() if not any(patterns[key].search(text) for text in texts)]
+    names: dict[str, list[str]] = {key: [key] for key in keys}
+    for row in aliases if match == "alias" else ():
+        names.setdefault(normal.unicode(row[0]), []).extend(map(normal.unicode, row))
+    folded = [f" {normal.unicode(text)} " for text in texts]
+    return [
+        _text(e) for key, e in keys.items() if not any(f" {name} " in text for name in names[key] for text in folded)
+    ]
+
+
+def _text(entity: Any) -> str:
+    return str(entity.get("text") or entity.get("id") or "") if isinstance(entity, Mapping) else str(entity)
 
 
 @dataclass(frozen=True)
 class ContextEntityRecall(JudgedMeasure):
     """The share of the reference's entities that the retrieved contexts hold; mean over questions that have any.
 
-    An entity is in the contexts when its words stand there, side by side (or, where the prediction lists its
-    ``context_entities``, when it is one of those). Each counts once. A prediction without contexts is left out.
+    An entity is in the contexts if its words occur there, side by side (or, where the prediction lists its
+    ``context_entities``, if it is one of those). Each counts once. A prediction without contexts is left out.
 
     ``match``: ``exact`` (the same characters), ``normalised`` (case, punctuation and articles aside), ``alias`` (any
     name of a row of ``aliases`` stands for the others), ``id`` (entities given as ``{id, text}``). Gold's ``entities``
-    are taken where they are given; else those that ``judge`` finds in the reference: a judge with ``entities(text)``,
-    or any function of a text that returns names (or a prediction with ``entities``); without one `found_entities`.
-    ``Metric(columns=…)`` renames the fields.
+    are taken if it has them; else those that ``judge`` finds in the reference: a judge with ``entities(text)``, or any
+    function of a text that returns names (or a prediction with ``entities``); by default `found_entities`.
 
     >>> gold = {"reference": "De Kunsthal in Rotterdam is ontworpen door Rem Koolhaas."}
     >>> pred = {"retrieved_contexts": ["Rem Koolhaas tekende de kunsthal."]}
@@ -63,75 +123,98 @@ class ContextEntityRecall(JudgedMeasure):
     0.5
     """
 
-    task: ClassVar[str] = "answering"
-    name: ClassVar[str] = "context_entity_recall"
-    gold_fields: ClassVar[tuple[str, ...]] = ("reference", "answers")
-    pred_fields: ClassVar[tuple[str, ...]] = ("retrieved_contexts",)
-    fixed: ClassVar[Mapping[str, str]] = {"duplicates": "once", "empty_reference": "skip", **JudgedMeasure.fixed}
-    formula: ClassVar[str] = "|CE ∩ GE| / |GE|; mean over questions whose reference has entities"
-    source: ClassVar[str] = "Es et al., EACL 2024 (RAGAS)"
-    optional: ClassVar[bool] = True
+    task = "answering"
+    name = "context_entity_recall"
+    gold_fields = ("reference", "answers")
+    pred_fields = ("retrieved_contexts",)
+    fixed = {"duplicates": "once", "empty_reference": "skip", **JudgedMeasure.fixed}
+    formula = "|CE ∩ GE| / |GE|; mean over questions whose reference has entities"
+    source = "Es et al., EACL 2024 (RAGAS)"
+    optional = True
+    choices = {"match": MATCHES}
 
     match: str = "normalised"
     aliases: Aliases = ()
     judge: Any = None
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if self.match not in MATCHES:
-            raise GoldassayError(f"ContextEntityRecall: match is one of {', '.join(MATCHES)}, not {self.match!r}")
-
-    def assess(self, gold: object, pred: object) -> Assessment[JudgedMean]:
+    def judged(self, gold: object, pred: object) -> Assessment[JudgedMean]:
         """The entities of one reference in one set of contexts."""
-        listed = extra(pred, "context_entities") if pred is not None else None
-        texts = contexts(pred)
+        listed, texts = extra(pred, "context_entities"), contexts(pred)
         if texts is None and listed is None:
             return Assessment(JudgedMean())
-        named = self._wanted(gold)
+        named = self._entities(gold)
         if named is None:
             return Assessment(JudgedMean.of(None), (unknown("Which names the reference has", "retrieved_contexts"),))
-        wanted = distinct(named, self.match, self.aliases)
-        if not wanted:
+        total = len(distinct(named, self.match, self.aliases))
+        if not total:
             return Assessment(JudgedMean())
-        missing = lacking(named, texts or (), listed, self.match, self.aliases)
-        errors = tuple(
-            Error("not_retrieved", f"The retrieved texts lack “{name}”.", gold=name, field="retrieved_contexts")
-            for name in missing
-        )
-        return Assessment(JudgedMean.of((len(wanted) - len(missing)) / len(wanted)), errors)
+        missing = missing_entities(named, texts or (), listed, self.match, self.aliases)
+        message, field = "The retrieved texts lack “{}”.", "retrieved_contexts"
+        errors = tuple(Error("not_retrieved", message.format(name), gold=name, field=field) for name in missing)
+        return Assessment(JudgedMean.of((total - len(missing)) / total), errors)
 
-    def _wanted(self, gold: Any) -> Sequence[Any] | None:
-        """The entities of gold; ``None`` where the judge cannot say."""
-        given = gold_field(gold, "entities", None)
-        if given is not None:
-            return list(given)
+    def _entities(self, gold: object) -> Sequence[Any] | None:
+        """The entities of gold; ``None`` if the judge cannot say."""
+        listed = gold_field(gold, "entities", None)
+        if listed is not None:
+            return list(listed)
         text = reference(gold) or " ".join(answers(gold))
         if self.judge is None or not text:
             return found_entities(text)
         if hasattr(self.bound, "entities"):
             named: list[str] | None = self.bound.entities(text)
             return named
-        made = self.bound(text)
-        listed = read(made, "entities", None)
-        return [_named(one) for one in (made if listed is None else listed)]
+        result = self.bound(text)
+        listed = read(result, "entities", None)
+        return [
+            one if isinstance(one, str) or read(one, "id", None) else read(one, "text", str(one))
+            for one in (result if listed is None else listed)
+        ]
 
 
-def _named(entity: Any) -> Any:
-    """An entity's text, of a record that has one; ids stay with it."""
-    return entity if isinstance(entity, str) or read(entity, "id", None) else read(entity, "text", str(entity))
+ENOUGH = 0.6  # a sentence with less support is an error
 
 
-ENOUGH = 0.6  # a sentence with less is shown as unsupported
+def negations(words: Sequence[str]) -> int:
+    """How many negations there are among the words ("n't" is one; French ne … pas is one).
+
+    >>> negations(["it", "didn", "t", "open"]), negations(["il", "ne", "ouvre", "pas"]), negations(["never"])
+    (1, 1, 1)
+    """
+    count = sum(word in NEGATIONS for word in words)
+    count += sum(one in CONTRACTED and other == "t" for one, other in pairwise(words))
+    return count - min(words.count("ne"), sum(map(words.count, NE_PAIRS)))
+
+
+def sentence_support(sentence: str, texts: Sequence[str]) -> float:
+    """How far the best of the texts' sentences has this sentence's words, in order; 0 for a sentence without words.
+
+    >>> sentence_support("It opened in 1800.", ["The museum is big. It opened in 1800 with a feast."])
+    1.0
+    >>> sentence_support("It did not open.", ["It did open."]), sentence_support("It opened 1900", ["It opened 1800"])
+    (0.0, 0.0)
+    """
+    mine = statement(sentence)
+    odd, numbers = negations(mine) % 2, {word for word in mine if any(c.isdigit() for c in word)}
+    theirs = (words for text in texts for words in _statements(text)) if mine else ()
+    fitting = (words for words in theirs if negations(words) % 2 == odd and numbers <= set(words))
+    return max((LCSseq.similarity(mine, words) / len(mine) for words in fitting), default=0.0)
+
+
+@lru_cache(maxsize=4096)
+def _statements(text: str) -> tuple[list[str], ...]:
+    """The words of each sentence; the same passages are retrieved again and again."""
+    return tuple(statement(sentence) for sentence in sentences(text))
 
 
 def lexical_support(text: str, texts: Sequence[str]) -> float | None:
-    """The mean over the text's sentences; ``None`` where it has no words.
+    """The mean over the text's sentences; ``None`` if it has no words.
 
     >>> lexical_support("It opened in 1800. It burned down.", ["It opened in 1800."])
     0.6666666666666666
     """
-    found = [sentence_support(sentence, texts) for sentence in sentences(text) if statement(sentence)]
-    return sum(found) / len(found) if found else None
+    values = [sentence_support(sentence, texts) for sentence in sentences(text) if statement(sentence)]
+    return sum(values) / len(values) if values else None
 
 
 @dataclass(frozen=True)
@@ -142,84 +225,105 @@ class LexicalSupport(Measure[Mean]):
     1.0
     """
 
-    task: ClassVar[str] = "answering"
-    name: ClassVar[str] = "lexical_support"
-    zero: ClassVar[Mean] = Mean()
-    pred_fields: ClassVar[tuple[str, ...]] = ("answer", "retrieved_contexts")
-    fixed: ClassVar[dict[str, str]] = {
-        "unit": "sentence",
-        "match": "ordered words",
-        "negation": "parity",
-        "numbers": "all",
-    }
-    formula: ClassVar[str] = (
+    task = "answering"
+    name = "lexical_support"
+    zero = Mean()
+    pred_fields = ("answer", "retrieved_contexts")
+    fixed = {"unit": "sentence", "match": "ordered words", "negation": "parity", "numbers": "all"}
+    formula = (
         "mean over the answer's sentences of the best LCS(words, words of a context sentence) / words; 0 where "
         "negations or numbers differ; mean over answers"
     )
-    source: ClassVar[str] = "goldassay; a lexical stand-in, not faithfulness"
+    source = "goldassay; a lexical stand-in, not faithfulness"
 
-    def tallies(self, batch: Iterable[tuple[object, object]]) -> Mean:
-        """The mean over the sentences of each answer."""
-        found = []
-        for gold, pred in batch:
-            texts = None if failed(pred) else contexts(pred)
-            found.append(None if texts is None else lexical_support(answer(pred, gold), texts))
-        weight = np.array([value is not None for value in found], float)
-        return Mean(np.array([value or 0.0 for value in found]), weight)
+    def tally(self, gold: object, pred: object) -> Mean:
+        """The mean over the sentences of one answer."""
+        texts = None if failed(pred) else contexts(pred)
+        value = None if texts is None else lexical_support(answer(pred, gold), texts)
+        return Mean() if value is None else Mean.of(value)
 
-    def assess(self, gold: object, pred: object) -> Assessment[Mean]:
-        """The mean over the sentences."""
-        if failed(pred):
-            return Assessment(Mean())
-        text, texts = answer(pred, gold), contexts(pred)
-        value = None if texts is None else lexical_support(text, texts)
-        if value is None or texts is None:
-            return Assessment(Mean())
-        errors = tuple(
-            Error("unsupported", f"“{sentence}” does not stand in the retrieved texts.", pred=sentence, field="answer")
-            for sentence in sentences(text)
-            if sentence_support(sentence, texts) < ENOUGH
-        )
-        return Assessment(Mean.of(value), errors)
+    def errors(self, gold: object, pred: object) -> Review:
+        """The sentences without support."""
+        texts = None if failed(pred) else contexts(pred)
+        if texts is None:
+            return (), ()
+        low = [one for one in sentences(answer(pred, gold)) if statement(one) and sentence_support(one, texts) < ENOUGH]
+        message = "“{}” does not stand in the retrieved texts."
+        return tuple(Error("unsupported", message.format(one), pred=one, field="answer") for one in low), ()
+
+
+OUTCOMES = ("correct", "incorrect", "unsupported")
+Relation = Callable[[str, str], str]
+"""A claim and a fact to an outcome."""
+
+
+def by_words(claim: str, fact: str) -> str:
+    """What a fact says about a claim, by its words.
+
+    >>> by_words("opened in 1800", "The museum opened in 1800."), by_words("opened in 1900", "It opened in 1800.")
+    ('correct', 'incorrect')
+    >>> by_words("It did not open", "It did open"), by_words("It burned", "It opened"), by_words("", "It opened")
+    ('incorrect', 'unsupported', 'unsupported')
+    """
+    mine, theirs = ([word for word in statement(text) if word not in ARTICLES] for text in (claim, fact))
+    if not mine:
+        return "unsupported"
+    same = negations(mine) % 2 == negations(theirs) % 2
+    if _inside(mine, theirs):
+        return "correct" if same else "incorrect"
+    bare, other = _bare(mine), _bare(theirs)
+    return "incorrect" if len(bare) < len(mine) + (not same) and bare and _inside(bare, other) else "unsupported"
+
+
+def _bare(words: Sequence[str]) -> list[str]:
+    """Without numbers and negations."""
+    return [word for word in words if word not in NEGATIONS and not any(c.isdigit() for c in word)]
+
+
+def _inside(part: Sequence[str], whole: Sequence[str]) -> bool:
+    return f" {' '.join(part)} " in f" {' '.join(whole)} "
+
+
+def outcome(claim: str, facts: Iterable[str], relation: Relation = by_words) -> str:
+    """Correct if one fact says so; else incorrect if one contradicts it; else unsupported."""
+    outcomes = {relation(claim, fact) for fact in facts} if claim.strip() else set()
+    return next((each for each in OUTCOMES if each in outcomes), "unsupported")
 
 
 def factual_accuracy(
     generated_claims: Sequence[object], gold_facts: Sequence[object], relation: Relation = by_words
 ) -> dict[str, float | None]:
-    """The founding document's function: claims ``{claim, verifiable}`` against facts ``{fact, source}``; texts will do.
+    """The founding document's function: claims ``{claim, verifiable}`` against facts ``{fact, source}``, or texts.
 
-    ``factual_accuracy`` is ``None`` where no claim is verifiable.
+    ``factual_accuracy`` is ``None`` if no claim is verifiable.
 
-    >>> found = factual_accuracy([{"claim": "opened in 1800", "verifiable": True}, "burned"], ["It opened in 1800"])
-    >>> found["factual_accuracy"], found["correct_claims"], found["incorrect_claims"], found["unsupported_claims"]
+    >>> result = factual_accuracy([{"claim": "opened in 1800", "verifiable": True}, "burned"], ["It opened in 1800"])
+    >>> result["factual_accuracy"], result["correct_claims"], result["incorrect_claims"], result["unsupported_claims"]
     (0.5, 1, 0, 1)
     """
-    facts, checked = _texts(gold_facts, "fact"), _texts(generated_claims, "claim")
-    found = Counter(outcome(claim, facts, relation) for claim in checked)
+    facts, claims = _texts(gold_facts, "fact"), _texts(generated_claims, "claim")
+    counts = Counter(outcome(claim, facts, relation) for claim in claims)
     return {
-        "factual_accuracy": found["correct"] / len(checked) if checked else None,
-        **{f"{each}_claims": found[each] for each in OUTCOMES},
-        "unverifiable_claims": len(generated_claims) - len(checked),
+        "factual_accuracy": counts["correct"] / len(claims) if claims else None,
+        **{f"{each}_claims": counts[each] for each in OUTCOMES},
+        "unverifiable_claims": len(generated_claims) - len(claims),
         "total_claims": len(generated_claims),
     }
 
 
-def _verifiable(claim: Any) -> bool:
-    return bool(claim.get("verifiable", True)) if isinstance(claim, Mapping) else True
-
-
-def _texts(several: Any, name: str) -> list[str]:
+def _texts(rows: Any, name: str) -> list[str]:
     """The texts of claims or facts; of claims those that can be verified."""
-    if isinstance(several, str) or not isinstance(several, Sequence):
-        raise DataError(f"a list of {name}s is needed, not {several!r}", field=f"{name}s")
-    return [_one(one, name) for one in several if _verifiable(one)]
-
-
-def _one(found: Any, name: str) -> str:
-    text = found.get(name) if isinstance(found, Mapping) else found
-    if not isinstance(text, str):
-        raise DataError(f"a {name} is text, or an object with a {name!r}, not {found!r}", field=f"{name}s")
-    return text
+    if isinstance(rows, str) or not isinstance(rows, Sequence):
+        raise DataError(f"a list of {name}s is needed, not {rows!r}", field=f"{name}s")
+    texts = []
+    for row in rows:
+        if isinstance(row, Mapping) and not row.get("verifiable", True):
+            continue
+        text = row.get(name) if isinstance(row, Mapping) else row
+        if not isinstance(text, str):
+            raise DataError(f"a {name} is text, or an object with a {name!r}, not {row!r}", field=f"{name}s")
+        texts.append(text)
+    return texts
 
 
 @dataclass(frozen=True)
@@ -229,51 +333,48 @@ class FactualAccuracy(Measure[Mean]):
     The facts are gold's ``supporting_facts`` and its ``reference``; a prediction without ``claims`` has no evidence.
 
     >>> gold = {"supporting_facts": ["opgericht in 1800"]}
-    >>> found = FactualAccuracy()(gold, {"claims": ["opgericht in 1900", "opgericht in 1800"]})
-    >>> found.tally.value, found.errors[0].kind
+    >>> assessment = FactualAccuracy()(gold, {"claims": ["opgericht in 1900", "opgericht in 1800"]})
+    >>> assessment.tally.value, assessment.errors[0].kind
     (0.5, 'incorrect')
     """
 
-    task: ClassVar[str] = "answering"
-    name: ClassVar[str] = "factual_accuracy"
-    zero: ClassVar[Mean] = Mean()
-    gold_fields: ClassVar[tuple[str, ...]] = ("supporting_facts", "reference")
-    pred_fields: ClassVar[tuple[str, ...]] = ("claims",)
-    fixed: ClassVar[dict[str, str]] = {
-        "outcomes": "correct+incorrect+unsupported",
-        "match": "words",
-        "average": "claims",
-    }
-    formula: ClassVar[str] = "correct / (correct + incorrect + unsupported) over verifiable claims"
-    source: ClassVar[str] = "goldassay, after the founding document"
+    task = "answering"
+    name = "factual_accuracy"
+    zero = Mean()
+    gold_fields = ("supporting_facts", "reference")
+    pred_fields = ("claims",)
+    fixed = {"outcomes": "+".join(OUTCOMES), "match": "words", "average": "claims"}
+    formula = "correct / (correct + incorrect + unsupported) over verifiable claims"
+    source = "goldassay, after the founding document"
 
-    def assess(self, gold: object, pred: object) -> Assessment[Mean]:
-        """The claims of one answer."""
-        claims = None if failed(pred) else extra(pred, "claims")
-        if claims is None:
-            return Assessment(Mean())
+    def outcomes(self, gold: object, pred: object) -> list[tuple[str, str]]:
+        """Each claim of an answer with its outcome; none without claims or facts."""
+        listed = None if failed(pred) else extra(pred, "claims")
+        if listed is None:
+            return []
         try:
             facts = _texts(gold_field(gold, "supporting_facts", None) or (), "fact")
-            texts = _texts(claims, "claim")
+            claims = _texts(listed, "claim")
         except DataError as error:
             raise error.at(record=read(pred, "id", None)) from None
-        long = reference(gold)
-        facts += [long] if long else []
-        if not facts or not texts:
-            return Assessment(Mean())
-        found = [outcome(text, facts) for text in texts]
+        facts += filter(None, [reference(gold)])
+        return [(claim, outcome(claim, facts)) for claim in claims if facts]
+
+    def tally(self, gold: object, pred: object) -> Mean:
+        """The claims of one answer."""
+        outcomes = [each for _, each in self.outcomes(gold, pred)]
+        return Mean(float(outcomes.count("correct")), float(len(outcomes)))
+
+    def errors(self, gold: object, pred: object) -> Review:
+        """The claims that are not correct."""
         says = {"incorrect": "contradicts the gold facts", "unsupported": "is in none of the gold facts"}
-        errors = tuple(
-            Error(each, f"“{text}” {says[each]}.", pred=text, field="answer")
-            for text, each in zip(texts, found, strict=True)
-            if each != "correct"
-        )
-        return Assessment(Mean(float(found.count("correct")), float(len(found))), errors)
+        wrong = [(claim, each) for claim, each in self.outcomes(gold, pred) if each in says]
+        return tuple(Error(each, f"“{claim}” {says[each]}.", pred=claim, field="answer") for claim, each in wrong), ()
 
 
 @dataclass(frozen=True)
-class LostByRetrieval(Measure[Mean]):
-    """The share of lost answers whose passage was not retrieved; lower is better, at 0 the reader is to blame.
+class LostByRetrieval(Answering[Mean]):
+    """The share of wrong answers whose passage was not retrieved; lower is better, at 0 the reader is to blame.
 
     >>> gold = {"answers": ["1800"], "documents": ["nl-1"]}
     >>> LostByRetrieval()(gold, {"answer": "1900", "results": [{"doc_id": "nl-2"}]}).tally.value
@@ -282,24 +383,36 @@ class LostByRetrieval(Measure[Mean]):
     0.0
     """
 
-    task: ClassVar[str] = "answering"
-    name: ClassVar[str] = "lost_by_retrieval"
-    zero: ClassVar[Mean] = Mean()
-    gold_fields: ClassVar[tuple[str, ...]] = ("answers", "documents")
-    pred_fields: ClassVar[tuple[str, ...]] = ("answer", "results")
-    fixed: ClassVar[dict[str, str]] = {"lost": "exact_match=0, answerable", "no documents": "skip"}
-    formula: ClassVar[str] = "lost answers without a gold passage among the results / lost answers"
-    source: ClassVar[str] = "goldassay"
-    lower_is_better: ClassVar[bool] = True
+    name = "lost_by_retrieval"
+    zero = Mean()
+    gold_fields = ("answers", "documents")
+    pred_fields = ("answer", "results")
+    fixed = {"lost": "exact_match=0, answerable", "no documents": "skip"}
+    formula = "lost answers without a gold passage among the results / lost answers"
+    source = "goldassay"
+    lower_is_better = True
 
-    def assess(self, gold: object, pred: object) -> Assessment[Mean]:
-        """One answer, if it is lost."""
-        wanted = gold_field(gold, "documents", None)
+    def tally(self, gold: object, pred: object) -> Mean:
+        """One wrong answer."""
+        documents = gold_field(gold, "documents", None)
         results = None if pred is None else read(pred, "results", None)
-        if not wanted or results is None or not answers(gold) or ExactMatch()(gold, pred).tally.value == 1:
-            return Assessment(Mean())
-        found = {one if isinstance(one, str) else str(read(one, "doc_id", "")) for one in results}
-        if found & set(wanted):
-            return Assessment(Mean.of(0.0))
-        message = f"No passage with the answer was retrieved (gold names {', '.join(map(str, wanted))})."
-        return Assessment(Mean.of(1.0), (Error("not_retrieved", message, gold=str(wanted[0]), field="results"),))
+        if not documents or results is None:
+            return Mean()
+        retrieved = {one if isinstance(one, str) else str(read(one, "doc_id", "")) for one in results}
+        return Mean.of(float(not retrieved & set(documents)))
+
+    def tallies(self, batch: Batch) -> Mean:
+        """The wrong answers of a batch."""
+        pairs: Any = super().tallies(batch)
+        rows = zip(batch.golds, batch.exact, strict=True)
+        lost = np.array([bool(golds) and exact < 1 for golds, exact in rows], float)
+        return Mean(pairs.total * lost, pairs.weight * lost)
+
+    def errors(self, gold: object, pred: object) -> Review:
+        """The gold passages that were not retrieved."""
+        tally: Any = self.tallies(self.batch([gold], [pred]))
+        if not tally.total[0]:
+            return (), ()
+        documents = gold_field(gold, "documents")
+        message = f"No passage with the answer was retrieved (gold names {', '.join(map(str, documents))})."
+        return (Error("not_retrieved", message, gold=str(documents[0]), field="results"),), ()

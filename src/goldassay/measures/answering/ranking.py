@@ -10,8 +10,8 @@ robustness    0 on an error; answerable: 0.3 empty, 0.7 above 50 words, else 1; 
               30 words, else 0.6
 ============  ===================================================================================================
 
-Empty is by content: an answer without a letter or a digit. "5" and "NL" are answers. Confidence never looks at whether
-the answer is right: a wrong answer given with confidence 1 has 1.0. So Brier, ECE and AURC stand beside it
+Empty means by content: an answer without a letter or a digit. "5" and "NL" are answers. Confidence never looks at
+whether the answer is right: a wrong answer with confidence 1 has 1.0. So report Brier, ECE and AURC beside it
 (`calibration`).
 
 Weights 0.25, 0.25, 0.20, 0.15, 0.15: 0.847, 0.891, 0.756, 0.823 and 0.950 give 0.852.
@@ -19,19 +19,18 @@ Weights 0.25, 0.25, 0.20, 0.15, 0.15: 0.847, 0.891, 0.756, 0.823 and 0.950 give 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
 from goldassay.embedding import DEFAULT
-from goldassay.exceptions import DataError, GoldassayError
-from goldassay.fields import read
-from goldassay.measure import Assessment, Error, Measure, failed
+from goldassay.exceptions import GoldassayError
+from goldassay.measure import Error, Measure, Review, failed
 from goldassay.measures.answering.embeddings import Baseline, BERTScore, SemanticSimilarity
-from goldassay.measures.answering.matching import Batch, Batched, empty
-from goldassay.measures.answering.records import answer, answers, confidence, extra
+from goldassay.measures.answering.matching import Answering, Batch, empty
+from goldassay.measures.answering.records import answer, answers, confidence, extra, number
 from goldassay.tally import By, Mean, divide
 from goldassay.tally.sums import Number, State, Sums
 
@@ -89,8 +88,7 @@ def final_score(values: Mapping[str, float | None], weights: Mapping[str, float]
     >>> round(final_score(values), 3)     # 0.21175 + 0.1512 + 0.22275 + 0.12345 + 0.1425
     0.852
     """
-    unknown = [name for name in weights if name not in FIVE]
-    if unknown or not weights or any(w < 0 for w in weights.values()) or not sum(weights.values()):
+    if any(name not in FIVE or weight < 0 for name, weight in weights.items()) or not sum(weights.values()):
         raise GoldassayError(f"weights are for {', '.join(FIVE)}, none negative, not all 0; found {dict(weights)!r}")
     if any(values.get(name) is None and weight for name, weight in weights.items()):
         return None
@@ -128,120 +126,115 @@ class Owned(Sums):
 
 
 @dataclass(frozen=True)
-class _Rule(Measure[Any]):
-    task: ClassVar[str] = "answering"
-    zero: ClassVar[Any] = Mean()
-    gold_fields: ClassVar[tuple[str, ...]] = ("answers",)
-    source: ClassVar[str] = SOURCE
-
-
-@dataclass(frozen=True)
-class Confidence(_Rule):
-    """The ranking's confidence: does the program own up where there is no answer? It never looks at correctness.
+class Confidence(Measure[Owned]):
+    """The ranking's confidence: does the program admit that there is no answer? It never looks at correctness.
 
     >>> Confidence()({"answers": []}, {"answer": "", "confidence": 0.1}).tally.value
     1.0
     """
 
-    name: ClassVar[str] = "confidence"
-    pred_fields: ClassVar[tuple[str, ...]] = ("answer", "confidence")
-    zero: ClassVar[Owned] = Owned()
-    fixed: ClassVar[dict[str, str]] = {
+    task = "answering"
+    name = "confidence"
+    gold_fields = ("answers",)
+    pred_fields = ("answer", "confidence")
+    zero = Owned()
+    fixed = {
         "empty": "no letter or digit",
         "failed": "0",
         "without a confidence": "left out; all answers so: no value",
     }
-    formula: ClassVar[str] = (
+    formula = (
         "answerable: raw confidence, 0.2 if empty; "
         "unanswerable: 1.0 if empty, 0.9 under 0.3, 0.6 to 0.5, else 0.2; mean"
     )
+    source = SOURCE
 
-    def assess(self, gold: object, pred: object) -> Assessment[Owned]:
+    def tally(self, gold: object, pred: object) -> Owned:
         """The rule for one answer."""
-        if broken(pred):
-            return Assessment(Owned(0.0, 1.0))
-        text, answerable, raw = answer(pred, gold), bool(answers(gold)), confidence(pred)
-        value, spoken = confidence_score(answerable, text, raw), not empty(text)
+        if _broken(pred):
+            return Owned(0.0, 1.0)
+        text, raw = answer(pred, gold), confidence(pred)
+        value, spoken = confidence_score(bool(answers(gold)), text, raw), not empty(text)
         if value is None:
-            return Assessment(Owned(unsaid=1.0))
-        tally = Owned(value, 1.0, float(spoken and raw is not None), float(spoken and raw is None))
-        if answerable or value > 0.6:
-            return Assessment(tally)
-        message = f"Answered “{text}” with confidence {raw:g} where there is no answer."
-        return Assessment(tally, (Error("overconfident", message, pred=text, field="confidence"),))
+            return Owned(unsaid=1.0)
+        return Owned(value, 1.0, float(spoken and raw is not None), float(spoken and raw is None))
+
+    def errors(self, gold: object, pred: object) -> Review:
+        """A confident answer where there is none."""
+        tally = self.tally(gold, pred)
+        if answers(gold) or not tally.said or tally.total > 0.6:
+            return (), ()
+        text = answer(pred, gold)
+        message = f"Answered “{text}” with confidence {confidence(pred):g} where there is no answer."
+        return (Error("overconfident", message, pred=text, field="confidence"),), ()
 
 
 @dataclass(frozen=True)
-class Speed(_Rule):
+class Speed(Measure[Mean]):
     """The ranking's speed, from the prediction's ``latency_ms``; left out without one, and for a ``warmup``.
 
     >>> Speed()({"answers": []}, {"answer": "", "latency_ms": 500}).tally.value
     0.75
     """
 
-    name: ClassVar[str] = "speed"
-    gold_fields: ClassVar[tuple[str, ...]] = ()
-    pred_fields: ClassVar[tuple[str, ...]] = ("latency_ms",)
-    fixed: ClassVar[dict[str, str]] = {"warm-up": "left out"}
-    formula: ClassVar[str] = "1 − ms / limit, clamped to 0–1; mean"
+    task = "answering"
+    name = "speed"
+    zero = Mean()
+    pred_fields = ("latency_ms",)
+    fixed = {"warm-up": "left out"}
+    formula = "1 − ms / limit, clamped to 0–1; mean"
+    source = SOURCE
 
     limit: float = 2000.0
 
-    def assess(self, gold: object, pred: object) -> Assessment[Mean]:
+    def tally(self, gold: object, pred: object) -> Mean:
         """The rule for one answer."""
-        found = None if pred is None else extra(pred, "latency_ms")
-        if found is None or extra(pred, "warmup"):
-            return Assessment(Mean())
-        if isinstance(found, bool) or not isinstance(found, (int, float)) or not found >= 0:
-            what = f"expected milliseconds, 0 or more, found {found!r}"
-            raise DataError(what, record=read(pred, "id", None), field="latency_ms")
-        return Assessment(Mean.of(speed_score(found, self.limit)))
+        ms = None if extra(pred, "warmup") else extra(pred, "latency_ms")
+        ms = number(pred, "latency_ms", ms, "milliseconds, 0 or more")
+        return Mean() if ms is None else Mean.of(speed_score(ms, self.limit))
 
 
 @dataclass(frozen=True)
-class Robustness(_Rule):
+class Robustness(Measure[Mean]):
     """The ranking's robustness: no errors, no essays, nothing where there is no answer.
 
     >>> Robustness()({"answers": []}, {"answer": "It opened in 1800."}).tally.value
     0.6
     """
 
-    name: ClassVar[str] = "robustness"
-    pred_fields: ClassVar[tuple[str, ...]] = ("answer",)
-    fixed: ClassVar[dict[str, str]] = {"empty": "no letter or digit"}
-    formula: ClassVar[str] = (
+    task = "answering"
+    name = "robustness"
+    gold_fields = ("answers",)
+    pred_fields = ("answer",)
+    zero = Mean()
+    fixed = {"empty": "no letter or digit"}
+    formula = (
         "0 on an error; answerable: 0.3 empty, 0.7 above 50 words, else 1; "
         "unanswerable: 1 empty, 0.2 above 30 words, else 0.6; mean"
     )
+    source = SOURCE
 
-    def assess(self, gold: object, pred: object) -> Assessment[Mean]:
+    def tally(self, gold: object, pred: object) -> Mean:
         """The rule for one answer."""
-        error = broken(pred)
-        text = "" if error else answer(pred, gold)
-        return Assessment(Mean.of(robustness_score(bool(answers(gold)), text, error)))
+        error = _broken(pred)
+        return Mean.of(robustness_score(bool(answers(gold)), "" if error else answer(pred, gold), error))
 
 
-def broken(pred: object) -> bool:
+def _broken(pred: object) -> bool:
     """Whether the program failed, here or as the prediction's ``error`` says."""
     return bool(failed(pred)) or bool(extra(pred, "error"))
 
 
 class Parts(By[str, Any]):
-    """The tallies of the ranking's five; ``value`` is their weighted mean, and nothing where one of them is missing."""
+    """The tallies of the ranking's five; ``value`` is their weighted mean, without a weight if one of them is missing."""
 
-    weights: Mapping[str, float] = WEIGHTS
+    def __init__(self, items: Mapping[str, Any] = {}, weights: Mapping[str, float] = WEIGHTS) -> None:
+        super().__init__(items)
+        self.weights = weights
 
-    @classmethod
-    def of(cls, tallies: Mapping[str, object], weights: Mapping[str, float]) -> Parts:
-        """Tallies with their weights."""
-        made = cls(tallies)
-        made.weights = weights
-        return made
-
-    def __add__(self, other: Mapping[str, Any], /) -> Parts:
-        if not isinstance(other, Mapping):
-            return NotImplemented
-        return Parts.of({name: self[name] + other[name] for name in self}, self.weights)
+    def with_items(self, items: Mapping[str, Any]) -> Parts:
+        """The same weights for these tallies."""
+        return Parts(items, self.weights)
 
     @property
     def weight(self) -> Number:
@@ -255,25 +248,26 @@ class Parts(By[str, Any]):
         return _weighted({name: tally.value for name, tally in self.items()}, self.weights)
 
     def from_state(self, state: State) -> Parts:
-        """The evidence again."""
-        return Parts.of({name: self[name].from_state(inner) for name, inner in state.items()}, self.weights)
+        """The evidence again; a part that the state lacks has none."""
+        return self.with_items(
+            {name: part.from_state(state[name]) if name in state else part for name, part in self.items()}
+        )
 
 
 @dataclass(frozen=True)
-class FinalScore(Batched[Parts]):
-    """The weighted mean of the five; no value where one of them is missing, for a partial sum compares with nothing.
+class FinalScore(Answering[Parts]):
+    """The weighted mean of the five; no value if one of them is missing, since a partial sum compares with nothing.
 
-    ``weights`` are pairs of name and weight. ``embedder`` is that of quality, ``model`` and ``baseline`` those of
-    accuracy (see `SemanticSimilarity` and `BERTScore`).
+    ``weights`` are pairs of name and weight. ``embedder`` is that of quality, ``model``, ``baseline`` and ``idf`` those
+    of accuracy (see `SemanticSimilarity` and `BERTScore`).
     """
 
-    task: ClassVar[str] = "answering"
-    name: ClassVar[str] = "final_score"
-    gold_fields: ClassVar[tuple[str, ...]] = ("answers", "reference")
-    pred_fields: ClassVar[tuple[str, ...]] = ("answer", "confidence", "latency_ms")
-    formula: ClassVar[str] = "the weighted mean of the five"
-    source: ClassVar[str] = SOURCE
-    counted: ClassVar[str] = ""  # type: ignore[assignment]
+    name = "final_score"
+    gold_fields = ("answers", "reference")
+    pred_fields = ("answer", "confidence", "latency_ms")
+    formula = "the weighted mean of the five"
+    source = SOURCE
+    counted = ""
 
     weights: tuple[tuple[str, float], ...] = tuple(WEIGHTS.items())
     embedder: str = DEFAULT
@@ -282,12 +276,12 @@ class FinalScore(Batched[Parts]):
     idf: bool = False
 
     def __post_init__(self) -> None:
-        final_score(dict.fromkeys(FIVE, 0.0), dict(self.weights))  # refuses weights that are none
+        final_score(dict.fromkeys(FIVE, 0.0), dict(self.weights))  # raises for wrong weights
 
     @property
-    def parts(self) -> dict[str, Measure[Mean]]:
+    def parts(self) -> dict[str, Measure[Any]]:
         """The measures that weigh something, by their names."""
-        five: dict[str, Measure[Mean]] = {
+        five: dict[str, Measure[Any]] = {
             "accuracy": BERTScore(self.model, baseline=self.baseline, idf=self.idf),
             "quality": SemanticSimilarity(self.embedder),
             "confidence": Confidence(),
@@ -299,22 +293,21 @@ class FinalScore(Batched[Parts]):
     @property
     def zero(self) -> Parts:  # type: ignore[override]
         """No evidence of any part."""
-        return Parts.of({name: part.zero for name, part in self.parts.items()}, dict(self.weights))
+        return Parts({name: part.zero for name, part in self.parts.items()}, dict(self.weights))
 
     @property
     def conventions(self) -> str:
         """The weights; what the parts are stands with them."""
         return f"final_score[weights={', '.join(f'{name} {weight:g}' for name, weight in self.weights)}]"
 
-    def assess(self, gold: object, pred: object) -> Assessment[Parts]:
-        """The five of one answer."""
-        found = {name: part(gold, pred) for name, part in self.parts.items()}
-        tallies = {name: one.tally for name, one in found.items()}
-        errors = tuple(error for one in found.values() for error in one.errors)
-        return Assessment(Parts.of(tallies, dict(self.weights)), errors)
-
     def tallies(self, batch: Batch) -> Parts:
         """The five of many answers."""
-        pairs = list(zip(batch.gold, batch.pred, strict=True))
-        made = {name: part.tallies(batch if isinstance(part, Batched) else pairs) for name, part in self.parts.items()}
-        return Parts.of(made, dict(self.weights))
+        pairs: Sequence[Any] = list(zip(batch.gold, batch.pred, strict=True))
+        tallies = {
+            name: part.tallies(batch if isinstance(part, Answering) else pairs) for name, part in self.parts.items()
+        }
+        return Parts(tallies, dict(self.weights))
+
+    def errors(self, gold: object, pred: object) -> Review:
+        """The errors of all parts."""
+        return tuple(error for part in self.parts.values() for error in part.errors(gold, pred)[0]), ()

@@ -30,7 +30,7 @@ from rapidfuzz.distance import LCSseq
 from rapidfuzz.process import cpdist
 
 from goldassay.exceptions import GoldassayError
-from goldassay.measures.answering.records import all_texts
+from goldassay.measures.answering.records import check_pairs
 from goldassay.statistics.evidence import Floats, Ints
 from goldassay.tally import divide
 from goldassay.text.words import runs, stemmed, tokens
@@ -45,10 +45,11 @@ _TABLE = bytes(code if code in _KEPT else _SPACE for code in bytes(range(256)).l
 _BECOME_ASCII = {"\u0130": "i ", "\u212a": "k"}  # İ (an i and a mark) and K (Kelvin): alone in having ASCII lower case
 _MASKS = np.array([(1 << 8 * letters) - 1 for letters in range(_WIDTH + 1)], np.uint64)
 KINDS = ("1", "2", "L", "Lsum")
+PARTS = ("p", "r", "f")
 _SURROGATES = 0xD800
 
 
-def rouge_batch(
+def rouge(
     predictions: Sequence[str],
     references: Sequence[str],
     kinds: Sequence[str] = ("1", "2", "L"),
@@ -71,15 +72,10 @@ def rouge_batch(
     Raises:
         GoldassayError: the lengths differ, something is no text, or there is no such kind or tokenizer.
 
-    >>> rouge_batch(["the museum opened"], ["the museum has opened"])["L"].round(4).tolist()    # LCS 3; P 3/3, R 3/4
+    >>> rouge(["the museum opened"], ["the museum has opened"])["L"].round(4).tolist()    # LCS 3; P 3/3, R 3/4
     [[1.0, 0.75, 0.8571]]
     """
-    all_texts(predictions, "prediction", "ROUGE compares texts")
-    all_texts(references, "reference", "ROUGE compares texts")
-    if len(predictions) != len(references):
-        raise GoldassayError(
-            f"{len(predictions)} predictions against {len(references)} references; they must be aligned"
-        )
+    check_pairs(predictions, references, "ROUGE compares texts")
     for kind in kinds:
         if kind not in KINDS:
             raise GoldassayError(f"no ROUGE kind {kind!r}; there are {', '.join(KINDS)}")

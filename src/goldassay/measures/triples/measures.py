@@ -1,37 +1,43 @@
-"""Precision, recall and F1 of statements, their macro averages, open-world precision and novelty.
+"""Precision, recall and F1 of statements, their macro averages, open-world precision, novelty and calibration.
 
-All count in the one-to-one matching (`matching`) under the same conventions, so that a batch is matched once.
+All count in the one-to-one matching (`matching`) under the same conventions, so a batch is matched once.
 
-Closed world: what gold does not have is wrong. Open world: it is unknown, and precision lies between `PrecisionMin` and
-`PrecisionMax`, which people's verdicts narrow; of the judged, `NovelDiscovery` is the share that is right.
+Closed world: what gold does not have is wrong. Open world: it is unknown, and precision lies between the bounds of
+`PrecisionBound`, which people's verdicts narrow; `NovelDiscovery` is the share of the judged statements that is right.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from functools import cached_property
-from typing import Any, ClassVar
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, fields
+from functools import cached_property, lru_cache
+from typing import Any
 
-from goldassay.exceptions import GoldassayError
-from goldassay.measure import EMPTY, Assessment, Measure
+import numpy as np
+
+from goldassay.exceptions import DataError, GoldassayError
+from goldassay.measure import EMPTY, Measure, Review, plain
+from goldassay.measures.calibration import CalibrationMeasure, Confidences
 from goldassay.measures.triples import mistakes, objects
-from goldassay.measures.triples import tally as evidence
 from goldassay.measures.triples.matching import Matching, match
 from goldassay.measures.triples.objects import Comparing
-from goldassay.measures.triples.tally import (
-    ByProperty,
-    Known,
-    KnownOrUnknown,
-)
+from goldassay.measures.triples.records import VERDICTS
 from goldassay.measures.triples.terms import NamePairs, alignment
 from goldassay.statistics.evidence import stacked
-from goldassay.tally import Counts, PrecisionCounts, RecallCounts, T
+from goldassay.statistics.intervals import wilson
+from goldassay.tally import RATES, Counts, Macro, Number, PrecisionCounts, T, divide
+from goldassay.tally.sums import Sums
 from goldassay.text.normal import normal
 
 MATCHING = "one-to-one on subject, aligned predicate and object by type"
-SOURCE = "Wikidata's data types (https://www.wikidata.org/wiki/Help:Data_type), matched one to one"
-OPTIONS = ("alignment", "prefixes", "equivalents", "threshold", "tolerance", "kilometres", "times", "excluded")
+FORMULAS = {
+    "f1": "2 tp / (2 tp + fp + fn)",
+    "precision": "tp / (tp + fp) over aligned predictions",
+    "recall": "tp / (tp + fn) over gold of aligned properties",
+}
+TABLES = ("alignment", "prefixes", "equivalents")
+OPTIONS = (*TABLES, "threshold", "tolerance", "kilometres", "times", "excluded")
 
 
 @dataclass
@@ -39,17 +45,19 @@ class Batch:
     """The matchings of many examples, and what several measures count in them."""
 
     gold: Sequence[Any]
-    found: list[Matching]
+    matchings: list[Matching]
 
     @cached_property
-    def by_property(self) -> list[ByProperty]:
+    def by_property(self) -> list[dict[str, Counts]]:
         """The counts of each example."""
-        return [evidence.by_property(found) for found in self.found]
+        return [matching.by_property() for matching in self.matchings]
 
     @cached_property
-    def confidences(self) -> list[list[tuple[float, float]]]:
-        """Confidence and correctness of the predictions of each example."""
-        return [evidence.confidences(found) for found in self.found]
+    def confidences(self) -> Confidences:
+        """The predictions that have a confidence and a known truth."""
+        rows = [(row, *pair) for row, each in enumerate(self.matchings) for pair in each.confidences()]
+        row, confidence, correct = np.array(rows, float).reshape(-1, 3).T
+        return Confidences(len(self.matchings), row.astype(int), confidence, correct)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -62,17 +70,13 @@ class Matched(Measure[T]):
     ``excluded``: value types that are left out.
     """
 
-    task: ClassVar[str] = "triples"
-    gold_fields: ClassVar[tuple[str, ...]] = ("triples",)
-    pred_fields: ClassVar[tuple[str, ...]] = ("triples",)
-    fixed: ClassVar[dict[str, str]] = {
-        "match": "one-to-one",
-        "ranks": "not deprecated",
-        "unaligned": "left out",
-        "empty": EMPTY,
-    }
-    source: ClassVar[str] = SOURCE
-    shares: ClassVar[tuple[str, ...]] = OPTIONS
+    task = "triples"
+    gold_fields = ("triples",)
+    pred_fields = ("triples",)
+    fixed = {"match": "one-to-one", "ranks": "not deprecated", "unaligned": "left out", "empty": EMPTY}
+    source = "Wikidata's data types (https://www.wikidata.org/wiki/Help:Data_type), matched one to one"
+    shares = OPTIONS
+    choices = {"times": ("gold", "coarser"), "rate": tuple(RATES), "bound": ("min", "max")}
 
     alignment: NamePairs = ()
     prefixes: NamePairs = ()
@@ -84,8 +88,7 @@ class Matched(Measure[T]):
     excluded: tuple[str, ...] = objects.EXCLUDED
 
     def __post_init__(self) -> None:
-        if self.times not in ("gold", "coarser"):
-            raise GoldassayError(f"times is 'gold' or 'coarser', not {self.times!r}")
+        super().__post_init__()
         if not 0.0 < self.threshold <= 1.0 or self.tolerance < 0 or self.kilometres < 0:
             raise GoldassayError("threshold lies in (0, 1]; tolerance and kilometres are not negative")
 
@@ -93,233 +96,270 @@ class Matched(Measure[T]):
         """The matching under this measure's conventions."""
         table = alignment(self.alignment, self.prefixes)
         comparing = Comparing(self.threshold, self.tolerance, self.kilometres, self.times)
-        return match(gold, pred, table, comparing, _table(self.equivalents), self.excluded)
+        return match(gold, pred, table, comparing, _folded(self.equivalents), self.excluded)
 
     def batch(self, gold: Sequence[object], pred: Sequence[object]) -> Batch:
+        """Every example, matched once."""
         return Batch(gold, [self.match(*pair) for pair in zip(gold, pred, strict=True)])
 
-    def tally(self, found: Matching) -> T:
-        """The evidence that a matching gives."""
-        raise GoldassayError(f"{type(self).__name__} does not say what it counts")
-
     def tallies(self, batch: Batch) -> T:
-        made: T = stacked([self.tally(found) for found in batch.found], self.zero)
-        return made
+        """The evidence of each example."""
+        tallies: T = stacked([self.tally(matching) for matching in batch.matchings], self.zero)
+        return tallies
 
-    def assess(self, gold: object, pred: object) -> Assessment[T]:
-        found = self.match(gold, pred)
-        errors, right = mistakes.found(found, gold)
-        return Assessment(self.tally(found), errors, right)
+    def errors(self, gold: object, pred: object) -> Review:
+        """The errors of one example."""
+        return mistakes.errors(self.match(gold, pred), gold)
 
     @property
     def conventions(self) -> str:
-        """As for every measure, with tables by their number of rows."""
-        text = super().conventions
-        for name in ("alignment", "prefixes", "equivalents"):
-            pairs = getattr(self, name)
-            shown = "+".join(map(str, pairs))
-            text = text.replace(f"{name}={shown}", f"{name}={f'{len(pairs)} rows' if pairs else 'none'}", 1)
-        return text
+        """The name with every convention; a table is its number of rows."""
+        values = {f.name: plain(getattr(self, f.name)) for f in fields(self) if f.name not in self.in_key}
+        tables = {name: f"{n} rows" if (n := len(getattr(self, name))) else "none" for name in TABLES}
+        return f"{self.key}[{', '.join(f'{key}={value}' for key, value in {**values, **tables, **self.fixed}.items())}]"
 
 
-def _table(pairs: NamePairs) -> dict[str, str]:
-    """Equivalent ids and names, both folded as items are."""
-    out: dict[str, str] = {}
-    for one, other in pairs:
-        out[one], out[normal(one)] = other, normal(other)
-    return out
+@lru_cache(maxsize=8)
+def _folded(pairs: NamePairs) -> dict[str, str]:
+    """Equivalent ids and names, as given and folded."""
+    return dict(pairs) | {normal(one): normal(other) for one, other in pairs}
 
 
 @dataclass(frozen=True, kw_only=True)
 class F1(Matched[Counts]):
-    """F1 of statements: 2 tp / (2 tp + fp + fn), closed world (what gold does not have is wrong).
+    """F1 (or ``rate`` precision, recall) of statements, closed world: what gold does not have is wrong.
+
+    Precision is over the aligned predictions (for the open world see `PrecisionBound`), recall over the gold statements
+    of aligned properties; with ``supported``, recall is over those that are annotated as said by the text.
 
     >>> gold = {"triples": [{"subject": "Louvre", "predicate": "P571", "object": "1793"}]}
-    >>> F1()(gold, {"triples": [{"subject": "Louvre", "predicate": "wdt:P571", "object": "1793"}]}).tally
-    Counts(tp=1.0, fp=0.0, fn=0.0)
+    >>> triples = [*gold["triples"], {**gold["triples"][0], "object": "1802"}]
+    >>> F1()(gold, {"triples": triples}).tally
+    Counts(tp=1.0, fp=1.0, fn=0.0)
+    >>> F1(rate="precision")(gold, {"triples": triples}).tally.value, F1(rate="recall").key
+    (0.5, 'recall')
     """
 
-    name: ClassVar[str] = "f1"
-    zero: ClassVar[Counts] = Counts()
-    formula: ClassVar[str] = f"2 tp / (2 tp + fp + fn), {MATCHING}"
-
-    @property
-    def counted(self) -> str:
-        return "triples"
-
-    def tally(self, found: Matching) -> Counts:
-        return self._pooled(evidence.by_property(found))
-
-    def tallies(self, batch: Batch) -> Counts:
-        made: Counts = stacked([self._pooled(counts) for counts in batch.by_property], self.zero)
-        return made
-
-    def _pooled(self, counts: ByProperty) -> Counts:
-        kind = type(self.zero)
-        return kind(*(sum((getattr(c, name) for c in counts.values()), 0.0) for name in ("tp", "fp", "fn")))
-
-
-@dataclass(frozen=True, kw_only=True)
-class Precision(F1):
-    """Precision: tp / (tp + fp) over aligned predictions, closed world (see `PrecisionInterval` for the open one).
-
-    >>> gold = {"triples": [{"subject": "Louvre", "predicate": "P571", "object": "1793"}]}
-    >>> found = [{**gold["triples"][0], "confidence": 0.9}, {**gold["triples"][0], "object": "1802", "confidence": 0.2}]
-    >>> round(Precision()(gold, {"triples": found}).tally.value, 6)
-    0.5
-    """
-
-    name: ClassVar[str] = "precision"
-    zero: ClassVar[PrecisionCounts] = PrecisionCounts()
-    formula: ClassVar[str] = f"tp / (tp + fp) over aligned predictions, {MATCHING}"
-
-
-@dataclass(frozen=True, kw_only=True)
-class Recall(F1):
-    """Recall: covered gold statements / gold statements of aligned properties.
-
-    With ``supported`` over the gold statements that are annotated as said by the text.
-
-    >>> gold = {"triples": [{"subject": "Louvre", "predicate": "P571", "object": "1793"}]}
-    >>> found = [{**gold["triples"][0], "confidence": 0.9}, {**gold["triples"][0], "object": "1802", "confidence": 0.2}]
-    >>> round(Recall()(gold, {"triples": found}).tally.value, 6)
-    1.0
-    """
-
-    name: ClassVar[str] = "recall"
-    zero: ClassVar[RecallCounts] = RecallCounts()
-    formula: ClassVar[str] = f"tp / (tp + fn) over gold of aligned properties, {MATCHING}"
-
+    rate: str = "f1"
     supported: bool = False
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.supported and self.rate != "recall":
+            raise GoldassayError("supported is for rate='recall'")
 
     @property
     def key(self) -> str:
-        return "recall_supported" if self.supported else self.name
+        """``f1``, ``precision``, ``recall``, ``recall_supported``."""
+        return f"{self.rate}_supported" if self.supported else self.rate
+
+    @property
+    def in_key(self) -> tuple[str, ...]:  # type: ignore[override]
+        """The fields that the key states."""
+        return ("rate",) if self.rate == "recall" else ("rate", "supported")
 
     @property
     def counted(self) -> str:
+        """All rates share one set of counts."""
         return self.key if self.supported else "triples"
 
-    def tally(self, found: Matching) -> Counts:
-        return self._pooled(evidence.by_property(found, supported=self.supported))
-
-    def tallies(self, batch: Batch) -> Counts:
-        return Matched.tallies(self, batch) if self.supported else super().tallies(batch)
-
-
-@dataclass(frozen=True, kw_only=True)
-class MacroF1(Matched[ByProperty]):
-    """The mean F1 over the properties that gold has: rare properties count as much as common ones.
-
-    >>> gold = {"triples": [{"subject": "Louvre", "predicate": "P571", "object": "1793"}]}
-    >>> found = [{**gold["triples"][0], "confidence": 0.9}, {**gold["triples"][0], "object": "1802", "confidence": 0.2}]
-    >>> round(MacroF1()(gold, {"triples": found}).tally.value, 6)
-    0.666667
-    """
-
-    name: ClassVar[str] = "macro_f1"
-    zero: ClassVar[ByProperty] = ByProperty()
-    fixed: ClassVar[dict[str, str]] = {**Matched.fixed, "average": "properties with gold"}
-    formula: ClassVar[str] = f"mean of F1 over properties with gold, {MATCHING}"
-
-    def tally(self, found: Matching) -> ByProperty:
-        return self.zero.with_items(evidence.by_property(found))
-
-    def tallies(self, batch: Batch) -> ByProperty:
-        made: ByProperty = stacked(batch.by_property, self.zero)
-        return made
-
-
-@dataclass(frozen=True, kw_only=True)
-class MacroPrecision(MacroF1):
-    """The mean precision over the properties that gold has.
-
-    >>> gold = {"triples": [{"subject": "Louvre", "predicate": "P571", "object": "1793"}]}
-    >>> found = [{**gold["triples"][0], "confidence": 0.9}, {**gold["triples"][0], "object": "1802", "confidence": 0.2}]
-    >>> round(MacroPrecision()(gold, {"triples": found}).tally.value, 6)
-    0.5
-    """
-
-    name: ClassVar[str] = "macro_precision"
-    zero: ClassVar[ByProperty] = ByProperty(rate="precision")
-    formula: ClassVar[str] = f"mean of precision over properties with gold, {MATCHING}"
-
-
-@dataclass(frozen=True, kw_only=True)
-class MacroRecall(MacroF1):
-    """The mean recall over the properties that gold has.
-
-    >>> gold = {"triples": [{"subject": "Louvre", "predicate": "P571", "object": "1793"}]}
-    >>> found = [{**gold["triples"][0], "confidence": 0.9}, {**gold["triples"][0], "object": "1802", "confidence": 0.2}]
-    >>> round(MacroRecall()(gold, {"triples": found}).tally.value, 6)
-    1.0
-    """
-
-    name: ClassVar[str] = "macro_recall"
-    zero: ClassVar[ByProperty] = ByProperty(rate="recall")
-    formula: ClassVar[str] = f"mean of recall over properties with gold, {MATCHING}"
-
-
-@dataclass(frozen=True, kw_only=True)
-class PrecisionMin(Matched[Known]):
-    """The least precision under open-world knowledge: every unknown statement taken as false.
-
-    A statement that gold does not have is unknown, not wrong. Annotated verdicts (correct, incorrect, in_wikidata)
-    narrow the distance to `PrecisionMax`; uncertain leaves it.
-
-    >>> gold = {"triples": [{"subject": "Louvre", "predicate": "P571", "object": "1793"}]}
-    >>> found = [{**gold["triples"][0], "confidence": 0.9}, {**gold["triples"][0], "object": "1802", "confidence": 0.2}]
-    >>> round(PrecisionMin()(gold, {"triples": found}).tally.value, 6)
-    0.5
-    """
-
-    name: ClassVar[str] = "precision_min"
-    zero: ClassVar[Known] = Known()
-    fixed: ClassVar[dict[str, str]] = {**Matched.fixed, "unaligned": "unknown", "unknown": "false"}
-    formula: ClassVar[str] = "known true / all predictions: every unknown statement taken as false"
+    @property
+    def zero(self) -> Counts:  # type: ignore[override]
+        """No evidence."""
+        return RATES[self.rate]()
 
     @property
-    def counted(self) -> str:
-        return "known"
+    def formula(self) -> str:  # type: ignore[override]
+        """The formula of the rate."""
+        return f"{FORMULAS[self.rate]}, {MATCHING}"
 
-    def tally(self, found: Matching) -> Known:
-        known = evidence.known(found)
-        return type(self.zero)(known.true, known.false, known.unknown)
+    def tallies(self, batch: Batch) -> Counts:
+        """The counts of each example, over all properties."""
+        rows = [each.by_property(supported=True) for each in batch.matchings] if self.supported else batch.by_property
+        pooled = [sum(row.values(), Counts()).state() for row in rows]
+        return RATES[self.rate](*(np.array([row[name] for row in pooled], float) for name in ("tp", "fp", "fn")))
 
 
 @dataclass(frozen=True, kw_only=True)
-class PrecisionMax(PrecisionMin):
-    """The greatest precision under open-world knowledge: every unknown statement taken as true.
+class MacroF1(Matched[Macro]):
+    """The mean F1 (or ``rate``) over the properties that gold has: rare properties count as much as common ones.
 
     >>> gold = {"triples": [{"subject": "Louvre", "predicate": "P571", "object": "1793"}]}
-    >>> found = [{**gold["triples"][0], "confidence": 0.9}, {**gold["triples"][0], "object": "1802", "confidence": 0.2}]
-    >>> round(PrecisionMax()(gold, {"triples": found}).tally.value, 6)
-    1.0
+    >>> triples = [*gold["triples"], {**gold["triples"][0], "object": "1802"}]
+    >>> [MacroF1(rate=rate)(gold, {"triples": triples}).tally.value for rate in ("precision", "recall")]
+    [0.5, 1.0]
     """
 
-    name: ClassVar[str] = "precision_max"
-    zero: ClassVar[Known] = KnownOrUnknown()
-    fixed: ClassVar[dict[str, str]] = {**PrecisionMin.fixed, "unknown": "true"}
-    formula: ClassVar[str] = "(known true + unknown) / all predictions: every unknown statement taken as true"
+    in_key = ("rate",)
+    fixed = {**Matched.fixed, "average": "properties with gold"}
+
+    rate: str = "f1"
+
+    @property
+    def key(self) -> str:
+        """``macro_f1`` and so on."""
+        return f"macro_{self.rate}"
+
+    @property
+    def zero(self) -> Macro:  # type: ignore[override]
+        """No evidence."""
+        return Macro(rate=self.rate)
+
+    @property
+    def formula(self) -> str:  # type: ignore[override]
+        """The mean of the rate."""
+        return f"mean of {self.rate.replace('f1', 'F1')} over properties with gold, {MATCHING}"
+
+    def tallies(self, batch: Batch) -> Macro:
+        """The counts of each example, by property."""
+        return stacked([Macro(counts, self.rate) for counts in batch.by_property], self.zero)
+
+
+@dataclass(frozen=True, slots=True)
+class Known(Sums):
+    """Predictions known to be true, known to be false, and unknown; ``value`` is the least precision."""
+
+    true: Number = 0.0
+    false: Number = 0.0
+    unknown: Number = 0.0
+
+    @property
+    def weight(self) -> Number:
+        return self.true + self.false + self.unknown
+
+    @property
+    def low(self) -> Number:
+        """Precision if every unknown statement is false."""
+        return divide(self.true, self.weight, empty=1.0)
+
+    @property
+    def high(self) -> Number:
+        """Precision if every unknown statement is true."""
+        return divide(self.true + self.unknown, self.weight, empty=1.0)
+
+    @property
+    def value(self) -> Number:
+        return self.low
+
+
+@dataclass(frozen=True, slots=True)
+class KnownOrUnknown(Known):
+    """The same evidence; ``value`` is the greatest precision."""
+
+    @property
+    def value(self) -> Number:
+        return self.high
+
+
+@dataclass(frozen=True, kw_only=True)
+class PrecisionBound(Matched[Known]):
+    """The least (``bound="min"``) or greatest (``"max"``) precision in an open world, where gold is not complete.
+
+    A statement that gold does not have is unknown: the least precision takes it as false, the greatest as true.
+    Annotated verdicts (correct, incorrect, in_wikidata) narrow the distance; uncertain leaves it.
+
+    >>> gold = {"triples": [{"subject": "Louvre", "predicate": "P571", "object": "1793"}]}
+    >>> triples = [*gold["triples"], {**gold["triples"][0], "object": "1802"}]
+    >>> [PrecisionBound(bound=bound)(gold, {"triples": triples}).tally.value for bound in ("min", "max")]
+    [0.5, 1.0]
+    """
+
+    in_key = ("bound",)
+    counted = "known"
+
+    bound: str = "min"
+
+    @property
+    def key(self) -> str:
+        """``precision_min`` or ``precision_max``."""
+        return f"precision_{self.bound}"
+
+    @property
+    def zero(self) -> Known:  # type: ignore[override]
+        """No evidence."""
+        return Known() if self.bound == "min" else KnownOrUnknown()
+
+    @property
+    def fixed(self) -> Mapping[str, str]:  # type: ignore[override]
+        """What an unknown statement is taken for."""
+        return {**Matched.fixed, "unaligned": "unknown", "unknown": "false" if self.bound == "min" else "true"}
+
+    @property
+    def formula(self) -> str:  # type: ignore[override]
+        """The definition of the bound."""
+        true = "known true" if self.bound == "min" else "(known true + unknown)"
+        return f"{true} / all predictions: every unknown statement taken as {self.fixed['unknown']}"
+
+    def tally(self, matching: Matching) -> Known:
+        """What is known about the predictions of one example."""
+        return type(self.zero)(*matching.known())
 
 
 @dataclass(frozen=True, kw_only=True)
 class NovelDiscovery(Matched[PrecisionCounts]):
     """NDR: correct / (correct + incorrect) among the annotated predictions that gold does not have.
 
-    >>> found = [{"subject": "Louvre", "predicate": "P571", "object": "1793", "verdict": "correct"}]
-    >>> NovelDiscovery()({"triples": []}, {"triples": found}).tally.value
+    >>> triples = [{"subject": "Louvre", "predicate": "P571", "object": "1793", "verdict": "correct"}]
+    >>> NovelDiscovery()({"triples": []}, {"triples": triples}).tally.value
     1.0
     """
 
-    name: ClassVar[str] = "novel_discovery_rate"
-    zero: ClassVar[PrecisionCounts] = PrecisionCounts()
-    fixed: ClassVar[dict[str, str]] = {**Matched.fixed, "uncertain": "left out", "in_wikidata": "left out"}
-    formula: ClassVar[str] = "correct / (correct + incorrect) over annotated unmatched predictions"
+    name = "novel_discovery_rate"
+    zero = PrecisionCounts()
+    counted = ""
+    fixed = {**Matched.fixed, "uncertain": "left out", "in_wikidata": "left out"}
+    formula = "correct / (correct + incorrect) over annotated unmatched predictions"
+
+    def tally(self, matching: Matching) -> PrecisionCounts:
+        """Correct as tp, incorrect as fp."""
+        return PrecisionCounts(*map(float, map(matching.verdicts.count, ("correct", "incorrect"))))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Calibration(CalibrationMeasure, Matched[Any]):
+    """How well confidence says whether a statement is right, over four bins: 0–.25–.5–.75–1.
+
+    ``statistic``: ``pearson`` as the founding documents ask; ``ece``, ``brier`` and their complements ``calibration``
+    (1 − ECE) and ``brier_skill`` (1 − Brier) mean more. Predictions without a confidence are left out.
+
+    >>> gold = {"triples": [{"subject": "Louvre", "predicate": "P571", "object": "1793"}]}
+    >>> right = {**gold["triples"][0], "confidence": 0.9}
+    >>> pred = {"triples": [right, {**right, "object": "1802", "confidence": 0.2}]}
+    >>> [round(Calibration(statistic=name)(gold, pred).tally.value, 3) for name in ("ece", "brier", "pearson")]
+    [0.15, 0.025, 1.0]
+    """
+
+    edges = 4
+    counted = ""
+    choices = {**Matched.choices, **CalibrationMeasure.choices}
 
     @property
-    def counted(self) -> str:
-        return ""
+    def fixed(self) -> Mapping[str, str]:  # type: ignore[override]
+        """What counts as right, and how many bins there are."""
+        bins = {} if self.statistic.startswith("brier") else {"buckets": str(self.edges)}
+        return {**Matched.fixed, "unaligned": "wrong", "uncertain": "left out", **bins}
 
-    def tally(self, found: Matching) -> PrecisionCounts:
-        return evidence.novel(found)
+    def confidences(self, batch: Batch) -> Confidences:
+        """The predictions that have a confidence and a known truth."""
+        return batch.confidences
+
+
+def novel_discovery_rate(verdicts: Iterable[str], level: float = 0.95) -> dict[str, float | None]:
+    """NDR = correct / (correct + incorrect), with its Wilson interval and the counts of all four verdicts.
+
+    >>> result = novel_discovery_rate(["correct", "correct", "correct", "incorrect", "uncertain", "in_wikidata"])
+    >>> result["novel_discovery_rate"], result["uncertain"]
+    (0.75, 1.0)
+    """
+    counts = Counter(verdicts)
+    unknown = next((verdict for verdict in counts if verdict not in VERDICTS), None)
+    if unknown is not None:
+        raise DataError(f"a verdict is one of {', '.join(VERDICTS)}, not {unknown!r}")
+    judged = counts["correct"] + counts["incorrect"]
+    low, high = wilson(counts["correct"], judged, level) if judged else (None, None)
+    return {
+        "novel_discovery_rate": counts["correct"] / judged if judged else None,
+        "low": low,
+        "high": high,
+        **{verdict: float(counts[verdict]) for verdict in VERDICTS},
+    }

@@ -7,7 +7,7 @@ of gold that are deprecated, and those of excluded value types on both sides, ar
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,10 +19,11 @@ from goldassay.measures.triples.objects import Value
 from goldassay.measures.triples.terms import Alignment
 
 FIELDS = (
-    "subject", "predicate", "object", "object_type", "subject_id", "predicate_id", "object_id", "object_labels", "rank",
-    "domain", "verdict", "supported", "confidence",
+    "subject", "predicate", "object", "object_type", "subject_id", "predicate_id", "object_id", "object_labels",
+    "rank", "domain", "verdict", "supported", "confidence",
 )  # fmt: skip
 NO_TABLE = Alignment()
+VERDICTS = ("correct", "incorrect", "uncertain", "in_wikidata")
 
 
 @dataclass(slots=True)
@@ -38,6 +39,12 @@ class Triple:
     key: tuple[str, str, str]
 
     @property
+    def verdict(self) -> str | None:
+        """What people say of it, one of `VERDICTS`."""
+        verdict: str | None = self.triple.get("verdict")
+        return verdict
+
+    @property
     def counted_as(self) -> str:
         """The property that it is counted under."""
         return min(self.properties)
@@ -48,21 +55,18 @@ class Triple:
         return f"({', '.join(self.key)})"
 
 
-def wanted(gold: object, table: Alignment = NO_TABLE, excluded: Iterable[str] = objects.EXCLUDED) -> list[Triple]:
-    """The statements of a gold example, by their words."""
-    name = read(gold, "id", None)
-    found = [_statement(triple, table, name) for triple in _triples(gold_field(gold, "triples"), name)]
-    kept = [s for s in found if s.triple.get("rank") != "deprecated" and not objects.excluded(s.triple, excluded)]
-    return sorted(kept, key=lambda statement: statement.key)
+def gold_triples(gold: object, table: Alignment = NO_TABLE, excluded: Iterable[str] = objects.EXCLUDED) -> list[Triple]:
+    """The statements of a gold example, by their words; deprecated ones are left out."""
+    triples = _triples(gold_field(gold, "triples"), table, excluded, read(gold, "id", None))
+    return sorted((one for one in triples if one.triple.get("rank") != "deprecated"), key=lambda one: one.key)
 
 
-def said(
+def predicted_triples(
     pred: object, table: Alignment = NO_TABLE, excluded: Iterable[str] = objects.EXCLUDED, name: object = None
 ) -> list[Triple]:
-    """The statements of a prediction, the most confident first; ``name`` is the record's, for what is wrong in it."""
-    found = [_statement(triple, table, name) for triple in _triples(pred_field(pred, "triples"), name)]
-    kept = [s for s in found if not objects.excluded(s.triple, excluded)]
-    return sorted(kept, key=lambda statement: (-_confidence(statement.triple, name), statement.key))
+    """The statements of a prediction, the most confident first; ``name`` is the record's, for error messages."""
+    triples = _triples(pred_field(pred, "triples"), table, excluded, name)
+    return sorted(triples, key=lambda one: (-_confidence(one.triple, name), one.key))
 
 
 def perfect(gold: object) -> dict[str, list[dict[str, object]]]:
@@ -71,22 +75,23 @@ def perfect(gold: object) -> dict[str, list[dict[str, object]]]:
     >>> perfect({"triples": [{"subject": "a", "predicate": "b", "object": "c", "rank": "normal", "supported": True}]})
     {'triples': [{'subject': 'a', 'predicate': 'b', 'object': 'c'}]}
     """
-    kept = ("subject", "predicate", "object", "object_type", "subject_id", "predicate_id", "object_id", "object_labels")
-    return {
-        "triples": [
-            {key: statement.triple[key] for key in kept if statement.triple.get(key) is not None}
-            for statement in wanted(gold)
-        ]
-    }
+    rows = ({key: one.triple.get(key) for key in FIELDS[:8]} for one in gold_triples(gold))
+    return {"triples": [{key: value for key, value in row.items() if value is not None} for row in rows]}
 
 
-def _statement(triple: Any, table: Alignment, name: Any) -> Triple:
+def _triples(triples: Any, table: Alignment, excluded: Iterable[str], name: Any) -> list[Triple]:
+    if isinstance(triples, (str, Mapping)):
+        raise DataError(f"'triples' is a list of triples, not {triples!r}", record=name, field="triples")
+    rows = [_triple(triple, table, name) for triple in triples or ()]
+    return [row for row in rows if not objects.excluded(row.triple, excluded)]
+
+
+def _triple(triple: Any, table: Alignment, name: Any) -> Triple:
     fields = triple if isinstance(triple, Mapping) else {key: read(triple, key, None) for key in FIELDS}
     for key in ("subject", "predicate", "object"):
         if fields.get(key) is None:
             raise DataError(f"a triple needs a {key!r}, found {dict(fields)!r}", record=name, field="triples")
-    predicate = str(fields.get("predicate_id") or fields["predicate"])
-    kind = objects.kind(fields)
+    predicate, kind = str(fields.get("predicate_id") or fields["predicate"]), objects.kind(fields)
     return Triple(
         fields,
         terms.item(fields["subject"], fields.get("subject_id")),
@@ -98,16 +103,8 @@ def _statement(triple: Any, table: Alignment, name: Any) -> Triple:
     )
 
 
-def _triples(found: Any, name: Any) -> Sequence[Any]:
-    if found is None:
-        return ()
-    if isinstance(found, (str, Mapping)):
-        raise DataError(f"'triples' is a list of triples, not {found!r}", record=name, field="triples")
-    return list(found)
-
-
 def _confidence(triple: Mapping[str, object], name: Any) -> float:
-    """The confidence of a prediction; −1 where it has none."""
+    """The confidence of a prediction; −1 without one."""
     raw = triple.get("confidence")
     if raw is None:
         return -1.0

@@ -1,4 +1,4 @@
-"""The scorecard: what it holds by default, by property and by domain, and what it warns of."""
+"""The scorecard of triples: all measures over a set, by property and by domain, and its warnings."""
 
 from __future__ import annotations
 
@@ -9,15 +9,24 @@ from typing import Any
 from goldassay.exceptions import DataError, GoldassayError
 from goldassay.fields import read
 from goldassay.measure import Measure
-from goldassay.measures.triples import calibration as c
-from goldassay.measures.triples import measures as m
-from goldassay.measures.triples.measures import OPTIONS, Batch
+from goldassay.measures.triples.measures import (
+    F1,
+    OPTIONS,
+    TABLES,
+    Batch,
+    Calibration,
+    MacroF1,
+    NovelDiscovery,
+    PrecisionBound,
+)
 from goldassay.measures.triples.objects import excluded
-from goldassay.measures.triples.ontology import Hallucination, OntologyConformance, RelationHallucination
-from goldassay.measures.triples.tally import VERDICTS, ByProperty
-from goldassay.measures.triples.terms import NamePairs, pairs
+from goldassay.measures.triples.ontology import Grounding, OntologyConformance
+from goldassay.measures.triples.records import VERDICTS
+from goldassay.measures.triples.terms import pairs
 from goldassay.scorecard import Batches, Scorecard, fold, rates
-from goldassay.tally import Counts
+from goldassay.tally import By, Counts
+
+RATES = ("precision", "recall", "f1")
 
 
 def scorecard(
@@ -51,129 +60,96 @@ def scorecard(
     wrong = [name for name in options if name not in OPTIONS]
     if wrong:
         raise GoldassayError(f"triples have no option {wrong[0]!r}; they have {', '.join(OPTIONS)}")
-    tables: dict[str, NamePairs] = {
-        name: pairs(options.pop(name, None)) for name in ("alignment", "prefixes", "equivalents")
-    }
+    options |= {name: pairs(options.get(name)) for name in TABLES}
     if "excluded" in options:
         options["excluded"] = tuple(options["excluded"])
-    settings: dict[str, Any] = {**tables, **options}
-    matched = m.F1(**settings)
-    verdicts: dict[str, float] = dict.fromkeys(VERDICTS, 0.0)
-    left_out, domains = Counter[str](), dict[str, ByProperty]()
-    unaligned, annotated = 0, False
-
-    def look(part: Batches) -> None:
-        nonlocal unaligned, annotated
-        batch: Batch = part.of(matched)
-        _judge(batch, verdicts)
-        left_out.update(_left_out(part.gold, matched.excluded))
-        unaligned += sum(not found.pred[index].aligned for found in batch.found for index in found.unmatched)
-        annotated |= any(one.triple.get("supported") is not None for found in batch.found for one in found.gold)
-        for example, counts in zip(part.gold, batch.by_property, strict=True):
-            if domain := _domain(example):
-                domains[domain] = domains.get(domain, ByProperty()) + counts
-
-    supported = m.Recall(**settings, supported=True)
-    card = fold("triples", _measures(settings, _relations(ontology), supported), shared, look)
-    if not annotated:
-        for known in (card.values, card.counts, card.conventions, card.explain, card.measures, card.totals):
-            known.pop(supported.key, None)
-    card.counts["triples"]["unaligned"] = float(unaligned)
-    card.counts["novel"] = verdicts
-    properties: ByProperty = card.totals["macro_f1"]
-    card.by["property"] = {name: _row(counts) for name, counts in sorted(properties.items(), key=_support)}
-    if domains:
-        card.by["domain"] = {name: _row(sum(by.values(), Counts())) for name, by in sorted(domains.items())}
-    card.warnings += _warnings(left_out, unaligned)
+    matched, supported = F1(**options), F1(rate="recall", supported=True, **options)
+    look = _Facts(matched)
+    card = fold("triples", [*_measures(options, _relations(ontology)), supported], shared, look)
+    if not look.annotated:
+        for by_name in (card.values, card.counts, card.conventions, card.explain, card.measures, card.totals):
+            by_name.pop(supported.key, None)
+    card.counts["triples"]["unaligned"] = float(look.unaligned)
+    card.counts["novel"] = {verdict: float(look.verdicts[verdict]) for verdict in VERDICTS}
+    properties = sorted(card.totals["macro_f1"].items(), key=lambda row: (-row[1].tp - row[1].fn, row[0]))
+    card.by["property"] = {name: _row(counts) for name, counts in properties}
+    if look.domains:
+        card.by["domain"] = {name: _row(look.domains[name]) for name in sorted(look.domains)}
+    card.warnings += look.warnings()
     return card
 
 
-def _measures(settings: Mapping[str, Any], relations: tuple[str, ...], supported: Measure[Any]) -> list[Measure[Any]]:
-    """What a scorecard holds, with recall over what the text supports, which is for gold that is annotated so."""
+def _measures(options: Mapping[str, Any], relations: tuple[str, ...]) -> list[Measure[Any]]:
     return [
-        m.Precision(**settings),
-        m.Recall(**settings),
-        m.F1(**settings),
-        m.MacroPrecision(**settings),
-        m.MacroRecall(**settings),
-        m.MacroF1(**settings),
-        m.PrecisionMin(**settings),
-        m.PrecisionMax(**settings),
-        c.CalibrationPearson(**settings),
-        c.ECE(**settings),
-        c.BrierScore(**settings),
-        supported,
-        m.NovelDiscovery(**settings),
+        *(F1(rate=rate, **options) for rate in RATES),
+        *(MacroF1(rate=rate, **options) for rate in RATES),
+        *(PrecisionBound(bound=bound, **options) for bound in ("min", "max")),
+        *(Calibration(statistic=name, **options) for name in ("pearson", "ece", "brier")),
+        NovelDiscovery(**options),
         OntologyConformance(relations),
-        RelationHallucination(relations),
-        Hallucination("subject"),
-        Hallucination("object"),
+        OntologyConformance(relations, hallucination=True),
+        *(Grounding(part, hallucination=True) for part in ("subject", "object")),
     ]
 
 
-def _relations(found: Any) -> tuple[str, ...]:
+def _relations(ontology: Any) -> tuple[str, ...]:
     """The names and property ids of an ontology's relations."""
-    if found is None:
-        return ()
-    rows: Iterable[Any] = found.get("relations", ()) if isinstance(found, Mapping) else found
+    rows: Iterable[Any] = ontology.get("relations", ()) if isinstance(ontology, Mapping) else ontology or ()
     relations: list[str] = []
     for row in rows:
-        if isinstance(row, str):
-            relations.append(row)
-            continue
-        if not isinstance(row, Mapping) or not (row.get("label") or row.get("pid")):
+        entry = {"label": row} if isinstance(row, str) else row
+        names = [str(entry[key]) for key in ("label", "pid") if entry.get(key)] if isinstance(entry, Mapping) else []
+        if not names:
             raise DataError(f"a relation of the ontology has a 'label' or a 'pid', not {row!r}")
-        known = [str(row[key]) for key in ("label", "pid") if row.get(key)]
-        relations += known
+        relations += names
     return tuple(relations)
 
 
-def _judge(batch: Batch, counts: dict[str, float]) -> None:
-    """Count how often each verdict was given on a prediction that gold does not have."""
-    for gold, found in zip(batch.gold, batch.found, strict=True):
-        for index in found.unmatched:
-            verdict = found.pred[index].triple.get("verdict")
-            if verdict is not None and verdict not in counts:
-                raise DataError(
-                    f"a verdict is one of {', '.join(VERDICTS)}, not {verdict!r}",
-                    record=read(gold, "id", None),
-                    field="triples",
-                )
-            if verdict is not None:
-                counts[verdict] += 1
+class _Facts:
+    """What a scorecard tells beside values, gathered chunk by chunk."""
+
+    def __init__(self, matched: F1) -> None:
+        self.matched = matched
+        self.verdicts, self.left_out = Counter[str](), Counter[str]()
+        self.domains: By[str, Counts] = By()
+        self.unaligned, self.annotated = 0, False
+
+    def __call__(self, part: Batches) -> None:
+        """The next chunk."""
+        batch: Batch = part.of(self.matched)
+        for gold, matching, counts in zip(part.gold, batch.matchings, batch.by_property, strict=True):
+            wrong = next((verdict for verdict in matching.verdicts if verdict not in VERDICTS), None)
+            if wrong is not None:
+                message = f"a verdict is one of {', '.join(VERDICTS)}, not {wrong!r}"
+                raise DataError(message, record=read(gold, "id", None), field="triples")
+            self.verdicts.update(matching.verdicts)
+            self.left_out.update(_left_out(gold, self.matched.excluded))
+            self.unaligned += sum(not matching.pred[index].aligned for index in matching.unmatched)
+            self.annotated |= any(one.triple.get("supported") is not None for one in matching.gold)
+            if domain := read(gold, "domain", None) or read(gold, "strata.domain", None):
+                self.domains += {str(domain): sum(counts.values(), Counts())}
+
+    def warnings(self) -> list[str]:
+        """What is left out."""
+        lines = []
+        if self.left_out:
+            kinds = ", ".join(f"{kind} ({count})" for kind, count in self.left_out.most_common())
+            lines.append(f"{self.left_out.total()} gold statements of excluded value types are left out: {kinds}")
+        if self.unaligned:
+            lines.append(
+                f"{self.unaligned} predictions have a predicate that the alignment table lacks: "
+                "they are unknown, not wrong, and left out of precision"
+            )
+        return lines
 
 
-def _left_out(gold: Sequence[Any], types: tuple[str, ...]) -> Iterator[str]:
+def _left_out(gold: Any, types: tuple[str, ...]) -> Iterator[str]:
     """The value types of gold statements that are excluded."""
-    for example in gold:
-        for triple in read(example, "triples"):
-            if isinstance(triple, Mapping) and excluded(triple, types):
-                yield str(triple.get("object_type"))
-
-
-def _warnings(left_out: Counter[str], unaligned: int) -> list[str]:
-    out = []
-    if left_out:
-        kinds = ", ".join(f"{kind} ({count})" for kind, count in left_out.most_common())
-        out.append(f"{left_out.total()} gold statements of excluded value types are left out: {kinds}")
-    if unaligned:
-        out.append(
-            f"{unaligned} predictions have a predicate that the alignment table lacks: "
-            "they are unknown, not wrong, and left out of precision"
-        )
-    return out
-
-
-def _support(row: tuple[str, Counts]) -> tuple[float, str]:
-    """Properties with the most gold first."""
-    return -float(row[1].tp + row[1].fn), row[0]
+    for triple in read(gold, "triples"):
+        if isinstance(triple, Mapping) and excluded(triple, types):
+            yield str(triple.get("object_type"))
 
 
 def _row(counts: Counts) -> dict[str, float | None]:
-    found = {name: float(getattr(counts, name)) for name in ("tp", "fp", "fn")}
-    return {**rates(found), **found}
-
-
-def _domain(gold: Any) -> str | None:
-    found = read(gold, "domain", None) or read(gold, "strata.domain", None)
-    return str(found) if found else None
+    numbers = {name: float(value) for name, value in counts.state().items()}
+    return {**rates(numbers), **numbers}

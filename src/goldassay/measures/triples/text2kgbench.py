@@ -14,9 +14,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import astuple, dataclass
+from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, ClassVar
+from typing import Any, NamedTuple
 
 import numpy as np
 from nltk.stem import PorterStemmer
@@ -24,7 +24,7 @@ from nltk.tokenize.destructive import NLTKWordTokenizer
 
 from goldassay.exceptions import DataError, GoldassayError
 from goldassay.fields import read
-from goldassay.measure import Assessment, Measure, failed
+from goldassay.measure import Measure, failed
 from goldassay.measures.triples.objects import written
 from goldassay.scorecard import Batches, Scorecard, each, fold
 from goldassay.statistics.evidence import Floats
@@ -33,10 +33,6 @@ from goldassay.tally import Mean
 GAPS = re.compile(r"_|\s+")
 CAPITALS = "".join(filter(str.isupper, map(chr, range(0x2000))))  # Latin, Greek, Cyrillic, Armenian, Georgian
 ENDS = re.compile(rf"(?<=[.!?])(?<!\b[{CAPITALS}]\.)\s+(?=[{CAPITALS}\d])")  # after an initial no sentence ends
-MEASURES = (
-    "precision", "recall", "f1", "ontology_conformance", "subject_hallucination", "relation_hallucination",
-    "object_hallucination",
-)  # fmt: skip
 _STEMMER = PorterStemmer()
 _WORDS = NLTKWordTokenizer()
 
@@ -59,9 +55,8 @@ class Ontology:
         return cls(frozenset(relation.replace(" ", "_") for relation in relations), " ".join(concepts))
 
 
-@dataclass(frozen=True, slots=True)
-class Sentence:
-    """The official numbers of one sentence; all 0 where the system has no output for it."""
+class Sentence(NamedTuple):
+    """The official numbers of one sentence; all 0 if the system has no output for it."""
 
     precision: float = 0.0
     recall: float = 0.0
@@ -70,6 +65,9 @@ class Sentence:
     subject_hallucination: float = 0.0
     relation_hallucination: float = 0.0
     object_hallucination: float = 0.0
+
+
+MEASURES = Sentence._fields
 
 
 def sentence(gold: object, pred: object, ontology: Ontology) -> Sentence:
@@ -121,32 +119,26 @@ class Official(Measure[Mean]):
     (1.0, 0.0)
     """
 
-    task: ClassVar[str] = "triples"
-    zero: ClassVar[Mean] = Mean()
-    gold_fields: ClassVar[tuple[str, ...]] = ("text", "triples")
-    pred_fields: ClassVar[tuple[str, ...]] = ("triples",)
-    source: ClassVar[str] = "Text2KGBench (ISWC 2023), run_eval.py"
-    shares: ClassVar[tuple[str, ...]] = ("ontology",)
+    task = "triples"
+    zero = Mean()
+    gold_fields = ("text", "triples")
+    pred_fields = ("triples",)
+    source = "Text2KGBench (ISWC 2023), run_eval.py"
+    shares = ("ontology",)
+    counted = ""
+    choices = {"value": MEASURES}
 
     value: str = "f1"
     ontology: Ontology = Ontology()
 
-    def __post_init__(self) -> None:
-        if self.value not in MEASURES:
-            raise GoldassayError(f"Text2KGBench has {', '.join(MEASURES)}, not {self.value!r}")
-
     @property
-    def name(self) -> str:  # type: ignore[override]
-        """The value's name."""
+    def key(self) -> str:
+        """The name of the value."""
         return self.value
 
     @property
-    def counted(self) -> str:
-        return ""
-
-    @property
     def formula(self) -> str:  # type: ignore[override]
-        """Its definition."""
+        """The definition of the value."""
         return f"{EXPLAIN[self.value]}; mean over sentences"
 
     @property
@@ -159,16 +151,14 @@ class Official(Measure[Mean]):
         """The protocol stands for the rest."""
         return f"{self.value}[protocol=text2kgbench, average=sentences, empty=0]"
 
-    def assess(self, gold: object, pred: object) -> Assessment[Mean]:
-        return Assessment(Mean.of(getattr(sentence(gold, pred, self.ontology), self.value)))
-
     def batch(self, gold: Sequence[object], pred: Sequence[object]) -> Floats:
-        """The numbers of all sentences, a column each."""
-        return np.array([astuple(sentence(*pair, self.ontology)) for pair in zip(gold, pred, strict=True)]).T
+        """The numbers of all sentences, a row each."""
+        rows = [sentence(*pair, self.ontology) for pair in zip(gold, pred, strict=True)]
+        return np.array(rows, float).reshape(-1, len(MEASURES))
 
     def tallies(self, batch: Floats) -> Mean:
-        column = batch[MEASURES.index(self.value)] if len(batch) else np.zeros(0)
-        return Mean(column, np.ones(len(column)))
+        """The value of each sentence."""
+        return Mean(batch[:, MEASURES.index(self.value)], np.ones(len(batch)))
 
 
 def scorecard(shared: Batches, ontology: object) -> Scorecard:
