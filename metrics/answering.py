@@ -7,7 +7,8 @@ lost, and lexical support, which is the stand-in without a judge and no faithful
 
 ``metric_with(judge)`` has faithfulness and relevance by a judge (``--judge-lm``); in ``metric``, which has none, they
 have a value only where verdicts stand with the prediction. Both have the targets of the project's design and weight 0:
-who wants to tune on them gives them weights here, or adds others of `goldassay.measures.answering`, such as ClaimF1.
+who wants to tune on them gives them weights here, or adds others of `goldassay.measures.answering`, such as
+ClaimRate("claim_f1").
 """
 
 from typing import Any
@@ -30,7 +31,10 @@ def results(pred: Any) -> Any:
 
 def judged(judge: Any) -> list[Measure[Any]]:
     """Faithfulness and relevance: by a judge where there is one (a judge of support alone knows no relevance)."""
-    return [answering.Faithfulness(judge), answering.Relevance(judge if hasattr(judge, "relevance") else None)]
+    return [
+        answering.ClaimRate("faithfulness", judge),
+        answering.Relevance(judge if hasattr(judge, "relevance") else None),
+    ]
 
 
 def metric_with(judge: Any = None) -> Metric:

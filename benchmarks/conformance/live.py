@@ -27,7 +27,7 @@ from benchmarks.conformance.official import SuiteResult
 from goldassay.exceptions import GoldassayError
 from goldassay.gold.agreement import alpha, cohen_kappa, fleiss_kappa
 from goldassay.measures import classification, retrieval
-from goldassay.measures.answering import rouge_batch
+from goldassay.measures.answering import rouge
 from goldassay.measures.extraction import evaluate_spans, evaluate_spans_by_type, evaluate_tags
 from goldassay.statistics import compare, holm, wilson
 
@@ -155,7 +155,7 @@ def rouge_score(result: SuiteResult) -> None:
 
     pairs = answers()
     for stem in (False, True):
-        made = rouge_batch([one for one, _ in pairs], [other for _, other in pairs], KINDS, stem=stem)
+        made = rouge([one for one, _ in pairs], [other for _, other in pairs], KINDS, stem=stem)
         scorer = RougeScorer([f"rouge{kind}" for kind in KINDS], use_stemmer=stem)
         for row, (prediction, reference) in enumerate(pairs):
             found = scorer.score(reference, prediction)

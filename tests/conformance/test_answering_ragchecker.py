@@ -10,21 +10,10 @@ from benchmarks.conformance import published
 
 from goldassay.exceptions import DataError
 from goldassay.measures import answering
-from goldassay.measures.answering import NoiseSensitivity, Support
+from goldassay.measures.answering import ClaimRate, Support
+from goldassay.measures.answering.claims import RATES
 
-MEASURES = {
-    "precision": answering.ClaimPrecision(),
-    "recall": answering.ClaimRecall(),
-    "f1": answering.ClaimF1(),
-    "claim_recall": answering.RetrievedClaimRecall(),
-    "context_precision": answering.ContextPrecision(),
-    "context_utilization": answering.ContextUtilization(),
-    "noise_sensitivity_in_relevant": NoiseSensitivity("relevant"),
-    "noise_sensitivity_in_irrelevant": NoiseSensitivity("irrelevant"),
-    "hallucination": answering.Hallucination(),
-    "self_knowledge": answering.SelfKnowledge(),
-    "faithfulness": answering.Faithfulness(),
-}
+MEASURES = {rate.checker: ClaimRate(name) for name, rate in RATES.items()}
 
 
 def test_every_number_of_the_file_comes_out(shared_data: Path) -> None:

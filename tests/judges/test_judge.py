@@ -13,7 +13,7 @@ from goldassay.exceptions import ModelError
 from goldassay.judges.ask import questions
 from goldassay.judges.ask.judge import Judge
 from goldassay.lm import TerseAdapter
-from goldassay.measures.answering import Faithfulness
+from goldassay.measures.answering import ClaimRate
 from goldassay.running.budget import Meter
 from goldassay.running.calls import Account
 
@@ -185,7 +185,7 @@ def test_tables_and_rejected_order() -> None:
     pred = one.supports("It opened in 1885.", "It opened in 1885.", ["It opened in 1885.", "Nothing."])
     # passage 2 does not hold the quote, even when asked again: unknown, and one supporting passage is enough
     assert pred["support"]["answer_by_context"] == [[True, None]]
-    assert Faithfulness()({}, pred).tally.value == 1.0
+    assert ClaimRate("faithfulness")({}, pred).tally.value == 1.0
     first, _ = judge({"verdict": "first"})
     assert first.prefer("q", "a", "b").label == "tie"
 

@@ -115,7 +115,7 @@ def test_entities_by_a_judge_or_a_program() -> None:
     assert measure(gold, {"answer": "x"}).tally == JudgedMean()
     assert measure(gold, None).tally == JudgedMean()  # nothing was retrieved that could be judged
     assert ContextEntityRecall(judge=lambda text: [])(gold, pred).tally == JudgedMean()
-    with pytest.raises(GoldassayError, match="match is one of"):
+    with pytest.raises(GoldassayError, match="match is exact"):
         ContextEntityRecall("near", judge=program)
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -16,23 +15,11 @@ from goldassay import Metric
 from goldassay.exceptions import GoldassayError
 from goldassay.judges.ask.judge import Judge
 from goldassay.judges.measures import Criterion
-from goldassay.measure import Measure
 from goldassay.measures import answering
+from goldassay.measures.answering.claims import RATES
 from goldassay.measures.judged import JudgedMean
 
-ELEVEN: dict[str, Callable[[Any], Measure[Any]]] = {
-    "precision": answering.ClaimPrecision,
-    "recall": answering.ClaimRecall,
-    "f1": answering.ClaimF1,
-    "claim_recall": answering.RetrievedClaimRecall,
-    "context_precision": answering.ContextPrecision,
-    "context_utilization": answering.ContextUtilization,
-    "faithfulness": answering.Faithfulness,
-    "hallucination": answering.Hallucination,
-    "self_knowledge": answering.SelfKnowledge,
-    "noise_sensitivity_in_relevant": lambda judge: answering.NoiseSensitivity("relevant", judge),
-    "noise_sensitivity_in_irrelevant": lambda judge: answering.NoiseSensitivity("irrelevant", judge),
-}
+ELEVEN = {rate.checker: name for name, rate in RATES.items()}
 
 
 class Scripted:
@@ -88,8 +75,8 @@ def test_all_eleven_of_ragchecker(shared_data: Path) -> None:
     totals = dict.fromkeys(ELEVEN, JudgedMean())
     for row in file["results"]:
         judge, engine, gold, pred = replayed(row)
-        for name, make in ELEVEN.items():
-            tally = make(judge)(gold, pred).tally
+        for name, rate in ELEVEN.items():
+            tally = answering.ClaimRate(rate, judge)(gold, pred).tally
             assert tally.value == pytest.approx(row["metrics"][name]), name
             assert (tally.unknown, tally.band) == (0, (tally.value, tally.value))
             totals[name] += tally
@@ -131,17 +118,17 @@ HAND = {
 @pytest.mark.parametrize("name", ELEVEN)
 def test_the_hand_table(name: str) -> None:
     judge, _ = judge_of(CLAIMS, LABELS)
-    assert ELEVEN[name](judge)(GOLD, PRED).tally.value == pytest.approx(HAND[name])
+    assert answering.ClaimRate(ELEVEN[name], judge)(GOLD, PRED).tally.value == pytest.approx(HAND[name])
 
 
 def test_errors_carry_the_quote_that_contradicts() -> None:
     judge, _ = judge_of(CLAIMS, LABELS)
-    (error,) = answering.ClaimPrecision(judge)(GOLD, PRED).errors
+    (error,) = answering.ClaimRate("claim_precision", judge)(GOLD, PRED).errors
     assert (error.kind, error.pred) == ("incorrect", "is blue")
     assert error.message == (
         "The answer says “is blue”, which the gold answer does not say. It says otherwise: “It opened in 1885. I”."
     )
-    score = Metric(answering.ClaimPrecision(judge))(GOLD, PRED)
+    score = Metric(answering.ClaimRate("claim_precision", judge))(GOLD, PRED)
     assert "It says otherwise" in score.feedback
 
 
@@ -150,7 +137,7 @@ def test_an_unknown_claim_stays_in_the_denominator_with_a_band() -> None:
     claims = {ANSWER: ["a", "b", "c"]}
     labels = {(REFERENCE, "a"): "supported", (REFERENCE, "b"): "contradicted"}
     judge, _ = judge_of(claims, {**labels, (REFERENCE, "c"): "perhaps"})
-    found = answering.ClaimPrecision(judge)(GOLD, PRED)
+    found = answering.ClaimRate("claim_precision", judge)(GOLD, PRED)
     # of the three one holds for certain; with the third for it 2/3
     assert found.tally.band == pytest.approx((1 / 3, 2 / 3))
     assert (found.tally.unknown, judge.unknown) == (1, 1)
@@ -160,30 +147,33 @@ def test_an_unknown_claim_stays_in_the_denominator_with_a_band() -> None:
 def test_an_unknown_decomposition_is_one_claim_of_unknown_standing() -> None:
     judge, _ = judge_of({ANSWER: []}, {})
     judge.programs["Claims"] = lambda **inputs: dspy.Prediction(claims=None)
-    tally = answering.Faithfulness(judge)(GOLD, PRED).tally
+    tally = answering.ClaimRate("faithfulness", judge)(GOLD, PRED).tally
     assert (tally.weight, tally.unknown, tally.band) == (1, 2, (0, 1))  # one claim, two passages
 
 
 def test_what_is_left_out() -> None:
     judge, engine = judge_of({**CLAIMS, "When did the museum open? 1885": ["opened 1885"]}, LABELS)
-    assert answering.ClaimPrecision(judge)({"question": "q", "answers": []}, PRED).tally == JudgedMean()
-    assert answering.ClaimPrecision(judge)({"question": "q"}, PRED).tally == JudgedMean()
-    assert answering.Faithfulness(judge)(GOLD, {"answer": "x y z z"}).tally == JudgedMean()
-    assert answering.Faithfulness(judge)(GOLD, {"answer": "", "retrieved_contexts": ["x"]}).tally == JudgedMean()
+    assert answering.ClaimRate("claim_precision", judge)({"question": "q", "answers": []}, PRED).tally == JudgedMean()
+    assert answering.ClaimRate("claim_precision", judge)({"question": "q"}, PRED).tally == JudgedMean()
+    assert answering.ClaimRate("faithfulness", judge)(GOLD, {"answer": "x y z z"}).tally == JudgedMean()
+    assert (
+        answering.ClaimRate("faithfulness", judge)(GOLD, {"answer": "", "retrieved_contexts": ["x"]}).tally
+        == JudgedMean()
+    )
     assert engine.calls == 0
     # a short answer is read with its question; nothing retrieved supports nothing
     short = {"answer": "1885", "retrieved_contexts": []}
-    assert answering.Faithfulness(judge)(GOLD, short).tally.value == 0
-    assert answering.ClaimPrecision(judge)(GOLD, short).tally.value == 1
+    assert answering.ClaimRate("faithfulness", judge)(GOLD, short).tally.value == 0
+    assert answering.ClaimRate("claim_precision", judge)(GOLD, short).tally.value == 1
     # a program that failed answers nothing: gold's claims are missed
-    assert answering.ClaimRecall(judge)(GOLD, None).tally == JudgedMean(0.0, 1.0, 0.0, 0.0)
+    assert answering.ClaimRate("claim_recall", judge)(GOLD, None).tally == JudgedMean(0.0, 1.0, 0.0, 0.0)
 
 
 def test_the_repr_is_a_value_and_names_the_judge() -> None:
     judge, _ = judge_of(CLAIMS, LABELS)
-    one = answering.NoiseSensitivity("irrelevant", judge)
-    assert repr(one) == "NoiseSensitivity(passages='irrelevant', judge='scripted/judge@1')"
-    again = answering.NoiseSensitivity("irrelevant", "scripted/judge@1")
+    one = answering.ClaimRate("noise_sensitivity_in_irrelevant", judge)
+    assert repr(one) == "ClaimRate(rate='noise_sensitivity_in_irrelevant', judge='scripted/judge@1')"
+    again = answering.ClaimRate("noise_sensitivity_in_irrelevant", "scripted/judge@1")
     assert (again == one, hash(again) == hash(one), again.bound is judge) == (True, True, True)
     assert one.conventions == (
         "noise_sensitivity_in_irrelevant[judge=scripted/judge@1, passages=irrelevant, average=answers, "
@@ -195,7 +185,7 @@ def test_errors_for_people() -> None:
     with pytest.raises(GoldassayError, match="needs a judge"):
         Criterion(None, "It is short.")
     with pytest.raises(GoldassayError, match="no judge 'nobody@9' is in use"):
-        answering.Faithfulness("nobody@9")(GOLD, PRED)
+        answering.ClaimRate("faithfulness", "nobody@9")(GOLD, PRED)
     judge, _ = judge_of(CLAIMS, LABELS)
-    with pytest.raises(GoldassayError, match="relevant or irrelevant"):
-        answering.NoiseSensitivity("some", judge)
+    with pytest.raises(GoldassayError, match="rate is claim_precision, .* not 'some'"):
+        answering.ClaimRate("some", judge)

@@ -13,7 +13,7 @@ from goldassay.embedding import Function, register
 from goldassay.exceptions import GoldassayError, MissingExtra, ModelError
 from goldassay.judges.ask.judge import named
 from goldassay.judges.nli import NLI, Entailment, EntailmentJudge, classes
-from goldassay.measures.answering import ClaimPrecision, Faithfulness, SemanticSupport, semantic_support
+from goldassay.measures.answering import ClaimRate, SemanticSupport
 from goldassay.measures.judged import Verdict
 
 
@@ -66,13 +66,13 @@ def test_a_claim_of_two_sentences_together() -> None:
 def test_measures_take_it() -> None:
     judge = EntailmentJudge(Words())
     pred = {"answer": "It is red. It is old. It opened in 1885.", "retrieved_contexts": ["It is red.", TEXT]}
-    found = Faithfulness(judge)({}, pred)
+    found = ClaimRate("faithfulness", judge)({}, pred)
     assert found.tally.value == pytest.approx(2 / 3)
     assert found.errors[0].message == (
         "The answer says “It is old.”, which no retrieved passage supports. It says otherwise: “It is not old.”."
     )
-    assert ClaimPrecision(judge)({"reference": TEXT}, pred).tally.value == pytest.approx(2 / 3)
-    assert "judge=nli:words@1" in Faithfulness(judge).conventions
+    assert ClaimRate("claim_precision", judge)({"reference": TEXT}, pred).tally.value == pytest.approx(2 / 3)
+    assert "judge=nli:words@1" in ClaimRate("faithfulness", judge).conventions
 
 
 def test_errors_for_people() -> None:
@@ -167,7 +167,9 @@ def test_a_transformers_model_gives_its_probabilities(folder: Path) -> None:
 
 def test_a_transformers_model_judges(folder: Path) -> None:
     judge = named(f"nli:{folder}")
-    found: Any = Faithfulness(judge)({}, {"answer": "It is red.", "retrieved_contexts": ["It is old. " * 40]})
+    found: Any = ClaimRate("faithfulness", judge)(
+        {}, {"answer": "It is red.", "retrieved_contexts": ["It is old. " * 40]}
+    )
     assert found.tally.value in (0.0, 1.0)  # a premise longer than the model is cut
     assert str(judge) == "nli:tiny@1"
     with pytest.raises(ModelError, match="no such model folder"):
@@ -179,6 +181,11 @@ def lengths(texts: Sequence[str]) -> list[list[float]]:
 
 
 EMBEDDER = Function(lengths, "lengths of texts")
+
+
+def semantic_support(text: str, texts: list[str], embedder: Any) -> float | None:
+    tally = SemanticSupport(register(embedder))({}, {"answer": text, "retrieved_contexts": texts}).tally
+    return float(tally.value) if tally.weight else None
 
 
 def test_semantic_support_by_hand() -> None:

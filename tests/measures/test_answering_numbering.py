@@ -7,7 +7,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from goldassay.measures.answering import rouge_batch
+from goldassay.measures.answering import rouge
 from goldassay.measures.answering.rouge import ROUNDS, _distinct, numbered
 from goldassay.text.words import tokens
 
@@ -38,7 +38,7 @@ def test_a_number_is_a_word(texts: list[str], tokenizer: str, stem: bool) -> Non
 def test_words_that_differ_only_after_many_letters_do_not_match() -> None:
     for n in (7, 8, 9, 16, 31, 32, 33, 100):
         long = "a" * n
-        found = rouge_batch([f"{long}b", f"{long}b"], [f"{long}c", f"x {long}b"], ("1", "L"))
+        found = rouge([f"{long}b", f"{long}b"], [f"{long}c", f"x {long}b"], ("1", "L"))
         assert found["1"][:, 2].tolist() == found["L"][:, 2].tolist() == pytest.approx([0, 2 / 3])  # P 1/1, R 1/2
 
 

@@ -18,16 +18,14 @@ from goldassay.measures.answering import (
     Confidence,
     Robustness,
     Speed,
-    aurc,
-    brier,
     confidence_score,
-    ece,
     final_score,
-    risk_coverage,
     robustness_score,
     speed_score,
 )
+from goldassay.measures.answering.calibration import Risk
 from goldassay.running.example import failure
+from goldassay.statistics.evidence import summed
 
 LONG = " ".join(["word"] * 51)
 MEDIUM = " ".join(["word"] * 31)
@@ -151,12 +149,19 @@ def test_the_weakness_of_confidence_stands_beside_calibration() -> None:
     assert (card.values["brier"], card.values["ece"], card.values["aurc"]) == (0.5, 0.5, 0.5)
 
 
+def calibrated(statistic: str, sure: list[float], right: list[float]) -> float:
+    gold = [{"answers": ["1800"] if each else ["1900"]} for each in right]
+    pred = [{"answer": "1800", "confidence": each} for each in sure]
+    measure = answering.Calibration(statistic=statistic)
+    return float(summed(measure.tallies(measure.batch(gold, pred))).value)
+
+
 def test_calibration_by_hand() -> None:
-    sure, right = [0.9, 0.8, 0.3, 0.2], [1, 0, 1, 0]
-    assert brier(sure, right) == pytest.approx((0.01 + 0.64 + 0.49 + 0.04) / 4)
-    assert ece(sure, right, bins=2) == pytest.approx(0.5 * abs(0.5 - 0.85) + 0.5 * abs(0.5 - 0.25))
-    assert aurc(sure, right) == pytest.approx((0 + 1 / 2 + 1 / 3 + 2 / 4) / 4)
-    assert ece([1.0], [1]) == 0
+    sure, right = [0.9, 0.8, 0.3, 0.2], [1.0, 0.0, 1.0, 0.0]
+    assert calibrated("brier", sure, right) == pytest.approx((0.01 + 0.64 + 0.49 + 0.04) / 4)
+    assert calibrated("ece", sure, right) == pytest.approx((0.1 + 0.8 + 0.7 + 0.2) / 4)
+    assert calibrated("aurc", sure, right) == pytest.approx((0 + 1 / 2 + 1 / 3 + 2 / 4) / 4)
+    assert calibrated("ece", [1.0], [1.0]) == 0
 
 
 @settings(max_examples=60, deadline=None)
@@ -166,21 +171,18 @@ def test_calibration_by_hand() -> None:
 def test_calibration_does_not_depend_on_the_order(rows: list[tuple[float, bool]], random: Random) -> None:
     swapped = list(rows)
     random.shuffle(swapped)
-    for measure in (brier, ece, aurc):
-        one = measure([c for c, _ in rows], [float(k) for _, k in rows])
-        assert one == pytest.approx(measure([c for c, _ in swapped], [float(k) for _, k in swapped]))
+    for statistic in ("brier", "ece", "aurc"):
+        one = calibrated(statistic, [c for c, _ in rows], [float(k) for _, k in rows])
+        assert one == pytest.approx(calibrated(statistic, [c for c, _ in swapped], [float(k) for _, k in swapped]))
         assert 0 <= one <= 1
     sure, right = [c for c, _ in rows], [float(k) for _, k in rows]
-    assert aurc(sure, right) == pytest.approx(risk_coverage(sure, right)[1].mean())
+    risk = Risk.of(sure, [(1.0, each, 0.0) for each in right])
+    assert calibrated("aurc", sure, right) == pytest.approx(risk.curve[1].mean())
 
 
 def test_what_cannot_be_calibrated_is_said() -> None:
-    with pytest.raises(GoldassayError, match="1 confidences against 2 outcomes"):
-        brier([0.5], [1, 0])
-    with pytest.raises(GoldassayError, match=r"a confidence lies between 0 and 1, not 1.5 \(item 1\)"):
-        ece([0.5, 1.5], [1, 0])
-    with pytest.raises(GoldassayError, match="0 confidences"):
-        aurc([], [])
+    with pytest.raises(GoldassayError, match="statistic is brier, ece or aurc, not 'mce'"):
+        answering.Calibration(statistic="mce")
     with pytest.raises(DataError, match="confidence: expected a number from 0 to 1, found 2"):
         Confidence()({"answers": ["x"]}, {"answer": "x", "confidence": 2})
 
@@ -244,7 +246,5 @@ def test_empty_answers_alone_are_no_confidence() -> None:
 
 
 def test_settings_that_make_no_sense_are_one_line() -> None:
-    with pytest.raises(GoldassayError, match="at least one bin, not 0"):
-        answering.ece([0.5], [1], bins=0)
     with pytest.raises(GoldassayError, match="above 0, not 0"):
         answering.speed_score(5, limit=0)

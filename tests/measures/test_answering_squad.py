@@ -13,7 +13,7 @@ from goldassay.embedding import Function
 from goldassay.exceptions import DataError, GoldassayError
 from goldassay.measure import parse, stored
 from goldassay.measures import answering
-from goldassay.measures.answering import F1, MLQAF1, ExactMatch, MLQAExactMatch, UnicodeExactMatch, UnicodeF1, squad
+from goldassay.measures.answering import F1, ExactMatch, squad
 from goldassay.running.example import failure
 from goldassay.text import normal
 
@@ -49,12 +49,12 @@ def test_the_hand_table(golds: list[str], found: str, exact: float, f1: float) -
 
 def test_the_unicode_variant_is_another_measure_under_its_own_name() -> None:
     gold, pred = {"answers": ["«Москва»"]}, {"answer": "москва"}
-    assert (ExactMatch()(gold, pred).tally.value, UnicodeExactMatch()(gold, pred).tally.value) == (0, 1)
-    assert UnicodeF1(articles=("het",))({"answers": ["het Rijks"]}, {"answer": "Rijks Amsterdam"}).tally.value == (
+    assert (ExactMatch()(gold, pred).tally.value, ExactMatch("unicode")(gold, pred).tally.value) == (0, 1)
+    assert F1("unicode", articles=("het",))({"answers": ["het Rijks"]}, {"answer": "Rijks Amsterdam"}).tally.value == (
         pytest.approx(2 / 3)  # P 1/2, R 1/1
     )
-    assert UnicodeExactMatch().key == "unicode_exact_match"
-    assert parse(stored(UnicodeF1(articles=("de", "het")))) == UnicodeF1(articles=("de", "het"))
+    assert ExactMatch("unicode").key == "unicode_exact_match"
+    assert parse(stored(F1("unicode", articles=("de", "het")))) == F1("unicode", articles=("de", "het"))
 
 
 TEXTS = st.text(st.sampled_from("ab theAN.,'-«é\x00\n 1ΣσςİK"), max_size=14)
@@ -150,8 +150,8 @@ MLQA = [
 def test_mlqas_rules(language: str, gold: str, found: str, exact: float, f1: float) -> None:
     asked, pred = {"answers": [gold], "language": language}, {"answer": found}
     for where in (language, "gold"):
-        assert MLQAExactMatch(where)(asked, pred).tally.value == exact
-        assert MLQAF1(where)(asked, pred).tally.value == pytest.approx(f1)
+        assert ExactMatch("mlqa", language=where)(asked, pred).tally.value == exact
+        assert F1("mlqa", language=where)(asked, pred).tally.value == pytest.approx(f1)
 
 
 def test_words_that_are_not_separated_are_said() -> None:
@@ -163,8 +163,8 @@ def test_words_that_are_not_separated_are_said() -> None:
     told = answering.scorecard([{**gold[0], "language": "zh"}], pred)
     assert told.values["mlqa_f1"] == pytest.approx(10 / 11)
     assert told.by["language"]["zh"]["mlqa_f1"] == pytest.approx(10 / 11)
-    asked = answering.scorecard(gold, pred, measures=["MLQAF1('zh')"])
-    assert asked.values == {"MLQAF1('zh')": pytest.approx(10 / 11)}
+    asked = answering.scorecard(gold, pred, measures=["F1('mlqa', language='zh')"])
+    assert asked.values == {"F1('mlqa', language='zh')": pytest.approx(10 / 11)}
     assert asked.warnings == []
     plain = answering.scorecard([{"answers": ["1800"]}], [{"answer": "1800"}])
     assert plain.warnings == []

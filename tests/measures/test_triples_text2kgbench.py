@@ -57,7 +57,7 @@ def test_no_output_adds_nothing_and_an_empty_output_conforms(tmp_path: Path) -> 
 
 
 def test_other_names_are_refused() -> None:
-    with pytest.raises(GoldassayError, match="Text2KGBench has precision"):
+    with pytest.raises(GoldassayError, match="value is precision"):
         Official("accuracy")
 
 

@@ -14,7 +14,7 @@ from goldassay import Metric, evaluate
 from goldassay.cli import app
 from goldassay.exceptions import DataError, GoldassayError
 from goldassay.judges.people.run_labels import read
-from goldassay.measures.answering import ExactMatch, Faithfulness, Relevance
+from goldassay.measures.answering import ClaimRate, ExactMatch, Relevance
 from goldassay.measures.judged import Verdict
 from goldassay.running import Run
 from goldassay.statistics.ppi import corrected as by_labels
@@ -162,7 +162,7 @@ def test_the_labels_of_a_file(tmp_path: Path) -> None:
     }
     seen = {"id": "c", "question": "3", "answer": "In May.", "label": "partial"}
     assert of(seen) == {"relevance": {"c": [0.5, 1.0]}}
-    both = Metric({Relevance(Kind()): 1.0, Faithfulness(Kind()): 1.0})
+    both = Metric({Relevance(Kind()): 1.0, ClaimRate("faithfulness", Kind()): 1.0})
     assert of({"id": "a", "label": "evasion"}, metric=both) == {"relevance": {"a": 0.0}}
     assert of({"id": "a", "measure": "faithfulness", "label": 0.25}, metric=both) == {"faithfulness": {"a": 0.25}}
     claim = {"id": "q1", "text": "It opened in 1885.", "claim": "It is red.", "label": "not_stated"}

@@ -16,13 +16,11 @@ from goldassay.embedding import Embedder, available
 from goldassay.exceptions import DataError, FieldError, GoldassayError
 from goldassay.fields import Column, read
 from goldassay.judges.measures import Rubric
-from goldassay.measures.answering import Faithfulness, JudgedMean, Relevance
+from goldassay.measures.answering import ClaimRate, JudgedMean, Relevance, rouge
 from goldassay.measures.answering.embeddings import similarity
-from goldassay.measures.answering.grounding import lexical_support
-from goldassay.measures.answering.matching import Aliases, distinct, lacking
-from goldassay.measures.answering.measures import rouge
+from goldassay.measures.answering.grounding import Aliases, distinct, lexical_support, missing_entities
 from goldassay.measures.answering.ranking import FIVE, WEIGHTS, final_score
-from goldassay.measures.answering.records import all_texts, contexts, reference
+from goldassay.measures.answering.records import check_texts, contexts, reference
 from goldassay.scorecard import Scorecard
 from goldassay.text.words import found_entities
 
@@ -89,7 +87,7 @@ class RAGEvaluator:
         """The values of one answer; ``None`` where what would give one is not there, or cannot say."""
         given = {"question": question, "answer": generated_answer, "reference": gold_answer}
         for name, text in (given | {"context": retrieved_context}).items():
-            all_texts([text], name, "no answer is an empty text, and several contexts are one, with lines between")
+            check_texts([text], name, "no answer is an empty text, and several contexts are one, with lines between")
         values: dict[str, object] = {
             "rouge": self.rouge(generated_answer, gold_answer),
             "semantic_similarity": self._cosine(generated_answer, gold_answer),
@@ -118,12 +116,14 @@ class RAGEvaluator:
 
 
 def _rouge(answer: str, gold: str) -> dict[str, float]:
-    return {f"rouge{kind}": rouge(answer, gold, kind)[2] for kind in ("1", "2", "L")}
+    return {f"rouge{kind}": float(rows[0, 2]) for kind, rows in rouge([answer], [gold]).items()}
 
 
 def faithful(judge: object, question: str, answer: str, context: str) -> float | None:
     """The share of the answer's claims that the context supports; ``None`` where it makes none or none is known."""
-    tally = Faithfulness(judge)({"question": question}, {"answer": answer, "retrieved_contexts": [context]}).tally
+    tally = ClaimRate("faithfulness", judge)(
+        {"question": question}, {"answer": answer, "retrieved_contexts": [context]}
+    ).tally
     return _known(tally)
 
 
@@ -222,7 +222,7 @@ def context_entity_recall(
         except DataError as error:
             raise error.at(record=place) from None
         wanted = distinct(extract(text), match, aliases)
-        missing = lacking(wanted.values(), texts, None, match, aliases)
+        missing = missing_entities(wanted.values(), texts, None, match, aliases)
         values.append((len(wanted) - len(missing)) / len(wanted) if wanted else None)
     counted = [value for value in values if value is not None]
     return {"context_entity_recall": sum(counted) / len(counted) if counted else None, "rows": values}

@@ -50,7 +50,7 @@ class Rated(JudgedMeasure):
         """What is wrong, in words."""
         return f"The judge says {label!r}."
 
-    def assess(self, gold: object, pred: object) -> Assessment[JudgedMean]:
+    def judged(self, gold: object, pred: object) -> Assessment[JudgedMean]:
         """The worth of one answer, with the judge's reason where it is not the highest."""
         found = self.verdict(gold, pred)
         if found is None:
@@ -226,7 +226,7 @@ class TypePlausibility(JudgedMeasure):
     judge: Any
     types: tuple[tuple[str, str], ...] = ()
 
-    def assess(self, gold: object, pred: object) -> Assessment[JudgedMean]:
+    def judged(self, gold: object, pred: object) -> Assessment[JudgedMean]:
         """The entities of one text."""
         text = str(gold_field(gold, "text"))
         meant = dict(self.types)
@@ -277,7 +277,7 @@ class LinkPlausibility(JudgedMeasure):
     judge: Any
     described: Any = field(default=None, repr=False, compare=False)
 
-    def assess(self, gold: object, pred: object) -> Assessment[JudgedMean]:
+    def judged(self, gold: object, pred: object) -> Assessment[JudgedMean]:
         """The links of one text."""
         if failed(pred):
             return Assessment(JudgedMean())

@@ -61,8 +61,8 @@ class Scoring:
     @property
     def metric(self) -> Metric:
         """F1 of statements, with precision and recall beside it."""
-        kinds = {measures.F1: 1.0, measures.Precision: 0.0, measures.Recall: 0.0}
-        return Metric({kind(**self.options): weight for kind, weight in kinds.items()})
+        weights = {"f1": 1.0, "precision": 0.0, "recall": 0.0}
+        return Metric({measures.F1(rate=rate, **self.options): weight for rate, weight in weights.items()})
 
     def match(self, gold: Sequence[object], predictions: Sequence[object]) -> Matching:
         """The one-to-one matching of an article's statements and predictions."""

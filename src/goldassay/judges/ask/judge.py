@@ -17,7 +17,7 @@ from goldassay import jsonl
 from goldassay.exceptions import GoldassayError
 from goldassay.judges.ask import questions as asks
 from goldassay.judges.ask.model import BoundModel, Fields, stands
-from goldassay.measures.answering.claims import TABLES, asked
+from goldassay.measures.answering.claims import TABLES, judge_claims
 from goldassay.measures.judged import Verdict
 
 
@@ -112,7 +112,7 @@ class Judge(BoundModel):
         tables = [
             t for t in TABLES if (gold is not None or "gold" not in t) and (contexts is not None or "context" not in t)
         ]
-        made = asked(self, answer, gold, contexts, tables)
+        made = judge_claims(self, answer, gold, contexts, tables)
         claims = {"answer_claims": list(made.answer), "gold_claims": list(made.gold)}
         return {"answer": answer, **claims, "support": made.support.state()}
 

@@ -28,7 +28,7 @@ from goldassay.exceptions import DataError, GoldassayError
 from goldassay.judges.ask.judge import Judge
 from goldassay.judges.ask.model import Accept, Fields
 from goldassay.judges.ask.questions import Question
-from goldassay.measures.answering.claim_measures import RELEVANCE
+from goldassay.measures.answering.claims import RELEVANCE
 from goldassay.tally import Mean
 
 if TYPE_CHECKING:

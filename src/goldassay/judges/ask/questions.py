@@ -27,7 +27,7 @@ from typing import TYPE_CHECKING, Literal
 import dspy
 
 from goldassay.exceptions import GoldassayError
-from goldassay.measures.answering.claim_measures import RELEVANCE
+from goldassay.measures.answering.claims import RELEVANCE
 from goldassay.measures.judged import Verdict
 
 if TYPE_CHECKING:

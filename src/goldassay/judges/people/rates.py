@@ -28,7 +28,6 @@ from goldassay.exceptions import DataError
 from goldassay.judges.ask.panel import Vote
 from goldassay.judges.people.grades import Graded, graded
 from goldassay.judges.people.labels import Labels
-from goldassay.measures.answering.calibration import brier
 from goldassay.statistics.intervals import Interval, wilson
 from goldassay.statistics.ppi import Corrected, corrected
 
@@ -196,9 +195,14 @@ def fit(
         len(other),
         rates(held, [positives[i] for i in other], level),
         rates(held, [scores[i] >= best for i in other], level),
-        brier([scores[i] for i in other], held),
-        brier([curve(scores[i]) for i in other], held),
+        _brier([scores[i] for i in other], held),
+        _brier([curve(scores[i]) for i in other], held),
     )
+
+
+def _brier(scores: Sequence[float], truths: Sequence[bool]) -> float:
+    """The mean squared distance of scores and truths."""
+    return sum((score - truth) ** 2 for score, truth in zip(scores, truths, strict=True)) / len(scores)
 
 
 def halves(truths: Sequence[bool], seed: int = 0) -> tuple[list[int], list[int]]:

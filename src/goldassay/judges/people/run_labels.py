@@ -23,7 +23,7 @@ from typing import Any
 
 from goldassay.exceptions import DataError, GoldassayError
 from goldassay.judges.people.labels import labelled_rows, labels_of
-from goldassay.measures.answering.claim_measures import RELEVANCE, Relevance
+from goldassay.measures.answering.claims import RELEVANCE, Relevance
 from goldassay.measures.judged import JudgedMeasure
 from goldassay.metric import Metric
 
@@ -89,7 +89,7 @@ def _levels(measure: JudgedMeasure) -> Mapping[str, float]:
     levels = [name for name, _ in getattr(measure, "levels", ())]
     if levels:
         return {name: index / (len(levels) - 1) for index, name in enumerate(levels)}
-    return {"first": 1.0, "tie": 0.5, "second": 0.0} if measure.name == "preference" else YES
+    return {"first": 1.0, "tie": 0.5, "second": 0.0} if measure.key == "preference" else YES
 
 
 def _of_claims(row: Mapping[str, Any], judged: Mapping[str, JudgedMeasure], place: Mapping[str, Any]) -> str:

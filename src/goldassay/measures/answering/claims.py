@@ -442,7 +442,6 @@ class ClaimRate(JudgedMeasure):
     task = "answering"
     gold_fields = ("reference", "answers", "question")
     pred_fields = ("support", "answer", "retrieved_contexts")
-    fixed = {"average": "answers", **JudgedMeasure.fixed}
     source = "Ru et al., RAGChecker, NeurIPS 2024"
     optional = True
     in_key = ("rate",)
@@ -455,6 +454,12 @@ class ClaimRate(JudgedMeasure):
     def key(self) -> str:
         """The name of the rate."""
         return self.rate
+
+    @property
+    def fixed(self) -> Mapping[str, str]:  # type: ignore[override]
+        """Where noise comes from, the average, and what an unknown verdict counts."""
+        passages = self.rate.partition("_in_")[2]
+        return {**({"passages": passages} if passages else {}), "average": "answers", **JudgedMeasure.fixed}
 
     @property
     def formula(self) -> str:  # type: ignore[override]

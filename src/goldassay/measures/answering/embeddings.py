@@ -4,11 +4,11 @@ Semantic similarity is the cosine of two texts' embeddings, which may be negativ
 same thing, not that they say the same: a negation or a wrong digit hardly moves it, and an echo of the question is near
 every answer to it (see docs/blind-measures.md). Reimers and Gurevych, Sentence-BERT, EMNLP 2019.
 
-Semantic support says how near each sentence of an answer is to a sentence of the retrieved texts. It is a cheap stand-in
-and not faithfulness, since nearness is not entailment; so it has a name of its own. For each sentence of the answer the
-best cosine with a sentence of the contexts counts, negative ones as 0. As in `lexical_support`, a pair supports nothing
-if one side has an odd number of negations and the other has not, or if the context sentence lacks a number of the
-answer's: cosines hardly see a "not" or a wrong digit. A copied sentence has 1.
+Semantic support says how near each sentence of an answer is to a sentence of the retrieved texts. It is a cheap
+stand-in and not faithfulness, since nearness is not entailment; so it has a name of its own. For each sentence of the
+answer the best cosine with a sentence of the contexts counts, negative ones as 0. As in `lexical_support`, a pair
+supports nothing if one side has an odd number of negations and the other has not, or if the context sentence lacks a
+number of the answer's: cosines hardly see a "not" or a wrong digit. A copied sentence has 1.
 
 BERTScore: with unit vectors x of the answer's tokens and y of the gold's, and weights w (1, or idf over the golds;
 special tokens 0): P = Σ w(x) max_y x·y / Σ w(x), R likewise over y, F1 = 2PR/(P+R). Special tokens can be matched, as
@@ -32,7 +32,7 @@ from rich.progress import Progress
 
 from goldassay.embedding import DEFAULT, Embedder, TokenEmbedder, checked, cosine, resolve, resolve_tokens
 from goldassay.exceptions import GoldassayError, ModelError
-from goldassay.measure import Error, Review, failed
+from goldassay.measure import Error, Measure, Review, failed
 from goldassay.measures.answering.grounding import ENOUGH, negations
 from goldassay.measures.answering.matching import Answering, Batch
 from goldassay.measures.answering.mistakes import wrong_answer
@@ -140,7 +140,7 @@ def _compatible(one: str, other: str) -> bool:
 
 
 @dataclass(frozen=True)
-class SemanticSupport(Answering[Mean]):
+class SemanticSupport(Measure[Mean]):
     """Semantic support of the answer by ``retrieved_contexts``; an empty answer and absent contexts are left out.
 
     ``embedder`` is a name (see `goldassay.embedding`).
@@ -152,6 +152,7 @@ class SemanticSupport(Answering[Mean]):
     0.5
     """
 
+    task = "answering"
     name = "semantic_support"
     zero = Mean()
     pred_fields = ("answer", "retrieved_contexts")
@@ -163,10 +164,6 @@ class SemanticSupport(Answering[Mean]):
     source = "goldassay; an embedding stand-in, not faithfulness"
 
     embedder: str = DEFAULT
-
-    def batch(self, gold: Sequence[object], pred: Sequence[object]) -> list[tuple[object, object]]:  # type: ignore[override]
-        """The pairs: an example need not have gold."""
-        return list(zip(gold, pred, strict=True))
 
     def _supports(self, gold: object, pred: object) -> list[tuple[str, float]]:
         texts = None if failed(pred) else contexts(pred)
@@ -310,7 +307,8 @@ class BERTScore(Answering[Mean]):
         def score() -> Floats:
             model = resolve_tokens(self.model, self.layer)
             rows = bertscore(*batch.pairs, model, idf=self.idf, baseline=self.baseline)
-            return rows * np.array([[float(bool(text.strip()))] for text in batch.pairs[0]]).reshape(-1, 1)
+            spoken = np.array([bool(text.strip()) for text in batch.pairs[0]], np.float64)
+            return np.multiply(rows, spoken[:, None])
 
         rows = batch.once(("bertscore", self.model, self.layer, self.baseline, self.idf), score)
         return batch.best(rows[:, PARTS.index(self.part)], by=rows[:, 2])

@@ -51,12 +51,12 @@ def distinct(entities: Iterable[object], match: str = "normalised", aliases: Ali
     keys: dict[str, object] = {}
     for entity in entities:
         if match == "id":
-            key = read(entity, "id", None) if isinstance(entity, Mapping) else entity
+            key = str((read(entity, "id", None) if isinstance(entity, Mapping) else entity) or "")
         else:
             key = _text(entity)
             key = key if match == "exact" else normal.unicode(key) or key
         if key:
-            keys.setdefault(str(first.get(key, key)), entity)
+            keys.setdefault(first.get(key, key), entity)
     return keys
 
 

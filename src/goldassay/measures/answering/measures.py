@@ -103,8 +103,8 @@ class ExactMatch(Answering[Mean]):
         if self.normalisation == "squad":
             values = (batch.exact, batch.f1)[self.column]
         else:
-            rows = zip(batch.gold, batch.answers, batch.golds, batch.failed, strict=True)
-            values = np.array([0.0 if lost else self._agreement(*row) for *row, lost in rows], float)
+            pairs = enumerate(zip(batch.gold, batch.answers, batch.golds, strict=True))
+            values = np.array([0.0 if batch.failed[i] else self._agreement(*pair) for i, pair in pairs], np.float64)
         return Mean(values, np.ones(len(values)))
 
     def _agreement(self, gold: object, text: str, golds: tuple[str, ...]) -> float:

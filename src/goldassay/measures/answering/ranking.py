@@ -226,7 +226,7 @@ def _broken(pred: object) -> bool:
 
 
 class Parts(By[str, Any]):
-    """The tallies of the ranking's five; ``value`` is their weighted mean, without a weight if one of them is missing."""
+    """The tallies of the ranking's five; ``value`` is their weighted mean, and nothing if one of them is missing."""
 
     def __init__(self, items: Mapping[str, Any] = {}, weights: Mapping[str, float] = WEIGHTS) -> None:
         super().__init__(items)
@@ -249,9 +249,8 @@ class Parts(By[str, Any]):
 
     def from_state(self, state: State) -> Parts:
         """The evidence again; a part that the state lacks has none."""
-        return self.with_items(
-            {name: part.from_state(state[name]) if name in state else part for name, part in self.items()}
-        )
+        parts = {name: part.from_state(state[name]) if name in state else type(part)() for name, part in self.items()}
+        return self.with_items(parts)
 
 
 @dataclass(frozen=True)

@@ -7,11 +7,11 @@ only some records have the evidence for (verdicts, citations, results, confidenc
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from goldassay.embedding import Embedder, TokenEmbedder, available, available_tokens, register
+from goldassay.embedding import DEFAULT, Embedder, TokenEmbedder, available, available_tokens, register
 from goldassay.exceptions import GoldassayError
 from goldassay.fields import read
 from goldassay.measure import Measure, parse
@@ -76,8 +76,8 @@ def scorecard(
         _Model("embedder", QUALITY, "quality", names, embedder, available),
         _Model("token embedder", ACCURACY, "accuracy", names, tokens, available_tokens),
     ]
-    quality = SemanticSimilarity(*models[0].named)
-    accuracy = BERTScore(*models[1].named, baseline=baseline, idf=idf)
+    quality = SemanticSimilarity(models[0].name)
+    accuracy = BERTScore(models[1].name, baseline=baseline, idf=idf)
     final = FinalScore(tuple(weights.items()), quality.embedder, accuracy.model, baseline, idf)
     default = _default(facts, quality, accuracy, final)
     chosen = default if measures is None else _chosen(measures, {**_on_request(), **default})
@@ -111,11 +111,11 @@ class _Model:
         self.model = find() if given == AUTO or (given is None and self.asked) else given
 
     @property
-    def named(self) -> tuple[str, ...]:
-        """Its name as an argument; none without a model."""
+    def name(self) -> str:
+        """The name that a measure knows it by."""
         if self.model is None:
-            return ()
-        return (self.model if isinstance(self.model, str) else register(self.model),)
+            return DEFAULT
+        return self.model if isinstance(self.model, str) else register(self.model)
 
     def lacks(self, name: str, weights: Mapping[str, float]) -> str:
         """Why a value cannot be computed without this model; empty if it can."""
@@ -189,7 +189,7 @@ class _Facts:
     def look_for_evidence(self, part: Batches) -> None:
         """What the next chunk has evidence for; raise unless its two sides are aligned."""
         check_aligned(part.gold, part.pred)
-        tests = {
+        tests: dict[str, Callable[[Any, Any], object]] = {
             "joined": lambda gold, pred: language_of(gold) in normal.JOINED,
             "claims": lambda gold, pred: claims.from_prediction(pred),
             "citations": lambda gold, pred: citations.verdicts(pred),

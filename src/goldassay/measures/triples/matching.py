@@ -106,7 +106,7 @@ def match(
     gold: object,
     pred: object,
     table: Alignment = NO_TABLE,
-    comparing: Comparing = Comparing(),
+    comparing: Comparing | None = None,
     equivalents: Mapping[str, str] | None = None,
     excluded: Iterable[str] = objects.EXCLUDED,
 ) -> Matching:
@@ -143,7 +143,7 @@ def match(
                 values[statement.kind] = objects.read(said.triple, statement.kind)
             value = values[statement.kind]
             if same_subject(statement, said, equivalents) and objects.same(
-                statement.value, value, comparing, equivalents
+                statement.value, value, comparing or Comparing(), equivalents
             ):
                 candidates[number].append(index)
     matching.pairs = assign(candidates)
