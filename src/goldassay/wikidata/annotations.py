@@ -15,8 +15,8 @@ from pydantic import BaseModel
 
 from goldassay.exceptions import GoldassayError
 from goldassay.gold.formats import kits
-from goldassay.measures.triples.matching import NO_MATCH
 from goldassay.measures.triples import VERDICTS, novel_discovery_rate
+from goldassay.measures.triples.matching import NO_MATCH
 from goldassay.wikidata.alignment import validated
 from goldassay.wikidata.scoring import NOVEL, VerdictKey, verdict_key
 

@@ -25,8 +25,7 @@ import dspy
 from goldassay import files, jsonl
 from goldassay.cache import age, old
 from goldassay.exceptions import DataError
-from goldassay.measures.triples import scorecard
-from goldassay.measures.triples import VERDICTS
+from goldassay.measures.triples import VERDICTS, scorecard
 from goldassay.scorecard import Scorecard, rates
 from goldassay.statistics.intervals import interval, wilson
 from goldassay.wikidata import gaps
