@@ -93,7 +93,7 @@ def demo(
     ] = None,
 ) -> None:
     """The whole loop, offline, in minutes: measure, tune, measure again."""
-    from goldassay.proof.demo import run
+    from goldassay.demo import run
 
     run(lm=lm, limit=limit)
 

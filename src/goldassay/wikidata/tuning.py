@@ -9,15 +9,12 @@ articles, their effect shows on other articles only.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from goldassay.fields import read
-from goldassay.measure import Error, Measure
-from goldassay.measures.triples import F1
-from goldassay.measures.triples.objects import written
+from goldassay.measure import Error
 from goldassay.running.run import Case
 from goldassay.score import Evidence
 from goldassay.tally import Counts
@@ -76,22 +73,6 @@ def from_rows(rows: Iterable[Mapping[str, Any]], table: PropertyAlignmentTable) 
     return Errors(cases, sentences)
 
 
-def from_outputs(gold: Sequence[object], pred: Sequence[object], measure: Measure[Counts] | None = None) -> Errors:
-    """The errors of existing outputs; a sentence's example is its gold."""
-    measure = measure or F1()
-    cases, sentences = [], {}
-    for record, prediction in zip(gold, pred, strict=True):
-        assessment = measure(record, prediction)
-        name, text = str(read(record, "id")), str(read(record, "text", ""))
-        errors = tuple(replace(error, context=text, field="statements") for error in assessment.errors)
-        cases.append(Case(name, Evidence({measure.key: assessment.tally}), errors))
-        sentences[name, text] = [
-            _triple(triple["subject"], triple["predicate"], written(triple["object"]))
-            for triple in read(record, "triples")
-        ]
-    return Errors(cases, sentences)
-
-
 def _triple(subject: str, predicate: str, value: str) -> dict[str, Any]:
     return {"subject": subject, "predicate": predicate, "object": value, "confidence": 1.0}
 
@@ -129,9 +110,6 @@ def sentences(diagnosis: Diagnosis, errors: Errors) -> dict[str, list[Patch]]:
             MISSED: f"Give the {label} whenever the text states it, such as {quoted}.",
             WRONG: f'As {label} give only what the text says about its subject itself: "{first.gold}", '
             f'not "{first.pred}".',
-            "wrong_subject": f"Give each {label} to the subject that the text states it for.",
-            "spurious": f"Do not give {quoted} as {label or pattern.pred_type} unless the text says so.",
-            "duplicate": "Give each statement once.",
         }
         if pattern.kind not in rules:
             return []

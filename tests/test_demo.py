@@ -10,8 +10,8 @@ from typing import Any
 import dspy
 import pytest
 
+from goldassay import demo
 from goldassay.exceptions import MissingExtra
-from goldassay.proof import demo
 
 
 class Copyist:
@@ -46,17 +46,17 @@ def printed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Capt
 
 def test_an_error_its_patch_the_verdicts_and_test_beside_the_patterns(printed: Any, tmp_path: Path) -> None:
     said = printed(lambda name=None, **_: dspy.LM("scripted/copyist", engine=Copyist(), cache=False))
-    assert "12 of dev choose, 12 of test are looked at once" in said
+    assert "12 of dev choose, 12 of test are measured once" in said
     assert re.search(r"One of them, in \w\w-\d{3}: \".+\" \(\w.*\) was missed", said)
     assert "+++ patched" in said  # nearest demonstrations were kept, and the prompt shows one
     nearest = re.search(r"nearest: (\.?[\d.]+) → ([\d.]+), \+[\d.]+ \[.*\], n \d+: kept", said)
     assert nearest
     assert float(nearest[1]) == 0.0 < float(nearest[2])
     assert "form of the answer" not in said  # no local model: DSPy's adapter says how answers are written
-    rows = {name: float(value) for name, value in re.findall(r"│ ([\w ()+]+?) +│ ([\d.]+) \[", said)}
-    assert list(rows) == ["patterns (no model)", "the model as it is", "tuned", "patterns + tuned"]
-    assert rows["the model as it is"] == 0.0 < rows["tuned"] < rows["patterns (no model)"]
-    assert "tuned against the model as it is: +" in said
+    rows = {name: float(value) for name, value in re.findall(r"│ ([\w ()+-]+?) +│ ([\d.]+) \[", said)}
+    assert list(rows) == ["patterns (no model)", "zero-shot", "tuned", "patterns + tuned"]
+    assert rows["zero-shot"] == 0.0 < rows["tuned"] < rows["patterns (no model)"]
+    assert "tuned against zero-shot: +" in said
     runs = next(tmp_path.iterdir())
     ids = {json.loads(line)["id"] for line in (runs / "tuned" / "rows.jsonl").read_text(encoding="utf-8").splitlines()}
     shown = next(iter(re.findall(r"One of them, in (\w\w-\d{3})", said)))

@@ -1,0 +1,174 @@
+"""The whole loop on ``gold/heritage``, offline, with the embedded model: ``goldassay demo``.
+
+The task is to extract names. `goldassay.tuning.Patches` tests edits of the prompt on dev, by cross-fitting; what it
+keeps is measured once on test, beside the program as it was and beside patterns that need no model. Printed are an
+error, the prompt sent for it before and after as a diff, the verdict on every candidate, and the values with their
+intervals. Without the model (its extra is not installed, or its file cannot be fetched) only the patterns are measured.
+"""
+
+from __future__ import annotations
+
+import difflib
+import logging
+import sys
+import threading
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import dspy
+
+from goldassay import workspace
+from goldassay.exceptions import MissingExtra, ModelError
+from goldassay.lm import Model, for_program
+from goldassay.progress import quiet
+from goldassay.reporting import runs as tables
+from goldassay.reporting import terminal
+from goldassay.running import evaluate, new_folder
+from goldassay.running.example import guarded, unguarded
+from goldassay.statistics import compare
+from goldassay.tuning import Patches
+from goldassay.tuning.demonstrations import nearest_examples
+from goldassay.tuning.instructions import rules
+from goldassay.tuning.saved import rendered
+from goldassay.tuning.wrappers import demonstrations
+
+TASK, VALUE = "extraction", "strict_f1"
+DEV, ANSWER_TOKENS = 18, 64  # few examples and short answers: the loop takes three minutes of processor time
+DIFF_LINES = 16
+LEVEL = 0.025  # of .05, for each of the two comparisons on the same test examples
+HEARTBEAT = 10.0  # seconds between two lines of progress where standard error is not a terminal
+
+
+def run(*, runs: Path = Path("runs"), lm: str | None = None, limit: int | None = None, threads: int = 1) -> None:
+    """Run the demo and print its results.
+
+    Args:
+        runs: Where its run folder goes.
+        lm: A model to use instead of the embedded one.
+        limit: Use only so many examples of dev and test.
+        threads: The number of examples in flight.
+    """
+    from goldassay.gold import load
+
+    started = time.monotonic(), time.process_time()
+    logging.getLogger("dspy").setLevel(logging.ERROR)
+    dspy.configure_cache(enable_disk_cache=False)  # so that the printed cost is the cost of this run
+    folder = new_folder(runs, "demo")
+    data = getattr(load("heritage", task=TASK), TASK)
+    train, dev, test = list(data.train), list(data.dev)[: limit or DEV], list(data.test)[:limit]
+    metric, target = workspace.metric(TASK), workspace.target(TASK)
+    program, module = target.tunable(), workspace.load(target.file)
+    patterns = module.baseline.fit(train)
+    model, missing = _model(program, lm)
+
+    def measure(candidate: Any, name: str, used: Model) -> tables.NamedRun:
+        place = folder / name.replace(" ", "-")
+        options: dict[str, Any] = {"lm": used.lm, "adapter": used.adapter, "threads": threads, "folder": place}
+        with _heartbeat(f"measuring {name} on test"):
+            return tables.NamedRun(name, evaluate(candidate, test, metric, name=name, **options))
+
+    terminal.line(
+        f"[bold]{TASK}[/] on gold/heritage: {len(train)} train examples for demonstrations, {len(dev)} of dev choose, "
+        f"{len(test)} of test are measured once; " + ("no model" if missing else f"{model.name}, temperature 0")
+    )
+    rows = [measure(patterns, "patterns (no model)", Model())]
+    if missing:
+        tables.demo_table(TASK, VALUE, rows, {})
+        terminal.line(f"Only the part without a model ran: {missing}")
+        return
+    worded = partial(rules, patterns=1, each=1)
+    bundles = [[partial(nearest_examples, k=2)], [worded]]
+    campaign = Patches(metric, bundles=bundles, most=1, threads=threads, held_out={"test": test})
+    with dspy.context(lm=model.lm, adapter=model.adapter):
+        task = "testing patches of the prompt on dev"
+        with _heartbeat(task), terminal.working(task), terminal.quiet():
+            tuned = unguarded(campaign.compile(guarded(program), trainset=demonstrations(program, train), valset=dev))
+        _print_campaign(campaign, program, tuned, dev, model.adapter)
+    rows.append(measure(program, "zero-shot", model))
+    rows.append(measure(tuned, "tuned", model))
+    # the answers of the tuned program are in DSPy's cache by now
+    rows.append(measure(module.Together(tuned, patterns), "patterns + tuned", model))
+    terminal.line("")
+    tables.demo_table(TASK, VALUE, rows, {})
+    _print_comparisons(rows, metric)
+    wall, cpu = time.monotonic() - started[0], time.process_time() - started[1]
+    terminal.line(f"All in {wall:.0f} s, {cpu:.0f} s of processor time. Run folders: {folder}/")
+
+
+@contextmanager
+def _heartbeat(task: str) -> Iterator[None]:
+    """Prints a line of progress now and then while something long runs, where standard error is not a terminal."""
+    stderr, done, started = sys.__stderr__, threading.Event(), time.monotonic()
+    if quiet() or stderr is None or stderr.isatty():
+        yield
+        return
+
+    def beat() -> None:
+        while not done.wait(HEARTBEAT):
+            print(f"{task}: {time.monotonic() - started:.0f} s", file=stderr, flush=True)
+
+    threading.Thread(target=beat, daemon=True).start()
+    try:
+        yield
+    finally:
+        done.set()
+
+
+def _model(program: dspy.Module, lm: str | None) -> tuple[Model, Exception | None]:
+    """The model; or none and the reason, unless one was named."""
+    try:
+        return for_program(program, lm, () if lm else (f"max_tokens={ANSWER_TOKENS}",)), None
+    except (MissingExtra, ModelError) as error:
+        if lm is not None:
+            raise
+        return Model(), error
+
+
+def _print_campaign(
+    campaign: Patches, before: Any, after: Any, dev: Sequence[Any], adapter: dspy.Adapter | None
+) -> None:
+    """The costliest errors, one of them, the prompt for its text before and after, and all verdicts."""
+    ledger = campaign.ledger
+    patterns = ledger.patterns[0] if ledger.patterns else []
+    terminal.line("\n[bold]The costliest errors[/]:")
+    for pattern in patterns[:3]:
+        terminal.plain(f"  {pattern.name}: {pattern.count} times, loss {pattern.loss:.3f}")
+    if patterns:
+        error, name = patterns[0].errors[0], patterns[0].documents[0]
+        terminal.plain(f"One of them, in {name}: {error.message}")
+        inputs = dict(next(example for example in dev if str(example["id"]) == name).inputs())
+        old, new = (rendered(version, adapter, inputs).splitlines() for version in (before, after))
+        lines = list(difflib.unified_diff(old, new, "zero-shot", "patched", lineterm="", n=1))
+        if lines:
+            terminal.line("\n[bold]The patch[/], as the prompt for that text:")
+        for line in lines[:DIFF_LINES]:
+            terminal.plain(f"  {line}")
+        if len(lines) > DIFF_LINES:
+            terminal.plain(f"  … {len(lines) - DIFF_LINES} more lines")
+    terminal.line("\n[bold]The verdicts[/] on dev, cross-fitted, in a fixed order:")
+    for entry in ledger.entries:
+        effect = entry.get("train+dev")
+        shown = "" if effect is None else (
+            f"{effect['before']:.3f} → {effect['after']:.3f}, {effect['difference']:+.3f} "
+            f"[{effect['low']:+.3f}, {effect['high']:+.3f}], n {effect['n']}: "
+        )  # fmt: skip
+        terminal.plain(f"  {entry['candidate']}: {shown}{entry['status']} ({entry['reason']})")
+    terminal.plain(f"  {ledger.verdict.sentence}")
+
+
+def _print_comparisons(rows: Sequence[tables.NamedRun], metric: Any) -> None:
+    """The two differences that were planned before test was measured, at .025 each, with 97.5 % intervals."""
+    zero = metric.measures[VALUE].zero
+    for row, other in ((rows[2], rows[1]), (rows[3], rows[0])):
+        effect = compare(row.run.tallies(VALUE), other.run.tallies(VALUE), zero, level=1 - LEVEL)
+        verdict = "no difference shown"
+        if effect.p <= LEVEL:
+            verdict = "better: proven" if effect.difference > 0 else "worse"
+        terminal.line(
+            f"{row.name} against {other.name}: {effect.difference:+.3f} [{effect.interval.low:+.3f}, "
+            f"{effect.interval.high:+.3f}], n {effect.n}, p {effect.p:.4f}: [bold]{verdict}[/]"
+        )

@@ -1,1 +1,0 @@
-"""The proof of the measures: official numbers replayed, right predictions damaged."""
