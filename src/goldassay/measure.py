@@ -265,16 +265,23 @@ def parse(text: str) -> Measure[Any]:
     task, _, call = text.partition(".")
     try:
         node = ast.parse(call, mode="eval").body
-        if task not in HOMES or not isinstance(node, ast.Call) or not isinstance(node.func, ast.Name):
+        if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Name):
             raise ValueError(text)
-        found = getattr(importlib.import_module(HOMES[task]), node.func.id)
-        if not (isinstance(found, type) and issubclass(found, Measure)):
+        module = importlib.import_module(HOMES[task])
+        classes = {type(one).__name__: type(one) for one in getattr(module, "MEASURES", ())}
+        kind = classes.get(node.func.id) or getattr(module, node.func.id)
+        if not (isinstance(kind, type) and issubclass(kind, Measure)):
             raise ValueError(text)
         arguments = [ast.literal_eval(argument) for argument in node.args]
-        options = {str(option.arg): ast.literal_eval(option.value) for option in node.keywords}
-        return found(*arguments, **options)
-    except (SyntaxError, ValueError, AttributeError, TypeError):
+        return kind(*arguments, **{str(option.arg): ast.literal_eval(option.value) for option in node.keywords})
+    except (SyntaxError, ValueError, AttributeError, TypeError, KeyError):
         raise GoldassayError(f"no measure reads as {text!r}; expected something like 'extraction.SpanF1()'") from None
+
+
+def registered(module: str) -> tuple[Measure[Any], ...]:
+    """The measures that a module registers as its ``MEASURES``."""
+    measures: tuple[Measure[Any], ...] = importlib.import_module(module).MEASURES
+    return measures
 
 
 def stored(measure: Measure[Any]) -> str:
@@ -299,6 +306,7 @@ __all__ = [
     "gold_field",
     "parse",
     "pred_field",
+    "registered",
     "stored",
     "target_met",
 ]

@@ -8,26 +8,15 @@ from __future__ import annotations
 
 from typing import Any
 
-from goldassay.measure import Measure, gold_field
+from goldassay.measure import Measure, gold_field, registered
 from goldassay.measures.classification.measures import Accuracy, HierarchyGap, Kappa, LabelF1
 from goldassay.measures.classification.mistakes import errors
 from goldassay.measures.classification.records import Label, LabelList, institutions, read_labels, sides
 from goldassay.measures.classification.scorecard import scorecard
 
-# HierarchyGap is not among them: its best value is 0, and the laws say that gold against gold is best.
 MEASURES: tuple[Measure[Any], ...] = (
-    Accuracy(),
-    LabelF1(),
-    LabelF1(over="supported"),
-    LabelF1(labels="institutions"),
-    LabelF1(labels=("M", "L", "A")),
-    LabelF1("weighted"),
-    Accuracy("group"),
-    Accuracy("group", (("memory", ("L", "A", "M")), ("other", ("G", "U")))),
-    Kappa(),
-    LabelF1("micro"),
-    Accuracy("any"),
-)
+    *registered(f"{__name__}.measures"),
+)  # fmt: skip
 
 
 def perfect(gold: object) -> dict[str, object]:

@@ -282,3 +282,19 @@ class Kappa(LabelMeasure):
     def tallies(self, batch: Batch) -> ChanceCorrected:
         """The counts of each example."""
         return ChanceCorrected(batch.pairs)
+
+
+# HierarchyGap is not among them: its best value is 0, and the laws say that gold against gold is best.
+MEASURES: tuple[Measure[Any], ...] = (
+    Accuracy(),
+    LabelF1(),
+    LabelF1(over="supported"),
+    LabelF1(labels="institutions"),
+    LabelF1(labels=("M", "L", "A")),
+    LabelF1("weighted"),
+    Accuracy("group"),
+    Accuracy("group", (("memory", ("L", "A", "M")), ("other", ("G", "U")))),
+    Kappa(),
+    LabelF1("micro"),
+    Accuracy("any"),
+)
