@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gc
 import statistics
-import sys
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -55,25 +54,6 @@ def versus(
     row = Row(job, opponent, statistics.median(times[0]), max(1e-9, statistics.median(times[1])), target)
     print(row, flush=True)
     return row
-
-
-def started_apart(run: Callable[[], Any]) -> tuple[float, float]:
-    """Seconds until the workers of a run's engine were there, and seconds from then to its end."""
-    module: Any = sys.modules["goldassay.running.evaluate"]
-    plain, ready = module.at_work, []
-
-    def noted(*given: Any, **options: Any) -> Any:
-        made = plain(*given, **options)
-        ready.append(time.perf_counter())
-        return made
-
-    module.at_work = noted
-    before = time.perf_counter()
-    try:
-        run()
-    finally:
-        module.at_work = plain
-    return ready[0] - before, time.perf_counter() - ready[0]
 
 
 def close(a: Any, b: Any, within: float = 1e-9) -> bool:

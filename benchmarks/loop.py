@@ -1,8 +1,7 @@
 """The evaluation loop beside dspy.Evaluate: trivial program, trivial metric, so that only the loop is measured.
 
-Then a ``dspy.Predict`` whose model answers at once, beside the same called bare (CPU), and one whose model takes 50 ms,
-128 in flight, beside ``dspy.Evaluate`` (seconds), on threads and with two processes: their seconds are those from when
-the processes are there (what starting them takes is told apart).
+Then a ``dspy.Predict`` whose model answers at once, beside ``dspy.Evaluate`` (CPU a call), and one whose model takes 50
+ms and one whose model takes 1 s, 128 calls in flight, beside ``dspy.Evaluate`` (seconds).
 """
 
 from __future__ import annotations
@@ -13,7 +12,7 @@ from collections.abc import Callable
 from typing import Any
 
 import dspy
-from benchmarks.harness import close, started_apart, versus
+from benchmarks.harness import close, versus
 from dspy.lm15 import Message, Response, TextPart, Usage
 
 from goldassay import Counts, Metric
@@ -58,51 +57,35 @@ class Engine:
 
 def predictors(metric: Any) -> None:
     """What the loop adds to calls of a model."""
-    predict, gold = dspy.Predict("text -> label"), examples(1280)
-    lm = dspy.LM("fake/m", engine=Engine(0), cache=False)
+    predict = dspy.Predict("text -> label")
 
-    def bare() -> None:
+    def theirs(lm: Any, threads: int, gold: Any) -> None:
         with dspy.context(lm=lm):
-            for example in gold:
-                predict(**example.inputs())
+            dspy.Evaluate(devset=gold, metric=metric, num_threads=threads, display_progress=False)(predict)
 
-    def run(model: Any, threads: int, on: Any = gold, **options: Any) -> None:
-        evaluate(predict, on, metric, lm=model, threads=threads, progress=False, **options)
+    def ours(lm: Any, threads: int, gold: Any) -> None:
+        evaluate(predict, gold, metric, lm=lm, threads=threads, progress=False)
 
-    def cpu(work: Callable[[], None]) -> float:
-        before = time.process_time()
-        work()
-        return (time.process_time() - before) / len(gold) * 1e6
-
-    ways = {"bare": bare, "loop": lambda: run(lm, 1)}
-    times = {name: min(cpu(work) for _ in range(6)) for name, work in ways.items()}
-    for name, found in times.items():
-        print(f"Predict, {name:<20} {found:6.0f} us of CPU a call, {found / times['bare']:.2f}x bare", flush=True)
-
-    slow = dspy.LM("fake/m", engine=Engine(0.05), cache=False)
-
-    def theirs() -> None:
-        with dspy.context(lm=slow):
-            dspy.Evaluate(devset=gold, metric=metric, num_threads=128, display_progress=False)(predict)
-
-    for name, work in (("dspy.Evaluate", theirs), ("ours", lambda: run(slow, 128))):
-        seconds = []
-        for _ in range(3):
-            before = time.perf_counter()
-            work()
-            seconds.append(time.perf_counter() - before)
-        ideal = len(gold) * 0.05 / 128
-        print(f"Predict of 50 ms, 128 in flight, {name}: {min(seconds):.2f} s, {ideal / min(seconds):.0%} of the ideal")
-    many = examples(8192)
-    start, net = min(
-        (started_apart(lambda: run(slow, 128, many, engine="processes", workers=2)) for _ in range(3)),
-        key=lambda found: found[1],
-    )
-    ideal = len(many) * 0.05 / 128
-    print(
-        f"Predict of 50 ms, 128 in flight, ours, two processes, 8,192 examples: {net:.2f} s, "
-        f"{ideal / net:.0%} of the ideal; start {start:.2f} s"
-    )
+    ways = {"dspy.Evaluate": theirs, "evaluate": ours}
+    lm, gold = dspy.LM("fake/m", engine=Engine(0), cache=False), examples(640)
+    for name, way in ways.items():
+        times = []
+        for _ in range(5):
+            before = time.process_time()
+            way(lm, 1, gold)
+            times.append((time.process_time() - before) / len(gold) * 1e6)
+        print(f"Predict, {name:<14} {min(times):6.0f} us of CPU a call", flush=True)
+    for wait, n in ((0.05, 1280), (1.0, 512)):
+        lm, gold = dspy.LM("fake/m", engine=Engine(wait), cache=False), examples(n)
+        for name, way in ways.items():
+            seconds = []
+            for _ in range(2):
+                before = time.perf_counter()
+                way(lm, 128, gold)
+                seconds.append(time.perf_counter() - before)
+            ideal = n * wait / 128
+            share = ideal / min(seconds)
+            print(f"Predict of {wait:g} s, 128 in flight, {name}: {min(seconds):.2f} s, {share:.0%} of the ideal")
 
 
 def main() -> None:

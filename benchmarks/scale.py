@@ -1,8 +1,8 @@
 """Engines on a program that waits, as a model on the network does: how near to the ideal each comes.
 
-The ideal is examples × seconds waited / examples in flight. A run has to start its processes first; that time is told
-apart: seconds are those from when the workers are there to the end of the run, the better of two runs. A program that
-only sleeps shows what an engine costs; with ``dspy.Predict`` each example costs DSPy's own time besides.
+The ideal is examples × seconds waited / examples in flight; seconds are the better of two runs, with the start of the
+actors. A program that only sleeps shows what an engine costs; with ``dspy.Predict`` each example costs DSPy's own time
+besides.
 
 Before that, the memory of ``goldassay score`` and ``eval`` on gold of two sizes (``GOLDASSAY_EXAMPLES=1000000`` for
 another largest); ``python -m benchmarks.scale memory`` stops there, ``… engines`` leaves it out.
@@ -20,7 +20,6 @@ from subprocess import DEVNULL, Popen
 from typing import Any
 
 import dspy
-from benchmarks.harness import started_apart
 from benchmarks.loop import Engine, examples
 
 from goldassay import Metric
@@ -29,8 +28,6 @@ from goldassay.running import evaluate
 
 ENGINES = (  # engine, workers, in flight, seconds that each example waits, examples
     ("threads", None, 128, 0.05, 8192),
-    ("processes", 1, 128, 0.05, 8192),
-    ("processes", 2, 128, 0.05, 8192),
     ("ray", 1, 32, 0.05, 2048),
     ("ray", 2, 64, 0.05, 4096),
     ("ray", 4, 128, 0.05, 8192),
@@ -39,10 +36,6 @@ PREDICTORS = (
     ("threads", None, 32, 0.05, 2048),
     ("threads", None, 128, 0.05, 8192),
     ("threads", None, 128, 0.5, 2560),
-    ("processes", 2, 32, 0.05, 2048),
-    ("processes", 2, 128, 0.05, 8192),
-    ("processes", 2, 256, 0.05, 8192),
-    ("processes", 2, 128, 0.5, 2560),
     ("ray", 2, 128, 0.05, 8192),
 )
 
@@ -101,11 +94,15 @@ def engines() -> None:
             def run(program: Any = program, n: int = n, how: Any = how) -> None:
                 evaluate(program, examples(n), metric, progress=False, **how)
 
-            start, net = min((started_apart(run) for _ in range(2)), key=lambda found: found[1])
-            ideal = n * wait / threads
+            seconds = []
+            for _ in range(2):
+                before = time.perf_counter()
+                run()
+                seconds.append(time.perf_counter() - before)
+            net, ideal = min(seconds), n * wait / threads
             print(
                 f"{what:<8} {engine:<10} {workers or '-':>2} workers {threads:>4} in flight {n:>5} examples of "
-                f"{wait * 1000:3.0f} ms: {net:6.2f} s, ideal {ideal:5.2f} ({ideal / net:.0%}); start {start:5.2f} s; "
+                f"{wait * 1000:3.0f} ms: {net:6.2f} s, ideal {ideal:5.2f} ({ideal / net:.0%}); "
                 f"load {os.getloadavg()[0]:.1f}",
                 flush=True,
             )
