@@ -1,7 +1,7 @@
-"""What a run says of itself: with what it was made, so that it can be made again, gone on with, and compared.
+"""What ``run.json`` says of a run, so that it can be repeated, resumed and compared.
 
-A run is gone on with only as it was begun: the same gold, metric, model, adapter, and the same program, its prompts and
-its code. Code is the text of the file that the program is written in, and of what that file imports from the workspace.
+A run is only resumed as it was started: with the same gold, metric, model and adapter, and the same program, prompts
+and code. Code is the source of the file that the program stands in, and of the user's files that it imports.
 """
 
 from __future__ import annotations
@@ -12,13 +12,12 @@ import inspect
 import json
 import os
 import platform
-import site
 import sys
 import sysconfig
 from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from datetime import UTC, datetime
-from functools import lru_cache
 from importlib.machinery import PathFinder
 from importlib.metadata import version
 from pathlib import Path
@@ -101,57 +100,58 @@ def described_measures(
 
 
 def _settings(program: Program) -> str | None:
-    """A hash of the words and switches that a program was made with, and of its predictors' settings of the model.
+    """A hash of the strings and switches that a program was made with, and of its predictors' options for the model.
 
-    Numbers are left out: a program may count in them what it does.
+    Numbers are left out: a program may count in them.
     """
-    found: dict[str, Any] = {}
+    settings: dict[str, Any] = {}
     for name, part in _modules(program):
         own = {} if type(part).__module__.startswith("dspy.") else vars(part)
-        set_by = {key: value for key, value in own.items() if isinstance(value, (str, bool)) and key[0] != "_"}
-        set_by |= {"config": part.config} if getattr(part, "config", None) else {}
-        if set_by:
-            found[name] = set_by
-    return hashlib.sha256(json.dumps(found, sort_keys=True, default=str).encode()).hexdigest()[:16] if found else None
+        chosen = {key: value for key, value in own.items() if isinstance(value, (str, bool)) and key[0] != "_"}
+        chosen |= {"config": part.config} if getattr(part, "config", None) else {}
+        if chosen:
+            settings[name] = chosen
+    return _digest(settings) if settings else None
+
+
+def _digest(value: object) -> str:
+    return hashlib.sha256(json.dumps(value, sort_keys=True, default=str).encode()).hexdigest()[:16]
 
 
 def _modules(program: Program) -> Iterator[tuple[str, Any]]:
-    """The modules that a program is made of, by their names: what DSPy's ``named_sub_modules`` gives.
-
-    That also looks through the history of every module: thousands of prompts, for a program that was run before.
-    """
-    waiting, seen = deque([("self", program)]) if isinstance(program, dspy.Module) else deque(), {id(program)}
+    """The modules that a program consists of, by name: DSPy's ``named_sub_modules`` without the modules' histories,
+    which hold thousands of prompts once a program has run."""
+    waiting, seen = deque([("self", program)]) if hasattr(program, "named_sub_modules") else deque(), {id(program)}
     while waiting:
         name, part = waiting.popleft()
         inside: list[tuple[str, Any]] = []
-        if isinstance(part, dspy.Module):
+        if hasattr(part, "named_sub_modules"):
             yield name, part
-            inside = [(f"{name}.{key}", one) for key, one in vars(part).items() if key != "history"]
+            inside = [(f"{name}.{key}", value) for key, value in vars(part).items() if key != "history"]
         elif isinstance(part, (list, tuple)):
-            inside = [(f"{name}[{place}]", one) for place, one in enumerate(part)]
+            inside = [(f"{name}[{place}]", value) for place, value in enumerate(part)]
         elif isinstance(part, dict):
-            inside = [(f"{name}[{key}]", one) for key, one in part.items()]
-        for key, one in inside:
-            if id(one) not in seen:
-                seen.add(id(one))
-                waiting.append((key, one))
+            inside = [(f"{name}[{key}]", value) for key, value in part.items()]
+        for key, value in inside:
+            if id(value) not in seen:
+                seen.add(id(value))
+                waiting.append((key, value))
 
 
-def described(lm: dspy.BaseLM) -> dict[str, Any] | None:
-    """A model's settings that change what it answers: no keys, and no query of an address, which may hold one."""
+def described(lm: dspy.BaseLM | None) -> dict[str, Any] | None:
+    """A model's settings that change its answers: no keys, and no query of an address, which may hold one."""
     if lm is None:
         return None
-    settings = getattr(lm, "kwargs", None)
-    found = dict(settings) if isinstance(settings, Mapping) else {}
+    settings = getattr(lm, "kwargs", None) or {}
     options = {
-        str(key): _plain_address(value) if isinstance(value, str) else _plain(value)
-        for key, value in found.items()
+        str(key): _without_secrets(value) if isinstance(value, str) else _plain(value)
+        for key, value in sorted(settings.items())
         if not SETTING.search(str(key)) and not isinstance(value, Mapping) and value is not None
     }
-    return {"name": str(getattr(lm, "model", type(lm).__name__)), **dict(sorted(options.items()))}
+    return {"name": str(getattr(lm, "model", type(lm).__name__)), **options}
 
 
-def _plain_address(text: str) -> str:
+def _without_secrets(text: str) -> str:
     if "://" not in text:
         return text
     parts = urlsplit(text)
@@ -170,142 +170,99 @@ def gold_hash(gold: Sequence[object]) -> str:
 def fingerprint(program: Program) -> str:
     """A hash of all instructions, field descriptions and demonstrations: the version that a patch applies to.
 
-    A program that puts more than its predictors' demonstrations into its prompts (such as the nearest examples of
-    `goldassay.tuning.wrappers`) says with a method ``prompt_parts`` what that is.
+    A program whose prompts hold more than its predictors' demonstrations (such as the nearest examples of
+    `goldassay.tuning.wrappers`) returns that from a method ``prompt_parts``.
     """
-    parts: list[list[Any]] = []
-    made: Any = program
-    for name, predictor in made.named_predictors():
+    parts: list[Any] = []
+    module: Any = program
+    for name, predictor in module.named_predictors():
         fields = {key: str(info.json_schema_extra.get("desc", "")) for key, info in predictor.signature.fields.items()}
-        demos = [_shown(demo) for demo in predictor.demos or []]
+        demos = [{key: demo[key] for key in demo.keys()} for demo in predictor.demos or []]  # noqa: SIM118
         parts.append([name, predictor.signature.instructions, fields, demos])
     if hasattr(type(program), "prompt_parts"):
-        parts.append(made.prompt_parts())
-    return hashlib.sha256(json.dumps(parts, sort_keys=True, default=str).encode()).hexdigest()[:16]
+        parts.append(module.prompt_parts())
+    return _digest(parts)
 
 
-def _shown(demo: Any) -> dict[str, Any]:
-    return {key: demo[key] for key in demo.keys()} if hasattr(demo, "keys") else dict(demo)  # noqa: SIM118
+def code_hash(code: Any) -> str:
+    """A hash of the user's own code that a program or a function consists of.
 
-
-def code_hash(made: Any) -> str:
-    """A hash of the code that a program or a function consists of, as far as it is the user's own.
-
-    That is the source of the modules of its classes, and of the modules that they import, but for the standard library
-    and installed packages. What was made without a file (at a prompt) counts by its compiled code.
+    That is the source of the modules of its classes and of the modules that they import, without the standard library
+    and installed packages. Code without a file (typed at a prompt) counts by its compiled form.
     """
-    made_of: list[Any] = [made if inspect.isroutine(made) else type(made)]
-    made_of += [type(part) for _, part in _modules(made)]
-    digest, files = hashlib.sha256(), dict[str, None]()
-    for kind in dict.fromkeys(base for one in made_of for base in getattr(one, "__mro__", (one,))):
-        home = str(getattr(kind, "__module__", None) or "")
-        file = _file(sys.modules.get(home))
-        if file:
-            files |= dict.fromkeys([file, *_imported(file)])
-        elif home == "__main__" or not getattr(sys.modules.get(home), "__file__", None):
+    parts = [code if inspect.isroutine(code) else type(code), *(type(part) for _, part in _modules(code))]
+    digest, files = hashlib.sha256(), set[str]()
+    for kind in dict.fromkeys(base for part in parts for base in getattr(part, "__mro__", (part,))):
+        module = sys.modules.get(str(getattr(kind, "__module__", "")))
+        file = getattr(module, "__file__", None)
+        if _own(file):
+            files.update(_sources(str(Path(file).resolve())))
+        elif getattr(module, "__name__", None) == "__main__" or not file:
             digest.update(repr(list(_compiled(kind))).encode())
-    for file in sorted(files, key=lambda one: (Path(one).name, one)):
+    for file in sorted(files, key=lambda file: (Path(file).name, file)):
         digest.update(Path(file).read_bytes())
     return digest.hexdigest()[:16]
 
 
 def _compiled(kind: Any) -> Iterator[Any]:
-    parts = [kind] if inspect.isroutine(kind) else list(vars(kind).values())
-    for part in filter(inspect.isroutine, parts):
-        code = getattr(inspect.unwrap(part), "__code__", None)
-        if code is not None:
-            yield from _bytes(code)
+    for part in [kind] if inspect.isroutine(kind) else list(vars(kind).values()):
+        waiting = [getattr(inspect.unwrap(part), "__code__", None)] if inspect.isroutine(part) else []
+        for code in filter(None, waiting):
+            inner = [constant for constant in code.co_consts if isinstance(constant, CodeType)]
+            waiting += inner
+            yield code.co_name, code.co_code, code.co_names, [str(c) for c in code.co_consts if c not in inner]
 
 
-def _bytes(code: CodeType) -> Iterator[Any]:
-    yield code.co_name, code.co_code, code.co_names
-    for constant in code.co_consts:
-        if isinstance(constant, CodeType):
-            yield from _bytes(constant)
-        else:
-            yield repr(constant)
-
-
-PACKAGES = frozenset({"site-packages", "dist-packages"})
-"""Folders of installed packages, in whatever environment."""
-
-
-@lru_cache
-def _installed() -> tuple[str, ...]:
-    """Where code stands that is not the user's own."""
+def _own(place: Any) -> bool:
+    """Whether a file holds the user's own code: not the standard library, an installed package, or ours."""
     paths = sysconfig.get_paths()
-    places = [paths["stdlib"], paths["platstdlib"], paths["purelib"], paths["platlib"], site.getusersitepackages()]
-    own = str(Path(__file__).parents[1])
-    return tuple(str(Path(place).resolve()) + "/" for place in (*places, own))
+    installed = [paths["stdlib"], paths["platstdlib"], str(Path(__file__).parents[1])]
+    path = Path(place or "").resolve()
+    elsewhere = not {"site-packages", "dist-packages"}.isdisjoint(path.parts)
+    return bool(place) and not elsewhere and not any(path.is_relative_to(Path(other).resolve()) for other in installed)
 
 
-def _file(module: Any) -> str | None:
-    """The file of a module that is the user's own."""
-    return _own(getattr(module, "__file__", None))
-
-
-def _own(place: str | None) -> str | None:
-    if not place or not str(place).endswith(".py"):
-        return None
-    file = str(Path(place).resolve())
-    elsewhere = not PACKAGES.isdisjoint(Path(file).parts)  # of the system, or of another environment on the path
-    return None if elsewhere or file.startswith(_installed()) or not Path(file).is_file() else file
-
-
-def _imported(file: str) -> list[str]:
-    """The user's own files that a file imports, wherever in it, and what those import; also what was not loaded yet."""
-    found: dict[str, None] = {file: None}
-    todo = [file]
-    while todo:
-        place = todo.pop()
-        try:
-            tree = ast.parse(Path(place).read_text(encoding="utf-8"))
-        except (OSError, ValueError, SyntaxError):
-            continue
-        for node in ast.walk(tree):
-            others: list[str | None] = []
+def _sources(file: str) -> list[str]:
+    """A file and the user's own files that it imports, wherever in it; nothing is imported here."""
+    files = [file]
+    for place in files:
+        nodes = ast.walk(ast.parse(Path(place).read_bytes()))
+        for node in nodes:
+            names, folders = [], None
             if isinstance(node, ast.Import):
-                others = [other for alias in node.names for other in _files_of(alias.name)]
+                names = [alias.name for alias in node.names]
             elif isinstance(node, ast.ImportFrom):
-                said = node.module or ""
-                names = [said, *(f"{said}.{alias.name}".lstrip(".") for alias in node.names)]
-                home = [str(Path(place).parents[node.level - 1])] if node.level else None
-                others = [other for name in names if name for other in _files_of(name, home)]
-            for other in others:
-                if other and other not in found:
-                    found[other] = None
-                    todo.append(other)
-    return list(found)[1:]
+                names = [f"{node.module or ''}.{alias.name}".lstrip(".") for alias in node.names]
+                folders = [str(Path(place).parents[node.level - 1])] if node.level else None
+            for name in names:
+                files += [origin for origin in _origins(name, folders) if _own(origin) and origin not in files]
+    return files
 
 
-def _files_of(name: str, inside: Sequence[str] | None = None) -> Iterator[str | None]:
-    """The user's own files that an import of this name runs: packages, then the module. Nothing is imported here.
-
-    ``inside`` are the folders to look in, for a relative import.
-    """
-    folders: Any = inside
-    whole = ""
+def _origins(name: str, folders: Any = None) -> Iterator[str]:
+    """The files that an import of this name runs: packages, then the module, looked for in these folders."""
     for part in name.split("."):
-        whole = f"{whole}.{part}".lstrip(".")
-        module = sys.modules.get(whole) if inside is None else None
-        spec = getattr(module, "__spec__", None) or PathFinder.find_spec(part, folders)
-        yield _file(module) if module is not None else _own(spec.origin if spec is not None else None)
-        folders = getattr(spec, "submodule_search_locations", None)
+        spec = PathFinder.find_spec(part, folders)
+        if spec is None:
+            return
+        if spec.origin and spec.origin.endswith(".py"):
+            yield str(Path(spec.origin).resolve())
+        folders = spec.submodule_search_locations
         if not folders:
             return
 
 
 def refuse_another(earlier: Mapping[str, object], about: Mapping[str, object], folder: Path) -> None:
-    """A run is only gone on with as it was begun."""
-    wrong = different(earlier, about)
-    if wrong is not None:
-        shown = wrong in ("model", "adapter")
-        detail = f" ({_short(earlier.get(wrong))} then, {_short(about.get(wrong))} now)" if shown else ""
-        raise ConventionError(f"{folder} was begun with {SAME[wrong]}{detail}; start a new run")
+    """A run is only resumed as it was started."""
+    what = different(earlier, about)
+    if what is not None:
+        shown = what in ("model", "adapter")
+        detail = f" ({_short(earlier.get(what))} then, {_short(about.get(what))} now)" if shown else ""
+        raise ConventionError(f"{folder} was begun with {SAME[what]}{detail}; start a new run")
 
 
 def different(earlier: Mapping[str, object], about: Mapping[str, object]) -> str | None:
-    """The first thing that two runs were made with that differs."""
+    """The first thing in which two runs differ."""
     return next((what for what in SAME if _plain(earlier.get(what)) != _plain(about.get(what))), None)
 
 
@@ -319,14 +276,12 @@ def _short(value: Any) -> str:
 
 
 def last_unfinished(runs: Path, about: Mapping[str, object]) -> Path | None:
-    """The last run in a folder of runs that was made with the same things and did not come to its end."""
+    """The last run in a folder of runs that was started with the same things and did not finish."""
     for folder in sorted((file.parent for file in runs.glob("*/run.json")), reverse=True):
-        try:
+        with suppress(GoldassayError, OSError):
             earlier = read_about(folder)
-        except (GoldassayError, OSError):
-            continue
-        if earlier.get("status") != "finished" and different(earlier, about) is None and not being_written(folder):
-            return folder
+            if earlier.get("status") != "finished" and different(earlier, about) is None and not being_written(folder):
+                return folder
     return None
 
 
