@@ -12,7 +12,7 @@ from goldassay import Metric
 from goldassay.exceptions import GoldassayError
 from goldassay.measures import classification
 from goldassay.running import Run, evaluate
-from goldassay.running.gates import LOOKS, counted, gated
+from goldassay.running.gates import LOOKS, gates, look_number
 
 METRIC = Metric(classification.Accuracy(), targets={"accuracy": 0.9})
 
@@ -30,7 +30,7 @@ def made(runs: Path, name: str, n: int = 60, metric: Any = METRIC, program: Any 
 
 
 def test_the_first_look_passes_and_a_tenth_needs_more(tmp_path: Path) -> None:
-    verdicts = [gated(made(tmp_path, f"run{k}"), tmp_path)["accuracy"] for k in range(10)]
+    verdicts = [gates(made(tmp_path, f"run{k}"), tmp_path)["accuracy"] for k in range(10)]
     assert [one.look for one in verdicts] == list(range(1, 11))
     assert (verdicts[0].verdict, verdicts[9].verdict) == ("pass", "continue")
     assert verdicts[9].more
@@ -39,17 +39,17 @@ def test_the_first_look_passes_and_a_tenth_needs_more(tmp_path: Path) -> None:
 
 def test_the_same_run_is_no_new_look_and_other_gold_has_its_own_count(tmp_path: Path) -> None:
     first, other = made(tmp_path, "a"), made(tmp_path, "b", n=40)
-    assert [counted(first, tmp_path), counted(first, tmp_path)] == [1, 1]
-    assert counted(other, tmp_path) == 1
-    assert counted(made(tmp_path, "c"), tmp_path) == 2
-    assert counted(Run.load(tmp_path / "c"), tmp_path) == 2
+    assert [look_number(first, tmp_path), look_number(first, tmp_path)] == [1, 1]
+    assert look_number(other, tmp_path) == 1
+    assert look_number(made(tmp_path, "c"), tmp_path) == 2
+    assert look_number(Run.load(tmp_path / "c"), tmp_path) == 2
 
 
 def test_a_program_that_is_worse_fails(tmp_path: Path) -> None:
     bad = made(tmp_path, "bad", program=lambda text: dspy.Prediction(label="G"))
-    assert gated(bad, tmp_path)["accuracy"].verdict == "fail"
+    assert gates(bad, tmp_path)["accuracy"].verdict == "fail"
 
 
 def test_a_gate_without_a_target_is_refused(tmp_path: Path) -> None:
     with pytest.raises(GoldassayError, match="a gate needs a target"):
-        gated(made(tmp_path, "a", metric=Metric(classification.Accuracy())), tmp_path)
+        gates(made(tmp_path, "a", metric=Metric(classification.Accuracy())), tmp_path)

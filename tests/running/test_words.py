@@ -36,9 +36,9 @@ def test_compare_takes_runs_and_folders(tmp_path: Path) -> None:
     evaluate(shout, GOLD, exact, folder=str(tmp_path / "a"))
     worse = evaluate(lambda text: dspy.Prediction(label=text), GOLD, exact)
     (found,) = goldassay.compare(worse, evaluate(shout, GOLD, exact))
-    assert (found.found.difference, found.won) == (1.0, ("0", "1", "2"))
+    assert (found.comparison.difference, found.won) == (1.0, ("0", "1", "2"))
     kept = goldassay.compare(tmp_path / "a", str(tmp_path / "a"))
-    assert kept[0].found.difference == 0.0
+    assert kept[0].comparison.difference == 0.0
 
 
 def test_the_asynchronous_forms_give_the_same(tmp_path: Path) -> None:
@@ -47,7 +47,7 @@ def test_the_asynchronous_forms_give_the_same(tmp_path: Path) -> None:
 
     assert [made.value for made in asyncio.run(both())] == [1.0, 1.0]
     (found,) = asyncio.run(goldassay.acompare(*asyncio.run(both())))
-    assert found.found.difference == 0.0
+    assert found.comparison.difference == 0.0
     gold = {"train": GOLD[:2], "dev": GOLD[2:]}
     model = dspy.utils.DummyLM([{"label": "C"}] * 9)
     tuned = asyncio.run(

@@ -158,7 +158,7 @@ def measured(
     from goldassay.cli.score import read
     from goldassay.gold.records import INPUTS
     from goldassay.reporting.ranking import STORED
-    from goldassay.running.comparing import given
+    from goldassay.running.comparing import from_predictions
 
     if len(preds) < 2:
         raise GoldassayError("compare needs two files of predictions or more: --pred FILE --pred FILE")
@@ -176,7 +176,7 @@ def measured(
         for warning in aligned.warnings:
             terminal.warn(f"{file}: {warning}")
         values = {name: card.measures[name] for name in names}
-        run = given(*sides, values, name=file.name, file=file, protocol=options.get("protocol"))
+        run = from_predictions(*sides, values, name=file.name, file=file, protocol=options.get("protocol"))
         run.about["settings"] |= {STORED: str(file)}
         for row, evidence, example, answer in zip(run.rows, run.evidence, *sides, strict=True):
             record = {name: fields.read(example, name) for name in fields.names(example)}
@@ -206,18 +206,19 @@ def _write(runs: Sequence[Run], weights: Mapping[str, float] | None, seed: int, 
 def _show(runs: Sequence[Run], test: str, seed: int, json: bool, ranking: Any) -> None:
     """Paired differences, ranks of three or more runs, what was won and lost, the ranking."""
     from goldassay.reporting import runs as tables
-    from goldassay.running.comparing import by_stratum, compared, errors_by_type, ranked, worked
+    from goldassay.running.comparing import by_stratum, errors_by_type, ranked
+    from goldassay.running.comparing import compare as compare_runs
 
-    usable = [run for run in runs if worked(run)]
-    missing = [str(run.folder) for run in runs if not worked(run)]
-    arms = [run if worked(run) else None for run in runs]
-    comparisons = compared(usable, test=test, seed=seed) if len(usable) > 1 else []
+    usable = [run for run in runs if run.available]
+    missing = [str(run.folder) for run in runs if not run.available]
+    arms = [run if run.available else None for run in runs]
+    comparisons = compare_runs(*usable, test=test, seed=seed) if len(usable) > 1 else []
     ranks = ranked(usable, seed=seed) if len(usable) > 2 else {}
     protocol = tables.protocol(runs)
     if json:
         body: dict[str, Any] = {"protocol": protocol} if protocol else {}
         body |= {
-            "runs": [{**run.summary(), "available": worked(run)} for run in runs],
+            "runs": [{**run.summary(), "available": run.available} for run in runs],
             "comparisons": [each.state() for each in comparisons],
             "ranks": {
                 name: {str(run.folder): [rank.low, rank.high] for run, rank in zip(usable, each, strict=True)}

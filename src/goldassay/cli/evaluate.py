@@ -92,7 +92,7 @@ def evaluate(
     """Run a program over a gold set and measure it."""
     from goldassay.reporting import terminal, tuning
     from goldassay.running import evaluate as measure
-    from goldassay.running.gates import gated
+    from goldassay.running.gates import gates as hold_gates
     from goldassay.tuning.patterns import find
 
     if result.sure and not result.gate:
@@ -126,7 +126,7 @@ def evaluate(
         run = measure(module, chosen, metric, **{**options, "resume" if running.resume else "folder": folder})
     if getattr(judge, "warning", ""):
         terminal.warn(str(judge.warning))
-    gates = gated(run, result.runs) if result.sure else {}
+    gates = hold_gates(run, result.runs) if result.sure else {}
     if json:
         found = {"patterns": [each.state() for each in find(run.cases)]} if result.errors else {}
         terminal.answer(

@@ -19,7 +19,7 @@ import numpy as np
 from goldassay.exceptions import ConventionError, DataError, GoldassayError
 from goldassay.reporting.facts import clusters
 from goldassay.reporting.pages.data import labels
-from goldassay.running.comparing import alike, worked
+from goldassay.running.comparing import check_comparable
 from goldassay.running.run import Run
 from goldassay.score import Evidence
 from goldassay.statistics import Interval, interval
@@ -85,9 +85,9 @@ def rank(runs: Sequence[Run], weights: Mapping[str, float] | None = None, *, see
     if len(runs) < 2:
         raise GoldassayError("a ranking needs two systems or more")
     for run in runs[1:]:
-        alike(runs[0], run)
+        check_comparable(runs[0], run)
     for run in runs:
-        if not worked(run):
+        if not run.available:
             raise GoldassayError(f"{run.folder or run.name} failed on every example: it has no rank")
     given = dict(weights or runs[0].zero.weights)
     unknown = [name for name in given if any(name not in run.zero for run in runs)]

@@ -17,7 +17,7 @@ from goldassay.reporting.facts import ReportedValue
 from goldassay.reporting.history import RunEntry
 from goldassay.reporting.ranking import RankedRun
 from goldassay.reporting.terminal import console, number, p_value, plain, under_title, warn, with_interval
-from goldassay.running.comparing import Against
+from goldassay.running.comparing import RunComparison
 from goldassay.running.run import Run
 from goldassay.running.waterfall import Waterfall
 
@@ -202,7 +202,7 @@ def _under(name: str) -> str:
     return f", protocol {name}" if name else ""
 
 
-def comparison(runs: Sequence[Run], found: Sequence[Against], missing: Sequence[str]) -> None:
+def comparison(runs: Sequence[Run], found: Sequence[RunComparison], missing: Sequence[str]) -> None:
     """Values side by side, the paired differences, and which examples were won and lost."""
     out, under = console(), _under(protocol(runs))
     for place, made in enumerate(runs, start=1):
@@ -224,7 +224,7 @@ def comparison(runs: Sequence[Run], found: Sequence[Against], missing: Sequence[
         for one in ours:
             if one.won or one.lost:
                 out.print(f"{place}, {one.measure}: won {_some(one.won)}; lost {_some(one.lost)}", markup=False)
-        for how, why in next((one.shown for one in ours if one.shown), {}).items():
+        for how, why in next((one.examples for one in ours if one.examples), {}).items():
             out.print(f"  {how}: {why}", markup=False)
     for folder in missing:
         out.print(f"not available: the program of {folder} failed on every example", markup=False)
@@ -303,7 +303,7 @@ def _against(title: str, under: str, found: Sequence[Any]) -> Table:
     for head in ("difference [95 %]", "p", "p\ncorr.", "detect-\nable", "won:\nlost"):
         table.add_column(head, justify="right", no_wrap=True)
     for one in found:
-        f = one.found
+        f = one.comparison
         table.add_row(
             one.measure,
             f"{f.difference:+.3f} [{f.interval.low:+.3f}, {f.interval.high:+.3f}]",

@@ -25,7 +25,6 @@ from scipy import special
 
 from goldassay import jsonl
 from goldassay.exceptions import GoldassayError
-from goldassay.measure import OWN, parse
 from goldassay.running.identity import now
 from goldassay.running.run import Run
 from goldassay.statistics.evidence import Evidences, Values
@@ -34,39 +33,36 @@ from goldassay.statistics.intervals import Bounds, effective_sample_size
 LOOKS = "looks.jsonl"
 
 
-def gated(run: Run, runs: Path, *, alpha: float = 0.05) -> dict[str, Gate]:
-    """What the gate says of each measure that has a target; this look is noted in the runs' folder.
+def gates(run: Run, runs: Path, *, alpha: float = 0.05) -> dict[str, Gate]:
+    """The gate of each measure that has a target; this look is noted in the folder of runs.
 
-    All gates have to say pass, so several targets need no correction; several candidates do (see `gate`).
+    All gates have to pass, so several targets need no correction; several candidates do (see `gate`).
     """
-    wanted = {key: one["target"] for key, one in run.about["measures"].items() if one.get("target") is not None}
-    if not wanted:
+    targets = {key: one["target"] for key, one in run.about["measures"].items() if one.get("target") is not None}
+    if not targets:
         raise GoldassayError("a gate needs a target: Metric(..., targets={'strict_f1': 0.85})")
-    look = counted(run, runs)
-    documents = [row.get("document", row["index"]) for row in run.rows]
-    out = {}
-    for key, target in wanted.items():
-        stored = str(run.about["measures"][key]["measure"])
-        measure = parse(stored)
-        out[key] = gate(
+    look = look_number(run, runs)
+    return {
+        key: gate(
             run.tallies(key),
             run.zero[key],
             target=float(target),
-            clusters=documents if len(set(documents)) < len(documents) else None,
-            bounds=None if stored.startswith(OWN) else measure.limits,
-            lower_is_better=measure.lower_is_better,
+            clusters=run.clusters,
+            bounds=run.bounds(key),
+            lower_is_better=bool((measure := run.measure(key)) and measure.lower_is_better),
             look=look,
             alpha=alpha,
         )
-    return out
+        for key, target in targets.items()
+    }
 
 
-def counted(run: Run, runs: Path) -> int:
-    """The how many-th look at this gold the run is, from 1; a run that was not looked at before is noted."""
+def look_number(run: Run, runs: Path) -> int:
+    """How many runs have been held against this gold set, including this one; a new run is noted."""
     gold, folder = run.about["gold"].get("sha256"), str(Path(run.folder or "").name)
     file = runs / LOOKS
-    seen: list[dict[str, Any]] = list(jsonl.rows(file, what="a look")) if file.exists() else []
-    before = [str(row["folder"]) for row in seen if row.get("gold") == gold]
+    looks: list[dict[str, Any]] = list(jsonl.rows(file, what="a look")) if file.exists() else []
+    before = [str(look["folder"]) for look in looks if look.get("gold") == gold]
     if folder in before:
         return before.index(folder) + 1
     with jsonl.Log(file) as log:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from goldassay import jsonl
 from goldassay.exceptions import DataError, GoldassayError
-from goldassay.measure import OWN, Error, parse
+from goldassay.measure import OWN, Error, Measure, parse
 from goldassay.measures.judged import corrected
 from goldassay.running import rows as parts
 from goldassay.running.folder import ABOUT, ROWS, read_about, run_at
@@ -112,21 +112,36 @@ class Run:
         """Each measure's corpus value; measures without evidence are left out."""
         return parts.values(self.total)
 
+    @property
+    def clusters(self) -> list[int] | None:
+        """The document of each row, if any two rows share one: examples of a document are not independent."""
+        return self.folded.clusters
+
+    @property
+    def available(self) -> bool:
+        """Whether the program worked at all; a run in which every example failed has no value, and loses to none."""
+        return self.folded.failed < len(self.rows)
+
     @cached_property
     def intervals(self) -> dict[str, Interval]:
-        """Each measure's 95 % interval, over examples, or over documents where rows name one."""
-        columns, clusters = self.folded.columns, self.folded.clusters
+        """Each measure's 95 % interval, over examples, or over documents if rows name them."""
+        columns = self.folded.columns
         return {
             key: interval(
-                columns.get(key) or self.tallies(key), self.zero[key], clusters=clusters, bounds=self.bounds(key)
+                columns.get(key) or self.tallies(key), self.zero[key], clusters=self.clusters, bounds=self.bounds(key)
             )
             for key in self.values
         }
 
+    def measure(self, key: str) -> Measure[Any] | None:
+        """A measure of this run; None for a function's values."""
+        stored = str(self.about.get("measures", {}).get(key, {}).get("measure", OWN))
+        return None if stored == OWN else parse(stored)
+
     def bounds(self, key: str) -> tuple[float, float] | None:
-        """Between which a measure's value lies; None where the run does not say."""
-        measure = str(self.about.get("measures", {}).get(key, {}).get("measure", OWN))
-        return None if measure.startswith(OWN) else parse(measure).limits
+        """Between which a measure's value lies; None if the run does not say."""
+        measure = self.measure(key)
+        return None if measure is None or measure.task == OWN else measure.limits
 
     @cached_property
     def corrected(self) -> dict[str, Corrected]:

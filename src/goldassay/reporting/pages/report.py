@@ -26,7 +26,8 @@ from goldassay.reporting.facts import (
 from goldassay.reporting.pages import charts, data
 from goldassay.reporting.pages.document import page
 from goldassay.reporting.pages.tuning import Tuning, effects
-from goldassay.running.comparing import Against, compared, worked
+from goldassay.running.comparing import RunComparison
+from goldassay.running.comparing import compare as compare_runs
 from goldassay.running.folder import run_at
 from goldassay.running.run import Run
 from goldassay.running.waterfall import Waterfall
@@ -179,7 +180,7 @@ class Difference:
     metric: Comparison
     won: int
     lost: int
-    measures: Sequence[Against]
+    measures: Sequence[RunComparison]
 
 
 def _together(runs: Sequence[Run], names: Sequence[str], seed: int) -> tuple[list[Run], list[Difference], list[str]]:
@@ -188,11 +189,11 @@ def _together(runs: Sequence[Run], names: Sequence[str], seed: int) -> tuple[lis
         return [], [], []
     together, apart, found = [runs[0]], [], []
     for run, name in zip(runs[1:], names[1:], strict=True):
-        if not worked(run):
+        if not run.available:
             apart.append(f"{name} failed on every example: it is not available, and no loss by 0.")
             continue
         try:
-            measures = compared([runs[0], run], seed=seed)
+            measures = compare_runs(runs[0], run, seed=seed)
         except GoldassayError as error:
             apart.append(f"{name} is not compared example by example: {error}")
             continue
