@@ -325,6 +325,8 @@ def attempt(reader: Reader, content: bytes, place: Path) -> str | None:
         reader.read(place / reader.name)
     except GoldassayError as error:
         return "" if "\n" not in str(error) else f"more than one line: {error}"
+    except RecursionError:  # nested a thousand times: Python says so
+        return ""
     except Exception as error:
         return f"{type(error).__name__}: {error}"
     return None

@@ -75,8 +75,8 @@ def test_body():
             "*::test_targets?strict_f1>=0.5? PASSED*",
         ]
     )
-    done.stdout.fnmatch_lines(["metric is 0.8000 *on 3 examples, under 0.81", "1 × missed TMP: year after, costs*"])
-    done.stdout.fnmatch_lines(["strict_f1 is 0.8000 *; its lower end is under 0.8"])
+    done.stdout.fnmatch_lines(["metric is 0.8000 *on 3 examples, under 0.81", "1 × missed TMP: year after, loss *"])
+    done.stdout.fnmatch_lines(["strict_f1 is 0.8000 *, but the interval ends under 0.8"])
     done.stdout.fnmatch_lines(["*assert 1 == 2*"])
 
 

@@ -1,21 +1,22 @@
-"""A gold set and a program as tests with a floor: a plugin for pytest.
+"""A pytest plugin: a program and a gold set as tests with floors.
 
-Pytest finds it by its entry point once goldassay is installed. A function that is marked becomes one test for each
+Once goldassay is installed, pytest finds the plugin by its entry point. A marked function becomes one test for each
 floor, and with ``each`` one for each example::
 
     @goldassay.case("extraction:baseline", gold="heritage", floors={"strict_f1": 0.5})
     def test_extraction(): ...
 
-The program runs once for all of them. A test fails where the value is under its floor, and says by how much, with the
-interval and the most costly errors. The function's body runs after that; it may ask for the fixture
-``goldassay_run`` (the `Run`) and, with ``each``, for ``goldassay_row`` (the example's row). ``--goldassay-runs FOLDER``
-keeps the runs, to look at with ``goldassay report``.
+The program runs once for all of them. A test fails if the value misses its floor, and shows by how much, with the
+interval and the most costly errors. Then the body of the function runs; it may take the fixtures ``goldassay_run``
+(the `Run`) and, with ``each``, ``goldassay_row`` (the row of the example). ``--goldassay-runs FOLDER`` stores the
+runs, for ``goldassay report``.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -32,9 +33,9 @@ if TYPE_CHECKING:
     from goldassay.workspace import Target
 
 MARK, CHECK = "goldassay", "goldassay_check"
-FloorCheck = tuple[str, Any, float]
-"""A value or a row, its name or place, and the floor."""
-TOLD = 3  # error patterns in the message of a failure
+Check = tuple[str | None, int, float]
+"""The name of a value, or None and the place of a row; and the floor."""
+SHOWN = 3  # error patterns in the message of a failure
 
 
 def case(
@@ -47,38 +48,34 @@ def case(
     task: str | None = None,
     split: str = "dev",
     metric: AnyMetric | None = None,
-    lm: dspy.BaseLM | str | None = None,
-    limit: int | None = None,
-    threads: int = 1,
+    **options: Any,
 ) -> Callable[[Any], Any]:
     """Turn a test function into tests of a program on gold; the same as ``@pytest.mark.goldassay(…)``.
 
     Args:
         program: ``TASK``, ``TASK:NAME`` or ``FILE:NAME``, a DSPy module, or any function of an example's inputs.
-        gold: a gold set's name, a file, or examples; by default the gold of the task.
-        floors: by the name of a value what it has to reach at least (``metric``: the weighted value); by default the
-            metric's targets.
-        each: what every example has to score at least, a test an example.
-        sure: hold the lower end of the 95 % interval to the floor, not the value.
-        task: of a program that does not say it.
-        split: which part of gold that has splits: train, dev, test or all.
-        metric: a `Metric`, a function of (gold, prediction), or ``FILE[:NAME]``; by default the task's.
-        lm: the language model, or its name; by default the local one where the program asks any.
-        limit: only the first examples, so many.
-        threads: how many examples are worked on at once.
+        gold: The name of a gold set, a file, or examples; by default the gold of the task.
+        floors: The floor of each value by its name (``metric``: the weighted value); of an error rate, which is better
+            lower, it is the ceiling. By default the metric's targets.
+        each: The score that every example must reach, one test an example.
+        sure: Hold the worse end of the 95 % interval to the floor, not the value.
+        task: The task of a program that does not imply it.
+        split: The split of gold: train, dev, test or all.
+        metric: A `Metric`, a function of (gold, prediction), or ``FILE[:NAME]``; by default the task's.
+        options: Fields of `goldassay.RunOptions`: ``lm``, ``limit``, ``threads``, …
 
     >>> case("extraction:baseline", gold="heritage", floors={"strict_f1": 0.5}).name
     'goldassay'
     """
-    asked = {"gold": gold, "floors": floors, "each": each, "sure": sure, "task": task, "split": split}
+    values = {"gold": gold, "floors": floors, "each": each, "sure": sure, "task": task, "split": split}
     mark: Any = getattr(pytest.mark, MARK)
-    decorator: Callable[[Any], Any] = mark(program, **asked, metric=metric, lm=lm, limit=limit, threads=threads)
+    decorator: Callable[[Any], Any] = mark(program, **values, metric=metric, options=options)
     return decorator
 
 
 @dataclass
 class MarkedTest:
-    """What a mark asks for; gold is read, and the program run, when first needed."""
+    """The arguments of a mark; gold is read and the program is run when they are first needed."""
 
     program: Any
     gold: Any = None
@@ -88,27 +85,23 @@ class MarkedTest:
     task: str | None = None
     split: str = "dev"
     metric: AnyMetric | None = None
-    lm: Any = None
-    limit: int | None = None
-    threads: int = 1
-    _kept: dict[str, Any] = field(default_factory=dict, repr=False)
+    options: dict[str, Any] = field(default_factory=dict)
 
-    def checks(self) -> dict[str, FloorCheck]:
-        """What is held to what, by the id of its test: values to floors, then examples."""
-        floors = dict(
-            self.floors or (() if self.floors is not None or self.each is not None else self.measured.targets)
-        )
+    def checks(self) -> dict[str, Check]:
+        """The checks by the ids of their tests: values, then examples."""
+        floors = self.floors
+        if floors is None:
+            floors = {} if self.each is not None else self.measured.targets
         if not floors and self.each is None:
             raise GoldassayError("a case needs floors={'strict_f1': 0.5}, each=0.5, or a metric with targets")
-        found: dict[str, FloorCheck] = {f"{name}>={floor:g}": ("value", name, floor) for name, floor in floors.items()}
-        if self.each is not None:
-            ids = [str(getattr(one, "id", place)) for place, one in enumerate(self.examples)]
-            found |= {f"{name}>={self.each:g}": ("row", place, self.each) for place, name in enumerate(ids)}
-        return found
+        out: dict[str, Check] = {f"{name}>={floor:g}": (name, 0, floor) for name, floor in floors.items()}
+        for place, example in enumerate(self.examples if self.each is not None else ()):
+            out[f"{getattr(example, 'id', place)}>={self.each:g}"] = (None, place, self.each or 0.0)
+        return out
 
     @property
     def target(self) -> Target:
-        """Where the program is, and which task it is for."""
+        """The file of the program and its task."""
         from goldassay import workspace
 
         if isinstance(self.program, str):
@@ -127,83 +120,70 @@ class MarkedTest:
             raise GoldassayError("a program that is given as an object needs metric=… or task=…")
         return workspace.metric(self.target.task, self.metric)
 
-    @property
+    @cached_property
     def data(self) -> Any:
-        """The examples that are asked for, those that a program may learn from, what is searched."""
+        """The examples, those that the program may learn from, the passages to search."""
         from goldassay.cli.evaluate import SplitExamples, examples
 
-        if "data" not in self._kept:
-            if self.gold is None or isinstance(self.gold, (str, Path)):
-                named = None if self.gold is None else str(self.gold)
-                self._kept["data"] = examples(named, self.target, self.split)
-            else:
-                self._kept["data"] = SplitExamples("given", list(self.gold), [], [])
-        return self._kept["data"]
+        if self.gold is None or isinstance(self.gold, (str, Path)):
+            return examples(None if self.gold is None else str(self.gold), self.target, self.split)
+        return SplitExamples("given", list(self.gold), [], [])
 
     @property
     def examples(self) -> Sequence[dspy.Example]:
-        """The gold examples, so many as are asked for."""
-        found: Sequence[Any] = self.data.examples[: self.limit]
-        return found
+        """The gold examples."""
+        return self.data.examples[: self.options.get("limit")]  # type: ignore[no-any-return]
 
     def run(self, folder: Path | None) -> Run:
-        """The program's run, made once."""
+        """The run of the program, made once."""
+        if not hasattr(self, "_run"):
+            self._run = self._evaluate(folder)
+        return self._run
+
+    def _evaluate(self, folder: Path | None) -> Run:
         from goldassay.cli.evaluate import prepared
         from goldassay.lm import for_program
         from goldassay.running import evaluate, new_folder
 
-        if "run" not in self._kept:
-            named = isinstance(self.program, str)
-            made = prepared(self.target, self.data.train, None, self.data.passages) if named else self.program
-            lm, adapter = self.lm, None
-            if lm is None or isinstance(lm, str):
-                model = for_program(made, lm)
-                lm, adapter = model.lm, model.adapter
-            name = self.target.label.replace(":", "-")
-            place = None if folder is None else new_folder(folder, name, str(getattr(lm, "model", "")))
-            self._kept["run"] = evaluate(
-                made,
-                self.examples,
-                self.measured,
-                lm=lm,
-                adapter=adapter,
-                threads=self.threads,
-                folder=place,
-                name=name,
-                progress=False,
-                settings={"program": str(self.program) if named else name, "split": self.split},
-            )
-        run: Run = self._kept["run"]
-        return run
+        options, name = dict(self.options), self.target.label.replace(":", "-")
+        by_name = isinstance(self.program, str)
+        program = prepared(self.target, self.data.train, None, self.data.passages) if by_name else self.program
+        if options.get("lm") is None or isinstance(options["lm"], str):
+            model = for_program(program, options.get("lm"))
+            options |= {"lm": model.lm, "adapter": model.adapter}
+        if folder is not None:
+            options["folder"] = new_folder(folder, name, str(getattr(options["lm"], "model", "")))
+        settings = {"program": str(self.program) if by_name else name, "split": self.split}
+        return evaluate(program, self.examples, self.measured, name=name, progress=False, settings=settings, **options)
 
-    def fault(self, run: Run, kind: str, key: Any, floor: float) -> str:
-        """What is under its floor, in words; empty where it is reached."""
+    def failure(self, run: Run, name: str | None, place: int, floor: float) -> str:
+        """What misses its floor, in words; empty if the floor is reached."""
         from goldassay.measure import target_met
-
-        if kind == "row":
-            row = run.rows[key]
-            if row.get("error"):  # whatever it scores: what was to be found may be nothing
-                return f"{row['id']} failed: {row['error']}"
-            if target_met(row["score"], floor):
-                return ""
-            said = [str(error.get("message") or error["kind"]) for error in row.get("errors", ())[:TOLD]]
-            return "\n".join([f"{row['id']} scores {row['score']:.4f}, under {floor:g}", *said])
         from goldassay.reporting import facts
         from goldassay.tuning.patterns import find
 
-        values = {one.name: one for one in (facts.overall(run), *facts.values(run))}
-        if key not in values:
-            raise GoldassayError(f"no value {key!r} to hold to {floor:g}; there are {', '.join(values)}")
-        one = values[key]
-        end = one.value
-        if self.sure and one.interval:
-            end = one.interval.high if one.lower_is_better else one.interval.low
-        if target_met(end, floor, lower_is_better=one.lower_is_better):
+        if name is None:
+            row = run.rows[place]
+            if row.get("error"):  # it counts even if there was nothing to find
+                return f"{row['id']} failed: {row['error']}"
+            if target_met(row["score"], floor):
+                return ""
+            messages = [str(error.get("message") or error["kind"]) for error in row.get("errors", ())[:SHOWN]]
+            return "\n".join([f"{row['id']} scores {row['score']:.4f}, under {floor:g}", *messages])
+        values = {value.name: value for value in (facts.overall(run), *facts.values(run))}
+        if name not in values:
+            raise GoldassayError(f"no value {name!r} for the floor {floor:g}; there are {', '.join(values)}")
+        value, lower = values[name], values[name].lower_is_better
+        end, side = value.value, "over" if lower else "under"
+        if self.sure and value.interval:
+            end = value.interval.high if lower else value.interval.low
+            side = f"but the interval ends {side}"
+        if target_met(end, floor, lower_is_better=lower):
             return ""
-        ends = f" [{one.interval.low:.4f}, {one.interval.high:.4f}]" if one.interval else ""
-        what = "; its lower end is under" if self.sure else ", under"
-        lines = [f"{key} is {one.value:.4f}{ends} on {len(run.rows)} examples{what} {floor:g}"]
-        lines += [f"{each.count} × {each.name}, costs {each.loss:.4f}" for each in find(run.cases)[:TOLD]]
+        ends = f" [{value.interval.low:.4f}, {value.interval.high:.4f}]" if value.interval else ""
+        lines = [f"{name} is {value.value:.4f}{ends} on {len(run.rows)} examples, {side} {floor:g}"]
+        patterns = find(run.cases)[:SHOWN]
+        lines += [f"{pattern.count} × {pattern.name}, loss {pattern.loss:.4f}" for pattern in patterns]
         return "\n".join(lines + ([f"goldassay report {run.folder}"] if run.folder else []))
 
 
@@ -211,19 +191,18 @@ CASES = pytest.StashKey[dict[Any, MarkedTest]]()
 
 
 def _case(item: Any) -> MarkedTest | None:
-    """The case that a function was marked with: one for all the tests that are made of it."""
+    """The case of a marked function, shared by all its tests."""
     mark = item.get_closest_marker(MARK)
     if mark is None:
         return None
-    known = item.config.stash.setdefault(CASES, {})
+    cases = item.config.stash.setdefault(CASES, {})
     key = tuple(map(id, mark.args)), tuple((name, id(value)) for name, value in sorted(mark.kwargs.items()))
-    if key not in known:
+    if key not in cases:
         try:
-            known[key] = MarkedTest(*mark.args, **mark.kwargs)
+            cases[key] = MarkedTest(*mark.args, **mark.kwargs)
         except TypeError as error:
             pytest.fail(f"@goldassay.case: {str(error).replace('MarkedTest.__init__()', 'it')}", pytrace=False)
-    found: MarkedTest = known[key]
-    return found
+    return cases[key]
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -238,15 +217,15 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """A test for each floor, and for each example where every one has its own."""
-    found = _case(metafunc.definition)
-    if found is None:
+    """One test for each floor, and for each example with ``each``."""
+    marked = _case(metafunc.definition)
+    if marked is None:
         return
     try:
-        checks = found.checks()
+        checks = marked.checks()
     except GoldassayError as error:
         pytest.fail(f"@goldassay.case: {error}", pytrace=False)
-    if "goldassay_row" in metafunc.fixturenames and any(kind != "row" for kind, *_ in checks.values()):
+    if "goldassay_row" in metafunc.fixturenames and any(name is not None for name, *_ in checks.values()):
         pytest.fail("@goldassay.case: goldassay_row needs each=… alone; give floors to another function", pytrace=False)
     metafunc.fixturenames.append(CHECK)
     metafunc.parametrize(CHECK, list(checks.values()), ids=list(checks))
@@ -254,34 +233,33 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_pyfunc_call(pyfuncitem: Any) -> None:
-    """Hold the value to its floor before the function's own body runs."""
-    found = _case(pyfuncitem)
-    if found is None:
+    """Check the floor before the body of the function runs."""
+    marked = _case(pyfuncitem)
+    if marked is None:
         return
     try:
-        run = found.run(pyfuncitem.config.getoption("--goldassay-runs"))
-        said = found.fault(run, *pyfuncitem.callspec.params[CHECK])
+        run = marked.run(pyfuncitem.config.getoption("--goldassay-runs"))
+        message = marked.failure(run, *pyfuncitem.callspec.params[CHECK])
     except GoldassayError as error:
-        said = str(error)
-    if said:
-        pytest.fail(said, pytrace=False)
+        message = str(error)
+    if message:
+        pytest.fail(message, pytrace=False)
 
 
 @pytest.fixture
 def goldassay_run(request: pytest.FixtureRequest) -> Run:
-    """The run of the case that the test was made of."""
-    found = _case(request.node)
-    if found is None:
+    """The run of the case."""
+    marked = _case(request.node)
+    if marked is None:
         pytest.fail("goldassay_run is for a function with @goldassay.case", pytrace=False)
     try:
-        return found.run(request.config.getoption("--goldassay-runs"))
+        return marked.run(request.config.getoption("--goldassay-runs"))
     except GoldassayError as error:
         pytest.fail(str(error), pytrace=False)
 
 
 @pytest.fixture
 def goldassay_row(request: pytest.FixtureRequest, goldassay_run: Run) -> dict[str, object]:
-    """The row of the example that the test is about."""
+    """The row of the example."""
     _, place, _ = request.node.callspec.params[CHECK]
-    row: dict[str, Any] = goldassay_run.rows[place]
-    return row
+    return goldassay_run.rows[place]

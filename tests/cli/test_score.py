@@ -232,7 +232,7 @@ def test_fail_under_holds_a_value_or_the_lower_end_of_its_interval_to_a_floor(fi
     assert json.loads(low.stdout)["values"]["strict_f1"] == 0.5  # what was measured is printed all the same
     sure = goldassay(*arguments, "strict_f1=.5", "--sure")
     assert sure.returncode == 1
-    assert "its lower end is under 0.5" in sure.stderr
+    assert "the interval ends under 0.5" in sure.stderr
     wrong = goldassay(*arguments, "strict_f=.8")
     assert (wrong.returncode, "there are strict_f1" in wrong.stderr) == (2, True)
     assert "such as strict_f1=.8, got 'strict_f1'" in goldassay(*arguments, "strict_f1").stderr

@@ -15,7 +15,7 @@ import typer
 from goldassay import files, workspace
 from goldassay.cli import options as use
 from goldassay.exceptions import DataError, GoldassayError
-from goldassay.measure import TASKS
+from goldassay.measure import TASKS, target_met
 from goldassay.reporting import terminal
 from goldassay.scorecard import Scorecard
 
@@ -95,7 +95,9 @@ def score(
 
 
 def below(card: Scorecard, floors: Mapping[str, float], sure: bool = False) -> list[str]:
-    """A message for each value below its floor; with ``sure``, for each whose interval begins below it.
+    """A message for each value that misses its floor; with ``sure``, for each whose interval crosses it.
+
+    The floor of an error rate, which is better lower, is a ceiling.
 
     >>> below(Scorecard("extraction", 1, values={"strict_f1": 0.75}), {"strict_f1": 0.8})
     ['strict_f1 is 0.7500, under 0.8']
@@ -105,14 +107,14 @@ def below(card: Scorecard, floors: Mapping[str, float], sure: bool = False) -> l
         if name not in card.values:
             near = get_close_matches(name, card.values, 3) or list(card.values)[:5]
             raise GoldassayError(f"no value {name!r} for --fail-under; there are {', '.join(near)} and others")
-        value = card.values[name]
+        value, lower = card.values[name], name in card.measures and card.measures[name].lower_is_better
         if value is None:
             out.append(f"{name} has no value, so it does not reach {floor:g}")
-        elif sure and card.intervals[name][0] < floor:
-            low, high = card.intervals[name]
-            out.append(f"{name} is {value:.4f} [{low:.4f}, {high:.4f}]; its lower end is under {floor:g}")
-        elif not sure and value < floor:
-            out.append(f"{name} is {value:.4f}, under {floor:g}")
+            continue
+        low, high = card.intervals[name] if sure else (value, value)
+        if not target_met(high if lower else low, floor, lower_is_better=lower):
+            ends = f" [{low:.4f}, {high:.4f}]; the interval ends" if sure else ","
+            out.append(f"{name} is {value:.4f}{ends} {'over' if lower else 'under'} {floor:g}")
     return out
 
 
